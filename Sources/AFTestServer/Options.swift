@@ -32,7 +32,14 @@ extension TestServer {
 
     /// A TLS protocol version.
     public enum TLSVersion: Sendable, Hashable {
-        case v1_0, v1_1, v1_2, v1_3
+        /// TLS 1.0 (RFC 2246).
+        case v1_0
+        /// TLS 1.1 (RFC 4346).
+        case v1_1
+        /// TLS 1.2 (RFC 5246).
+        case v1_2
+        /// TLS 1.3 (RFC 8446).
+        case v1_3
     }
 
     /// The TLS settings of a server.

@@ -88,7 +88,11 @@ extension Script {
 
     /// Sends a response whose body is `block` repeated. The body is generated while it is sent.
     ///
-    /// - Parameter count: The number of repetitions; nil for an endless body without Content-Length.
+    /// - Parameters:
+    ///   - status: The status code.
+    ///   - headers: The header fields, in order.
+    ///   - block: The bytes to repeat.
+    ///   - count: The number of repetitions; nil for an endless body without Content-Length.
     public static func respond(
         _ status: Int = 200, headers: Headers = [:], repeating block: Data, count: Int?
     ) -> Script {
@@ -103,7 +107,11 @@ extension Script {
 
     /// Sends a response whose body is shorter than its Content-Length, then closes the connection.
     ///
-    /// - Parameter promised: The value of Content-Length.
+    /// - Parameters:
+    ///   - status: The status code.
+    ///   - headers: The header fields, in order.
+    ///   - body: The bytes that are sent.
+    ///   - promised: The value of Content-Length.
     public static func truncated(
         _ status: Int = 200, headers: Headers = [:], body: Data, promising promised: Int
     ) -> Script {
@@ -131,7 +139,9 @@ extension Script {
 
     /// Sends a chunk `count` times. An empty chunk is omitted, because it would end the body.
     ///
-    /// - Parameter count: The number of repetitions; nil for an endless body.
+    /// - Parameters:
+    ///   - bytes: The contents of the chunk.
+    ///   - count: The number of repetitions; nil for an endless body.
     public static func chunk(_ bytes: Data, count: Int? = 1) -> Script {
         Script { script in
             bytes.withUnsafeBytes { afts_chunk_repeated(script, $0.baseAddress, $0.count, repetitions(count)) }
@@ -186,7 +196,9 @@ extension Script {
 
     /// Sends a block repeatedly.
     ///
-    /// - Parameter count: The number of repetitions; nil to never stop.
+    /// - Parameters:
+    ///   - block: The bytes to repeat.
+    ///   - count: The number of repetitions; nil to never stop.
     public static func send(repeating block: Data, count: Int?) -> Script {
         Script { script in
             block.withUnsafeBytes { afts_send_repeated(script, $0.baseAddress, $0.count, repetitions(count)) }

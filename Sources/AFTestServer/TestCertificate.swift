@@ -40,7 +40,12 @@ public final class TestCertificate: Sendable {
 
     /// The status of a certificate in an OCSP response.
     public enum OCSPStatus: Sendable, Hashable {
-        case good, revoked, unknown
+        /// The certificate isn't revoked.
+        case good
+        /// The certificate is revoked.
+        case revoked
+        /// The responder doesn't know the certificate.
+        case unknown
     }
 
     /// localhost and the two loopback addresses.
@@ -102,6 +107,8 @@ public final class TestCertificate: Sendable {
     /// - Parameters:
     ///   - hosts: DNS names, wildcards and IP addresses. If empty, the certificate has no subject alternative names.
     ///   - commonName: The common name of the subject; nil for the first host.
+    ///   - validity: Whether it is valid now.
+    ///   - key: The kind of its key.
     /// - Throws: ``TestServerError`` if OpenSSL fails.
     public func issue(
         hosts: [String] = loopbackHosts, commonName: String? = nil, validity: Validity = .current, key: Key = .p256

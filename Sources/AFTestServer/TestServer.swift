@@ -22,7 +22,7 @@ public import FoundationEssentials
 /// that doesn't match a route is echoed: see ``Script/echo``.
 ///
 /// All members can be used from any thread. Tests don't need to sleep: a script waits at a *gate* with
-/// ``Script/stall(at:)``, the test waits for that with ``waitForStalled(at:count:timeout:)``, and lets the script
+/// ``Script/stall(at:)``, the test waits for that with `waitForStalled(at:)`, and lets the script
 /// continue with ``release(_:permits:)``.
 public final class TestServer: Sendable {
     /// The C server. All of its functions are thread-safe.
@@ -106,6 +106,7 @@ public final class TestServer: Sendable {
     ///   - pattern: "GET /path"; "/path" for every method; "/files/*" for every target with that prefix. The query
     ///     isn't compared.
     ///   - times: The number of requests for which the route is used, before an unlimited route with the same pattern.
+    ///   - script: The steps to perform.
     public func route(_ pattern: String, times: Int? = nil, _ script: Script) {
         let words = pattern.split(separator: " ", maxSplits: 1)
         let method = words.count == 2 ? String(words[0]) : nil
@@ -129,14 +130,18 @@ public final class TestServer: Sendable {
 
     /// Runs a script on a connection after its TLS handshake, before a request is read.
     ///
-    /// - Parameter index: The index of the connection, from 0; nil for every connection.
+    /// - Parameters:
+    ///   - index: The index of the connection, from 0; nil for every connection.
+    ///   - script: The steps to perform.
     public func onConnection(_ index: Int? = nil, _ script: Script) {
         afts_on_connection(pointer, index ?? everyConnection, script.build())
     }
 
     /// Runs a script on a connection before its TLS handshake.
     ///
-    /// - Parameter index: The index of the connection, from 0; nil for every connection.
+    /// - Parameters:
+    ///   - index: The index of the connection, from 0; nil for every connection.
+    ///   - script: The steps to perform.
     public func onAccept(_ index: Int? = nil, _ script: Script) {
         afts_on_accept(pointer, index ?? everyConnection, script.build())
     }

@@ -22,6 +22,7 @@ public struct Image: Sendable {
     /// The size in bytes: the image's cost in a cache.
     public var byteCount: Int { bytesPerRow * pixelHeight }
 
+    /// Four: red, green, blue and alpha.
     public static let bytesPerPixel = 4
 
     /// The size in points.
@@ -104,6 +105,7 @@ extension Image: CustomStringConvertible {
 extension Image {
     /// The file formats for writing.
     public enum FileFormat: Sendable, Hashable {
+        /// PNG, without loss.
         case png
         /// The quality is 0 (smallest file) to 100. Transparency is dropped.
         case jpeg(quality: Int)

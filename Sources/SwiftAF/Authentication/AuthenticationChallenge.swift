@@ -13,6 +13,7 @@ public struct ProtectionSpace: Hashable, Sendable {
     /// The strongest supported scheme.
     public var authenticationScheme: AuthenticationSchemes
 
+    /// Makes a protection space of its parts.
     public init(
         isProxy: Bool = false, scheme: String, host: String, port: Int, realm: String,
         authenticationScheme: AuthenticationSchemes

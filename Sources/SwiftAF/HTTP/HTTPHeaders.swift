@@ -247,32 +247,59 @@ extension HTTPHeaders {
 
     /// The names of common fields.
     public enum Name {
+        /// `Accept` (RFC 9110 12.5.1).
         public static let accept = "Accept"
+        /// `Accept-Encoding` (RFC 9110 12.5.3).
         public static let acceptEncoding = "Accept-Encoding"
+        /// `Accept-Language` (RFC 9110 12.5.4).
         public static let acceptLanguage = "Accept-Language"
+        /// `Authorization` (RFC 9110 11.6.2).
         public static let authorization = "Authorization"
+        /// `Cache-Control` (RFC 9111 5.2).
         public static let cacheControl = "Cache-Control"
+        /// `Content-Disposition` (RFC 6266).
         public static let contentDisposition = "Content-Disposition"
+        /// `Content-Encoding` (RFC 9110 8.4).
         public static let contentEncoding = "Content-Encoding"
+        /// `Content-Length` (RFC 9110 8.6).
         public static let contentLength = "Content-Length"
+        /// `Content-Range` (RFC 9110 14.4).
         public static let contentRange = "Content-Range"
+        /// `Content-Type` (RFC 9110 8.3).
         public static let contentType = "Content-Type"
+        /// `Cookie` (RFC 6265 5.4).
         public static let cookie = "Cookie"
+        /// `Date` (RFC 9110 6.6.1).
         public static let date = "Date"
+        /// `ETag` (RFC 9110 8.8.3).
         public static let eTag = "ETag"
+        /// `Host` (RFC 9110 7.2).
         public static let host = "Host"
+        /// `If-Match` (RFC 9110 13.1.1).
         public static let ifMatch = "If-Match"
+        /// `If-None-Match` (RFC 9110 13.1.2).
         public static let ifNoneMatch = "If-None-Match"
+        /// `If-Range` (RFC 9110 13.1.5).
         public static let ifRange = "If-Range"
+        /// `Last-Modified` (RFC 9110 8.8.2).
         public static let lastModified = "Last-Modified"
+        /// `Location` (RFC 9110 10.2.2).
         public static let location = "Location"
+        /// `Proxy-Authorization` (RFC 9110 11.7.2).
         public static let proxyAuthorization = "Proxy-Authorization"
+        /// `Range` (RFC 9110 14.2).
         public static let range = "Range"
+        /// `Referer` (RFC 9110 10.1.3).
         public static let referer = "Referer"
+        /// `Retry-After` (RFC 9110 10.2.3).
         public static let retryAfter = "Retry-After"
+        /// `Set-Cookie` (RFC 6265 4.1).
         public static let setCookie = "Set-Cookie"
+        /// `Transfer-Encoding` (RFC 9112 6.1).
         public static let transferEncoding = "Transfer-Encoding"
+        /// `User-Agent` (RFC 9110 10.1.5).
         public static let userAgent = "User-Agent"
+        /// `WWW-Authenticate` (RFC 9110 11.6.1).
         public static let wwwAuthenticate = "WWW-Authenticate"
     }
 

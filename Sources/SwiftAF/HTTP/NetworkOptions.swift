@@ -9,6 +9,7 @@ public struct NetworkOptions: Hashable, Sendable {
         /// IPv4 and IPv6 addresses, tried in this order.
         public var addresses: [String]
 
+        /// Makes an override for one host and port.
         public init(host: String, port: UInt16, addresses: [String]) {
             self.host = host
             self.port = port
@@ -51,5 +52,6 @@ public struct NetworkOptions: Hashable, Sendable {
     /// when the connection is opened, and nothing is sent. Doesn't apply to hosts behind a proxy.
     public var allowsOnlyPublicAddresses = false
 
+    /// Makes the default options.
     public init() {}
 }

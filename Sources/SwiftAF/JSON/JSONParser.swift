@@ -20,6 +20,7 @@ extension JSONValue {
     /// order mark is accepted.
     ///
     /// - Parameters:
+    ///   - data: The text.
     ///   - repeatedKeys: The handling of repeated keys in an object.
     ///   - maximumSize: The maximum size in bytes; a larger text isn't parsed. Nil for no limit.
     public init(

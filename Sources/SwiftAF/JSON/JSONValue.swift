@@ -8,11 +8,17 @@
 /// Numbers keep their digits and objects keep the order of their members. Typed requests and responses use this type as
 /// well, so that JSON is handled the same everywhere; see ``JSONCoder``.
 public enum JSONValue: Sendable, Hashable {
+    /// The literal `null`.
     case null
+    /// The literal `true` or `false`.
     case bool(Bool)
+    /// A number with all its digits.
     case number(JSONNumber)
+    /// A string.
     case string(String)
+    /// An array.
     case array([JSONValue])
+    /// An object; its members keep their order.
     case object(JSONObject)
 }
 

@@ -13,10 +13,16 @@ public enum NetworkReachabilityStatus: Int, Hashable, Sendable {
 
 /// The kind of the link that a route uses, as reported by the kernel.
 public enum NetworkLink: Hashable, Sendable {
-    case unknown, loopback
+    /// No route, or an unknown kind.
+    case unknown
+    /// The loopback link.
+    case loopback
     /// Ethernet and similar links.
     case wired
-    case wireless, cellular
+    /// Wireless LAN.
+    case wireless
+    /// A mobile network.
+    case cellular
     /// Other links, such as tunnels and PPP.
     case other
 }
@@ -30,6 +36,7 @@ public struct NetworkReachability: Hashable, Sendable {
     /// The name of the link, such as `eth0`; empty if unknown.
     public var linkName: String
 
+    /// Makes a value, for tests and previews.
     public init(
         _ status: NetworkReachabilityStatus = .unknown, link: NetworkLink = .unknown, linkName: String = ""
     ) {

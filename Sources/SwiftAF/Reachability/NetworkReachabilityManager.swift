@@ -80,6 +80,7 @@ public final class NetworkReachabilityManager: Sendable {
 
     /// Whether the host is reachable; false while unknown.
     public var isReachable: Bool { reachability.isReachable }
+    /// Whether the host is reachable over a cellular link.
     public var isReachableViaWWAN: Bool { reachability.isReachableViaWWAN }
     /// Whether the host is reachable over a link that isn't cellular, including wired ones.
     public var isReachableViaWiFi: Bool { reachability.isReachableViaWiFi }

@@ -21,6 +21,7 @@ public import FoundationEssentials
 /// equal. The encoded form names each serializer by its type, so all of them must be `Codable`. Types from outside of
 /// this module must be registered with the decoder under ``userInfoKey``.
 public struct CompoundResponseSerializer: ResponseSerializer {
+    /// The output of the serializer that succeeded first.
     public typealias Output = any Sendable
 
     /// The serializers in the order in which they are tried.

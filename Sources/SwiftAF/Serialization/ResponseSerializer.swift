@@ -2,6 +2,7 @@ public import FoundationEssentials
 
 /// Validates a response and converts its body to a value.
 public protocol ResponseSerializer<Output>: Sendable {
+    /// What responses are decoded into.
     associatedtype Output: Sendable
 
     /// Returns the value of an acceptable response; otherwise throws.
@@ -10,7 +11,8 @@ public protocol ResponseSerializer<Output>: Sendable {
     func serialize(_ response: HTTPResponse, body: Data) throws -> Output
 
     /// Returns the value and the error of a response. Both can be present, as for a 404 with problem details in its
-    /// body. The default implementation returns the result or the error of ``serialize(_:body:)``.
+    /// body. The default implementation returns the result or the error of
+    /// ``ResponseSerializer/serialize(_:body:)``.
     func result(for response: HTTPResponse, body: Data) -> SerializedResult<Output>
 }
 

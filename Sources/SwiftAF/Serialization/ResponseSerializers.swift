@@ -3,6 +3,7 @@ public import FoundationEssentials
 /// Returns the body unchanged. Like AFNetworking's base serializer, also returns the body of unacceptable responses, in
 /// addition to the error.
 public struct DataResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
+    /// The body.
     public typealias Output = Data
 
     /// The responses that are acceptable.
@@ -27,6 +28,7 @@ public struct DataResponseSerializer: ValidatingResponseSerializer, Hashable, Co
 /// Without a charset, the body is decoded by its byte order mark; else as UTF-8 if valid; else as ISO-8859-1, HTTP's
 /// historic default. A byte order mark isn't part of the text.
 public struct StringResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
+    /// The text of the body.
     public typealias Output = String
 
     /// The responses that are acceptable.
@@ -52,6 +54,7 @@ public struct StringResponseSerializer: ValidatingResponseSerializer, Hashable, 
 
 /// Parses the body as JSON. An empty body, or a single space, which some servers send instead, is ``JSONValue/null``.
 public struct JSONResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
+    /// The JSON document.
     public typealias Output = JSONValue
 
     /// The responses that are acceptable.

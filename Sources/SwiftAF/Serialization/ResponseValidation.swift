@@ -35,6 +35,7 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
 
     /// The result of a validation.
     public enum Verdict: Sendable {
+        /// The response is acceptable.
         case valid
         /// The response is invalid. The error is nil if only the type of an empty body isn't acceptable.
         case invalid(SessionError?)

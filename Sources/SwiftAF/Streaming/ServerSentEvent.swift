@@ -29,6 +29,7 @@ extension ServerSentEvent {
         /// The maximum number of fields in an event, not counting comments. Default: 10,000.
         public var maximumFieldCount = 10_000
 
+        /// Makes the default limits.
         public init() {}
     }
 }

@@ -13,6 +13,7 @@ extension HTTPSessionManager {
     ///   - url: An absolute URL, or one relative to ``baseURL``.
     ///   - parameters: Added to the URL's query.
     ///   - headers: Headers that override those of the request serializer.
+    ///   - options: When to reconnect, and the limits.
     public func events(
         from url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         options: ServerSentEvents.Options = .init()
@@ -58,6 +59,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         /// Limits on the size of events.
         public var limits = ServerSentEvent.Limits()
 
+        /// Makes the default options.
         public init() {}
     }
 

@@ -20,7 +20,10 @@ public final class HSTSStore: Sendable {
 
     /// Stores a host; replaces an existing entry.
     ///
-    /// - Parameter expirationDate: Nil never expires; a past date removes the host.
+    /// - Parameters:
+    ///   - host: The host.
+    ///   - expirationDate: Nil never expires; a past date removes the host.
+    ///   - includingSubdomains: Whether the entry also covers all subdomains.
     /// - Throws: ``SessionError/Code/invalidInput`` if the host isn't a name in ASCII.
     public func insert(
         _ host: String, until expirationDate: Date? = nil, includingSubdomains: Bool = false

@@ -56,6 +56,7 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
         case securityLevel, verificationDate, pinning, allowsInvalidCertificates, validatesDomainName, rules
     }
 
+    /// Makes a policy without pins.
     public init(
         anchors: TrustAnchors = .system,
         allowsInvalidCertificates: Bool = false,
@@ -68,7 +69,9 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
 
     /// Makes a policy that pins certificates. Without certificates, a mode other than none refuses every server.
     ///
-    /// - Parameter pinnedCertificates: Certificates, each DER or PEM.
+    /// - Parameters:
+    ///   - pinningMode: How a chain must match the certificates.
+    ///   - pinnedCertificates: Certificates, each DER or PEM.
     public init(pinningMode: PinningMode, pinnedCertificates: Set<Data> = []) {
         self.init()
         pinning.mode = pinningMode
@@ -117,6 +120,7 @@ extension SecurityPolicy {
         /// Report-only: a verified chain without a matching pin is accepted and reported.
         public var onlyReports = false
 
+        /// Makes pins from certificates, keys, or both.
         public init(mode: PinningMode = .none, certificates: Set<Data> = [], keys: [String] = []) {
             self.mode = mode
             self.certificates = certificates

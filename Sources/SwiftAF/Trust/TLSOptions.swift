@@ -18,11 +18,15 @@ public struct TLSOptions: Hashable, Sendable {
     /// That file can decrypt the connections.
     public var logsKeys = false
 
+    /// Makes the default options.
     public init() {}
 
     /// A version of TLS. Older ones aren't supported (RFC 8996).
     public enum Version: Hashable, Sendable {
-        case v1_2, v1_3
+        /// TLS 1.2 (RFC 5246).
+        case v1_2
+        /// TLS 1.3 (RFC 8446).
+        case v1_3
     }
 }
 
@@ -49,6 +53,7 @@ public struct ClientCertificate: Hashable, Sendable {
     ///   - certificate: PEM, optionally followed by intermediates; or PKCS #12 with the key.
     ///   - key: PEM or DER; nil if it is in `certificate`.
     ///   - password: The password of the key or of the PKCS #12 data.
+    ///   - host: The host that it is sent to; see ``host``.
     public init(_ certificate: Data, key: Data? = nil, password: String? = nil, host: String? = nil) {
         source = .data(certificate: certificate, key: key)
         self.password = password
@@ -70,6 +75,7 @@ public struct ClientCertificateRequest: Hashable, Sendable {
     /// The names of the accepted authorities (RFC 4514); empty if the server names none.
     public var authorities: [String]
 
+    /// Makes a request, for tests of a handler.
     public init(host: String, authorities: [String] = []) {
         self.host = host
         self.authorities = authorities

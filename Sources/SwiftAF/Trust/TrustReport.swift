@@ -66,7 +66,9 @@ public final class TrustHandler: Sendable, Hashable {
     public enum Decision: Hashable, Sendable {
         /// Keep the policy's verdict.
         case keep
+        /// Accept the server.
         case accept
+        /// Refuse the server, with the reason `hook`.
         case refuse
     }
 

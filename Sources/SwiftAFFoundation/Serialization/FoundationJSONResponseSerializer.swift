@@ -10,6 +10,7 @@ public import SwiftAF
 /// } failure: { _, error in … }
 /// ```
 public struct FoundationJSONResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
+    /// `NSDictionary`, `NSArray` or another object of the document.
     public typealias Output = FoundationObject<Any>?
 
     /// Which responses are acceptable.

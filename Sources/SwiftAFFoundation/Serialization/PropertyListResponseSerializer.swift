@@ -3,6 +3,7 @@ public import SwiftAF
 
 /// Parses the body as a property list of any format. The value is nil for an empty body.
 public struct PropertyListResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
+    /// The root object of the property list.
     public typealias Output = FoundationObject<Any>?
 
     /// Which responses are acceptable.

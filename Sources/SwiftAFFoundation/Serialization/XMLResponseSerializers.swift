@@ -12,6 +12,7 @@ private let xmlTypes: Set<String> = ["application/xml", "text/xml"]
 /// is reported as an error. External entities aren't loaded unless you change the parser's policy; don't do that for a
 /// body from the network. On Linux, `parse()` may return true even though `parserError` is set: check both.
 public struct XMLParserResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
+    /// A parser that has not begun.
     public typealias Output = FoundationObject<XMLParser>
 
     /// Which responses are acceptable.
@@ -38,6 +39,7 @@ public struct XMLParserResponseSerializer: ValidatingResponseSerializer, Hashabl
 /// refers to. So the body is parsed as events first. Invalid XML, more than 200 nested elements, and a document type
 /// with its own declarations are errors. Any other document type is omitted from the tree. Text is converted to UTF-8.
 public struct XMLDocumentResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
+    /// The document as a tree.
     public typealias Output = FoundationObject<XMLDocument>
 
     /// Which responses are acceptable.

@@ -41,6 +41,7 @@ public final class AutoPurgingImageCache: ImageRequestCache {
         images.removeAll() > 0
     }
 
+    /// Returns an image and makes it the most recently used; nil without one.
     public func image(identifier: String) -> Image? {
         images.value(for: identifier)
     }

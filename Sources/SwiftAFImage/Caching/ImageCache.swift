@@ -8,6 +8,7 @@ public protocol ImageCache: Sendable {
     @discardableResult func removeImage(identifier: String) -> Bool
     /// Whether there was any.
     @discardableResult func removeAllImages() -> Bool
+    /// Returns the image of an identifier; nil without one.
     func image(identifier: String) -> Image?
 }
 
@@ -18,8 +19,11 @@ public protocol ImageCache: Sendable {
 public protocol ImageRequestCache: ImageCache {
     /// Whether to cache an image.
     func shouldCache(_ image: Image, for request: HTTPRequest, additionalIdentifier: String?) -> Bool
+    /// Adds the image of a request; replaces an earlier one.
     func add(_ image: Image, for request: HTTPRequest, additionalIdentifier: String?)
+    /// Removes the image of a request. Returns whether there was one.
     @discardableResult func removeImage(for request: HTTPRequest, additionalIdentifier: String?) -> Bool
+    /// Returns the image of a request; nil without one.
     func image(for request: HTTPRequest, additionalIdentifier: String?) -> Image?
 }
 
@@ -28,16 +32,19 @@ extension ImageRequestCache {
         true
     }
 
+    /// Adds the image of a request; replaces an earlier one.
     public func add(_ image: Image, for request: HTTPRequest, additionalIdentifier: String?) {
         add(image, identifier: ImageCacheKey.identifier(for: request, additionalIdentifier: additionalIdentifier))
     }
 
+    /// Removes the image of a request. Returns whether there was one.
     @discardableResult
     public func removeImage(for request: HTTPRequest, additionalIdentifier: String?) -> Bool {
         removeImage(
             identifier: ImageCacheKey.identifier(for: request, additionalIdentifier: additionalIdentifier))
     }
 
+    /// Returns the image of a request; nil without one.
     public func image(for request: HTTPRequest, additionalIdentifier: String?) -> Image? {
         image(identifier: ImageCacheKey.identifier(for: request, additionalIdentifier: additionalIdentifier))
     }

@@ -35,10 +35,12 @@ extension ImageDecoding {
 
 /// A frame of an animation.
 public struct ImageFrame: Sendable, Equatable {
+    /// The pixels.
     public var image: Image
     /// The duration of the frame.
     public var duration: Duration
 
+    /// Makes a frame.
     public init(image: Image, duration: Duration) {
         self.image = image
         self.duration = duration
@@ -58,6 +60,7 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
     /// The maximum number of frames, also if only the first is decoded.
     public var maximumFrameCount = 1000
 
+    /// Makes the default options.
     public init() {}
 
     /// The size to decode at, or an error if a limit is exceeded.
@@ -83,6 +86,7 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
 /// It decodes PNG, JPEG, GIF, TIFF, BMP, ICO, X bitmaps and, if gdk-pixbuf's loader is installed, WebP. The type is
 /// detected from the contents.
 public struct SystemImageDecoder: ImageDecoding, Hashable {
+    /// Makes a decoder.
     public init() {}
 
     static let unavailable = "images need a build of the package with the trait Images, or a decoder of your own"

@@ -4,10 +4,14 @@ public import SwiftAF
 /// An image file that isn't decoded yet, to decode later, on another thread, or to get all frames of an
 /// animation.
 public struct ImageFile: Sendable {
+    /// The bytes of the file.
     public var data: Data
+    /// Decodes the file.
     public var decoder: any ImageDecoding
+    /// Limits and options of decoding.
     public var options: ImageDecodingOptions
 
+    /// Makes a file from its bytes. Nothing is decoded or checked.
     public init(
         _ data: Data, decoder: any ImageDecoding = SystemImageDecoder(),
         options: ImageDecodingOptions = ImageDecodingOptions()
@@ -31,10 +35,13 @@ public struct ImageFile: Sendable {
 /// Returns the body as an image file without decoding it: AFNetworking's image serializer without
 /// `automaticallyInflatesResponseImage`. Errors of decoding are thrown when it is decoded.
 public struct ImageFileResponseSerializer: ValidatingResponseSerializer {
+    /// The file.
     public typealias Output = ImageFile
 
     public var validation: ResponseValidation
+    /// Decodes the files.
     public var decoder: any ImageDecoding
+    /// Limits and options of decoding.
     public var options: ImageDecodingOptions
 
     /// Makes a serializer. By default it accepts what ``ImageResponseSerializer`` accepts.

@@ -3,6 +3,7 @@ public import SwiftAF
 
 /// Decodes the body as an image. Throws if it can't be decoded.
 public struct ImageResponseSerializer: ValidatingResponseSerializer {
+    /// The decoded image.
     public typealias Output = Image
 
     /// Which responses are acceptable.

@@ -37,6 +37,7 @@ extension ImageDisplaying {
     ///   - url: The image's URL; nil shows the placeholder only.
     ///   - placeholder: Shown during the download, unless the image is cached, and kept on failure. Nil keeps the
     ///     current image.
+    ///   - slot: The place of the image in the view.
     public func setImage(from url: String?, placeholder: Image? = nil, in slot: ImageSlot = .image) {
         setImage(for: HTTPRequest(imageAt: url ?? ""), placeholder: placeholder, in: slot)
     }
@@ -53,7 +54,11 @@ extension ImageDisplaying {
     /// returns.
     ///
     /// - Parameters:
+    ///   - request: The request for the image.
+    ///   - placeholder: Shown during the download, unless the image is cached, and kept on failure. Nil keeps the
+    ///     current image.
     ///   - processors: Applied to the image, in order.
+    ///   - slot: The place of the image in the view.
     ///   - showsPartialImages: Whether to show previews during the download. Ignored if the image is already being
     ///     downloaded.
     ///   - success: Called instead of showing the image; the closure shows it. Nil shows the image.

@@ -14,6 +14,7 @@ public final class ImageLoads {
 
     private var loads: [ImageSlot: Load] = [:]
 
+    /// Makes the state of a view; nil uses the shared downloader.
     public init(downloader: ImageDownloader? = nil) {
         self.downloader = downloader
     }

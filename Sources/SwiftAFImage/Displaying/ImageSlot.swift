@@ -1,17 +1,31 @@
 /// One of the images of a view: a picture has one; a button has an image and a background for each state.
 public struct ImageSlot: Sendable, Hashable {
+    /// The layer of a view that an image fills.
     public enum Layer: Sendable, Hashable, CaseIterable {
-        case image, background
+        /// In front.
+        case image
+        /// Behind the content.
+        case background
     }
 
     /// The states in which a control may look different.
     public enum ControlState: Sendable, Hashable, CaseIterable {
-        case normal, highlighted, selected, disabled
+        /// Neither of the others.
+        case normal
+        /// Pressed.
+        case highlighted
+        /// Chosen.
+        case selected
+        /// Takes no input.
+        case disabled
     }
 
+    /// The layer.
     public var layer: Layer
+    /// The state in which the image is shown.
     public var state: ControlState
 
+    /// Makes a slot.
     public init(_ layer: Layer, _ state: ControlState = .normal) {
         self.layer = layer
         self.state = state
@@ -22,6 +36,8 @@ public struct ImageSlot: Sendable, Hashable {
     /// The background of a button in the same state.
     public static let background = ImageSlot(.background)
 
+    /// The image of a button in a state.
     public static func image(_ state: ControlState) -> ImageSlot { ImageSlot(.image, state) }
+    /// The background of a button in a state.
     public static func background(_ state: ControlState) -> ImageSlot { ImageSlot(.background, state) }
 }

@@ -10,6 +10,7 @@ public final class TaskBindings {
 
     private var bindings: [Aspect: Binding] = [:]
 
+    /// Makes the state of a view that shows no task yet.
     public init() {}
 
     /// One task in one view. No updates happen after it is released.

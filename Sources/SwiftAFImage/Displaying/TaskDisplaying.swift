@@ -49,7 +49,9 @@ extension ProgressDisplaying {
 /// A spinner that is shown while a task runs.
 @MainActor
 public protocol ActivityIndicating: TaskDisplaying {
+    /// Shows that a task is running.
     func startAnimating()
+    /// Shows that no task is running.
     func stopAnimating()
 }
 
@@ -70,7 +72,9 @@ extension ActivityIndicating {
 /// A control that shows that the content is being reloaded.
 @MainActor
 public protocol Refreshing: TaskDisplaying {
+    /// Shows that a task is running.
     func beginRefreshing()
+    /// Shows that no task is running.
     func endRefreshing()
 }
 

@@ -3,6 +3,7 @@ public import SwiftAF
 
 /// The content that a web view shows.
 public struct WebContent: Sendable, Hashable {
+    /// The bytes of the page.
     public var data: Data
     /// The media type, such as `text/html`.
     public var mimeType: String
@@ -11,6 +12,7 @@ public struct WebContent: Sendable, Hashable {
     /// The base URL of relative links: the response's URL, after redirects.
     public var baseURL: String
 
+    /// Makes the content of a page.
     public init(data: Data, mimeType: String, textEncoding: String? = nil, baseURL: String) {
         self.data = data
         self.mimeType = mimeType
@@ -32,6 +34,7 @@ public final class WebContentLoads {
     fileprivate private(set) var turn: UInt64 = 0
     private var task: SessionTask?
 
+    /// Makes the state of a view; nil uses the shared manager.
     public init(manager: HTTPSessionManager? = nil) {
         self.manager = manager
     }
@@ -53,6 +56,7 @@ public final class WebContentLoads {
 public protocol WebContentDisplaying: AnyObject {
     /// The state of this view: a stored property, made with the view.
     var webContentLoads: WebContentLoads { get }
+    /// Shows a page. Implemented by the view.
     func show(_ content: WebContent)
     /// Called when a load begins. The default does nothing.
     func navigationDidStart()
@@ -67,6 +71,7 @@ extension WebContentDisplaying {
     /// Loads a text and shows it. The charset is the response's, by default UTF-8.
     ///
     /// - Parameters:
+    ///   - request: The request for the page.
     ///   - progress: Called with snapshots, and once at the end.
     ///   - success: Returns the text to show; nil shows the body.
     ///   - failure: Called with the error, also when another load replaces this one.
@@ -89,9 +94,12 @@ extension WebContentDisplaying {
     /// Loads content of any type and shows it.
     ///
     /// - Parameters:
+    ///   - request: The request for the page.
     ///   - mimeType: The media type; nil uses the response's.
     ///   - textEncoding: The charset; nil uses the response's.
+    ///   - progress: Called with snapshots, and once at the end.
     ///   - success: Returns the content to show; nil shows the body.
+    ///   - failure: Called with the error, also when another load replaces this one.
     @discardableResult
     public func loadData(
         _ request: HTTPRequest, mimeType: String? = nil, textEncoding: String? = nil,

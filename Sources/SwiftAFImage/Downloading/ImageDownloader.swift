@@ -4,6 +4,7 @@ public import SwiftAF
 
 /// An image that was downloaded or found in the cache.
 public struct DownloadedImage: Sendable {
+    /// The image, or a preview of it.
     public let image: Image
     /// The response; nil if the image was cached.
     public let response: HTTPResponse?
@@ -19,6 +20,7 @@ public struct DownloadedImage: Sendable {
 
 /// Identifies one request for an image, to cancel it.
 public struct ImageDownloadReceipt: Sendable, Hashable {
+    /// The identifier of the request.
     public let id: UUID
     let key: String
 }
@@ -39,11 +41,14 @@ public final class ImageDownloader: Sendable {
     public let imageCache: (any ImageRequestCache)?
     /// Decodes responses into images.
     public let responseSerializer: ImageResponseSerializer
+    /// The order in which waiting images are downloaded.
     public let downloadPrioritization: ImageDownloadPrioritization
+    /// The maximum number of images downloaded and decoded at once.
     public let maximumActiveDownloads: Int
     /// The queue of completions.
     public let completionQueue: DispatchQueue
 
+    /// Called once with the image or the error.
     public typealias Completion = @Sendable (Result<DownloadedImage, SessionError>) -> Void
 
     private let fetcher: any ImageFetching
@@ -71,7 +76,11 @@ public final class ImageDownloader: Sendable {
     ///
     /// - Parameters:
     ///   - fetcher: Performs the requests; nil for a new session with an idle time limit of 60 s.
+    ///   - responseSerializer: Decodes responses into images.
+    ///   - downloadPrioritization: The order in which waiting images are downloaded.
     ///   - maximumActiveDownloads: The maximum number of images downloaded and decoded at once; at least one.
+    ///   - imageCache: The cache; nil for none.
+    ///   - completionQueue: The queue of completions.
     public init(
         fetcher: (any ImageFetching)? = nil,
         responseSerializer: ImageResponseSerializer = ImageResponseSerializer(),
@@ -112,6 +121,7 @@ public final class ImageDownloader: Sendable {
     /// Downloads an image.
     ///
     /// - Parameters:
+    ///   - request: The request for the image.
     ///   - receiptID: The identifier of the receipt.
     ///   - processors: Applied to the image, in order; part of the cache key.
     ///   - priority: Higher priorities are downloaded first.

@@ -14,6 +14,7 @@ public struct ResizeProcessor: ImageProcessing, Hashable {
     /// In pixels.
     public let width, height: Int
 
+    /// Makes a processor for a size in pixels.
     public init(width: Int, height: Int) {
         self.width = max(1, width)
         self.height = max(1, height)
@@ -75,6 +76,7 @@ public struct RoundCornersProcessor: ImageProcessing, Hashable {
     /// In pixels; limited to half of the shorter side.
     public let radius: Int
 
+    /// Makes a processor for a radius in pixels.
     public init(radius: Int) {
         self.radius = max(0, radius)
     }
