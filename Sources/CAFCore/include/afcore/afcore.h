@@ -10,6 +10,7 @@
 #include <afcore/cookie.h>
 #include <afcore/error.h>
 #include <afcore/hsts.h>
+#include <afcore/http_cache.h>
 #include <afcore/message.h>
 #include <afcore/multipart.h>
 #include <afcore/network.h>

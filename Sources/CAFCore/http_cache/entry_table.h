@@ -1,0 +1,56 @@
+/**
+ * What is stored, without heads and bodies: one small record for each entry, found by the hash of its key. Pure.
+ *
+ * An open table with linear probing. All variants of a key start at the same slot, so that a search finds them
+ * together.
+ */
+#ifndef AFC_HTTP_CACHE_ENTRY_TABLE_H
+#define AFC_HTTP_CACHE_ENTRY_TABLE_H
+
+#include <afcore/base.h>
+
+/** Where an entry is; bits. */
+enum { AFC__ENTRY_IN_MEMORY = 1u << 0, AFC__ENTRY_ON_DISK = 1u << 1 };
+
+enum { AFC__ENTRY_UNIT = 512 /**< Sizes of files are rounded up to this. */ };
+
+typedef struct afc__entry_record {
+    uint64_t primary, variant;
+    uint64_t used;     /**< Stamp of the last use; greater is later. */
+    uint32_t units;    /**< Size of its file, in AFC__ENTRY_UNIT. */
+    uint32_t stored_s; /**< When it was stored, in Unix seconds. */
+    uint32_t host;     /**< Hash of the host. */
+    uint32_t places;   /**< AFC__ENTRY_… bits. 0: the slot is free. */
+} afc__entry_record;
+
+/** Zeroed: empty. */
+typedef struct afc__entry_table {
+    afc__entry_record *slots;
+    size_t capacity; /**< 0 or a power of two. */
+    size_t count;
+    uint64_t units; /**< Sum of all records. */
+} afc__entry_table;
+
+void afc__entry_table_clear(afc__entry_table *table);
+
+/** Reserves room for `count` records. false: out of memory. */
+bool afc__entry_table_reserve(afc__entry_table *table, size_t count);
+
+/** Finds a record; NULL if there is none. It may be changed, but for its hashes and units, until the next put or removal. */
+afc__entry_record *afc__entry_table_find(const afc__entry_table *table, uint64_t primary,
+                                         uint64_t variant);
+
+/** Copies up to `most` records of a key to `out`; returns their number. */
+size_t afc__entry_table_variants(const afc__entry_table *table, uint64_t primary,
+                                 afc__entry_record *out, size_t most);
+
+/** Adds a record, or replaces that with its hashes. false: out of memory. */
+bool afc__entry_table_put(afc__entry_table *table, const afc__entry_record *record);
+
+/**
+ * Removes a record of the table. Another one may move to its slot; a scan in ascending order that looks at the slot
+ * again misses none.
+ */
+void afc__entry_table_remove(afc__entry_table *table, afc__entry_record *record);
+
+#endif

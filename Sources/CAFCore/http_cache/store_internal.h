@@ -1,0 +1,59 @@
+/**
+ * The internals of the store, for its own files.
+ *
+ * One table says what is stored, one LRU cache holds the responses that are in memory. The table always knows what the
+ * memory has. Both change under the lock, on the caller's thread, so that every later call sees it.
+ */
+#ifndef AFC_HTTP_CACHE_STORE_INTERNAL_H
+#define AFC_HTTP_CACHE_STORE_INTERNAL_H
+
+#include "http_cache/entry_table.h"
+#include "http_cache/response_set.h"
+
+#include <afcore/cache.h>
+#include <pthread.h>
+
+struct afc_http_cache {
+    atomic_uint references;
+    unsigned generation;      /**< afc__process_generation(): a forked child sees an empty cache. */
+    uint64_t key_seed[2];     /**< For the hashes of keys. */
+    uint64_t content_seed[2]; /**< For the numbers of bodies. */
+    atomic_uint_fast64_t content_count;
+    atomic_uint_fast64_t events[AFC__CACHE_EVENTS];
+    afc_cache *memory; /**< Response sets, by the hash of their key. */
+    /** Recursive: the memory reports evictions to this store while this store adds to it. */
+    pthread_mutex_t lock;
+    /* Under the lock. */
+    afc__entry_table table;
+    uint64_t clock; /**< The last stamp. */
+    uint64_t memory_bytes, max_entry_bytes;
+};
+
+/** Returns whether the cache belongs to this process. */
+bool afc__store_is_usable(const afc_http_cache *cache);
+
+/** Hashes a key. */
+uint64_t afc__store_hash_key(const afc_http_cache *cache, afc_slice key);
+
+/** Hashes a host, in any case. */
+uint32_t afc__store_hash_host(const afc_http_cache *cache, afc_slice host);
+
+/** Returns the hash of a variant: of the hash of its key, and the selecting fields of its meta. */
+uint64_t afc__store_hash_variant(const afc_http_cache *cache, uint64_t primary, afc_slice block);
+
+/** Returns a new number for a body. */
+uint64_t afc__store_new_content(afc_http_cache *cache);
+
+/** Adds a response, or replaces its variant. Doesn't take the reference. */
+void afc__store_put(afc_http_cache *cache, afc__cache_stored *stored);
+
+/** Removes an entry from table and memory, under the lock. */
+void afc__store_forget(afc_http_cache *cache, uint64_t primary, uint64_t variant);
+
+/** Reacts to a set that the memory has evicted. */
+void afc__store_on_evict(void *context, afc_slice key, void *value, afc_cache_reason reason);
+
+/** Evicts from memory what exceeds its capacity. */
+void afc__store_trim(afc_http_cache *cache);
+
+#endif

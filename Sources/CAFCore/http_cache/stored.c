@@ -1,0 +1,227 @@
+#include "http_cache/stored.h"
+
+#include "base/alloc.h"
+#include "base/little_endian.h"
+
+#include <unistd.h>
+
+/*
+ * An encoded meta: these numbers of 32 bits, then of 64 bits, then the key, the reason, the selecting fields, and the
+ * fields of the response. A field is the sizes of its name and value (32 bits each) and both texts.
+ */
+enum {
+    KEY_SIZE,
+    REASON_SIZE,
+    SELECTING_COUNT,
+    SELECTING_SIZE, /* In bytes, of all of them. */
+    FIELD_COUNT,
+    STATUS,
+    VERSION,
+    FLAGS,
+    SHORT_NUMBERS
+};
+enum { REQUEST_TIME, RESPONSE_TIME, RANGE_START, TOTAL, LONG_NUMBERS };
+enum { NUMBERS_SIZE = SHORT_NUMBERS * 4 + LONG_NUMBERS * 8 };
+
+/* ---- Bodies -------------------------------------------------------------------------------- */
+
+afc__cache_body *afc__cache_body_new(afc_bytes bytes) {
+    afc__cache_body *body = afc__alloc(sizeof *body);
+    if (body == NULL) {
+        afc_free(bytes.bytes);
+        return NULL;
+    }
+    atomic_init(&body->references, 1);
+    body->bytes = bytes;
+    return body;
+}
+
+void afc__cache_body_release(afc__cache_body *body) {
+    if (body == NULL || atomic_fetch_sub(&body->references, 1) != 1) return;
+    afc_free(body->bytes.bytes);
+    afc_free(body);
+}
+
+/* ---- Encoding ------------------------------------------------------------------------------ */
+
+static uint64_t fields_size(const afc_header *fields, size_t count) {
+    uint64_t size = 0;
+    for (size_t i = 0; i < count; i++) size += 8 + fields[i].name.size + fields[i].value.size;
+    return size;
+}
+
+static afc_status append_fields(afc__buffer *out, const afc_header *fields, size_t count) {
+    afc_status status = AFC_OK;
+    for (size_t i = 0; i < count && status == AFC_OK; i++) {
+        char sizes[8];
+        afc__save_32(sizes, (uint32_t)fields[i].name.size);
+        afc__save_32(sizes + 4, (uint32_t)fields[i].value.size);
+        status = afc__buffer_append(out, sizes, sizeof sizes);
+        if (status == AFC_OK) {
+            status = afc__buffer_append_two(out, fields[i].name, fields[i].value);
+        }
+    }
+    return status;
+}
+
+afc_status afc__cache_encode(afc__buffer *out, afc_slice key, const afc__cache_meta *meta) {
+    const afc_head *head = &meta->head;
+    uint64_t selecting_size = fields_size(meta->request_fields, meta->request_field_count);
+    uint64_t size = NUMBERS_SIZE + (uint64_t)key.size + head->reason.size + selecting_size +
+                    fields_size(head->headers, head->header_count);
+    if (key.size == 0 || key.size > AFC__CACHE_LONGEST_KEY || size > AFC__CACHE_LONGEST_META ||
+        head->header_count > AFC__CACHE_MOST_FIELDS ||
+        meta->request_field_count > AFC__CACHE_MOST_FIELDS) {
+        return AFC_ETOOBIG;
+    }
+    const uint32_t shorts[SHORT_NUMBERS] = {
+        [KEY_SIZE] = (uint32_t)key.size,
+        [REASON_SIZE] = (uint32_t)head->reason.size,
+        [SELECTING_COUNT] = (uint32_t)meta->request_field_count,
+        [SELECTING_SIZE] = (uint32_t)selecting_size,
+        [FIELD_COUNT] = (uint32_t)head->header_count,
+        [STATUS] = (uint32_t)head->status,
+        [VERSION] = (uint32_t)head->version,
+        [FLAGS] = meta->flags,
+    };
+    const int64_t longs[LONG_NUMBERS] = {
+        [REQUEST_TIME] = meta->request_time,
+        [RESPONSE_TIME] = meta->response_time,
+        [RANGE_START] = meta->range_start,
+        [TOTAL] = meta->total,
+    };
+    char numbers[NUMBERS_SIZE], *at = numbers;
+    for (size_t i = 0; i < SHORT_NUMBERS; i++, at += 4) afc__save_32(at, shorts[i]);
+    for (size_t i = 0; i < LONG_NUMBERS; i++, at += 8) afc__save_64(at, (uint64_t)longs[i]);
+    afc_status status = afc__buffer_reserve(out, out->size + size);
+    if (status == AFC_OK) status = afc__buffer_append(out, numbers, sizeof numbers);
+    if (status == AFC_OK) status = afc__buffer_append_two(out, key, head->reason);
+    if (status == AFC_OK) {
+        status = append_fields(out, meta->request_fields, meta->request_field_count);
+    }
+    if (status == AFC_OK) status = append_fields(out, head->headers, head->header_count);
+    return status;
+}
+
+static uint32_t short_number(afc_slice block, size_t index) {
+    return afc__load_32(block.bytes + index * 4);
+}
+
+static int64_t long_number(afc_slice block, size_t index) {
+    return (int64_t)afc__load_64(block.bytes + SHORT_NUMBERS * 4 + index * 8);
+}
+
+afc_slice afc__cache_selecting_part(afc_slice block) {
+    size_t start = NUMBERS_SIZE + (size_t)short_number(block, KEY_SIZE) +
+                   short_number(block, REASON_SIZE);
+    return (afc_slice){block.bytes + start, short_number(block, SELECTING_SIZE)};
+}
+
+/* ---- Decoding ------------------------------------------------------------------------------ */
+
+/** Takes `size` bytes from the front; false if there are fewer. */
+static bool take(afc_slice *rest, uint64_t size, afc_slice *out) {
+    if (size > rest->size) return false;
+    *out = (afc_slice){rest->bytes, (size_t)size};
+    *rest = (afc_slice){rest->bytes + size, rest->size - (size_t)size};
+    return true;
+}
+
+static bool take_fields(afc_slice *rest, afc_header *out, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        afc_slice sizes;
+        if (!take(rest, 8, &sizes)) return false;
+        uint32_t name_size = afc__load_32(sizes.bytes), value_size = afc__load_32(sizes.bytes + 4);
+        out[i].flags = 0;
+        if (!take(rest, name_size, &out[i].name) || !take(rest, value_size, &out[i].value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/** Fills in everything that the block says; its size is at least NUMBERS_SIZE, and the counts were checked. */
+static bool decode(afc__cache_stored *stored) {
+    afc_slice block = stored->block, rest = block, numbers, selecting;
+    afc__cache_meta *meta = &stored->meta;
+    uint32_t selecting_count = short_number(block, SELECTING_COUNT);
+    uint32_t field_count = short_number(block, FIELD_COUNT);
+    uint32_t status = short_number(block, STATUS);
+    if (!take(&rest, NUMBERS_SIZE, &numbers)) return false;
+    if (!take(&rest, short_number(block, KEY_SIZE), &stored->key)) return false;
+    if (!take(&rest, short_number(block, REASON_SIZE), &meta->head.reason)) return false;
+    if (!take(&rest, short_number(block, SELECTING_SIZE), &selecting)) return false;
+    if (stored->key.size == 0 || stored->key.size > AFC__CACHE_LONGEST_KEY) return false;
+    if (status < 100 || status > 999) return false;
+    meta->head.status = (int)status;
+    meta->head.version = (afc_http_version)short_number(block, VERSION);
+    meta->head.headers = stored->headers + selecting_count;
+    meta->head.header_count = field_count;
+    meta->request_fields = stored->headers;
+    meta->request_field_count = selecting_count;
+    meta->flags = short_number(block, FLAGS);
+    meta->request_time = long_number(block, REQUEST_TIME);
+    meta->response_time = long_number(block, RESPONSE_TIME);
+    meta->range_start = long_number(block, RANGE_START);
+    meta->total = long_number(block, TOTAL);
+    if (meta->range_start < 0 || meta->total < -1) return false;
+    if (!take_fields(&selecting, stored->headers, selecting_count) || selecting.size != 0) {
+        return false;
+    }
+    return take_fields(&rest, stored->headers + selecting_count, field_count) && rest.size == 0;
+}
+
+afc__cache_stored *afc__cache_stored_new(afc_slice block) {
+    if (block.size < NUMBERS_SIZE || block.size > AFC__CACHE_LONGEST_META) return NULL;
+    size_t selecting_count = short_number(block, SELECTING_COUNT);
+    size_t field_count = short_number(block, FIELD_COUNT);
+    if (selecting_count > AFC__CACHE_MOST_FIELDS || field_count > AFC__CACHE_MOST_FIELDS) {
+        return NULL;
+    }
+    afc__cache_stored *stored;
+    size_t head_size = sizeof *stored + (selecting_count + field_count) * sizeof(afc_header);
+    stored = afc__alloc(head_size + block.size);
+    if (stored == NULL) return NULL;
+    memset(stored, 0, sizeof *stored);
+    atomic_init(&stored->references, 1);
+    stored->descriptor = -1;
+    char *copy = (char *)stored + head_size;
+    memcpy(copy, block.bytes, block.size);
+    stored->block = (afc_slice){copy, block.size};
+    if (decode(stored)) return stored;
+    afc_free(stored);
+    return NULL;
+}
+
+/* ---- Use ----------------------------------------------------------------------------------- */
+
+const afc__cache_meta *afc__cache_stored_meta(const afc__cache_stored *stored) {
+    return &stored->meta;
+}
+
+afc_slice afc__cache_stored_key(const afc__cache_stored *stored) {
+    return stored->key;
+}
+
+uint64_t afc__cache_stored_body_size(const afc__cache_stored *stored) {
+    return stored->body_size;
+}
+
+uint64_t afc__cache_stored_cost(const afc__cache_stored *stored) {
+    size_t count = stored->meta.request_field_count + stored->meta.head.header_count;
+    uint64_t size = sizeof *stored + count * sizeof(afc_header) + stored->block.size;
+    if (stored->body != NULL) size += sizeof *stored->body + stored->body->bytes.size;
+    return size;
+}
+
+afc__cache_stored *afc__cache_stored_retain(afc__cache_stored *stored) {
+    atomic_fetch_add_explicit(&stored->references, 1, memory_order_relaxed);
+    return stored;
+}
+
+void afc__cache_stored_release(afc__cache_stored *stored) {
+    if (stored == NULL || atomic_fetch_sub(&stored->references, 1) != 1) return;
+    afc__cache_body_release(stored->body);
+    if (stored->descriptor >= 0) close(stored->descriptor);
+    afc_free(stored);
+}

@@ -1,0 +1,64 @@
+/**
+ * A stored response: its meta in one block, and its body in memory or in a file.
+ *
+ * The block is what the disk has, too: encoded once, when the response is stored, and read back by the same function
+ * from memory and from files.
+ */
+#ifndef AFC_HTTP_CACHE_STORED_H
+#define AFC_HTTP_CACHE_STORED_H
+
+#include "base/buffer.h"
+#include "http_cache/store.h"
+
+#include <stdatomic.h>
+
+enum {
+    AFC__CACHE_LONGEST_META = 1 << 20, /**< Maximum size of an encoded meta, with its key. */
+    AFC__CACHE_MOST_FIELDS = 4096      /**< Maximum number of fields of a response or a request. */
+};
+
+/** Bytes of a body in memory, shared by the responses that have it. */
+typedef struct afc__cache_body {
+    atomic_uint references;
+    afc_bytes bytes;
+} afc__cache_body;
+
+/** Takes `bytes`, also on failure. NULL: out of memory. */
+afc__cache_body *afc__cache_body_new(afc_bytes bytes);
+void afc__cache_body_release(afc__cache_body *body);
+
+/** Which entry this is. */
+typedef struct afc__cache_id {
+    uint64_t primary; /**< Hash of the key. */
+    uint64_t variant; /**< Hash of the key and the selecting fields. */
+    uint64_t content; /**< A random number for each body that is stored. */
+} afc__cache_id;
+
+struct afc__cache_stored {
+    atomic_uint references;
+    afc__cache_id id;
+    afc__cache_body *body; /**< NULL: the body is in the file. */
+    int descriptor;        /**< The file, locked against reuse; -1: the body is in memory. */
+    uint64_t body_size;
+    afc__cache_meta meta;
+    afc_slice key;
+    afc_slice block; /**< The encoded meta, behind the headers. */
+    afc_header headers[];
+};
+
+/** Encodes a key and a meta. AFC_ETOOBIG, AFC_ENOMEM. */
+afc_status afc__cache_encode(afc__buffer *out, afc_slice key, const afc__cache_meta *meta);
+
+/** Returns the part of an encoded meta that the selecting fields are; the same for the same variant. */
+afc_slice afc__cache_selecting_part(afc_slice block);
+
+/**
+ * Makes a response of an encoded meta, which is copied. Its body is empty until the caller sets it. NULL: out of
+ * memory, or not an encoded meta.
+ */
+afc__cache_stored *afc__cache_stored_new(afc_slice block);
+
+/** Returns about how much memory it takes, with its body. */
+uint64_t afc__cache_stored_cost(const afc__cache_stored *stored);
+
+#endif

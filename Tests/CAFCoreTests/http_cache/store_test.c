@@ -1,0 +1,362 @@
+/* The store of the HTTP cache in memory: variants, replacement, removal, limits, and no memory. */
+#include "http_cache/key.h"
+#include "http_cache/stored.h"
+#include "support/responses.h"
+#include "support/torture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { CAPACITY = 1 << 20, PIECE = 1000 };
+
+static afc_http_cache *open_cache(uint64_t memory_bytes, uint64_t max_entry_bytes) {
+    afc_http_cache *cache;
+    afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
+    options.memory_bytes = memory_bytes;
+    options.max_entry_bytes = max_entry_bytes;
+    check_status(afc_http_cache_open(&cache, &options, NULL), AFC_OK);
+    return cache;
+}
+
+static afc_http_cache_statistics statistics_of(afc_http_cache *cache) {
+    afc_http_cache_statistics statistics;
+    afc_http_cache_get_statistics(cache, &statistics);
+    return statistics;
+}
+
+/** Checks that a URL has exactly these variants. */
+static void check_found(afc_http_cache *cache, unsigned url, const response *expected,
+                        size_t count) {
+    afc__cache_found found;
+    response_find(cache, url, &found);
+    assert_int_equal(found.count, count);
+    for (size_t i = 0; i < count; i++) {
+        check_response(cache, found_variant(&found, expected[i].variant), &expected[i], 0);
+    }
+    found_clear(&found);
+}
+
+static void stored_response_is_found_with_head_and_body(void **state) {
+    (void)state;
+    afc_http_cache *cache = open_cache(CAPACITY, 0);
+    static const size_t sizes[] = {0, 1, PIECE, PIECE + 1, 50000};
+    for (unsigned i = 0; i < COUNT_OF(sizes); i++) {
+        response response = {.url = i, .version = i + 1, .size = sizes[i], .time = 1000};
+        assert_true(response_store(cache, &response, PIECE));
+        check_found(cache, i, &response, 1);
+    }
+    check_found(cache, 99, NULL, 0);
+    assert_int_equal(statistics_of(cache).entries, COUNT_OF(sizes));
+    assert_int_equal(statistics_of(cache).stored, COUNT_OF(sizes));
+    afc_http_cache_release(cache);
+}
+
+static void body_is_read_from_an_offset(void **state) {
+    (void)state;
+    afc_http_cache *cache = open_cache(CAPACITY, 0);
+    response response = {.url = 1, .version = 1, .size = 5000, .time = 1000};
+    assert_true(response_store(cache, &response, PIECE));
+    afc__cache_found found;
+    response_find(cache, 1, &found);
+    for (uint64_t offset = 0; offset <= 5001; offset += 7) {
+        check_response(cache, found.stored[0], &response, offset);
+    }
+    found_clear(&found);
+    afc_http_cache_release(cache);
+}
+
+static void variants_are_kept_beside_each_other_newest_first(void **state) {
+    (void)state;
+    afc_http_cache *cache = open_cache(CAPACITY, 0);
+    response three[] = {{.url = 1, .variant = 1, .version = 1, .size = 10, .time = 1000},
+                        {.url = 1, .variant = 2, .version = 2, .size = 20, .time = 3000},
+                        {.url = 1, .variant = 3, .version = 3, .size = 30, .time = 2000}};
+    for (size_t i = 0; i < 3; i++) assert_true(response_store(cache, &three[i], PIECE));
+    check_found(cache, 1, three, 3);
+    afc__cache_found found;
+    response_find(cache, 1, &found);
+    assert_int_equal(response_version(found.stored[0]), 2);
+    assert_int_equal(response_version(found.stored[1]), 3);
+    assert_int_equal(response_version(found.stored[2]), 1);
+    found_clear(&found);
+    three[1].version = 9;
+    assert_true(response_store(cache, &three[1], PIECE));
+    check_found(cache, 1, three, 3);
+    afc_http_cache_release(cache);
+}
+
+static void least_recently_used_variant_leaves_when_there_are_too_many(void **state) {
+    (void)state;
+    afc_http_cache *cache = open_cache(CAPACITY, 0);
+    response responses[AFC__CACHE_MOST_VARIANTS + 1];
+    for (unsigned i = 0; i <= AFC__CACHE_MOST_VARIANTS; i++) {
+        responses[i] = (response){.url = 1, .variant = i + 1, .version = i, .size = 9, .time = 5};
+    }
+    for (unsigned i = 0; i < AFC__CACHE_MOST_VARIANTS; i++) {
+        assert_true(response_store(cache, &responses[i], PIECE));
+    }
+    afc__cache_found found;
+    response_find(cache, 1, &found);
+    afc__cache_touch(cache, found_variant(&found, 1));
+    found_clear(&found);
+    assert_true(response_store(cache, &responses[AFC__CACHE_MOST_VARIANTS], PIECE));
+    response_find(cache, 1, &found);
+    assert_int_equal(found.count, AFC__CACHE_MOST_VARIANTS);
+    assert_non_null(found_variant(&found, 1));
+    assert_null(found_variant(&found, 2));
+    found_clear(&found);
+    afc_http_cache_release(cache);
+}
+
+static void replaced_and_removed_response_lives_on_for_its_readers(void **state) {
+    (void)state;
+    afc_http_cache *cache = open_cache(CAPACITY, 0);
+    response old = {.url = 1, .version = 1, .size = 4000, .time = 1000}, new = old;
+    new.version = 2;
+    assert_true(response_store(cache, &old, PIECE));
+    afc__cache_found found;
+    response_find(cache, 1, &found);
+    assert_true(response_store(cache, &new, PIECE));
+    check_found(cache, 1, &new, 1);
+    check_response(cache, found.stored[0], &old, 0);
+    /* The old one isn't current, so it can't remove or change the new one. */
+    afc__cache_drop(cache, found.stored[0]);
+    afc__cache_update(cache, found.stored[0], response_meta(&old));
+    check_found(cache, 1, &new, 1);
+    afc_http_cache_remove_all(cache);
+    check_response(cache, found.stored[0], &old, 0);
+    found_clear(&found);
+    afc_http_cache_release(cache);
+}
+
+static void update_gives_a_body_another_head(void **state) {
+    (void)state;
+    afc_http_cache *cache = open_cache(CAPACITY, 0);
+    response response = {.url = 1, .variant = 1, .version = 1, .size = 4000, .time = 1000};
+    assert_true(response_store(cache, &response, PIECE));
+    afc__cache_found found, again;
+    response_find(cache, 1, &found);
+    afc__cache_meta meta = *afc__cache_stored_meta(found.stored[0]);
+    meta.response_time = 2000;
+    afc__cache_update(cache, found.stored[0], &meta);
+    response_find(cache, 1, &again);
+    assert_int_equal(again.count, 1);
+    assert_int_equal(afc__cache_stored_meta(again.stored[0])->response_time, 2000);
+    assert_true(response_read(cache, again.stored[0], &response, 0));
+    found_clear(&again);
+    /* With other selecting fields it is another variant, in place of this one. */
+    meta.request_field_count = 0;
+    afc__cache_update(cache, found.stored[0], &meta);
+    response_find(cache, 1, &again);
+    assert_int_equal(again.count, 1);
+    assert_int_equal(afc__cache_stored_meta(again.stored[0])->request_field_count, 0);
+    found_clear(&again);
+    found_clear(&found);
+    afc_http_cache_release(cache);
+}
+
+static void abandoned_response_is_never_seen(void **state) {
+    (void)state;
+    char key[64];
+    afc_http_cache *cache = open_cache(CAPACITY, 0);
+    response response = {.url = 1, .version = 1, .size = 400, .time = 1000};
+    afc__cache_writing *writing = afc__cache_begin(cache, response_key(key, 1),
+                                                   response_meta(&response), 400);
+    assert_non_null(writing);
+    assert_true(afc__cache_append(writing, S("part")));
+    check_found(cache, 1, NULL, 0);
+    afc__cache_abandon(writing);
+    afc__cache_abandon(NULL);
+    check_found(cache, 1, NULL, 0);
+    afc_http_cache_release(cache);
+}
+
+static void too_large_response_is_refused(void **state) {
+    (void)state;
+    char key[64], *long_key = malloc(AFC__CACHE_LONGEST_KEY + 1);
+    assert_non_null(long_key);
+    memset(long_key, 'k', AFC__CACHE_LONGEST_KEY + 1);
+    afc_http_cache *cache = open_cache(CAPACITY, 1000);
+    response response = {.url = 1, .version = 1, .size = 1001, .time = 1000};
+    assert_false(response_store(cache, &response, PIECE));
+    /* Not announced: found out while it is written. */
+    const afc__cache_meta *meta = response_meta(&response);
+    afc__cache_writing *writing = afc__cache_begin(cache, response_key(key, 1), meta, -1);
+    char *bytes = calloc(1, 1001);
+    assert_non_null(bytes);
+    assert_false(afc__cache_append(writing, (afc_slice){bytes, 1001}));
+    afc__cache_abandon(writing);
+    free(bytes);
+    afc_slice keys[] = {{long_key, AFC__CACHE_LONGEST_KEY}, {long_key, AFC__CACHE_LONGEST_KEY + 1}};
+    writing = afc__cache_begin(cache, keys[0], meta, 0);
+    assert_non_null(writing);
+    afc__cache_abandon(writing);
+    assert_null(afc__cache_begin(cache, keys[1], meta, 0));
+    assert_null(afc__cache_begin(cache, S(""), meta, 0));
+    free(long_key);
+    assert_int_equal(statistics_of(cache).entries, 0);
+    afc_http_cache_release(cache);
+}
+
+static void memory_stays_within_its_capacity(void **state) {
+    (void)state;
+    afc_http_cache *cache = open_cache(CAPACITY, 0);
+    for (unsigned i = 0; i < 1000; i++) {
+        response response = {.url = i, .version = i, .size = 10000, .time = 1000};
+        assert_true(response_store(cache, &response, PIECE));
+        assert_true(statistics_of(cache).memory_used <= CAPACITY);
+        check_found(cache, i, &response, 1);
+    }
+    afc_http_cache_statistics statistics = statistics_of(cache);
+    assert_true(statistics.entries > 50 && statistics.entries < 105);
+    check_found(cache, 0, NULL, 0);
+    afc_http_cache_set_capacity(cache, 100000);
+    assert_true(statistics_of(cache).memory_used <= 100000);
+    assert_int_equal(statistics_of(cache).memory_capacity, 100000);
+    afc_http_cache_set_capacity(cache, 0);
+    assert_int_equal(statistics_of(cache).entries, 0);
+    afc_http_cache_release(cache);
+}
+
+static void responses_are_removed_by_url_host_and_time(void **state) {
+    (void)state;
+    afc_http_cache *cache = open_cache(CAPACITY, 0);
+    for (unsigned i = 0; i < 16; i++) {
+        response response = {.url = i % 8, .variant = 1 + i / 8, .size = 10, .time = 1000};
+        assert_true(response_store(cache, &response, PIECE));
+    }
+    check_status(afc_http_cache_remove_url(cache, NULL, "HTTP://H1.test:80/1#x", NULL), AFC_OK);
+    assert_int_equal(statistics_of(cache).entries, 14);
+    check_found(cache, 1, NULL, 0);
+    check_status(afc_http_cache_remove_url(cache, "other", "http://h2.test/2", NULL), AFC_OK);
+    assert_int_equal(statistics_of(cache).entries, 14);
+    afc_http_cache_remove_host(cache, "H2.TEST");
+    assert_int_equal(statistics_of(cache).entries, 10);
+    check_found(cache, 2, NULL, 0);
+    check_found(cache, 6, NULL, 0);
+    afc_http_cache_remove_since(cache, (int64_t)time(NULL) + 100);
+    assert_int_equal(statistics_of(cache).entries, 10);
+    afc_http_cache_remove_since(cache, (int64_t)time(NULL) - 100);
+    assert_int_equal(statistics_of(cache).entries, 0);
+    assert_int_equal(statistics_of(cache).memory_used, 0);
+    afc_failure failure;
+    check_status(afc_http_cache_remove_url(cache, NULL, "no url", &failure), AFC_EINVAL);
+    check_status(afc_http_cache_remove_url(cache, "a\nb", "http://a/", &failure), AFC_EINVAL);
+    check_contains(failure.text, "line feed");
+    afc_http_cache_release(cache);
+}
+
+static void host_is_found_in_a_key(void **state) {
+    (void)state;
+    static const struct {
+        afc_slice key;
+        const char *host, *url;
+    } rows[] = {
+        {ROW_S("\nhttp://a.test/"), "a.test", "http://a.test/"},
+        {ROW_S("me\nhttps://a.test:8443/x?y"), "a.test", "https://a.test:8443/x?y"},
+        {ROW_S("\nhttp://[::1]:80/"), "::1", "http://[::1]:80/"},
+        {ROW_S("\nhttp://a.test?q=://b.test/"), "a.test", "http://a.test?q=://b.test/"},
+        {ROW_S("\nhttp://a.test"), "a.test", "http://a.test"},
+        {ROW_S("\nhttp://"), "", "http://"},
+        {ROW_S("\n"), "", ""},
+        {ROW_S("anything"), "", "anything"},
+        {ROW_S(""), "", ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        check_slice(afc__cache_key_host(rows[i].key), rows[i].host);
+        check_slice(afc__cache_key_url(rows[i].key), rows[i].url);
+    }
+}
+
+static void damaged_meta_is_refused(void **state) {
+    (void)state;
+    response response = {.url = 1, .variant = 7, .version = 1, .size = 400, .time = 1000};
+    afc__buffer block;
+    afc__buffer_init(&block, AFC__CACHE_LONGEST_META);
+    check_status(afc__cache_encode(&block, S("\nhttp://a/"), response_meta(&response)), AFC_OK);
+    afc__cache_stored *stored = afc__cache_stored_new((afc_slice){block.bytes, block.size});
+    assert_non_null(stored);
+    check_slice(afc__cache_stored_key(stored), "\nhttp://a/");
+    afc__cache_stored_release(stored);
+    for (size_t size = 0; size < block.size; size++) {
+        char *copy = malloc(size + 1);
+        assert_non_null(copy);
+        memcpy(copy, block.bytes, size);
+        assert_null(afc__cache_stored_new((afc_slice){copy, size}));
+        free(copy);
+    }
+    /* A changed size or count never reads beyond the end; the sanitizers look. */
+    for (size_t i = 0; i < block.size * 8; i++) {
+        block.bytes[i / 8] ^= (char)(1 << i % 8);
+        char *copy = malloc(block.size);
+        assert_non_null(copy);
+        memcpy(copy, block.bytes, block.size);
+        afc__cache_stored_release(afc__cache_stored_new((afc_slice){copy, block.size}));
+        free(copy);
+        block.bytes[i / 8] ^= (char)(1 << i % 8);
+    }
+    afc__buffer_clear(&block);
+}
+
+static void out_of_memory_is_a_miss(void **state) {
+    (void)state;
+    response response = {.url = 1, .variant = 1, .version = 1, .size = 4000, .time = 1000};
+    TORTURE(round) {
+        afc_http_cache *cache;
+        afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
+        if (afc_http_cache_open(&cache, &options, NULL) == AFC_OK) {
+            response.version = 1;
+            bool is_stored = response_store(cache, &response, PIECE);
+            afc__cache_found found;
+            response_find(cache, 1, &found);
+            assert_true(found.count == 0 || is_stored);
+            afc__cache_stored *first = found.count != 0 ? found.stored[0] : NULL;
+            if (first != NULL) afc__cache_update(cache, first, afc__cache_stored_meta(first));
+            found_clear(&found);
+            response.version = 2;
+            if (response_store(cache, &response, PIECE)) {
+                response_find(cache, 1, &found);
+                for (size_t i = 0; i < found.count; i++) {
+                    assert_int_equal(response_version(found.stored[i]), 2);
+                }
+                found_clear(&found);
+            }
+            afc_http_cache_remove_all(cache);
+            afc_http_cache_release(cache);
+        } else {
+            assert_null(cache);
+        }
+    }
+}
+
+static void wrong_options_are_refused(void **state) {
+    (void)state;
+    afc_http_cache *cache;
+    afc_failure failure;
+    afc_http_cache_options options = {0};
+    check_status(afc_http_cache_open(&cache, &options, &failure), AFC_EINVAL);
+    assert_null(cache);
+    check_contains(failure.text, "AFC_HTTP_CACHE_OPTIONS_INIT");
+    afc_http_cache_release(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stored_response_is_found_with_head_and_body),
+        cmocka_unit_test(body_is_read_from_an_offset),
+        cmocka_unit_test(variants_are_kept_beside_each_other_newest_first),
+        cmocka_unit_test(least_recently_used_variant_leaves_when_there_are_too_many),
+        cmocka_unit_test(replaced_and_removed_response_lives_on_for_its_readers),
+        cmocka_unit_test(update_gives_a_body_another_head),
+        cmocka_unit_test(abandoned_response_is_never_seen),
+        cmocka_unit_test(too_large_response_is_refused),
+        cmocka_unit_test(memory_stays_within_its_capacity),
+        cmocka_unit_test(responses_are_removed_by_url_host_and_time),
+        cmocka_unit_test(host_is_found_in_a_key),
+        cmocka_unit_test(damaged_meta_is_refused),
+        cmocka_unit_test(out_of_memory_is_a_miss),
+        cmocka_unit_test(wrong_options_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
