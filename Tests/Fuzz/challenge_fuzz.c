@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_within(challenge.token68, value);
         check_within(challenge.params, value);
     }
-    static const afc_credentials user = {"u", "p", NULL, 0, false};
+    static const afc_credentials user = {"u", "p", NULL, 0, false, {0}};
     afc__challenge_question question = {
         .head = &head, .knows_body = true, .possible = ~0u, .credentials = &user};
     afc__challenge_choice choice;

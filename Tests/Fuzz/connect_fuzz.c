@@ -19,8 +19,8 @@ static afc_challenge_answer on_challenge(void *context, const afc_challenge *cha
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const afc_credentials user = {"u", "p", NULL, 0, false};
-    static const afc_credentials ntlm = {"u", "p", NULL, AFC_AUTH_NTLM, true};
+    static const afc_credentials user = {"u", "p", NULL, 0, false, {0}};
+    static const afc_credentials ntlm = {"u", "p", NULL, AFC_AUTH_NTLM, true, {0}};
     input input = {data, size};
     wire_run run = {0};
     afc_request request = AFC_REQUEST_INIT;
@@ -31,8 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (choice == 3) events.on_challenge = on_challenge;
     events.on_head = on_head;
     request.url = "https://a.test/b?c";
-    request.limits = (afc_limits){4096, 4096, 32, 4, 5, 3};
-    request.timeouts = (afc_timeouts){2000, 2000, 4000};
+    request.limits = (afc_limits){4096, 4096, 32, 4, 5, 3, {0}};
+    request.timeouts = (afc_timeouts){2000, 2000, 4000, {0}};
     request.proxy = wire_listen(take_bytes(&input, input.size), true);
     wire_perform(&run, &request, events);
     require(run.status != AFC_OK);

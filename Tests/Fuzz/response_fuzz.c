@@ -17,7 +17,7 @@ static afc_status on_body(void *context, afc_slice chunk) {
 }
 
 static void choose(afc_request *request, afc_task_events *events, unsigned choice) {
-    static const afc_credentials user = {"u", "p", NULL, 0, false};
+    static const afc_credentials user = {"u", "p", NULL, 0, false, {0}};
     static const char *const methods[] = {"GET", "HEAD", "POST", "PUT"};
     request->method = methods[choice & 3];
     if ((choice & 2) != 0) {
@@ -32,8 +32,8 @@ static void choose(afc_request *request, afc_task_events *events, unsigned choic
     if ((choice & 16) != 0) request->credentials = &user;
     if ((choice & 32) != 0) request->expect = AFC_EXPECT_ALWAYS;
     request->keep_encoding = (choice & 64) != 0;
-    request->limits = (afc_limits){LARGEST_BODY, 16 * 1024, 64, 4, 5, 3};
-    request->timeouts = (afc_timeouts){2000, 2000, 4000};
+    request->limits = (afc_limits){LARGEST_BODY, 16 * 1024, 64, 4, 5, 3, {0}};
+    request->timeouts = (afc_timeouts){2000, 2000, 4000, {0}};
     events->on_head = on_head;
 }
 

@@ -321,8 +321,8 @@ static afc_status make_transfer(run *run, const afc__store *store) {
     static const char *const methods[] = {"GET", "HEAD", "POST", "PUT"};
     static atomic_uint_fast64_t events_counted;
     static const afc_header fields[] = {{{"Authorization", 13}, {"Basic x", 7}, AFC_HEADER_SECRET}};
-    static const afc_credentials user = {"u", "p", NULL, 0, false};
-    static const afc_credentials eager = {"u", "p", "t", 0, true};
+    static const afc_credentials user = {"u", "p", NULL, 0, false, {0}};
+    static const afc_credentials eager = {"u", "p", "t", 0, true, {0}};
     unsigned first = take_octet(&run->input), second = take_octet(&run->input);
     afc_request request = AFC_REQUEST_INIT;
     afc_task_events events = AFC_TASK_EVENTS_INIT;
@@ -339,7 +339,7 @@ static afc_status make_transfer(run *run, const afc__store *store) {
         request.headers = fields;
         request.header_count = 1;
     }
-    request.limits = (afc_limits){LARGEST_BODY, HEAD_BYTES, HEAD_COUNT, 3, 5, 3};
+    request.limits = (afc_limits){LARGEST_BODY, HEAD_BYTES, HEAD_COUNT, 3, 5, 3, {0}};
     request.progress_ms = 1;
     events.context = run;
     events.on_redirect = on_redirect;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const afc_credentials password = {"user", "password", NULL, 0, false};
+static const afc_credentials password = {"user", "password", NULL, 0, false, {0}};
 
 /* ---- Random choices ------------------------------------------------------------------------ */
 
@@ -231,7 +231,7 @@ static void on_task_release(void *context) {
 static void set_request(job *job, afc_request *request) {
     request->url = job->url;
     request->credentials = job->plan.behaviour == ASKS_FOR_PASSWORD ? &password : NULL;
-    request->timeouts = (afc_timeouts){0, 0, 0};
+    request->timeouts = (afc_timeouts){0, 0, 0, {0}};
     if (job->has_time_limit) request->timeouts.total_ms = 1 + (uint32_t)roll(&job->random, 40);
     request->limits.redirects = 3;
     set_upload(job, request);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/failure.h"
+#include "base/sized.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +46,8 @@ static afc_status check(const afc_body *body, afc_failure *failure) {
 
 afc_status afc__source_init(afc__source *source, const afc_body *body, afc_failure *failure) {
     *source = (afc__source){.body = *body, .descriptor = -1};
-    afc_status status = check(body, failure);
+    afc_status status = AFC__CHECK_RESERVED(body, "afc_body", failure);
+    if (status == AFC_OK) status = check(body, failure);
     if (status == AFC_OK && body->kind == AFC_BODY_FILE) {
         source->owned = afc__copy_text(afc_slice_of(body->path));
         source->body.path = source->owned;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/sized.h"
 
 #include <unistd.h>
 
@@ -484,7 +485,12 @@ static void on_pressure(void *context) {
 afc_status afc_cache_watch_pressure(afc_cache *cache, const afc_pressure_options *options,
                                     afc_failure *failure) {
     static const afc_pressure_options defaults = AFC_PRESSURE_INIT;
-    if (options == NULL) options = &defaults;
+    afc_pressure_options room;
+    afc_failure ignored;
+    if (failure == NULL) failure = &ignored;
+    options = afc__sized_read(&room, &defaults, options, AFC__SIZED(afc_pressure_options, keep),
+                              "AFC_PRESSURE_INIT", failure);
+    if (failure->status != AFC_OK) return failure->status;
     int descriptor;
     afc_status status = afc__pressure_open(&descriptor, options, failure);
     return status != AFC_OK ? status : afc__cache_watch(cache, descriptor, options->keep, failure);
@@ -516,8 +522,8 @@ static uint32_t usual_shards(void) {
 }
 
 static bool is_valid(const afc_cache_options *options) {
-    return options->size == sizeof *options && options->purge_to <= options->capacity &&
-           options->ttl_ms >= 0 && options->shards <= AFC_CACHE_SHARDS_MAX &&
+    return options->purge_to <= options->capacity && options->ttl_ms >= 0 &&
+           options->shards <= AFC_CACHE_SHARDS_MAX &&
            (options->shards & (options->shards - 1)) == 0;
 }
 
@@ -548,8 +554,12 @@ static bool init_shards(afc_cache *cache) {
 
 afc_status afc_cache_new(afc_cache **out, const afc_cache_options *options) {
     static const afc_cache_options defaults = AFC_CACHE_INIT;
+    afc_cache_options room;
+    afc_failure failure;
     *out = NULL;
-    if (options == NULL) options = &defaults;
+    options = afc__sized_read(&room, &defaults, options, AFC__SIZED(afc_cache_options, context),
+                              "AFC_CACHE_INIT", &failure);
+    if (failure.status != AFC_OK) return failure.status;
     if (!is_valid(options)) return AFC_EINVAL;
     afc_cache *cache = afc__zalloc(sizeof *cache);
     if (cache == NULL) return AFC_ENOMEM;

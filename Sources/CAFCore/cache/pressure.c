@@ -69,8 +69,7 @@ static int arm(const char *path, const char *trigger, size_t size) {
 
 afc_status afc__pressure_open(int *out, const afc_pressure_options *options, afc_failure *failure) {
     *out = -1;
-    if (options->size != sizeof *options || options->stall_us == 0 ||
-        options->stall_us > options->window_us) {
+    if (options->stall_us == 0 || options->stall_us > options->window_us) {
         return afc__fail(failure, AFC_EINVAL, "invalid stall_us: expected 1 to window_us");
     }
     /* The kernel requires the NUL, too. */

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/sized.h"
 #include "message/ip.h"
 #include "message/route.h"
 #include "message/url.h"
@@ -112,11 +113,12 @@ static bool is_plain(const afc_network_options *options) {
 afc_status afc__network_new(afc__network **out, const afc_network_options *options,
                             bool has_total_limit, afc_failure *failure) {
     *out = NULL;
-    if (is_plain(options)) return AFC_OK;
+    afc_status status = AFC__CHECK_RESERVED(options, "afc_network_options", failure);
+    if (status != AFC_OK || is_plain(options)) return status;
     afc__network *network = afc__zalloc(sizeof *network);
     if (network == NULL) return afc__fail_memory(failure);
     network->require_public_addresses = options->require_public_addresses;
-    afc_status status = set_overrides(network, options, failure);
+    status = set_overrides(network, options, failure);
     if (status == AFC_OK) status = set_servers(network, options, has_total_limit, failure);
     if (status == AFC_OK) status = set_addresses(network, options, failure);
     if (status == AFC_OK && options->unix_socket != NULL) {

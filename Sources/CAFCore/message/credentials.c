@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/sized.h"
 #include "message/encoding.h"
 
 #include <string.h>
@@ -133,6 +134,8 @@ static afc_status check_given(const char *text, const char *what, afc_failure *f
 afc_status afc__identity_new(afc__identity **out, const afc_credentials *credentials,
                              const char *userinfo, afc_failure *failure) {
     *out = NULL;
+    afc_status status = AFC__CHECK_RESERVED(credentials, "afc_credentials", failure);
+    if (status != AFC_OK) return status;
     if ((credentials->schemes & ~(unsigned)ALL_SCHEMES) != 0) {
         return afc__fail(failure, AFC_EINVAL,
                          "invalid authentication schemes: expected AFC_AUTH_… bits");
@@ -143,7 +146,7 @@ afc_status afc__identity_new(afc__identity **out, const afc_credentials *credent
     if (credentials->user == NULL && credentials->token == NULL && userinfo != NULL) {
         return copy_userinfo(out, credentials, userinfo, failure);
     }
-    afc_status status = check_given(credentials->user, "user name", failure);
+    status = check_given(credentials->user, "user name", failure);
     if (status == AFC_OK) status = check_given(credentials->password, "password", failure);
     if (status == AFC_OK) status = check_given(credentials->token, "token", failure);
     return status == AFC_OK ? copy_identity(out, credentials, failure) : status;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/file.h"
+#include "base/sized.h"
 #include "message/fields.h"
 #include "message/media_types.h"
 
@@ -255,12 +256,20 @@ static afc_status check_header(const afc_part *part, const afc_header *header, b
     return AFC_OK;
 }
 
+static afc_status read_part(afc_part *out, const afc_part *part, afc_failure *failure) {
+    static const afc_part defaults = AFC_PART_INIT;
+    afc_part room;
+    afc_failure found;
+    part = afc__sized_read(&room, &defaults, part, AFC__SIZED(afc_part, header_count),
+                           "AFC_PART_INIT", &found);
+    if (found.status == AFC_OK) *out = *part;
+    if (found.status != AFC_OK && failure != NULL) *failure = found;
+    return found.status;
+}
+
 /** Also limits every size, so that their sum can't overflow. */
 static afc_status check_part(const afc_part *part, bool is_raw, afc_failure *failure) {
     const size_t limit = AFC_MULTIPART_HEAD_MAX;
-    if (part->size != sizeof *part) {
-        return afc__fail(failure, AFC_EINVAL, "the part must be initialised with AFC_PART_INIT");
-    }
     if (!afc__may_be_sent(part->name)) return refuse(failure, "the name");
     if (!afc__may_be_sent(part->file_name)) return refuse(failure, "the file name");
     if (!afc__may_be_sent(part->content_type)) return refuse(failure, "the content type");
@@ -407,9 +416,11 @@ static afc_status write_block(const afc_multipart *form, const afc_part *part, b
 /** The last step of all functions that add parts: `made` has the body, `copied` is stored after the head. */
 static afc_status append(afc_multipart *form, const afc_part *part, bool is_raw, afc_slice copied,
                          afc__part *made, afc_failure *failure) {
-    afc_status status = check_form(form, failure);
-    if (status == AFC_OK) status = check_part(part, is_raw, failure);
-    if (status == AFC_OK) status = write_block(form, part, is_raw, copied, made, failure);
+    afc_part named;
+    afc_status status = read_part(&named, part, failure);
+    if (status == AFC_OK) status = check_form(form, failure);
+    if (status == AFC_OK) status = check_part(&named, is_raw, failure);
+    if (status == AFC_OK) status = write_block(form, &named, is_raw, copied, made, failure);
     if (status != AFC_OK) return status;
     int64_t length = form->length;
     size_t delimiter = strlen(form->boundary) + (form->count == 0 ? 2 : 4);
@@ -521,13 +532,16 @@ afc_status afc_multipart_add_file(afc_multipart *form, const afc_part *part,
                       .offset = file->offset,
                       .length = file->length,
                       .file_size = file->size};
-    afc_part named = *part;
+    afc_part named;
+    afc_status status = read_part(&named, part, failure);
+    if (status == AFC_OK) status = AFC__CHECK_RESERVED(file, "afc_part_file", failure);
+    if (status != AFC_OK) return status;
     if (named.file_name.bytes == NULL) named.file_name = afc__last_component(file->path);
     if (named.content_type.size == 0) {
         named.content_type = afc_slice_of(afc__media_type_of_path(file->path));
     }
     afc_slice path = {file->path, strlen(file->path) + 1};
-    afc_status status = measure_file(file, &made, failure);
+    status = measure_file(file, &made, failure);
     if (status == AFC_OK) status = append(form, &named, false, path, &made, failure);
     if (status != AFC_OK) return status;
     afc__part *added = &form->parts[form->count - 1];

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/sized.h"
 #include "base/text.h"
 #include "message/encoding.h"
 #include "message/fields.h"
@@ -157,6 +158,8 @@ static afc_status set_bypass(afc__proxies *proxies, const char *list, afc_failur
 afc_status afc__proxies_init(afc__proxies *out, const afc_proxies *given, afc__variable *variable,
                              void *context, afc_failure *failure) {
     memset(out, 0, sizeof *out);
+    afc_status checked = AFC__CHECK_RESERVED(given, "afc_proxies", failure);
+    if (checked != AFC_OK) return checked;
     bool is_given = given->source == AFC_PROXIES_GIVEN;
     if (given->source == AFC_PROXIES_NONE) return AFC_OK;
     if (!is_given && given->source != AFC_PROXIES_ENVIRONMENT) {

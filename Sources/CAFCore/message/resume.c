@@ -252,11 +252,14 @@ afc_status afc__resume_read(afc__resume_token *out, afc_slice text, afc_failure 
 
 afc_status afc_resume_info_read(afc_slice text, afc_resume_info *out, afc_failure *failure) {
     afc__resume_token token = {0};
-    *out = (afc_resume_info){{NULL, 0}, {NULL, 0}, 0, 0};
+    *out = (afc_resume_info){.url = {NULL, 0}};
     if (failure != NULL) *failure = (afc_failure){0};
     afc_status status = read_text(&token, text, failure);
     if (status == AFC_OK) {
-        *out = (afc_resume_info){token.url, token.validator, token.received, token.total};
+        *out = (afc_resume_info){.url = token.url,
+                                 .validator = token.validator,
+                                 .received = token.received,
+                                 .total = token.total};
     }
     return status;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/failure.h"
+#include "base/sized.h"
 #include "base/text.h"
 #include "message/fields.h"
 #include "message/host.h"
@@ -80,6 +81,8 @@ static afc_status append_addresses(afc__buffer *text, const char *addresses, afc
 afc_status afc__route_write_override(char **out, const afc_host_override *given, bool is_absolute,
                                      afc_failure *failure) {
     *out = NULL;
+    afc_status checked = AFC__CHECK_RESERVED(given, "afc_host_override", failure);
+    if (checked != AFC_OK) return checked;
     if (given->host == NULL || given->addresses == NULL) {
         return afc__fail(failure, AFC_EINVAL, "a host override has no host or no addresses");
     }

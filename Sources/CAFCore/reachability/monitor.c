@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/sized.h"
 #include "run/threads.h"
 
 #include <string.h>
@@ -49,16 +50,15 @@ static afc_status set_host(afc_reach_monitor *monitor, const char *host, afc_fai
 
 afc_status afc_reach_monitor_new(afc_reach_monitor **out, const afc_reach_monitor_options *options,
                                  afc_failure *failure) {
-    afc_reach_monitor_options defaults = AFC_REACH_MONITOR_OPTIONS_INIT;
+    static const afc_reach_monitor_options defaults = AFC_REACH_MONITOR_OPTIONS_INIT;
+    afc_reach_monitor_options room;
     afc_failure ignored;
-    if (options == NULL) options = &defaults;
     if (failure == NULL) failure = &ignored;
-    memset(failure, 0, sizeof *failure);
     *out = NULL;
-    if (options->size != sizeof *options) {
-        return afc__fail(failure, AFC_EINVAL,
-                         "the options must be initialised with AFC_REACH_MONITOR_OPTIONS_INIT");
-    }
+    options = afc__sized_read(&room, &defaults, options,
+                              AFC__SIZED(afc_reach_monitor_options, context),
+                              "AFC_REACH_MONITOR_OPTIONS_INIT", failure);
+    if (failure->status != AFC_OK) return failure->status;
     afc_reach_monitor *monitor = afc__zalloc(sizeof *monitor);
     if (monitor == NULL) return afc__fail_memory(failure);
     afc_status status = set_host(monitor, options->host, failure);

@@ -359,7 +359,7 @@ afc_reachability afc__reach_decide(const afc__link_table *table, const afc__reac
             if (!link->is_up) *is_transient = true;
             continue;
         }
-        afc_reachability state = {AFC_REACH_VIA_WIFI, AFC_LINK_UNKNOWN, ""};
+        afc_reachability state = {.status = AFC_REACH_VIA_WIFI};
         if (link != NULL) {
             if (link->kind == AFC_LINK_CELLULAR) state.status = AFC_REACH_VIA_WWAN;
             state.link = link->kind;
@@ -368,7 +368,7 @@ afc_reachability afc__reach_decide(const afc__link_table *table, const afc__reac
         *is_transient = false;
         return state;
     }
-    return (afc_reachability){AFC_REACH_NONE, AFC_LINK_UNKNOWN, ""};
+    return (afc_reachability){.status = AFC_REACH_NONE};
 }
 
 static uint64_t hash(const afc__reach_own *own) {

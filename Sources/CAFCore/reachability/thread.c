@@ -124,7 +124,7 @@ static void tell(afc_reach_monitor *monitor, const afc_reachability *state) {
 
 /** Decides the state of a monitor. false: not yet, because routes are about to change. */
 static bool decide(afc_reach_monitor *monitor) {
-    afc_reachability state = {AFC_REACH_NONE, AFC_LINK_UNKNOWN, ""};
+    afc_reachability state = {.status = AFC_REACH_NONE};
     bool is_any_transient = false;
     for (size_t i = 0; i < monitor->address_count && state.status == AFC_REACH_NONE; i++) {
         afc__reach_route route = afc__reach_probe(&monitor->addresses[i]);

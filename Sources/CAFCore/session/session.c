@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/fork_gate.h"
+#include "base/sized.h"
 #include "message/fields.h"
 #include "reachability/monitor.h"
 #include "run/resolver.h"
@@ -155,16 +156,15 @@ static void discard(afc_session *session) {
 
 static afc_status make_session(afc_session **out, const afc_session_options *options,
                                afc_failure *failure) {
-    afc_session_options defaults = AFC_SESSION_OPTIONS_INIT;
+    static const afc_session_options defaults = AFC_SESSION_OPTIONS_INIT;
+    afc_session_options room;
     afc_failure ignored;
-    if (options == NULL) options = &defaults;
     if (failure == NULL) failure = &ignored;
-    memset(failure, 0, sizeof *failure);
     *out = NULL;
-    if (options->size != sizeof *options) {
-        return afc__fail(failure, AFC_EINVAL,
-                         "the options must be initialised with AFC_SESSION_OPTIONS_INIT");
-    }
+    options = afc__sized_read(&room, &defaults, options,
+                              AFC__SIZED(afc_session_options, proxy_trust),
+                              "AFC_SESSION_OPTIONS_INIT", failure);
+    if (failure->status != AFC_OK) return failure->status;
     if ((unsigned)options->cookie_policy > AFC_COOKIES_MAIN_DOCUMENT) {
         return afc__fail(failure, AFC_EINVAL, "invalid cookie policy: %d",
                          (int)options->cookie_policy);
@@ -255,4 +255,5 @@ void afc_session_get_statistics(const afc_session *session, afc_session_statisti
     out->turns = read_counter(&session->loop.turns);
     out->events = read_counter(&session->events);
     out->connections = afc__driver_connections(session->driver);
+    memset(out->reserved, 0, sizeof out->reserved);
 }

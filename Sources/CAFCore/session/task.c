@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/freelist.h"
+#include "base/sized.h"
 #include "run/threads.h"
 #include "session/session_internal.h"
 #include "session/task_connectivity.h"
@@ -367,45 +368,54 @@ static bool run_job(afc__job *job) {
     return false;
 }
 
-static bool is_request(const afc_request *request) {
-    return request != NULL && request->size == sizeof *request;
+/** The structs of a caller whose headers have another version. NULL: not initialised, so nothing in it is used. */
+typedef struct read_structs {
+    const afc_request *request;
+    const afc_task_events *events;
+    afc_request request_room;
+    afc_task_events events_room;
+} read_structs;
+
+static afc_status read_given(read_structs *out, const afc_request *request,
+                             const afc_task_events *events, afc_failure *failure) {
+    static const afc_request default_request = AFC_REQUEST_INIT;
+    static const afc_task_events no_events = AFC_TASK_EVENTS_INIT;
+    afc_failure second;
+    out->request = afc__sized_read(&out->request_room, &default_request, request,
+                                   AFC__SIZED(afc_request, proxy_credentials), "AFC_REQUEST_INIT",
+                                   failure);
+    out->events = afc__sized_read(&out->events_room, &no_events, events,
+                                  AFC__SIZED(afc_task_events, on_trace), "AFC_TASK_EVENTS_INIT",
+                                  &second);
+    if (failure->status == AFC_OK) *failure = second;
+    return failure->status;
 }
 
-static bool are_events(const afc_task_events *events) {
-    return events == NULL || events->size == sizeof *events;
-}
-
-/** A structure made without its macro may hold anything, so none of its callbacks is called. */
-static void give_back(const afc_request *request, const afc_task_events *events) {
-    if (is_request(request)) afc__body_release(&request->body);
-    if (events != NULL && are_events(events) && events->release != NULL)
-        events->release(events->context);
+static void give_back(const read_structs *given) {
+    const afc_task_events *events = given->events;
+    if (given->request != NULL) afc__body_release(&given->request->body);
+    if (events != NULL && events->release != NULL) events->release(events->context);
 }
 
 afc_status afc_task_new(afc_task **out, afc_session *session, const afc_request *request,
                         const afc_task_events *events, afc_failure *failure) {
     afc_failure ignored;
     if (failure == NULL) failure = &ignored;
-    memset(failure, 0, sizeof *failure);
     *out = NULL;
-    afc_status status = AFC_OK;
-    if (!is_request(request)) {
-        status = afc__fail(failure, AFC_EINVAL,
-                           "the request must be initialised with AFC_REQUEST_INIT");
-    } else if (!are_events(events)) {
-        status = afc__fail(failure, AFC_EINVAL,
-                           "the events must be initialised with AFC_TASK_EVENTS_INIT");
-    } else if (session->generation != afc__process_generation()) {
+    read_structs given;
+    afc_status status = read_given(&given, request, events, failure);
+    if (status == AFC_OK && session->generation != afc__process_generation()) {
         status = afc__fail(failure, AFC_ECLOSED, "the session belongs to the parent process");
     }
     afc_task *task = status == AFC_OK ? afc__task_take_spare() : NULL;
     if (task == NULL) {
         if (status == AFC_OK) status = afc__fail_memory(failure);
-        give_back(request, events);
+        give_back(&given);
         return status;
     }
     memset(task, 0, offsetof(afc_task, transfer));
-    status = afc__transfer_init(&task->transfer, request, events, &session->events, failure);
+    status = afc__transfer_init(&task->transfer, given.request, given.events, &session->events,
+                                failure);
     if (status == AFC_OK) {
         unsigned schemes = afc__driver_auth_schemes(session->driver);
         status = afc__transfer_allow_schemes(&task->transfer, schemes, failure);
@@ -413,7 +423,7 @@ afc_status afc_task_new(afc_task **out, afc_session *session, const afc_request 
     }
     if (status != AFC_OK) {
         afc__task_give_spare(task);
-        if (events != NULL && events->release != NULL) events->release(events->context);
+        if (given.events->release != NULL) given.events->release(given.events->context);
         return status;
     }
     atomic_init(&task->references, 1);

@@ -1,6 +1,7 @@
 /* The public functions of a jar; the rules are in cookie_jar.c. */
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/sized.h"
 #include "message/url.h"
 #include "store/cookie_jar.h"
 
@@ -38,14 +39,15 @@ static afc_status begin(afc_cookie_jar *jar, const char *path, afc_failure *fail
 
 afc_status afc_cookie_jar_new(afc_cookie_jar **out, const afc_cookie_jar_options *options,
                               afc_failure *failure) {
-    afc_cookie_jar_options defaults = AFC_COOKIE_JAR_OPTIONS_INIT;
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
-    if (options == NULL) options = &defaults;
+    static const afc_cookie_jar_options defaults = AFC_COOKIE_JAR_OPTIONS_INIT;
+    afc_cookie_jar_options room;
+    afc_failure ignored;
+    if (failure == NULL) failure = &ignored;
     *out = NULL;
-    if (options->size != sizeof *options) {
-        return afc__fail(failure, AFC_EINVAL,
-                         "the options must be initialised with AFC_COOKIE_JAR_OPTIONS_INIT");
-    }
+    options = afc__sized_read(&room, &defaults, options,
+                              AFC__SIZED(afc_cookie_jar_options, max_cookies),
+                              "AFC_COOKIE_JAR_OPTIONS_INIT", failure);
+    if (failure->status != AFC_OK) return failure->status;
     afc_cookie_jar *jar = afc__zalloc(sizeof *jar);
     if (jar == NULL) return afc__fail_memory(failure);
     atomic_init(&jar->references, 1);
@@ -78,11 +80,9 @@ void afc_cookie_jar_release(afc_cookie_jar *jar) {
 afc_status afc_cookie_jar_set(afc_cookie_jar *jar, const afc_cookie *cookie, afc_failure *failure) {
     const char *why = NULL;
     if (failure != NULL) memset(failure, 0, sizeof *failure);
-    if (cookie->size != sizeof *cookie) {
-        return afc__fail(failure, AFC_EINVAL,
-                         "the cookie must be initialised with AFC_COOKIE_INIT");
-    }
-    afc_status status = afc__cookie_jar_put(jar, cookie, now(), &why);
+    afc_status status = AFC__CHECK_RESERVED(cookie, "afc_cookie", failure);
+    if (status != AFC_OK) return status;
+    status = afc__cookie_jar_put(jar, cookie, now(), &why);
     return say(status, why, failure);
 }
 

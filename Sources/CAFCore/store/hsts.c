@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "base/keyed_hash.h"
 #include "base/list.h"
+#include "base/sized.h"
 #include "base/timers.h"
 #include "message/fields.h"
 #include "message/host.h"
@@ -410,14 +411,14 @@ static afc_status begin(afc_hsts *hsts, const char *path, afc_failure *failure) 
 }
 
 afc_status afc_hsts_new(afc_hsts **out, const afc_hsts_options *options, afc_failure *failure) {
-    afc_hsts_options defaults = AFC_HSTS_OPTIONS_INIT;
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
-    if (options == NULL) options = &defaults;
+    static const afc_hsts_options defaults = AFC_HSTS_OPTIONS_INIT;
+    afc_hsts_options room;
+    afc_failure ignored;
+    if (failure == NULL) failure = &ignored;
     *out = NULL;
-    if (options->size != sizeof *options) {
-        return afc__fail(failure, AFC_EINVAL,
-                         "the options must be initialised with AFC_HSTS_OPTIONS_INIT");
-    }
+    options = afc__sized_read(&room, &defaults, options, AFC__SIZED(afc_hsts_options, reserved),
+                              "AFC_HSTS_OPTIONS_INIT", failure);
+    if (failure->status != AFC_OK) return failure->status;
     afc_hsts *hsts = afc__zalloc(sizeof *hsts);
     if (hsts == NULL) return afc__fail_memory(failure);
     atomic_init(&hsts->references, 1);

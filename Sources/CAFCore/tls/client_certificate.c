@@ -2,6 +2,7 @@
 
 #include "base/failure.h"
 #include "base/file.h"
+#include "base/sized.h"
 
 #include <limits.h>
 #include <openssl/err.h>
@@ -141,7 +142,8 @@ afc_status afc__tls_identity_read(afc__tls_identity *out, const afc_client_certi
     certificate.bytes = key.bytes = (afc_slice){NULL, 0};
     memset(out, 0, sizeof *out);
     ERR_clear_error();
-    afc_status status = read_pattern(out, source, failure);
+    afc_status status = AFC__CHECK_RESERVED(source, "afc_client_certificate", failure);
+    if (status == AFC_OK) status = read_pattern(out, source, failure);
     if (status == AFC_OK) {
         status = take_bytes(&certificate, source->certificate, source->certificate_path, failure);
     }

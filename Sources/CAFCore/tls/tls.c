@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/sized.h"
 #include "tls/certificate_request.h"
 #include "tls/client_certificate.h"
 #include "tls/sessions.h"
@@ -91,12 +92,12 @@ static afc_status read_versions(afc__tls *tls, const afc_tls_options *options,
 static afc_status read_identities(afc__tls *tls, const afc_tls_options *options,
                                   afc_failure *failure) {
     size_t count = options->client_certificate_count;
-    if (count == 0) return AFC_OK;
+    afc_status status = AFC__CHECK_RESERVED(options, "afc_tls_options", failure);
+    if (status != AFC_OK || count == 0) return status;
     if (count < SIZE_MAX / sizeof *tls->identities) {
         tls->identities = afc__zalloc(count * sizeof *tls->identities);
     }
     if (tls->identities == NULL) return afc__fail_memory(failure);
-    afc_status status = AFC_OK;
     for (size_t i = 0; i < count && status == AFC_OK; i++) {
         status = afc__tls_identity_read(&tls->identities[i], &options->client_certificates[i],
                                         failure);

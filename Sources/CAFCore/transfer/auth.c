@@ -162,7 +162,8 @@ static bool take_from_url(afc__transfer *transfer) {
     if (proxy->user == NULL || target->configured != NULL || target->from_callback != NULL) {
         return true;
     }
-    afc_credentials credentials = {proxy->user, proxy->password, NULL, 0, true};
+    afc_credentials credentials = {
+        .user = proxy->user, .password = proxy->password, .send_preemptively = true};
     afc_failure failure = {0};
     if (afc__identity_new(&target->configured, &credentials, NULL, &failure) != AFC_OK) {
         return afc__transfer_fail(transfer, &failure);

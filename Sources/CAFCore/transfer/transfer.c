@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/failure.h"
+#include "base/sized.h"
 #include "message/route.h"
 #include "transfer/auth.h"
 #include "transfer/cookies_hsts.h"
@@ -88,6 +89,15 @@ static afc_expect expectation_of(const afc_request *request) {
     return request->expect;
 }
 
+static afc_status check_reserved(const afc_request *request, afc_failure *failure) {
+    afc_status status = AFC__CHECK_RESERVED(&request->sink, "afc_sink", failure);
+    if (status == AFC_OK) {
+        status = AFC__CHECK_RESERVED(&request->timeouts, "afc_timeouts", failure);
+    }
+    if (status == AFC_OK) status = AFC__CHECK_RESERVED(&request->limits, "afc_limits", failure);
+    return status;
+}
+
 afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *request,
                               const afc_task_events *events, atomic_uint_fast64_t *event_counter,
                               afc_failure *failure) {
@@ -108,6 +118,7 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
     transfer->progress = (afc_progress){0, AFC_LENGTH_UNKNOWN, 0, AFC_LENGTH_UNKNOWN, 0};
     afc__sink_zero(&transfer->sink);
     afc_status status = afc__source_init(&transfer->source, &request->body, failure);
+    if (status == AFC_OK) status = check_reserved(request, failure);
     if (status == AFC_OK && (unsigned)request->expect > AFC_EXPECT_NEVER) {
         status = afc__fail(failure, AFC_EINVAL, "invalid value for expect: %d",
                            (int)request->expect);

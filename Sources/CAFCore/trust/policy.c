@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/fork_gate.h"
+#include "base/sized.h"
 #include "trust/anchors.h"
 
 #include <openssl/crypto.h>
@@ -54,7 +55,8 @@ static afc_status read_pins(afc__trust_rule *out, const afc_trust_rule *rule,
 
 static afc_status read_rule(afc__trust_rule *out, const afc_trust_rule *rule,
                             STACK_OF(X509_CRL) *crls, afc_failure *failure) {
-    afc_status status = check_rule(rule, failure);
+    afc_status status = AFC__CHECK_RESERVED(rule, "afc_trust_rule", failure);
+    if (status == AFC_OK) status = check_rule(rule, failure);
     if (status != AFC_OK) return status;
     out->mode = rule->mode;
     out->match = rule->match;
@@ -174,17 +176,15 @@ void afc__openssl_begin(void) {
 afc_status afc_trust_policy_new(afc_trust_policy **out, const afc_trust_options *options,
                                 afc_failure *failure) {
     static const afc_trust_options defaults = AFC_TRUST_OPTIONS_INIT;
+    afc_trust_options room;
     afc_failure ignored;
-    if (options == NULL) options = &defaults;
     if (failure == NULL) failure = &ignored;
-    memset(failure, 0, sizeof *failure);
     *out = NULL;
-    if (options->size != sizeof *options) {
-        return afc__fail(failure, AFC_EINVAL,
-                         "the options must be initialised with AFC_TRUST_OPTIONS_INIT");
-    }
-    afc_trust_policy *policy = afc__zalloc(sizeof *policy);
-    afc_status status = AFC_ENOMEM;
+    options = afc__sized_read(&room, &defaults, options, AFC__SIZED(afc_trust_options, hook),
+                              "AFC_TRUST_OPTIONS_INIT", failure);
+    if (options == NULL) return failure->status;
+    afc_status status = failure->status;
+    afc_trust_policy *policy = status == AFC_OK ? afc__zalloc(sizeof *policy) : NULL;
     if (policy != NULL) {
         atomic_init(&policy->references, 1);
         policy->hook = options->hook;
@@ -194,7 +194,7 @@ afc_status afc_trust_policy_new(afc_trust_policy **out, const afc_trust_options 
         if (status == AFC_OK) status = read_options(policy, options, failure);
         afc__fork_gate_leave(NULL);
     } else {
-        afc__fail_memory(failure);
+        if (status == AFC_OK) status = afc__fail_memory(failure);
         if (options->hook.release != NULL) options->hook.release(options->hook.context);
     }
     if (status == AFC_OK)

@@ -72,7 +72,6 @@ final class CoreCookieJar: @unchecked Sendable {
 extension CoreArena {
     fileprivate func core(_ cookie: HTTPCookie) throws(SessionError) -> afc_cookie {
         var core = afc_cookie()
-        core.size = MemoryLayout<afc_cookie>.stride
         core.name = try copy(cookie.name, "the name of the cookie")
         core.value = try copy(cookie.value, "the value of the cookie")
         core.domain = try copy(cookie.domain, "the domain of the cookie")

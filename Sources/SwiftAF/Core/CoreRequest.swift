@@ -125,10 +125,11 @@ final class CoreRequest: Sendable {
 
     private var timeouts: afc_timeouts {
         let (own, defaults) = (http.timeouts, session.configuration.timeouts)
-        return afc_timeouts(
-            connect_ms: (own.connect ?? defaults.connect)?.coreMilliseconds ?? 0,
-            idle_ms: (own.idle ?? defaults.idle)?.coreMilliseconds ?? 0,
-            total_ms: (own.total ?? defaults.total)?.coreMilliseconds ?? 0)
+        var timeouts = afc_timeouts()
+        timeouts.connect_ms = (own.connect ?? defaults.connect)?.coreMilliseconds ?? 0
+        timeouts.idle_ms = (own.idle ?? defaults.idle)?.coreMilliseconds ?? 0
+        timeouts.total_ms = (own.total ?? defaults.total)?.coreMilliseconds ?? 0
+        return timeouts
     }
 
     private var limits: afc_limits {

@@ -195,10 +195,11 @@ extension HTTPHeaders {
 extension BodyForm.File {
     fileprivate func withCore<Result>(_ use: (UnsafePointer<afc_part_file>) -> Result) -> Result {
         path.withCString { path in
-            var file = afc_part_file(
-                path: path, offset: range?.lowerBound ?? 0,
-                length: range.map { $0.upperBound - $0.lowerBound } ?? AFC_LENGTH_UNKNOWN_VALUE,
-                size: size ?? AFC_LENGTH_UNKNOWN_VALUE)
+            var file = afc_part_file()
+            file.path = path
+            file.offset = range?.lowerBound ?? 0
+            file.length = range.map { $0.upperBound - $0.lowerBound } ?? AFC_LENGTH_UNKNOWN_VALUE
+            file.size = size ?? AFC_LENGTH_UNKNOWN_VALUE
             return use(&file)
         }
     }

@@ -213,7 +213,7 @@ static void total_time_limit_runs_while_throttled(void **state) {
         if (way == 0) call->request.max_receive_rate = 1;
         if (way == 1) call->request.max_send_rate = 1;
         if (way == 1) call_send(call, "PUT", (afc_slice){body, sizeof body});
-        call->request.timeouts = (afc_timeouts){0, 0, 200};
+        call->request.timeouts = (afc_timeouts){0, 0, 200, {0}};
         call_perform(call);
         check_ended(call, AFC_ETIMEOUT);
         assert_int_equal(call->failure.timeout, AFC_TIMEOUT_TOTAL);
@@ -228,7 +228,7 @@ static void throttled_task_is_not_idle(void **state) {
     call_send(call, "PUT", S("abc"));
     call->request.max_send_rate = 1;
     call->request.max_receive_rate = 1000;
-    call->request.timeouts = (afc_timeouts){0, 900, 0};
+    call->request.timeouts = (afc_timeouts){0, 900, 0, {0}};
     call_perform(call);
     check_ended(call, AFC_OK);
     assert_int_equal(call->body.size, 3000);

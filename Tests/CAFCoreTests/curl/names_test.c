@@ -316,8 +316,8 @@ static void checks_for_public_addresses_after_the_lookup(void **state) {
 static void address_override_needs_no_lookup(void **state) {
     world *world = *state;
     uint16_t port = (uint16_t)strtoul(strrchr(url_of(world, ""), ':') + 1, NULL, 10);
-    const afc_host_override overrides[] = {{"one.test", port, "127.0.0.1"},
-                                           {"*", port, "127.0.0.1"}};
+    const afc_host_override overrides[] = {{"one.test", port, "127.0.0.1", {0}},
+                                           {"*", port, "127.0.0.1", {0}}};
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     for (size_t count = 1; count <= COUNT_OF(overrides); count++) {
         options.network.overrides = overrides;

@@ -50,8 +50,8 @@ static void override_applies_to_its_name_and_port_only(void **state) {
     world *world = *state;
     uint16_t port = port_of(world);
     serve(world, "/", answer(200, NULL, "here"));
-    const afc_host_override overrides[] = {{"Example.test.", port, "127.0.0.1"},
-                                           {"gone.invalid", 81, "127.0.0.1"}};
+    const afc_host_override overrides[] = {{"Example.test.", port, "127.0.0.1", {0}},
+                                           {"gone.invalid", 81, "127.0.0.1", {0}}};
     use(world, (afc_network_options){.overrides = overrides, .override_count = 2});
     for (int round = 0; round < 3; round++) {
         expect(world, text_of(world, "http://example.test:%u/", port), NULL, AFC_OK);
@@ -68,7 +68,7 @@ static void wildcard_override_applies_to_each_host(void **state) {
     world *world = *state;
     uint16_t port = port_of(world);
     serve(world, "/", answer(200, NULL, "here"));
-    const afc_host_override override = {"*", port, "127.0.0.1"};
+    const afc_host_override override = {"*", port, "127.0.0.1", {0}};
     use(world, (afc_network_options){.overrides = &override, .override_count = 1});
     expect(world, text_of(world, "http://a.invalid:%u/", port), NULL, AFC_OK);
     expect(world, text_of(world, "http://b.invalid:%u/", port), NULL, AFC_OK);
@@ -80,11 +80,11 @@ static void override_applies_to_the_proxy(void **state) {
     relay *relay = relay_new(world);
     const char *address = relay_url(relay, "http", NULL);
     uint16_t port = (uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10);
-    const afc_host_override override = {"proxy.invalid", port, "127.0.0.1"};
+    const afc_host_override override = {"proxy.invalid", port, "127.0.0.1", {0}};
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.network = (afc_network_options){.overrides = &override, .override_count = 1};
-    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL,
-                                    text_of(world, "http://proxy.invalid:%u", port), NULL};
+    options.proxies = (afc_proxies){
+        AFC_PROXIES_GIVEN, NULL, NULL, text_of(world, "http://proxy.invalid:%u", port), NULL, {0}};
     world_close_session(world);
     check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
     expect(world, "http://example.test/", NULL, AFC_OK);
@@ -95,7 +95,7 @@ static void override_applies_to_the_proxy(void **state) {
 
 static void refuses_invalid_network_options(void **state) {
     (void)state;
-    const afc_host_override bad = {"a", 80, "b"};
+    const afc_host_override bad = {"a", 80, "b", {0}};
     const afc_network_options rows[] = {
         {.overrides = &bad, .override_count = 1},
         {.override_count = 1},
@@ -132,7 +132,7 @@ static void reports_options_that_libcurl_lacks_as_unsupported(void **state) {
 static void connects_with_one_address_family(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, "here"));
-    const afc_host_override override = {"both.test", port_of(world), "::1,127.0.0.1"};
+    const afc_host_override override = {"both.test", port_of(world), "::1,127.0.0.1", {0}};
     const char *url = text_of(world, "http://both.test:%u/", port_of(world));
     use(world, (afc_network_options){
                    .overrides = &override, .override_count = 1, .happy_eyeballs_ms = 10});
@@ -165,8 +165,8 @@ static void connects_from_the_local_address(void **state) {
 static void refuses_private_addresses_if_asked(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, NULL, "here"));
-    const afc_host_override overrides[] = {{"rebound.test", port_of(world), "127.0.0.1"},
-                                           {"both.test", port_of(world), "127.0.0.1,8.8.8.8"}};
+    const afc_host_override overrides[] = {{"rebound.test", port_of(world), "127.0.0.1", {0}},
+                                           {"both.test", port_of(world), "127.0.0.1,8.8.8.8", {0}}};
     use(world, (afc_network_options){
                    .overrides = overrides, .override_count = 2, .require_public_addresses = true});
     expect(world, url_of(world, "/"), NULL, AFC_ECONNECT);
@@ -257,7 +257,8 @@ static void unix_socket_bypasses_the_proxy(void **state) {
     const path path = path_of("/tmp/", "direct");
     relay *relay = relay_new_at(world, path.text);
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
-    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL, "http://proxy.invalid", NULL};
+    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN,      NULL, NULL,
+                                    "http://proxy.invalid", NULL, {0}};
     world_close_session(world);
     check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
     expect(world, "http://any.invalid/", path.text, AFC_OK);

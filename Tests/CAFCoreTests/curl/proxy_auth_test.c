@@ -135,8 +135,12 @@ static void never_sends_credentials_to_another_proxy(void **state) {
     serve_once(first, "/from", answer(407, "Proxy-Authenticate: Basic realm=x", "who?"));
     serve(first, "/from", answer(302, text_of(first, "Location: %s", second.url), "moved"));
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
-    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, proxy_url(first, ""),
-                                    relay_url(second.relay, "http", NULL), NULL, NULL};
+    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN,
+                                    proxy_url(first, ""),
+                                    relay_url(second.relay, "http", NULL),
+                                    NULL,
+                                    NULL,
+                                    {0}};
     world_close_session(first);
     check_status(afc_session_new(&first->session, &options, NULL), AFC_OK);
     call *call = call_via(first, "http://example.test/from", NULL, &me);

@@ -34,8 +34,9 @@ static void use(route *route, afc_proxies proxies) {
 }
 
 static void use_all(route *route, const char *scheme, const char *userinfo) {
-    use(route, (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL,
-                             relay_url(route->relay, scheme, userinfo), NULL});
+    use(route,
+        (afc_proxies){
+            AFC_PROXIES_GIVEN, NULL, NULL, relay_url(route->relay, scheme, userinfo), NULL, {0}});
 }
 
 static void check_lacks(const char *text, const char *part) {
@@ -156,8 +157,12 @@ static void each_hop_uses_the_proxy_of_its_url(void **state) {
     const char *direct = url_of(route.world, "/direct");
     serve(route.world, "/first", answer(302, text_of(route.world, "Location: %s", direct), ""));
     serve(route.world, "/direct", answer(302, "Location: http://example.test/", ""));
-    use(&route, (afc_proxies){AFC_PROXIES_GIVEN, relay_url(route.relay, "http", "me:secret"), NULL,
-                              NULL, "127.0.0.0/8"});
+    use(&route, (afc_proxies){AFC_PROXIES_GIVEN,
+                              relay_url(route.relay, "http", "me:secret"),
+                              NULL,
+                              NULL,
+                              "127.0.0.0/8",
+                              {0}});
     check_fetch_url(route.world, "http://example.test/first", AFC_OK);
     assert_int_equal(relay_count(route.relay), 2);
     check_contains(relay_seen(route.relay, 0), "GET http://example.test/first HTTP/1.1\r\n");
@@ -215,7 +220,7 @@ static void environment_is_read_once_and_not_by_libcurl(void **state) {
     /* Neither the proxy nor the list of those without is libcurl's to find. */
     setenv("http_proxy", relay_url(route.relay, "http", NULL), 1);
     setenv("no_proxy", "*", 1);
-    use(&route, (afc_proxies){AFC_PROXIES_NONE, NULL, NULL, NULL, NULL});
+    use(&route, (afc_proxies){AFC_PROXIES_NONE, NULL, NULL, NULL, NULL, {0}});
     check_fetch_url(route.world, "http://no-such-host.invalid/", AFC_EDNS);
     assert_int_equal(relay_count(route.relay), 1);
     use_all(&route, "http", NULL);
@@ -235,7 +240,7 @@ static void unusable_proxy_never_falls_back_to_direct(void **state) {
     check_fetch_url(route.world, url_of(route.world, "/"), AFC_OK);
     afc_session *session;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
-    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, "http://:1", NULL, NULL, NULL};
+    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, "http://:1", NULL, NULL, NULL, {0}};
     check_status(afc_session_new(&session, &options, NULL), AFC_EINVAL);
     call *call = call_new(route.world, "/");
     call->request.proxy = "ftp://x";
@@ -252,11 +257,11 @@ static void missing_proxy_fails_to_connect(void **state) {
     /* A server that has stopped holds its port, so nobody else is found there. */
     world *gone = world_new(NULL, NULL);
     afts_server_stop(gone->server);
-    use(&route, (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL, url_of(gone, ""), NULL});
+    use(&route, (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL, url_of(gone, ""), NULL, {0}});
     check_fetch_url(route.world, "http://example.test/", AFC_ECONNECT);
     world_free(gone);
     use(&route,
-        (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL, "socks5h://no-such-proxy.invalid", NULL});
+        (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL, "socks5h://no-such-proxy.invalid", NULL, {0}});
     check_fetch_url(route.world, "http://example.test/", AFC_EDNS);
     end_route(&route);
 }

@@ -44,8 +44,8 @@ static afc_session *session_of(route *route, afc_trust_policy *trust,
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.trust = trust;
     options.proxy_trust = proxy_trust;
-    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL,
-                                    relay_url(route->relay, "https", "me:secret"), NULL};
+    options.proxies = (afc_proxies){
+        AFC_PROXIES_GIVEN, NULL, NULL, relay_url(route->relay, "https", "me:secret"), NULL, {0}};
     check_status(afc_session_new(&session, &options, NULL), AFC_OK);
     afc_trust_policy_release(trust);
     afc_trust_policy_release(proxy_trust);
@@ -155,13 +155,13 @@ static void checks_the_name_of_the_proxy(void **state) {
     route route = make_route(world);
     const char *address = relay_url(route.relay, "https", NULL);
     const uint16_t port = (uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10);
-    const afc_host_override override = {"other.test", port, "127.0.0.1"};
+    const afc_host_override override = {"other.test", port, "127.0.0.1", {0}};
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.trust = policy_of(world->authority, false);
     options.proxy_trust = policy_of(route.authority, false);
     options.network = (afc_network_options){.overrides = &override, .override_count = 1};
-    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL,
-                                    text_of(world, "https://other.test:%u", port), NULL};
+    options.proxies = (afc_proxies){
+        AFC_PROXIES_GIVEN, NULL, NULL, text_of(world, "https://other.test:%u", port), NULL, {0}};
     world_close_session(world);
     check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
     afc_trust_policy_release(options.trust);
@@ -288,8 +288,8 @@ static void never_sends_client_certificate_to_proxy(void **state) {
     options.tls.client_certificate_count = 1;
     atomic_uint questions = 0;
     options.tls.certificate_hook = (afc_certificate_hook){&questions, count_question};
-    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL,
-                                    relay_url(route.relay, "https", NULL), NULL};
+    options.proxies = (afc_proxies){
+        AFC_PROXIES_GIVEN, NULL, NULL, relay_url(route.relay, "https", NULL), NULL, {0}};
     world_close_session(world);
     check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
     afc_trust_policy_release(options.trust);

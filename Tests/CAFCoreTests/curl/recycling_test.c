@@ -155,7 +155,7 @@ static afc_status set_up(call *call, enum kind kind, const char *file, reader *r
         call->request.sink.kind = AFC_SINK_CALLBACK;
         call->request.priority = 200;
         call->request.version = AFC_HTTP_PREFER_1_1;
-        call->request.timeouts = (afc_timeouts){1000000, 2000000, 3000000};
+        call->request.timeouts = (afc_timeouts){1000000, 2000000, 3000000, {0}};
         break;
     case KINDS:
         break;

@@ -276,8 +276,8 @@ static void use_proxy(world *world, relay *relay, const char *scheme, const afts
     options.trust = world->authority != NULL ? policy_trusting(afts_cert_pem(world->authority))
                                              : NULL;
     options.proxy_trust = authority != NULL ? policy_trusting(afts_cert_pem(authority)) : NULL;
-    options.proxies = (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL,
-                                    relay_url(relay, scheme, "me:s3cret"), NULL};
+    options.proxies = (afc_proxies){
+        AFC_PROXIES_GIVEN, NULL, NULL, relay_url(relay, scheme, "me:s3cret"), NULL, {0}};
     world_close_session(world);
     check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
     afc_trust_policy_release(options.trust);

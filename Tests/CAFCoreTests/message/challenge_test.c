@@ -169,13 +169,13 @@ static void limits_challenges_and_parameters(void **state) {
 
 static void chooses_the_strongest_usable_scheme(void **state) {
     (void)state;
-    static const afc_credentials user = {"u", "p", NULL, 0, false};
-    static const afc_credentials ambient = {"", "", NULL, 0, false};
-    static const afc_credentials token = {NULL, NULL, "t", 0, false};
-    static const afc_credentials basic_only = {"u", "p", NULL, AFC_AUTH_BASIC, false};
-    static const afc_credentials digest_only = {"u", "p", NULL, AFC_AUTH_DIGEST, false};
-    static const afc_credentials negotiate_only = {"u", "p", NULL, AFC_AUTH_NEGOTIATE, false};
-    static const afc_credentials with_colon = {"u:v", "p", NULL, 0, false};
+    static const afc_credentials user = {"u", "p", NULL, 0, false, {0}};
+    static const afc_credentials ambient = {"", "", NULL, 0, false, {0}};
+    static const afc_credentials token = {NULL, NULL, "t", 0, false, {0}};
+    static const afc_credentials basic_only = {"u", "p", NULL, AFC_AUTH_BASIC, false, {0}};
+    static const afc_credentials digest_only = {"u", "p", NULL, AFC_AUTH_DIGEST, false, {0}};
+    static const afc_credentials negotiate_only = {"u", "p", NULL, AFC_AUTH_NEGOTIATE, false, {0}};
+    static const afc_credentials with_colon = {"u:v", "p", NULL, 0, false, {0}};
     static const struct {
         const char *values[5];
         unsigned possible;
@@ -388,7 +388,7 @@ static void any_allocation_may_fail(void **state) {
                                .realm = S("realm"),
                                .opaque = S("opaque")};
     afc__access_request request = {"u", "p", "GET", "/", afc_slice_of(""), NULL};
-    afc_credentials credentials = {"user", NULL, "token", 0, false};
+    afc_credentials credentials = {"user", NULL, "token", 0, false, {0}};
     TORTURE(n) {
         afc__access access;
         char *answer = NULL;
@@ -417,9 +417,9 @@ static void any_allocation_may_fail(void **state) {
 static void refuses_invalid_credentials(void **state) {
     (void)state;
     static const afc_credentials rows[] = {
-        {"a\rb", NULL, NULL, 0, false},   {"a", "b\nc", NULL, 0, false},
-        {NULL, NULL, "t\r\n", 0, false},  {NULL, NULL, "", 0, false},
-        {"a", "b", NULL, 1u << 9, false},
+        {"a\rb", NULL, NULL, 0, false, {0}},   {"a", "b\nc", NULL, 0, false, {0}},
+        {NULL, NULL, "t\r\n", 0, false, {0}},  {NULL, NULL, "", 0, false, {0}},
+        {"a", "b", NULL, 1u << 9, false, {0}},
     };
     afc__identity *identity;
     afc_failure failure;

@@ -93,7 +93,7 @@ static void reads_ranges_of_files(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         afc_multipart *form = form_new();
         afc_part part = AFC_PART_INIT;
-        afc_part_file file = {path, rows[i].offset, rows[i].length, rows[i].size};
+        afc_part_file file = {path, rows[i].offset, rows[i].length, rows[i].size, {0}};
         afc_failure failure;
         afc_status status = afc_multipart_add_file(form, &part, &file, &failure);
         check_status(status, rows[i].bytes != NULL ? AFC_OK : AFC_EFILE);
@@ -203,7 +203,7 @@ static void reads_range_of_growing_file(void **state) {
     folder folder;
     folder_make(&folder);
     afc_part part = AFC_PART_INIT;
-    afc_part_file file = {path_in(&folder, "log"), 2, 3, AFC_LENGTH_UNKNOWN};
+    afc_part_file file = {path_in(&folder, "log"), 2, 3, AFC_LENGTH_UNKNOWN, {0}};
     write_file(file.path, S("abcdef"));
     afc_multipart *form = form_new();
     check_status(afc_multipart_add_file(form, &part, &file, NULL), AFC_OK);

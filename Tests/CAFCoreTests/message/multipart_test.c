@@ -277,9 +277,9 @@ static void refuses_invalid_bodies(void **state) {
         afc_multipart_add_bytes(form, &part, (afc_slice){NULL, SIZE_MAX}, NULL, NULL, NULL),
         AFC_EINVAL);
     static const afc_part_file files[] = {
-        {NULL, 0, -1, -1},           {"", 0, -1, -1},
-        {"/etc/passwd", -1, -1, -1}, {"/etc/passwd", 0, -2, -1},
-        {"/etc/passwd", 0, -1, -2},  {"/etc/passwd", 1, INT64_MAX, -1}};
+        {NULL, 0, -1, -1, {0}},           {"", 0, -1, -1, {0}},
+        {"/etc/passwd", -1, -1, -1, {0}}, {"/etc/passwd", 0, -2, -1, {0}},
+        {"/etc/passwd", 0, -1, -2, {0}},  {"/etc/passwd", 1, INT64_MAX, -1, {0}}};
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         check_status(afc_multipart_add_file(form, &part, &files[i], NULL), AFC_EINVAL);
     }

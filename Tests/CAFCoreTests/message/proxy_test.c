@@ -277,7 +277,7 @@ static void explicit_list_replaces_no_proxy(void **state) {
     (void)state;
     static const char *const variables[] = {"all_proxy=p", "no_proxy=a", NULL};
     afc__proxies proxies;
-    afc_proxies given = {AFC_PROXIES_ENVIRONMENT, "q", NULL, NULL, "b"};
+    afc_proxies given = {AFC_PROXIES_ENVIRONMENT, "q", NULL, NULL, "b", {0}};
     void *context = (void *)(uintptr_t)variables;
     check_status(afc__proxies_init(&proxies, &given, lookup, context, NULL), AFC_OK);
     check_choice(&proxies, "http://a/", "p", AFC_OK);
@@ -294,7 +294,7 @@ static const char *forbidden_lookup(void *context, const char *name) {
 static void explicit_proxies_ignore_the_environment(void **state) {
     (void)state;
     afc__proxies proxies;
-    afc_proxies given = {AFC_PROXIES_GIVEN, "p", "q:1", NULL, "b"};
+    afc_proxies given = {AFC_PROXIES_GIVEN, "p", "q:1", NULL, "b", {0}};
     check_status(afc__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AFC_OK);
     check_choice(&proxies, "http://a/", "p", AFC_OK);
     check_choice(&proxies, "https://a/", "q", AFC_OK);
@@ -343,7 +343,7 @@ static void failure_names_the_setting(void **state) {
     }
     afc__proxies proxies;
     afc_failure failure;
-    afc_proxies given = {AFC_PROXIES_GIVEN, "p", "ftp://p", NULL, NULL};
+    afc_proxies given = {AFC_PROXIES_GIVEN, "p", "ftp://p", NULL, NULL, {0}};
     check_status(afc__proxies_init(&proxies, &given, forbidden_lookup, NULL, &failure), AFC_EINVAL);
     assert_ptr_equal(strstr(failure.text, "the proxy for https: "), failure.text);
 }

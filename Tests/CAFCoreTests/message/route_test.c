@@ -14,35 +14,37 @@ static void writes_overrides_for_libcurl(void **state) {
         const char *expected; /**< NULL: refused. */
         const char *reason;
     } rows[] = {
-        {{"example.test", 80, "192.0.2.1"}, "example.test:80:192.0.2.1", NULL},
-        {{"EXAMPLE.test.", 443, "192.0.2.1, ::1"}, "example.test:443:192.0.2.1,[::1]", NULL},
-        {{"*", 8443, "2001:db8::1"}, "*:8443:[2001:db8::1]", NULL},
-        {{"0xC0.0.513", 80, "::1"}, "192.0.2.1:80:[::1]", NULL},
-        {{"1.2.3.4.5", 80, "::1"}, NULL, "host"},
-        {{"xn--bcher-kva.test", 1, "::"}, "xn--bcher-kva.test:1:[::]", NULL},
+        {{"example.test", 80, "192.0.2.1", {0}}, "example.test:80:192.0.2.1", NULL},
+        {{"EXAMPLE.test.", 443, "192.0.2.1, ::1", {0}}, "example.test:443:192.0.2.1,[::1]", NULL},
+        {{"*", 8443, "2001:db8::1", {0}}, "*:8443:[2001:db8::1]", NULL},
+        {{"0xC0.0.513", 80, "::1", {0}}, "192.0.2.1:80:[::1]", NULL},
+        {{"1.2.3.4.5", 80, "::1", {0}}, NULL, "host"},
+        {{"xn--bcher-kva.test", 1, "::", {0}}, "xn--bcher-kva.test:1:[::]", NULL},
         {{"b\xc3\xbc"
           "cher.test",
-          80, "192.0.2.1"},
+          80,
+          "192.0.2.1",
+          {0}},
          NULL,
          "ASCII"},
-        {{"", 80, "192.0.2.1"}, NULL, "host"},
-        {{"a:80", 80, "192.0.2.1"}, NULL, "host"},
-        {{"me@a", 80, "192.0.2.1"}, NULL, "host"},
-        {{"a b", 80, "192.0.2.1"}, NULL, "host"},
-        {{"a\r\nb", 80, "192.0.2.1"}, NULL, "host"},
-        {{"-a,b", 80, "192.0.2.1"}, NULL, "host"},
-        {{"+a", 80, "192.0.2.1"}, NULL, "host"},
-        {{"[::1]", 80, "192.0.2.1"}, NULL, "host"},
-        {{"**", 80, "192.0.2.1"}, NULL, "host"},
-        {{NULL, 80, "192.0.2.1"}, NULL, "host"},
-        {{"a", 0, "192.0.2.1"}, NULL, "port"},
-        {{"a", 80, NULL}, NULL, "addresses"},
-        {{"a", 80, ""}, NULL, "address"},
-        {{"a", 80, "192.0.2.1,"}, NULL, "invalid address"},
-        {{"a", 80, "b.test"}, NULL, "\"b.test\""},
-        {{"a", 80, "[::1]"}, NULL, "invalid address"},
-        {{"a", 80, "192.0.2.1:80"}, NULL, "invalid address"},
-        {{"a", 80, "::1\n-b:80"}, NULL, "invalid address"},
+        {{"", 80, "192.0.2.1", {0}}, NULL, "host"},
+        {{"a:80", 80, "192.0.2.1", {0}}, NULL, "host"},
+        {{"me@a", 80, "192.0.2.1", {0}}, NULL, "host"},
+        {{"a b", 80, "192.0.2.1", {0}}, NULL, "host"},
+        {{"a\r\nb", 80, "192.0.2.1", {0}}, NULL, "host"},
+        {{"-a,b", 80, "192.0.2.1", {0}}, NULL, "host"},
+        {{"+a", 80, "192.0.2.1", {0}}, NULL, "host"},
+        {{"[::1]", 80, "192.0.2.1", {0}}, NULL, "host"},
+        {{"**", 80, "192.0.2.1", {0}}, NULL, "host"},
+        {{NULL, 80, "192.0.2.1", {0}}, NULL, "host"},
+        {{"a", 0, "192.0.2.1", {0}}, NULL, "port"},
+        {{"a", 80, NULL, {0}}, NULL, "addresses"},
+        {{"a", 80, "", {0}}, NULL, "address"},
+        {{"a", 80, "192.0.2.1,", {0}}, NULL, "invalid address"},
+        {{"a", 80, "b.test", {0}}, NULL, "\"b.test\""},
+        {{"a", 80, "[::1]", {0}}, NULL, "invalid address"},
+        {{"a", 80, "192.0.2.1:80", {0}}, NULL, "invalid address"},
+        {{"a", 80, "::1\n-b:80", {0}}, NULL, "invalid address"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char *line;
@@ -63,7 +65,7 @@ static void writes_overrides_for_libcurl(void **state) {
 static void overrides_absolute_names(void **state) {
     (void)state;
     const afc_host_override rows[] = {
-        {"a.test", 80, "::1"}, {"a.test.", 80, "::1"}, {"*", 80, "::1"}};
+        {"a.test", 80, "::1", {0}}, {"a.test.", 80, "::1", {0}}, {"*", 80, "::1", {0}}};
     const char *const expected[] = {"a.test.:80:[::1]", "a.test.:80:[::1]", "*:80:[::1]"};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char *line;
@@ -206,7 +208,7 @@ static void recognises_public_addresses(void **state) {
 
 static void any_allocation_may_fail(void **state) {
     (void)state;
-    const afc_host_override given = {"example.test", 80, "192.0.2.1,::1"};
+    const afc_host_override given = {"example.test", 80, "192.0.2.1,::1", {0}};
     TORTURE(round) {
         char *line, *interface, *host;
         afc_status statuses[] = {afc__route_write_override(&line, &given, true, NULL),

@@ -30,7 +30,7 @@ static size_t check_times_out(call *call, afc_timeout which) {
 static call *call_with_limits(world *world, const char *path, uint32_t connect, uint32_t idle,
                               uint32_t total) {
     call *call = call_new(world, path);
-    call->request.timeouts = (afc_timeouts){connect, idle, total};
+    call->request.timeouts = (afc_timeouts){connect, idle, total, {0}};
     return call;
 }
 

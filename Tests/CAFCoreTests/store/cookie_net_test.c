@@ -15,10 +15,10 @@ typedef struct site {
 
 static void use(site *site, afc_cookie_policy policy) {
     const uint16_t port = (uint16_t)site->port;
-    const afc_host_override overrides[] = {{"example.test", port, "127.0.0.1"},
-                                           {"www.example.test", port, "127.0.0.1"},
-                                           {"other.test", port, "127.0.0.1"},
-                                           {"xn--bcher-kva.test", port, "127.0.0.1"}};
+    const afc_host_override overrides[] = {{"example.test", port, "127.0.0.1", {0}},
+                                           {"www.example.test", port, "127.0.0.1", {0}},
+                                           {"other.test", port, "127.0.0.1", {0}},
+                                           {"xn--bcher-kva.test", port, "127.0.0.1", {0}}};
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     options.network = (afc_network_options){.overrides = overrides, .override_count = 4};
     options.cookies = site->jar;
@@ -232,7 +232,7 @@ static void any_allocation_may_fail(void **state) {
     site site = make_site(*state);
     world_close_session(site.world);
     serve(site.world, "/set", answer(302, "Set-Cookie: a=1\r\nLocation: /", ""));
-    const afc_host_override override = {"example.test", (uint16_t)site.port, "127.0.0.1"};
+    const afc_host_override override = {"example.test", (uint16_t)site.port, "127.0.0.1", {0}};
     const char *url = at(&site, "example.test", "/set");
     size_t made = 0;
     for (size_t n = 1; made + 1 >= n; n++) {

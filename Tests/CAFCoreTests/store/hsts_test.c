@@ -244,7 +244,7 @@ typedef struct site {
 
 static void use(site *site, bool is_lax) {
     const uint16_t port = (uint16_t)site->port;
-    const afc_host_override override = {"*", port, "127.0.0.1"};
+    const afc_host_override override = {"*", port, "127.0.0.1", {0}};
     afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
     trust.anchors = afc_slice_of(afts_cert_pem(site->world->authority));
     trust.everywhere.allow_invalid_certificates = is_lax;

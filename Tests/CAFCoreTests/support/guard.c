@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const afc_credentials me = {"me", "secret", NULL, 0, false};
+const afc_credentials me = {"me", "secret", NULL, 0, false, {0}};
 
 /** The challenge as it is told now, with its nonce. */
 static void write_challenge(guard *guard, const char *challenge, char *out, size_t size) {

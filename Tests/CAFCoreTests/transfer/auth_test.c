@@ -49,12 +49,13 @@ static void answers_each_scheme(void **state) {
 
 static void token_answers_only_bearer(void **state) {
     world *world = *state;
-    static const afc_credentials token = {NULL, NULL, "a.b-c", 0, false};
+    static const afc_credentials token = {NULL, NULL, "a.b-c", 0, false, {0}};
     guard guard = {.challenges = {"Basic realm=x, Bearer realm=y"}, .token = "a.b-c"};
     guard_path(world, "/", &guard);
     check_answer(call_as(world, "/", &token), 200, 2);
     assert_string_equal(seen_header(world, 1, "Authorization"), "Bearer a.b-c");
-    check_answer(call_as(world, "/", &(afc_credentials){NULL, NULL, "a.b-c", 0, true}), 200, 1);
+    check_answer(call_as(world, "/", &(afc_credentials){NULL, NULL, "a.b-c", 0, true, {0}}), 200,
+                 1);
 }
 
 static void returns_401_without_credentials(void **state) {
@@ -63,9 +64,11 @@ static void returns_401_without_credentials(void **state) {
     guard_path(world, "/", &guard);
     check_answer(call_new(world, "/"), 401, 1);
     /* Nor is anything sent that doesn't fit. */
-    check_answer(call_as(world, "/", &(afc_credentials){NULL, NULL, "token", 0, false}), 401, 1);
-    check_answer(call_as(world, "/", &(afc_credentials){"u", "p", NULL, AFC_AUTH_DIGEST, false}),
-                 401, 1);
+    check_answer(call_as(world, "/", &(afc_credentials){NULL, NULL, "token", 0, false, {0}}), 401,
+                 1);
+    check_answer(
+        call_as(world, "/", &(afc_credentials){"u", "p", NULL, AFC_AUTH_DIGEST, false, {0}}), 401,
+        1);
 }
 
 static void tries_wrong_credentials_once(void **state) {
@@ -81,7 +84,7 @@ static void tries_wrong_credentials_once(void **state) {
 
 static void preemptive_basic_needs_no_challenge(void **state) {
     world *world = *state;
-    static const afc_credentials at_once = {"me", "secret", NULL, 0, true};
+    static const afc_credentials at_once = {"me", "secret", NULL, 0, true, {0}};
     guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
     guard_path(world, "/", &guard);
     check_answer(call_as(world, "/", &at_once), 200, 1);
@@ -110,7 +113,7 @@ static void uses_userinfo_of_the_url(void **state) {
 static void own_authorization_field_takes_precedence(void **state) {
     world *world = *state;
     static const afc_header own[] = {{ROW_S("authorization"), ROW_S("Own thing"), 0}};
-    static const afc_credentials at_once = {"me", "secret", NULL, 0, true};
+    static const afc_credentials at_once = {"me", "secret", NULL, 0, true, {0}};
     guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
     guard_path(world, "/", &guard);
     call *call = call_as(world, "/", &at_once);
@@ -202,7 +205,7 @@ static void credentials_stay_with_their_origin(void **state) {
     world *first = *state;
     world *second = world_new(NULL, NULL);
     guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
-    static const afc_credentials at_once = {"me", "secret", NULL, 0, true};
+    static const afc_credentials at_once = {"me", "secret", NULL, 0, true, {0}};
     guard_path(first, "/in", &guard);
     guard_path(second, "/in", &guard);
     serve(first, "/away", answer(302, text_of(first, "Location: %s", url_of(second, "/in")), ""));
@@ -334,7 +337,7 @@ static void callback_may_cancel_or_fail(void **state) {
     } rows[] = {
         {AFC_CHALLENGE_CANCEL, AFC_CREDENTIALS_INIT, AFC_ECANCELED},
         {AFC_CHALLENGE_FAIL, AFC_CREDENTIALS_INIT, AFC_EAUTH},
-        {AFC_CHALLENGE_USE, {"a\nb", "", NULL, 0, false}, AFC_EINVAL},
+        {AFC_CHALLENGE_USE, {"a\nb", "", NULL, 0, false, {0}}, AFC_EINVAL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         asked asked = {.answers = {rows[i].answer}, .credentials = rows[i].credentials};
@@ -470,7 +473,7 @@ static void refused_ntlm_returns_401(void **state) {
     world *world = *state;
     /* Asks by the second message again and again, whatever comes. */
     serve(world, "/", answer(401, "WWW-Authenticate: " NTLM_CHALLENGE, "who?"));
-    afc_credentials only = {"me", "secret", NULL, AFC_AUTH_NTLM, true};
+    afc_credentials only = {"me", "secret", NULL, AFC_AUTH_NTLM, true, {0}};
     call *call = call_as(world, "/", &only);
     call_perform(call);
     check_ended(call, AFC_EAUTH);
@@ -498,10 +501,10 @@ static void negotiate_without_ticket_returns_401(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"Negotiate", "Basic realm=x"}, .user = "", .password = ""};
     guard_path(world, "/", &guard);
-    afc_credentials only = {"", "", NULL, AFC_AUTH_NEGOTIATE, false};
+    afc_credentials only = {"", "", NULL, AFC_AUTH_NEGOTIATE, false, {0}};
     check_answer(call_as(world, "/", &only), 401, 2);
     /* It is tried first, and then what is left. */
-    afc_credentials ambient = {"", "", NULL, 0, false};
+    afc_credentials ambient = {"", "", NULL, 0, false, {0}};
     check_answer(call_as(world, "/", &ambient), 200, 3);
 }
 

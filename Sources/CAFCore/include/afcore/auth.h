@@ -47,10 +47,15 @@ typedef struct afc_credentials {
      * challenge. Default: false.
      */
     bool send_preemptively;
+    uint64_t reserved[4]; /**< 0. */
 } afc_credentials;
 
 #define AFC_CREDENTIALS_INIT                                                                       \
-    { NULL, NULL, NULL, 0, false }
+    {                                                                                              \
+        NULL, NULL, NULL, 0, false, {                                                              \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 /** A challenge: the 401 of a server or the 407 of a proxy. Valid until the callback returns. */
 typedef struct afc_challenge {

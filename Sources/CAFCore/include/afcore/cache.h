@@ -33,7 +33,7 @@ typedef enum AFC_OPEN_ENUM afc_cache_reason {
 
 /** Options of a cache. Start from AFC_CACHE_INIT. All are copied. Callbacks run without a lock held. */
 typedef struct afc_cache_options {
-    size_t size; /**< sizeof(afc_cache_options), for growth. */
+    size_t size; /**< sizeof(afc_cache_options). */
     /** When the total cost exceeds `capacity`, the oldest entries are evicted until it is at most `purge_to`. */
     uint64_t capacity, purge_to;
     uint64_t max_cost;  /**< Maximum cost of an entry; higher ones are refused. 0: the capacity. */
@@ -61,11 +61,12 @@ typedef struct afc_cache_options {
 /** Counters since the cache was created; `count`, `cost` and `memory` are current values. */
 typedef struct afc_cache_statistics {
     uint64_t hits, misses;
-    uint64_t puts;      /**< Values stored. */
-    uint64_t evictions; /**< Entries evicted, expired ones included. */
-    uint64_t count;     /**< Number of entries. */
-    uint64_t cost;      /**< Total cost of all entries. */
-    uint64_t memory;    /**< Bytes allocated for entries, keys and tables, without values. */
+    uint64_t puts;        /**< Values stored. */
+    uint64_t evictions;   /**< Entries evicted, expired ones included. */
+    uint64_t count;       /**< Number of entries. */
+    uint64_t cost;        /**< Total cost of all entries. */
+    uint64_t memory;      /**< Bytes allocated for entries, keys and tables, without values. */
+    uint64_t reserved[4]; /**< 0. */
 } afc_cache_statistics;
 
 /**
@@ -149,7 +150,7 @@ AFC_API void afc_cache_get_statistics(afc_cache *cache, afc_cache_statistics *ou
 
 /** When memory counts as low, by Linux's pressure stall information (PSI). Start from AFC_PRESSURE_INIT. */
 typedef struct afc_pressure_options {
-    size_t size; /**< sizeof(afc_pressure_options), for growth. */
+    size_t size; /**< sizeof(afc_pressure_options). */
     /** Processes waited for memory for `stall_us` within `window_us`. Unprivileged: a multiple of 2 s as window. */
     uint32_t stall_us, window_us;
     const char

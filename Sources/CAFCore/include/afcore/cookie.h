@@ -33,7 +33,6 @@ typedef enum AFC_OPEN_ENUM afc_cookie_policy {
 
 /** A cookie. Start from AFC_COOKIE_INIT. */
 typedef struct afc_cookie {
-    size_t size;              /**< sizeof(afc_cookie), for growth. */
     const char *name, *value; /**< Without control characters; one of the two may be empty. */
     const char *domain;       /**< ASCII name or address, in lower case, without a leading dot. */
     const char *path;         /**< Begins with a slash. */
@@ -42,12 +41,14 @@ typedef struct afc_cookie {
     bool is_secure;           /**< Sent over https only. */
     bool is_http_only;        /**< The HttpOnly attribute; stored only. */
     afc_same_site same_site;
+    uint64_t reserved[4]; /**< 0. */
 } afc_cookie;
 
 #define AFC_COOKIE_INIT                                                                            \
     {                                                                                              \
-        sizeof(afc_cookie), NULL, NULL, NULL, "/", AFC_COOKIE_SESSION, true, false, false,         \
-            AFC_SAME_SITE_UNSET                                                                    \
+        NULL, NULL, NULL, "/", AFC_COOKIE_SESSION, true, false, false, AFC_SAME_SITE_UNSET, {      \
+            0                                                                                      \
+        }                                                                                          \
     }
 
 /** A cookie jar, with a reference count. */
@@ -55,7 +56,7 @@ typedef struct afc_cookie_jar afc_cookie_jar;
 
 /** Options of a jar. Start from AFC_COOKIE_JAR_OPTIONS_INIT. */
 typedef struct afc_cookie_jar_options {
-    size_t size; /**< sizeof(afc_cookie_jar_options), for growth. */
+    size_t size; /**< sizeof(afc_cookie_jar_options). */
     /**
      * File from which cookies are loaded, if it exists, and to which they are saved when the last
      * reference is released and something has changed; see afc_cookie_jar_save(). NULL: none. Copied.

@@ -86,6 +86,7 @@ typedef struct afc_failure {
     int curl_code;                    /**< The CURLcode that caused it; 0: none. */
     int system_error;                 /**< The errno that caused it; 0: none. */
     char text[AFC_FAILURE_TEXT_SIZE]; /**< One line in English, NUL-terminated, without secrets. */
+    uint32_t reserved[3];             /**< 0. */
 } afc_failure;
 
 /**

@@ -17,7 +17,7 @@ typedef struct afc_hsts afc_hsts;
 
 /** Options of a store. Start from AFC_HSTS_OPTIONS_INIT. */
 typedef struct afc_hsts_options {
-    size_t size; /**< sizeof(afc_hsts_options), for growth. */
+    size_t size; /**< sizeof(afc_hsts_options). */
     /**
      * File from which hosts are loaded, if it exists, and to which they are saved when the last
      * reference is released and something has changed; see afc_hsts_save(). NULL: none. Copied.
@@ -29,10 +29,11 @@ typedef struct afc_hsts_options {
      * may have at most a twentieth of them. 0: the default, 10000.
      */
     uint32_t max_hosts;
+    uint32_t reserved; /**< 0. */
 } afc_hsts_options;
 
 #define AFC_HSTS_OPTIONS_INIT                                                                      \
-    { sizeof(afc_hsts_options), NULL, 0 }
+    { sizeof(afc_hsts_options), NULL, 0, 0 }
 
 /** Value of `expires_s` for an entry that never expires. */
 #define AFC_HSTS_FOREVER INT64_MAX

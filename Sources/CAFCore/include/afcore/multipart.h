@@ -27,7 +27,7 @@ enum {
 
 /** The headers of a part. Start from AFC_PART_INIT. All are copied. */
 typedef struct afc_part {
-    size_t size;         /**< sizeof(afc_part), for growth. */
+    size_t size;         /**< sizeof(afc_part). */
     afc_slice name;      /**< Name of the form field; may be empty. */
     afc_slice file_name; /**< `bytes` NULL: for a file the last component of its path, else none. */
     afc_slice content_type; /**< Empty: for a file by its extension, else none. */
@@ -49,10 +49,15 @@ typedef struct afc_part_file {
      * size; if `length` is set, any size that includes the range.
      */
     int64_t size;
+    uint64_t reserved[2]; /**< 0. */
 } afc_part_file;
 
 #define AFC_PART_FILE_INIT                                                                         \
-    { NULL, 0, AFC_LENGTH_UNKNOWN, AFC_LENGTH_UNKNOWN }
+    {                                                                                              \
+        NULL, 0, AFC_LENGTH_UNKNOWN, AFC_LENGTH_UNKNOWN, {                                         \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 /**
  * Creates an empty form.

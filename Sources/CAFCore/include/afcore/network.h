@@ -23,6 +23,7 @@ typedef struct afc_host_override {
         *host; /**< ASCII name (A-labels), ignoring case and one trailing dot; "*": every host. */
     uint16_t port;         /**< Port of the server, or of a proxy of that name. Not 0. */
     const char *addresses; /**< IPv4 and IPv6 addresses, comma-separated, tried in this order. */
+    uint64_t reserved[2];  /**< 0. */
 } afc_host_override;
 
 /** Network options, the same for all connections of a session. Zero-initialised: the system's settings. */
@@ -60,6 +61,7 @@ typedef struct afc_network_options {
      * sockets and `doh_url` are not checked.
      */
     bool require_public_addresses;
+    uint64_t reserved[6]; /**< 0. */
 } afc_network_options;
 
 AFC_END_DECLS

@@ -43,11 +43,16 @@ typedef struct afc_proxies {
      * with a port (`example.org:8080`, `[::1]:8080`), or `*` for all.
      */
     const char *bypass;
+    uint64_t reserved[4]; /**< 0. */
 } afc_proxies;
 
 /** The environment's proxies. */
 #define AFC_PROXIES_INIT                                                                           \
-    { AFC_PROXIES_ENVIRONMENT, NULL, NULL, NULL, NULL }
+    {                                                                                              \
+        AFC_PROXIES_ENVIRONMENT, NULL, NULL, NULL, NULL, {                                         \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 AFC_END_DECLS
 

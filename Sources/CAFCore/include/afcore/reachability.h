@@ -37,6 +37,7 @@ typedef struct afc_reachability {
     afc_reach_status status;
     afc_link_kind link;                 /**< AFC_LINK_UNKNOWN if there is no route. */
     char link_name[AFC_LINK_NAME_SIZE]; /**< Such as "eth0"; empty if unknown. */
+    uint32_t reserved[4];               /**< 0. */
 } afc_reachability;
 
 /**
@@ -47,7 +48,7 @@ typedef struct afc_reach_monitor afc_reach_monitor;
 
 /** Options of a monitor. Start from AFC_REACH_MONITOR_OPTIONS_INIT. All are copied. */
 typedef struct afc_reach_monitor_options {
-    size_t size; /**< sizeof(afc_reach_monitor_options), for growth. */
+    size_t size; /**< sizeof(afc_reach_monitor_options). */
     /**
      * An address, a name of at most 255 bytes, or NULL for the internet: a route to addresses beyond the
      * local network. A name is reachable if one of its addresses is. It is resolved on another thread,

@@ -15,6 +15,7 @@ typedef struct afc_resume_info {
     afc_slice validator; /**< A strong ETag, or a Last-Modified date, for If-Range. */
     int64_t received;    /**< Bytes received so far. */
     int64_t total;       /**< Size of the whole file in bytes; -1 if unknown. */
+    uint64_t reserved[2]; /**< 0. */
 } afc_resume_info;
 
 /**

@@ -19,7 +19,7 @@ AFC_BEGIN_DECLS
 
 /** Options of a session. Start from AFC_SESSION_OPTIONS_INIT. All are copied. */
 typedef struct afc_session_options {
-    size_t size; /**< sizeof(afc_session_options), for growth. */
+    size_t size; /**< sizeof(afc_session_options). */
     /**
      * Maximum simultaneous connections, per host (default 6) and in total (default 0). 0: no limit. Tasks
      * beyond it wait, ordered by priority, then by start. An HTTP/2 connection is shared by all tasks of a
@@ -65,8 +65,8 @@ typedef struct afc_session_options {
 #define AFC_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(afc_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,              \
-            {AFC_TLS_DEFAULT, AFC_TLS_DEFAULT, NULL, NULL, NULL, 0, false, {NULL, NULL}},          \
-            AFC_PROXIES_INIT, {NULL, 0, NULL, NULL, AFC_IP_ANY, 0, NULL, NULL, false}, NULL,       \
+            {AFC_TLS_DEFAULT, AFC_TLS_DEFAULT, NULL, NULL, NULL, 0, false, {NULL, NULL}, {0}},     \
+            AFC_PROXIES_INIT, {NULL, 0, NULL, NULL, AFC_IP_ANY, 0, NULL, NULL, false, {0}}, NULL,  \
             AFC_COOKIES_ALWAYS, NULL, NULL                                                         \
     }
 
@@ -78,6 +78,7 @@ typedef struct afc_session_statistics {
     uint64_t turns;       /**< Iterations of the loop. */
     uint64_t events;      /**< Callbacks of tasks, without release. */
     uint64_t connections; /**< Connections opened. */
+    uint64_t reserved[6]; /**< 0. */
 } afc_session_statistics;
 
 /**

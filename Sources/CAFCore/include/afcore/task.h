@@ -69,6 +69,7 @@ typedef struct afc_body {
     int64_t length;
     /** MULTIPART: taken. Its Content-Type is sent unless the request sets or removes that field. */
     afc_multipart *form;
+    uint64_t reserved[3]; /**< 0. */
 } afc_body;
 
 /* ---- The sink of the response body --------------------------------------------------------- */
@@ -132,6 +133,7 @@ typedef struct afc_sink {
     const char *path;   /**< For FILE. May be NULL if on_head sets it. */
     unsigned flags;     /**< AFC_SINK_… bits; also the default for a path that on_head sets. */
     const char *resume_token; /**< For RESUME: a token; NULL: the one in PATH.part.resume. */
+    uint64_t reserved[4];     /**< 0. */
 } afc_sink;
 
 /* ---- Limits -------------------------------------------------------------------------------- */
@@ -145,10 +147,15 @@ typedef struct afc_timeouts {
     uint32_t idle_ms;
     /** The whole task from its start: waiting for a connection, every hop, every retry. Default: none. */
     uint32_t total_ms;
+    uint32_t reserved[3]; /**< 0. */
 } afc_timeouts;
 
 #define AFC_TIMEOUTS_INIT                                                                          \
-    { 30000, 60000, 0 }
+    {                                                                                              \
+        30000, 60000, 0, {                                                                         \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 /** Size limits. A task that exceeds one fails at once with AFC_ETOOBIG. 0: the default given here. */
 typedef struct afc_limits {
@@ -161,10 +168,15 @@ typedef struct afc_limits {
         decoding_ratio; /**< Decoded to received bytes, after the first decoded MiB. Default: 250. */
     int32_t
         redirects; /**< Redirects followed. Default: 20. Negative: none, a 3xx is the response. */
+    uint32_t reserved[3]; /**< 0. */
 } afc_limits;
 
 #define AFC_LIMITS_INIT                                                                            \
-    { 0, 0, 0, 0, 0, 0 }
+    {                                                                                              \
+        0, 0, 0, 0, 0, 0, {                                                                        \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 /** Which HTTP version to use (CURLOPT_HTTP_VERSION). */
 typedef enum afc_http_version_preference {
@@ -202,7 +214,7 @@ typedef enum afc_expect {
  * `0x7f.0.0.1` are sent as 127.0.0.1.
  */
 typedef struct afc_request {
-    size_t size;               /**< sizeof(afc_request), for growth. */
+    size_t size;               /**< sizeof(afc_request). */
     const char *method;        /**< Any token (RFC 9110 9.1), sent unchanged. Default: GET. */
     const char *url;           /**< Required. */
     const afc_header *headers; /**< At most 900 KiB in total; more is AFC_ETOOBIG. */
@@ -260,8 +272,8 @@ typedef struct afc_request {
 #define AFC_REQUEST_INIT                                                                           \
     {                                                                                              \
         sizeof(afc_request), "GET", NULL, NULL, 0,                                                 \
-            {AFC_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL},       \
-            {AFC_SINK_MEMORY, NULL, 0, NULL}, AFC_TIMEOUTS_INIT, AFC_LIMITS_INIT,                  \
+            {AFC_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL, {0}},  \
+            {AFC_SINK_MEMORY, NULL, 0, NULL, {0}}, AFC_TIMEOUTS_INIT, AFC_LIMITS_INIT,             \
             AFC_HTTP_PREFER_AUTOMATIC, false, false, 0, 0, 0, 0, AFC_EXPECT_AUTOMATIC, false,      \
             NULL, NULL, NULL, false, NULL, NULL                                                    \
     }
@@ -331,7 +343,7 @@ AFC_API const afc_trust_report *afc_response_get_trust(const afc_response *respo
  * with on_progress, on_trace and on_wake anywhere before on_done.
  */
 typedef struct afc_task_events {
-    size_t size;   /**< sizeof(afc_task_events), for growth. */
+    size_t size;   /**< sizeof(afc_task_events). */
     void *context; /**< Passed to the callbacks. */
     /** A redirect is about to be followed. NULL: AFC_REDIRECT_FOLLOW. */
     afc_redirect_answer (*on_redirect)(void *context, afc_redirect *redirect);
@@ -497,6 +509,7 @@ typedef struct afc_hop {
     bool is_retried;        /**< Sent again after its pooled connection was lost or refused it. */
     char local_address[46], remote_address[46]; /**< Empty: not connected. */
     uint16_t local_port, remote_port;
+    uint64_t reserved[2]; /**< 0. */
 } afc_hop;
 
 /**

@@ -32,6 +32,7 @@ typedef struct afc_client_certificate {
     afc_slice key;                           /**< PEM or DER; empty: part of `certificate`. */
     const char *certificate_path, *key_path; /**< Files instead of the two above. */
     const char *password; /**< Password of the key or PKCS #12 data; NULL: none. */
+    uint64_t reserved[4]; /**< 0. */
 } afc_client_certificate;
 
 /** A server's request for a client certificate. Valid until the callback returns. */
@@ -63,6 +64,7 @@ typedef struct afc_tls_options {
      */
     bool write_key_log;
     afc_certificate_hook certificate_hook; /**< Chooses client certificates at run time. */
+    uint64_t reserved[6];                  /**< 0. */
 } afc_tls_options;
 
 /**

@@ -38,6 +38,7 @@ typedef struct afc_trust_certificate {
     size_t name_count;
     char pin[53];         /**< "sha256//" and the base64 of the public key's SHA-256. */
     char fingerprint[65]; /**< SHA-256 of the certificate, hexadecimal. */
+    uint64_t reserved[4]; /**< 0. */
 } afc_trust_certificate;
 
 /** A verdict on a chain and the reasons for it. Created by the library only. */
@@ -96,6 +97,7 @@ typedef struct afc_trust_rule {
     bool allow_invalid_certificates;
     /** Accepts certificates for other hosts. */
     bool skip_host_check;
+    uint64_t reserved[6]; /**< 0. */
 } afc_trust_rule;
 
 /** How the OCSP response that a server staples to its handshake is checked (RFC 6960, RFC 6066). */
@@ -126,7 +128,7 @@ typedef struct afc_trust_hook {
 
 /** Options of a policy. Start from AFC_TRUST_OPTIONS_INIT: the system's anchors, all checks. All are copied. */
 typedef struct afc_trust_options {
-    size_t size; /**< sizeof(afc_trust_options), for growth. */
+    size_t size; /**< sizeof(afc_trust_options). */
     /**
      * Trust anchors that replace the system's: PEM or DER, one or many. They may be roots, intermediates
      * or certificates of servers. Empty: the system's.
@@ -158,9 +160,18 @@ typedef struct afc_trust_options {
 #define AFC_TRUST_OPTIONS_INIT                                                                     \
     {                                                                                              \
         sizeof(afc_trust_options), {NULL, 0}, false, {NULL, 0}, {NULL, 0}, false, AFC_OCSP_IGNORE, \
-            0, 0,                                                                                  \
-            {NULL,  false, AFC_PINNING_NONE, AFC_PIN_MATCH_ANY, {NULL, 0}, NULL, 0, 0, false,      \
-             false, false},                                                                        \
+            0, 0, {NULL,                                                                           \
+                   false,                                                                          \
+                   AFC_PINNING_NONE,                                                               \
+                   AFC_PIN_MATCH_ANY,                                                              \
+                   {NULL, 0},                                                                      \
+                   NULL,                                                                           \
+                   0,                                                                              \
+                   0,                                                                              \
+                   false,                                                                          \
+                   false,                                                                          \
+                   false,                                                                          \
+                   {0}},                                                                           \
             NULL, 0, {                                                                             \
             NULL, NULL, NULL                                                                       \
         }                                                                                          \

@@ -1,0 +1,50 @@
+#include "base/sized.h"
+
+#include "base/failure.h"
+
+#include <string.h>
+
+/** No struct will ever be larger; a larger `size` was never initialised. */
+enum { LARGEST = 4096 };
+
+static bool is_zero(const unsigned char *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != 0) return false;
+    }
+    return true;
+}
+
+const void *afc__sized_read(void *room, const void *defaults, const void *given, afc__sized sized,
+                            const char *macro, afc_failure *failure) {
+    memset(failure, 0, sizeof *failure);
+    if (given == NULL) return defaults;
+    size_t size;
+    memcpy(&size, given, sizeof size);
+    if (size == sized.size) return given;
+    if (size < sized.first_size || size > LARGEST || size % sizeof(size_t) != 0) {
+        afc__fail(failure, AFC_EINVAL, "invalid size %zu: the struct must be initialised with %s",
+                  size, macro);
+        return NULL;
+    }
+    size_t known = size < sized.size ? size : sized.size;
+    memcpy(room, defaults, sized.size);
+    memcpy(room, given, known);
+    memcpy(room, &sized.size, sizeof sized.size);
+    const unsigned char *excess = (const unsigned char *)given + known;
+    if (!is_zero(excess, size - known)) {
+        afc__fail(failure, AFC_EUNSUPPORTED,
+                  "a field after the first %zu bytes of the struct is set, which this version of "
+                  "the library doesn't have (%s)",
+                  known, macro);
+    }
+    return room;
+}
+
+afc_status afc__check_reserved(const void *reserved, size_t size, const char *name,
+                               afc_failure *failure) {
+    if (is_zero(reserved, size)) return AFC_OK;
+    return afc__fail(failure, AFC_EUNSUPPORTED,
+                     "%s.reserved isn't 0: a field is set that this version of the library "
+                     "doesn't have, or the struct isn't initialised",
+                     name);
+}

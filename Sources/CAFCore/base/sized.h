@@ -1,0 +1,37 @@
+/**
+ * Reads the structs of callers that were built with other versions of the headers. base.h says how structs grow.
+ */
+#ifndef AFC_BASE_SIZED_H
+#define AFC_BASE_SIZED_H
+
+#include <afcore/error.h>
+#include <stddef.h>
+
+/** A sized struct: its size in this version, and that of the first version, which ended with `field`. */
+#define AFC__SIZED(type, field)                                                                    \
+    (afc__sized) {                                                                                 \
+        sizeof(type), offsetof(type, field) + sizeof(((type *)0)->field)                           \
+    }
+
+typedef struct afc__sized {
+    size_t size, first_size;
+} afc__sized;
+
+/**
+ * Reads a sized struct. Returns `given` itself if it has the size of this version, which costs nothing; `defaults`
+ * if `given` is NULL; otherwise `room`, of `sized.size` bytes, with the fields of `given` over the defaults.
+ *
+ * AFC_EINVAL: `size` can't be a size of this struct; returns NULL, as nothing in it can be trusted.
+ * AFC_EUNSUPPORTED: a field that this version doesn't have is set; the known fields are returned nevertheless, so
+ * that the caller can release what it takes. `failure` is required; `macro` is the name of the struct's …_INIT.
+ */
+const void *afc__sized_read(void *room, const void *defaults, const void *given, afc__sized sized,
+                            const char *macro, afc_failure *failure);
+
+/** Checks `reserved` of a struct of fixed size. AFC_EUNSUPPORTED, with the struct's name. */
+#define AFC__CHECK_RESERVED(value, name, failure)                                                  \
+    afc__check_reserved((value)->reserved, sizeof(value)->reserved, name, failure)
+afc_status afc__check_reserved(const void *reserved, size_t size, const char *name,
+                               afc_failure *failure);
+
+#endif

@@ -1,0 +1,100 @@
+/**
+ * HTTP Strict Transport Security (RFC 6797): a store of hosts that must be reached over https only.
+ *
+ * Several sessions may use the same store. It has its own lock: every function may be called from any
+ * thread, and none waits for a loop thread or for the network.
+ */
+#ifndef AFCORE_HSTS_H
+#define AFCORE_HSTS_H
+
+#include <afcore/base.h>
+#include <afcore/error.h>
+
+AFC_BEGIN_DECLS
+
+/** An HSTS store, with a reference count. */
+typedef struct afc_hsts afc_hsts;
+
+/** Options of a store. Start from AFC_HSTS_OPTIONS_INIT. */
+typedef struct afc_hsts_options {
+    size_t size; /**< sizeof(afc_hsts_options). */
+    /**
+     * File from which hosts are loaded, if it exists, and to which they are saved when the last
+     * reference is released and something has changed; see afc_hsts_save(). NULL: none. Copied.
+     */
+    const char *path;
+    /**
+     * Maximum number of hosts. Beyond it, the entry that expires first is evicted; of a file with more
+     * hosts, also those nearer its end. A site (registrable domain, "example.co.uk" with all its subdomains)
+     * may have at most a twentieth of them. 0: the default, 10000.
+     */
+    uint32_t max_hosts;
+    uint32_t reserved; /**< 0. */
+} afc_hsts_options;
+
+#define AFC_HSTS_OPTIONS_INIT                                                                      \
+    { sizeof(afc_hsts_options), NULL, 0, 0 }
+
+/** Value of `expires_s` for an entry that never expires. */
+#define AFC_HSTS_FOREVER INT64_MAX
+
+/**
+ * Creates a store. `options` may be NULL for the defaults.
+ *
+ * Thread: any.    Owns: `*out` is yours, afc_hsts_release().
+ * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read), AFC_EINTERNAL
+ * (the system has no random bytes), AFC_ENOMEM. Invalid lines of the file are skipped.
+ * `failure` may be NULL.
+ */
+AFC_API afc_status afc_hsts_new(afc_hsts **out, const afc_hsts_options *options,
+                                afc_failure *failure);
+
+/**
+ * Adds a reference.
+ *
+ * Thread: any.    Owns: the returned reference is yours.    Fails: never.
+ */
+AFC_API afc_hsts *afc_hsts_retain(afc_hsts *hsts);
+
+/**
+ * Releases a reference; the last one saves the store's file, if it has one. NULL is allowed.
+ *
+ * Thread: any.    Owns: takes `hsts`.    Fails: never; to get errors, call afc_hsts_save() first.
+ */
+AFC_API void afc_hsts_release(afc_hsts *hsts);
+
+/**
+ * Stores a host until `expires_s` (Unix time in seconds, or AFC_HSTS_FOREVER) and replaces its entry. A time
+ * in the past removes the host.
+ *
+ * Thread: any.    Owns: nothing.
+ * Fails: AFC_EINVAL (`host` isn't an ASCII name, or is an address), AFC_ENOMEM.
+ */
+AFC_API afc_status afc_hsts_add(afc_hsts *hsts, const char *host, int64_t expires_s,
+                                bool include_subdomains, afc_failure *failure);
+
+/**
+ * Returns whether a host, an ASCII name, must be reached over https only.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AFC_API bool afc_hsts_has(afc_hsts *hsts, const char *host);
+
+/**
+ * Removes a host; for NULL every host. Returns the number of removed entries.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AFC_API size_t afc_hsts_remove(afc_hsts *hsts, const char *host);
+
+/**
+ * Saves the hosts to `path` (NULL: the store's file) in the format of curl's HSTS cache (CURLOPT_HSTS).
+ * Writes a new file with mode 0600 and syncs it before it replaces the old one. Blocks on the disk.
+ *
+ * Thread: any.    Owns: nothing.    Fails: AFC_EFILE, AFC_EINVAL (no path, and the store has no file), AFC_ENOMEM.
+ */
+AFC_API afc_status afc_hsts_save(afc_hsts *hsts, const char *path, afc_failure *failure);
+
+AFC_END_DECLS
+
+#endif

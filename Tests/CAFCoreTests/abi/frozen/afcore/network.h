@@ -1,0 +1,69 @@
+/**
+ * Network options of a session: address overrides, DNS servers, IP versions, the local interface or
+ * address, and Unix-domain sockets.
+ */
+#ifndef AFCORE_NETWORK_H
+#define AFCORE_NETWORK_H
+
+#include <afcore/base.h>
+
+AFC_BEGIN_DECLS
+
+/** Which IP addresses of a host are tried (CURLOPT_IPRESOLVE). */
+typedef enum AFC_OPEN_ENUM afc_ip_version {
+    AFC_IP_ANY =
+        0, /**< Both; IPv6 first, IPv4 in parallel after a delay (Happy Eyeballs, RFC 8305). */
+    AFC_IP_V4 = 1,
+    AFC_IP_V6 = 2
+} afc_ip_version;
+
+/** Addresses for a host and port that replace name resolution (CURLOPT_RESOLVE). */
+typedef struct afc_host_override {
+    const char
+        *host; /**< ASCII name (A-labels), ignoring case and one trailing dot; "*": every host. */
+    uint16_t port;         /**< Port of the server, or of a proxy of that name. Not 0. */
+    const char *addresses; /**< IPv4 and IPv6 addresses, comma-separated, tried in this order. */
+    uint64_t reserved[2];  /**< 0. */
+} afc_host_override;
+
+/** Network options, the same for all connections of a session. Zero-initialised: the system's settings. */
+typedef struct afc_network_options {
+    const afc_host_override *overrides; /**< Address overrides. */
+    size_t override_count;
+    /**
+     * DNS servers that replace the system's: comma-separated addresses with optional ports
+     * ("192.0.2.1,192.0.2.2:5353,[2001:db8::1]:53"). CURLOPT_DNS_SERVERS; AFC_EUNSUPPORTED if libcurl was
+     * built without c-ares.
+     */
+    const char *dns_servers;
+    /**
+     * URL of a DNS-over-HTTPS server (RFC 8484, POST). Names are resolved in no other way: if that fails,
+     * the request fails with AFC_EDNS. The session's trust policy applies to that server; proxies don't.
+     * The system resolves a host name in this URL once, unless it has an override. AFC_EUNSUPPORTED together
+     * with `max_connections`: its connections would wait for those that wait for them. CURLOPT_DOH_URL.
+     */
+    const char *doh_url;
+    afc_ip_version ip_version; /**< Default: AFC_IP_ANY. */
+    /** Delay before IPv4 is tried in parallel with IPv6, at most 60000 ms; 0: libcurl's default, 200 ms. */
+    uint32_t happy_eyeballs_ms;
+    /**
+     * Local interface or address to connect from (CURLOPT_INTERFACE): "if!NAME", "host!ADDRESS", or either
+     * one without a prefix. Host names are not resolved. Connecting to a link-local IPv6 address requires an
+     * interface, because URLs have no zone identifiers (RFC 9844). NULL: chosen by the system.
+     */
+    const char *interface;
+    /** Unix-domain socket for all connections; see afc_request.unix_socket. NULL: none. */
+    const char *unix_socket;
+    /**
+     * Connects to public addresses only: for programs that fetch URLs from untrusted sources. If a host has a
+     * private, loopback, link-local or other special-purpose address, the task fails with AFC_ECONNECT before
+     * anything is sent; each connection of each hop is checked again. Requests through a proxy, Unix-domain
+     * sockets and `doh_url` are not checked.
+     */
+    bool require_public_addresses;
+    uint64_t reserved[6]; /**< 0. */
+} afc_network_options;
+
+AFC_END_DECLS
+
+#endif

@@ -1,0 +1,32 @@
+/**
+ * Resume tokens: what is needed to resume an interrupted download.
+ */
+#ifndef AFCORE_RESUME_H
+#define AFCORE_RESUME_H
+
+#include <afcore/base.h>
+#include <afcore/error.h>
+
+AFC_BEGIN_DECLS
+
+/** The contents of a resume token. The slices point into its text. */
+typedef struct afc_resume_info {
+    afc_slice url;       /**< URL of the request before redirects, without userinfo and fragment. */
+    afc_slice validator; /**< A strong ETag, or a Last-Modified date, for If-Range. */
+    int64_t received;    /**< Bytes received so far. */
+    int64_t total;       /**< Size of the whole file in bytes; -1 if unknown. */
+    uint64_t reserved[2]; /**< 0. */
+} afc_resume_info;
+
+/**
+ * Parses a resume token, from afc_result_get_resume_token() or the file PATH.part.resume. A token is
+ * opaque text of a few lines, at most 72 KiB; store it unchanged.
+ *
+ * Thread: any.    Owns: borrowed from `text`.
+ * Fails: AFC_EINVAL (damaged; `failure` says where), AFC_ENOMEM; `*out` is then empty. `failure` may be NULL.
+ */
+AFC_API afc_status afc_resume_info_read(afc_slice text, afc_resume_info *out, afc_failure *failure);
+
+AFC_END_DECLS
+
+#endif

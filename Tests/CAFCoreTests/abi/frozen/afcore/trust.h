@@ -1,0 +1,238 @@
+/**
+ * Trust evaluation: immutable policies that decide which certificate chains of servers are accepted, and
+ * reports about their decisions. docs/trust.md documents the rules in detail.
+ */
+#ifndef AFCORE_TRUST_H
+#define AFCORE_TRUST_H
+
+#include <afcore/base.h>
+#include <afcore/error.h>
+
+AFC_BEGIN_DECLS
+
+/** A trust policy: immutable, with a reference count. */
+typedef struct afc_trust_policy afc_trust_policy;
+
+/* ---- Reports ------------------------------------------------------------------------------- */
+
+/** The result of pinning for a chain. */
+typedef enum AFC_OPEN_ENUM afc_pin_outcome {
+    AFC_PINS_NONE = 0,    /**< The host has no pins, or they weren't checked. */
+    AFC_PINS_MATCHED = 1, /**< A pin matched. */
+    AFC_PINS_MISSED = 2,  /**< No pin matched: refused. */
+    AFC_PINS_EXPIRED = 3, /**< No pin matched, but the pins had expired: accepted. */
+    AFC_PINS_REPORTED = 4 /**< No pin matched, but the rule is `report_only`: accepted. */
+} afc_pin_outcome;
+
+/** A certificate of a chain. Texts are UTF-8; non-printable characters are escaped. */
+typedef struct afc_trust_certificate {
+    afc_slice der;                /**< The certificate in DER. */
+    const char *subject, *issuer; /**< Distinguished names (RFC 4514). */
+    const char *serial;           /**< Serial number, hexadecimal. */
+    const char *key;              /**< Type and size of the public key: "RSA 2048", "EC 256". */
+    const char *signature;        /**< Signature algorithm: "ecdsa-with-SHA256". */
+    int64_t not_before_s, not_after_s; /**< Validity, in Unix time. */
+    const char *const
+        *names; /**< Subject alternative names: DNS names and addresses without a prefix,
+                                   others with their kind and a colon. */
+    size_t name_count;
+    char pin[53];         /**< "sha256//" and the base64 of the public key's SHA-256. */
+    char fingerprint[65]; /**< SHA-256 of the certificate, hexadecimal. */
+    uint64_t reserved[4]; /**< 0. */
+} afc_trust_certificate;
+
+/** A verdict on a chain and the reasons for it. Created by the library only. */
+typedef struct afc_trust_report {
+    bool is_accepted; /**< The verdict. */
+    /** Why the chain was refused; also set if a chain with an error was accepted. */
+    afc_trust_reason reason;
+    int depth;        /**< Index in `chain` of the certificate with the error; 0: the server's. */
+    const char *text; /**< The reason, as one line in English. */
+    afc_pin_outcome pins; /**< The result of pinning. */
+    /** True if `chain` is the verified path; otherwise it is what the peer sent, in its order. */
+    bool is_verified;
+    const char
+        *host; /**< The host as compared: lower case, without a trailing dot. "": none given. */
+    const afc_trust_certificate *chain; /**< The server's certificate first. */
+    size_t chain_count;
+} afc_trust_report;
+
+/* ---- Policies ------------------------------------------------------------------------------ */
+
+/** How pinned certificates are compared. `pins`, the digests of keys, are compared in both modes. */
+typedef enum afc_pinning_mode {
+    AFC_PINNING_NONE = 0,       /**< No pinning. */
+    AFC_PINNING_PUBLIC_KEY = 1, /**< Compare public keys. */
+    /** Compare whole certificates. The chain is also verified again with them as the only anchors. */
+    AFC_PINNING_CERTIFICATE = 2
+} afc_pinning_mode;
+
+/** Which certificates of the verified chain must be pinned. If the chain isn't verified, only the server's
+    certificate is compared, because the peer can send any other ones. */
+typedef enum afc_pin_match {
+    AFC_PIN_MATCH_ANY = 0,  /**< At least one. */
+    AFC_PIN_MATCH_LEAF = 1, /**< The server's certificate. */
+    AFC_PIN_MATCH_ALL = 2   /**< All of them. */
+} afc_pin_match;
+
+/** The trust rule for a host. Zero-initialised: no pins, all checks. */
+typedef struct afc_trust_rule {
+    /**
+     * "example.com", "*.example.com" (one label, as in a certificate) or an address. ASCII only:
+     * internationalised names as A-labels. NULL in afc_trust_options.everywhere only. The most specific
+     * rule for a host applies.
+     */
+    const char *host;
+    bool include_subdomains; /**< Also for subdomains of `host`, at any depth. */
+    afc_pinning_mode mode;   /**< How `certificates` are compared. */
+    afc_pin_match match;     /**< Which certificates of a chain must be pinned. */
+    afc_slice certificates;  /**< Pinned certificates: PEM or DER, one or many. */
+    const char *const *pins; /**< Pinned keys, "sha256//BASE64"; include backup pins. */
+    size_t pin_count;
+    /** Pins are not enforced after this Unix time, for verified chains. 0: no expiry. */
+    int64_t expires_s;
+    /** Accepts a verified chain without a matching pin, and only reports it. */
+    bool report_only;
+    /** Accepts a chain that isn't verified (expired, unknown issuer, …). The name is still checked. */
+    bool allow_invalid_certificates;
+    /** Accepts certificates for other hosts. */
+    bool skip_host_check;
+    uint64_t reserved[6]; /**< 0. */
+} afc_trust_rule;
+
+/** How the OCSP response that a server staples to its handshake is checked (RFC 6960, RFC 6066). */
+typedef enum afc_ocsp_mode {
+    AFC_OCSP_IGNORE = 0, /**< Don't request one. */
+    AFC_OCSP_CHECK = 1, /**< Request one. If it is sent, or required (RFC 7633), it must be good. */
+    AFC_OCSP_REQUIRE = 2 /**< Require a good one. */
+} afc_ocsp_mode;
+
+/** The decision of a trust hook. */
+typedef enum afc_trust_answer {
+    AFC_TRUST_ANSWER_KEEP = 0,   /**< Keep the policy's verdict. */
+    AFC_TRUST_ANSWER_ACCEPT = 1, /**< Accept the chain. */
+    AFC_TRUST_ANSWER_REFUSE = 2  /**< Refuse the chain. */
+} afc_trust_answer;
+
+/** A callback that can override a verdict. */
+typedef struct afc_trust_hook {
+    void *context;
+    /**
+     * Called on the loop thread of the session during its handshake, or inside afc_trust_evaluate(); for a
+     * shared policy on several threads at once. `report` is valid until it returns. Must not block.
+     */
+    afc_trust_answer (*decide)(void *context, const afc_trust_report *report);
+    /** Called once, last, when the policy is freed. May be NULL. */
+    void (*release)(void *context);
+} afc_trust_hook;
+
+/** Options of a policy. Start from AFC_TRUST_OPTIONS_INIT: the system's anchors, all checks. All are copied. */
+typedef struct afc_trust_options {
+    size_t size; /**< sizeof(afc_trust_options). */
+    /**
+     * Trust anchors that replace the system's: PEM or DER, one or many. They may be roots, intermediates
+     * or certificates of servers. Empty: the system's.
+     */
+    afc_slice anchors;
+    bool keep_system_anchors; /**< Also trust the system's anchors. */
+    /** Untrusted certificates that may complete a chain, for servers that don't send their intermediates. */
+    afc_slice intermediates;
+    /**
+     * Certificate revocation lists (RFC 5280 section 5): PEM or DER, one or many. If there are any, the
+     * server's certificate must be covered by a current one and not be revoked.
+     */
+    afc_slice crls;
+    bool check_authorities; /**< With `crls`: the same for all its issuers. */
+    afc_ocsp_mode ocsp;     /**< Default: AFC_OCSP_IGNORE. */
+    /**
+     * Minimum strength of keys and signatures: OpenSSL's security level, 1 to 5. Level 2 requires 112 bits
+     * (RSA 2048, SHA-256). 0: level 2 for certificates, and the system's level for the rest of TLS.
+     */
+    int security_level;
+    int64_t time_s;              /**< Verify as of this Unix time. 0: now. */
+    afc_trust_rule everywhere;   /**< Default rule, for hosts without one; `host` is NULL. */
+    const afc_trust_rule *rules; /**< Rules for single hosts. */
+    size_t rule_count;
+    afc_trust_hook hook; /**< Can override each verdict. */
+} afc_trust_options;
+
+/** The system's anchors, all checks, no pins. */
+#define AFC_TRUST_OPTIONS_INIT                                                                     \
+    {                                                                                              \
+        sizeof(afc_trust_options), {NULL, 0}, false, {NULL, 0}, {NULL, 0}, false, AFC_OCSP_IGNORE, \
+            0, 0, {NULL,                                                                           \
+                   false,                                                                          \
+                   AFC_PINNING_NONE,                                                               \
+                   AFC_PIN_MATCH_ANY,                                                              \
+                   {NULL, 0},                                                                      \
+                   NULL,                                                                           \
+                   0,                                                                              \
+                   0,                                                                              \
+                   false,                                                                          \
+                   false,                                                                          \
+                   false,                                                                          \
+                   {0}},                                                                           \
+            NULL, 0, {                                                                             \
+            NULL, NULL, NULL                                                                       \
+        }                                                                                          \
+    }
+
+/**
+ * Creates a policy. `options` may be NULL for the defaults; `failure` may be NULL.
+ *
+ * Thread: any.    Owns: `*out` is yours, afc_trust_policy_release(). Takes `options->hook.context`; on failure
+ * the hook's release is called before this function returns.
+ * Fails: AFC_EINVAL (invalid certificates, revocation lists, pins or hosts; pins with AFC_PINNING_NONE;
+ * two rules for one host), AFC_EINTERNAL (as afc_session_new(), after a fork), AFC_ENOMEM;
+ * `*out` is then NULL.
+ */
+AFC_API afc_status afc_trust_policy_new(afc_trust_policy **out, const afc_trust_options *options,
+                                        afc_failure *failure);
+
+/**
+ * Adds a reference.
+ *
+ * Thread: any.    Owns: the returned reference is yours.    Fails: never.
+ */
+AFC_API afc_trust_policy *afc_trust_policy_retain(afc_trust_policy *policy);
+
+/**
+ * Releases a reference. NULL is allowed.
+ *
+ * Thread: any.    Owns: takes `policy`.    Fails: never.
+ */
+AFC_API void afc_trust_policy_release(afc_trust_policy *policy);
+
+/**
+ * Evaluates a chain as a handshake with `host` does, except OCSP. The certificates are in DER, the server's
+ * first; the others may be in any order. If `host` is NULL, no name is compared and the default rule
+ * applies. `out` and `failure` may be NULL.
+ *
+ * Thread: any.    Owns: `*out` is yours for either verdict, afc_trust_report_free().
+ * Fails: AFC_EUNTRUSTED (refused), AFC_EINVAL (no certificate, or an invalid one),
+ * AFC_EINTERNAL (as afc_session_new(), after a fork), AFC_ENOMEM; `*out` is NULL except with AFC_EUNTRUSTED.
+ */
+AFC_API afc_status afc_trust_evaluate(afc_trust_report **out, const afc_trust_policy *policy,
+                                      const afc_slice *chain, size_t count, const char *host,
+                                      afc_failure *failure);
+
+/**
+ * Frees a report. NULL is allowed.
+ *
+ * Thread: any.    Owns: takes `report`.    Fails: never.
+ */
+AFC_API void afc_trust_report_free(afc_trust_report *report);
+
+/**
+ * Reads certificates and returns them as PEM. `path` is a file (PEM or DER, one or many) or a folder, whose
+ * "*.cer" files are read; there may be none. `failure` may be NULL.
+ *
+ * Thread: any; reads files.    Owns: `out->bytes` is yours, afc_free().
+ * Fails: AFC_EFILE (`path` can't be read), AFC_EINVAL (a file without a certificate), AFC_EINTERNAL (as afc_session_new(),
+ * after a fork), AFC_ENOMEM; `out` is then empty.
+ */
+AFC_API afc_status afc_certificates_read(afc_bytes *out, const char *path, afc_failure *failure);
+
+AFC_END_DECLS
+
+#endif

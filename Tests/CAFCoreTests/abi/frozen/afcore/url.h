@@ -1,0 +1,103 @@
+/**
+ * URLs as text (RFC 3986): splitting, checking, resolving, adding a query, comparing origins.
+ *
+ * Functions that only split or join never fail and never normalise, so they also work for text that isn't a valid URL.
+ * afc_url_check() tells whether a request accepts it.
+ */
+#ifndef AFCORE_URL_H
+#define AFCORE_URL_H
+
+#include <afcore/base.h>
+#include <afcore/error.h>
+#include <afcore/message.h>
+
+AFC_BEGIN_DECLS
+
+/** The parts of a URL or relative reference, as slices of its text. The `bytes` of an absent part are NULL. */
+typedef struct afc_url_parts {
+    afc_slice scheme;    /**< Without the colon, case kept. */
+    afc_slice authority; /**< Between "//" and the path: user information, host and port. */
+    afc_slice userinfo;  /**< Before the last "@" of the authority. May be a secret. */
+    afc_slice host;  /**< As written; an IPv6 address has no brackets. Absent without authority. */
+    afc_slice port;  /**< The text after the host's colon; may be empty, or not a number. */
+    afc_slice path;  /**< Never absent; may be empty. */
+    afc_slice query; /**< Without "?". */
+    afc_slice fragment; /**< Without "#". */
+} afc_url_parts;
+
+/**
+ * Splits a URL or a relative reference (RFC 3986, appendix B).
+ *
+ * Thread: any.    Owns: nothing; the parts point into `url`.    Fails: never.
+ */
+AFC_API void afc_url_split(afc_url_parts *out, afc_slice url);
+
+/**
+ * Returns the URL's port; without one, the default of its scheme: 80 for http, 443 for https.
+ *
+ * Thread: any.    Owns: nothing.
+ * Fails: returns 0 if the port isn't a number from 1 to 65535, or if it is missing and the scheme is another one.
+ */
+AFC_API uint16_t afc_url_port(const afc_url_parts *parts);
+
+/**
+ * Checks that a request accepts this URL: scheme http or https, a valid host, a port from 1 to 65535, no control
+ * characters, at most 65536 bytes. Internationalised hosts are converted and checked when the request is sent.
+ *
+ * Thread: any.    Owns: nothing.
+ * Fails: AFC_EINVAL with a text that names the invalid part and never shows user information; AFC_ENOMEM, only near the
+ * maximum size. `failure` may be NULL.
+ */
+AFC_API afc_status afc_url_check(afc_slice url, afc_failure *failure);
+
+/**
+ * Resolves a reference against a base (RFC 3986, section 5.2, strict). Removes dot segments, escapes nothing, keeps user
+ * information and the fragment. A reference with a scheme is returned unchanged.
+ *
+ * Returns the size of the result, which has no NUL. If the size exceeds `room`, the contents of `out` are undefined;
+ * base.size + reference.size + 2 bytes are always enough.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AFC_API size_t afc_url_resolve(char *out, size_t room, afc_slice base, afc_slice reference);
+
+/**
+ * Adds a percent-encoded query to the URL, before its fragment. It is separated by "?", or by "&" if the URL has a query
+ * that isn't empty and doesn't end in "&". An empty query changes nothing.
+ *
+ * Returns the size of the result, which has no NUL. If the size exceeds `room`, the contents of `out` are undefined;
+ * url.size + query.size + 1 bytes are always enough.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AFC_API size_t afc_url_append_query(char *out, size_t room, afc_slice url, afc_slice query);
+
+/** Maximum size of an origin in bytes, with the NUL. */
+#define AFC_URL_ORIGIN_ROOM 272
+
+/**
+ * Writes the origin of a URL (RFC 6454, section 6.2), such as "https://example.org:8443". The host is in lower case,
+ * without a trailing dot; addresses are normalised, internationalised names are A-labels; a default port is left out. Two
+ * URLs have the same origin, and may share credentials, if and only if these texts are equal.
+ *
+ * Thread: any.    Owns: nothing.
+ * Fails: as afc_url_check(); AFC_EINVAL if an internationalised host is invalid, AFC_EUNSUPPORTED if this libcurl has no IDN,
+ * AFC_ENOMEM. `out` is then empty. `failure` may be NULL.
+ */
+AFC_API afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_ROOM], afc_slice url,
+                                        afc_failure *failure);
+
+/**
+ * Writes the file name at the end of a URL's path, decoded, and as safe as those of afc_suggest_file_name(). Trailing dots
+ * and spaces are removed. A hidden name, or one with a separator or a control character, is refused.
+ *
+ * Thread: any.    Owns: nothing; writes to `name`.
+ * Fails: AFC_EINVAL with the reason: the last segment of the path is empty, refused as above, not UTF-8 or too long. `name`
+ * is then empty. `failure` may be NULL.
+ */
+AFC_API afc_status afc_url_file_name(char name[AFC_FILE_NAME_MAX + 1], afc_slice url,
+                                     afc_failure *failure);
+
+AFC_END_DECLS
+
+#endif
