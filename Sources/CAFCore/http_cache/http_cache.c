@@ -1,6 +1,7 @@
 /* The cache as a program sees it. */
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/sized.h"
 #include "http_cache/key.h"
 #include "http_cache/store_internal.h"
 #include "message/url.h"
@@ -46,11 +47,14 @@ static bool make_seed(uint64_t seed[2]) {
 afc_status afc_http_cache_open(afc_http_cache **out, const afc_http_cache_options *options,
                                afc_failure *failure) {
     static const afc_http_cache_options defaults = AFC_HTTP_CACHE_OPTIONS_INIT;
+    afc_http_cache_options room;
+    afc_failure ignored;
+    if (failure == NULL) failure = &ignored;
     *out = NULL;
-    if (options == NULL) options = &defaults;
-    if (options->size != sizeof *options) {
-        return afc__fail(failure, AFC_EINVAL, "cache options without AFC_HTTP_CACHE_OPTIONS_INIT");
-    }
+    options = afc__sized_read(&room, &defaults, options,
+                              AFC__SIZED(afc_http_cache_options, max_entry_bytes),
+                              "AFC_HTTP_CACHE_OPTIONS_INIT", failure);
+    if (failure->status != AFC_OK) return failure->status;
     afc_http_cache *cache = afc__zalloc(sizeof *cache);
     if (cache == NULL) return afc__fail_memory(failure);
     atomic_init(&cache->references, 1);

@@ -17,7 +17,7 @@ typedef struct afc_http_cache afc_http_cache;
 
 /** Options of a cache. Start from AFC_HTTP_CACHE_OPTIONS_INIT. All are copied. */
 typedef struct afc_http_cache_options {
-    size_t size; /**< sizeof(afc_http_cache_options), for growth. */
+    size_t size; /**< sizeof(afc_http_cache_options). */
     uint64_t
         memory_bytes; /**< Capacity in memory, in bytes: heads, bodies and their bookkeeping. */
     /** Maximum size of a body in bytes; larger ones aren't stored. 0: 5 % of the capacity. */
@@ -39,6 +39,7 @@ typedef struct afc_http_cache_statistics {
     uint64_t stale;           /**< Hits with a response that wasn't fresh any more. */
     uint64_t stored;          /**< Responses stored. */
     uint64_t refused;         /**< Responses that weren't stored. */
+    uint64_t reserved[6];     /**< 0. */
 } afc_http_cache_statistics;
 
 /**
