@@ -91,6 +91,9 @@ void afc__loop_post(afc__loop *loop, afc__post *post);
 /** Returns whether the caller is the loop's thread. */
 bool afc__loop_is_current(const afc__loop *loop);
 
+/** Returns whether the caller is the thread of any loop, which must not wait for another one. */
+bool afc__loop_is_any_current(void);
+
 /** Returns the time when the loop last woke: cheaper than the clock, and at most a turn behind. */
 int64_t afc__loop_now(const afc__loop *loop);
 

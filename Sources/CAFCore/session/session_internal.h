@@ -76,6 +76,8 @@ struct afc_task {
     atomic_uint references;
     atomic_uint requests;
     atomic_bool was_started;
+    atomic_bool completes_in_child; /**< Started after a fork, on the parent's session. */
+    atomic_uint completion;         /**< For those who wait; see task_wait.c. */
     afc__post post;
     afc_session *session;
     uint_fast64_t cancel_count;  /**< The session's when the task was started. */
@@ -129,6 +131,11 @@ void afc__reply_free(afc__reply *reply);
 /** Pass on the answer to a challenge. false: there is none, or it isn't awaited any more. Loop thread. */
 bool afc__task_take_answer(afc_task *task);
 
+/* ---- task_wait.c --------------------------------------------------------------------------- */
+
+/** Wakes those who wait. The caller has a reference. */
+void afc__task_set_complete(afc_task *task);
+
 /* ---- task.c: loop thread, outside of libcurl ----------------------------------------------- */
 
 /** Take the operations that were posted. */
@@ -148,5 +155,8 @@ bool afc__task_is_canceled(const afc_task *task);
 
 /** End now as cancelled, in whatever state. */
 void afc__task_cancel(afc_task *task);
+
+/** Releases what a request of any version gives to a task that isn't made. Any thread. */
+void afc__task_release_request(const afc_request *request);
 
 #endif

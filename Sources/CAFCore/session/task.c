@@ -99,6 +99,7 @@ void afc__task_complete(afc_task *task) {
     void (*release)(void *) = task->transfer.events.release;
     task->transfer.events.release = NULL;
     if (release != NULL) release(task->transfer.events.context);
+    afc__task_set_complete(task);
     /* An operation on its way still needs the loop; the task leaves when that has been taken. */
     enter(task, pending != 0 ? AFC__STATE_LEAVING : AFC__STATE_DETACHED);
     if (pending == 0) leave(task);
@@ -397,6 +398,13 @@ static void give_back(const read_structs *given) {
     if (events != NULL && events->release != NULL) events->release(events->context);
 }
 
+void afc__task_release_request(const afc_request *request) {
+    read_structs given;
+    afc_failure ignored;
+    read_given(&given, request, NULL, &ignored);
+    give_back(&given);
+}
+
 afc_status afc_task_new(afc_task **out, afc_session *session, const afc_request *request,
                         const afc_task_events *events, afc_failure *failure) {
     afc_failure ignored;
@@ -448,6 +456,7 @@ static void complete_in_child(void *context) {
     void (*release)(void *) = task->transfer.events.release;
     task->transfer.events.release = NULL;
     if (release != NULL) release(task->transfer.events.context);
+    afc__task_set_complete(task);
     afc_task_release(task);
 }
 
@@ -455,6 +464,7 @@ void afc_task_start(afc_task *task) {
     if (atomic_exchange(&task->was_started, true)) return;
     afc_session *session = task->session;
     if (session->generation != afc__process_generation()) {
+        atomic_store(&task->completes_in_child, true);
         /* Without a thread only the caller's own could complete it. */
         int error = afc__thread_start("af-closed", complete_in_child, afc_task_retain(task));
         if (error != 0) afc_task_release(task);

@@ -478,6 +478,28 @@ AFC_API afc_status afc_task_answer_challenge(afc_task *task, uint32_t number,
                                              const afc_credentials *credentials);
 
 /**
+ * Waits until a task has completed: its on_done and release have returned. `timeout_ms` is the longest wait in
+ * milliseconds; negative: no limit. The task must be started, by now or by another thread.
+ *
+ * Thread: any but a loop thread.    Owns: nothing.
+ * Fails: AFC_ETIMEOUT (not completed yet), AFC_EINVAL (called by a callback on a loop thread, which would wait for
+ * itself), AFC_ECLOSED (a task of the parent process that will never complete in this one).
+ */
+AFC_API afc_status afc_task_wait(afc_task *task, int64_t timeout_ms);
+
+/**
+ * Performs a request and waits for its result: afc_task_begin() and afc_task_wait() without callbacks. Returns the
+ * status of the result. Several threads may use the same session.
+ *
+ * Thread: any but a loop thread.
+ * Owns: `*out` is yours, afc_result_free(), also if the request failed; takes the body of the request.
+ * Fails: as afc_task_new(), and AFC_EINVAL on a loop thread; `*out` is then NULL. Otherwise as the task: `*out` then
+ * holds what was received. `failure` may be NULL.
+ */
+AFC_API afc_status afc_perform(afc_result **out, afc_session *session, const afc_request *request,
+                               afc_failure *failure);
+
+/**
  * Adds a reference.
  *
  * Thread: any.    Owns: the returned reference is yours.    Fails: never.

@@ -1,0 +1,28 @@
+/* A request and its result, in one call. */
+#include "base/failure.h"
+#include "session/session_internal.h"
+
+static void keep_result(void *context, afc_result *result) {
+    *(afc_result **)context = result;
+}
+
+afc_status afc_perform(afc_result **out, afc_session *session, const afc_request *request,
+                       afc_failure *failure) {
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
+    afc_task *task;
+    *out = NULL;
+    if (afc__loop_is_any_current()) {
+        if (request != NULL) afc__task_release_request(request);
+        return afc__fail(failure, AFC_EINVAL,
+                         "a callback on a loop thread must not wait: begin a task instead");
+    }
+    events.context = out;
+    events.on_done = keep_result;
+    afc_status status = afc_task_begin(&task, session, request, &events, failure);
+    if (status != AFC_OK) return status;
+    afc_task_wait(task, -1);
+    afc_task_release(task);
+    const afc_failure *found = afc_result_get_failure(*out);
+    if (failure != NULL) *failure = *found;
+    return found->status;
+}
