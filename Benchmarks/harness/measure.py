@@ -33,6 +33,8 @@ class Result:
 def variants(programs):
     """The program of each variant, and the arguments that only this variant gets."""
     found = {name: (programs["floor"], extra) for name, extra in FLOORS.items()}
+    if "external" in programs:
+        found["external"] = (programs["external"], ["--loop", "external"])
     for client in ("core", "swift", "urlsession"):
         if client in programs:
             found[client] = (programs[client], [])

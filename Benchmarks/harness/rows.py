@@ -4,7 +4,7 @@ import dataclasses
 
 from .servers import SMALL_SIZE
 
-CLIENTS = ("floor", "core", "swift", "urlsession")
+CLIENTS = ("floor", "core", "external", "swift", "urlsession")
 
 GIB = 1 << 30
 
@@ -25,6 +25,7 @@ class Measure:
 
 CPU_US = Measure("CPU µs per request", lambda run: run["cpu_us"] / run["requests"])
 CPU_MS = Measure("CPU ms per request", lambda run: run["cpu_us"] / run["requests"] / 1e3, digits=3)
+WAKEUPS = Measure("wake-ups per request", lambda run: run["wakeups"] / run["requests"], digits=3)
 RATE = Measure("requests/s", lambda run: run["requests"] / run["wall_us"] * 1e6, digits=0, rate=True)
 CPU_GIB = Measure("CPU s per GiB", lambda run: run["cpu_us"] / 1e6 * GIB / run["moved"], digits=3)
 THROUGHPUT = Measure("MiB/s", lambda run: run["moved"] / (1 << 20) / run["wall_us"] * 1e6, digits=0, rate=True)
@@ -80,7 +81,7 @@ def _small(quick, rounds):
     protocols = {"http": "HTTP/1.1", "https": "HTTP/1.1, TLS", "http2": "HTTP/2, TLS"}
     return [
         Row(name, f"GET 1 KiB, {width} in flight, {protocols[server]}", server, "/small",
-            (CPU_US, RATE, PEAK, CONNECTIONS), in_flight=width, warmup=(2 * width, 2 * width),
+            (CPU_US, RATE, WAKEUPS, PEAK, CONNECTIONS), in_flight=width, warmup=(2 * width, 2 * width),
             count=(4000, 300) if quick else (20000, 1500), rounds=(3 * rounds, rounds))
         for name, server, width in cases
     ]

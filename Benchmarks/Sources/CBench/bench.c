@@ -14,7 +14,7 @@
 static const char usage[] =
     "arguments: --kind memory|file|events|upload --url URL --count N --bytes N\n"
     "           [--in-flight N] [--connections N] [--warmup N] [--path FILE] [--ca FILE]\n"
-    "           [--loop poll|epoll] [--handles recycled|fresh]\n";
+    "           [--loop poll|epoll|external] [--handles recycled|fresh]\n";
 
 static _Noreturn void usage_error(const char *what) {
     fprintf(stderr, "%s\n%s", what, usage);
@@ -39,12 +39,12 @@ static int parse_choice(const char *text, const char *const *names, int count) {
 
 static void parse_option(bench_options *options, const char *name, const char *value) {
     static const char *const kinds[] = {"memory", "file", "events", "upload"};
-    static const char *const loops[] = {"poll", "epoll"};
+    static const char *const loops[] = {"poll", "epoll", "external"};
     static const char *const handles[] = {"recycled", "fresh"};
     if (strcmp(name, "--kind") == 0)
         options->kind = (bench_kind)parse_choice(value, kinds, 4);
     else if (strcmp(name, "--loop") == 0)
-        options->loop = (bench_loop)parse_choice(value, loops, 2);
+        options->loop = (bench_loop)parse_choice(value, loops, 3);
     else if (strcmp(name, "--handles") == 0)
         options->handles = (bench_handles)parse_choice(value, handles, 2);
     else if (strcmp(name, "--url") == 0)
@@ -117,6 +117,7 @@ static struct {
     int64_t wall_ns;
     int64_t cpu_us;
     int64_t resident_kib;
+    int64_t wakeups;
 } at_begin;
 
 static int64_t monotonic_ns(void) {
@@ -134,6 +135,13 @@ static int64_t cpu_us(void) {
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
     return microseconds(used.ru_utime) + microseconds(used.ru_stime);
+}
+
+/* How often a thread of this process went to sleep. */
+static int64_t wakeups(void) {
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_nvcsw;
 }
 
 /*
@@ -156,6 +164,7 @@ static int64_t status_kib(const char *field) {
 
 void bench_begin(void) {
     at_begin.resident_kib = status_kib("VmRSS");
+    at_begin.wakeups = wakeups();
     at_begin.cpu_us = cpu_us();
     at_begin.wall_ns = monotonic_ns();
 }
@@ -165,8 +174,8 @@ void bench_end(const bench_options *options, const char *client) {
     int64_t cpu = cpu_us() - at_begin.cpu_us;
     printf("{\"client\": \"%s\", \"requests\": %" PRId64 ", \"wall_us\": %" PRId64
            ", \"cpu_us\": %" PRId64 ", \"base_kib\": %" PRId64 ", \"peak_kib\": %" PRId64
-           ", \"answered_ns\": %" PRId64 "}\n",
+           ", \"wakeups\": %" PRId64 ", \"answered_ns\": %" PRId64 "}\n",
            client, options->count, (answered_ns - at_begin.wall_ns) / 1000, cpu,
-           at_begin.resident_kib, status_kib("VmHWM"), answered_ns);
+           at_begin.resident_kib, status_kib("VmHWM"), wakeups() - at_begin.wakeups, answered_ns);
     fflush(stdout);
 }

@@ -4,6 +4,7 @@
  */
 #include <afcore/afcore.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,13 @@ static void on_done(void *context, afc_result *result) {
         unstarted--;
         start_request();
     }
-    if (--unfinished == 0) sem_post(&finished);
+    if (--unfinished == 0 && options.loop != BENCH_LOOP_EXTERNAL) sem_post(&finished);
+}
+
+static afc_status take_turn(void) {
+    struct pollfd polled = {.fd = afc_session_get_fd(session), .events = POLLIN};
+    poll(&polled, 1, afc_session_timeout(session));
+    return afc_session_dispatch(session);
 }
 
 static void run(int64_t count) {
@@ -54,6 +61,10 @@ static void run(int64_t count) {
     unfinished = count;
     unstarted = count - first;
     for (int64_t i = 0; i < first; i++) start_request();
+    if (options.loop == BENCH_LOOP_EXTERNAL) {
+        while (unfinished > 0) take_turn();
+        return;
+    }
     while (sem_wait(&finished) != 0) continue;
 }
 
@@ -62,6 +73,7 @@ static void open_session(void) {
     afc_session_options session_options = AFC_SESSION_OPTIONS_INIT;
     session_options.max_connections_per_host = (uint32_t)options.connections;
     session_options.max_idle_connections = (uint32_t)options.in_flight;
+    if (options.loop == BENCH_LOOP_EXTERNAL) session_options.loop = AFC_LOOP_EXTERNAL;
     if (options.ca != NULL) {
         int64_t size;
         afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
@@ -107,6 +119,9 @@ int main(int argc, char **argv) {
     run(options.count);
     bench_end(&options, "core");
     afc_session_release(session);
+    if (options.loop == BENCH_LOOP_EXTERNAL) {
+        while (take_turn() == AFC_OK) continue;
+    }
     afc_join_closed_sessions();
     return 0;
 }

@@ -62,10 +62,6 @@ void afc__loop_close(afc__loop *loop) {
     close_descriptors(loop);
 }
 
-bool afc__loop_is_current(const afc__loop *loop) {
-    return current_loop == loop;
-}
-
 bool afc__loop_is_any_current(void) {
     return current_loop != NULL;
 }
@@ -164,6 +160,15 @@ static bool take_events(afc__loop *loop, struct epoll_event *batch, bool may_sle
     return count > 0;
 }
 
+static afc__turn take_turn(afc__loop *loop, struct epoll_event *batch, bool may_sleep) {
+    bool has_events = take_events(loop, batch, may_sleep);
+    /* Posts first: what they start arms an alarm that is due in this turn. */
+    bool has_posts = drain_inbox(loop);
+    ring_alarms(loop);
+    atomic_fetch_add_explicit(&loop->turns, 1, memory_order_relaxed);
+    return loop->owner.finish_turn(loop->owner.context, !has_events && !has_posts);
+}
+
 static void run(void *context) {
     afc__loop *loop = context;
     struct epoll_event batch[BATCH];
@@ -173,14 +178,7 @@ static void run(void *context) {
     loop->section = &section;
     current_loop = loop;
     afc__turn next = AFC__TURN_SLEEP;
-    do {
-        bool has_events = take_events(loop, batch, next == AFC__TURN_SLEEP);
-        /* Posts first: what they start arms an alarm that is due in this turn. */
-        bool has_posts = drain_inbox(loop);
-        ring_alarms(loop);
-        atomic_fetch_add_explicit(&loop->turns, 1, memory_order_relaxed);
-        next = loop->owner.finish_turn(loop->owner.context, !has_events && !has_posts);
-    } while (next != AFC__TURN_END);
+    while (next != AFC__TURN_END) next = take_turn(loop, batch, next == AFC__TURN_SLEEP);
     current_loop = NULL;
     loop->owner.ended(loop->owner.context);
     afc__fork_gate_leave(&section);
@@ -194,6 +192,48 @@ afc_status afc__loop_start(afc__loop *loop, afc_failure *failure) {
                                   strerror(error));
     if (failure != NULL) failure->system_error = error;
     return status;
+}
+
+/* ---- Driven by the program ------------------------------------------------------------------ */
+
+/*
+ * Between two calls the loop is "asleep": a post then writes the eventfd, which makes the epoll descriptor readable.
+ * A post that comes during a call finds it awake and writes nothing. If it comes too late for that call, the inbox
+ * isn't empty afterwards, and the next timeout is 0.
+ */
+void afc__loop_drive(afc__loop *loop) {
+    atomic_store(&loop->is_asleep, true);
+}
+
+/* Results are gathered for a few turns; see finish_turn(). */
+enum { MOST_TURNS = 8 };
+
+bool afc__loop_dispatch(afc__loop *loop) {
+    struct epoll_event batch[BATCH];
+    const afc__loop *outer = current_loop;
+    afc__fork_gate_enter(NULL);
+    current_loop = loop;
+    loop->is_dispatching = true;
+    if (!atomic_exchange(&loop->is_asleep, false)) loop->wakeups_due++;
+    loop->next = AFC__TURN_LOOK;
+    for (int turns = 0; turns < MOST_TURNS && loop->next == AFC__TURN_LOOK; turns++) {
+        loop->next = take_turn(loop, batch, false);
+    }
+    current_loop = outer;
+    loop->is_dispatching = false;
+    bool goes_on = loop->next != AFC__TURN_END;
+    if (goes_on) {
+        atomic_store(&loop->is_asleep, true);
+    } else {
+        loop->owner.ended(loop->owner.context);
+    }
+    afc__fork_gate_leave(NULL);
+    return goes_on;
+}
+
+int afc__loop_timeout_ms(const afc__loop *loop) {
+    bool is_due = loop->next == AFC__TURN_LOOK || atomic_load(&loop->inbox) != NULL;
+    return is_due ? 0 : timeout_ms(loop);
 }
 
 int64_t afc__loop_now(const afc__loop *loop) {

@@ -1,5 +1,5 @@
 /**
- * An event loop on a thread of its own: epoll for sockets, a heap of alarms, an eventfd and an inbox for posts,
+ * An event loop on a thread of its own, or driven by the program: epoll for sockets, a heap of alarms, an eventfd and an inbox for posts,
  * which never allocates.
  */
 #ifndef AFC_RUN_LOOP_H
@@ -65,6 +65,8 @@ typedef struct afc__loop {
     int64_t now_us; /**< Time when the loop last woke. */
     uint64_t
         wakeups_due; /**< Writes to the eventfd that are done or about to be; never read back. */
+    bool is_dispatching;
+    afc__turn next; /**< Driven: what the previous dispatch left to do. */
     struct epoll_event *batch;
     int batch_next, batch_count;
     afc__fork_section *section; /**< Lets a fork wait for the end of a turn. */
@@ -85,11 +87,20 @@ void afc__loop_clear(afc__loop *loop);
 /** Starts the thread. AFC_EINTERNAL if that fails. */
 afc_status afc__loop_start(afc__loop *loop, afc_failure *failure);
 
+/**
+ * Makes it a loop without a thread, which the program drives: it waits until `epoll_descriptor` is readable or the
+ * timeout has passed, and dispatches.
+ */
+void afc__loop_drive(afc__loop *loop);
+
+/** Handles what is ready, without waiting. One thread at a time. False: the loop has ended, and its owner with it. */
+bool afc__loop_dispatch(afc__loop *loop);
+
+/** Returns for how long the program may wait; -1: for the descriptor only. The thread that dispatches. */
+int afc__loop_timeout_ms(const afc__loop *loop);
+
 /** Posts to the loop, from any thread. Several posts wake the loop once, and not at all while it is awake. */
 void afc__loop_post(afc__loop *loop, afc__post *post);
-
-/** Returns whether the caller is the loop's thread. */
-bool afc__loop_is_current(const afc__loop *loop);
 
 /** Returns whether the caller is the thread of any loop, which must not wait for another one. */
 bool afc__loop_is_any_current(void);

@@ -11,10 +11,12 @@ afc_status afc_perform(afc_result **out, afc_session *session, const afc_request
     afc_task_events events = AFC_TASK_EVENTS_INIT;
     afc_task *task;
     *out = NULL;
-    if (afc__loop_is_any_current()) {
+    if (session->is_driven || afc__loop_is_any_current()) {
         if (request != NULL) afc__task_release_request(request);
         return afc__fail(failure, AFC_EINVAL,
-                         "a callback on a loop thread must not wait: begin a task instead");
+                         session->is_driven
+                             ? "a session without a thread can't be waited for: dispatch instead"
+                             : "a callback on a loop thread must not wait: begin a task instead");
     }
     events.context = out;
     events.on_done = keep_result;

@@ -169,6 +169,10 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
         return afc__fail(failure, AFC_EINVAL, "invalid cookie policy: %d",
                          (int)options->cookie_policy);
     }
+    if ((unsigned)options->loop > AFC_LOOP_EXTERNAL || options->reserved != 0) {
+        return afc__fail(failure, AFC_EINVAL,
+                         "invalid loop: expected AFC_LOOP_THREAD or AFC_LOOP_EXTERNAL");
+    }
     if (options->user_agent != NULL && !afc__may_be_sent(afc_slice_of(options->user_agent))) {
         return afc__fail(failure, AFC_EINVAL, "the user agent contains a control character");
     }
@@ -183,6 +187,7 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
     afc__list_init(&session->completed);
     session->generation = afc__process_generation();
     session->gathers_results = options->gather_results;
+    session->is_driven = options->loop == AFC_LOOP_EXTERNAL;
     session->on_closed = options->on_closed;
     set_store(session, options);
     session->context = options->context;
@@ -205,7 +210,11 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
     atomic_init(&session->handles, 1);
     atomic_init(&session->holders, 1);    /* All handles together. */
     atomic_init(&session->references, 2); /* The loop thread, and all holders together. */
-    if (status == AFC_OK) status = afc__loop_start(&session->loop, failure);
+    if (status == AFC_OK && session->is_driven) {
+        afc__loop_drive(&session->loop);
+    } else if (status == AFC_OK) {
+        status = afc__loop_start(&session->loop, failure);
+    }
     if (status != AFC_OK) {
         discard(session);
         return status;
@@ -230,7 +239,8 @@ afc_session *afc_session_retain(afc_session *session) {
 
 void afc_session_release(afc_session *session) {
     if (session == NULL || atomic_fetch_sub(&session->handles, 1) != 1) return;
-    if (session->generation == afc__process_generation()) afc__thread_will_end();
+    bool has_thread = !session->is_driven && session->generation == afc__process_generation();
+    if (has_thread) afc__thread_will_end();
     afc__session_drop_keep_alive(session);
 }
 
@@ -242,6 +252,20 @@ void afc_session_cancel_all(afc_session *session) {
      */
     atomic_fetch_add(&session->cancel_count, 1);
     afc__session_post(session, AFC__SESSION_CANCEL_ALL);
+}
+
+int afc_session_get_fd(const afc_session *session) {
+    return session->is_driven ? session->loop.epoll_descriptor : -1;
+}
+
+int afc_session_timeout(const afc_session *session) {
+    return session->is_driven ? afc__loop_timeout_ms(&session->loop) : -1;
+}
+
+afc_status afc_session_dispatch(afc_session *session) {
+    if (!session->is_driven || session->loop.is_dispatching) return AFC_EINVAL;
+    if (session->generation != afc__process_generation()) return AFC_ECLOSED;
+    return afc__loop_dispatch(&session->loop) ? AFC_OK : AFC_ECLOSED;
 }
 
 static uint64_t read_counter(const atomic_uint_fast64_t *counter) {

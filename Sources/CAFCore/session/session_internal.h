@@ -33,6 +33,7 @@ struct afc_session {
     atomic_uint_fast64_t tasks, posts, events;
     afc__loop loop;
     bool gathers_results;
+    bool is_driven; /**< By the program: it has no thread. */
     afc__store store;
     void (*on_closed)(void *context);
     void *context;

@@ -46,7 +46,7 @@ static bool sleep_until(afc_task *task, int64_t deadline_us) {
 
 afc_status afc_task_wait(afc_task *task, int64_t timeout_ms) {
     if (atomic_load(&task->completion) == COMPLETE) return AFC_OK;
-    if (afc__loop_is_any_current()) return AFC_EINVAL;
+    if (task->session->is_driven || afc__loop_is_any_current()) return AFC_EINVAL;
     /* In a forked child only a task that is started there completes. */
     bool is_parents = task->session->generation != afc__process_generation();
     if (is_parents && !atomic_load(&task->completes_in_child)) return AFC_ECLOSED;

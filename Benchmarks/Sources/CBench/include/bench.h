@@ -16,8 +16,8 @@ typedef enum bench_kind {
     BENCH_UPLOAD  /**< PUT of the file `path`; the answer is collected in memory. */
 } bench_kind;
 
-/** How the floor waits for its sockets; the other clients have one way only. */
-typedef enum bench_loop { BENCH_LOOP_POLL, BENCH_LOOP_EPOLL } bench_loop;
+/** How the floor waits for its sockets; EXTERNAL: the core's session has no thread. */
+typedef enum bench_loop { BENCH_LOOP_POLL, BENCH_LOOP_EPOLL, BENCH_LOOP_EXTERNAL } bench_loop;
 
 /** Which easy handles the floor uses. */
 typedef enum bench_handles {

@@ -1,5 +1,5 @@
 /**
- * Sessions: a session owns a loop thread, a pool of connections and a cache of TLS sessions, and applies
+ * Sessions: a session owns a loop, with a thread or driven by the program, a pool of connections and a cache of TLS sessions, and applies
  * one trust policy.
  */
 #ifndef AFCORE_SESSION_H
@@ -16,6 +16,16 @@
 #include <afcore/trust.h>
 
 AFC_BEGIN_DECLS
+
+/** Where a session's loop runs. */
+typedef enum afc_session_loop {
+    AFC_LOOP_THREAD = 0, /**< On a thread of its own, `af-loop`. */
+    /**
+     * Wherever the program calls afc_session_dispatch(): for programs with an event loop, or without threads.
+     * "Loop thread" then means the thread inside that call.
+     */
+    AFC_LOOP_EXTERNAL = 1
+} afc_session_loop;
 
 /** Options of a session. Start from AFC_SESSION_OPTIONS_INIT. All are copied. */
 typedef struct afc_session_options {
@@ -60,6 +70,8 @@ typedef struct afc_session_options {
      * ciphers of `tls` apply; client certificates are not sent to proxies. The session retains it.
      */
     afc_trust_policy *proxy_trust;
+    afc_session_loop loop; /**< Default: AFC_LOOP_THREAD. */
+    uint32_t reserved;     /**< 0. */
 } afc_session_options;
 
 #define AFC_SESSION_OPTIONS_INIT                                                                   \
@@ -67,7 +79,7 @@ typedef struct afc_session_options {
         sizeof(afc_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,              \
             {AFC_TLS_DEFAULT, AFC_TLS_DEFAULT, NULL, NULL, NULL, 0, false, {NULL, NULL}, {0}},     \
             AFC_PROXIES_INIT, {NULL, 0, NULL, NULL, AFC_IP_ANY, 0, NULL, NULL, false, {0}}, NULL,  \
-            AFC_COOKIES_ALWAYS, NULL, NULL                                                         \
+            AFC_COOKIES_ALWAYS, NULL, NULL, AFC_LOOP_THREAD, 0                                     \
     }
 
 /** Counters of a session since it was created. */
@@ -82,7 +94,7 @@ typedef struct afc_session_statistics {
 } afc_session_statistics;
 
 /**
- * Creates a session and starts its thread. `options` may be NULL for the defaults.
+ * Creates a session and starts its thread, if it has one. `options` may be NULL for the defaults.
  *
  * Thread: any.    Owns: `*out` is yours, afc_session_release().
  * Fails: AFC_ENOMEM, AFC_EINVAL (options without AFC_SESSION_OPTIONS_INIT; invalid TLS versions, ciphers, client
@@ -103,7 +115,7 @@ AFC_API afc_session *afc_session_retain(afc_session *session);
 
 /**
  * Releases a reference. The last one closes the session: started tasks complete first, then its thread
- * ends. Never blocks. NULL is allowed.
+ * ends. Never blocks. NULL is allowed. A session with AFC_LOOP_EXTERNAL closes inside afc_session_dispatch().
  *
  * Thread: any, also inside callbacks.    Owns: takes `session`.    Fails: never.
  */
@@ -116,6 +128,36 @@ AFC_API void afc_session_release(afc_session *session);
  * Thread: any.    Owns: nothing.    Fails: never.
  */
 AFC_API void afc_session_cancel_all(afc_session *session);
+
+/* ---- Sessions that the program drives --------------------------------------------------------- */
+
+/**
+ * Returns a descriptor that is readable when a session with AFC_LOOP_EXTERNAL has something to do: wait for it with
+ * poll(), epoll, or the event loop of the program, and call afc_session_dispatch(). Don't read from it or close it.
+ *
+ * Thread: any.    Owns: borrowed, valid until afc_session_dispatch() returns AFC_ECLOSED.
+ * Fails: -1 if the session has a thread.
+ */
+AFC_API int afc_session_get_fd(const afc_session *session);
+
+/**
+ * Returns for how long the program may wait for the descriptor, in milliseconds; 0: dispatch now; -1: without a
+ * limit. Only afc_session_dispatch() and posts by other threads, which make the descriptor readable, change it. Ask
+ * after each dispatch and before each wait.
+ *
+ * Thread: the one that dispatches.    Owns: nothing.    Fails: -1 if the session has a thread.
+ */
+AFC_API int afc_session_timeout(const afc_session *session);
+
+/**
+ * Does what is due: sends, receives, calls the callbacks. Never waits. May be called at any time; without need it
+ * costs a system call. A program that releases its session dispatches until AFC_ECLOSED: tasks complete first.
+ *
+ * Thread: any, one at a time, not inside a callback of this session.    Owns: nothing.
+ * Fails: AFC_ECLOSED (the session has closed and `session` is invalid, or belongs to the parent process), AFC_EINVAL
+ * (the session has a thread, or this is one of its callbacks).
+ */
+AFC_API afc_status afc_session_dispatch(afc_session *session);
 
 /**
  * Reads the current counters.

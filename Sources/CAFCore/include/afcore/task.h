@@ -483,7 +483,7 @@ AFC_API afc_status afc_task_answer_challenge(afc_task *task, uint32_t number,
  *
  * Thread: any but a loop thread.    Owns: nothing.
  * Fails: AFC_ETIMEOUT (not completed yet), AFC_EINVAL (called by a callback on a loop thread, which would wait for
- * itself), AFC_ECLOSED (a task of the parent process that will never complete in this one).
+ * itself; or the session has no thread: dispatch it instead), AFC_ECLOSED (a task of the parent process that will never complete in this one).
  */
 AFC_API afc_status afc_task_wait(afc_task *task, int64_t timeout_ms);
 
@@ -493,7 +493,7 @@ AFC_API afc_status afc_task_wait(afc_task *task, int64_t timeout_ms);
  *
  * Thread: any but a loop thread.
  * Owns: `*out` is yours, afc_result_free(), also if the request failed; takes the body of the request.
- * Fails: as afc_task_new(), and AFC_EINVAL on a loop thread; `*out` is then NULL. Otherwise as the task: `*out` then
+ * Fails: as afc_task_new(), and AFC_EINVAL as afc_task_wait(); `*out` is then NULL. Otherwise as the task: `*out` then
  * holds what was received. `failure` may be NULL.
  */
 AFC_API afc_status afc_perform(afc_result **out, afc_session *session, const afc_request *request,

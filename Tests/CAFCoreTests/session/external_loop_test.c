@@ -1,0 +1,354 @@
+/* Sessions without a thread, which the program drives. */
+#include "support/call.h"
+#include "support/files.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int closed_count;
+
+static void on_closed(void *context) {
+    (void)context;
+    closed_count++;
+}
+
+static afc_session_options external(void) {
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.loop = AFC_LOOP_EXTERNAL;
+    options.on_closed = on_closed;
+    return options;
+}
+
+static int setup(void **state) {
+    afc_session_options options = external();
+    closed_count = 0;
+    *state = world_new(NULL, &options);
+    return 0;
+}
+
+/** One round of a program's loop: waits as long as it may, and dispatches. */
+static afc_status turn(afc_session *session) {
+    struct pollfd polled = {.fd = afc_session_get_fd(session), .events = POLLIN};
+    int timeout = afc_session_timeout(session);
+    assert_true(polled.fd >= 0);
+    assert_true(timeout >= -1);
+    int limit = timeout < 0 || timeout > PATIENCE_MS ? PATIENCE_MS : timeout;
+    int count = poll(&polled, 1, limit);
+    /* Nothing happens in all this time: a wake-up was lost. */
+    assert_true(count > 0 || limit < PATIENCE_MS);
+    return afc_session_dispatch(session);
+}
+
+static void close_session(world *world) {
+    afc_session *session = world->session;
+    world->session = NULL;
+    afc_session_release(session);
+    while (turn(session) == AFC_OK) {}
+    assert_int_equal(closed_count, 1);
+}
+
+static int teardown(void **state) {
+    world *world = *state;
+    if (world->session != NULL) {
+        afc_session_cancel_all(world->session);
+        close_session(world);
+    }
+    world_free(world);
+    return 0;
+}
+
+#define EXTERNAL_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+static void drive(call *call) {
+    while (atomic_load(&call->release_count) == 0) {
+        check_status(turn(call->session), AFC_OK);
+    }
+}
+
+static call *fetch(world *world, const char *path) {
+    call *call = call_new(world, path);
+    call_start(call);
+    drive(call);
+    return call;
+}
+
+/* ---- Requests ------------------------------------------------------------------------------ */
+
+static void fetches_and_reuses_connection(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "hello"));
+    for (int i = 0; i < 3; i++) {
+        call *call = fetch(world, "/");
+        check_ended(call, AFC_OK);
+        assert_int_equal(call->body.size, 5);
+        assert_int_equal(call->hops[0].is_reused, i > 0);
+        call_free(call);
+    }
+}
+
+static void runs_all_callbacks_in_the_dispatching_thread(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(302, "Location: /next\r\n", ""));
+    serve(world, "/next", answer(200, NULL, "hello"));
+    call *call = call_new(world, "/");
+    call->request.sink.kind = AFC_SINK_CALLBACK;
+    call_start(call);
+    /* Nothing runs by itself. */
+    assert_string_equal(call->log, "");
+    drive(call);
+    check_ended(call, AFC_OK);
+    assert_string_equal(call->log, "rhbpdx");
+    call_free(call);
+}
+
+static void fetches_over_tls(void **state) {
+    (void)state;
+    afc_session_options options = external();
+    closed_count = 0;
+    world *world = world_new_alpn(NULL, &options);
+    serve(world, "/", answer(200, NULL, "hello"));
+    call *call = call_new(world, "/");
+    call->request.url = tls_url(world);
+    call_start(call);
+    drive(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    close_session(world);
+    world_free(world);
+}
+
+static void runs_many_tasks_at_once(void **state) {
+    world *world = *state;
+    enum { TASKS = 200 };
+    serve(world, "/", answer(200, NULL, "hello"));
+    call *calls[TASKS];
+    for (int i = 0; i < TASKS; i++) {
+        calls[i] = call_new(world, "/");
+        call_start(calls[i]);
+    }
+    for (int i = 0; i < TASKS; i++) {
+        drive(calls[i]);
+        check_ended(calls[i], AFC_OK);
+        call_free(calls[i]);
+    }
+}
+
+static void writes_a_large_file_with_the_writer(void **state) {
+    world *world = *state;
+    enum { SIZE = 3 << 20 };
+    folder folder;
+    char *body = calloc(1, SIZE);
+    assert_non_null(body);
+    folder_make(&folder);
+    afts_script *script = afts_script_new();
+    afts_respond(script, 200, NULL, body, SIZE);
+    serve(world, "/", script);
+    call *call = call_new(world, "/");
+    call->request.sink.kind = AFC_SINK_FILE;
+    call->request.sink.path = path_in(&folder, "file");
+    call->request.sink.flags = AFC_SINK_SYNC;
+    call_start(call);
+    drive(call);
+    check_ended(call, AFC_OK);
+    assert_int_equal(afc_result_get_download(call->result)->size, SIZE);
+    call_free(call);
+    folder_remove(&folder);
+    free(body);
+}
+
+/* ---- Waiting ------------------------------------------------------------------------------- */
+
+static void waits_without_a_limit_when_idle(void **state) {
+    world *world = *state;
+    check_status(afc_session_dispatch(world->session), AFC_OK);
+    assert_int_equal(afc_session_timeout(world->session), -1);
+    struct pollfd polled = {.fd = afc_session_get_fd(world->session), .events = POLLIN};
+    assert_int_equal(poll(&polled, 1, 0), 0);
+}
+
+static void ends_a_task_at_its_time_limit(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_stall(script, "never");
+    serve(world, "/", script);
+    call *call = call_new(world, "/");
+    call->request.timeouts.total_ms = 50;
+    call_start(call);
+    drive(call);
+    check_ended(call, AFC_ETIMEOUT);
+    call_free(call);
+}
+
+static void *start_call(void *context) {
+    call_start(context);
+    return NULL;
+}
+
+static void wakes_for_posts_of_other_threads(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "hello"));
+    for (int i = 0; i < 50; i++) {
+        call *call = call_new(world, "/");
+        pthread_t thread;
+        /* The loop waits already, or not yet. */
+        assert_int_equal(pthread_create(&thread, NULL, start_call, call), 0);
+        drive(call);
+        pthread_join(thread, NULL);
+        check_ended(call, AFC_OK);
+        call_free(call);
+    }
+}
+
+static afc_status start_another(call *call, afc_response *response) {
+    (void)response;
+    afc_task_start(((struct call *)call->payload)->task);
+    return AFC_OK;
+}
+
+static void starts_tasks_inside_callbacks(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "hello"));
+    call *first = call_new(world, "/"), *second = call_new(world, "/");
+    check_status(
+        afc_task_new(&second->task, world->session, &second->request, &second->events, NULL),
+        AFC_OK);
+    first->payload = second;
+    first->at_head = start_another;
+    call_start(first);
+    drive(first);
+    drive(second);
+    check_ended(second, AFC_OK);
+    call_free(first);
+    call_free(second);
+}
+
+/* ---- Closing ------------------------------------------------------------------------------- */
+
+static void completes_tasks_before_it_closes(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "hello"));
+    call *call = call_new(world, "/");
+    call_start(call);
+    close_session(world);
+    check_ended(call, AFC_OK);
+    call_free(call);
+}
+
+static void joining_does_not_wait_for_it(void **state) {
+    world *world = *state;
+    afc_session *session = world->session;
+    world->session = NULL;
+    afc_session_release(session);
+    afc_join_closed_sessions();
+    while (turn(session) == AFC_OK) {}
+    assert_int_equal(closed_count, 1);
+}
+
+/* ---- Misuse -------------------------------------------------------------------------------- */
+
+static void refuses_sessions_with_a_thread(void **state) {
+    world *world = *state;
+    assert_int_equal(afc_session_get_fd(world->session), -1);
+    assert_int_equal(afc_session_timeout(world->session), -1);
+    check_status(afc_session_dispatch(world->session), AFC_EINVAL);
+}
+
+static afc_status dispatch_inside(call *call, afc_response *response) {
+    (void)response;
+    *(afc_status *)call->payload = afc_session_dispatch(call->session);
+    return AFC_OK;
+}
+
+static void refuses_to_dispatch_inside_its_callbacks(void **state) {
+    world *world = *state;
+    afc_status status = AFC_OK;
+    serve(world, "/", answer(200, NULL, "hello"));
+    call *call = call_new(world, "/");
+    call->at_head = dispatch_inside;
+    call->payload = &status;
+    call_start(call);
+    drive(call);
+    check_status(status, AFC_EINVAL);
+    call_free(call);
+}
+
+static void refuses_to_wait(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "hello"));
+    call *call = call_new(world, "/");
+    call_start(call);
+    check_status(afc_task_wait(call->task, 0), AFC_EINVAL);
+    afc_result *result;
+    afc_failure failure;
+    check_status(afc_perform(&result, world->session, &call->request, &failure), AFC_EINVAL);
+    assert_non_null(strstr(failure.text, "dispatch"));
+    drive(call);
+    check_status(afc_task_wait(call->task, 0), AFC_OK);
+    call_free(call);
+}
+
+static void refuses_other_loops(void **state) {
+    (void)state;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    afc_session *session;
+    options.loop = (afc_session_loop)2;
+    check_status(afc_session_new(&session, &options, NULL), AFC_EINVAL);
+    assert_null(session);
+}
+
+static void is_closed_in_a_child(void **state) {
+    world *world = *state;
+    pid_t child = fork();
+    if (child == 0) _exit(afc_session_dispatch(world->session) == AFC_ECLOSED ? 0 : 1);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/** The thread of a session blocks all signals; a program's thread may not. */
+static void survives_broken_connection_without_sigpipe(void **state) {
+    world *world = *state;
+    enum { SIZE = 8 << 20 };
+    char *body = calloc(1, SIZE);
+    assert_non_null(body);
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_reset(script);
+    serve(world, "/", script);
+    signal(SIGPIPE, SIG_DFL);
+    call *call = call_new(world, "/");
+    call_send(call, "PUT", (afc_slice){body, SIZE});
+    call->request.expect = AFC_EXPECT_NEVER;
+    call_start(call);
+    drive(call);
+    check_ended(call, AFC_ELOST);
+    call_free(call);
+    free(body);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        EXTERNAL_TEST(fetches_and_reuses_connection),
+        EXTERNAL_TEST(runs_all_callbacks_in_the_dispatching_thread),
+        cmocka_unit_test(fetches_over_tls),
+        EXTERNAL_TEST(runs_many_tasks_at_once),
+        EXTERNAL_TEST(writes_a_large_file_with_the_writer),
+        EXTERNAL_TEST(waits_without_a_limit_when_idle),
+        EXTERNAL_TEST(ends_a_task_at_its_time_limit),
+        EXTERNAL_TEST(wakes_for_posts_of_other_threads),
+        EXTERNAL_TEST(starts_tasks_inside_callbacks),
+        EXTERNAL_TEST(completes_tasks_before_it_closes),
+        EXTERNAL_TEST(joining_does_not_wait_for_it),
+        WORLD_TEST(refuses_sessions_with_a_thread),
+        EXTERNAL_TEST(refuses_to_dispatch_inside_its_callbacks),
+        EXTERNAL_TEST(refuses_to_wait),
+        cmocka_unit_test(refuses_other_loops),
+        EXTERNAL_TEST(is_closed_in_a_child),
+        EXTERNAL_TEST(survives_broken_connection_without_sigpipe),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
