@@ -124,6 +124,11 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     return AFC_OK;
 }
 
+void afc__driver_get_fields(const afc__driver *driver, afc__store *out) {
+    out->user_agent = driver->user_agent;
+    out->accept_encoding = driver->encodings;
+}
+
 static void free_all(afc__exchange *exchange) {
     while (exchange != NULL) {
         afc__exchange *next = exchange->next_free;

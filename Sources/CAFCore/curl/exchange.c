@@ -23,6 +23,7 @@
 #include "curl/tls_setup.h"
 #include "curl/trace.h"
 #include "transfer/auth.h"
+#include "transfer/cached.h"
 
 #include <afcore/version.h>
 #include <limits.h>
@@ -355,6 +356,11 @@ static afc_status write_fields(afc__exchange *exchange, afc__buffer *text, size_
     }
     if (status == AFC_OK)
         status = add_default(exchange, text, "Cookie", transfer->hop.cookies, count);
+    size_t condition_count;
+    const afc_header *conditions = afc__transfer_conditions(transfer, &condition_count);
+    for (size_t i = 0; i < condition_count && status == AFC_OK; i++) {
+        status = add_own(request, text, &conditions[i], count);
+    }
     for (size_t i = 0; i < request->header_count && status == AFC_OK; i++) {
         /* libcurl adds it, where it can, and waits for the response. */
         if (afc__is_continue_expectation(&request->headers[i])) continue;
@@ -385,6 +391,11 @@ static size_t size_of_fields(const afc__exchange *exchange) {
                   size_of_text(transfer->hop.cookies);
     for (size_t i = 0; i < request->header_count; i++) {
         size += request->headers[i].name.size + request->headers[i].value.size + MARKS;
+    }
+    size_t count;
+    const afc_header *conditions = afc__transfer_conditions(transfer, &count);
+    for (size_t i = 0; i < count; i++) {
+        size += conditions[i].name.size + conditions[i].value.size + MARKS;
     }
     return size;
 }

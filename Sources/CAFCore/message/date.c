@@ -1,5 +1,7 @@
 #include "message/date.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 
 /* ---- The calendar -------------------------------------------------------------------------- */
@@ -71,11 +73,15 @@ static afc__date date_of(int64_t seconds) {
 /** The remaining text; every reader removes its part, or fails. */
 typedef struct date_rest {
     const char *at, *end;
+    bool ignores_case;
 } date_rest;
 
 static bool take_text(date_rest *rest, const char *text) {
     size_t size = strlen(text);
-    if ((size_t)(rest->end - rest->at) < size || memcmp(rest->at, text, size) != 0) return false;
+    if ((size_t)(rest->end - rest->at) < size) return false;
+    bool is_same = rest->ignores_case ? afc__same_text(rest->at, text, size)
+                                      : memcmp(rest->at, text, size) == 0;
+    if (!is_same) return false;
     rest->at += size;
     return true;
 }
@@ -158,9 +164,9 @@ static bool take_asctime(date_rest *rest, afc__date *out) {
            take_text(rest, " ") && take_number(rest, 4, &out->year);
 }
 
-bool afc_date_parse(afc_slice text, int64_t now, int64_t *seconds) {
+static bool parse(afc_slice text, bool ignores_case, int64_t now, int64_t *seconds) {
     if (text.size == 0) return false;
-    date_rest rest = {text.bytes, text.bytes + text.size};
+    date_rest rest = {text.bytes, text.bytes + text.size, ignores_case};
     afc__date date = {0};
     bool is_long;
     if (!take_weekday(&rest, &is_long)) return false;
@@ -173,6 +179,14 @@ bool afc_date_parse(afc_slice text, int64_t now, int64_t *seconds) {
         is_read = take_asctime(&rest, &date);
     }
     return is_read && rest.at == rest.end && date.year >= 1900 && afc__date_seconds(&date, seconds);
+}
+
+bool afc_date_parse(afc_slice text, int64_t now, int64_t *seconds) {
+    return parse(text, false, now, seconds);
+}
+
+bool afc__date_parse_any_case(afc_slice text, int64_t now, int64_t *seconds) {
+    return parse(text, true, now, seconds);
 }
 
 bool afc_date_write(char out[AFC_DATE_ROOM], int64_t seconds) {

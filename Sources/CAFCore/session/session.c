@@ -17,6 +17,8 @@
 /* Alarms whose memory is kept after a burst. */
 enum { SPARE_ALARMS = 64 };
 
+enum { LONGEST_PARTITION = 255 };
+
 /* ---- The loop's side ----------------------------------------------------------------------- */
 
 /** Tasks whose start is still in the inbox are cancelled when they begin: see afc__task_is_canceled(). */
@@ -126,13 +128,20 @@ static void ended(void *context) {
 
 /* ---- What is remembered -------------------------------------------------------------------- */
 
-static void set_store(afc_session *session, const afc_session_options *options) {
+/** false: out of memory. */
+static bool set_store(afc_session *session, const afc_session_options *options) {
     session->store.cookie_policy = options->cookie_policy;
     session->store.to_ascii = afc__driver_host_to_ascii;
     if (options->cookies != NULL) {
         session->store.cookies = afc_cookie_jar_retain(options->cookies);
     }
     if (options->hsts != NULL) session->store.hsts = afc_hsts_retain(options->hsts);
+    if (options->http_cache != NULL) {
+        session->store.http_cache = afc_http_cache_retain(options->http_cache);
+    }
+    if (options->cache_partition == NULL) return true;
+    session->store.cache_partition = afc__copy_text(afc_slice_of(options->cache_partition));
+    return session->store.cache_partition != NULL;
 }
 
 /* ---- The callers' side --------------------------------------------------------------------- */
@@ -154,6 +163,10 @@ static void discard(afc_session *session) {
     afc_free(session);
 }
 
+static bool is_partition(const char *text) {
+    return strlen(text) <= LONGEST_PARTITION && strchr(text, '\n') == NULL;
+}
+
 static afc_status make_session(afc_session **out, const afc_session_options *options,
                                afc_failure *failure) {
     static const afc_session_options defaults = AFC_SESSION_OPTIONS_INIT;
@@ -173,6 +186,11 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
         return afc__fail(failure, AFC_EINVAL,
                          "invalid loop: expected AFC_LOOP_THREAD or AFC_LOOP_EXTERNAL");
     }
+    if (options->cache_partition != NULL && !is_partition(options->cache_partition)) {
+        return afc__fail(failure, AFC_EINVAL,
+                         "invalid cache partition: expected at most %d bytes without a line feed",
+                         LONGEST_PARTITION);
+    }
     if (options->user_agent != NULL && !afc__may_be_sent(afc_slice_of(options->user_agent))) {
         return afc__fail(failure, AFC_EINVAL, "the user agent contains a control character");
     }
@@ -189,10 +207,11 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
     session->gathers_results = options->gather_results;
     session->is_driven = options->loop == AFC_LOOP_EXTERNAL;
     session->on_closed = options->on_closed;
-    set_store(session, options);
+    if (!set_store(session, options)) status = afc__fail_memory(failure);
     session->context = options->context;
     afc__loop_owner owner = {session, take_posts, finish_exchanges, finish_turn, ended, "af-loop"};
-    status = afc__loop_init(&session->loop, owner, failure);
+    afc_status loop_status = afc__loop_init(&session->loop, owner, failure);
+    if (status == AFC_OK) status = loop_status;
     /* One alarm for libcurl; the others are reserved as tasks start. */
     if (status == AFC_OK && afc__loop_reserve_alarms(&session->loop, 1) != AFC_OK) {
         status = afc__fail_memory(failure);
@@ -207,6 +226,7 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
         if (status != AFC_OK)
             afc__fail(failure, status, "out of memory or no random bytes for the queue");
     }
+    if (status == AFC_OK) afc__driver_get_fields(session->driver, &session->store);
     atomic_init(&session->handles, 1);
     atomic_init(&session->holders, 1);    /* All handles together. */
     atomic_init(&session->references, 2); /* The loop thread, and all holders together. */

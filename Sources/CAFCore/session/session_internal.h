@@ -60,9 +60,10 @@ enum {
     AFC__TASK_CHECK = 2u, /**< Suspended, resumed, cancelled or woken: look at the flags. */
     AFC__TASK_WAKE = 4u,
     AFC__TASK_FINISHED = 8u,
-    AFC__TASK_NETWORK = 16u, /**< A monitor has reported on the network. */
-    AFC__TASK_WORKED = 32u,  /**< Its job on the writer is done. */
-    AFC__TASK_ANSWERED = 64u /**< A challenge has been answered. */
+    AFC__TASK_NETWORK = 16u,  /**< A monitor has reported on the network. */
+    AFC__TASK_WORKED = 32u,   /**< Its job on the writer is done. */
+    AFC__TASK_ANSWERED = 64u, /**< A challenge has been answered. */
+    AFC__TASK_CACHED = 128u /**< The cache has what the task waits for, or it is its turn again. */
 };
 
 /** An answer to a challenge, on its way to the loop. */
@@ -103,6 +104,8 @@ struct afc_task {
 static inline void afc__session_clear_store(afc_session *session) {
     afc_cookie_jar_release(session->store.cookies);
     afc_hsts_release(session->store.hsts);
+    afc_http_cache_release(session->store.http_cache);
+    afc_free((char *)(uintptr_t)session->store.cache_partition);
 }
 
 /* ---- lifetime.c ---------------------------------------------------------------------------- */

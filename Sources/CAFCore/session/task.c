@@ -8,6 +8,7 @@
 #include "session/task_connectivity.h"
 #include "session/task_limits.h"
 #include "transfer/auth.h"
+#include "transfer/cached.h"
 #include "transfer/cookies_hsts.h"
 
 #include <assert.h>
@@ -36,8 +37,14 @@ static bool is_active(const afc_task *task) {
 
 /* ---- What the driver calls ----------------------------------------------------------------- */
 
+static void continue_from_cache(afc_task *task);
+
 /** In both directions; one whose callback returns AFC_EAGAIN pauses again. false: there is none, or it ended. */
 static bool continue_exchange(afc_task *task) {
+    if (task->state == AFC__STATE_IN_CACHE && afc__transfer_is_answering(&task->transfer)) {
+        continue_from_cache(task);
+        return false;
+    }
     if (task->exchange == NULL) return false;
     if (afc__exchange_continue(task->exchange)) return true;
     afc__task_exchange_ended(task);
@@ -157,11 +164,6 @@ static void queue_hop(afc_task *task) {
     afc__transfer *transfer = &task->transfer;
     afc__queue_key key;
     afc__lane lane;
-    /* May choose another host's queue. What HSTS learns of the host while the task waits is applied with the hop. */
-    if (!afc__transfer_upgrade(transfer)) {
-        begin_writing(task);
-        return;
-    }
     afc__driver_place(task->session->driver, transfer, &key, &lane);
     if (afc__queue_keeps_place(&task->entry, &key, lane)) {
         run_hop(task);
@@ -180,6 +182,93 @@ static void queue_hop(afc_task *task) {
     afc__task_arm(task);
 }
 
+/* ---- From the cache ------------------------------------------------------------------------ */
+
+static void proceed(afc_task *task, afc__next next);
+
+/** On any thread: the store has what was asked for, and gives the reference to the task back. */
+static void on_cache_wake(void *context) {
+    afc_task *task = context;
+    afc__task_post(task, AFC__TASK_CACHED);
+    afc_task_release(task);
+}
+
+/** Passes on what is stored, until that has to wait or has come to its end. */
+static void replay(afc_task *task) {
+    afc__outcome outcome = {0};
+    afc__transfer *transfer = &task->transfer;
+    afc__replay step = afc__transfer_replay(transfer);
+    if (afc__sink_has_block(&transfer->sink)) filled(task);
+    switch (step) {
+    case AFC__REPLAY_DONE:
+        proceed(task, afc__transfer_end_hop(transfer, &outcome));
+        break;
+    case AFC__REPLAY_MORE:
+        afc__task_post(task, AFC__TASK_CACHED);
+        break;
+    case AFC__REPLAY_PENDING:
+        /* It may have come and gone already: the loop has a reference of its own. */
+        afc_task_retain(task);
+        afc__task_arm(task);
+        break;
+    case AFC__REPLAY_PAUSED:
+        afc__task_arm(task);
+        break;
+    }
+}
+
+/** Validates a stale response that has just been used; nobody waits for the result. */
+static void validate_in_background(afc_task *task) {
+    const afc__transfer *transfer = &task->transfer;
+    afc_request request = AFC_REQUEST_INIT;
+    request.url = transfer->request.url.text;
+    request.headers = transfer->request.headers;
+    request.header_count = transfer->request.header_count;
+    request.sink.kind = AFC_SINK_CALLBACK;
+    request.keep_encoding = transfer->coding == AFC__CODING_KEPT;
+    request.ignore_cookies = transfer->ignores_cookies;
+    request.cache_policy = AFC_CACHE_REVALIDATE;
+    (void)afc_task_begin(NULL, task->session, &request, NULL, NULL);
+}
+
+/** Before a hop: the cache answers, or looks for what may, or the hop is sent. */
+static void ask_cache(afc_task *task) {
+    afc__transfer *transfer = &task->transfer;
+    /* May choose another host's queue. What HSTS learns of the host while the task waits is applied with the hop. */
+    if (!afc__transfer_upgrade(transfer)) {
+        begin_writing(task);
+        return;
+    }
+    switch (afc__transfer_ask_cache(transfer, (afc__cache_wake){on_cache_wake, task})) {
+    case AFC__CACHED_SEND:
+        queue_hop(task);
+        break;
+    case AFC__CACHED_WAIT:
+        enter(task, AFC__STATE_IN_CACHE);
+        afc_task_retain(task);
+        afc__task_arm(task);
+        break;
+    case AFC__CACHED_ANSWER:
+        enter(task, AFC__STATE_IN_CACHE);
+        if (afc__transfer_takes_validation(transfer)) validate_in_background(task);
+        replay(task);
+        break;
+    case AFC__CACHED_FAIL:
+        begin_writing(task);
+        break;
+    }
+}
+
+/** The wake of the store, or another turn. */
+static void continue_from_cache(afc_task *task) {
+    if (task->state != AFC__STATE_IN_CACHE) return;
+    if (afc__transfer_is_answering(&task->transfer)) {
+        replay(task);
+    } else {
+        proceed(task, AFC__NEXT_HOP);
+    }
+}
+
 void afc__task_run(afc_task *task) {
     if (!suspends(task, AFC__NEXT_HOP)) run_hop(task);
 }
@@ -190,7 +279,7 @@ static void proceed(afc_task *task, afc__next next) {
         enter(task, AFC__STATE_WAITING_FOR_CREDENTIALS);
         afc__task_arm(task);
     } else if (!suspends(task, next)) {
-        if (next == AFC__NEXT_HOP) queue_hop(task);
+        if (next == AFC__NEXT_HOP) ask_cache(task);
         if (next == AFC__NEXT_FINISH) begin_writing(task);
     }
 }
@@ -337,7 +426,8 @@ static void worked(afc_task *task) {
     } else {
         if (afc__sink_has_block(&transfer->sink)) filled(task);
         bool is_paused = task->exchange != NULL && afc__exchange_is_paused(task->exchange);
-        if (is_paused && continue_exchange(task)) afc__task_arm(task);
+        bool is_cached = task->state == AFC__STATE_IN_CACHE;
+        if ((is_paused || is_cached) && continue_exchange(task)) afc__task_arm(task);
     }
 }
 
@@ -354,6 +444,7 @@ void afc__task_handle(afc_task *task) {
         if (is_active(task) && (requests & AFC__TASK_NETWORK)) on_network_report(task);
         if (requests & AFC__TASK_WORKED) worked(task);
         if (is_active(task) && (requests & AFC__TASK_ANSWERED)) on_challenge_answer(task);
+        if (is_active(task) && (requests & AFC__TASK_CACHED)) continue_from_cache(task);
         bool has_flags = (requests & (AFC__TASK_CHECK | AFC__TASK_WAKE)) != 0;
         if (has_flags && is_active(task)) check_flags(task, (requests & AFC__TASK_WAKE) != 0);
     }

@@ -8,13 +8,14 @@
  * enter() in task.c is the only function that changes it.
  *
  *     from                          to
- *     NEW                           QUEUED, SUSPENDED, WRITING
+ *     NEW                           IN_CACHE, QUEUED, SUSPENDED, WRITING
  *     QUEUED                        IN_HOP, SUSPENDED, WRITING
- *     IN_HOP, CONNECTING, CONNECTED any of the three, QUEUED, SUSPENDED, WAITING_FOR_NETWORK,
+ *     IN_HOP, CONNECTING, CONNECTED any of the three, IN_CACHE, QUEUED, SUSPENDED, WAITING_FOR_NETWORK,
  *                                   WAITING_FOR_CREDENTIALS, WRITING
- *     SUSPENDED                     itself, QUEUED, WRITING
- *     WAITING_FOR_NETWORK           itself, QUEUED, SUSPENDED, WRITING
- *     WAITING_FOR_CREDENTIALS       QUEUED, SUSPENDED, WRITING
+ *     SUSPENDED                     itself, IN_CACHE, QUEUED, WRITING
+ *     WAITING_FOR_NETWORK           itself, IN_CACHE, QUEUED, SUSPENDED, WRITING
+ *     WAITING_FOR_CREDENTIALS       IN_CACHE, QUEUED, SUSPENDED, WRITING
+ *     IN_CACHE                      itself, QUEUED, SUSPENDED, WRITING
  *     WRITING                       itself, COMPLETED
  *     COMPLETED                     LEAVING, DETACHED
  *     LEAVING                       DETACHED
@@ -29,6 +30,7 @@ typedef enum afc__task_state {
     AFC__STATE_SUSPENDED,  /**< Between two hops until it is resumed; afc_task.next follows. */
     AFC__STATE_WAITING_FOR_NETWORK,     /**< Between two hops until there is a route to its host. */
     AFC__STATE_WAITING_FOR_CREDENTIALS, /**< Between two hops until a challenge is answered. */
+    AFC__STATE_IN_CACHE,                /**< Looks for a stored response, or passes it on. */
     AFC__STATE_WRITING,                 /**< No hop is left; the writer may have work to finish. */
     AFC__STATE_COMPLETED,               /**< Its on_done is due. */
     AFC__STATE_LEAVING, /**< on_done was called; an operation is still in the inbox. */

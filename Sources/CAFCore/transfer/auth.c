@@ -546,6 +546,12 @@ bool afc__transfer_prepare_proxy_auth(afc__transfer *transfer) {
     return write_field(transfer, &auth->proxy, "CONNECT", target);
 }
 
+const afc_credentials *afc__transfer_credentials(const afc__transfer *transfer) {
+    if (transfer->auth == NULL) return NULL;
+    const afc__identity *identity = candidate(&transfer->auth->origin);
+    return identity != NULL ? &identity->credentials : NULL;
+}
+
 const char *afc__transfer_authorization(const afc__transfer *transfer) {
     return transfer->auth != NULL ? transfer->auth->origin.field : NULL;
 }

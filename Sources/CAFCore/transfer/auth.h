@@ -32,6 +32,9 @@ bool afc__transfer_prepare_auth(afc__transfer *transfer);
 /** The same for the proxy, once it is chosen. Call it before the functions about the proxy below. */
 bool afc__transfer_prepare_proxy_auth(afc__transfer *transfer);
 
+/** The credentials for the origin that the request has, or that a callback gave; NULL: none. */
+const afc_credentials *afc__transfer_credentials(const afc__transfer *transfer);
+
 /** The next hop goes to another origin. */
 void afc__transfer_leave_origin(afc__transfer *transfer);
 

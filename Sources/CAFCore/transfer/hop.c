@@ -1,4 +1,5 @@
 #include "base/alloc.h"
+#include "transfer/cookies_hsts.h"
 #include "transfer/transfer_internal.h"
 
 #include <string.h>
@@ -23,6 +24,25 @@ afc__request_head *afc__hop_make_next(afc__hop *hop) {
     return hop->next;
 }
 
+static bool start_reader(afc__transfer *transfer) {
+    afc_result *result = transfer->result;
+    if (afc__result_make_block(result) != AFC_OK) {
+        return afc__transfer_fail_memory(transfer);
+    }
+    transfer->hop.reader = &result->block->reader;
+    afc__head_limits limits = {transfer->limits.head_bytes, transfer->limits.head_count,
+                               transfer->limits.informational};
+    afc__head_reader_clear(transfer->hop.reader);
+    afc__head_reader_init(transfer->hop.reader, limits);
+    afc__result_lend_head(result);
+    return true;
+}
+
+bool afc__transfer_reset_hop(afc__transfer *transfer) {
+    afc__hop_clear(&transfer->hop);
+    return start_reader(transfer) && afc__transfer_apply_cookies_and_hsts(transfer);
+}
+
 int64_t afc__hop_bytes_missing(const afc__transfer *transfer, int64_t received) {
     switch (transfer->hop.framing.kind) {
     case AFC__FRAMING_NONE:
@@ -38,7 +58,8 @@ int64_t afc__hop_bytes_missing(const afc__transfer *transfer, int64_t received) 
 
 bool afc__hop_is_whole(const afc__transfer *transfer) {
     const afc__hop *hop = &transfer->hop;
-    bool is_discarded = hop->phase == AFC__PHASE_DISCARDING || hop->phase == AFC__PHASE_CHALLENGED;
+    bool is_discarded = hop->phase == AFC__PHASE_DISCARDING ||
+                        hop->phase == AFC__PHASE_SUPERSEDED || hop->phase == AFC__PHASE_CHALLENGED;
     if (!is_discarded && hop->phase != AFC__PHASE_BODY) return false;
     if (hop->framing.kind != AFC__FRAMING_NONE && !afc__hop_has_plain_body(transfer)) return false;
     uint64_t taken = is_discarded ? hop->discarded : hop->decoded;

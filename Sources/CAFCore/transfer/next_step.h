@@ -21,20 +21,23 @@ enum {
     AFC__FACT_REPLAYABLE =
         128u,                  /**< Idempotent (RFC 9110 9.2.2), and its body can be sent again. */
     AFC__FACT_MAY_WAIT = 256u, /**< The request waits for the network, and not too often yet. */
-    AFC__FACTS = 9
+    AFC__FACT_MAY_BE_STALE = 512u, /**< A stored response may be used instead (RFC 5861 4). */
+    AFC__FACTS = 10
 };
 
 typedef enum afc__step {
     AFC__STEP_FINISH,
-    AFC__STEP_FAIL_AS_HOP,        /**< The task fails as its hop did. */
-    AFC__STEP_FAIL_UNANSWERED,    /**< The connection was closed before any response. */
-    AFC__STEP_FAIL_CUT_HEAD,      /**< It was closed before the end of the head. */
-    AFC__STEP_AWAIT_ANSWER,       /**< Of the caller, to a challenge; then this is decided again. */
-    AFC__STEP_SEND_NEXT,          /**< The hop's `next`. */
-    AFC__STEP_SEND_UNANNOUNCED,   /**< The same without Expect. */
-    AFC__STEP_SEND_CREDENTIALS,   /**< The same with credentials. */
-    AFC__STEP_SEND_AGAIN,         /**< The same on a fresh connection. */
-    AFC__STEP_SEND_WHEN_REACHABLE /**< The same once there is a route; without one, as FAIL_AS_HOP. */
+    AFC__STEP_FAIL_AS_HOP,      /**< The task fails as its hop did. */
+    AFC__STEP_FAIL_UNANSWERED,  /**< The connection was closed before any response. */
+    AFC__STEP_FAIL_CUT_HEAD,    /**< It was closed before the end of the head. */
+    AFC__STEP_AWAIT_ANSWER,     /**< Of the caller, to a challenge; then this is decided again. */
+    AFC__STEP_SEND_NEXT,        /**< The hop's `next`. */
+    AFC__STEP_SEND_UNANNOUNCED, /**< The same without Expect. */
+    AFC__STEP_SEND_CREDENTIALS, /**< The same with credentials. */
+    AFC__STEP_SEND_AGAIN,       /**< The same on a fresh connection. */
+    AFC__STEP_SEND_WHEN_REACHABLE, /**< The same once there is a route; without one, as FAIL_AS_HOP. */
+    AFC__STEP_ANSWER,              /**< The same, with the stored response that was validated. */
+    AFC__STEP_ANSWER_STALE         /**< The same, with the stored response although it is stale. */
 } afc__step;
 
 afc__step afc__next_step(afc__phase phase, unsigned facts);

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "transfer/auth.h"
+#include "transfer/cached.h"
 #include "transfer/transfer_internal.h"
 
 enum {
@@ -112,11 +113,12 @@ static afc__flow pass_on(afc__transfer *transfer, afc_slice bytes, int64_t recei
 }
 
 /** To where bytes of this phase go. */
-static afc__flow dispose(afc__transfer *transfer, afc_slice bytes, int64_t received) {
+static afc__flow dispose_by_phase(afc__transfer *transfer, afc_slice bytes, int64_t received) {
     switch (transfer->hop.phase) {
     case AFC__PHASE_AWAITING_ANSWER:
         return afc__auth_keep_body(transfer, bytes, received);
     case AFC__PHASE_DISCARDING:
+    case AFC__PHASE_SUPERSEDED:
     case AFC__PHASE_CHALLENGED:
         transfer->hop.discarded += bytes.size;
         return transfer->hop.discarded <= DRAIN_LIMIT ? AFC__CONSUMED : AFC__STOP;
@@ -129,6 +131,14 @@ static afc__flow dispose(afc__transfer *transfer, afc_slice bytes, int64_t recei
     }
     afc__transfer_fail_text(transfer, AFC_EPROTOCOL, "received a body before the end of the head");
     return AFC__STOP;
+}
+
+/** What is consumed is also stored, so a reader that is slow slows the cache down, too. */
+static afc__flow dispose(afc__transfer *transfer, afc_slice bytes, int64_t received) {
+    afc__flow flow = dispose_by_phase(transfer, bytes, received);
+    if (flow == AFC__CONSUMED) afc__transfer_cache_body(transfer, bytes);
+    if (flow == AFC__STOP) afc__transfer_cache_end(transfer, false);
+    return flow;
 }
 
 /* ---- Keeping ------------------------------------------------------------------------------- */

@@ -129,6 +129,10 @@ const afc_hop *afc_result_get_hops(const afc_result *result, size_t *count) {
     return result->hops;
 }
 
+const char *afc_result_get_not_stored(const afc_result *result) {
+    return result->not_stored != NULL ? result->not_stored : "";
+}
+
 uint64_t afc_result_get_body_size(const afc_result *result) {
     return result->body_size;
 }

@@ -36,6 +36,7 @@ struct afc_result {
     afc__response_block *block; /**< NULL before the first hop. */
     afc_hop *hops;              /**< Own the texts that they point to. */
     size_t hop_count, hop_capacity;
+    const char *not_stored; /**< Of the last hop; NULL: see afc_result_get_not_stored(). */
     uint64_t body_size;
     afc__buffer body;
     afc_download *download; /**< Owns `path`; NULL: the body went to no file. */

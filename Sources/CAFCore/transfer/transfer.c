@@ -6,6 +6,7 @@
 #include "base/sized.h"
 #include "message/route.h"
 #include "transfer/auth.h"
+#include "transfer/cached.h"
 #include "transfer/cookies_hsts.h"
 #include "transfer/next_step.h"
 #include "transfer/resume_hop.h"
@@ -29,20 +30,6 @@ static afc_limits with_defaults(afc_limits limits) {
     if (limits.decoding_ratio == 0) limits.decoding_ratio = 250;
     if (limits.redirects == 0) limits.redirects = 20;
     return limits;
-}
-
-static bool start_reader(afc__transfer *transfer) {
-    afc_result *result = transfer->result;
-    if (afc__result_make_block(result) != AFC_OK) {
-        return afc__transfer_fail_memory(transfer);
-    }
-    transfer->hop.reader = &result->block->reader;
-    afc__head_limits limits = {transfer->limits.head_bytes, transfer->limits.head_count,
-                               transfer->limits.informational};
-    afc__head_reader_clear(transfer->hop.reader);
-    afc__head_reader_init(transfer->hop.reader, limits);
-    afc__result_lend_head(result);
-    return true;
 }
 
 /** Before the first line of the first response. */
@@ -106,6 +93,7 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
     transfer->limits = with_defaults(request->limits);
     transfer->timeouts = request->timeouts;
     transfer->version = request->version;
+    transfer->cache_policy = request->cache_policy;
     transfer->coding = request->keep_encoding ? AFC__CODING_KEPT : AFC__CODING_DECODED;
     transfer->allow_downgrade = request->allow_downgrade;
     transfer->waits_for_network = request->wait_for_network;
@@ -122,6 +110,11 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
     if (status == AFC_OK && (unsigned)request->expect > AFC_EXPECT_NEVER) {
         status = afc__fail(failure, AFC_EINVAL, "invalid value for expect: %d",
                            (int)request->expect);
+    }
+    if (status == AFC_OK &&
+        ((unsigned)request->cache_policy > AFC_CACHE_BYPASS || request->reserved != 0)) {
+        status = afc__fail(failure, AFC_EINVAL, "invalid cache policy: %d",
+                           (int)request->cache_policy);
     }
     if (status == AFC_OK) status = afc__transfer_init_sink(transfer, request, events, failure);
     if (status == AFC_OK) status = init_proxy(transfer, request->proxy, failure);
@@ -152,6 +145,7 @@ void afc__transfer_clear(afc__transfer *transfer) {
     afc_free(transfer->own_proxy);
     transfer->own_proxy = NULL;
     afc__transfer_clear_store(transfer);
+    afc__transfer_clear_cached(transfer);
     afc_free(transfer->unix_socket);
     transfer->unix_socket = NULL;
     afc_result_free(transfer->result);
@@ -162,10 +156,9 @@ void afc__transfer_clear(afc__transfer *transfer) {
 
 bool afc__transfer_begin_hop(afc__transfer *transfer) {
     afc_failure failure = {0};
-    afc__hop_clear(&transfer->hop);
     transfer->progress.sent = 0;
-    if (!start_reader(transfer)) return false;
-    if (!afc__transfer_apply_cookies_and_hsts(transfer)) return false;
+    if (!afc__transfer_reset_hop(transfer)) return false;
+    afc__transfer_note_request_time(transfer);
     if (!afc__transfer_ask_for_rest(transfer) || !afc__transfer_prepare_auth(transfer))
         return false;
     if (!transfer->request.sends_body) {
@@ -267,7 +260,9 @@ static bool on_final_head(afc__transfer *transfer) {
     const afc_head *head = &transfer->hop.reader->head;
     afc_failure failure = {0};
     transfer->hop.phase = AFC__PHASE_HEAD;
-    if (!afc__transfer_save_cookies(transfer)) return false;
+    /* Cookies are stored once, when they come from the server. */
+    if (!afc__transfer_is_answering(transfer) && !afc__transfer_save_cookies(transfer))
+        return false;
     if (head->status == EXPECTATION_FAILED && head->version < AFC_HTTP_2 &&
         afc__transfer_expects(transfer)) {
         return give_up_expectation(transfer);
@@ -276,6 +271,8 @@ static bool on_final_head(afc__transfer *transfer) {
         AFC_OK) {
         return afc__transfer_fail(transfer, &failure);
     }
+    if (afc__transfer_cache_head(transfer)) return true;
+    if (afc__transfer_has_failed(transfer)) return false;
     afc__redirect_question question = {
         .head = head,
         .url = &transfer->request.url,
@@ -403,6 +400,9 @@ static void record_hop(afc__transfer *transfer, const afc__outcome *outcome, boo
     hop.version = has_head ? transfer->hop.reader->head.version : AFC_HTTP_UNKNOWN;
     hop.head_received = (int64_t)transfer->hop.reader->bytes;
     hop.is_retried = transfer->is_retry || outcome->hop.is_retried;
+    if (afc__transfer_is_answering(transfer)) hop.cache = transfer->cached->use;
+    transfer->result->not_stored = NULL;
+    if (transfer->cached != NULL) transfer->result->not_stored = transfer->cached->not_stored;
     if (hop.url == NULL) {
         afc_free((char *)(uintptr_t)hop.location);
         afc__transfer_fail_memory(transfer);
@@ -426,6 +426,7 @@ static unsigned facts_of(const afc__transfer *transfer, const afc__outcome *outc
            (status == AFC_ELOST ? AFC__FACT_LOST : 0) |
            (outcome->hop.is_reused ? AFC__FACT_REUSED : 0) |
            (afc__hop_is_unanswered(transfer) ? AFC__FACT_UNANSWERED : 0) |
+           (afc__transfer_may_answer_stale(transfer) ? AFC__FACT_MAY_BE_STALE : 0) |
            (transfer->is_retry ? 0 : AFC__FACT_FIRST_TRY) |
            (is_replayable ? AFC__FACT_REPLAYABLE : 0) | (may_wait ? AFC__FACT_MAY_WAIT : 0);
 }
@@ -436,6 +437,7 @@ static void take_next(afc__transfer *transfer) {
     afc_free(transfer->hop.next);
     transfer->hop.next = NULL;
     transfer->is_retry = false;
+    afc__transfer_forget_cached(transfer);
 }
 
 static afc__next judge_hop(afc__transfer *transfer, const afc__outcome *outcome) {
@@ -456,6 +458,11 @@ static afc__next judge_hop(afc__transfer *transfer, const afc__outcome *outcome)
     case AFC__STEP_SEND_CREDENTIALS:
     case AFC__STEP_SEND_AGAIN:
         transfer->is_retry = step == AFC__STEP_SEND_AGAIN;
+        return AFC__NEXT_HOP;
+    case AFC__STEP_ANSWER_STALE:
+        afc__transfer_choose_stale(transfer);
+        return AFC__NEXT_HOP;
+    case AFC__STEP_ANSWER:
         return AFC__NEXT_HOP;
     case AFC__STEP_SEND_WHEN_REACHABLE:
         transfer->waits++;
@@ -488,6 +495,7 @@ afc__next afc__transfer_end_hop(afc__transfer *transfer, const afc__outcome *out
         (void)on_final_head(transfer);
     }
     if (outcome->failure.status == AFC_EAUTH) afc__transfer_handle_connect_challenge(transfer);
+    afc__transfer_cache_end(transfer, outcome->failure.status == AFC_OK);
     return judge_hop(transfer, outcome);
 }
 

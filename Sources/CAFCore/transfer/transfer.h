@@ -16,6 +16,7 @@
 
 #include <afcore/cookie.h>
 #include <afcore/hsts.h>
+#include <afcore/http_cache.h>
 #include <afcore/task.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -47,6 +48,7 @@ typedef enum afc__phase {
     AFC__PHASE_DISCARDING, /**< A redirect, or a useless part: the body goes nowhere, `next` follows. */
     AFC__PHASE_EXPECT_FAILED,   /**< 417: the same request again, without Expect. */
     AFC__PHASE_AWAITING_ANSWER, /**< 401, 407: not known yet whether the body goes anywhere. */
+    AFC__PHASE_SUPERSEDED,      /**< A stored response is used instead: the body goes nowhere. */
     AFC__PHASE_CHALLENGED /**< 401, 407: the body goes nowhere, then the same with credentials. */
 } afc__phase;
 
@@ -82,6 +84,10 @@ typedef struct afc__store {
     afc_cookie_policy cookie_policy;
     afc_hsts *hsts; /**< NULL: http stays http. */
     afc__to_ascii *to_ascii;
+    afc_http_cache *http_cache;  /**< NULL: nothing is cached. */
+    const char *cache_partition; /**< Of the keys; NULL: the empty one. */
+    /* The fields that the driver adds, as responses may depend on them. NULL: none. */
+    const char *user_agent, *accept_encoding;
 } afc__store;
 
 /** Holds the method of a request without fields, which then needs no memory of its own. */
@@ -113,6 +119,8 @@ typedef struct afc__transfer {
     const afc__store *store; /**< The session's; NULL: there is none. */
     bool ignores_cookies;
     char *document_host; /**< Of the main document; NULL: unknown, or not needed. */
+    afc_cache_policy cache_policy;
+    struct afc__cached *cached; /**< NULL: there is no cache, or nothing was looked up yet. */
 
     afc__request_head request; /**< Of the hop that is or will be under way. */
     bool is_retry; /**< It repeats one whose pooled connection was lost, on a fresh one. */

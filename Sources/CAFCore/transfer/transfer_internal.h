@@ -37,6 +37,9 @@ void afc__transfer_report_progress(afc__transfer *transfer);
 /** Frees what it has; the next one may begin. */
 void afc__hop_clear(afc__hop *hop);
 
+/** Begin a hop: with nothing of the one before, and with its cookies. false: the transfer has failed. */
+bool afc__transfer_reset_hop(afc__transfer *transfer);
+
 /** An empty head for the hop after this one, in `next`; NULL when out of memory. */
 afc__request_head *afc__hop_make_next(afc__hop *hop);
 

@@ -4,19 +4,20 @@
 
 /* One row for each state that is left, one column for each that is entered, both in the order of afc__task_state. */
 static const char allowed[AFC__TASK_STATES][AFC__TASK_STATES + 1] = {
-    /*                  N Q H + = S n c W C L D */
-    [AFC__STATE_NEW] = ".Q...S..W...",
-    [AFC__STATE_QUEUED] = "..H..S..W...",
-    [AFC__STATE_IN_HOP] = ".QH+=SncW...",
-    [AFC__STATE_CONNECTING] = ".QH+=SncW...",
-    [AFC__STATE_CONNECTED] = ".QH+=SncW...",
-    [AFC__STATE_SUSPENDED] = ".Q...S..W...",
-    [AFC__STATE_WAITING_FOR_NETWORK] = ".Q...Sn.W...",
-    [AFC__STATE_WAITING_FOR_CREDENTIALS] = ".Q...S..W...",
-    [AFC__STATE_WRITING] = "........WC..",
-    [AFC__STATE_COMPLETED] = "..........LD",
-    [AFC__STATE_LEAVING] = "...........D",
-    [AFC__STATE_DETACHED] = "............",
+    /*                  N Q H + = S n c $ W C L D */
+    [AFC__STATE_NEW] = ".Q...S..$W...",
+    [AFC__STATE_QUEUED] = "..H..S...W...",
+    [AFC__STATE_IN_HOP] = ".QH+=Snc$W...",
+    [AFC__STATE_CONNECTING] = ".QH+=Snc$W...",
+    [AFC__STATE_CONNECTED] = ".QH+=Snc$W...",
+    [AFC__STATE_SUSPENDED] = ".Q...S..$W...",
+    [AFC__STATE_WAITING_FOR_NETWORK] = ".Q...Sn.$W...",
+    [AFC__STATE_WAITING_FOR_CREDENTIALS] = ".Q...S..$W...",
+    [AFC__STATE_IN_CACHE] = ".Q...S..$W...",
+    [AFC__STATE_WRITING] = ".........WC..",
+    [AFC__STATE_COMPLETED] = "...........LD",
+    [AFC__STATE_LEAVING] = "............D",
+    [AFC__STATE_DETACHED] = ".............",
 };
 
 static void allows_the_listed_pairs_and_no_other(void **state) {

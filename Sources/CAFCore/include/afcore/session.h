@@ -9,6 +9,7 @@
 #include <afcore/cookie.h>
 #include <afcore/error.h>
 #include <afcore/hsts.h>
+#include <afcore/http_cache.h>
 #include <afcore/network.h>
 #include <afcore/proxy.h>
 #include <afcore/task.h>
@@ -72,6 +73,16 @@ typedef struct afc_session_options {
     afc_trust_policy *proxy_trust;
     afc_session_loop loop; /**< Default: AFC_LOOP_THREAD. */
     uint32_t reserved;     /**< 0. */
+    /**
+     * HTTP cache; NULL: nothing is cached. The session retains it; several sessions may use the same cache.
+     * Responses to requests with different credentials are kept apart, unless they are public.
+     */
+    afc_http_cache *http_cache;
+    /**
+     * Separates the responses of this session from those of others with the same cache, such as sessions of other
+     * users or with another client certificate. At most 255 bytes without a line feed; NULL: the empty one.
+     */
+    const char *cache_partition;
 } afc_session_options;
 
 #define AFC_SESSION_OPTIONS_INIT                                                                   \
@@ -79,7 +90,7 @@ typedef struct afc_session_options {
         sizeof(afc_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,              \
             {AFC_TLS_DEFAULT, AFC_TLS_DEFAULT, NULL, NULL, NULL, 0, false, {NULL, NULL}, {0}},     \
             AFC_PROXIES_INIT, {NULL, 0, NULL, NULL, AFC_IP_ANY, 0, NULL, NULL, false, {0}}, NULL,  \
-            AFC_COOKIES_ALWAYS, NULL, NULL, AFC_LOOP_THREAD, 0                                     \
+            AFC_COOKIES_ALWAYS, NULL, NULL, AFC_LOOP_THREAD, 0, NULL, NULL                         \
     }
 
 /** Counters of a session since it was created. */

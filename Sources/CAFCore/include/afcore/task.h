@@ -199,6 +199,17 @@ typedef enum afc_expect {
     AFC_EXPECT_NEVER = 2      /**< Sends every body at once. */
 } afc_expect;
 
+/** How a request uses the session's HTTP cache (http_cache.h). Without one, AFC_CACHE_ONLY is AFC_EINVAL. */
+typedef enum afc_cache_policy {
+    AFC_CACHE_PROTOCOL = 0,  /**< As the responses say (RFC 9111). */
+    AFC_CACHE_RELOAD = 1,    /**< Ask the server for the whole response, and store it. */
+    AFC_CACHE_ELSE_LOAD = 2, /**< Use a stored response however old it is, else ask the server. */
+    AFC_CACHE_ONLY = 3,      /**< As ELSE_LOAD, but without one the response is a 504 made here. */
+    /** Ask the server whether a stored response is still valid, unless it is fresh and immutable. */
+    AFC_CACHE_REVALIDATE = 4,
+    AFC_CACHE_BYPASS = 5 /**< Neither use nor store responses. */
+} afc_cache_policy;
+
 /* ---- The request --------------------------------------------------------------------------- */
 
 /**
@@ -267,6 +278,8 @@ typedef struct afc_request {
      * replace user and password of the proxy's URL. Connections made with them serve this task only.
      */
     const afc_credentials *proxy_credentials;
+    afc_cache_policy cache_policy; /**< Default: AFC_CACHE_PROTOCOL. */
+    uint32_t reserved;             /**< 0. */
 } afc_request;
 
 #define AFC_REQUEST_INIT                                                                           \
@@ -275,7 +288,7 @@ typedef struct afc_request {
             {AFC_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL, {0}},  \
             {AFC_SINK_MEMORY, NULL, 0, NULL, {0}}, AFC_TIMEOUTS_INIT, AFC_LIMITS_INIT,             \
             AFC_HTTP_PREFER_AUTOMATIC, false, false, 0, 0, 0, 0, AFC_EXPECT_AUTOMATIC, false,      \
-            NULL, NULL, NULL, false, NULL, NULL                                                    \
+            NULL, NULL, NULL, false, NULL, NULL, AFC_CACHE_PROTOCOL, 0                             \
     }
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
@@ -515,6 +528,15 @@ AFC_API void afc_task_release(afc_task *task);
 
 /* ---- Results ------------------------------------------------------------------------------- */
 
+/** How the HTTP cache took part in a hop. */
+typedef enum afc_cache_use {
+    AFC_CACHE_UNUSED = 0, /**< The response came from the server. */
+    AFC_CACHE_HIT = 1,    /**< A stored response that was fresh. */
+    AFC_CACHE_STALE = 2,  /**< A stored response that was stale, as it, or the request, allows. */
+    AFC_CACHE_VALIDATED = 3, /**< A stored response that the server confirmed in the hop before. */
+    AFC_CACHE_MISSING = 4    /**< A 504 made here: nothing is stored, and the server isn't asked. */
+} afc_cache_use;
+
 /**
  * The metrics of one hop: each redirect, authentication round and retry is a hop. Times are in microseconds
  * since the start of the hop; -1: not reached. On a reused connection dns_us, connect_us and tls_us are 0.
@@ -531,6 +553,7 @@ typedef struct afc_hop {
     bool is_retried;        /**< Sent again after its pooled connection was lost or refused it. */
     char local_address[46], remote_address[46]; /**< Empty: not connected. */
     uint16_t local_port, remote_port;
+    afc_cache_use cache;  /**< Whether the response came from the cache; such a hop sent nothing. */
     uint64_t reserved[2]; /**< 0. */
 } afc_hop;
 
@@ -568,6 +591,14 @@ AFC_API const char *afc_result_get_url(const afc_result *result);
  * Thread: owner.    Owns: borrowed, lives with `result`.    Fails: never.
  */
 AFC_API const afc_hop *afc_result_get_hops(const afc_result *result, size_t *count);
+
+/**
+ * Returns why the response of the last hop wasn't stored in the HTTP cache; "" if it was stored, if it came from the
+ * cache, or if the cache isn't used.
+ *
+ * Thread: owner.    Owns: borrowed, static.    Fails: never.
+ */
+AFC_API const char *afc_result_get_not_stored(const afc_result *result);
 
 /**
  * Returns the number of body bytes that the sink received, after decoding.

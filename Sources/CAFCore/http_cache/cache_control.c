@@ -1,0 +1,172 @@
+#include "http_cache/cache_control.h"
+
+#include "message/fields.h"
+
+#include <string.h>
+
+/* ---- Members of the list ------------------------------------------------------------------- */
+
+/** One directive: "name", "name=token" or "name=\"text\"". */
+typedef struct member {
+    afc_slice name;
+    afc_slice value;  /**< Without quotes; escapes in it stay, as no directive has any. */
+    bool has_value;   /**< There is a "=". */
+    bool is_unquoted; /**< A quoted string that doesn't end. */
+} member;
+
+/** The end of the member at the start of `text`: the first comma outside of a quoted string. */
+static size_t member_size(afc_slice text, bool *is_open) {
+    bool is_quoted = false;
+    size_t at = 0;
+    for (; at < text.size; at++) {
+        char c = text.bytes[at];
+        if (is_quoted && c == '\\' && at + 1 < text.size) {
+            at++;
+        } else if (c == '"') {
+            is_quoted = !is_quoted;
+        } else if (c == ',' && !is_quoted) {
+            break;
+        }
+    }
+    *is_open = is_quoted;
+    return at;
+}
+
+static bool next_directive(afc_slice *rest, member *out) {
+    if (rest->bytes == NULL) return false;
+    bool is_open;
+    size_t size = member_size(*rest, &is_open);
+    afc_slice text = afc__trim((afc_slice){rest->bytes, size});
+    *rest = size < rest->size ? (afc_slice){rest->bytes + size + 1, rest->size - size - 1}
+                              : (afc_slice){NULL, 0};
+    *out = (member){.name = text, .is_unquoted = is_open};
+    const char *mark = text.size > 0 ? memchr(text.bytes, '=', text.size) : NULL;
+    if (mark == NULL) return true;
+    out->has_value = true;
+    out->name.size = (size_t)(mark - text.bytes);
+    out->value = (afc_slice){mark + 1, text.size - out->name.size - 1};
+    bool is_quoted = out->value.size >= 2 && out->value.bytes[0] == '"' &&
+                     out->value.bytes[out->value.size - 1] == '"';
+    if (is_quoted) out->value = (afc_slice){out->value.bytes + 1, out->value.size - 2};
+    return true;
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------- */
+
+bool afc__delta_seconds_read(afc_slice text, int64_t *out) {
+    int64_t number = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        if (!afc__is_digit(text.bytes[i])) return false;
+        number = number * 10 + (text.bytes[i] - '0');
+        if (number > AFC__DELTA_MOST) number = AFC__DELTA_MOST;
+    }
+    *out = number;
+    return text.size > 0;
+}
+
+/** The first one counts; `otherwise` is taken for a number that is missing or invalid. */
+static void set_number(int64_t *out, const member *from, int64_t otherwise) {
+    int64_t number;
+    if (*out != AFC__CONTROL_ABSENT) return;
+    bool is_valid = from->has_value && afc__delta_seconds_read(from->value, &number);
+    *out = is_valid ? number : otherwise;
+}
+
+/* ---- Directives ---------------------------------------------------------------------------- */
+
+static void add_no_cache(afc__cache_control *out, const member *from, bool is_request) {
+    bool has_names = from->has_value && afc__trim(from->value).size > 0 && !is_request;
+    if (!has_names || out->no_cache_count == AFC__CONTROL_MOST_LISTS) {
+        out->flags |= AFC__CONTROL_NO_CACHE;
+        return;
+    }
+    out->no_cache_fields[out->no_cache_count++] = from->value;
+}
+
+static bool take_flag(afc__cache_control *out, const member *from) {
+    static const struct {
+        const char *name;
+        unsigned flag;
+    } flags[] = {
+        {"no-store", AFC__CONTROL_NO_STORE},
+        {"must-revalidate", AFC__CONTROL_MUST_REVALIDATE},
+        {"public", AFC__CONTROL_PUBLIC},
+        {"private", AFC__CONTROL_PRIVATE},
+        {"immutable", AFC__CONTROL_IMMUTABLE},
+        {"must-understand", AFC__CONTROL_MUST_UNDERSTAND},
+        {"only-if-cached", AFC__CONTROL_ONLY_IF_CACHED},
+    };
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        if (!afc__same_name(from->name, flags[i].name)) continue;
+        out->flags |= flags[i].flag;
+        return true;
+    }
+    return false;
+}
+
+static void take_directive(afc__cache_control *out, const member *from, bool is_request) {
+    if (from->name.size == 0) return;
+    out->flags |= AFC__CONTROL_PRESENT;
+    if (from->is_unquoted) out->flags |= AFC__CONTROL_BROKEN;
+    if (take_flag(out, from)) return;
+    if (afc__same_name(from->name, "no-cache")) {
+        add_no_cache(out, from, is_request);
+    } else if (afc__same_name(from->name, "max-age")) {
+        set_number(&out->max_age, from, 0);
+    } else if (afc__same_name(from->name, "s-maxage")) {
+        set_number(&out->s_maxage, from, 0);
+    } else if (afc__same_name(from->name, "stale-while-revalidate")) {
+        set_number(&out->stale_while_revalidate, from, 0);
+    } else if (afc__same_name(from->name, "stale-if-error")) {
+        set_number(&out->stale_if_error, from, 0);
+    } else if (afc__same_name(from->name, "min-fresh")) {
+        set_number(&out->min_fresh, from, AFC__DELTA_MOST);
+    } else if (afc__same_name(from->name, "max-stale")) {
+        set_number(&out->max_stale, from, from->has_value ? 0 : AFC__DELTA_MOST);
+    }
+}
+
+static bool says_no_cache(const afc_header *header) {
+    afc_slice rest = header->value;
+    member each;
+    while (next_directive(&rest, &each)) {
+        if (!each.has_value && afc__same_name(each.name, "no-cache")) return true;
+    }
+    return false;
+}
+
+void afc__cache_control_read(afc__cache_control *out, const afc_header *headers, size_t count,
+                             bool is_request) {
+    *out = (afc__cache_control){
+        .max_age = AFC__CONTROL_ABSENT,
+        .s_maxage = AFC__CONTROL_ABSENT,
+        .stale_while_revalidate = AFC__CONTROL_ABSENT,
+        .stale_if_error = AFC__CONTROL_ABSENT,
+        .max_stale = AFC__CONTROL_ABSENT,
+        .min_fresh = AFC__CONTROL_ABSENT,
+    };
+    bool has_control = false, has_pragma = false;
+    for (size_t i = 0; i < count; i++) {
+        const afc_header *header = &headers[i];
+        if ((header->flags & AFC_HEADER_REMOVE) != 0) continue;
+        if (afc__same_name(header->name, "Cache-Control")) {
+            afc_slice rest = header->value;
+            member each;
+            has_control = true;
+            while (next_directive(&rest, &each)) take_directive(out, &each, is_request);
+        } else if (is_request && afc__same_name(header->name, "Pragma")) {
+            has_pragma = has_pragma || says_no_cache(header);
+        }
+    }
+    if (has_pragma && !has_control) out->flags |= AFC__CONTROL_NO_CACHE | AFC__CONTROL_PRESENT;
+}
+
+bool afc__cache_control_hides(const afc__cache_control *control, afc_slice name) {
+    for (size_t i = 0; i < control->no_cache_count; i++) {
+        afc_slice rest = control->no_cache_fields[i], each;
+        while (afc__next_member(&rest, &each)) {
+            if (afc__same_names(each, name)) return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,92 @@
+#include "http_cache/cache_status.h"
+
+#include "message/fields.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { NOT_MODIFIED = 304, PARTIAL_CONTENT = 206, GATEWAY_TIMEOUT = 504 };
+
+static afc_status add_text(afc__buffer *out, const char *text) {
+    afc_slice slice = afc_slice_of(text);
+    return afc__buffer_append(out, slice.bytes, slice.size);
+}
+
+static afc_status add_field(afc__buffer *out, afc_slice name, afc_slice value) {
+    afc_status status = afc__buffer_append_two(out, name, afc_slice_of(": "));
+    if (status == AFC_OK) status = afc__buffer_append_two(out, value, afc_slice_of("\r\n"));
+    return status;
+}
+
+static afc_status add_named(afc__buffer *out, const char *name, const char *value) {
+    return add_field(out, afc_slice_of(name), afc_slice_of(value));
+}
+
+static afc_status add_status_line(afc__buffer *out, const afc__answer *answer) {
+    char line[64];
+    const afc_head *head = answer->head;
+    int status = head->status;
+    afc_slice reason = head->reason;
+    if (answer->is_not_modified) {
+        status = NOT_MODIFIED;
+        reason = afc_slice_of("Not Modified");
+    } else if (answer->range != NULL) {
+        status = PARTIAL_CONTENT;
+        reason = afc_slice_of("Partial Content");
+    }
+    const char *version = head->version == AFC_HTTP_1_0   ? "1.0"
+                          : head->version == AFC_HTTP_1_1 ? "1.1"
+                          : head->version == AFC_HTTP_3   ? "3"
+                                                          : "2";
+    snprintf(line, sizeof line, "HTTP/%s %d ", version, status);
+    afc_status result = add_text(out, line);
+    if (result == AFC_OK) result = afc__buffer_append(out, reason.bytes, reason.size);
+    return result == AFC_OK ? add_text(out, "\r\n") : result;
+}
+
+/** Without those that are written anew, and of a 304 without those that describe a body (RFC 9110 15.4.5). */
+static bool is_kept(const afc__answer *answer, afc_slice name) {
+    bool describes_size = afc__same_name(name, "Content-Length") ||
+                          afc__same_name(name, "Content-Range");
+    if (afc__same_name(name, "Age")) return false;
+    return !describes_size || (answer->range == NULL && !answer->is_not_modified);
+}
+
+static afc_status add_part(afc__buffer *out, const afc__answer *answer) {
+    char text[AFC__CONTENT_RANGE_ROOM];
+    afc__content_range_write(text, *answer->range, answer->total);
+    afc_status status = add_named(out, "Content-Range", text);
+    snprintf(text, sizeof text, "%" PRId64, answer->range->last - answer->range->first + 1);
+    return status == AFC_OK ? add_named(out, "Content-Length", text) : status;
+}
+
+static afc_status add_age(afc__buffer *out, const afc__answer *answer) {
+    char text[96];
+    snprintf(text, sizeof text, "%" PRId64, answer->age);
+    afc_status status = add_named(out, "Age", text);
+    const char *what = answer->kind == AFC__ANSWER_VALIDATED ? "fwd=stale; fwd-status=304" : "hit";
+    snprintf(text, sizeof text, "afcore; %s; ttl=%" PRId64, what, answer->lifetime - answer->age);
+    return status == AFC_OK ? add_named(out, "Cache-Status", text) : status;
+}
+
+static afc_status write_missing(afc__buffer *out) {
+    char line[64];
+    snprintf(line, sizeof line, "HTTP/1.1 %d Gateway Timeout\r\n", GATEWAY_TIMEOUT);
+    afc_status status = add_text(out, line);
+    if (status == AFC_OK) status = add_named(out, "Content-Length", "0");
+    if (status == AFC_OK) status = add_named(out, "Cache-Status", "afcore; detail=not-stored");
+    return status == AFC_OK ? add_text(out, "\r\n") : status;
+}
+
+afc_status afc__answer_write_head(afc__buffer *out, const afc__answer *answer) {
+    if (answer->kind == AFC__ANSWER_MISSING) return write_missing(out);
+    const afc_head *head = answer->head;
+    afc_status status = add_status_line(out, answer);
+    for (size_t i = 0; i < head->header_count && status == AFC_OK; i++) {
+        const afc_header *header = &head->headers[i];
+        if (is_kept(answer, header->name)) status = add_field(out, header->name, header->value);
+    }
+    if (status == AFC_OK && answer->range != NULL) status = add_part(out, answer);
+    if (status == AFC_OK) status = add_age(out, answer);
+    return status == AFC_OK ? add_text(out, "\r\n") : status;
+}

@@ -1,0 +1,32 @@
+/** The head of an answer from the cache, as header lines: Age (RFC 9111 5.1) and Cache-Status (RFC 9211). Pure functions. */
+#ifndef AFC_HTTP_CACHE_CACHE_STATUS_H
+#define AFC_HTTP_CACHE_CACHE_STATUS_H
+
+#include "base/buffer.h"
+#include "http_cache/ranges.h"
+
+#include <afcore/message.h>
+
+/** The most bytes of the lines of a head. */
+enum { AFC__ANSWER_HEAD_LONGEST = 128 * 1024 };
+
+/** How the cache came to its answer. */
+typedef enum afc__answer_kind {
+    AFC__ANSWER_HIT,
+    AFC__ANSWER_VALIDATED, /**< The server said 304. */
+    AFC__ANSWER_MISSING    /**< There is nothing, and the server may not be asked: 504. */
+} afc__answer_kind;
+
+typedef struct afc__answer {
+    afc__answer_kind kind;
+    const afc_head *head;         /**< The stored one; NULL with MISSING. */
+    int64_t age, lifetime;        /**< Seconds; ttl is what is left. */
+    bool is_not_modified;         /**< 304: the client has it. */
+    const afc__byte_range *range; /**< 206 of a whole: this part; NULL: what is stored. */
+    int64_t total;                /**< Of the representation; with `range`. */
+} afc__answer;
+
+/** Appends the status line, the fields and the empty line, each with CR LF. AFC_ETOOBIG, AFC_ENOMEM. */
+afc_status afc__answer_write_head(afc__buffer *out, const afc__answer *answer);
+
+#endif

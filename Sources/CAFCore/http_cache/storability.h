@@ -1,0 +1,40 @@
+/** Whether a response may be stored by a private cache (RFC 9111 3). Pure functions. */
+#ifndef AFC_HTTP_CACHE_STORABILITY_H
+#define AFC_HTTP_CACHE_STORABILITY_H
+
+#include "http_cache/cache_control.h"
+
+/** Why a response isn't stored. */
+typedef enum afc__storable {
+    AFC__STORABLE,
+    AFC__STORABLE_NOT_METHOD, /**< Only responses to GET are stored, and few to POST. */
+    AFC__STORABLE_NOT_STATUS, /**< A status that is never stored: 206 of another kind, 304, 401, … */
+    AFC__STORABLE_NOT_UNDERSTOOD, /**< must-understand, with an unknown status. */
+    AFC__STORABLE_NOT_ALLOWED,    /**< no-store, in the request or the response. */
+    AFC__STORABLE_NOT_SELECTABLE, /**< Vary: *. */
+    AFC__STORABLE_NOT_USABLE,  /**< Neither fresh nor with a validator: it could never be used. */
+    AFC__STORABLE_NOT_READABLE /**< Cache-Control is broken. */
+} afc__storable;
+
+typedef struct afc__storable_question {
+    const char *method;
+    const afc_head *head;
+    const afc__cache_control *request;  /**< The request's directives. */
+    const afc__cache_control *response; /**< The response's. */
+    bool has_query;                     /**< The URL has a query. */
+    bool
+        is_content_of_url; /**< POST: Content-Location is the URL of the request (RFC 9110 9.3.3). */
+} afc__storable_question;
+
+afc__storable afc__storable_of(const afc__storable_question *question);
+
+/** The reason as a text; NULL: it is stored. */
+const char *afc__storable_text(afc__storable storable);
+
+/**
+ * Does the request ask for something that the URL doesn't name? Then it neither uses nor makes an entry: a Host of its
+ * own, another method in a field.
+ */
+bool afc__request_is_unkeyed(const afc_header *headers, size_t count);
+
+#endif

@@ -1,0 +1,26 @@
+/** Which fields of a response are stored (RFC 9111 3.1), and how a later head updates them (RFC 9111 3.2). Pure functions. */
+#ifndef AFC_HTTP_CACHE_STORED_FIELDS_H
+#define AFC_HTTP_CACHE_STORED_FIELDS_H
+
+#include "http_cache/cache_control.h"
+#include "message/fields.h"
+
+/** The most bytes that the names and values of a stored head have together. */
+enum { AFC__STORED_FIELDS_LONGEST = 64 * 1024 };
+
+/**
+ * Appends the fields of `head` that are stored: neither those of the connection, also those that Connection names, nor
+ * those that no-cache="…" names. Call afc__fields_bind() before they are read. AFC_ETOOBIG, AFC_ENOMEM.
+ */
+afc_status afc__stored_fields_add(afc__fields *out, const afc_head *head,
+                                  const afc__cache_control *control);
+
+/**
+ * Appends the fields of `stored`, updated by those of a 304, or of a 200 to HEAD: each that is stored replaces all of its
+ * name, but those that describe the stored bytes, which may be decoded: Content-Encoding, Content-Length, Content-Range. As
+ * afc__stored_fields_add().
+ */
+afc_status afc__stored_fields_update(afc__fields *out, const afc_head *stored,
+                                     const afc_head *update, const afc__cache_control *control);
+
+#endif

@@ -1,0 +1,134 @@
+#include "http_cache/validators.h"
+
+#include "http_cache/freshness.h"
+#include "message/date.h"
+#include "message/fields.h"
+
+/* A date of modification is strong if it is this much older than the response (RFC 9110 8.8.2.2). */
+enum { STRONG_AGE_S = 60 };
+
+size_t afc__conditions_write(afc_header out[AFC__CONDITIONS_MOST], const afc_head *stored) {
+    size_t count = 0;
+    const afc_header *tag = afc_head_find(stored, "ETag");
+    const afc_header *modified = afc_head_find(stored, "Last-Modified");
+    if (tag != NULL && tag->value.size > 0) {
+        out[count++] = (afc_header){afc_slice_of("If-None-Match"), tag->value, 0};
+    }
+    if (modified != NULL && modified->value.size > 0) {
+        out[count++] = (afc_header){afc_slice_of("If-Modified-Since"), modified->value, 0};
+    }
+    return count;
+}
+
+/* ---- Entity-tags --------------------------------------------------------------------------- */
+
+static afc_slice without_weakness(afc_slice tag) {
+    if (afc__begins_with(tag, "W/")) return (afc_slice){tag.bytes + 2, tag.size - 2};
+    return tag;
+}
+
+/** Takes the next entity-tag, in whose quotes there may be commas. */
+static bool next_tag(afc_slice *rest, afc_slice *out) {
+    if (rest->bytes == NULL) return false;
+    bool is_quoted = false;
+    size_t size = 0;
+    for (; size < rest->size; size++) {
+        if (rest->bytes[size] == '"') is_quoted = !is_quoted;
+        if (rest->bytes[size] == ',' && !is_quoted) break;
+    }
+    *out = afc__trim((afc_slice){rest->bytes, size});
+    *rest = size < rest->size ? (afc_slice){rest->bytes + size + 1, rest->size - size - 1}
+                              : (afc_slice){NULL, 0};
+    return true;
+}
+
+bool afc__entity_tag_is_among(afc_slice list, afc_slice tag) {
+    afc_slice each;
+    while (next_tag(&list, &each)) {
+        if (afc__is_same(each, afc_slice_of("*"))) return true;
+        if (each.size > 0 && afc__is_same(without_weakness(each), without_weakness(tag)))
+            return true;
+    }
+    return false;
+}
+
+static bool is_strong(afc_slice tag) {
+    return tag.size >= 2 && tag.bytes[0] == '"' && tag.bytes[tag.size - 1] == '"';
+}
+
+/* ---- Conditions of requests ---------------------------------------------------------------- */
+
+static bool is_sent(const afc_header *header, const char *name) {
+    return (header->flags & AFC_HEADER_REMOVE) == 0 && afc__same_name(header->name, name);
+}
+
+static const afc_header *find(const afc_header *headers, size_t count, const char *name) {
+    for (size_t i = 0; i < count; i++) {
+        if (is_sent(&headers[i], name)) return &headers[i];
+    }
+    return NULL;
+}
+
+bool afc__has_conditions(const afc_header *headers, size_t count) {
+    static const char *const names[] = {"If-None-Match", "If-Modified-Since", "If-Match",
+                                        "If-Unmodified-Since"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (find(headers, count, names[i]) != NULL) return true;
+    }
+    return false;
+}
+
+static bool is_among_all(const afc_header *headers, size_t count, afc_slice tag) {
+    for (size_t i = 0; i < count; i++) {
+        bool is_list = is_sent(&headers[i], "If-None-Match");
+        if (is_list && afc__entity_tag_is_among(headers[i].value, tag)) return true;
+    }
+    return false;
+}
+
+afc__condition afc__condition_of(const afc_header *headers, size_t count, const afc_head *stored,
+                                 int64_t response_time) {
+    int64_t since, modified;
+    bool is_others = find(headers, count, "If-Match") != NULL ||
+                     find(headers, count, "If-Unmodified-Since") != NULL;
+    if (is_others) return AFC__CONDITION_OTHER;
+    if (find(headers, count, "If-None-Match") != NULL) {
+        const afc_header *tag = afc_head_find(stored, "ETag");
+        afc_slice value = tag != NULL ? tag->value : (afc_slice){NULL, 0};
+        bool is_same = is_among_all(headers, count, value);
+        return is_same ? AFC__CONDITION_NOT_MODIFIED : AFC__CONDITION_MODIFIED;
+    }
+    const afc_header *date = find(headers, count, "If-Modified-Since");
+    if (date == NULL) return AFC__CONDITION_NONE;
+    /* An invalid date is as if it weren't there (RFC 9110 13.1.3). */
+    if (!afc__date_parse_any_case(date->value, response_time, &since)) return AFC__CONDITION_NONE;
+    bool has_date = afc__cache_date_read(stored, "Last-Modified", response_time, &modified) ||
+                    afc__cache_date_read(stored, "Date", response_time, &modified);
+    if (!has_date) modified = response_time;
+    return modified <= since ? AFC__CONDITION_NOT_MODIFIED : AFC__CONDITION_MODIFIED;
+}
+
+/* ---- Comparing ----------------------------------------------------------------------------- */
+
+bool afc__if_range_allows(afc_slice value, const afc_head *stored) {
+    const afc_header *tag = afc_head_find(stored, "ETag");
+    const afc_header *modified = afc_head_find(stored, "Last-Modified");
+    int64_t date = 0, last = 0;
+    if (is_strong(value)) return tag != NULL && afc__is_same(value, tag->value);
+    if (modified == NULL || !afc__is_same(value, modified->value)) return false;
+    return afc__cache_date_read(stored, "Date", 0, &date) &&
+           afc__cache_date_read(stored, "Last-Modified", date, &last) &&
+           last + STRONG_AGE_S <= date;
+}
+
+bool afc__validators_agree(const afc_head *a, const afc_head *b, bool *is_known) {
+    static const char *const names[] = {"ETag", "Last-Modified"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const afc_header *of_a = afc_head_find(a, names[i]), *of_b = afc_head_find(b, names[i]);
+        *is_known = of_a != NULL && of_b != NULL;
+        if (*is_known) {
+            return afc__is_same(without_weakness(of_a->value), without_weakness(of_b->value));
+        }
+    }
+    return false;
+}

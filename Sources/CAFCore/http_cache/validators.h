@@ -1,0 +1,45 @@
+/** Validators: conditional requests that a cache makes, and those that it answers (RFC 9110 8.8, 13; RFC 9111 4.3). Pure functions. */
+#ifndef AFC_HTTP_CACHE_VALIDATORS_H
+#define AFC_HTTP_CACHE_VALIDATORS_H
+
+#include <afcore/message.h>
+
+enum { AFC__CONDITIONS_MOST = 2 };
+
+/** Writes If-None-Match and If-Modified-Since for a stored head. Returns their number; 0: it has no validator. */
+size_t afc__conditions_write(afc_header out[AFC__CONDITIONS_MOST], const afc_head *stored);
+
+/** What the conditions of a request say of a stored response. */
+typedef enum afc__condition {
+    AFC__CONDITION_NONE,         /**< The request has none. */
+    AFC__CONDITION_NOT_MODIFIED, /**< The client has it already: answer 304. */
+    AFC__CONDITION_MODIFIED,     /**< Answer with the stored response. */
+    AFC__CONDITION_OTHER         /**< If-Match, If-Unmodified-Since: only the server decides. */
+} afc__condition;
+
+/**
+ * Evaluates the conditions for a stored response that may be used (RFC 9111 4.3.2). If-None-Match has precedence over
+ * If-Modified-Since; without Last-Modified that is compared with Date, or with when the response was received.
+ */
+afc__condition afc__condition_of(const afc_header *headers, size_t count, const afc_head *stored,
+                                 int64_t response_time);
+
+/** Does the request have any conditional field but If-Range? */
+bool afc__has_conditions(const afc_header *headers, size_t count);
+
+/** Is this entity-tag among those of If-None-Match? Compares weakly (RFC 9110 8.8.3.2); "*" is any. */
+bool afc__entity_tag_is_among(afc_slice list, afc_slice tag);
+
+/**
+ * Does If-Range allow a part of the stored response (RFC 9110 13.1.5)? An entity-tag must be strong and equal; a date must
+ * be that of Last-Modified, which is strong: a minute older than Date.
+ */
+bool afc__if_range_allows(afc_slice value, const afc_head *stored);
+
+/**
+ * Do two heads describe the same representation: equal strong entity-tags, or else equal dates of modification?
+ * `is_known` is set to whether both have a validator that tells.
+ */
+bool afc__validators_agree(const afc_head *a, const afc_head *b, bool *is_known);
+
+#endif

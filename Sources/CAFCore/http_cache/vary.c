@@ -1,0 +1,180 @@
+#include "http_cache/vary.h"
+
+#include "http_cache/fingerprint.h"
+
+#include <string.h>
+
+/* The name of the field that holds the identity; no Vary can name it. */
+static const char identity_name[] = "*";
+
+/* ---- Vary ---------------------------------------------------------------------------------- */
+
+bool afc__vary_is_any(const afc_head *head) {
+    size_t count = 0;
+    for (size_t i = 0; i < head->header_count; i++) {
+        if (!afc__same_name(head->headers[i].name, "Vary")) continue;
+        afc_slice rest = head->headers[i].value, each;
+        while (afc__next_member(&rest, &each)) {
+            if (each.size == 0) continue;
+            if (++count > AFC__VARY_MOST || !afc__is_token(each)) return true;
+            if (afc__is_same(each, afc_slice_of("*"))) return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Values of the request ----------------------------------------------------------------- */
+
+/** Appends one line's members with ", " between them, the first one behind what is there. */
+static afc_status add_members(afc__buffer *out, afc_slice value) {
+    afc_slice rest = value, each;
+    afc_status status = AFC_OK;
+    while (status == AFC_OK && afc__next_member(&rest, &each)) {
+        if (each.size == 0) continue;
+        if (out->size > 1) status = afc__buffer_append(out, ", ", 2);
+        if (status == AFC_OK) status = afc__buffer_append(out, each.bytes, each.size);
+    }
+    return status;
+}
+
+static int compare(afc_slice a, afc_slice b) {
+    size_t size = a.size < b.size ? a.size : b.size;
+    int order = size != 0 ? memcmp(a.bytes, b.bytes, size) : 0;
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+enum { MOST_LANGUAGES = 32 };
+
+/** Languages are compared without case, and their order means nothing: their weights do (RFC 9110 12.5.4). */
+static afc_status sort_languages(afc__buffer *value) {
+    afc_slice members[MOST_LANGUAGES];
+    size_t count = 0;
+    for (size_t i = 1; i < value->size; i++) value->bytes[i] = afc__lower(value->bytes[i]);
+    afc_slice rest = {value->bytes + 1, value->size - 1}, each;
+    while (afc__next_member(&rest, &each)) {
+        if (count == MOST_LANGUAGES) return AFC_OK;
+        size_t at = count++;
+        for (; at > 0 && compare(members[at - 1], each) > 0; at--) members[at] = members[at - 1];
+        members[at] = each;
+    }
+    afc__buffer sorted;
+    afc__buffer_init(&sorted, value->limit);
+    afc_status status = afc__buffer_append(&sorted, "=", 1);
+    for (size_t i = 0; i < count && status == AFC_OK; i++) {
+        if (i > 0) status = afc__buffer_append(&sorted, ", ", 2);
+        if (status == AFC_OK) {
+            status = afc__buffer_append(&sorted, members[i].bytes, members[i].size);
+        }
+    }
+    if (status != AFC_OK) {
+        afc__buffer_clear(&sorted);
+        return status;
+    }
+    afc__buffer_clear(value);
+    *value = sorted;
+    return AFC_OK;
+}
+
+static afc_status hide(afc__buffer *value) {
+    char text[AFC__FINGERPRINT_ROOM];
+    bool is_made = afc__fingerprint(text, (afc_slice){value->bytes, value->size});
+    explicit_bzero(value->bytes, value->size);
+    value->size = 0;
+    if (!is_made) return AFC_ENOMEM;
+    return afc__buffer_append_two(value, afc_slice_of("="), afc_slice_of(text));
+}
+
+/** What the session adds if the request has no such field; NULL: nothing. */
+static const char *added_value(const afc__cache_request *request, afc_slice name) {
+    if (afc__same_name(name, "Cookie")) return request->cookies;
+    if (afc__same_name(name, "User-Agent")) return request->user_agent;
+    if (afc__same_name(name, "Accept-Encoding")) return request->accept_encoding;
+    return NULL;
+}
+
+/** Into an empty buffer. It stays empty if there is no such field. */
+static afc_status read_value(afc__buffer *out, const afc__cache_request *request, afc_slice name) {
+    bool is_secret = afc__same_name(name, "Cookie") || afc__same_name(name, "Authorization");
+    bool is_mentioned = false, is_sent = false;
+    afc_status status = AFC_OK;
+    for (size_t i = 0; i < request->header_count && status == AFC_OK; i++) {
+        const afc_header *header = &request->headers[i];
+        if (!afc__same_names(header->name, name)) continue;
+        is_mentioned = true;
+        if ((header->flags & AFC_HEADER_REMOVE) != 0) continue;
+        if ((header->flags & AFC_HEADER_SECRET) != 0) is_secret = true;
+        if (!is_sent) status = afc__buffer_append(out, "=", 1);
+        is_sent = true;
+        if (status == AFC_OK) status = add_members(out, header->value);
+    }
+    const char *added = is_mentioned ? NULL : added_value(request, name);
+    if (status == AFC_OK && added != NULL) {
+        is_sent = true;
+        status = afc__buffer_append_two(out, afc_slice_of("="), afc_slice_of(added));
+    }
+    if (status != AFC_OK || !is_sent) return status;
+    if (is_secret) return hide(out);
+    return afc__same_name(name, "Accept-Language") ? sort_languages(out) : AFC_OK;
+}
+
+/* ---- Selecting fields ---------------------------------------------------------------------- */
+
+static bool has_name(const afc__fields *fields, const char *names, size_t size) {
+    const char *at = fields->text.bytes;
+    for (size_t i = 0; i < fields->count; i++) {
+        const afc_header *header = &fields->headers[i];
+        if (header->name.size == size && memcmp(at, names, size) == 0) return true;
+        at += header->name.size + header->value.size;
+    }
+    return false;
+}
+
+static afc_status add_one(afc__fields *out, const afc__cache_request *request, afc_slice name) {
+    char lower[256];
+    afc__buffer value;
+    if (name.size > sizeof lower) return AFC_ETOOBIG;
+    for (size_t i = 0; i < name.size; i++) lower[i] = afc__lower(name.bytes[i]);
+    if (has_name(out, lower, name.size)) return AFC_OK;
+    afc__buffer_init(&value, AFC__SELECTING_LONGEST);
+    afc_status status = read_value(&value, request, name);
+    if (status == AFC_OK) {
+        status = afc__fields_add(out, (afc_slice){lower, name.size},
+                                 (afc_slice){value.bytes, value.size});
+    }
+    afc__buffer_clear(&value);
+    return status;
+}
+
+afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
+                                     const afc__cache_request *request, bool is_public) {
+    afc_status status = AFC_OK;
+    for (size_t i = 0; i < head->header_count; i++) {
+        if (!afc__same_name(head->headers[i].name, "Vary")) continue;
+        afc_slice rest = head->headers[i].value, each;
+        while (status == AFC_OK && afc__next_member(&rest, &each)) {
+            if (each.size > 0) status = add_one(out, request, each);
+        }
+    }
+    if (status != AFC_OK || is_public) return status;
+    return afc__fields_add(out, afc_slice_of(identity_name), afc_slice_of(request->identity));
+}
+
+static bool matches(const afc_header *selecting, const afc__cache_request *request) {
+    if (afc__is_same(selecting->name, afc_slice_of(identity_name))) {
+        return afc__is_same(selecting->value, afc_slice_of(request->identity));
+    }
+    afc__buffer value;
+    afc__buffer_init(&value, AFC__SELECTING_LONGEST);
+    bool is_same = read_value(&value, request, selecting->name) == AFC_OK &&
+                   afc__is_same(selecting->value, (afc_slice){value.bytes, value.size});
+    afc__buffer_clear(&value);
+    return is_same;
+}
+
+bool afc__selecting_fields_match(const afc_header *selecting, size_t count,
+                                 const afc__cache_request *request) {
+    for (size_t i = 0; i < count; i++) {
+        if (!matches(&selecting[i], request)) return false;
+    }
+    return true;
+}

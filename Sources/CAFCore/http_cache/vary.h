@@ -1,0 +1,43 @@
+/** Which requests a stored response answers: Vary and the fields that it names (RFC 9111 4.1). Pure functions. */
+#ifndef AFC_HTTP_CACHE_VARY_H
+#define AFC_HTTP_CACHE_VARY_H
+
+#include "message/fields.h"
+
+enum {
+    AFC__VARY_MOST = 32,               /**< Names; a response with more isn't stored. */
+    AFC__SELECTING_LONGEST = 16 * 1024 /**< Bytes of all selecting fields. */
+};
+
+/** A request as the cache sees it: its own fields, and those that the session adds unless the request has them. */
+typedef struct afc__cache_request {
+    const afc_header *headers;
+    size_t header_count;
+    const char *cookies;         /**< Of the jar; NULL: none. A secret. */
+    const char *user_agent;      /**< NULL: none. */
+    const char *accept_encoding; /**< NULL: none. */
+    /**
+     * Whose request it is: the fingerprint of its credentials, empty if it has none. Responses to one are only
+     * reused for the same, unless they say that they are public.
+     */
+    const char *identity;
+} afc__cache_request;
+
+/** Does Vary have a member "*"? Then no request selects the response (RFC 9111 4.1). Also if it has too many names. */
+bool afc__vary_is_any(const afc_head *head);
+
+/**
+ * Appends the selecting fields: each name that Vary has, in lower case and once, with the request's value. A value begins
+ * with "=", or is empty if the request has no such field. It is normalised: several lines are joined, blanks around
+ * commas removed; languages are sorted and in lower case. Values of Cookie, Authorization and fields marked as secret
+ * are replaced by their fingerprints. Unless `is_public` the identity is added, as a field "*". Call afc__fields_bind()
+ * before they are read. AFC_ETOOBIG, AFC_ENOMEM.
+ */
+afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
+                                     const afc__cache_request *request, bool is_public);
+
+/** Has the request the same values? false also when out of memory. */
+bool afc__selecting_fields_match(const afc_header *selecting, size_t count,
+                                 const afc__cache_request *request);
+
+#endif

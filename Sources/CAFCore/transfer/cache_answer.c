@@ -1,0 +1,102 @@
+/* A stored response instead of a hop: its lines and its body go the way of those that libcurl passes on. */
+#include "transfer/cached.h"
+#include "transfer/transfer_internal.h"
+
+#include <string.h>
+
+enum {
+    /* What is passed on before others have their turn, in bytes. */
+    TURN = 1024 * 1024,
+    PIECE = 16 * 1024
+};
+
+/** false: the exchange ends here. */
+static bool pass_lines(afc__transfer *transfer, afc_slice text) {
+    while (text.size > 0) {
+        const char *end = memchr(text.bytes, '\n', text.size);
+        size_t size = end != NULL ? (size_t)(end - text.bytes) + 1 : text.size;
+        if (!afc__transfer_on_line(transfer, (afc_slice){text.bytes, size})) return false;
+        text = (afc_slice){text.bytes + size, text.size - size};
+    }
+    return true;
+}
+
+static void count_use(const afc__cached *cached) {
+    switch (cached->use) {
+    case AFC_CACHE_HIT:
+        afc__cache_count(cached->cache, AFC__CACHE_HIT);
+        break;
+    case AFC_CACHE_STALE:
+        afc__cache_count(cached->cache, AFC__CACHE_HIT);
+        afc__cache_count(cached->cache, AFC__CACHE_STALE);
+        break;
+    case AFC_CACHE_VALIDATED:
+        afc__cache_count(cached->cache, AFC__CACHE_REVALIDATED);
+        break;
+    case AFC_CACHE_UNUSED:
+    case AFC_CACHE_MISSING:
+        break;
+    }
+}
+
+static bool pass_head(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    afc__buffer lines;
+    afc__buffer_init(&lines, AFC__ANSWER_HEAD_LONGEST);
+    cached->has_head = true;
+    count_use(cached);
+    bool goes_on = afc__answer_write_head(&lines, &cached->answer) == AFC_OK
+                       ? pass_lines(transfer, (afc_slice){lines.bytes, lines.size})
+                       : afc__transfer_fail_memory(transfer);
+    afc__buffer_clear(&lines);
+    return goes_on;
+}
+
+/** The next piece, at most as long as what is left. */
+static afc__cache_step next_piece(afc__cached *cached) {
+    if (cached->left == 0) return AFC__CACHE_END;
+    if (cached->piece.size == 0 && !cached->has_end) {
+        afc__cache_step step = afc__cache_read(cached->reader, &cached->piece);
+        if (step != AFC__CACHE_READY) return step;
+    }
+    return cached->piece.size == 0 ? AFC__CACHE_END : AFC__CACHE_READY;
+}
+
+static afc__flow pass_piece(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    afc_slice piece = cached->piece;
+    if (piece.size > PIECE) piece.size = PIECE;
+    if ((int64_t)piece.size > cached->left) piece.size = (size_t)cached->left;
+    afc__flow flow = afc__transfer_on_body(transfer, piece, cached->passed + (int64_t)piece.size);
+    if (flow != AFC__CONSUMED) return flow;
+    cached->piece = (afc_slice){cached->piece.bytes + piece.size, cached->piece.size - piece.size};
+    cached->left -= (int64_t)piece.size;
+    cached->passed += (int64_t)piece.size;
+    return flow;
+}
+
+/** The body of a redirect goes nowhere. */
+static bool wants_body(const afc__transfer *transfer) {
+    return transfer->hop.phase == AFC__PHASE_BODY;
+}
+
+afc__replay afc__transfer_replay(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    if (!cached->has_head && !pass_head(transfer)) return AFC__REPLAY_DONE;
+    int64_t end = cached->passed + TURN;
+    while (wants_body(transfer) && cached->passed < end) {
+        afc__cache_step step = next_piece(cached);
+        if (step == AFC__CACHE_END && cached->left > 0) step = AFC__CACHE_BROKEN;
+        if (step == AFC__CACHE_END) return AFC__REPLAY_DONE;
+        if (step == AFC__CACHE_PENDING) return AFC__REPLAY_PENDING;
+        if (step == AFC__CACHE_BROKEN) {
+            afc__transfer_fail_text(transfer, AFC_ETRUNCATED, "the cached body is damaged");
+            return AFC__REPLAY_DONE;
+        }
+        afc__flow flow = pass_piece(transfer);
+        if (flow == AFC__PAUSED) return AFC__REPLAY_PAUSED;
+        if (flow == AFC__STOP) return AFC__REPLAY_DONE;
+        if (afc__sink_has_block(&transfer->sink)) return AFC__REPLAY_MORE;
+    }
+    return wants_body(transfer) ? AFC__REPLAY_MORE : AFC__REPLAY_DONE;
+}

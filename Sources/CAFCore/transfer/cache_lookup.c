@@ -1,0 +1,328 @@
+/* Before a hop: is there a stored response, and may it answer? */
+#include "base/alloc.h"
+#include "http_cache/key.h"
+#include "http_cache/storability.h"
+#include "transfer/auth.h"
+#include "transfer/cached.h"
+#include "transfer/cookies_hsts.h"
+#include "transfer/transfer_internal.h"
+
+#include <string.h>
+#include <time.h>
+
+/* ---- Making ------------------------------------------------------------------------------- */
+
+static afc__cached *make_cached(afc__transfer *transfer) {
+    afc__cached *cached = afc__zalloc(sizeof *cached);
+    if (cached == NULL) return NULL;
+    cached->cache = afc_http_cache_retain(transfer->store->http_cache);
+    afc__buffer_init(&cached->key, AFC__CACHE_LONGEST_KEY);
+    transfer->cached = cached;
+    return cached;
+}
+
+/* ---- The request --------------------------------------------------------------------------- */
+
+static bool is_method(const afc__transfer *transfer, const char *method) {
+    return strcmp(transfer->request.method, method) == 0;
+}
+
+/** Fingerprint of a user, or of a field Authorization; none for anonymous requests. */
+static bool identify(afc__transfer *transfer) {
+    const afc__request_head *request = &transfer->request;
+    char *identity = transfer->cached->identity;
+    identity[0] = '\0';
+    for (size_t i = 0; i < request->header_count; i++) {
+        const afc_header *header = &request->headers[i];
+        bool is_sent = (header->flags & AFC_HEADER_REMOVE) == 0;
+        if (is_sent && afc__same_name(header->name, "Authorization")) {
+            return afc__fingerprint(identity, header->value);
+        }
+    }
+    const afc_credentials *own = afc__transfer_credentials(transfer);
+    if (own == NULL) return true;
+    const char *const parts[] = {own->user, own->password, own->token};
+    afc__buffer text;
+    afc__buffer_init(&text, UINT64_MAX);
+    afc_status status = AFC_OK;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == AFC_OK; i++) {
+        /* With the NUL, so that no two users have the same text. */
+        const char *part = parts[i] != NULL ? parts[i] : "";
+        status = afc__buffer_append(&text, part, strlen(part) + 1);
+    }
+    bool is_made = status == AFC_OK &&
+                   afc__fingerprint(identity, (afc_slice){text.bytes, text.size});
+    if (text.bytes != NULL) explicit_bzero(text.bytes, text.size);
+    afc__buffer_clear(&text);
+    return is_made;
+}
+
+static bool make_key(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    cached->key.size = 0;
+    /* All spellings of a host are one. */
+    if (afc__url_use_a_labels(&transfer->request.url, afc__transfer_to_ascii(transfer), NULL) !=
+        AFC_OK) {
+        return false;
+    }
+    return afc__cache_key_make(&cached->key, afc_slice_of(transfer->store->cache_partition),
+                               afc_slice_of(transfer->request.url.text)) == AFC_OK;
+}
+
+/** Is the cache left out? A download that may be resumed has a file of its own for what came before. */
+static bool is_ignored(const afc__transfer *transfer) {
+    const afc__request_head *request = &transfer->request;
+    return transfer->cache_policy == AFC_CACHE_BYPASS || transfer->sink.is_resumable ||
+           request->sends_body || (!is_method(transfer, "GET") && !is_method(transfer, "HEAD")) ||
+           afc__request_is_unkeyed(request->headers, request->header_count);
+}
+
+/* ---- Choosing ------------------------------------------------------------------------------ */
+
+static bool is_encoded(const afc_head *head) {
+    const afc_header *coding = afc_head_find(head, "Content-Encoding");
+    return coding != NULL && coding->value.size > 0 && !afc__same_name(coding->value, "identity");
+}
+
+/** Is the body in the form that the task wants, encoded or decoded? */
+static bool fits_coding(const afc__transfer *transfer, const afc__cache_meta *meta) {
+    bool is_decoded = (meta->flags & AFC__META_DECODED) != 0;
+    return !is_encoded(&meta->head) || is_decoded == (transfer->coding != AFC__CODING_KEPT);
+}
+
+static bool is_whole(const afc__cache_stored *stored) {
+    const afc__cache_meta *meta = afc__cache_stored_meta(stored);
+    return meta->head.status != 206;
+}
+
+/**
+ * Which part of the stored body answers: sets `range` if one is asked for. false: the stored response can't answer this
+ * request, whatever its age.
+ */
+static bool choose_part(afc__transfer *transfer, const afc__cache_stored *stored, bool *is_part) {
+    const afc__cache_meta *meta = afc__cache_stored_meta(stored);
+    const afc__request_head *request = &transfer->request;
+    int64_t size = (int64_t)afc__cache_stored_body_size(stored);
+    int64_t total = is_whole(stored) ? size : meta->total;
+    afc__byte_range *range = &transfer->cached->range;
+    *is_part = false;
+    switch (afc__part_read(request->headers, request->header_count, total, range)) {
+    case AFC__PART_ABSENT:
+        return is_whole(stored);
+    case AFC__PART_SATISFIABLE:
+        break;
+    case AFC__PART_UNSATISFIABLE:
+    case AFC__PART_OTHER:
+        return false;
+    }
+    bool is_alike = (meta->head.status == 200 || meta->head.status == 206) &&
+                    (meta->flags & AFC__META_DECODED) == 0;
+    bool is_within = range->first >= meta->range_start && range->last < meta->range_start + size;
+    if (!is_alike || !is_within || is_method(transfer, "HEAD")) return false;
+    *is_part = true;
+    for (size_t i = 0; i < request->header_count; i++) {
+        if (!afc__same_name(request->headers[i].name, "If-Range")) continue;
+        *is_part = afc__if_range_allows(request->headers[i].value, &meta->head);
+    }
+    return *is_part || is_whole(stored);
+}
+
+static bool fits(const afc__transfer *transfer, const afc__cache_stored *stored) {
+    const afc__cache_meta *meta = afc__cache_stored_meta(stored);
+    afc__cache_request request = afc__cached_request(transfer);
+    return fits_coding(transfer, meta) &&
+           afc__selecting_fields_match(meta->request_fields, meta->request_field_count, &request);
+}
+
+/* ---- Answering ----------------------------------------------------------------------------- */
+
+/** Nothing is stored that may be used. */
+static afc__cached_next miss(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    afc__cached_release_stored(cached);
+    cached->use = AFC_CACHE_UNUSED;
+    cached->wants_validation = false;
+    if (!afc__reuse_is_local(&cached->request, transfer->cache_policy)) {
+        cached->state = AFC__CACHED_PASSING;
+        afc__cache_count(cached->cache, AFC__CACHE_MISS);
+        return AFC__CACHED_SEND;
+    }
+    cached->answer = (afc__answer){.kind = AFC__ANSWER_MISSING};
+    cached->use = AFC_CACHE_MISSING;
+    cached->left = 0;
+    cached->has_end = true;
+    cached->state = AFC__CACHED_ANSWERING;
+    return AFC__CACHED_ANSWER;
+}
+
+/** false: its body can't be read. */
+static bool open_answer(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    const afc__cache_meta *meta = afc__cache_stored_meta(cached->stored);
+    uint64_t offset = 0;
+    int64_t size = (int64_t)afc__cache_stored_body_size(cached->stored);
+    cached->left = size;
+    cached->answer.head = &cached->head;
+    if (cached->answer.range != NULL) {
+        cached->answer.total = is_whole(cached->stored) ? size : meta->total;
+        offset = (uint64_t)(cached->range.first - meta->range_start);
+        cached->left = cached->range.last - cached->range.first + 1;
+    }
+    if (is_method(transfer, "HEAD") || cached->answer.is_not_modified) cached->left = 0;
+    cached->state = AFC__CACHED_OPENING;
+    if (cached->left == 0) return true;
+    cached->reader = afc__cache_reader_open(cached->cache, cached->stored, offset, cached->wake);
+    return cached->reader != NULL;
+}
+
+/** The first piece is read before the head is passed on: an entry that is gone is a miss. */
+static afc__cached_next read_first(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    afc__cache_step step = cached->left == 0 ? AFC__CACHE_END
+                                             : afc__cache_read(cached->reader, &cached->piece);
+    if (step == AFC__CACHE_PENDING) return AFC__CACHED_WAIT;
+    if (step == AFC__CACHE_BROKEN) return miss(transfer);
+    cached->has_end = step == AFC__CACHE_END;
+    int64_t now = (int64_t)time(NULL);
+    cached->answer.age = afc__cached_age(cached, now);
+    cached->answer.lifetime = cached->freshness.lifetime;
+    cached->state = AFC__CACHED_ANSWERING;
+    afc__cache_touch(cached->cache, cached->stored);
+    return AFC__CACHED_ANSWER;
+}
+
+static afc__cached_next answer(afc__transfer *transfer, afc_cache_use use) {
+    afc__cached *cached = transfer->cached;
+    cached->use = use;
+    cached->answer.kind = use == AFC_CACHE_VALIDATED ? AFC__ANSWER_VALIDATED : AFC__ANSWER_HIT;
+    return open_answer(transfer) ? read_first(transfer) : miss(transfer);
+}
+
+static afc__cached_next validate(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    const afc__request_head *request = &transfer->request;
+    if (afc__reuse_is_local(&cached->request, transfer->cache_policy)) return miss(transfer);
+    /* The request's own conditions are the server's to decide. */
+    bool has_own = afc__has_conditions(request->headers, request->header_count);
+    cached->condition_count = has_own ? 0
+                                      : afc__conditions_write(cached->conditions, &cached->head);
+    cached->state = AFC__CACHED_VALIDATING;
+    return AFC__CACHED_SEND;
+}
+
+/** A stored response fits; may it be used? */
+static afc__cached_next consider(afc__transfer *transfer, bool is_part) {
+    afc__cached *cached = transfer->cached;
+    const afc__request_head *request = &transfer->request;
+    const afc__cache_meta *meta = afc__cache_stored_meta(cached->stored);
+    afc__cached_set_head(transfer, &meta->head, meta->request_time, meta->response_time);
+    afc__condition condition = afc__condition_of(request->headers, request->header_count,
+                                                 &cached->head, cached->response_time);
+    cached->answer = (afc__answer){.range = is_part ? &cached->range : NULL};
+    cached->answer.is_not_modified = condition == AFC__CONDITION_NOT_MODIFIED &&
+                                     meta->head.status == 200;
+    afc__reuse_question question = afc__cached_question(transfer);
+    afc__reuse reuse = condition == AFC__CONDITION_OTHER ? AFC__REUSE_NEVER
+                                                         : afc__reuse_of(&question);
+    /* Credentials that a challenge asks for may need the caller, so nothing is validated behind its back. */
+    if (reuse == AFC__REUSE_WHILE_VALIDATING && transfer->auth != NULL) {
+        reuse = AFC__REUSE_AFTER_VALIDATING;
+    }
+    switch (reuse) {
+    case AFC__REUSE_FRESH:
+        return answer(transfer, AFC_CACHE_HIT);
+    case AFC__REUSE_WHILE_VALIDATING:
+        cached->wants_validation = true;
+        return answer(transfer, AFC_CACHE_STALE);
+    case AFC__REUSE_STALE:
+        return answer(transfer, AFC_CACHE_STALE);
+    case AFC__REUSE_AFTER_VALIDATING:
+        return validate(transfer);
+    case AFC__REUSE_NEVER:
+        break;
+    }
+    return miss(transfer);
+}
+
+static afc__cached_next choose(afc__transfer *transfer, const afc__cache_found *found) {
+    afc__cached *cached = transfer->cached;
+    bool is_part = false;
+    for (size_t i = 0; i < found->count; i++) {
+        bool is_chosen = cached->stored == NULL && fits(transfer, found->stored[i]) &&
+                         choose_part(transfer, found->stored[i], &is_part);
+        if (is_chosen) {
+            cached->stored = found->stored[i];
+        } else {
+            afc__cache_stored_release(found->stored[i]);
+        }
+    }
+    return cached->stored != NULL ? consider(transfer, is_part) : miss(transfer);
+}
+
+/* ---- Asking -------------------------------------------------------------------------------- */
+
+static afc__cached_next begin(afc__transfer *transfer, afc__cache_wake wake) {
+    afc__cache_found found;
+    afc__cached *cached = transfer->cached;
+    const afc__request_head *request = &transfer->request;
+    cached->wake = wake;
+    afc__cache_control_read(&cached->request, request->headers, request->header_count, true);
+    bool is_local = afc__reuse_is_local(&cached->request, transfer->cache_policy);
+    bool is_usable = identify(transfer) && make_key(transfer);
+    if (!is_usable || is_ignored(transfer)) {
+        if (is_local && !is_ignored(transfer)) return miss(transfer);
+        cached->state = AFC__CACHED_IGNORED;
+        if (!is_usable) cached->key.size = 0;
+        return AFC__CACHED_SEND;
+    }
+    /* Cookies may select. */
+    if (!afc__transfer_reset_hop(transfer)) return AFC__CACHED_FAIL;
+    if (transfer->cache_policy == AFC_CACHE_RELOAD) return miss(transfer);
+    cached->state = AFC__CACHED_FINDING;
+    afc_slice key = {cached->key.bytes, cached->key.size};
+    afc__cache_step step = afc__cache_find_begin(cached->cache, key, wake, &cached->find, &found);
+    return step == AFC__CACHE_PENDING ? AFC__CACHED_WAIT : choose(transfer, &found);
+}
+
+static afc__cached_next take_found(afc__transfer *transfer) {
+    afc__cache_found found;
+    afc__cached *cached = transfer->cached;
+    afc__cache_find_take(cached->find, &found);
+    afc__cache_find_free(cached->find);
+    cached->find = NULL;
+    return choose(transfer, &found);
+}
+
+/** Without a cache nothing is stored. */
+static afc__cached_next ask_none(afc__transfer *transfer) {
+    if (transfer->cache_policy != AFC_CACHE_ONLY) return AFC__CACHED_SEND;
+    afc__transfer_fail_text(transfer, AFC_EINVAL,
+                            "cache_policy is AFC_CACHE_ONLY, but the session has no cache");
+    return AFC__CACHED_FAIL;
+}
+
+afc__cached_next afc__transfer_ask_cache(afc__transfer *transfer, afc__cache_wake wake) {
+    if (transfer->store == NULL || transfer->store->http_cache == NULL) return ask_none(transfer);
+    afc__cached *cached = transfer->cached;
+    if (cached == NULL) cached = make_cached(transfer);
+    /* Without memory for it the cache is left out. */
+    if (cached == NULL) return AFC__CACHED_SEND;
+    switch (cached->state) {
+    case AFC__CACHED_NEW:
+        return begin(transfer, wake);
+    case AFC__CACHED_FINDING:
+        return take_found(transfer);
+    case AFC__CACHED_OPENING:
+        return read_first(transfer);
+    case AFC__CACHED_CHOSEN:
+        if (!afc__transfer_reset_hop(transfer)) return AFC__CACHED_FAIL;
+        return answer(transfer, cached->use);
+    case AFC__CACHED_ANSWERING:
+        return AFC__CACHED_ANSWER;
+    case AFC__CACHED_PASSING:
+    case AFC__CACHED_VALIDATING:
+    case AFC__CACHED_IGNORED:
+        break;
+    }
+    return AFC__CACHED_SEND;
+}

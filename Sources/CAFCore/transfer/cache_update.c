@@ -1,0 +1,283 @@
+/* At the head of a hop: store the response, update what is stored, or remove it. */
+#include "http_cache/invalidation.h"
+#include "http_cache/key.h"
+#include "http_cache/storability.h"
+#include "http_cache/stored_fields.h"
+#include "transfer/auth.h"
+#include "transfer/cached.h"
+#include "transfer/transfer_internal.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { NOT_MODIFIED = 304, PARTIAL_CONTENT = 206 };
+
+static bool is_method(const afc__transfer *transfer, const char *method) {
+    return strcmp(transfer->request.method, method) == 0;
+}
+
+static const afc_head *received_head(const afc__transfer *transfer) {
+    return &transfer->hop.reader->head;
+}
+
+/* ---- Updating ------------------------------------------------------------------------------ */
+
+/** Gives the stored response the fields of a later head (RFC 9111 3.2). false: out of memory. */
+static bool update_stored(afc__transfer *transfer, const afc_head *head) {
+    afc__cached *cached = transfer->cached;
+    const afc__cache_meta *old = afc__cache_stored_meta(cached->stored);
+    afc__cache_control control;
+    afc__fields fields;
+    afc__cache_control_read(&control, head->headers, head->header_count, false);
+    afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
+    if (afc__stored_fields_update(&fields, &old->head, head, &control) != AFC_OK) {
+        afc__fields_clear(&fields);
+        return false;
+    }
+    afc__fields_bind(&fields, 0);
+    afc__fields_clear(&cached->updated);
+    cached->updated = fields;
+    afc__cache_meta meta = *old;
+    meta.head.headers = fields.headers;
+    meta.head.header_count = fields.count;
+    meta.request_time = cached->request_time;
+    meta.response_time = (int64_t)time(NULL);
+    afc__cached_set_head(transfer, &meta.head, meta.request_time, meta.response_time);
+    if ((control.flags & AFC__CONTROL_NO_STORE) != 0) {
+        afc__cache_drop(cached->cache, cached->stored);
+    } else {
+        afc__cache_update(cached->cache, cached->stored, &meta);
+    }
+    return true;
+}
+
+/** HEAD describes what GET would return (RFC 9111 4.3.5). */
+static void update_by_head(afc__transfer *transfer) {
+    bool is_known;
+    afc__cached *cached = transfer->cached;
+    const afc_head *head = received_head(transfer), *stored = &cached->head;
+    const afc_header *length = afc_head_find(head, "Content-Length");
+    const afc_header *old_length = afc_head_find(stored, "Content-Length");
+    if (head->status != 200 || stored->status != 200) return;
+    bool agree = afc__validators_agree(head, stored, &is_known);
+    bool has_same_size = length == NULL || old_length == NULL ||
+                         afc__is_same(length->value, old_length->value);
+    if ((is_known && !agree) || !has_same_size) {
+        afc__cache_drop(cached->cache, cached->stored);
+    } else {
+        (void)update_stored(transfer, head);
+    }
+}
+
+/* ---- Invalidating -------------------------------------------------------------------------- */
+
+static void remove_url(afc__transfer *transfer, const afc__url *url) {
+    afc__buffer key;
+    afc__buffer_init(&key, AFC__CACHE_LONGEST_KEY);
+    if (afc__cache_key_make(&key, afc_slice_of(transfer->store->cache_partition),
+                            afc_slice_of(url->text)) == AFC_OK) {
+        afc__cache_remove_key(transfer->cached->cache, (afc_slice){key.bytes, key.size});
+    }
+    afc__buffer_clear(&key);
+}
+
+static void invalidate(afc__transfer *transfer) {
+    const afc_head *head = received_head(transfer);
+    const afc__url *url = &transfer->request.url;
+    if (afc__method_is_safe(transfer->request.method) || !afc__status_invalidates(head->status))
+        return;
+    remove_url(transfer, url);
+    for (size_t i = 0; i < 2; i++) {
+        afc__url other;
+        if (!afc__invalidated_url(&other, url, head, i)) continue;
+        remove_url(transfer, &other);
+        afc__url_clear(&other);
+    }
+}
+
+/* ---- Storing ------------------------------------------------------------------------------- */
+
+/** A part is stored only if it is known which one, and if nothing better is. */
+static bool describe_part(const afc__transfer *transfer, afc__cache_meta *meta) {
+    afc__byte_range range;
+    int64_t total;
+    const afc__framing *framing = &transfer->hop.framing;
+    if (transfer->cached->stored != NULL || framing->is_encoded) return false;
+    if (!afc__content_range_read(received_head(transfer), &range, &total) || total < 0)
+        return false;
+    meta->range_start = range.first;
+    meta->total = total;
+    return framing->length < 0 || framing->length == range.last - range.first + 1;
+}
+
+static afc__storable judge(const afc__transfer *transfer, const afc__cache_control *control) {
+    const afc__cached *cached = transfer->cached;
+    const afc_head *head = received_head(transfer);
+    afc__storable_question question = {
+        .method = transfer->request.method,
+        .head = head,
+        .request = &cached->request,
+        .response = control,
+        .has_query = afc__cached_has_query(transfer),
+        .is_content_of_url = !is_method(transfer, "GET") &&
+                             afc__content_is_of_url(&transfer->request.url, head),
+    };
+    return afc__storable_of(&question);
+}
+
+/** Another identity than that of the request: one that on_challenge gave. */
+static bool has_other_identity(const afc__transfer *transfer) {
+    unsigned scheme;
+    if (transfer->cached->identity[0] != '\0') return false;
+    return afc__transfer_authorization(transfer) != NULL ||
+           afc__transfer_connection_auth(transfer, false, &scheme) != NULL;
+}
+
+static const char *begin_writing(afc__transfer *transfer, const afc__cache_control *control) {
+    afc__cached *cached = transfer->cached;
+    const afc_head *head = received_head(transfer);
+    const afc__framing *framing = &transfer->hop.framing;
+    afc__cache_meta meta = {.head = *head,
+                            .request_time = cached->request_time,
+                            .response_time = (int64_t)time(NULL),
+                            .total = AFC_LENGTH_UNKNOWN};
+    if (head->status == PARTIAL_CONTENT && !describe_part(transfer, &meta)) {
+        return "the part of a 206 isn't known, or more is stored";
+    }
+    if (afc__hop_is_decoded(transfer)) meta.flags = AFC__META_DECODED;
+    afc__cache_request request = afc__cached_request(transfer);
+    bool is_public = (control->flags & AFC__CONTROL_PUBLIC) != 0;
+    afc__fields fields, selecting;
+    afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
+    afc__fields_init(&selecting, AFC__SELECTING_LONGEST);
+    afc_status status = afc__stored_fields_add(&fields, head, control);
+    if (status == AFC_OK) status = afc__selecting_fields_add(&selecting, head, &request, is_public);
+    if (status == AFC_OK) {
+        afc__fields_bind(&fields, 0);
+        afc__fields_bind(&selecting, 0);
+        meta.head.headers = fields.headers;
+        meta.head.header_count = fields.count;
+        meta.request_fields = selecting.headers;
+        meta.request_field_count = selecting.count;
+        bool has_body = framing->kind != AFC__FRAMING_NONE;
+        int64_t expected = !has_body                       ? 0
+                           : afc__hop_is_decoded(transfer) ? AFC_LENGTH_UNKNOWN
+                                                           : framing->length;
+        afc_slice key = {cached->key.bytes, cached->key.size};
+        cached->writing = afc__cache_begin(cached->cache, key, &meta, expected);
+        cached->written = 0;
+    }
+    afc__fields_clear(&fields);
+    afc__fields_clear(&selecting);
+    if (status != AFC_OK) return "its fields are too large";
+    return cached->writing != NULL ? NULL : "it is too large for the cache";
+}
+
+static void store(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    const afc_head *head = received_head(transfer);
+    afc__cache_control control;
+    afc__cache_control_read(&control, head->headers, head->header_count, false);
+    cached->not_stored = afc__storable_text(judge(transfer, &control));
+    if (cached->not_stored == NULL && has_other_identity(transfer)) {
+        cached->not_stored = "it was made for credentials of a challenge";
+    }
+    if (cached->not_stored == NULL) cached->not_stored = begin_writing(transfer, &control);
+    if (cached->not_stored != NULL) afc__cache_count(cached->cache, AFC__CACHE_REFUSED);
+}
+
+/* ---- The head ------------------------------------------------------------------------------ */
+
+static bool supersede(afc__transfer *transfer, afc_cache_use use) {
+    transfer->cached->use = use;
+    transfer->cached->state = AFC__CACHED_CHOSEN;
+    transfer->hop.phase = AFC__PHASE_SUPERSEDED;
+    return true;
+}
+
+/** The server was asked about the stored response. true: that is the answer. */
+static bool take_verdict(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    const afc_head *head = received_head(transfer);
+    bool is_head = is_method(transfer, "HEAD");
+    if (head->status == NOT_MODIFIED) {
+        bool is_ours = cached->condition_count > 0;
+        bool is_known;
+        /* In answer to the request's own conditions it may be about another response than the stored one. */
+        bool agrees = is_ours || afc__validators_agree(head, &cached->head, &is_known);
+        if (!agrees) return false;
+        if (!update_stored(transfer, head)) return !afc__transfer_fail_memory(transfer);
+        return is_ours && supersede(transfer, AFC_CACHE_VALIDATED);
+    }
+    afc__reuse_question question = afc__cached_question(transfer);
+    if (afc__status_is_error(head->status) && afc__reuse_on_error(&question)) {
+        return supersede(transfer, AFC_CACHE_STALE);
+    }
+    if (is_head) update_by_head(transfer);
+    return false;
+}
+
+bool afc__transfer_cache_head(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    if (cached == NULL || cached->state == AFC__CACHED_ANSWERING) return false;
+    if (cached->key.size == 0) return false;
+    invalidate(transfer);
+    if (cached->state == AFC__CACHED_IGNORED) {
+        const afc__request_head *request = &transfer->request;
+        bool may_store = is_method(transfer, "POST") &&
+                         transfer->cache_policy != AFC_CACHE_BYPASS &&
+                         !afc__request_is_unkeyed(request->headers, request->header_count);
+        if (may_store) store(transfer);
+        return false;
+    }
+    if (cached->state == AFC__CACHED_VALIDATING && take_verdict(transfer)) return true;
+    if (!afc__transfer_has_failed(transfer) && is_method(transfer, "GET")) store(transfer);
+    return false;
+}
+
+/* ---- The body and the end ------------------------------------------------------------------ */
+
+void afc__transfer_cache_body(afc__transfer *transfer, afc_slice bytes) {
+    afc__cached *cached = transfer->cached;
+    if (cached == NULL || cached->writing == NULL) return;
+    cached->written += bytes.size;
+    if (afc__cache_append(cached->writing, bytes)) return;
+    afc__cache_abandon(cached->writing);
+    cached->writing = NULL;
+    cached->not_stored = "its body is too large for the cache, or came too fast for its disk";
+    afc__cache_count(cached->cache, AFC__CACHE_REFUSED);
+}
+
+static bool has_all(const afc__transfer *transfer) {
+    const afc__framing *framing = &transfer->hop.framing;
+    if (framing->kind != AFC__FRAMING_LENGTH || afc__hop_is_decoded(transfer)) return true;
+    return transfer->cached->written == (uint64_t)framing->length;
+}
+
+void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
+    afc__cached *cached = transfer->cached;
+    if (cached == NULL || cached->writing == NULL) return;
+    bool is_stored = is_whole && !afc__transfer_has_failed(transfer) && has_all(transfer);
+    if (is_stored) {
+        afc__cache_commit(cached->writing);
+        afc__cache_count(cached->cache, AFC__CACHE_STORED);
+    } else {
+        afc__cache_abandon(cached->writing);
+        cached->not_stored = "its body isn't whole";
+    }
+    cached->writing = NULL;
+}
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+bool afc__transfer_may_answer_stale(const afc__transfer *transfer) {
+    const afc__cached *cached = transfer->cached;
+    if (cached == NULL || cached->state != AFC__CACHED_VALIDATING) return false;
+    afc__reuse_question question = afc__cached_question(transfer);
+    return afc__reuse_on_error(&question);
+}
+
+void afc__transfer_choose_stale(afc__transfer *transfer) {
+    transfer->cached->use = AFC_CACHE_STALE;
+    transfer->cached->state = AFC__CACHED_CHOSEN;
+}

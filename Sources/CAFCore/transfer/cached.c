@@ -1,0 +1,93 @@
+/* What the files of the cache share: the state of a transfer's cache, and what a stored head says. */
+#include "transfer/cached.h"
+
+#include "base/alloc.h"
+
+#include <time.h>
+
+/* ---- Forgetting ---------------------------------------------------------------------------- */
+
+void afc__cached_release_stored(afc__cached *cached) {
+    afc__cache_reader_close(cached->reader);
+    cached->reader = NULL;
+    cached->piece = (afc_slice){NULL, 0};
+    afc__cache_stored_release(cached->stored);
+    cached->stored = NULL;
+    afc__fields_clear(&cached->updated);
+    cached->condition_count = 0;
+    cached->has_head = cached->has_end = false;
+    cached->passed = 0;
+}
+
+void afc__transfer_forget_cached(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    if (cached == NULL) return;
+    afc__cache_find_free(cached->find);
+    cached->find = NULL;
+    afc__cached_release_stored(cached);
+    afc__cache_abandon(cached->writing);
+    cached->writing = NULL;
+    cached->not_stored = NULL;
+    cached->wants_validation = false;
+    cached->use = AFC_CACHE_UNUSED;
+    cached->state = AFC__CACHED_NEW;
+}
+
+void afc__transfer_clear_cached(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    if (cached == NULL) return;
+    afc__transfer_forget_cached(transfer);
+    afc__buffer_clear(&cached->key);
+    afc_http_cache_release(cached->cache);
+    afc_free(cached);
+    transfer->cached = NULL;
+}
+
+/* ---- What is asked, and what is stored ------------------------------------------------------ */
+
+afc__cache_request afc__cached_request(const afc__transfer *transfer) {
+    bool decodes = transfer->coding == AFC__CODING_DECODED;
+    return (afc__cache_request){
+        .headers = transfer->request.headers,
+        .header_count = transfer->request.header_count,
+        .cookies = transfer->hop.cookies,
+        .user_agent = transfer->store->user_agent,
+        .accept_encoding = decodes ? transfer->store->accept_encoding : "identity",
+        .identity = transfer->cached->identity,
+    };
+}
+
+void afc__cached_set_head(afc__transfer *transfer, const afc_head *head, int64_t request_time,
+                          int64_t response_time) {
+    afc__cached *cached = transfer->cached;
+    cached->head = *head;
+    cached->response_time = response_time;
+    afc__cache_control_read(&cached->control, head->headers, head->header_count, false);
+    afc__freshness_question question = {head, &cached->control, request_time, response_time,
+                                        afc__cached_has_query(transfer)};
+    cached->freshness = afc__freshness_of(&question);
+}
+
+afc__reuse_question afc__cached_question(const afc__transfer *transfer) {
+    const afc__cached *cached = transfer->cached;
+    return (afc__reuse_question){
+        .request = &cached->request,
+        .response = &cached->control,
+        .freshness = &cached->freshness,
+        .age = afc__cached_age(cached, (int64_t)time(NULL)),
+        .policy = transfer->cache_policy,
+    };
+}
+
+/* ---- The hop ------------------------------------------------------------------------------- */
+
+void afc__transfer_note_request_time(afc__transfer *transfer) {
+    if (transfer->cached != NULL) transfer->cached->request_time = (int64_t)time(NULL);
+}
+
+bool afc__transfer_takes_validation(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    bool wants = cached != NULL && cached->wants_validation;
+    if (wants) cached->wants_validation = false;
+    return wants;
+}

@@ -1,0 +1,161 @@
+/**
+ * A transfer and the HTTP cache of its session: one decision before a hop, one at its head, and the answers that come
+ * from the cache. Loop thread.
+ *
+ *     before a hop   cache_lookup.c   finds a stored response; it answers, or is validated, or isn't used
+ *     at its head    cache_update.c   stores the response, updates or removes what is stored
+ *     instead of it  cache_answer.c   passes a stored head and body on, as if they had been received
+ */
+#ifndef AFC_TRANSFER_CACHED_H
+#define AFC_TRANSFER_CACHED_H
+
+#include "http_cache/cache_status.h"
+#include "http_cache/fingerprint.h"
+#include "http_cache/reuse.h"
+#include "http_cache/store.h"
+#include "http_cache/validators.h"
+#include "http_cache/vary.h"
+#include "transfer/transfer.h"
+
+/** What the cache does about the hop that is or will be under way. */
+typedef enum afc__cached_state {
+    AFC__CACHED_NEW,        /**< Nothing was looked up for this request yet. */
+    AFC__CACHED_FINDING,    /**< The store looks for responses. */
+    AFC__CACHED_OPENING,    /**< The store reads the first piece of the body. */
+    AFC__CACHED_ANSWERING,  /**< A stored response answers. */
+    AFC__CACHED_PASSING,    /**< The server is asked; its response may be stored. */
+    AFC__CACHED_VALIDATING, /**< The server is asked whether the stored response is valid. */
+    AFC__CACHED_CHOSEN,     /**< The hop is over, and the stored response will answer. */
+    AFC__CACHED_IGNORED     /**< The cache isn't used, but unsafe methods invalidate. */
+} afc__cached_state;
+
+/** The flags of afc__cache_meta. */
+enum { AFC__META_DECODED = 1u << 0 /**< The body is stored without its Content-Encoding. */ };
+
+typedef struct afc__cached {
+    afc__cached_state state;
+    afc_http_cache *cache; /**< A reference. */
+    afc__cache_wake wake;
+    afc__buffer key;
+    char identity[AFC__FINGERPRINT_ROOM];
+    afc__cache_control request; /**< The request's directives. */
+    int64_t request_time;       /**< When the hop began. */
+
+    /* FINDING. */
+    afc__cache_find *find;
+
+    /* The response that was found. */
+    afc__cache_stored *stored;
+    afc_head head;       /**< The stored one, or, after a 304, that updated. */
+    afc__fields updated; /**< The fields of the latter. */
+    afc__cache_control control;
+    afc__freshness freshness;
+    int64_t response_time;
+    afc_header conditions[AFC__CONDITIONS_MOST]; /**< VALIDATING: sent with the request. */
+    size_t condition_count;
+
+    /* ANSWERING. */
+    afc__answer answer;
+    afc_cache_use use;
+    afc__byte_range range; /**< The part of the representation that is asked for. */
+    afc__cache_reader *reader;
+    afc_slice piece; /**< The rest of what was read last. */
+    int64_t left;    /**< Bytes of the body to pass on; negative: all. */
+    int64_t passed;
+    bool has_head;         /**< The head was passed on. */
+    bool has_end;          /**< The reader has no more pieces. */
+    bool wants_validation; /**< The response is stale, and is to be validated in the background. */
+
+    /* PASSING, VALIDATING. */
+    afc__cache_writing *writing;
+    uint64_t written;
+    const char *not_stored; /**< Why the response isn't stored. Static. */
+} afc__cached;
+
+/** What follows before a hop. */
+typedef enum afc__cached_next {
+    AFC__CACHED_SEND,   /**< Send the hop. */
+    AFC__CACHED_WAIT,   /**< The wake comes, then call afc__transfer_ask_cache() again. */
+    AFC__CACHED_ANSWER, /**< Call afc__transfer_replay() until it is done. */
+    AFC__CACHED_FAIL    /**< The transfer has failed. */
+} afc__cached_next;
+
+void afc__transfer_clear_cached(afc__transfer *transfer);
+
+/** The next hop has another request. */
+void afc__transfer_forget_cached(afc__transfer *transfer);
+
+/** Before a hop. `wake` is called on any thread. */
+afc__cached_next afc__transfer_ask_cache(afc__transfer *transfer, afc__cache_wake wake);
+
+/** The hop begins now. */
+void afc__transfer_note_request_time(afc__transfer *transfer);
+
+/** The fields that make the hop conditional, and their number. */
+static inline const afc_header *afc__transfer_conditions(const afc__transfer *transfer,
+                                                         size_t *count) {
+    const afc__cached *cached = transfer->cached;
+    *count = cached != NULL && cached->state == AFC__CACHED_VALIDATING ? cached->condition_count
+                                                                       : 0;
+    return cached != NULL ? cached->conditions : NULL;
+}
+
+/** Does a stale response wait for its validation in the background? Only once. */
+bool afc__transfer_takes_validation(afc__transfer *transfer);
+
+/** Does a stored response answer now? */
+static inline bool afc__transfer_is_answering(const afc__transfer *transfer) {
+    return transfer->cached != NULL && transfer->cached->state == AFC__CACHED_ANSWERING;
+}
+
+typedef enum afc__replay {
+    AFC__REPLAY_DONE,   /**< The hop has ended: call afc__transfer_end_hop(). */
+    AFC__REPLAY_MORE,   /**< Call it again, after others had their turn. */
+    AFC__REPLAY_PAUSED, /**< The sink or the caller isn't ready. */
+    AFC__REPLAY_PENDING /**< The wake comes. */
+} afc__replay;
+
+/** Passes on some of the stored response. */
+afc__replay afc__transfer_replay(afc__transfer *transfer);
+
+/**
+ * At the final head of a hop. true: the stored response answers instead, and the hop's phase is SUPERSEDED. A failure
+ * is the transfer's.
+ */
+bool afc__transfer_cache_head(afc__transfer *transfer);
+
+/** Bytes of the body were consumed. */
+void afc__transfer_cache_body(afc__transfer *transfer, afc_slice bytes);
+
+/** The hop has ended. `is_whole`: its response has come to its end. */
+void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole);
+
+/** Does the stored response answer now that the server can't be reached? */
+bool afc__transfer_may_answer_stale(const afc__transfer *transfer);
+
+/** A hop that failed is answered by the stored response. */
+void afc__transfer_choose_stale(afc__transfer *transfer);
+
+/* ---- Shared by the files of the cache ------------------------------------------------------ */
+
+/** The request as selecting fields see it. */
+afc__cache_request afc__cached_request(const afc__transfer *transfer);
+
+/** Has the URL of the request a query? */
+static inline bool afc__cached_has_query(const afc__transfer *transfer) {
+    return transfer->request.url.query.bytes != NULL;
+}
+
+afc__reuse_question afc__cached_question(const afc__transfer *transfer);
+
+/** Reads what the stored head says; `head` must live as long as it is used. */
+void afc__cached_set_head(afc__transfer *transfer, const afc_head *head, int64_t request_time,
+                          int64_t response_time);
+
+void afc__cached_release_stored(afc__cached *cached);
+
+static inline int64_t afc__cached_age(const afc__cached *cached, int64_t now) {
+    return afc__current_age(&cached->freshness, cached->response_time, now);
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* Which responses a private cache may store: RFC 9111 3. */
+#include "http_cache/storability.h"
+#include "support/head.h"
+
+static afc__storable judge(const char *method, int status, const char *request, const char *fields,
+                           bool is_content_of_url) {
+    written head;
+    afc__cache_control asked, said;
+    const afc_header control = {S("Cache-Control"), afc_slice_of(request), 0};
+    write_head(&head, status, fields);
+    afc__cache_control_read(&asked, &control, request != NULL ? 1 : 0, true);
+    afc__cache_control_read(&said, head.headers, head.head.header_count, false);
+    afc__storable_question question = {method, &head.head, &asked, &said, false, is_content_of_url};
+    return afc__storable_of(&question);
+}
+
+#define FRESH "Cache-Control: max-age=60"
+
+static void each_response_is_judged_as_its_row_says(void **state) {
+    (void)state;
+    static const struct {
+        const char *method;
+        int status;
+        const char *request, *fields;
+        afc__storable storable;
+    } rows[] = {
+        {"GET", 200, NULL, FRESH, AFC__STORABLE},
+        {"GET", 200, NULL, "Cache-Control: max-age=0", AFC__STORABLE},
+        {"GET", 200, NULL, "Expires: 0", AFC__STORABLE},
+        {"GET", 200, NULL, "", AFC__STORABLE_NOT_USABLE},
+        {"GET", 200, NULL, "ETag: \"a\"", AFC__STORABLE},
+        {"GET", 200, NULL, "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT", AFC__STORABLE},
+        {"GET", 200, NULL, "Cache-Control: no-cache\nETag: \"a\"", AFC__STORABLE},
+        {"GET", 200, NULL, "Cache-Control: no-cache", AFC__STORABLE_NOT_USABLE},
+        {"GET", 200, NULL, "Set-Cookie: a=b\n" FRESH, AFC__STORABLE},
+        /* Methods. */
+        {"HEAD", 200, NULL, FRESH, AFC__STORABLE_NOT_METHOD},
+        {"POST", 200, NULL, FRESH, AFC__STORABLE_NOT_METHOD},
+        {"PUT", 200, NULL, FRESH, AFC__STORABLE_NOT_METHOD},
+        {"DELETE", 200, NULL, FRESH, AFC__STORABLE_NOT_METHOD},
+        {"OPTIONS", 200, NULL, FRESH, AFC__STORABLE_NOT_METHOD},
+        {"QUERY", 200, NULL, FRESH, AFC__STORABLE_NOT_METHOD},
+        {"get", 200, NULL, FRESH, AFC__STORABLE_NOT_METHOD},
+        /* no-store, of either side. */
+        {"GET", 200, NULL, FRESH ", no-store", AFC__STORABLE_NOT_ALLOWED},
+        {"GET", 200, NULL, FRESH "\nCache-Control: no-store", AFC__STORABLE_NOT_ALLOWED},
+        {"GET", 200, "no-store", FRESH, AFC__STORABLE_NOT_ALLOWED},
+        {"GET", 200, "no-cache", FRESH, AFC__STORABLE},
+        {"GET", 200, NULL, FRESH ", private", AFC__STORABLE},
+        {"GET", 200, NULL, FRESH ", private=\"a\"", AFC__STORABLE},
+        /* must-understand, RFC 9111 5.2.2.3. */
+        {"GET", 200, NULL, FRESH ", must-understand, no-store", AFC__STORABLE},
+        {"GET", 299, NULL, FRESH ", must-understand, no-store", AFC__STORABLE_NOT_UNDERSTOOD},
+        {"GET", 599, NULL, FRESH ", must-understand", AFC__STORABLE_NOT_UNDERSTOOD},
+        {"GET", 200, "no-store", FRESH ", must-understand", AFC__STORABLE_NOT_ALLOWED},
+        /* Vary. */
+        {"GET", 200, NULL, FRESH "\nVary: *", AFC__STORABLE_NOT_SELECTABLE},
+        {"GET", 200, NULL, FRESH "\nVary: a, *", AFC__STORABLE_NOT_SELECTABLE},
+        {"GET", 200, NULL, FRESH "\nVary: a\nVary: *", AFC__STORABLE_NOT_SELECTABLE},
+        {"GET", 200, NULL, FRESH "\nVary: a b", AFC__STORABLE_NOT_SELECTABLE},
+        {"GET", 200, NULL, FRESH "\nVary: a, b", AFC__STORABLE},
+        {"GET", 200, NULL, FRESH "\nVary:", AFC__STORABLE},
+        /* A broken Cache-Control may hide a no-store. */
+        {"GET", 200, NULL, FRESH ", x=\"no-store", AFC__STORABLE_NOT_READABLE},
+        /* Statuses with a lifetime. */
+        {"GET", 100, NULL, FRESH, AFC__STORABLE_NOT_STATUS},
+        {"GET", 201, NULL, FRESH, AFC__STORABLE},
+        {"GET", 299, NULL, FRESH, AFC__STORABLE},
+        {"GET", 302, NULL, FRESH, AFC__STORABLE},
+        {"GET", 303, NULL, FRESH, AFC__STORABLE},
+        {"GET", 304, NULL, FRESH, AFC__STORABLE_NOT_STATUS},
+        {"GET", 307, NULL, FRESH, AFC__STORABLE},
+        {"GET", 400, NULL, FRESH, AFC__STORABLE},
+        {"GET", 401, NULL, FRESH, AFC__STORABLE_NOT_STATUS},
+        {"GET", 403, NULL, FRESH, AFC__STORABLE},
+        {"GET", 404, NULL, FRESH, AFC__STORABLE},
+        {"GET", 407, NULL, FRESH, AFC__STORABLE_NOT_STATUS},
+        {"GET", 412, NULL, FRESH, AFC__STORABLE_NOT_STATUS},
+        {"GET", 416, NULL, FRESH, AFC__STORABLE_NOT_STATUS},
+        {"GET", 499, NULL, FRESH, AFC__STORABLE},
+        {"GET", 500, NULL, FRESH, AFC__STORABLE},
+        {"GET", 503, NULL, FRESH, AFC__STORABLE},
+        {"GET", 599, NULL, FRESH, AFC__STORABLE},
+        /* Statuses without one: those with a heuristic, and what is public. */
+        {"GET", 201, NULL, "ETag: \"a\"", AFC__STORABLE_NOT_USABLE},
+        {"GET", 302, NULL, "ETag: \"a\"", AFC__STORABLE_NOT_USABLE},
+        {"GET", 301, NULL, "ETag: \"a\"", AFC__STORABLE},
+        {"GET", 403, NULL, "ETag: \"a\"", AFC__STORABLE_NOT_USABLE},
+        {"GET", 404, NULL, "ETag: \"a\"", AFC__STORABLE},
+        {"GET", 500, NULL, "ETag: \"a\"", AFC__STORABLE_NOT_USABLE},
+        {"GET", 599, NULL, "ETag: \"a\"", AFC__STORABLE_NOT_USABLE},
+        {"GET", 599, NULL, "ETag: \"a\"\nCache-Control: public", AFC__STORABLE},
+        {"GET", 599, NULL, "ETag: \"a\"\nCache-Control: private", AFC__STORABLE},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc__storable storable = judge(rows[i].method, rows[i].status, rows[i].request,
+                                       rows[i].fields, false);
+        if (storable != rows[i].storable) {
+            fail_msg("%s %d %s: %d", rows[i].method, rows[i].status, rows[i].fields, (int)storable);
+        }
+        assert_int_equal(afc__storable_text(storable) == NULL, storable == AFC__STORABLE);
+    }
+}
+
+static void post_is_stored_as_content_of_its_url_only(void **state) {
+    (void)state;
+    assert_int_equal(judge("POST", 200, NULL, FRESH, true), AFC__STORABLE);
+    assert_int_equal(judge("POST", 201, NULL, FRESH, true), AFC__STORABLE_NOT_METHOD);
+    assert_int_equal(judge("POST", 200, NULL, "ETag: \"a\"", true), AFC__STORABLE_NOT_METHOD);
+    assert_int_equal(judge("PUT", 200, NULL, FRESH, true), AFC__STORABLE_NOT_METHOD);
+}
+
+static void requests_that_the_url_does_not_name_are_unkeyed(void **state) {
+    (void)state;
+    static const struct {
+        afc_header header;
+        bool is_unkeyed;
+    } rows[] = {
+        {{S_INIT("Host"), S_INIT("a"), 0}, true},
+        {{S_INIT("host"), S_INIT("a"), 0}, true},
+        {{S_INIT("Host"), S_INIT(""), AFC_HEADER_REMOVE}, false},
+        {{S_INIT("X-HTTP-Method-Override"), S_INIT("POST"), 0}, true},
+        {{S_INIT("X-HTTP-Method"), S_INIT("POST"), 0}, true},
+        {{S_INIT("x-method-override"), S_INIT("POST"), 0}, true},
+        {{S_INIT("X-Forwarded-Host"), S_INIT("a"), 0}, false},
+        {{S_INIT("Accept"), S_INIT("a"), 0}, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (afc__request_is_unkeyed(&rows[i].header, 1) != rows[i].is_unkeyed) {
+            fail_msg("row %zu", i);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_response_is_judged_as_its_row_says),
+        cmocka_unit_test(post_is_stored_as_content_of_its_url_only),
+        cmocka_unit_test(requests_that_the_url_does_not_name_are_unkeyed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

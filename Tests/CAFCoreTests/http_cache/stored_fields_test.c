@@ -1,0 +1,278 @@
+/* What is stored of a head, how a later one updates it, and how it is passed on: RFC 9111 3.1, 3.2, 5.1, RFC 9211. */
+#include "http_cache/cache_status.h"
+#include "http_cache/invalidation.h"
+#include "http_cache/stored_fields.h"
+#include "support/head.h"
+#include "support/torture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/** The fields as lines; NULL: out of memory. The caller clears it. */
+static const char *lines_of(afc__buffer *out, afc__fields *fields) {
+    afc__fields_bind(fields, 0);
+    afc__buffer_init(out, UINT64_MAX);
+    afc_status status = AFC_OK;
+    for (size_t i = 0; i < fields->count && status == AFC_OK; i++) {
+        status = afc__buffer_append_two(out, fields->headers[i].name, afc_slice_of(": "));
+        if (status == AFC_OK) {
+            status = afc__buffer_append_two(out, fields->headers[i].value, afc_slice_of("\n"));
+        }
+    }
+    if (status == AFC_OK) status = afc__buffer_append(out, "", 1);
+    return status == AFC_OK ? out->bytes : NULL;
+}
+
+static void check_stored(const char *given, const char *expected) {
+    written head;
+    afc__cache_control control;
+    afc__fields fields;
+    afc__buffer lines;
+    write_head(&head, 200, given);
+    afc__cache_control_read(&control, head.headers, head.head.header_count, false);
+    afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
+    check_status(afc__stored_fields_add(&fields, &head.head, &control), AFC_OK);
+    assert_string_equal(lines_of(&lines, &fields), expected);
+    afc__buffer_clear(&lines);
+    afc__fields_clear(&fields);
+}
+
+static void fields_of_the_connection_are_not_stored(void **state) {
+    (void)state;
+    check_stored("A: 1\nB: 2", "A: 1\nB: 2\n");
+    check_stored("A: 1\nA: 2", "A: 1\nA: 2\n");
+    static const char *const dropped[] = {"Connection",
+                                          "connection",
+                                          "Keep-Alive",
+                                          "Proxy-Authenticate",
+                                          "Proxy-Authentication-Info",
+                                          "Proxy-Authorization",
+                                          "Proxy-Connection",
+                                          "TE",
+                                          "Trailer",
+                                          "Transfer-Encoding",
+                                          "Upgrade"};
+    for (size_t i = 0; i < COUNT_OF(dropped); i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s: x\nA: 1", dropped[i]);
+        if (afc__same_name(afc_slice_of(dropped[i]), "Transfer-Encoding")) {
+            snprintf(text, sizeof text, "%s: chunked\nA: 1", dropped[i]);
+        }
+        check_stored(text, "A: 1\n");
+    }
+    static const char *const kept[] = {
+        "Set-Cookie", "Content-Encoding", "Content-MD5",    "ETag", "Age",
+        "Date",       "X-Anything",       "Clear-Site-Data"};
+    for (size_t i = 0; i < COUNT_OF(kept); i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s: x", kept[i]);
+        char expected[64];
+        snprintf(expected, sizeof expected, "%s: x\n", kept[i]);
+        check_stored(text, expected);
+    }
+    check_stored("Connection: a, B\nA: 1\nb: 2\nC: 3", "C: 3\n");
+    check_stored("Connection: a\nConnection: b\nA: 1\nb: 2\nC: 3", "C: 3\n");
+    check_stored("Connection: ,\nA: 1", "A: 1\n");
+    check_stored("Cache-Control: no-cache=\"a\"\nA: 1\nB: 2",
+                 "Cache-Control: no-cache=\"a\"\nB: 2\n");
+}
+
+static void later_head_replaces_all_fields_of_a_name(void **state) {
+    (void)state;
+    static const struct {
+        const char *stored, *update, *expected;
+    } rows[] = {
+        {"A: 1\nB: 1", "", "A: 1\nB: 1\n"},
+        {"A: 1\nB: 1", "A: 2", "B: 1\nA: 2\n"},
+        {"A: 1\nA: 2\nB: 1", "a: 3", "B: 1\na: 3\n"},
+        {"A: 1", "A: 2\nA: 3", "A: 2\nA: 3\n"},
+        {"A: 1", "C: 1", "A: 1\nC: 1\n"},
+        {"Content-Length: 3", "Content-Length: 10", "Content-Length: 3\n"},
+        {"A: 1", "Content-Length: 10", "A: 1\n"},
+        {"Content-Encoding: gzip", "Content-Encoding: br", "Content-Encoding: gzip\n"},
+        {"A: 1", "Content-Range: bytes 0-1/2", "A: 1\n"},
+        {"Content-Type: a/b", "Content-Type: a/c", "Content-Type: a/c\n"},
+        {"Content-Foo: 1", "Content-Foo: 2", "Content-Foo: 2\n"},
+        {"Set-Cookie: a=1", "Set-Cookie: a=2", "Set-Cookie: a=2\n"},
+        {"ETag: \"a\"", "ETag: \"b\"", "ETag: \"b\"\n"},
+        {"A: 1", "Connection: a\nA: 2", "A: 1\n"},
+        {"A: 1", "Connection: x\nX: 2", "A: 1\n"},
+        {"A: 1", "Keep-Alive: 5\nUpgrade: x", "A: 1\n"},
+        {"A: 1\nB: 1", "Cache-Control: no-cache=\"a\"\nA: 2",
+         "B: 1\nCache-Control: no-cache=\"a\"\n"},
+        {"Cache-Control: max-age=1", "Cache-Control: max-age=3600",
+         "Cache-Control: max-age=3600\n"},
+        {"Expires: x", "Expires: y", "Expires: y\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        written stored, update;
+        afc__cache_control control;
+        afc__fields fields;
+        afc__buffer lines;
+        write_head(&stored, 200, rows[i].stored);
+        write_head(&update, 304, rows[i].update);
+        afc__cache_control_read(&control, update.headers, update.head.header_count, false);
+        afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
+        check_status(afc__stored_fields_update(&fields, &stored.head, &update.head, &control),
+                     AFC_OK);
+        assert_string_equal(lines_of(&lines, &fields), rows[i].expected);
+        afc__buffer_clear(&lines);
+        afc__fields_clear(&fields);
+    }
+}
+
+static void head_that_is_too_large_is_refused(void **state) {
+    (void)state;
+    static char value[AFC__STORED_FIELDS_LONGEST];
+    memset(value, 'x', sizeof value);
+    afc_header header = {S("A"), {value, sizeof value}, 0};
+    afc_head head = {.status = 200, .headers = &header, .header_count = 1};
+    afc__cache_control control;
+    afc__fields fields;
+    afc__cache_control_read(&control, &header, 1, false);
+    afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
+    check_status(afc__stored_fields_add(&fields, &head, &control), AFC_ETOOBIG);
+    afc__fields_clear(&fields);
+}
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+static void answers_are_written_as_heads(void **state) {
+    (void)state;
+    static const afc__byte_range part = {2, 4};
+    static const struct {
+        afc__answer answer;
+        int status;
+        afc_http_version version;
+        const char *fields, *expected;
+    } rows[] = {
+        {{.kind = AFC__ANSWER_HIT, .age = 5, .lifetime = 60},
+         200,
+         AFC_HTTP_1_1,
+         "Content-Length: 3\nA: 1",
+         "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nA: 1\r\nAge: 5\r\n"
+         "Cache-Status: afcore; hit; ttl=55\r\n\r\n"},
+        {{.kind = AFC__ANSWER_HIT, .age = 70, .lifetime = 60},
+         404,
+         AFC_HTTP_2,
+         "Age: 1\nAge: 2",
+         "HTTP/2 404 OK\r\nAge: 70\r\nCache-Status: afcore; hit; ttl=-10\r\n\r\n"},
+        {{.kind = AFC__ANSWER_VALIDATED, .age = 0, .lifetime = 60},
+         200,
+         AFC_HTTP_1_0,
+         "",
+         "HTTP/1.0 200 OK\r\nAge: 0\r\n"
+         "Cache-Status: afcore; fwd=stale; fwd-status=304; ttl=60\r\n\r\n"},
+        {{.kind = AFC__ANSWER_HIT, .lifetime = 60, .is_not_modified = true},
+         200,
+         AFC_HTTP_3,
+         "Content-Length: 3\nETag: \"a\"",
+         "HTTP/3 304 Not Modified\r\nETag: \"a\"\r\nAge: 0\r\n"
+         "Cache-Status: afcore; hit; ttl=60\r\n\r\n"},
+        {{.kind = AFC__ANSWER_HIT, .lifetime = 60, .range = &part, .total = 10},
+         200,
+         AFC_HTTP_1_1,
+         "Content-Length: 10\nA: 1",
+         "HTTP/1.1 206 Partial Content\r\nA: 1\r\nContent-Range: bytes 2-4/10\r\n"
+         "Content-Length: 3\r\nAge: 0\r\nCache-Status: afcore; hit; ttl=60\r\n\r\n"},
+        {{.kind = AFC__ANSWER_MISSING},
+         200,
+         AFC_HTTP_1_1,
+         "",
+         "HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n"
+         "Cache-Status: afcore; detail=not-stored\r\n\r\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        written head;
+        write_head(&head, rows[i].status, rows[i].fields);
+        head.head.version = rows[i].version;
+        head.head.reason = S("OK");
+        afc__answer answer = rows[i].answer;
+        answer.head = &head.head;
+        TORTURE(n) {
+            afc__buffer out;
+            afc__buffer_init(&out, AFC__ANSWER_HEAD_LONGEST);
+            afc_status status = afc__answer_write_head(&out, &answer);
+            if (status == AFC_OK) {
+                check_slice(((afc_slice){out.bytes, out.size}), rows[i].expected);
+            } else {
+                check_status(status, AFC_ENOMEM);
+            }
+            afc__buffer_clear(&out);
+        }
+    }
+}
+
+/* ---- Invalidation, RFC 9111 4.4 -------------------------------------------------------------- */
+
+static void unsafe_methods_invalidate_their_origin_only(void **state) {
+    (void)state;
+    static const char *const safe[] = {"GET", "HEAD", "OPTIONS", "TRACE"};
+    static const char *const unsafe[] = {"POST", "PUT", "DELETE", "PATCH", "M-SEARCH", "get", ""};
+    for (size_t i = 0; i < COUNT_OF(safe); i++) assert_true(afc__method_is_safe(safe[i]));
+    for (size_t i = 0; i < COUNT_OF(unsafe); i++) assert_false(afc__method_is_safe(unsafe[i]));
+    for (int status = 100; status < 600; status++) {
+        assert_int_equal(afc__status_invalidates(status), status >= 200 && status < 400);
+    }
+    static const struct {
+        const char *fields;
+        size_t which;
+        const char *url;
+    } rows[] = {
+        {"Location: /b", 0, "http://h/b"},
+        {"Location: b?c", 0, "http://h/a/b?c"},
+        {"Location: http://h:80/b#x", 0, "http://h/b"},
+        {"Location: https://h/b", 0, NULL},
+        {"Location: http://h:81/b", 0, NULL},
+        {"Location: http://other/b", 0, NULL},
+        {"Location: //other/b", 0, NULL},
+        {"Location: ftp://h/b", 0, NULL},
+        {"Location: /b", 1, NULL},
+        {"Content-Location: /b", 1, "http://h/b"},
+        {"Content-Location: ", 1, "http://h/a/"},
+        {"Content-Location: http://other/", 1, NULL},
+        {"", 0, NULL},
+        {"", 1, NULL},
+        {"Location: /b", 2, NULL},
+    };
+    afc__url request;
+    check_status(afc__url_parse(&request, S("http://h/a/"), NULL), AFC_OK);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        written head;
+        afc__url url;
+        write_head(&head, 201, rows[i].fields);
+        bool is_named = afc__invalidated_url(&url, &request, &head.head, rows[i].which);
+        if (is_named != (rows[i].url != NULL)) fail_msg("%s", rows[i].fields);
+        if (!is_named) continue;
+        assert_string_equal(url.text, rows[i].url);
+        afc__url_clear(&url);
+    }
+    static const struct {
+        const char *fields;
+        bool is_own;
+    } own[] = {{"Content-Location: /a/", true},
+               {"Content-Location: http://h/a/", true},
+               {"Content-Location:", true},
+               {"Content-Location: /a", false},
+               {"Content-Location: https://h/a/", false},
+               {"Location: /a/", false}};
+    for (size_t i = 0; i < COUNT_OF(own); i++) {
+        written head;
+        write_head(&head, 200, own[i].fields);
+        if (afc__content_is_of_url(&request, &head.head) != own[i].is_own) {
+            fail_msg("%s", own[i].fields);
+        }
+    }
+    afc__url_clear(&request);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields_of_the_connection_are_not_stored),
+        cmocka_unit_test(later_head_replaces_all_fields_of_a_name),
+        cmocka_unit_test(head_that_is_too_large_is_refused),
+        cmocka_unit_test(answers_are_written_as_heads),
+        cmocka_unit_test(unsafe_methods_invalidate_their_origin_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

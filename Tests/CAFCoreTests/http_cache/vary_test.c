@@ -1,0 +1,208 @@
+/* Which requests a stored response answers: Vary, RFC 9111 4.1. */
+#include "http_cache/vary.h"
+#include "support/head.h"
+#include "support/torture.h"
+
+#include <string.h>
+
+typedef struct selected {
+    afc__fields fields;
+    afc_status status;
+} selected;
+
+static afc__cache_request request_of(const written *fields) {
+    return (afc__cache_request){.headers = fields->headers,
+                                .header_count = fields->head.header_count,
+                                .user_agent = "agent",
+                                .accept_encoding = "gzip",
+                                .identity = ""};
+}
+
+static void select_fields(selected *out, const char *vary, const afc__cache_request *request,
+                          bool is_public) {
+    written head;
+    write_head(&head, 200, vary);
+    afc__fields_init(&out->fields, AFC__SELECTING_LONGEST);
+    out->status = afc__selecting_fields_add(&out->fields, &head.head, request, is_public);
+    afc__fields_bind(&out->fields, 0);
+}
+
+/** Does a response to the first request answer the second? */
+static bool answers(const char *vary, const char *first, const char *second) {
+    written one, two;
+    selected stored;
+    write_head(&one, 200, first);
+    write_head(&two, 200, second);
+    afc__cache_request stored_request = request_of(&one), request = request_of(&two);
+    select_fields(&stored, vary, &stored_request, false);
+    check_status(stored.status, AFC_OK);
+    bool matches = afc__selecting_fields_match(stored.fields.headers, stored.fields.count,
+                                               &request);
+    afc__fields_clear(&stored.fields);
+    return matches;
+}
+
+static void second_request_matches_as_its_row_says(void **state) {
+    (void)state;
+    static const struct {
+        const char *vary, *first, *second;
+        bool matches;
+    } rows[] = {
+        {"", "A: 1", "A: 2", true},
+        {"Vary:", "A: 1", "A: 2", true},
+        {"Vary: A", "A: 1", "A: 1", true},
+        {"Vary: a", "A: 1", "A: 1", true},
+        {"Vary: A", "a: 1", "A: 1", true},
+        {"Vary: A", "A: 1", "A: 2", false},
+        {"Vary: A", "A: 1", "", false},
+        {"Vary: A", "", "A: 1", false},
+        {"Vary: A", "", "", true},
+        {"Vary: A", "A:", "", false},
+        {"Vary: A", "A:", "A:", true},
+        {"Vary: A", "A: x", "A: X", false},
+        {"Vary: A", "A: 1\nB: 1", "A: 1\nB: 2", true},
+        {"Vary: A, B", "A: 1\nB: 1", "A: 1\nB: 1", true},
+        {"Vary: A, B", "A: 1\nB: 1", "B: 1\nA: 1", true},
+        {"Vary: A, B", "A: 1\nB: 1", "A: 1\nB: 2", false},
+        {"Vary: A, B", "A: 1\nB: 1", "A: 1", false},
+        {"Vary: A,,B", "A: 1\nB: 1", "A: 1\nB: 2", false},
+        {"Vary: A\nVary: B", "A: 1\nB: 1", "A: 1\nB: 2", false},
+        {"Vary: A, B, C", "A: 1\nC: 3", "A: 1\nC: 3", true},
+        {"Vary: A, a, A", "A: 1", "A: 1", true},
+        /* Lines are joined, and blanks around commas mean nothing. */
+        {"Vary: A", "A: 1, 2", "A: 1\nA: 2", true},
+        {"Vary: A", "A: 1,2", "A: 1 ,\t2", true},
+        {"Vary: A", "A: 1, 2", "A: 1,, 2,", true},
+        {"Vary: A", "A: 1, 2", "A: 2, 1", false},
+        {"Vary: A", "A: 12", "A: 1, 2", false},
+        {"Vary: A", "A: 1 2", "A: 12", false},
+        /* Languages. */
+        {"Vary: Accept-Language", "Accept-Language: en, de", "Accept-Language: de, en", true},
+        {"Vary: Accept-Language", "Accept-Language: en, de", "Accept-Language: eN,De", true},
+        {"Vary: Accept-Language", "Accept-Language: en, de", "Accept-Language: en", false},
+        {"Vary: Accept-Language", "Accept-Language: en;q=0.5, de", "Accept-Language: en, de",
+         false},
+        {"Vary: Accept-Language", "Accept-Language: en, de;q=0.5", "Accept-Language: DE;q=0.5,EN",
+         true},
+        /* What the session adds. */
+        {"Vary: User-Agent", "", "User-Agent: agent", true},
+        {"Vary: User-Agent", "", "User-Agent: other", false},
+        {"Vary: Accept-Encoding", "", "Accept-Encoding: gzip", true},
+        {"Vary: Accept-Encoding", "", "Accept-Encoding: br", false},
+        /* Secrets. */
+        {"Vary: Cookie", "Cookie: a=1", "Cookie: a=1", true},
+        {"Vary: Cookie", "Cookie: a=1", "Cookie: a=2", false},
+        {"Vary: Authorization", "Authorization: x", "Authorization: x", true},
+        {"Vary: Authorization", "Authorization: x", "Authorization: y", false},
+        {"Vary: Authorization", "Authorization: x", "", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (answers(rows[i].vary, rows[i].first, rows[i].second) != rows[i].matches) {
+            fail_msg("%s: %s / %s", rows[i].vary, rows[i].first, rows[i].second);
+        }
+    }
+}
+
+static void star_and_invalid_names_match_nothing(void **state) {
+    (void)state;
+    static const struct {
+        const char *vary;
+        bool is_any;
+    } rows[] = {
+        {"Vary: *", true},          {"Vary: A, *", true}, {"Vary: *, A", true},
+        {"Vary: A\nVary: *", true}, {"Vary: , *", true},  {"Vary: A B", true},
+        {"Vary: \"*\"", true},      {"Vary: A;B", true},  {"Vary: A", false},
+        {"Vary: A, B", false},      {"Vary:", false},     {"", false},
+        {"X-Vary: *", false},       {"Vary: ,,", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        written head;
+        write_head(&head, 200, rows[i].vary);
+        if (afc__vary_is_any(&head.head) != rows[i].is_any) fail_msg("%s", rows[i].vary);
+    }
+}
+
+static void too_many_names_match_nothing(void **state) {
+    (void)state;
+    char names[AFC__VARY_MOST * 2 + 4] = "";
+    for (size_t i = 0; i <= AFC__VARY_MOST; i++) memcpy(names + 2 * i, "a,", 3);
+    afc_header header = {S("Vary"), {names, AFC__VARY_MOST * 2}, 0};
+    afc_head head = {.status = 200, .headers = &header, .header_count = 1};
+    assert_false(afc__vary_is_any(&head));
+    header.value.size += 2;
+    assert_true(afc__vary_is_any(&head));
+}
+
+static void identity_separates_users_unless_public(void **state) {
+    (void)state;
+    static const struct {
+        const char *stored, *asking;
+        bool is_public, matches;
+    } rows[] = {
+        {"", "", false, true},     {"one", "one", false, true}, {"one", "two", false, false},
+        {"one", "", false, false}, {"", "one", false, false},   {"one", "two", true, true},
+        {"one", "", true, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        selected stored;
+        afc__cache_request request = {.identity = rows[i].stored};
+        select_fields(&stored, "", &request, rows[i].is_public);
+        request.identity = rows[i].asking;
+        bool matches = afc__selecting_fields_match(stored.fields.headers, stored.fields.count,
+                                                   &request);
+        if (matches != rows[i].matches) fail_msg("row %zu", i);
+        afc__fields_clear(&stored.fields);
+    }
+}
+
+static void secrets_are_stored_as_fingerprints(void **state) {
+    (void)state;
+    static const afc_header headers[] = {
+        {S_INIT("Cookie"), S_INIT("secret-one"), 0},
+        {S_INIT("Authorization"), S_INIT("secret-two"), 0},
+        {S_INIT("X-Key"), S_INIT("secret-three"), AFC_HEADER_SECRET},
+        {S_INIT("Plain"), S_INIT("shown"), 0},
+    };
+    selected stored;
+    afc__cache_request request = {
+        .headers = headers, .header_count = COUNT_OF(headers), .identity = ""};
+    select_fields(&stored, "Vary: Cookie, Authorization, X-Key, Plain", &request, true);
+    check_status(stored.status, AFC_OK);
+    assert_int_equal(stored.fields.count, COUNT_OF(headers));
+    for (size_t i = 0; i < stored.fields.count; i++) {
+        afc_slice value = stored.fields.headers[i].value;
+        if (i == 3) check_slice(value, "=shown");
+        if (i < 3) assert_int_equal(value.size, 65);
+    }
+    assert_null(memmem(stored.fields.text.bytes, stored.fields.text.size, "secret", 6));
+    afc__fields_clear(&stored.fields);
+}
+
+static void runs_out_of_memory_without_a_match(void **state) {
+    (void)state;
+    written asking;
+    write_head(&asking, 200, "Accept-Language: de, en\nCookie: a=1");
+    afc__cache_request request = request_of(&asking);
+    TORTURE(n) {
+        selected stored;
+        select_fields(&stored, "Vary: Accept-Language, Cookie", &request, false);
+        bool is_stored = stored.status == AFC_OK;
+        bool matches = is_stored && afc__selecting_fields_match(stored.fields.headers,
+                                                                stored.fields.count, &request);
+        assert_true(is_stored || stored.status == AFC_ENOMEM);
+        (void)matches;
+        afc__fields_clear(&stored.fields);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(second_request_matches_as_its_row_says),
+        cmocka_unit_test(star_and_invalid_names_match_nothing),
+        cmocka_unit_test(too_many_names_match_nothing),
+        cmocka_unit_test(identity_separates_users_unless_public),
+        cmocka_unit_test(secrets_are_stored_as_fingerprints),
+        cmocka_unit_test(runs_out_of_memory_without_a_match),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
