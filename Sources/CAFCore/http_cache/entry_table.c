@@ -66,6 +66,12 @@ size_t afc__entry_table_variants(const afc__entry_table *table, uint64_t primary
     return count;
 }
 
+void afc__entry_table_set_units(afc__entry_table *table, afc__entry_record *record,
+                                uint32_t units) {
+    table->units += (uint64_t)units - record->units;
+    record->units = units;
+}
+
 bool afc__entry_table_put(afc__entry_table *table, const afc__entry_record *record) {
     afc__entry_record *old = afc__entry_table_find(table, record->primary, record->variant);
     if (old != NULL) {

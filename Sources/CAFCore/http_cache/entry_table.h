@@ -44,6 +44,9 @@ afc__entry_record *afc__entry_table_find(const afc__entry_table *table, uint64_t
 size_t afc__entry_table_variants(const afc__entry_table *table, uint64_t primary,
                                  afc__entry_record *out, size_t most);
 
+/** Changes the size of a record's file. */
+void afc__entry_table_set_units(afc__entry_table *table, afc__entry_record *record, uint32_t units);
+
 /** Adds a record, or replaces that with its hashes. false: out of memory. */
 bool afc__entry_table_put(afc__entry_table *table, const afc__entry_record *record);
 

@@ -2,8 +2,8 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/sized.h"
+#include "http_cache/disk.h"
 #include "http_cache/key.h"
-#include "http_cache/store_internal.h"
 #include "message/url.h"
 #include "run/threads.h"
 
@@ -44,6 +44,26 @@ static bool make_seed(uint64_t seed[2]) {
     return getrandom(seed, 2 * sizeof *seed, 0) == (ssize_t)(2 * sizeof *seed);
 }
 
+/** Frees a cache whose disk is closed. */
+static void free_cache(void *context) {
+    afc_http_cache *cache = context;
+    if (cache->disk != NULL) afc__disk_free(cache->disk);
+    afc_cache_free(cache->memory);
+    afc__entry_table_clear(&cache->table);
+    pthread_mutex_destroy(&cache->lock);
+    afc_free(cache);
+}
+
+static afc_status fill(afc_http_cache *cache, const afc_http_cache_options *options,
+                       afc_failure *failure) {
+    if (!make_seed(cache->key_seed) || !make_seed(cache->content_seed)) {
+        return afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
+    }
+    if (options->directory == NULL) return AFC_OK;
+    const afc__disk_owner owner = {.release = afc_http_cache_release, .ended = free_cache};
+    return afc__disk_open(cache, options->directory, options->disk_bytes, owner, failure);
+}
+
 afc_status afc_http_cache_open(afc_http_cache **out, const afc_http_cache_options *options,
                                afc_failure *failure) {
     static const afc_http_cache_options defaults = AFC_HTTP_CACHE_OPTIONS_INIT;
@@ -62,10 +82,6 @@ afc_status afc_http_cache_open(afc_http_cache **out, const afc_http_cache_option
     cache->memory_bytes = options->memory_bytes;
     cache->max_entry_bytes = options->max_entry_bytes;
     afc_status status = make_memory(cache);
-    if (status == AFC_OK && !(make_seed(cache->key_seed) && make_seed(cache->content_seed))) {
-        afc_cache_free(cache->memory);
-        status = AFC_EINTERNAL;
-    }
     if (status != AFC_OK) {
         afc_free(cache);
         if (status == AFC_ENOMEM) return afc__fail_memory(failure);
@@ -73,8 +89,13 @@ afc_status afc_http_cache_open(afc_http_cache **out, const afc_http_cache_option
     }
     afc__threads_watch_forks();
     make_lock(&cache->lock);
-    *out = cache;
-    return AFC_OK;
+    status = fill(cache, options, failure);
+    if (status == AFC_OK) {
+        *out = cache;
+    } else {
+        free_cache(cache);
+    }
+    return status;
 }
 
 afc_http_cache *afc_http_cache_retain(afc_http_cache *cache) {
@@ -84,10 +105,11 @@ afc_http_cache *afc_http_cache_retain(afc_http_cache *cache) {
 
 void afc_http_cache_release(afc_http_cache *cache) {
     if (cache == NULL || atomic_fetch_sub(&cache->references, 1) != 1) return;
-    afc_cache_free(cache->memory);
-    afc__entry_table_clear(&cache->table);
-    pthread_mutex_destroy(&cache->lock);
-    afc_free(cache);
+    if (cache->disk != NULL && afc__store_is_usable(cache)) {
+        afc__disk_close(cache->disk);
+    } else {
+        free_cache(cache);
+    }
 }
 
 /* ---- Removing ------------------------------------------------------------------------------ */
@@ -111,56 +133,88 @@ afc_status afc_http_cache_remove_url(afc_http_cache *cache, const char *partitio
     return AFC_OK;
 }
 
-typedef struct removal {
-    uint32_t host;
-    bool has_host;
-    int64_t since;
-} removal;
-
-static bool matches(const afc__entry_record *record, const removal *which) {
-    if (which->has_host && record->host != which->host) return false;
-    return record->stored_s >= which->since;
-}
-
-static void remove_matching(afc_http_cache *cache, const removal *which) {
+/** Removes all entries that match. Those that only the disk knows of follow. */
+static void remove_matching(afc_http_cache *cache, const afc__store_filter *filter) {
     if (!afc__store_is_usable(cache)) return;
     pthread_mutex_lock(&cache->lock);
+    size_t count = 0, most = cache->table.count;
+    afc__store_name *names = cache->disk != NULL ? afc__alloc(most * sizeof *names) : NULL;
     for (size_t i = 0; i < cache->table.capacity;) {
         const afc__entry_record *record = &cache->table.slots[i];
-        if (record->places == 0 || !matches(record, which)) {
+        if (record->places == 0 || !afc__store_matches(record, filter)) {
             i++;
-        } else {
-            /* Another record may have moved to this slot then. */
-            afc__store_forget(cache, record->primary, record->variant);
+            continue;
         }
+        afc__store_name name = {record->primary, record->variant};
+        if (names != NULL) {
+            names[count++] = name;
+        } else if (cache->disk != NULL) {
+            afc__disk_remove(cache->disk, &name, 1, 0);
+        }
+        /* Another record may have moved to this slot then. */
+        afc__store_forget(cache, name.primary, name.variant);
     }
+    if (names != NULL) afc__disk_remove(cache->disk, names, count, 0);
+    if (cache->disk != NULL) afc__disk_remove_unknown(cache->disk, filter);
     pthread_mutex_unlock(&cache->lock);
+    afc_free(names);
 }
 
 void afc_http_cache_remove_host(afc_http_cache *cache, const char *host) {
-    removal which = {.has_host = true, .since = INT64_MIN};
-    which.host = afc__store_hash_host(cache, afc_slice_of(host));
-    remove_matching(cache, &which);
+    afc__store_filter filter = {.has_host = true, .since = INT64_MIN};
+    filter.host = afc__store_hash_host(cache, afc_slice_of(host));
+    remove_matching(cache, &filter);
 }
 
 void afc_http_cache_remove_since(afc_http_cache *cache, int64_t unix_seconds) {
-    removal which = {.since = unix_seconds};
-    remove_matching(cache, &which);
+    afc__store_filter filter = {.since = unix_seconds};
+    remove_matching(cache, &filter);
 }
 
 void afc_http_cache_remove_all(afc_http_cache *cache) {
-    removal which = {.since = INT64_MIN};
-    remove_matching(cache, &which);
+    afc__store_filter filter = {.since = INT64_MIN};
+    remove_matching(cache, &filter);
 }
 
 /* ---- Capacity and statistics --------------------------------------------------------------- */
 
-void afc_http_cache_set_capacity(afc_http_cache *cache, uint64_t memory_bytes) {
+void afc_http_cache_set_capacity(afc_http_cache *cache, uint64_t memory_bytes,
+                                 uint64_t disk_bytes) {
     if (!afc__store_is_usable(cache)) return;
     pthread_mutex_lock(&cache->lock);
     cache->memory_bytes = memory_bytes;
     afc__store_trim(cache);
+    if (cache->disk != NULL) afc__disk_set_capacity(cache->disk, disk_bytes);
     pthread_mutex_unlock(&cache->lock);
+}
+
+/** Lets a caller wait for the disk. */
+typedef struct flush_job {
+    afc__disk_job job;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_done;
+} flush_job;
+
+static bool work_flush(afc__disk_job *work) {
+    flush_job *job = AFC__OWNER(work, flush_job, job);
+    afc__disk_tidy(work->disk);
+    /* A scan takes its turns behind other jobs. */
+    if (atomic_load(&work->disk->is_scanning)) return true;
+    pthread_mutex_lock(&job->lock);
+    job->is_done = true;
+    pthread_cond_signal(&job->changed);
+    pthread_mutex_unlock(&job->lock);
+    return false;
+}
+
+void afc_http_cache_flush(afc_http_cache *cache) {
+    if (!afc__store_is_usable(cache) || cache->disk == NULL) return;
+    flush_job job = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    if (!afc__disk_order(cache->disk, &job.job, work_flush)) return;
+    pthread_mutex_lock(&job.lock);
+    while (!job.is_done) pthread_cond_wait(&job.changed, &job.lock);
+    pthread_mutex_unlock(&job.lock);
 }
 
 static uint64_t count_of(const afc_http_cache *cache, afc__cache_event event) {
@@ -174,6 +228,8 @@ void afc_http_cache_get_statistics(afc_http_cache *cache, afc_http_cache_statist
     out->entries = cache->table.count;
     out->memory_used = afc_cache_get_cost(cache->memory);
     out->memory_capacity = cache->memory_bytes;
+    out->disk_used = cache->table.units * AFC__ENTRY_UNIT;
+    if (cache->disk != NULL) out->disk_capacity = cache->disk->capacity * AFC__ENTRY_UNIT;
     pthread_mutex_unlock(&cache->lock);
     out->hits = count_of(cache, AFC__CACHE_HIT);
     out->misses = count_of(cache, AFC__CACHE_MISS);

@@ -1,172 +1,96 @@
-#include "http_cache/store_internal.h"
-
-#include "base/keyed_hash.h"
-#include "base/text.h"
+#include "base/alloc.h"
+#include "http_cache/disk.h"
 #include "http_cache/key.h"
-#include "run/threads.h"
+#include "http_cache/store_internal.h"
 
 #include <time.h>
 
-/* ---- Hashes -------------------------------------------------------------------------------- */
-
-bool afc__store_is_usable(const afc_http_cache *cache) {
-    return cache->generation == afc__process_generation();
+static afc__entry_record *find_record(const afc_http_cache *cache, const afc__cache_id *id) {
+    return afc__entry_table_find(&cache->table, id->primary, id->variant);
 }
 
-uint64_t afc__store_hash_key(const afc_http_cache *cache, afc_slice key) {
-    return afc__siphash13(cache->key_seed, key);
-}
+/* ---- Putting and removing ------------------------------------------------------------------ */
 
-uint32_t afc__store_hash_host(const afc_http_cache *cache, afc_slice host) {
-    char lower[256];
-    if (host.size > sizeof lower) host.size = sizeof lower;
-    for (size_t i = 0; i < host.size; i++) lower[i] = afc__lower(host.bytes[i]);
-    return (uint32_t)afc__siphash13(cache->key_seed, (afc_slice){lower, host.size});
-}
-
-uint64_t afc__store_hash_variant(const afc_http_cache *cache, uint64_t primary, afc_slice block) {
-    const uint64_t seed[2] = {cache->key_seed[0] ^ primary, ~cache->key_seed[1]};
-    return afc__siphash13(seed, afc__cache_selecting_part(block));
-}
-
-uint64_t afc__store_new_content(afc_http_cache *cache) {
-    uint64_t number = atomic_fetch_add_explicit(&cache->content_count, 1, memory_order_relaxed);
-    return afc__siphash13(cache->content_seed, (afc_slice){(char *)&number, sizeof number});
-}
-
-/* ---- The memory ---------------------------------------------------------------------------- */
-
-static afc_slice set_key(const uint64_t *primary) {
-    return (afc_slice){(const char *)primary, sizeof *primary};
-}
-
-static afc__response_set *copy_set(afc_http_cache *cache, uint64_t primary) {
-    return afc_cache_copy(cache->memory, set_key(&primary));
-}
-
-static size_t copy_variants(const afc_http_cache *cache, uint64_t primary,
-                            afc__entry_record out[AFC__CACHE_MOST_VARIANTS]) {
-    return afc__entry_table_variants(&cache->table, primary, out, AFC__CACHE_MOST_VARIANTS);
-}
-
-/** Takes the place away from a record, and the record itself when that was the last one. */
-static void leave_place(afc_http_cache *cache, uint64_t primary, uint64_t variant, unsigned place) {
-    afc__entry_record *record = afc__entry_table_find(&cache->table, primary, variant);
-    if (record == NULL) return;
-    if ((record->places & ~place) != 0) {
-        record->places &= ~place;
-    } else {
-        afc__entry_table_remove(&cache->table, record);
-    }
-}
-
-static void leave_memory(afc_http_cache *cache, uint64_t primary) {
-    afc__entry_record variants[AFC__CACHE_MOST_VARIANTS];
-    size_t count = copy_variants(cache, primary, variants);
+void afc__store_remove(afc_http_cache *cache, const afc__store_name *names, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        leave_place(cache, primary, variants[i].variant, AFC__ENTRY_IN_MEMORY);
+        afc__store_forget(cache, names[i].primary, names[i].variant);
     }
+    if (cache->disk != NULL) afc__disk_remove(cache->disk, names, count, 0);
 }
 
-void afc__store_on_evict(void *context, afc_slice key, void *value, afc_cache_reason reason) {
-    afc_http_cache *cache = context;
-    uint64_t primary;
-    (void)value;
-    (void)reason;
-    memcpy(&primary, key.bytes, sizeof primary);
-    pthread_mutex_lock(&cache->lock);
-    /* A new set may have taken the place of the evicted one. */
-    afc__response_set *set = copy_set(cache, primary);
-    if (set == NULL) leave_memory(cache, primary);
-    afc__response_set_release(set);
-    pthread_mutex_unlock(&cache->lock);
-}
-
-void afc__store_trim(afc_http_cache *cache) {
-    uint64_t capacity = cache->memory_bytes;
-    if (afc_cache_get_cost(cache->memory) <= capacity) return;
-    afc_cache_trim(cache->memory, capacity - capacity / 8, AFC_CACHE_COST);
-}
-
-/** Puts these variants of a key into memory; without any, or if that fails, none is there. */
-static void set_variants(afc_http_cache *cache, uint64_t primary, const afc__cache_found *found) {
-    afc__response_set *set = found->count != 0 ? afc__response_set_new(found) : NULL;
-    if (set != NULL && set->cost > cache->memory_bytes) {
-        afc__response_set_release(set);
-        set = NULL;
-    }
-    bool is_kept = set != NULL &&
-                   afc_cache_put(cache->memory, set_key(&primary), set, set->cost) == AFC_OK;
-    if (!is_kept) {
-        afc_cache_remove(cache->memory, set_key(&primary));
-        leave_memory(cache, primary);
-        return;
-    }
-    for (size_t i = 0; i < found->count; i++) {
-        uint64_t variant = found->stored[i]->id.variant;
-        afc__entry_record *record = afc__entry_table_find(&cache->table, primary, variant);
-        if (record != NULL) record->places |= AFC__ENTRY_IN_MEMORY;
-    }
-}
-
-/* ---- Entries ------------------------------------------------------------------------------- */
-
-void afc__store_forget(afc_http_cache *cache, uint64_t primary, uint64_t variant) {
-    afc__entry_record *record = afc__entry_table_find(&cache->table, primary, variant);
-    if (record != NULL) afc__entry_table_remove(&cache->table, record);
-    afc__response_set *set = copy_set(cache, primary);
-    if (set == NULL) return;
-    afc__cache_found found = set->found;
-    if (afc__cache_found_remove(&found, variant)) set_variants(cache, primary, &found);
-    afc__response_set_release(set);
-}
-
-static void forget_key(afc_http_cache *cache, uint64_t primary) {
-    afc__entry_record variants[AFC__CACHE_MOST_VARIANTS];
-    size_t count = copy_variants(cache, primary, variants);
-    for (size_t i = 0; i < count; i++) {
-        afc__store_forget(cache, primary, variants[i].variant);
-    }
+static void remove_one(afc_http_cache *cache, const afc__cache_id *id) {
+    afc__store_name name = {id->primary, id->variant};
+    afc__store_remove(cache, &name, 1);
 }
 
 /** Makes room for one more variant of a key. */
-static void limit_variants(afc_http_cache *cache, uint64_t primary) {
+static void limit_variants(afc_http_cache *cache, const afc__cache_id *id) {
     afc__entry_record variants[AFC__CACHE_MOST_VARIANTS];
-    size_t count = copy_variants(cache, primary, variants), oldest = 0;
-    if (count < AFC__CACHE_MOST_VARIANTS) return;
+    size_t oldest = 0, count = afc__entry_table_variants(&cache->table, id->primary, variants,
+                                                         AFC__CACHE_MOST_VARIANTS);
+    if (count < AFC__CACHE_MOST_VARIANTS || find_record(cache, id) != NULL) return;
     for (size_t i = 1; i < count; i++) {
         if (variants[i].used < variants[oldest].used) oldest = i;
     }
-    afc__store_forget(cache, primary, variants[oldest].variant);
+    afc__store_name name = {id->primary, variants[oldest].variant};
+    afc__store_remove(cache, &name, 1);
 }
 
-static bool add_record(afc_http_cache *cache, const afc__cache_stored *stored) {
+bool afc__store_put_record(afc_http_cache *cache, const afc__cache_stored *stored) {
+    limit_variants(cache, &stored->id);
+    const afc__entry_record *old = find_record(cache, &stored->id);
     afc__entry_record record = {
         .primary = stored->id.primary,
         .variant = stored->id.variant,
         .used = ++cache->clock,
+        .units = old != NULL ? old->units : 0,
         .stored_s = (uint32_t)time(NULL),
         .host = afc__store_hash_host(cache, afc__cache_key_host(stored->key)),
-        .places = AFC__ENTRY_IN_MEMORY,
+        .places = cache->disk != NULL ? AFC__ENTRY_ON_DISK : AFC__ENTRY_IN_MEMORY,
     };
     return afc__entry_table_put(&cache->table, &record);
 }
 
-void afc__store_put(afc_http_cache *cache, afc__cache_stored *stored) {
-    afc__cache_id id = stored->id;
-    pthread_mutex_lock(&cache->lock);
-    if (afc__entry_table_find(&cache->table, id.primary, id.variant) == NULL) {
-        limit_variants(cache, id.primary);
+/**
+ * Returns whether all variants of a key are in memory, once this one is; `*found` are the others. What is in memory
+ * answers for the disk.
+ */
+static bool are_others_in_memory(afc_http_cache *cache, const afc__cache_id *id,
+                                 const afc__response_set *set, afc__cache_found *found) {
+    afc__entry_record variants[2];
+    found->count = 0;
+    if (set != NULL) {
+        *found = set->found;
+        afc__cache_found_remove(found, id->variant);
+        return found->count < AFC__CACHE_MOST_VARIANTS;
     }
-    afc__response_set *set = copy_set(cache, id.primary);
-    afc__cache_found found = {.count = 0};
-    if (set != NULL) found = set->found;
-    afc__cache_found_remove(&found, id.variant);
-    afc__cache_found_insert(&found, stored);
-    if (add_record(cache, stored)) {
-        set_variants(cache, id.primary, &found);
+    if (cache->disk == NULL) return true;
+    if (afc__disk_is_ahead(cache->disk, id->primary)) return false;
+    return afc__entry_table_variants(&cache->table, id->primary, variants, 2) ==
+           (find_record(cache, id) != NULL ? 1 : 0);
+}
+
+void afc__store_put(afc_http_cache *cache, afc__cache_stored *stored) {
+    const afc__cache_id *id = &stored->id;
+    afc__cache_found found;
+    pthread_mutex_lock(&cache->lock);
+    bool is_recorded = afc__store_put_record(cache, stored);
+    afc__response_set *set = afc__store_copy_set(cache, id->primary);
+    bool is_complete = is_recorded && are_others_in_memory(cache, id, set, &found);
+    if (is_complete) {
+        afc__cache_found_insert(&found, stored);
+        afc__store_set_variants(cache, id->primary, &found);
     } else {
-        afc__store_forget(cache, id.primary, id.variant);
+        afc__store_leave_memory(cache, id->primary);
+    }
+    bool is_on_disk = is_recorded && cache->disk != NULL && afc__disk_put(cache->disk, stored);
+    if (!is_recorded) {
+        remove_one(cache, id);
+    } else if (cache->disk != NULL && !is_on_disk) {
+        /* The disk is behind. Neither may an older one stay there. */
+        afc__store_name name = {id->primary, id->variant};
+        afc__store_leave_disk(cache, id->primary, id->variant);
+        afc__disk_remove(cache->disk, &name, 1, 0);
     }
     afc__store_trim(cache);
     pthread_mutex_unlock(&cache->lock);
@@ -176,19 +100,79 @@ void afc__store_put(afc_http_cache *cache, afc__cache_stored *stored) {
 /* ---- Finding ------------------------------------------------------------------------------- */
 
 struct afc__cache_find {
+    afc__disk_job job;
+    atomic_uint references; /* The caller's, and the job's. */
+    afc__cache_wake wake;
+    uint64_t primary;
+    uint32_t changes;
     afc__cache_found found;
+    size_t key_size;
+    char key[];
 };
 
-afc__cache_step afc__cache_find_begin(afc_http_cache *cache, afc_slice key, afc__cache_wake wake,
-                                      afc__cache_find **op, afc__cache_found *out) {
-    (void)wake;
-    *op = NULL;
-    out->count = 0;
-    if (!afc__store_is_usable(cache)) return AFC__CACHE_READY;
-    afc__response_set *set = copy_set(cache, afc__store_hash_key(cache, key));
+/** Keeps in memory what was read, if it is all that there is and nothing has changed since. Under the lock. */
+static void promote(afc_http_cache *cache, const afc__cache_find *op) {
+    size_t in_memory = 0;
+    for (size_t i = 0; i < op->found.count; i++) {
+        if (op->found.stored[i]->body != NULL) in_memory++;
+    }
+    if (in_memory == 0 || in_memory != op->found.count) return;
+    if (cache->disk->changes[op->primary % AFC__DISK_BUCKETS] != op->changes) return;
+    afc__store_set_variants(cache, op->primary, &op->found);
+    afc__store_trim(cache);
+}
+
+static bool work_find(afc__disk_job *work) {
+    afc__cache_find *op = AFC__OWNER(work, afc__cache_find, job);
+    afc_http_cache *cache = work->disk->cache;
+    afc_slice key = {op->key, op->key_size};
+    pthread_mutex_lock(&cache->lock);
+    op->changes = cache->disk->changes[op->primary % AFC__DISK_BUCKETS];
+    pthread_mutex_unlock(&cache->lock);
+    afc__disk_find(work->disk, op->primary, key, &op->found);
+    pthread_mutex_lock(&cache->lock);
+    promote(cache, op);
+    pthread_mutex_unlock(&cache->lock);
+    op->wake.wake(op->wake.context);
+    afc__cache_find_free(op);
+    return false;
+}
+
+/** Returns the answer that needs no disk: READY, or PENDING if there may be more on disk. */
+static afc__cache_step find_in_memory(afc_http_cache *cache, uint64_t primary, afc_slice key,
+                                      afc__cache_found *out) {
+    afc__entry_record variant;
+    bool has_changed = cache->disk != NULL && afc__journal_has_changed(&cache->disk->journal);
+    afc__response_set *set = !has_changed ? afc__store_copy_set(cache, primary) : NULL;
     if (set != NULL) afc__cache_found_copy(out, &set->found, key);
     afc__response_set_release(set);
-    return AFC__CACHE_READY;
+    if (set != NULL || cache->disk == NULL) return AFC__CACHE_READY;
+    pthread_mutex_lock(&cache->lock);
+    bool is_ahead = has_changed || afc__disk_is_ahead(cache->disk, primary);
+    bool is_stored = afc__entry_table_variants(&cache->table, primary, &variant, 1) != 0;
+    pthread_mutex_unlock(&cache->lock);
+    return is_ahead || is_stored ? AFC__CACHE_PENDING : AFC__CACHE_READY;
+}
+
+afc__cache_step afc__cache_find_begin(afc_http_cache *cache, afc_slice key, afc__cache_wake wake,
+                                      afc__cache_find **out_op, afc__cache_found *out) {
+    *out_op = NULL;
+    out->count = 0;
+    if (!afc__store_is_usable(cache) || key.size > AFC__CACHE_LONGEST_KEY) return AFC__CACHE_READY;
+    uint64_t primary = afc__store_hash_key(cache, key);
+    afc__cache_step step = find_in_memory(cache, primary, key, out);
+    if (step == AFC__CACHE_READY) return step;
+    afc__cache_find *op = afc__alloc(sizeof *op + key.size);
+    if (op == NULL) return AFC__CACHE_READY;
+    *op = (afc__cache_find){.wake = wake, .primary = primary, .key_size = key.size};
+    atomic_init(&op->references, 2);
+    memcpy(op->key, key.bytes, key.size);
+    if (!afc__disk_order(cache->disk, &op->job, work_find)) {
+        afc_free(op);
+        return AFC__CACHE_READY;
+    }
+    *out_op = op;
+    return AFC__CACHE_PENDING;
 }
 
 void afc__cache_find_take(afc__cache_find *op, afc__cache_found *out) {
@@ -197,7 +181,7 @@ void afc__cache_find_take(afc__cache_find *op, afc__cache_found *out) {
 }
 
 void afc__cache_find_free(afc__cache_find *op) {
-    if (op == NULL) return;
+    if (op == NULL || atomic_fetch_sub(&op->references, 1) != 1) return;
     afc__cache_found_clear(&op->found);
     afc_free(op);
 }
@@ -205,22 +189,31 @@ void afc__cache_find_free(afc__cache_find *op) {
 void afc__cache_touch(afc_http_cache *cache, const afc__cache_stored *stored) {
     if (!afc__store_is_usable(cache)) return;
     pthread_mutex_lock(&cache->lock);
-    afc__entry_record *record = afc__entry_table_find(&cache->table, stored->id.primary,
-                                                      stored->id.variant);
-    if (record != NULL) record->used = ++cache->clock;
+    afc__entry_record *record = find_record(cache, &stored->id);
+    if (record != NULL) {
+        record->used = ++cache->clock;
+        bool is_on_disk = (record->places & AFC__ENTRY_ON_DISK) != 0;
+        if (is_on_disk) afc__disk_use(cache->disk, record->primary, record->variant);
+    }
     pthread_mutex_unlock(&cache->lock);
 }
 
-/* ---- Changing and removing ----------------------------------------------------------------- */
+/* ---- Changing ------------------------------------------------------------------------------ */
 
-/** Returns whether this body is still the stored one of its variant, under the lock. */
-static bool is_current(afc_http_cache *cache, const afc__cache_stored *stored) {
-    afc__response_set *set = copy_set(cache, stored->id.primary);
-    if (set == NULL) return false;
+/** What memory knows about a response, under the lock. */
+typedef enum standing {
+    CURRENT, /* It is the stored one of its variant. */
+    REPLACED,
+    UNKNOWN /* The disk knows. */
+} standing;
+
+static standing standing_of(afc_http_cache *cache, const afc__cache_stored *stored) {
+    afc__response_set *set = afc__store_copy_set(cache, stored->id.primary);
+    if (set == NULL) return cache->disk != NULL ? UNKNOWN : REPLACED;
     const afc__cache_stored *now = afc__cache_found_variant(&set->found, stored->id.variant);
     bool is_same = now != NULL && now->id.content == stored->id.content;
     afc__response_set_release(set);
-    return is_same;
+    return is_same ? CURRENT : REPLACED;
 }
 
 /** Makes a response with the body of `stored`. NULL: out of memory, or the meta is too large. */
@@ -242,34 +235,64 @@ static afc__cache_stored *with_meta(afc_http_cache *cache, const afc__cache_stor
     return made;
 }
 
+/** Changes what only the disk has; it looks whether that is still the same body. */
+static void change_on_disk(afc_http_cache *cache, afc__cache_stored *changed,
+                           uint64_t old_variant) {
+    afc__store_leave_memory(cache, changed->id.primary);
+    if (!afc__store_put_record(cache, changed) ||
+        !afc__disk_change(cache->disk, changed, old_variant)) {
+        afc__store_name names[] = {{changed->id.primary, old_variant},
+                                   {changed->id.primary, changed->id.variant}};
+        afc__store_remove(cache, names, 2);
+    }
+}
+
 void afc__cache_update(afc_http_cache *cache, afc__cache_stored *stored,
                        const afc__cache_meta *meta) {
     if (!afc__store_is_usable(cache)) return;
     afc__cache_stored *changed = with_meta(cache, stored, meta);
     pthread_mutex_lock(&cache->lock);
-    if (is_current(cache, stored)) {
-        if (changed == NULL || changed->id.variant != stored->id.variant) {
-            afc__store_forget(cache, stored->id.primary, stored->id.variant);
-        }
-        if (changed != NULL) afc__store_put(cache, changed);
+    standing is = standing_of(cache, stored);
+    if (changed == NULL) {
+        if (is != REPLACED) remove_one(cache, &stored->id);
+    } else if (is == CURRENT) {
+        if (changed->id.variant != stored->id.variant) remove_one(cache, &stored->id);
+        afc__store_put(cache, changed);
+    } else if (is == UNKNOWN && find_record(cache, &stored->id) != NULL) {
+        change_on_disk(cache, changed, stored->id.variant);
     }
     pthread_mutex_unlock(&cache->lock);
     afc__cache_stored_release(changed);
 }
 
+/* ---- Removing ------------------------------------------------------------------------------ */
+
 void afc__cache_drop(afc_http_cache *cache, const afc__cache_stored *stored) {
     if (!afc__store_is_usable(cache)) return;
     pthread_mutex_lock(&cache->lock);
-    if (is_current(cache, stored)) {
-        afc__store_forget(cache, stored->id.primary, stored->id.variant);
+    standing is = standing_of(cache, stored);
+    if (is == CURRENT) remove_one(cache, &stored->id);
+    if (is == UNKNOWN) {
+        afc__store_name name = {stored->id.primary, stored->id.variant};
+        afc__disk_remove(cache->disk, &name, 1, stored->id.content);
     }
     pthread_mutex_unlock(&cache->lock);
 }
 
 void afc__cache_remove_key(afc_http_cache *cache, afc_slice key) {
+    afc__entry_record variants[AFC__CACHE_MOST_VARIANTS];
+    afc__store_name names[AFC__CACHE_MOST_VARIANTS];
     if (!afc__store_is_usable(cache)) return;
+    uint64_t primary = afc__store_hash_key(cache, key);
     pthread_mutex_lock(&cache->lock);
-    forget_key(cache, afc__store_hash_key(cache, key));
+    size_t count = afc__entry_table_variants(&cache->table, primary, variants,
+                                             AFC__CACHE_MOST_VARIANTS);
+    for (size_t i = 0; i < count; i++) {
+        names[i] = (afc__store_name){primary, variants[i].variant};
+    }
+    afc__store_remove(cache, names, count);
+    afc__store_filter filter = {.has_primary = true, .primary = primary};
+    if (cache->disk != NULL) afc__disk_remove_unknown(cache->disk, &filter);
     pthread_mutex_unlock(&cache->lock);
 }
 

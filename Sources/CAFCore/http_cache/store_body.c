@@ -1,21 +1,31 @@
 /* Bodies that are written and read piece by piece. */
 #include "base/alloc.h"
-#include "http_cache/store_internal.h"
+#include "http_cache/disk_body.h"
+#include "http_cache/entry_file.h"
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
+/*
+ * A body is collected in memory. With a disk, one that is larger than AFC__ENTRY_LOADED goes there in pieces of this size,
+ * and isn't kept in memory.
+ */
 struct afc__cache_writing {
     afc_http_cache *cache;
     afc__cache_stored *stored;
+    afc__disk_stream *stream; /* NULL: all of the body is in memory. */
+    uint64_t size, largest;
+    size_t piece;
     afc__buffer body;
 };
 
 static uint64_t largest_body(afc_http_cache *cache) {
     pthread_mutex_lock(&cache->lock);
-    uint64_t largest = cache->max_entry_bytes != 0 ? cache->max_entry_bytes
-                                                   : cache->memory_bytes / 20;
+    uint64_t capacity = cache->memory_bytes, disk_bytes = 0;
+    if (cache->disk != NULL) disk_bytes = cache->disk->capacity * AFC__ENTRY_UNIT;
+    if (capacity < disk_bytes) capacity = disk_bytes;
+    uint64_t largest = cache->max_entry_bytes != 0 ? cache->max_entry_bytes : capacity / 20;
     pthread_mutex_unlock(&cache->lock);
-    return largest;
+    return largest < AFC__ENTRY_LARGEST_BODY ? largest : AFC__ENTRY_LARGEST_BODY;
 }
 
 static afc__cache_stored *encode(afc_http_cache *cache, afc_slice key,
@@ -47,35 +57,87 @@ afc__cache_writing *afc__cache_begin(afc_http_cache *cache, afc_slice key,
         return NULL;
     }
     writing->cache = afc_http_cache_retain(cache);
-    afc__buffer_init(&writing->body, largest);
-    if (expected > 0) afc__buffer_reserve(&writing->body, (uint64_t)expected);
+    writing->largest = largest;
+    bool is_memory_only = cache->disk == NULL || largest < AFC__ENTRY_LOADED;
+    writing->piece = is_memory_only ? (size_t)largest : AFC__ENTRY_LOADED;
+    afc__buffer_init(&writing->body, writing->piece);
+    if (expected > 0 && (uint64_t)expected <= writing->piece) {
+        afc__buffer_reserve(&writing->body, (uint64_t)expected);
+    }
     return writing;
 }
 
+/** Hands what was collected to the disk. */
+static bool flush(afc__cache_writing *writing) {
+    afc__disk *disk = writing->cache->disk;
+    if (writing->stream == NULL) {
+        writing->stream = afc__disk_stream_new(disk, writing->stored->id.content);
+    }
+    if (writing->stream == NULL) return false;
+    size_t size = writing->body.size;
+    afc_bytes bytes = afc__buffer_take(&writing->body);
+    return bytes.size == size && afc__disk_stream_append(writing->stream, bytes);
+}
+
 bool afc__cache_append(afc__cache_writing *writing, afc_slice bytes) {
-    return afc__buffer_append(&writing->body, bytes.bytes, bytes.size) == AFC_OK;
+    if (bytes.size > writing->largest - writing->size) return false;
+    writing->size += bytes.size;
+    while (bytes.size > 0) {
+        size_t room = writing->piece - writing->body.size;
+        if (room == 0 && !flush(writing)) return false;
+        if (room == 0) room = writing->piece;
+        size_t size = bytes.size < room ? bytes.size : room;
+        if (afc__buffer_append(&writing->body, bytes.bytes, size) != AFC_OK) return false;
+        bytes = (afc_slice){bytes.bytes + size, bytes.size - size};
+    }
+    return true;
+}
+
+/** Stores a body that is in memory. */
+static bool commit_memory(afc__cache_writing *writing) {
+    afc_bytes bytes = afc__buffer_take(&writing->body);
+    if (bytes.size == writing->size) {
+        writing->stored->body = afc__cache_body_new(bytes);
+    }
+    if (writing->stored->body == NULL) return false;
+    afc__store_put(writing->cache, writing->stored);
+    return true;
+}
+
+static bool commit_stream(afc__cache_writing *writing) {
+    afc_http_cache *cache = writing->cache;
+    if (writing->body.size != 0 && !flush(writing)) return false;
+    pthread_mutex_lock(&cache->lock);
+    bool is_recorded = afc__store_put_record(cache, writing->stored);
+    if (is_recorded) {
+        afc__store_leave_memory(cache, writing->stored->id.primary);
+        afc__disk_stream_commit(writing->stream, writing->stored);
+        writing->stream = NULL;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return is_recorded;
 }
 
 void afc__cache_commit(afc__cache_writing *writing) {
+    afc_http_cache *cache = writing->cache;
     afc__cache_stored *stored = writing->stored;
-    size_t size = writing->body.size;
-    afc_bytes bytes = afc__buffer_take(&writing->body);
-    stored->body_size = size;
-    if (bytes.size == size) stored->body = afc__cache_body_new(bytes);
-    if (stored->body != NULL) {
-        afc__store_put(writing->cache, stored);
-        afc__cache_count(writing->cache, AFC__CACHE_STORED);
+    stored->body_size = writing->size;
+    bool is_stored = writing->stream != NULL ? commit_stream(writing) : commit_memory(writing);
+    if (is_stored) {
+        afc__cache_count(cache, AFC__CACHE_STORED);
     } else {
-        /* Out of memory: the previous response must not be used any more. */
-        pthread_mutex_lock(&writing->cache->lock);
-        afc__store_forget(writing->cache, stored->id.primary, stored->id.variant);
-        pthread_mutex_unlock(&writing->cache->lock);
+        /* The previous response must not be used any more. */
+        afc__store_name name = {stored->id.primary, stored->id.variant};
+        pthread_mutex_lock(&cache->lock);
+        afc__store_remove(cache, &name, 1);
+        pthread_mutex_unlock(&cache->lock);
     }
     afc__cache_abandon(writing);
 }
 
 void afc__cache_abandon(afc__cache_writing *writing) {
     if (writing == NULL) return;
+    afc__disk_stream_abandon(writing->stream);
     afc__buffer_clear(&writing->body);
     afc__cache_stored_release(writing->stored);
     afc_http_cache_release(writing->cache);
@@ -85,22 +147,35 @@ void afc__cache_abandon(afc__cache_writing *writing) {
 /* ---- Reading ------------------------------------------------------------------------------- */
 
 struct afc__cache_reader {
+    afc_http_cache *cache;
     afc__cache_stored *stored;
+    afc__disk_reader *disk; /* NULL: the body is in memory. */
     uint64_t offset;
 };
 
 afc__cache_reader *afc__cache_reader_open(afc_http_cache *cache, afc__cache_stored *stored,
                                           uint64_t offset, afc__cache_wake wake) {
-    (void)cache;
-    (void)wake;
-    afc__cache_reader *reader = afc__alloc(sizeof *reader);
+    afc__cache_reader *reader = afc__zalloc(sizeof *reader);
     if (reader == NULL) return NULL;
+    if (stored->body == NULL) {
+        reader->disk = afc__disk_reader_new(cache->disk, stored, offset, wake);
+        if (reader->disk == NULL) {
+            afc_free(reader);
+            return NULL;
+        }
+    }
+    reader->cache = afc_http_cache_retain(cache);
     reader->stored = afc__cache_stored_retain(stored);
     reader->offset = offset;
     return reader;
 }
 
 afc__cache_step afc__cache_read(afc__cache_reader *reader, afc_slice *piece) {
+    if (reader->disk != NULL) {
+        afc__cache_step step = afc__disk_reader_read(reader->disk, piece);
+        if (step == AFC__CACHE_BROKEN) afc__cache_drop(reader->cache, reader->stored);
+        return step;
+    }
     afc_bytes bytes = reader->stored->body->bytes;
     if (reader->offset >= bytes.size) return AFC__CACHE_END;
     size_t start = (size_t)reader->offset;
@@ -111,6 +186,8 @@ afc__cache_step afc__cache_read(afc__cache_reader *reader, afc_slice *piece) {
 
 void afc__cache_reader_close(afc__cache_reader *reader) {
     if (reader == NULL) return;
+    if (reader->disk != NULL) afc__disk_reader_close(reader->disk);
     afc__cache_stored_release(reader->stored);
+    afc_http_cache_release(reader->cache);
     afc_free(reader);
 }

@@ -13,6 +13,21 @@
 #include <afcore/cache.h>
 #include <pthread.h>
 
+typedef struct afc__disk afc__disk;
+
+/** The name of an entry. */
+typedef struct afc__store_name {
+    uint64_t primary, variant;
+} afc__store_name;
+
+/** Selects entries. */
+typedef struct afc__store_filter {
+    bool has_primary, has_host;
+    uint64_t primary;
+    uint32_t host;
+    int64_t since; /**< Stored then, in Unix seconds, or later. */
+} afc__store_filter;
+
 struct afc_http_cache {
     atomic_uint references;
     unsigned generation;      /**< afc__process_generation(): a forked child sees an empty cache. */
@@ -21,6 +36,7 @@ struct afc_http_cache {
     atomic_uint_fast64_t content_count;
     atomic_uint_fast64_t events[AFC__CACHE_EVENTS];
     afc_cache *memory; /**< Response sets, by the hash of their key. */
+    afc__disk *disk;   /**< NULL: memory only. */
     /** Recursive: the memory reports evictions to this store while this store adds to it. */
     pthread_mutex_t lock;
     /* Under the lock. */
@@ -38,16 +54,30 @@ uint64_t afc__store_hash_key(const afc_http_cache *cache, afc_slice key);
 /** Hashes a host, in any case. */
 uint32_t afc__store_hash_host(const afc_http_cache *cache, afc_slice host);
 
+bool afc__store_matches(const afc__entry_record *record, const afc__store_filter *filter);
+
 /** Returns the hash of a variant: of the hash of its key, and the selecting fields of its meta. */
 uint64_t afc__store_hash_variant(const afc_http_cache *cache, uint64_t primary, afc_slice block);
 
 /** Returns a new number for a body. */
 uint64_t afc__store_new_content(afc_http_cache *cache);
 
-/** Adds a response, or replaces its variant. Doesn't take the reference. */
-void afc__store_put(afc_http_cache *cache, afc__cache_stored *stored);
+/* ---- The table and the memory, under the lock -------------------------------------------------- */
 
-/** Removes an entry from table and memory, under the lock. */
+/** Returns the variants of a key that are in memory: all that are stored, or NULL. The reference is the caller's. */
+afc__response_set *afc__store_copy_set(afc_http_cache *cache, uint64_t primary);
+
+/** Puts all variants of a key into memory; without any, or if that fails, none is there. */
+void afc__store_set_variants(afc_http_cache *cache, uint64_t primary,
+                             const afc__cache_found *found);
+
+/** Removes all variants of a key from memory. */
+void afc__store_leave_memory(afc_http_cache *cache, uint64_t primary);
+
+/** Takes note that an entry isn't on disk any more. */
+void afc__store_leave_disk(afc_http_cache *cache, uint64_t primary, uint64_t variant);
+
+/** Removes an entry from table and memory. */
 void afc__store_forget(afc_http_cache *cache, uint64_t primary, uint64_t variant);
 
 /** Reacts to a set that the memory has evicted. */
@@ -55,5 +85,16 @@ void afc__store_on_evict(void *context, afc_slice key, void *value, afc_cache_re
 
 /** Evicts from memory what exceeds its capacity. */
 void afc__store_trim(afc_http_cache *cache);
+
+/* ---- The store's parts for each other ----------------------------------------------------------- */
+
+/** Adds a response, or replaces its variant. Doesn't take the reference. */
+void afc__store_put(afc_http_cache *cache, afc__cache_stored *stored);
+
+/** Records a response whose body was written to disk. Under the lock. */
+bool afc__store_put_record(afc_http_cache *cache, const afc__cache_stored *stored);
+
+/** Removes entries everywhere. Under the lock. */
+void afc__store_remove(afc_http_cache *cache, const afc__store_name *names, size_t count);
 
 #endif

@@ -211,10 +211,10 @@ static void memory_stays_within_its_capacity(void **state) {
     afc_http_cache_statistics statistics = statistics_of(cache);
     assert_true(statistics.entries > 50 && statistics.entries < 105);
     check_found(cache, 0, NULL, 0);
-    afc_http_cache_set_capacity(cache, 100000);
+    afc_http_cache_set_capacity(cache, 100000, 0);
     assert_true(statistics_of(cache).memory_used <= 100000);
     assert_int_equal(statistics_of(cache).memory_capacity, 100000);
-    afc_http_cache_set_capacity(cache, 0);
+    afc_http_cache_set_capacity(cache, 0, 0);
     assert_int_equal(statistics_of(cache).entries, 0);
     afc_http_cache_release(cache);
 }

@@ -1,0 +1,9 @@
+/** XXH64 (Collet): detects damage in files, at about the speed of memory. Not against attackers. Pure. */
+#ifndef AFC_BASE_CHECKSUM_H
+#define AFC_BASE_CHECKSUM_H
+
+#include <afcore/base.h>
+
+uint64_t afc__checksum(uint64_t seed, const void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,699 @@
+#include "http_cache/disk.h"
+
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "http_cache/disk_scan.h"
+#include "http_cache/entry_file.h"
+#include "http_cache/key.h"
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    /* Removals that are recorded together. */
+    MOST_GONE = 32,
+    /* A journal of more records, and more than twice the entries, is written anew. */
+    SHORT_JOURNAL = 4096
+};
+
+static void lock(afc__disk *disk) {
+    pthread_mutex_lock(&disk->cache->lock);
+}
+
+static void unlock(afc__disk *disk) {
+    pthread_mutex_unlock(&disk->cache->lock);
+}
+
+static uint32_t units_of(uint64_t bytes) {
+    return (uint32_t)((bytes + AFC__ENTRY_UNIT - 1) / AFC__ENTRY_UNIT);
+}
+
+/* ---- The journal ---------------------------------------------------------------------------- */
+
+static afc__journal_record removal_of(afc__store_name name) {
+    return (afc__journal_record){
+        .kind = AFC__JOURNAL_REMOVE, .primary = name.primary, .variant = name.variant};
+}
+
+/** Applies a record of another process, or of a journal that is read from its start. */
+static void take_record(void *context, const afc__journal_record *record) {
+    afc__disk *disk = context;
+    lock(disk);
+    if (record->kind != AFC__JOURNAL_USE) {
+        /* What this process has in memory of that key isn't current any more. */
+        disk->changes[record->primary % AFC__DISK_BUCKETS]++;
+        afc__store_leave_memory(disk->cache, record->primary);
+    }
+    afc__disk_apply(disk, record);
+    unlock(disk);
+}
+
+/** Forgets all but what is about to be written. */
+static void restart(void *context) {
+    afc__disk *disk = context;
+    afc__entry_table *table = &disk->cache->table;
+    lock(disk);
+    afc_cache_remove_all(disk->cache->memory);
+    for (size_t i = 0; i < table->capacity;) {
+        afc__entry_record *record = &table->slots[i];
+        if (record->places != 0 && disk->pending[record->primary % AFC__DISK_BUCKETS] == 0) {
+            /* Another record may have moved to this slot then. */
+            afc__entry_table_remove(table, record);
+            continue;
+        }
+        if (record->places != 0) {
+            record->places = AFC__ENTRY_ON_DISK;
+            afc__entry_table_set_units(table, record, 0);
+        }
+        i++;
+    }
+    for (size_t i = 0; i < AFC__DISK_BUCKETS; i++) disk->changes[i]++;
+    unlock(disk);
+}
+
+/** Takes up to AFC__DISK_USES uses that weren't recorded yet. */
+static size_t take_uses(afc__disk *disk, afc__journal_record out[AFC__DISK_USES]) {
+    lock(disk);
+    size_t count = disk->use_count;
+    for (size_t i = 0; i < count; i++) {
+        out[i] = (afc__journal_record){.kind = AFC__JOURNAL_USE,
+                                       .primary = disk->uses[i].primary,
+                                       .variant = disk->uses[i].variant};
+    }
+    disk->use_count = 0;
+    unlock(disk);
+    return count;
+}
+
+/** Writes the locked journal anew when that pays. */
+static void limit_journal(afc__disk *disk) {
+    uint64_t records = afc__journal_count(&disk->journal);
+    lock(disk);
+    uint64_t entries = disk->cache->table.count;
+    unlock(disk);
+    if (records > SHORT_JOURNAL && records > 2 * entries) afc__disk_rewrite_journal(disk);
+}
+
+void afc__disk_tidy(afc__disk *disk) {
+    afc__journal_record uses[AFC__DISK_USES];
+    size_t count = take_uses(disk, uses);
+    if (count == 0 || !afc__journal_lock(&disk->journal)) return;
+    afc__journal_append(&disk->journal, uses, count);
+    limit_journal(disk);
+    afc__journal_unlock(&disk->journal);
+    if (disk->journal.is_incomplete) afc__disk_begin_scan(disk);
+}
+
+/* ---- Room ----------------------------------------------------------------------------------- */
+
+/** What a change has removed, to be recorded with it. */
+typedef struct removals {
+    afc__journal_record records[MOST_GONE + 1];
+    size_t count;
+} removals;
+
+static void record_gone(afc__disk *disk, removals *gone) {
+    afc__journal_append(&disk->journal, gone->records, gone->count);
+    gone->count = 0;
+}
+
+static void add_gone(afc__disk *disk, removals *gone, afc__store_name name) {
+    if (gone->count == MOST_GONE) record_gone(disk, gone);
+    gone->records[gone->count++] = removal_of(name);
+    lock(disk);
+    afc__store_leave_disk(disk->cache, name.primary, name.variant);
+    unlock(disk);
+}
+
+/** Selects the oldest entries, a sixteenth of the capacity, so that sorting is done once for many evictions. */
+static bool select_victims(afc__disk *disk) {
+    size_t count, some = 0;
+    uint64_t units = 0;
+    afc__entry_record *entries = afc__disk_copy_entries(disk, &count);
+    if (entries == NULL) return false;
+    while (some < count && (some == 0 || units < disk->capacity / 16)) {
+        units += entries[some++].units;
+    }
+    afc_free(disk->victims);
+    disk->next_victim = disk->victim_count = 0;
+    disk->victims = some != 0 ? afc__alloc(some * sizeof *disk->victims) : NULL;
+    for (size_t i = 0; disk->victims != NULL && i < some; i++) {
+        disk->victims[disk->victim_count++] = (afc__disk_victim){
+            {entries[i].primary, entries[i].variant}, entries[i].used};
+    }
+    afc_free(entries);
+    return disk->victim_count != 0;
+}
+
+/** Returns the least recently used entry. false: there is none. */
+static bool next_victim(afc__disk *disk, afc__store_name *name, uint32_t *units) {
+    for (unsigned selections = 0; selections < 2;) {
+        if (disk->next_victim == disk->victim_count) {
+            selections++;
+            if (!select_victims(disk)) return false;
+        }
+        const afc__disk_victim *victim = &disk->victims[disk->next_victim++];
+        lock(disk);
+        const afc__entry_record *record = afc__entry_table_find(
+            &disk->cache->table, victim->name.primary, victim->name.variant);
+        bool is_valid = record != NULL && record->used == victim->used &&
+                        (record->places & AFC__ENTRY_ON_DISK) && record->units != 0;
+        *name = victim->name;
+        *units = is_valid ? record->units : 0;
+        unlock(disk);
+        if (is_valid) return true;
+    }
+    return false;
+}
+
+static uint64_t units_used(afc__disk *disk) {
+    lock(disk);
+    uint64_t units = disk->cache->table.units;
+    unlock(disk);
+    return units;
+}
+
+static uint64_t capacity_of(afc__disk *disk) {
+    lock(disk);
+    uint64_t capacity = disk->capacity;
+    unlock(disk);
+    return capacity;
+}
+
+/** Is a file of this size worth to be overwritten by one of that size? */
+static bool is_like(uint32_t units, uint32_t needed) {
+    return units >= needed && units <= 2 * needed + 16;
+}
+
+/**
+ * Evicts until there is room for `needed` units. `*file` is a file to be overwritten, if one of the evicted ones is
+ * suitable. false: it can't be made.
+ */
+static bool make_room(afc__disk *disk, uint64_t needed, uint64_t number, int *file,
+                      removals *gone) {
+    uint64_t capacity = capacity_of(disk);
+    if (needed > capacity) return false;
+    while (units_used(disk) + needed > capacity) {
+        afc__store_name name;
+        uint32_t units;
+        if (!next_victim(disk, &name, &units)) return false;
+        bool is_reused = file != NULL && *file < 0 && is_like(units, (uint32_t)needed);
+        if (is_reused) {
+            *file = afc__folder_reuse(&disk->folder, name.primary, name.variant, number);
+        } else {
+            afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
+        }
+        add_gone(disk, gone, name);
+    }
+    return true;
+}
+
+/* ---- Putting -------------------------------------------------------------------------------- */
+
+/** Records the entry, and gives the file its name; the journal is locked. */
+static bool publish(afc__disk *disk, const afc__cache_stored *stored, uint64_t number,
+                    uint32_t units, removals *gone) {
+    const afc__cache_id *id = &stored->id;
+    afc__journal_record put = {
+        .kind = AFC__JOURNAL_PUT,
+        .primary = id->primary,
+        .variant = id->variant,
+        .units = units,
+        .stored_s = (uint32_t)time(NULL),
+        .host = afc__store_hash_host(disk->cache, afc__cache_key_host(stored->key)),
+    };
+    gone->records[gone->count++] = put;
+    bool is_recorded = afc__journal_append(&disk->journal, gone->records, gone->count);
+    gone->count = 0;
+    if (!is_recorded) return false;
+    if (!afc__folder_publish(&disk->folder, number, id->primary, id->variant)) {
+        add_gone(disk, gone, (afc__store_name){id->primary, id->variant});
+        return false;
+    }
+    lock(disk);
+    afc__disk_apply(disk, &put);
+    unlock(disk);
+    return true;
+}
+
+/** Returns the size of the file that is about to be replaced, 0 if there is none, and doesn't count it any more. */
+static uint32_t take_units(afc__disk *disk, const afc__cache_id *id) {
+    lock(disk);
+    afc__entry_record *record = afc__entry_table_find(&disk->cache->table, id->primary,
+                                                      id->variant);
+    uint32_t units = record != NULL ? record->units : 0;
+    if (record != NULL) afc__entry_table_set_units(&disk->cache->table, record, 0);
+    unlock(disk);
+    return units;
+}
+
+static bool write_file(int file, const afc__cache_stored *stored) {
+    afc_bytes body = stored->body->bytes;
+    uint64_t size = afc__entry_size(stored->body_size, stored->block.size);
+    off_t end = lseek(file, 0, SEEK_END);
+    return afc__entry_write_blocks(file, stored->id.content, 0,
+                                   (afc_slice){body.bytes, body.size}) == 0 &&
+           afc__entry_finish(file, stored) == 0 &&
+           (end <= (off_t)size || ftruncate(file, (off_t)size) == 0);
+}
+
+/** Writes a response; the journal is locked. */
+static bool put(afc__disk *disk, const afc__cache_stored *stored, removals *gone) {
+    const afc__cache_id *id = &stored->id;
+    uint64_t number = afc__store_new_content(disk->cache);
+    uint32_t needed = units_of(afc__entry_size(stored->body_size, stored->block.size));
+    uint32_t old = take_units(disk, id);
+    int file = -1;
+    if (is_like(old, needed)) {
+        file = afc__folder_reuse(&disk->folder, id->primary, id->variant, number);
+    } else if (old != 0) {
+        afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
+    }
+    bool is_stored = make_room(disk, needed, number, &file, gone);
+    if (is_stored && file < 0) file = afc__folder_new_file(&disk->folder, number);
+    is_stored = is_stored && file >= 0 && write_file(file, stored) &&
+                publish(disk, stored, number, needed, gone);
+    if (!is_stored) afc__folder_discard(&disk->folder, number);
+    if (file >= 0) close(file);
+    return is_stored;
+}
+
+/** Calls one of the above with the journal locked, and keeps the table true if it fails. */
+static bool change_locked(afc__disk *disk, const afc__cache_stored *stored, uint64_t number,
+                          bool (*change)(afc__disk *disk, const afc__cache_stored *stored,
+                                         uint64_t number, removals *gone)) {
+    removals gone = {.count = 0};
+    bool is_stored = false;
+    if (afc__journal_lock(&disk->journal)) {
+        is_stored = change(disk, stored, number, &gone);
+        record_gone(disk, &gone);
+        limit_journal(disk);
+        afc__journal_unlock(&disk->journal);
+        if (disk->journal.is_incomplete) afc__disk_begin_scan(disk);
+    }
+    if (!is_stored) {
+        /* What was there before must not come back. */
+        afc__folder_remove_entry(&disk->folder, stored->id.primary, stored->id.variant);
+        lock(disk);
+        afc__store_leave_disk(disk->cache, stored->id.primary, stored->id.variant);
+        unlock(disk);
+    }
+    return is_stored;
+}
+
+static bool put_with_number(afc__disk *disk, const afc__cache_stored *stored, uint64_t number,
+                            removals *gone) {
+    (void)number;
+    return put(disk, stored, gone);
+}
+
+static bool publish_with_room(afc__disk *disk, const afc__cache_stored *stored, uint64_t number,
+                              removals *gone) {
+    const afc__cache_id *id = &stored->id;
+    uint32_t needed = units_of(afc__entry_size(stored->body_size, stored->block.size));
+    if (take_units(disk, id) != 0) {
+        afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
+    }
+    bool is_stored = make_room(disk, needed, number, NULL, gone) &&
+                     publish(disk, stored, number, needed, gone);
+    if (!is_stored) afc__folder_discard(&disk->folder, number);
+    return is_stored;
+}
+
+bool afc__disk_publish(afc__disk *disk, const afc__cache_stored *stored, uint64_t number) {
+    return change_locked(disk, stored, number, publish_with_room);
+}
+
+/* ---- Changes that are ordered ----------------------------------------------------------------- */
+
+typedef struct change_job {
+    afc__disk_job job;
+    afc__cache_stored *stored;
+    uint64_t old_variant;
+} change_job;
+
+static void end_change_job(change_job *job) {
+    afc__disk *disk = job->job.disk;
+    lock(disk);
+    disk->queued_bytes -= job->stored->body_size;
+    afc__disk_end_change(disk, job->stored->id.primary);
+    unlock(disk);
+    afc__cache_stored_release(job->stored);
+    afc_free(job);
+}
+
+static bool order_change(afc__disk *disk, afc__cache_stored *stored, uint64_t old_variant,
+                         bool (*work)(afc__disk_job *job)) {
+    if (disk->queued_bytes + stored->body_size > AFC__DISK_MOST_QUEUED) return false;
+    change_job *job = afc__alloc(sizeof *job);
+    if (job == NULL) return false;
+    *job = (change_job){.stored = afc__cache_stored_retain(stored), .old_variant = old_variant};
+    disk->queued_bytes += stored->body_size;
+    afc__disk_begin_change(disk, stored->id.primary);
+    if (afc__disk_order(disk, &job->job, work)) return true;
+    job->job.disk = disk;
+    end_change_job(job);
+    return false;
+}
+
+static bool work_put(afc__disk_job *work) {
+    change_job *job = AFC__OWNER(work, change_job, job);
+    change_locked(work->disk, job->stored, 0, put_with_number);
+    end_change_job(job);
+    return false;
+}
+
+bool afc__disk_put(afc__disk *disk, afc__cache_stored *stored) {
+    return order_change(disk, stored, stored->id.variant, work_put);
+}
+
+static bool has_content(afc__disk *disk, afc__store_name name, uint64_t content) {
+    afc__entry_head head;
+    int file = afc__folder_open_entry(&disk->folder, name.primary, name.variant, AFC__FOLDER_READ);
+    if (file < 0) return false;
+    bool has = afc__entry_read_head(file, &head) && head.content == content;
+    close(file);
+    return has;
+}
+
+/** Writes the meta into the file that has the body; `number` is the old variant. */
+static bool change_meta(afc__disk *disk, const afc__cache_stored *stored, uint64_t number,
+                        removals *gone) {
+    const afc__cache_id *id = &stored->id;
+    afc__store_name old = {id->primary, number};
+    uint64_t size;
+    int file = afc__folder_open_entry(&disk->folder, id->primary, old.variant, AFC__FOLDER_CHANGE);
+    if (file < 0) return false;
+    bool is_changed = afc__entry_change(file, id->content, stored->block, &size);
+    close(file);
+    if (!is_changed) return false;
+    if (old.variant != id->variant) {
+        if (!afc__folder_rename_entry(&disk->folder, old.primary, old.variant, id->variant)) {
+            return false;
+        }
+        add_gone(disk, gone, old);
+    }
+    afc__journal_record put = {
+        .kind = AFC__JOURNAL_PUT,
+        .primary = id->primary,
+        .variant = id->variant,
+        .units = units_of(size),
+        .stored_s = (uint32_t)time(NULL),
+        .host = afc__store_hash_host(disk->cache, afc__cache_key_host(stored->key)),
+    };
+    lock(disk);
+    afc__disk_apply(disk, &put);
+    unlock(disk);
+    record_gone(disk, gone);
+    return afc__journal_append(&disk->journal, &put, 1);
+}
+
+/** Forgets an entry that was announced to the table but never written. */
+static void leave_if_unwritten(afc__disk *disk, const afc__cache_id *id) {
+    lock(disk);
+    const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, id->primary,
+                                                            id->variant);
+    if (record != NULL && record->units == 0) {
+        afc__store_leave_disk(disk->cache, id->primary, id->variant);
+    }
+    unlock(disk);
+}
+
+static bool work_change(afc__disk_job *work) {
+    change_job *job = AFC__OWNER(work, change_job, job);
+    const afc__cache_id *id = &job->stored->id;
+    afc__store_name old = {id->primary, job->old_variant};
+    if (!has_content(work->disk, old, id->content)) {
+        /* Replaced or removed since. */
+        if (old.variant != id->variant) leave_if_unwritten(work->disk, id);
+    } else if (!change_locked(work->disk, job->stored, job->old_variant, change_meta)) {
+        /* An old meta must not come back. */
+        afc__disk_remove_now(work->disk, old);
+    }
+    end_change_job(job);
+    return false;
+}
+
+bool afc__disk_change(afc__disk *disk, afc__cache_stored *stored, uint64_t old_variant) {
+    return order_change(disk, stored, old_variant, work_change);
+}
+
+/* ---- Removing --------------------------------------------------------------------------------- */
+
+typedef struct removal_job {
+    afc__disk_job job;
+    uint64_t content;
+    uint64_t clock; /* When it was ordered: what was put later stays. */
+    size_t count;
+    afc__store_name names[];
+} removal_job;
+
+static void leave_disk_before(afc__disk *disk, afc__store_name name, uint64_t clock) {
+    lock(disk);
+    const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, name.primary,
+                                                            name.variant);
+    if (record != NULL && record->used <= clock) {
+        afc__store_leave_disk(disk->cache, name.primary, name.variant);
+    }
+    unlock(disk);
+}
+
+static void remove_one(afc__disk *disk, afc__store_name name, const removal_job *job,
+                       removals *gone) {
+    if (job->content != 0 && !has_content(disk, name, job->content)) return;
+    afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
+    if (gone->count == MOST_GONE) record_gone(disk, gone);
+    gone->records[gone->count++] = removal_of(name);
+    leave_disk_before(disk, name, job->clock);
+}
+
+static bool work_remove(afc__disk_job *work) {
+    removal_job *job = AFC__OWNER(work, removal_job, job);
+    afc__disk *disk = work->disk;
+    removals gone = {.count = 0};
+    bool is_locked = afc__journal_lock(&disk->journal);
+    for (size_t i = 0; i < job->count; i++) remove_one(disk, job->names[i], job, &gone);
+    if (is_locked) {
+        record_gone(disk, &gone);
+        afc__journal_unlock(&disk->journal);
+    }
+    lock(disk);
+    for (size_t i = 0; i < job->count; i++) afc__disk_end_change(disk, job->names[i].primary);
+    unlock(disk);
+    afc_free(job);
+    return false;
+}
+
+void afc__disk_remove(afc__disk *disk, const afc__store_name *names, size_t count,
+                      uint64_t content) {
+    removal_job *job = afc__alloc(sizeof *job + count * sizeof *names);
+    bool is_ordered = job != NULL && count != 0;
+    if (is_ordered) {
+        *job = (removal_job){.content = content, .clock = disk->cache->clock, .count = count};
+        memcpy(job->names, names, count * sizeof *names);
+        for (size_t i = 0; i < count; i++) afc__disk_begin_change(disk, names[i].primary);
+        is_ordered = afc__disk_order(disk, &job->job, work_remove);
+        for (size_t i = 0; !is_ordered && i < count; i++) {
+            afc__disk_end_change(disk, names[i].primary);
+        }
+    }
+    if (is_ordered) return;
+    afc_free(job);
+    /* Without memory or thread: the files go at once, on this thread; the journal names them until they are missed. */
+    for (size_t i = 0; i < count && content == 0; i++) {
+        afc__folder_remove_entry(&disk->folder, names[i].primary, names[i].variant);
+    }
+}
+
+typedef struct unknown_job {
+    afc__disk_job job;
+    afc__store_filter filter;
+} unknown_job;
+
+/**
+ * Removes what matches after the journal was read. What the table knew before was removed by the caller, and what it
+ * has stored since waits.
+ */
+static bool work_remove_unknown(afc__disk_job *work) {
+    unknown_job *job = AFC__OWNER(work, unknown_job, job);
+    afc__disk *disk = work->disk;
+    size_t count = 0;
+    removals gone = {.count = 0};
+    if (afc__journal_lock(&disk->journal)) {
+        afc__entry_record *entries = afc__disk_copy_entries(disk, &count);
+        for (size_t i = 0; entries != NULL && i < count; i++) {
+            if (!afc__store_matches(&entries[i], &job->filter)) continue;
+            lock(disk);
+            bool is_waiting = disk->pending[entries[i].primary % AFC__DISK_BUCKETS] != 0;
+            unlock(disk);
+            if (is_waiting) continue;
+            afc__folder_remove_entry(&disk->folder, entries[i].primary, entries[i].variant);
+            add_gone(disk, &gone, (afc__store_name){entries[i].primary, entries[i].variant});
+        }
+        record_gone(disk, &gone);
+        afc__journal_unlock(&disk->journal);
+        afc_free(entries);
+    }
+    afc_free(job);
+    return false;
+}
+
+void afc__disk_remove_unknown(afc__disk *disk, const afc__store_filter *filter) {
+    afc__disk_scan_without(disk, filter->has_primary ? &filter->primary : NULL);
+    if (!afc__journal_has_changed(&disk->journal)) return;
+    unknown_job *job = afc__zalloc(sizeof *job);
+    if (job == NULL) return;
+    job->filter = *filter;
+    if (!afc__disk_order(disk, &job->job, work_remove_unknown)) afc_free(job);
+}
+
+void afc__disk_remove_now(afc__disk *disk, afc__store_name name) {
+    removals gone = {.count = 0};
+    bool is_locked = afc__journal_lock(&disk->journal);
+    afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
+    add_gone(disk, &gone, name);
+    if (!is_locked) return;
+    record_gone(disk, &gone);
+    afc__journal_unlock(&disk->journal);
+}
+
+/* ---- Finding and using ------------------------------------------------------------------------ */
+
+/** Reads one entry. NULL: it isn't there, is being replaced, or was damaged and is removed. */
+static afc__cache_stored *read_entry(afc__disk *disk, afc__store_name name, afc_slice key) {
+    int file = afc__folder_open_entry(&disk->folder, name.primary, name.variant, AFC__FOLDER_READ);
+    if (file < 0) {
+        bool is_missing = errno == ENOENT || errno == ELOOP || errno == ENXIO;
+        if (is_missing) afc__disk_remove_now(disk, name);
+        return NULL;
+    }
+    afc__cache_stored *stored = afc__entry_read(file);
+    bool is_other = stored != NULL && (stored->key.size != key.size ||
+                                       memcmp(stored->key.bytes, key.bytes, key.size) != 0);
+    if (stored == NULL || is_other) {
+        afc__cache_stored_release(stored);
+        close(file);
+        afc__disk_remove_now(disk, name);
+        return NULL;
+    }
+    stored->id.primary = name.primary;
+    stored->id.variant = name.variant;
+    if (stored->body == NULL) {
+        stored->descriptor = file;
+    } else {
+        close(file);
+    }
+    return stored;
+}
+
+void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__cache_found *out) {
+    afc__entry_record variants[AFC__CACHE_MOST_VARIANTS];
+    out->count = 0;
+    if (afc__journal_has_changed(&disk->journal) && afc__journal_lock(&disk->journal)) {
+        afc__journal_unlock(&disk->journal);
+        if (disk->journal.is_incomplete) afc__disk_begin_scan(disk);
+    }
+    lock(disk);
+    size_t count = afc__entry_table_variants(&disk->cache->table, primary, variants,
+                                             AFC__CACHE_MOST_VARIANTS);
+    unlock(disk);
+    for (size_t i = 0; i < count; i++) {
+        if ((variants[i].places & AFC__ENTRY_ON_DISK) == 0) continue;
+        afc__store_name name = {primary, variants[i].variant};
+        afc__cache_stored *stored = read_entry(disk, name, key);
+        if (stored != NULL) afc__cache_found_insert(out, stored);
+    }
+}
+
+typedef struct plain_job {
+    afc__disk_job job;
+} plain_job;
+
+static bool work_tidy(afc__disk_job *work) {
+    afc__disk_tidy(work->disk);
+    afc_free(AFC__OWNER(work, plain_job, job));
+    return false;
+}
+
+static void order_plain(afc__disk *disk, bool (*work)(afc__disk_job *job)) {
+    plain_job *job = afc__zalloc(sizeof *job);
+    if (job != NULL && !afc__disk_order(disk, &job->job, work)) afc_free(job);
+}
+
+void afc__disk_use(afc__disk *disk, uint64_t primary, uint64_t variant) {
+    /* When the journal lags behind, a use may get lost: the order is a hint. */
+    if (disk->use_count == AFC__DISK_USES) return;
+    disk->uses[disk->use_count++] = (afc__store_name){primary, variant};
+    if (disk->use_count == AFC__DISK_USES / 2) order_plain(disk, work_tidy);
+}
+
+static bool work_trim(afc__disk_job *work) {
+    afc__disk *disk = work->disk;
+    removals gone = {.count = 0};
+    if (afc__journal_lock(&disk->journal)) {
+        make_room(disk, 0, 0, NULL, &gone);
+        record_gone(disk, &gone);
+        afc__journal_unlock(&disk->journal);
+    }
+    afc_free(AFC__OWNER(work, plain_job, job));
+    return false;
+}
+
+void afc__disk_set_capacity(afc__disk *disk, uint64_t bytes) {
+    disk->capacity = bytes / AFC__ENTRY_UNIT;
+    order_plain(disk, work_trim);
+}
+
+/* ---- Opening and closing ---------------------------------------------------------------------- */
+
+afc_status afc__disk_open(afc_http_cache *cache, const char *path, uint64_t capacity_bytes,
+                          afc__disk_owner owner, afc_failure *failure) {
+    afc__disk *made = afc__zalloc(sizeof *made);
+    if (made == NULL) return afc__fail_memory(failure);
+    made->cache = cache;
+    made->owner = owner;
+    made->capacity = capacity_bytes / AFC__ENTRY_UNIT;
+    afc_status status = afc__folder_open(&made->folder, path, failure);
+    if (status == AFC_OK) {
+        afc__journal_reader reader = {take_record, restart, made};
+        cache->key_seed[0] = made->folder.key[0];
+        cache->key_seed[1] = made->folder.key[1];
+        if (!afc__journal_open(&made->journal, made->folder.root,
+                               made->folder.key[0] ^ made->folder.key[1], reader)) {
+            status = afc__fail(failure, AFC_EFILE, "cannot use the cache folder %s: %s", path,
+                               strerror(errno));
+            afc__folder_close(&made->folder);
+        }
+    }
+    if (status != AFC_OK) {
+        afc_free(made);
+        return status;
+    }
+    cache->disk = made;
+    if (made->journal.is_incomplete) afc__disk_begin_scan(made);
+    return AFC_OK;
+}
+
+static bool work_close(afc__job *job) {
+    afc__disk_tidy(AFC__OWNER(job, afc__disk, closing));
+    return false;
+}
+
+void afc__disk_close(afc__disk *disk) {
+    if (disk->writer == NULL) {
+        afc__disk_tidy(disk);
+        disk->owner.ended(disk->cache);
+        return;
+    }
+    disk->closing = (afc__job){.run = work_close};
+    afc__writer_take(disk->writer, &disk->closing);
+    afc__writer_end(disk->writer);
+}
+
+void afc__disk_free(afc__disk *disk) {
+    afc__journal_close(&disk->journal);
+    afc__folder_close(&disk->folder);
+    afc_free(disk->victims);
+    afc_free(disk);
+}

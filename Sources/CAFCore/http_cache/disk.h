@@ -1,0 +1,60 @@
+/**
+ * The disk under the store. Each function takes note of a change and lets the disk's own thread do the work, in the
+ * order of the calls; so whoever reads after a change reads what it has left.
+ *
+ * An entry is on disk for the table from the moment when its writing was ordered; whether that worked is found out when
+ * the file is read.
+ */
+#ifndef AFC_HTTP_CACHE_DISK_H
+#define AFC_HTTP_CACHE_DISK_H
+
+#include "http_cache/disk_state.h"
+
+/** Opens the folder and reads its journal. The cache needs nothing but its lock and table for that. */
+afc_status afc__disk_open(afc_http_cache *cache, const char *path, uint64_t capacity_bytes,
+                          afc__disk_owner owner, afc_failure *failure);
+
+/** Ends the disk's thread when its jobs are done, and then calls the owner's `ended`, maybe at once. */
+void afc__disk_close(afc__disk *disk);
+
+/** Frees a disk that is closed, or one that a forked child has inherited. */
+void afc__disk_free(afc__disk *disk);
+
+/* ---- Changes, under the cache's lock ---------------------------------------------------------- */
+
+/** Writes a response whose body is in memory. Returns whether it was ordered. */
+bool afc__disk_put(afc__disk *disk, afc__cache_stored *stored);
+
+/** Gives an entry another meta, and perhaps another variant. */
+bool afc__disk_change(afc__disk *disk, afc__cache_stored *stored, uint64_t old_variant);
+
+/** Removes entries. `content`: only if their body has this number; 0: in any case. */
+void afc__disk_remove(afc__disk *disk, const afc__store_name *names, size_t count,
+                      uint64_t content);
+
+/** Removes what matches and isn't in the table yet: another process stored it, or the folder is being scanned. */
+void afc__disk_remove_unknown(afc__disk *disk, const afc__store_filter *filter);
+
+/** Takes note of a use. */
+void afc__disk_use(afc__disk *disk, uint64_t primary, uint64_t variant);
+
+void afc__disk_set_capacity(afc__disk *disk, uint64_t bytes);
+
+/* ---- On the disk's thread --------------------------------------------------------------------- */
+
+/** Reads all variants of a key. */
+void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__cache_found *out);
+
+/** Removes one entry now. */
+void afc__disk_remove_now(afc__disk *disk, afc__store_name name);
+
+/**
+ * Records a response whose file is `number` in new/, makes room and gives the file its name. On failure the file is
+ * removed. Returns whether it is stored.
+ */
+bool afc__disk_publish(afc__disk *disk, const afc__cache_stored *stored, uint64_t number);
+
+/** Appends the uses that were taken note of, and makes the journal shorter when it pays. */
+void afc__disk_tidy(afc__disk *disk);
+
+#endif

@@ -1,0 +1,293 @@
+#include "http_cache/disk_body.h"
+
+#include "base/alloc.h"
+#include "http_cache/disk.h"
+#include "http_cache/entry_file.h"
+
+#include <unistd.h>
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+struct afc__disk_stream {
+    afc__disk_job last; /* Commits or abandons; the stream is freed then. */
+    afc__disk *disk;
+    uint64_t content;
+    uint64_t number; /* Of the file. */
+    atomic_bool has_failed;
+    bool has_begun; /* Something was ordered. */
+    afc__cache_stored *stored;
+    /* The disk's thread. */
+    int file;
+    uint64_t next_block;
+};
+
+typedef struct piece_job {
+    afc__disk_job job;
+    afc__disk_stream *stream;
+    afc_bytes bytes;
+} piece_job;
+
+afc__disk_stream *afc__disk_stream_new(afc__disk *disk, uint64_t content) {
+    afc__disk_stream *stream = afc__zalloc(sizeof *stream);
+    if (stream == NULL) return NULL;
+    stream->disk = disk;
+    stream->content = content;
+    stream->number = afc__store_new_content(disk->cache);
+    stream->file = -1;
+    return stream;
+}
+
+static void count_queued(afc__disk *disk, int64_t bytes) {
+    pthread_mutex_lock(&disk->cache->lock);
+    disk->queued_bytes += (uint64_t)bytes;
+    pthread_mutex_unlock(&disk->cache->lock);
+}
+
+static bool has_room_for(afc__disk *disk, size_t size) {
+    pthread_mutex_lock(&disk->cache->lock);
+    bool has_room = disk->queued_bytes + size <= AFC__DISK_MOST_QUEUED;
+    pthread_mutex_unlock(&disk->cache->lock);
+    return has_room;
+}
+
+static bool write_piece(afc__disk_stream *stream, afc_bytes bytes) {
+    if (stream->file < 0) {
+        stream->file = afc__folder_new_file(&stream->disk->folder, stream->number);
+    }
+    if (stream->file < 0) return false;
+    afc_slice slice = {bytes.bytes, bytes.size};
+    if (afc__entry_write_blocks(stream->file, stream->content, stream->next_block, slice) != 0) {
+        return false;
+    }
+    stream->next_block += (bytes.size + AFC__ENTRY_BLOCK - 1) / AFC__ENTRY_BLOCK;
+    return true;
+}
+
+static bool work_piece(afc__disk_job *work) {
+    piece_job *job = AFC__OWNER(work, piece_job, job);
+    afc__disk_stream *stream = job->stream;
+    if (!atomic_load(&stream->has_failed) && !write_piece(stream, job->bytes)) {
+        atomic_store(&stream->has_failed, true);
+    }
+    count_queued(work->disk, -(int64_t)job->bytes.size);
+    afc_free(job->bytes.bytes);
+    afc_free(job);
+    return false;
+}
+
+bool afc__disk_stream_append(afc__disk_stream *stream, afc_bytes bytes) {
+    afc__disk *disk = stream->disk;
+    bool is_possible = !atomic_load(&stream->has_failed) && has_room_for(disk, bytes.size);
+    piece_job *job = is_possible ? afc__alloc(sizeof *job) : NULL;
+    if (job != NULL) {
+        *job = (piece_job){.stream = stream, .bytes = bytes};
+        count_queued(disk, (int64_t)bytes.size);
+        if (afc__disk_order(disk, &job->job, work_piece)) {
+            stream->has_begun = true;
+            return true;
+        }
+        count_queued(disk, -(int64_t)bytes.size);
+        afc_free(job);
+    }
+    atomic_store(&stream->has_failed, true);
+    afc_free(bytes.bytes);
+    return false;
+}
+
+static bool work_last(afc__disk_job *work) {
+    afc__disk_stream *stream = AFC__OWNER(work, afc__disk_stream, last);
+    afc__disk *disk = stream->disk;
+    afc__cache_stored *stored = stream->stored;
+    bool is_written = stored != NULL && stream->file >= 0 && !atomic_load(&stream->has_failed) &&
+                      afc__entry_finish(stream->file, stored) == 0;
+    if (is_written) {
+        afc__disk_publish(disk, stored, stream->number);
+    } else {
+        if (stream->file >= 0) afc__folder_discard(&disk->folder, stream->number);
+        if (stored != NULL) {
+            /* What was there before must not come back. */
+            afc__store_name name = {stored->id.primary, stored->id.variant};
+            afc__disk_remove_now(disk, name);
+        }
+    }
+    if (stored != NULL) {
+        pthread_mutex_lock(&disk->cache->lock);
+        afc__disk_end_change(disk, stored->id.primary);
+        pthread_mutex_unlock(&disk->cache->lock);
+        afc__cache_stored_release(stored);
+    }
+    if (stream->file >= 0) close(stream->file);
+    afc_free(stream);
+    return false;
+}
+
+void afc__disk_stream_commit(afc__disk_stream *stream, afc__cache_stored *stored) {
+    stream->stored = afc__cache_stored_retain(stored);
+    afc__disk_begin_change(stream->disk, stored->id.primary);
+    /* There is a thread, as there were pieces. */
+    afc__disk_order(stream->disk, &stream->last, work_last);
+}
+
+void afc__disk_stream_abandon(afc__disk_stream *stream) {
+    if (stream == NULL) return;
+    if (stream->has_begun) {
+        afc__disk_order(stream->disk, &stream->last, work_last);
+    } else {
+        afc_free(stream);
+    }
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+/** What a buffer of a reader is for. */
+typedef enum buffer_state {
+    FREE,
+    READING, /* By the disk's thread. */
+    READY,
+    LENT /* The caller of read() uses it. */
+} buffer_state;
+
+typedef struct read_buffer {
+    buffer_state state;
+    size_t start, size;
+    char *bytes;
+} read_buffer;
+
+struct afc__disk_reader {
+    afc__disk_job job;
+    afc__disk *disk;
+    afc__cache_stored *stored;
+    afc__cache_wake wake;
+    pthread_mutex_t lock;
+    /* Under the lock. */
+    read_buffer buffers[2]; /* Block n goes to buffer n % 2. */
+    uint64_t next_block;    /* The next one to be lent. */
+    uint64_t next_read;     /* The next one to be read. */
+    size_t skip;            /* Bytes of the first block before the offset. */
+    bool is_reading, is_broken, wants_wake, is_closed;
+};
+
+static void free_reader(afc__disk_reader *reader) {
+    for (unsigned i = 0; i < 2; i++) afc_free(reader->buffers[i].bytes);
+    afc__cache_stored_release(reader->stored);
+    pthread_mutex_destroy(&reader->lock);
+    afc_free(reader);
+}
+
+afc__disk_reader *afc__disk_reader_new(afc__disk *disk, afc__cache_stored *stored, uint64_t offset,
+                                       afc__cache_wake wake) {
+    afc__disk_reader *reader = afc__zalloc(sizeof *reader);
+    if (reader == NULL) return NULL;
+    pthread_mutex_init(&reader->lock, NULL);
+    reader->disk = disk;
+    reader->stored = afc__cache_stored_retain(stored);
+    reader->wake = wake;
+    reader->next_block = reader->next_read = offset / AFC__ENTRY_BLOCK;
+    reader->skip = (size_t)(offset % AFC__ENTRY_BLOCK);
+    for (unsigned i = 0; i < 2; i++) {
+        reader->buffers[i].bytes = afc__alloc(AFC__ENTRY_BLOCK);
+        if (reader->buffers[i].bytes == NULL) {
+            free_reader(reader);
+            return NULL;
+        }
+    }
+    return reader;
+}
+
+static uint64_t block_count(const afc__disk_reader *reader) {
+    return (reader->stored->body_size + AFC__ENTRY_BLOCK - 1) / AFC__ENTRY_BLOCK;
+}
+
+/** Returns the buffer of the block that is to be read next; NULL: none now. Under the lock. */
+static read_buffer *next_buffer(afc__disk_reader *reader) {
+    read_buffer *buffer = &reader->buffers[reader->next_read % 2];
+    bool may_read = !reader->is_broken && !reader->is_closed &&
+                    reader->next_read < block_count(reader) && buffer->state == FREE;
+    if (!may_read) return NULL;
+    buffer->state = READING;
+    return buffer;
+}
+
+static bool work_read(afc__disk_job *work) {
+    afc__disk_reader *reader = AFC__OWNER(work, afc__disk_reader, job);
+    const afc__cache_stored *stored = reader->stored;
+    pthread_mutex_lock(&reader->lock);
+    read_buffer *buffer;
+    while ((buffer = next_buffer(reader)) != NULL) {
+        uint64_t block = reader->next_read;
+        pthread_mutex_unlock(&reader->lock);
+        int64_t size = afc__entry_read_block(stored->descriptor, stored->id.content,
+                                             stored->body_size, block, buffer->bytes);
+        pthread_mutex_lock(&reader->lock);
+        reader->is_broken = size < 0;
+        reader->next_read++;
+        buffer->state = READY;
+        buffer->start = 0;
+        buffer->size = size < 0 ? 0 : (size_t)size;
+        /* The caller goes on with this block while the next one is read. */
+        if (reader->wants_wake) {
+            reader->wants_wake = false;
+            pthread_mutex_unlock(&reader->lock);
+            reader->wake.wake(reader->wake.context);
+            pthread_mutex_lock(&reader->lock);
+        }
+    }
+    reader->is_reading = false;
+    bool is_closed = reader->is_closed, wants_wake = reader->wants_wake;
+    afc__cache_wake wake = reader->wake;
+    reader->wants_wake = false;
+    /* If it isn't closed yet, it may be freed from here on. */
+    pthread_mutex_unlock(&reader->lock);
+    if (wants_wake) wake.wake(wake.context);
+    if (is_closed) free_reader(reader);
+    return false;
+}
+
+/** Orders reading, if there is something to read and that wasn't ordered yet. false: it can't be. */
+static bool read_ahead(afc__disk_reader *reader) {
+    bool has_more = reader->next_read < block_count(reader) &&
+                    reader->buffers[reader->next_read % 2].state == FREE;
+    if (reader->is_reading || !has_more || reader->is_broken) return true;
+    reader->is_reading = afc__disk_order(reader->disk, &reader->job, work_read);
+    return reader->is_reading;
+}
+
+static void lend(afc__disk_reader *reader, read_buffer *buffer, afc_slice *piece) {
+    size_t skip = reader->skip < buffer->size ? reader->skip : buffer->size;
+    *piece = (afc_slice){buffer->bytes + skip, buffer->size - skip};
+    buffer->state = LENT;
+    reader->skip = 0;
+    reader->next_block++;
+}
+
+afc__cache_step afc__disk_reader_read(afc__disk_reader *reader, afc_slice *piece) {
+    afc__cache_step step = AFC__CACHE_PENDING;
+    pthread_mutex_lock(&reader->lock);
+    for (unsigned i = 0; i < 2; i++) {
+        if (reader->buffers[i].state == LENT) reader->buffers[i].state = FREE;
+    }
+    read_buffer *buffer = &reader->buffers[reader->next_block % 2];
+    bool is_ready = buffer->state == READY && reader->next_block < reader->next_read;
+    uint64_t offset = reader->next_block * AFC__ENTRY_BLOCK + reader->skip;
+    if (offset >= reader->stored->body_size) {
+        step = AFC__CACHE_END;
+    } else if (is_ready && buffer->size != 0) {
+        lend(reader, buffer, piece);
+        step = AFC__CACHE_READY;
+        read_ahead(reader);
+    } else if (reader->is_broken || !read_ahead(reader)) {
+        step = AFC__CACHE_BROKEN;
+    } else {
+        reader->wants_wake = true;
+    }
+    pthread_mutex_unlock(&reader->lock);
+    return step;
+}
+
+void afc__disk_reader_close(afc__disk_reader *reader) {
+    pthread_mutex_lock(&reader->lock);
+    reader->is_closed = true;
+    bool is_reading = reader->is_reading;
+    pthread_mutex_unlock(&reader->lock);
+    if (!is_reading) free_reader(reader);
+}

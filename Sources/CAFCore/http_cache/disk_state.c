@@ -1,0 +1,115 @@
+#include "http_cache/disk_state.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+static void lock(afc__disk *disk) {
+    pthread_mutex_lock(&disk->cache->lock);
+}
+
+static void unlock(afc__disk *disk) {
+    pthread_mutex_unlock(&disk->cache->lock);
+}
+
+/* ---- Jobs ----------------------------------------------------------------------------------- */
+
+static bool run(afc__job *job) {
+    afc__disk_job *own = AFC__OWNER(job, afc__disk_job, job);
+    afc__disk *disk = own->disk;
+    if (own->work(own)) return true;
+    disk->owner.release(disk->cache);
+    return false;
+}
+
+bool afc__disk_order(afc__disk *disk, afc__disk_job *job, bool (*work)(afc__disk_job *job)) {
+    job->job = (afc__job){.run = run};
+    job->disk = disk;
+    job->work = work;
+    lock(disk);
+    if (disk->writer == NULL) {
+        disk->writer = afc__writer_new(disk->owner.ended, disk->cache);
+    }
+    bool has_writer = disk->writer != NULL;
+    if (has_writer) {
+        atomic_fetch_add_explicit(&disk->cache->references, 1, memory_order_relaxed);
+        afc__writer_take(disk->writer, &job->job);
+    }
+    unlock(disk);
+    return has_writer;
+}
+
+void afc__disk_begin_change(afc__disk *disk, uint64_t primary) {
+    disk->pending[primary % AFC__DISK_BUCKETS]++;
+    disk->changes[primary % AFC__DISK_BUCKETS]++;
+}
+
+void afc__disk_end_change(afc__disk *disk, uint64_t primary) {
+    disk->pending[primary % AFC__DISK_BUCKETS]--;
+}
+
+bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary) {
+    return disk->pending[primary % AFC__DISK_BUCKETS] != 0 ||
+           afc__journal_has_changed(&disk->journal);
+}
+
+/* ---- The table ------------------------------------------------------------------------------ */
+
+void afc__disk_apply(afc__disk *disk, const afc__journal_record *record) {
+    afc_http_cache *cache = disk->cache;
+    afc__entry_record *known = afc__entry_table_find(&cache->table, record->primary,
+                                                     record->variant);
+    if (record->kind == AFC__JOURNAL_USE) {
+        if (known != NULL) known->used = ++cache->clock;
+    } else if (record->kind == AFC__JOURNAL_REMOVE) {
+        afc__store_leave_disk(cache, record->primary, record->variant);
+    } else {
+        afc__entry_record put = {.primary = record->primary,
+                                 .variant = record->variant,
+                                 .used = ++cache->clock,
+                                 .units = record->units,
+                                 .stored_s = record->stored_s,
+                                 .host = record->host,
+                                 .places = AFC__ENTRY_ON_DISK};
+        if (known != NULL) put.places |= known->places;
+        afc__entry_table_put(&cache->table, &put);
+    }
+}
+
+static int compare_use(const void *a, const void *b) {
+    uint64_t first = ((const afc__entry_record *)a)->used;
+    uint64_t second = ((const afc__entry_record *)b)->used;
+    return first < second ? -1 : first > second;
+}
+
+afc__entry_record *afc__disk_copy_entries(afc__disk *disk, size_t *count) {
+    const afc__entry_table *table = &disk->cache->table;
+    *count = 0;
+    lock(disk);
+    afc__entry_record *copies = afc__alloc(table->count * sizeof *copies);
+    for (size_t i = 0; copies != NULL && i < table->capacity; i++) {
+        if (table->slots[i].places & AFC__ENTRY_ON_DISK) copies[(*count)++] = table->slots[i];
+    }
+    unlock(disk);
+    if (copies != NULL) qsort(copies, *count, sizeof *copies, compare_use);
+    return copies;
+}
+
+void afc__disk_rewrite_journal(afc__disk *disk) {
+    size_t count;
+    afc__entry_record *entries = afc__disk_copy_entries(disk, &count);
+    afc__journal_record *records = afc__alloc(count * sizeof *records);
+    if (records != NULL && entries != NULL) {
+        for (size_t i = 0; i < count; i++) {
+            records[i] = (afc__journal_record){.kind = AFC__JOURNAL_PUT,
+                                               .primary = entries[i].primary,
+                                               .variant = entries[i].variant,
+                                               .units = entries[i].units,
+                                               .stored_s = entries[i].stored_s,
+                                               .host = entries[i].host};
+        }
+        afc__journal_replace(&disk->journal, records, count);
+    }
+    afc_free(entries);
+    afc_free(records);
+}

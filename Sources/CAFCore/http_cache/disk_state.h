@@ -1,0 +1,81 @@
+/**
+ * What all parts of the disk share: its thread and jobs, and the part of the table that is about the disk.
+ */
+#ifndef AFC_HTTP_CACHE_DISK_STATE_H
+#define AFC_HTTP_CACHE_DISK_STATE_H
+
+#include "http_cache/folder.h"
+#include "http_cache/journal.h"
+#include "http_cache/store_internal.h"
+#include "run/writer.h"
+
+enum {
+    /** Entries whose last use wasn't recorded yet. */
+    AFC__DISK_USES = 64,
+    AFC__DISK_BUCKETS = 256,
+    /** Bytes that may wait for the disk; beyond, responses aren't stored. */
+    AFC__DISK_MOST_QUEUED = 8 * 1024 * 1024
+};
+
+/** An entry that may be evicted, unless it was used since. */
+typedef struct afc__disk_victim {
+    afc__store_name name;
+    uint64_t used;
+} afc__disk_victim;
+
+/** The cache above: a job holds a reference to it. */
+typedef struct afc__disk_owner {
+    void (*release)(afc_http_cache *cache);
+    void (*ended)(void *cache); /**< The disk's thread has ended, or there was none. */
+} afc__disk_owner;
+
+struct afc__disk {
+    afc_http_cache *cache;
+    afc__disk_owner owner;
+    afc__folder folder;
+    afc__journal journal;
+    atomic_bool
+        is_scanning; /**< The folder is being compared with the table, which may lack entries. */
+    /* Under the cache's lock. */
+    afc__writer *writer; /**< NULL before the first job. */
+    uint64_t capacity;   /**< In AFC__ENTRY_UNIT. */
+    uint64_t queued_bytes;
+    uint32_t pending[AFC__DISK_BUCKETS]; /**< Changes that wait, by the hash of their keys. */
+    uint32_t changes[AFC__DISK_BUCKETS]; /**< Changes ever made. */
+    afc__store_name uses[AFC__DISK_USES];
+    size_t use_count;
+    bool scans_without[AFC__DISK_BUCKETS]; /**< Entries removed while the folder is scanned. */
+    /* The disk's thread. */
+    afc__job closing;
+    afc__disk_victim *victims; /**< The least recently used entries, oldest first. */
+    size_t victim_count, next_victim;
+};
+
+/** Work for the disk's thread, a member of its owner. The cache lives until it is done. */
+typedef struct afc__disk_job {
+    afc__job job;
+    afc__disk *disk;
+    /** Returns true to be called again, behind the jobs that wait. Else the job may be freed. */
+    bool (*work)(struct afc__disk_job *job);
+} afc__disk_job;
+
+/** Orders work. false: there is no thread; nothing was ordered. */
+bool afc__disk_order(afc__disk *disk, afc__disk_job *job, bool (*work)(afc__disk_job *job));
+
+/** Counts a change of a key as waiting, or as done. Under the cache's lock. */
+void afc__disk_begin_change(afc__disk *disk, uint64_t primary);
+void afc__disk_end_change(afc__disk *disk, uint64_t primary);
+
+/** Returns whether the table can't be trusted about a key: changes wait, or another process made some. Under the lock. */
+bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary);
+
+/** Applies a record to the table. Under the cache's lock. */
+void afc__disk_apply(afc__disk *disk, const afc__journal_record *record);
+
+/** Copies the records of all entries on disk, least recently used first. NULL: out of memory. */
+afc__entry_record *afc__disk_copy_entries(afc__disk *disk, size_t *count);
+
+/** Writes the locked journal anew, without what was undone since. */
+void afc__disk_rewrite_journal(afc__disk *disk);
+
+#endif

@@ -1,0 +1,273 @@
+#include "http_cache/journal.h"
+
+#include "base/alloc.h"
+#include "base/checksum.h"
+#include "base/file.h"
+#include "base/little_endian.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    RECORD_SIZE = 40,
+    HEAD_SIZE = 64,
+    BOOT_SIZE = 36,
+    /* Read at once. */
+    BATCH = 1024
+};
+
+/* A journal isn't read beyond this; one that needed it would be for more than a million entries. */
+static const int64_t LONGEST = INT64_C(256) << 20;
+
+static const char NAME[] = "journal", NEW_NAME[] = "journal.new";
+
+/* The digit is the version of the format. */
+static const char MAGIC[8] = {'A', 'F', 'j', 'r', 'n', 'l', '0', '1'};
+
+/* ---- The format ----------------------------------------------------------------------------- */
+
+static void encode(char out[RECORD_SIZE], const afc__journal_record *record, uint64_t seed) {
+    afc__save_64(out, record->primary);
+    afc__save_64(out + 8, record->variant);
+    afc__save_32(out + 16, record->units);
+    afc__save_32(out + 20, record->stored_s);
+    afc__save_32(out + 24, record->host);
+    afc__save_32(out + 28, (uint32_t)record->kind);
+    afc__save_64(out + 32, afc__checksum(seed, out, 32));
+}
+
+static bool decode(afc__journal_record *out, const char *bytes, uint64_t seed) {
+    if (afc__load_64(bytes + 32) != afc__checksum(seed, bytes, 32)) return false;
+    uint32_t kind = afc__load_32(bytes + 28);
+    if (kind < AFC__JOURNAL_PUT || kind > AFC__JOURNAL_REMOVE) return false;
+    *out = (afc__journal_record){
+        .kind = (afc__journal_kind)kind,
+        .primary = afc__load_64(bytes),
+        .variant = afc__load_64(bytes + 8),
+        .units = afc__load_32(bytes + 16),
+        .stored_s = afc__load_32(bytes + 20),
+        .host = afc__load_32(bytes + 24),
+    };
+    return true;
+}
+
+/** Reads the name of this boot; zeros if the system has none. */
+static void read_boot(char out[BOOT_SIZE]) {
+    memset(out, 0, BOOT_SIZE);
+    int descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    if (read(descriptor, out, BOOT_SIZE) < 0) memset(out, 0, BOOT_SIZE);
+    close(descriptor);
+}
+
+static void make_head(char out[HEAD_SIZE], uint64_t seed) {
+    memset(out, 0, HEAD_SIZE);
+    memcpy(out, MAGIC, sizeof MAGIC);
+    read_boot(out + 8);
+    afc__save_64(out + HEAD_SIZE - 8, afc__checksum(seed, out, HEAD_SIZE - 8));
+}
+
+/** What a journal is good for. */
+typedef enum journal_state {
+    VALID,
+    OLD_BOOT, /* Entries may be missing. */
+    DAMAGED
+} journal_state;
+
+static journal_state check_head(const char head[HEAD_SIZE], uint64_t seed) {
+    char boot[BOOT_SIZE];
+    uint64_t sum = afc__checksum(seed, head, HEAD_SIZE - 8);
+    if (memcmp(head, MAGIC, sizeof MAGIC) != 0) return DAMAGED;
+    if (afc__load_64(head + HEAD_SIZE - 8) != sum) return DAMAGED;
+    read_boot(boot);
+    return memcmp(head + 8, boot, BOOT_SIZE) == 0 ? VALID : OLD_BOOT;
+}
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+/** Reads whole records up to `end`. false: damaged. */
+static bool read_records(afc__journal *journal, uint64_t end) {
+    char *bytes = afc__alloc(BATCH * RECORD_SIZE);
+    if (bytes == NULL) return false;
+    uint64_t at = atomic_load(&journal->known);
+    bool is_valid = (end - at) % RECORD_SIZE == 0;
+    while (is_valid && at < end) {
+        size_t size = end - at < BATCH * RECORD_SIZE ? (size_t)(end - at) : BATCH * RECORD_SIZE;
+        ssize_t count = pread(journal->descriptor, bytes, size, (off_t)at);
+        is_valid = count == (ssize_t)size;
+        for (size_t i = 0; is_valid && i < size; i += RECORD_SIZE) {
+            afc__journal_record record;
+            is_valid = decode(&record, bytes + i, journal->seed);
+            if (is_valid) journal->reader.take(journal->reader.context, &record);
+        }
+        at += size;
+    }
+    afc_free(bytes);
+    if (is_valid) atomic_store(&journal->known, at);
+    return is_valid;
+}
+
+/** Reads the whole journal, which is locked. */
+static journal_state read_all(afc__journal *journal) {
+    struct stat facts;
+    char head[HEAD_SIZE];
+    journal->reader.restart(journal->reader.context);
+    if (fstat(journal->descriptor, &facts) != 0) return DAMAGED;
+    if (facts.st_size > LONGEST) return DAMAGED;
+    if (pread(journal->descriptor, head, HEAD_SIZE, 0) != HEAD_SIZE) return DAMAGED;
+    journal_state state = check_head(head, journal->seed);
+    if (state == DAMAGED) return state;
+    atomic_store(&journal->known, HEAD_SIZE);
+    return read_records(journal, (uint64_t)facts.st_size) ? state : DAMAGED;
+}
+
+/* ---- The file ------------------------------------------------------------------------------- */
+
+static int open_file(int folder, const char *name, int flags) {
+    return openat(folder, name, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+}
+
+/**
+ * Locks, and waits for others, but not for ever: a process may be stopped while it has the lock, and flock() has no
+ * time limit, so it is tried again.
+ */
+static bool lock_file(int descriptor) {
+    enum { MOST_TRIES = 1000 };
+    static const struct timespec pause = {.tv_nsec = 200 * 1000};
+    for (unsigned i = 0; i < MOST_TRIES; i++) {
+        if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
+        if (errno != EWOULDBLOCK && errno != EINTR) return false;
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    }
+    return false;
+}
+
+/** Is this open file still the journal? */
+static bool is_in_place(const afc__journal *journal) {
+    struct stat facts;
+    return fstat(journal->descriptor, &facts) == 0 && facts.st_nlink > 0;
+}
+
+/** Locks the file that has the journal's name now; `*is_new` tells whether that is another one than before. */
+static bool lock_current(afc__journal *journal, bool *is_new) {
+    enum { MOST_TRIES = 100 };
+    *is_new = false;
+    for (unsigned i = 0; i < MOST_TRIES; i++) {
+        if (!lock_file(journal->descriptor)) return false;
+        if (is_in_place(journal)) return true;
+        int descriptor = open_file(journal->folder, NAME, O_CREAT);
+        if (descriptor < 0) break;
+        /* Keeps the number, which another thread may be using in fstat(). */
+        int result = dup3(descriptor, journal->descriptor, O_CLOEXEC);
+        close(descriptor);
+        if (result < 0) return false;
+        *is_new = true;
+    }
+    flock(journal->descriptor, LOCK_UN);
+    return false;
+}
+
+/** Reads the whole journal, which is locked, and replaces it if it is damaged. */
+static bool load(afc__journal *journal) {
+    journal_state state = read_all(journal);
+    journal->is_incomplete = state != VALID;
+    return state != DAMAGED || afc__journal_replace(journal, NULL, 0);
+}
+
+bool afc__journal_lock(afc__journal *journal) {
+    bool is_new;
+    struct stat facts;
+    if (!lock_current(journal, &is_new)) return false;
+    if (!is_new && fstat(journal->descriptor, &facts) == 0) {
+        uint64_t known = atomic_load(&journal->known), size = (uint64_t)facts.st_size;
+        if (size == known) return true;
+        if (size > known && facts.st_size <= LONGEST && read_records(journal, size)) return true;
+    }
+    if (load(journal)) return true;
+    afc__journal_unlock(journal);
+    return false;
+}
+
+void afc__journal_unlock(afc__journal *journal) {
+    flock(journal->descriptor, LOCK_UN);
+}
+
+bool afc__journal_has_changed(const afc__journal *journal) {
+    struct stat facts;
+    if (fstat(journal->descriptor, &facts) != 0) return false;
+    return (uint64_t)facts.st_size != atomic_load(&journal->known) || facts.st_nlink == 0;
+}
+
+bool afc__journal_append(afc__journal *journal, const afc__journal_record *records, size_t count) {
+    char few[8 * RECORD_SIZE], *bytes = few;
+    size_t size = count * RECORD_SIZE;
+    if (count == 0) return true;
+    if (size > sizeof few) bytes = afc__alloc(size);
+    if (bytes == NULL) return false;
+    for (size_t i = 0; i < count; i++) {
+        encode(bytes + i * RECORD_SIZE, &records[i], journal->seed);
+    }
+    uint64_t known = atomic_load(&journal->known);
+    /* Before the write: the loop's threads compare it with the size of the file. */
+    atomic_store(&journal->known, known + size);
+    int error = afc__write_all(journal->descriptor, bytes, size);
+    if (bytes != few) afc_free(bytes);
+    if (error == 0) return true;
+    atomic_store(&journal->known, known);
+    /* A part of a record would spoil all that follow. If this fails as well, the next reader finds it damaged. */
+    return ftruncate(journal->descriptor, (off_t)known) == 0 && false;
+}
+
+bool afc__journal_replace(afc__journal *journal, const afc__journal_record *records, size_t count) {
+    char head[HEAD_SIZE];
+    int descriptor = open_file(journal->folder, NEW_NAME, O_CREAT | O_TRUNC);
+    if (descriptor < 0) return false;
+    afc__journal made = {.descriptor = descriptor, .seed = journal->seed};
+    make_head(head, journal->seed);
+    bool is_made = lock_file(descriptor) && afc__write_all(descriptor, head, HEAD_SIZE) == 0;
+    atomic_store(&made.known, HEAD_SIZE);
+    for (size_t i = 0; is_made && i < count; i += BATCH) {
+        size_t some = count - i < BATCH ? count - i : BATCH;
+        is_made = afc__journal_append(&made, records + i, some);
+    }
+    is_made = is_made && renameat(journal->folder, NEW_NAME, journal->folder, NAME) == 0;
+    if (is_made && dup3(descriptor, journal->descriptor, O_CLOEXEC) >= 0) {
+        /* The lock belongs to the open file, which goes on under the other number. */
+        atomic_store(&journal->known, atomic_load(&made.known));
+    } else {
+        unlinkat(journal->folder, NEW_NAME, 0);
+        is_made = false;
+    }
+    close(descriptor);
+    return is_made;
+}
+
+uint64_t afc__journal_count(const afc__journal *journal) {
+    uint64_t known = atomic_load(&journal->known);
+    return known > HEAD_SIZE ? (known - HEAD_SIZE) / RECORD_SIZE : 0;
+}
+
+bool afc__journal_open(afc__journal *journal, int folder, uint64_t seed,
+                       afc__journal_reader reader) {
+    bool is_new;
+    *journal = (afc__journal){.folder = folder, .seed = seed, .reader = reader};
+    journal->descriptor = open_file(folder, NAME, O_CREAT);
+    if (journal->descriptor < 0) return false;
+    if (lock_current(journal, &is_new)) {
+        bool is_usable = load(journal);
+        afc__journal_unlock(journal);
+        if (is_usable) return true;
+    }
+    afc__journal_close(journal);
+    return false;
+}
+
+void afc__journal_close(afc__journal *journal) {
+    if (journal->descriptor >= 0) close(journal->descriptor);
+    journal->descriptor = -1;
+}

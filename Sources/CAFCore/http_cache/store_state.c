@@ -1,0 +1,133 @@
+#include "base/keyed_hash.h"
+#include "base/text.h"
+#include "http_cache/store_internal.h"
+#include "run/threads.h"
+
+/* ---- Hashes -------------------------------------------------------------------------------- */
+
+bool afc__store_is_usable(const afc_http_cache *cache) {
+    return cache->generation == afc__process_generation();
+}
+
+uint64_t afc__store_hash_key(const afc_http_cache *cache, afc_slice key) {
+    return afc__siphash13(cache->key_seed, key);
+}
+
+uint32_t afc__store_hash_host(const afc_http_cache *cache, afc_slice host) {
+    char lower[256];
+    if (host.size > sizeof lower) host.size = sizeof lower;
+    for (size_t i = 0; i < host.size; i++) lower[i] = afc__lower(host.bytes[i]);
+    return (uint32_t)afc__siphash13(cache->key_seed, (afc_slice){lower, host.size});
+}
+
+uint64_t afc__store_hash_variant(const afc_http_cache *cache, uint64_t primary, afc_slice block) {
+    const uint64_t seed[2] = {cache->key_seed[0] ^ primary, ~cache->key_seed[1]};
+    return afc__siphash13(seed, afc__cache_selecting_part(block));
+}
+
+uint64_t afc__store_new_content(afc_http_cache *cache) {
+    uint64_t number = atomic_fetch_add_explicit(&cache->content_count, 1, memory_order_relaxed);
+    return afc__siphash13(cache->content_seed, (afc_slice){(char *)&number, sizeof number});
+}
+
+bool afc__store_matches(const afc__entry_record *record, const afc__store_filter *filter) {
+    if (filter->has_primary && record->primary != filter->primary) return false;
+    if (filter->has_host && record->host != filter->host) return false;
+    return record->stored_s >= filter->since;
+}
+
+/* ---- The memory ---------------------------------------------------------------------------- */
+
+static afc_slice set_key(const uint64_t *primary) {
+    return (afc_slice){(const char *)primary, sizeof *primary};
+}
+
+afc__response_set *afc__store_copy_set(afc_http_cache *cache, uint64_t primary) {
+    return afc_cache_copy(cache->memory, set_key(&primary));
+}
+
+static size_t copy_variants(const afc_http_cache *cache, uint64_t primary,
+                            afc__entry_record out[AFC__CACHE_MOST_VARIANTS]) {
+    return afc__entry_table_variants(&cache->table, primary, out, AFC__CACHE_MOST_VARIANTS);
+}
+
+/** Takes the place away from a record, and the record itself when that was the last one. */
+static void leave_place(afc_http_cache *cache, uint64_t primary, uint64_t variant, unsigned place) {
+    afc__entry_record *record = afc__entry_table_find(&cache->table, primary, variant);
+    if (record == NULL) return;
+    if ((record->places & ~place) != 0) {
+        record->places &= ~place;
+    } else {
+        afc__entry_table_remove(&cache->table, record);
+    }
+}
+
+static void take_memory_places(afc_http_cache *cache, uint64_t primary) {
+    afc__entry_record variants[AFC__CACHE_MOST_VARIANTS];
+    size_t count = copy_variants(cache, primary, variants);
+    for (size_t i = 0; i < count; i++) {
+        leave_place(cache, primary, variants[i].variant, AFC__ENTRY_IN_MEMORY);
+    }
+}
+
+void afc__store_leave_memory(afc_http_cache *cache, uint64_t primary) {
+    if (afc_cache_get_cost(cache->memory) == 0) return;
+    if (afc_cache_remove(cache->memory, set_key(&primary))) take_memory_places(cache, primary);
+}
+
+void afc__store_leave_disk(afc_http_cache *cache, uint64_t primary, uint64_t variant) {
+    afc__entry_record *record = afc__entry_table_find(&cache->table, primary, variant);
+    if (record == NULL) return;
+    afc__entry_table_set_units(&cache->table, record, 0);
+    leave_place(cache, primary, variant, AFC__ENTRY_ON_DISK);
+}
+
+void afc__store_on_evict(void *context, afc_slice key, void *value, afc_cache_reason reason) {
+    afc_http_cache *cache = context;
+    uint64_t primary;
+    (void)value;
+    (void)reason;
+    memcpy(&primary, key.bytes, sizeof primary);
+    pthread_mutex_lock(&cache->lock);
+    /* A new set may have taken the place of the evicted one. */
+    afc__response_set *set = afc__store_copy_set(cache, primary);
+    if (set == NULL) take_memory_places(cache, primary);
+    afc__response_set_release(set);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void afc__store_trim(afc_http_cache *cache) {
+    uint64_t capacity = cache->memory_bytes;
+    if (afc_cache_get_cost(cache->memory) <= capacity) return;
+    afc_cache_trim(cache->memory, capacity - capacity / 8, AFC_CACHE_COST);
+}
+
+void afc__store_set_variants(afc_http_cache *cache, uint64_t primary,
+                             const afc__cache_found *found) {
+    afc__response_set *set = found->count != 0 ? afc__response_set_new(found) : NULL;
+    if (set != NULL && set->cost > cache->memory_bytes) {
+        afc__response_set_release(set);
+        set = NULL;
+    }
+    bool is_kept = set != NULL &&
+                   afc_cache_put(cache->memory, set_key(&primary), set, set->cost) == AFC_OK;
+    if (!is_kept) {
+        afc__store_leave_memory(cache, primary);
+        return;
+    }
+    for (size_t i = 0; i < found->count; i++) {
+        uint64_t variant = found->stored[i]->id.variant;
+        afc__entry_record *record = afc__entry_table_find(&cache->table, primary, variant);
+        if (record != NULL) record->places |= AFC__ENTRY_IN_MEMORY;
+    }
+}
+
+void afc__store_forget(afc_http_cache *cache, uint64_t primary, uint64_t variant) {
+    afc__entry_record *record = afc__entry_table_find(&cache->table, primary, variant);
+    if (record != NULL) afc__entry_table_remove(&cache->table, record);
+    afc__response_set *set = afc__store_copy_set(cache, primary);
+    if (set == NULL) return;
+    afc__cache_found found = set->found;
+    if (afc__cache_found_remove(&found, variant)) afc__store_set_variants(cache, primary, &found);
+    afc__response_set_release(set);
+}
