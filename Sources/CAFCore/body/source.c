@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/sized.h"
+#include "body/descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,11 @@ void afc__body_release(const afc_body *body) {
         body->reader.release(body->reader.context);
     }
     if (body->kind == AFC_BODY_MULTIPART) afc_multipart_free(body->form);
+}
+
+static afc_status check_length(const afc_body *body, afc_failure *failure) {
+    if (body->length >= AFC_LENGTH_UNKNOWN) return AFC_OK;
+    return afc__fail(failure, AFC_EINVAL, "the request body's length is negative");
 }
 
 static afc_status check(const afc_body *body, afc_failure *failure) {
@@ -33,10 +39,9 @@ static afc_status check(const afc_body *body, afc_failure *failure) {
         if (body->reader.read == NULL) {
             return afc__fail(failure, AFC_EINVAL, "the request body's reader has no read function");
         }
-        if (body->length < AFC_LENGTH_UNKNOWN) {
-            return afc__fail(failure, AFC_EINVAL, "the request body's length is negative");
-        }
-        return AFC_OK;
+        return check_length(body, failure);
+    case AFC_BODY_FD:
+        return check_length(body, failure);
     case AFC_BODY_MULTIPART:
         if (body->form != NULL) return AFC_OK;
         return afc__fail(failure, AFC_EINVAL, "the request body has no form");
@@ -52,6 +57,9 @@ afc_status afc__source_init(afc__source *source, const afc_body *body, afc_failu
         source->owned = afc__copy_text(afc_slice_of(body->path));
         source->body.path = source->owned;
         if (source->owned == NULL) status = afc__fail_memory(failure);
+    } else if (status == AFC_OK && body->kind == AFC_BODY_FD) {
+        status = afc__descriptor_copy(&source->descriptor, body->descriptor, "the request body",
+                                      failure);
     } else if (status == AFC_OK && body->kind == AFC_BODY_BYTES && body->release == NULL &&
                body->bytes.size > 0) {
         source->owned = afc__alloc(body->bytes.size);
@@ -69,7 +77,8 @@ afc_status afc__source_init(afc__source *source, const afc_body *body, afc_failu
         return status;
     }
     if (body->kind == AFC_BODY_BYTES) source->length = (int64_t)body->bytes.size;
-    if (body->kind == AFC_BODY_READER) source->length = body->length;
+    bool is_stream = body->kind == AFC_BODY_READER || body->kind == AFC_BODY_FD;
+    if (is_stream) source->length = body->length;
     if (body->kind == AFC_BODY_MULTIPART) source->length = afc_multipart_get_length(body->form);
     return AFC_OK;
 }
@@ -146,6 +155,8 @@ static ptrdiff_t read_some(const afc__source *source, void *buffer, size_t size,
         return source->body.reader.read(source->body.reader.context, buffer, size);
     case AFC_BODY_MULTIPART:
         return afc_multipart_read(source->body.form, buffer, size, failure);
+    case AFC_BODY_FD:
+        return afc__descriptor_read(source->descriptor, buffer, size, failure);
     }
     return AFC_READ_FAILED;
 }
@@ -199,12 +210,17 @@ ptrdiff_t afc__source_read(afc__source *source, void *buffer, size_t size, afc_f
 
 bool afc__source_can_rewind(const afc__source *source) {
     if (source->body.kind == AFC_BODY_MULTIPART) return afc_multipart_can_rewind(source->body.form);
+    if (source->body.kind == AFC_BODY_FD) return !source->has_started;
     return source->body.kind != AFC_BODY_READER || source->body.reader.rewind != NULL ||
            !source->has_started;
 }
 
 afc_status afc__source_rewind(afc__source *source, afc_failure *failure) {
     if (!source->has_started) return AFC_OK;
+    if (source->body.kind == AFC_BODY_FD) {
+        return afc__fail(failure, AFC_EREPLAY,
+                         "the request body can't be replayed: it was read from a descriptor");
+    }
     if (source->body.kind == AFC_BODY_READER) {
         if (source->body.reader.rewind == NULL) {
             return afc__fail(failure, AFC_EREPLAY,

@@ -10,7 +10,7 @@ typedef struct afc__source {
     void *owned;      /**< Our copy of bytes or path. */
     int64_t length;   /**< AFC_LENGTH_UNKNOWN with a reader that does not know. */
     int64_t position; /**< Bytes read since the last rewind. */
-    int descriptor;   /**< FILE, once open. */
+    int descriptor;   /**< FILE, once open; FD: ours. */
     bool has_started; /**< A byte was requested since the last rewind. */
     bool is_waiting;  /**< No bytes were available; resumed by afc_task_wake(). */
     int64_t ready_us; /**< Waiting: when to ask again without a wake, afc__now_us(); 0: never. */

@@ -91,6 +91,8 @@ struct afc_task {
     afc__alarm alarm;
     afc__exchange *exchange;
     afc__job job;
+    afc__watch body_watch; /**< Of the body's descriptor; see task_descriptor.h. */
+    bool is_watching_body;
     int64_t started_us, connecting_since_us;
     struct afc__network_wait *network; /**< WAITING_FOR_NETWORK; else NULL. */
     int64_t network_retry_us;          /**< When it tries again without a report; 0: never. */

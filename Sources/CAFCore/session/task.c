@@ -6,6 +6,7 @@
 #include "run/threads.h"
 #include "session/session_internal.h"
 #include "session/task_connectivity.h"
+#include "session/task_descriptor.h"
 #include "session/task_limits.h"
 #include "transfer/auth.h"
 #include "transfer/cached.h"
@@ -71,7 +72,16 @@ static void connected(void *context) {
                          afc__exchange_sharing(task->exchange));
 }
 
+static void body_ready(afc__watch *watch, unsigned readiness) {
+    afc_task *task = AFC__OWNER(watch, afc_task, body_watch);
+    (void)readiness;
+    afc__task_unwatch_body(task);
+    task->transfer.source.is_waiting = false;
+    if (continue_exchange(task)) afc__task_arm(task);
+}
+
 static void waiting(void *context) {
+    afc__task_watch_body(context, body_ready);
     afc__task_arm(context);
 }
 
@@ -303,6 +313,7 @@ static void apply_network_answer(afc_task *task, afc__network_answer answer,
 void afc__task_exchange_ended(afc_task *task) {
     afc__outcome outcome;
     afc__exchange *exchange = task->exchange;
+    afc__task_unwatch_body(task);
     task->exchange = NULL;
     afc__driver_end(task->session->driver, exchange, &outcome);
     afc__next next = afc__transfer_end_hop(&task->transfer, &outcome);

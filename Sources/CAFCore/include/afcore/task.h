@@ -52,19 +52,25 @@ typedef enum afc_body_kind {
     AFC_BODY_BYTES = 1,
     AFC_BODY_FILE = 2,
     AFC_BODY_READER = 3,
-    AFC_BODY_MULTIPART = 4
+    AFC_BODY_MULTIPART = 4,
+    AFC_BODY_FD = 5
 } afc_body_kind;
 
 /** A request body. Zero-initialised: no body. */
 typedef struct afc_body {
     afc_body_kind kind; /**< Selects which of the fields below are used. */
+    /**
+     * FD: a pipe, socket or file to read from, until `length` bytes or its end. The loop waits for its input.
+     * Duplicated by afc_task_new(), so that it can be closed then; nobody else should read from it meanwhile.
+     */
+    int descriptor;
     /** BYTES: copied, or, if `release` is not NULL, borrowed until release(context) is called. */
     afc_slice bytes;
     void (*release)(void *context);
     void *context;
     /** FILE: path of a regular file, opened when the request is sent. Its size must not change after that. */
     const char *path;
-    /** READER: `length` in bytes or AFC_LENGTH_UNKNOWN. Any other number of bytes is AFC_ESOURCE. */
+    /** READER and FD: `length` in bytes or AFC_LENGTH_UNKNOWN. Any other number of bytes is AFC_ESOURCE. */
     afc_reader reader;
     int64_t length;
     /** MULTIPART: taken. Its Content-Type is sent unless the request sets or removes that field. */
@@ -284,8 +290,9 @@ typedef struct afc_request {
 
 #define AFC_REQUEST_INIT                                                                           \
     {                                                                                              \
-        sizeof(afc_request), "GET", NULL, NULL, 0,                                                 \
-            {AFC_BODY_NONE, {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0, NULL, {0}},  \
+        sizeof(afc_request), "GET", NULL, NULL,                                                    \
+            0, {AFC_BODY_NONE, 0,  {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0,       \
+                NULL,          {0}},                                                               \
             {AFC_SINK_MEMORY, NULL, 0, NULL, {0}}, AFC_TIMEOUTS_INIT, AFC_LIMITS_INIT,             \
             AFC_HTTP_PREFER_AUTOMATIC, false, false, 0, 0, 0, 0, AFC_EXPECT_AUTOMATIC, false,      \
             NULL, NULL, NULL, false, NULL, NULL, AFC_CACHE_PROTOCOL, 0                             \

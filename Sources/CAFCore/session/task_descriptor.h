@@ -1,0 +1,13 @@
+/** Waits for the descriptor of a request body. Loop thread. */
+#ifndef AFC_SESSION_TASK_DESCRIPTOR_H
+#define AFC_SESSION_TASK_DESCRIPTOR_H
+
+#include "session/session_internal.h"
+
+/** Watches the descriptor if the body waits for it; called whenever a body has no bytes. */
+void afc__task_watch_body(afc_task *task, void (*ready)(afc__watch *watch, unsigned readiness));
+
+/** Stops watching; called when there is input, and when nothing is sent any more. */
+void afc__task_unwatch_body(afc_task *task);
+
+#endif
