@@ -9,14 +9,14 @@ enum {
     DRAIN_LIMIT = 64 * 1024,
     RATIO_STARTS_AT = 1024 * 1024,
     /* Decoders pass on what one read gave before libcurl counts it as received. */
-    RATIO_SLACK = 16 * 1024,
+    RATIO_SLACK = AFC__DECODED_READ,
     /* What is kept is passed on in pieces as large as libcurl's longest. */
     PIECE = 16 * 1024,
     KEPT_STEP = 256 * 1024
 };
 
-/* gzip makes at most 16.1 MiB of the longest read, 16 KiB. */
-static const uint64_t most_kept = 32 * 1024 * 1024;
+/* gzip makes at most 32.3 MiB of the longest read. */
+static const uint64_t most_kept = 34 * 1024 * 1024;
 
 /* ---- Limits -------------------------------------------------------------------------------- */
 

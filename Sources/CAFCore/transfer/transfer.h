@@ -78,6 +78,9 @@ typedef enum afc__coding {
     AFC__CODING_KEPT     /**< None is asked for, and none is decoded. */
 } afc__coding;
 
+/** The longest read of a body that may have to wait after it was decoded, in bytes. */
+#define AFC__DECODED_READ (32 * 1024)
+
 /** What a session remembers of its servers. */
 typedef struct afc__store {
     afc_cookie_jar *cookies; /**< NULL: none are kept. */

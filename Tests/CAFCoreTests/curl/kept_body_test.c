@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIB = 1024 * 1024, READ = 16 * 1024, TASKS = 16 };
+enum { MIB = 1024 * 1024, READ = 32 * 1024, TASKS = 8 };
 
 /* ---- Encoded bodies ------------------------------------------------------------------------ */
 
