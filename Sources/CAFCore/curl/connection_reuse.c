@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "curl/early_response.h"
+#include "curl/handle.h"
 #include "curl/isolation.h"
 #include "curl/read_pause.h"
 #include "curl/tls_setup.h"
@@ -173,7 +174,7 @@ void afc__reuse_opened(afc__socket *socket, afc__exchange *exchange) {
     socket->opener = exchange;
     socket->opener_serial = exchange->serial;
     socket->number = ++exchange->driver->opened;
-    socket->streams = socket->stopped = 0;
+    socket->requests = socket->streams = socket->stopped = 0;
     socket->must_recheck = false;
 }
 
@@ -254,6 +255,14 @@ static bool may_send(afc__exchange *exchange) {
     return false;
 }
 
+/** Counts a request on its connection, which is closed after the last one that it may carry. */
+static void count_request(afc__exchange *exchange, afc__socket *socket) {
+    uint32_t most = exchange->driver->max_requests;
+    if (exchange->transfer->connect_only || most == 0) return;
+    if (socket->requests < UINT32_MAX) socket->requests++;
+    if (socket->requests >= most) afc__exchange_set_reuse(exchange, true);
+}
+
 /** Returns false if the hop ends here or starts again. */
 static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
     long connections = 0;
@@ -286,6 +295,7 @@ static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
         afc__transfer_fail(exchange->transfer, &failure);
         return false;
     }
+    if (socket != NULL) count_request(exchange, socket);
     if (socket != NULL && socket->kind != AFC__CONNECTION_HTTP_2) {
         socket->last = exchange;
         socket->last_serial = exchange->serial;

@@ -19,6 +19,7 @@ typedef struct afc__easy_state {
     bool waits_for_multiplex;
     bool decodes;
     bool is_fresh;
+    bool connect_only; /**< libcurl gives up a request before it sends anything; see exchange.c. */
     long tls_options;
     bool has_proxy;
     bool has_own_socket;
@@ -146,6 +147,7 @@ struct afc__socket {
     uint64_t closed_number;  /**< The previous connection with this descriptor, */
     bool was_open;           /**< and whether the peer had not ended that one when it was closed. */
     afc__tls_peer *proxy;    /**< The TLS peer of the proxy; NULL: none. */
+    uint32_t requests;       /**< Sent on it so far. */
     uint32_t streams;        /**< HTTP/2: exchanges on it, */
     uint32_t stopped;        /**< and how many of them are stopped. */
     bool must_recheck;       /**< See afc__driver_recheck(). */
@@ -170,8 +172,9 @@ struct afc__driver {
     afc__memory *memory;
     char *user_agent;
     const char *encodings; /**< Encodings that this libcurl decodes, for Accept-Encoding. */
-    long max_idle_s;
-    bool multiplexes; /**< afc__may_multiplex() */
+    long max_idle_s, max_age_s;
+    uint32_t max_requests; /**< Per connection; 0: no limit. */
+    bool multiplexes;      /**< afc__may_multiplex() */
     bool forbids_reuse;
     bool guards_fields;      /**< afc__must_guard_fields() */
     bool reads_while_paused; /**< afc__reads_while_paused() */

@@ -124,6 +124,7 @@ static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
 
 static int seek_body(void *context, curl_off_t offset, int origin) {
     afc__exchange *exchange = context;
+    if (exchange->state.connect_only) return CURL_SEEKFUNC_OK;
     if (offset != 0 || origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
     return afc__transfer_rewind_body(exchange->transfer) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
 }
@@ -172,6 +173,7 @@ static void set_constants(afc__exchange *exchange) {
     SET(CURLOPT_TCP_NODELAY, 1L);
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
     SET(CURLOPT_MAXAGE_CONN, driver->max_idle_s);
+    SET(CURLOPT_MAXLIFETIME_CONN, driver->max_age_s);
 
     SET(CURLOPT_HEADERFUNCTION, take_line);
     SET(CURLOPT_HEADERDATA, exchange);
@@ -494,6 +496,7 @@ static void set_body(afc__exchange *exchange) {
                          transfer->send_rate.per_second == 0 && !afc__transfer_expects(transfer);
         kind = is_inline ? AFC__KIND_POST : AFC__KIND_UPLOAD;
     }
+    if (transfer->connect_only) kind = AFC__KIND_UPLOAD;
     if (state->request_kind != (unsigned)kind) {
         /*
          * From any request kind to GET, then to the new one: libcurl's options undo one another in
@@ -515,8 +518,21 @@ static void set_body(afc__exchange *exchange) {
         SET(CURLOPT_POSTFIELDS, has_bytes ? memory->bytes : "");
         SET(CURLOPT_POSTFIELDSIZE_LARGE, has_bytes ? (curl_off_t)memory->size : (curl_off_t)0);
     } else if (kind == AFC__KIND_UPLOAD) {
-        SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)transfer->source.length);
+        curl_off_t size = transfer->connect_only ? 1 : (curl_off_t)transfer->source.length;
+        SET(CURLOPT_INFILESIZE_LARGE, size);
     }
+}
+
+/**
+ * Lets libcurl connect without sending anything. It never reuses connections made with CURLOPT_CONNECT_ONLY, and closes
+ * those whose transfer a callback ends. But an upload that resumes at its end fails after the connection is made, before
+ * the head is written (Curl_http_resume(), CURLE_PARTIAL_FILE), and its connection goes to the pool.
+ */
+static void set_connect_only(afc__exchange *exchange) {
+    bool is_on = exchange->transfer->connect_only;
+    if (is_on == exchange->state.connect_only) return;
+    SET(CURLOPT_RESUME_FROM_LARGE, is_on ? (curl_off_t)1 : (curl_off_t)0);
+    exchange->state.connect_only = is_on;
 }
 
 static void set_method(afc__exchange *exchange) {
@@ -682,6 +698,7 @@ afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) 
     exchange->awaits_field = exchange->driver->guards_fields;
     if (set_url(exchange) != AFC_OK) return afc__fail_memory(failure);
     set_body(exchange);
+    set_connect_only(exchange);
     set_method(exchange);
     set_rest(exchange);
     afc_status status = set_version(exchange, failure);

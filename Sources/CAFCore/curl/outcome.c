@@ -205,6 +205,11 @@ static bool ends_by_reset(const afc__exchange *exchange, CURLcode code) {
            transfer->progress.sent < transfer->source.length;
 }
 
+/** Nothing was to be sent, and the connection is there; see set_connect_only() in exchange.c. */
+static bool is_connected_only(const afc__exchange *exchange, CURLcode code) {
+    return code == CURLE_PARTIAL_FILE && exchange->transfer->connect_only && exchange->is_ready;
+}
+
 /** TLS to the server starts after the TLS handshake with the proxy succeeded. */
 static bool ended_at_proxy(const afc__exchange *exchange) {
     return exchange->peer == NULL && exchange->proxy_peer != NULL;
@@ -220,6 +225,7 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     /* The transfer knows how much of its head was received. */
     if (status == AFC_OK || is_cut_head(exchange, code)) return;
     if (exchange->has_whole_answer || ends_by_reset(exchange, code)) return;
+    if (is_connected_only(exchange, code)) return;
     if (exchange->is_reinjected && afc__hop_is_unanswered(exchange->transfer)) {
         afc__fail(failure, AFC_ELOST, "the connection was lost while the request was being sent");
         return;

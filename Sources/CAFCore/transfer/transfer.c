@@ -85,6 +85,19 @@ static afc_status check_reserved(const afc_request *request, afc_failure *failur
     return status;
 }
 
+static afc_status check_flags(const afc_request *request, afc_failure *failure) {
+    bool has_content = request->body.kind != AFC_BODY_NONE ||
+                       request->sink.kind != AFC_SINK_MEMORY;
+    if ((request->flags & ~(unsigned)AFC_REQUEST_CONNECT_ONLY) != 0) {
+        return afc__fail(failure, AFC_EUNSUPPORTED, "unknown request flags: 0x%x",
+                         (unsigned)request->flags);
+    }
+    if ((request->flags & AFC_REQUEST_CONNECT_ONLY) != 0 && has_content) {
+        return afc__fail(failure, AFC_EINVAL, "connecting only needs no body, and a MEMORY sink");
+    }
+    return AFC_OK;
+}
+
 afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *request,
                               const afc_task_events *events, atomic_uint_fast64_t *event_counter,
                               afc_failure *failure) {
@@ -97,6 +110,8 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
     transfer->coding = request->keep_encoding ? AFC__CODING_KEPT : AFC__CODING_DECODED;
     transfer->allow_downgrade = request->allow_downgrade;
     transfer->waits_for_network = request->wait_for_network;
+    transfer->connect_only = (request->flags & AFC_REQUEST_CONNECT_ONLY) != 0;
+    if (transfer->connect_only) transfer->cache_policy = AFC_CACHE_BYPASS;
     transfer->priority = request->priority;
     transfer->expect = expectation_of(request);
     transfer->send_rate.per_second = request->max_send_rate;
@@ -111,11 +126,11 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
         status = afc__fail(failure, AFC_EINVAL, "invalid value for expect: %d",
                            (int)request->expect);
     }
-    if (status == AFC_OK &&
-        ((unsigned)request->cache_policy > AFC_CACHE_BYPASS || request->reserved != 0)) {
+    if (status == AFC_OK && (unsigned)request->cache_policy > AFC_CACHE_BYPASS) {
         status = afc__fail(failure, AFC_EINVAL, "invalid cache policy: %d",
                            (int)request->cache_policy);
     }
+    if (status == AFC_OK) status = check_flags(request, failure);
     if (status == AFC_OK) status = afc__transfer_init_sink(transfer, request, events, failure);
     if (status == AFC_OK) status = init_proxy(transfer, request->proxy, failure);
     if (status == AFC_OK) status = afc__transfer_init_store(transfer, request, failure);
@@ -170,6 +185,8 @@ bool afc__transfer_begin_hop(afc__transfer *transfer) {
         return afc__transfer_fail(transfer, &failure);
     }
     transfer->progress.sent_total = transfer->source.length;
+    /* The total is known before anything is sent. */
+    if (transfer->progress_due_us == 0) afc__transfer_report_progress(transfer);
     return true;
 }
 
@@ -428,7 +445,8 @@ static unsigned facts_of(const afc__transfer *transfer, const afc__outcome *outc
            (afc__hop_is_unanswered(transfer) ? AFC__FACT_UNANSWERED : 0) |
            (afc__transfer_may_answer_stale(transfer) ? AFC__FACT_MAY_BE_STALE : 0) |
            (transfer->is_retry ? 0 : AFC__FACT_FIRST_TRY) |
-           (is_replayable ? AFC__FACT_REPLAYABLE : 0) | (may_wait ? AFC__FACT_MAY_WAIT : 0);
+           (is_replayable ? AFC__FACT_REPLAYABLE : 0) | (may_wait ? AFC__FACT_MAY_WAIT : 0) |
+           (transfer->connect_only ? AFC__FACT_CONNECT_ONLY : 0);
 }
 
 static void take_next(afc__transfer *transfer) {

@@ -111,6 +111,7 @@ typedef struct afc__transfer {
     afc_timeouts timeouts;
     afc_http_version_preference version;
     bool allow_downgrade, waits_for_network;
+    bool connect_only; /**< No request is sent. */
     afc__coding coding;
     afc_expect expect;
     uint8_t priority;

@@ -75,7 +75,7 @@ static void status_decides_method_and_body(void **state) {
         assert_string_equal(call->hops[0].location, url_of(world, "/to"));
         assert_null(call->hops[1].location);
         assert_true(call->hops[1].is_reused);
-        assert_string_equal(call->log, "rhpdx");
+        assert_string_equal(call->log, "prhpdx");
         call_free(call);
         check_seen(world, 2 * i, cases[i].method, "/from", "content");
         check_seen(world, 2 * i + 1, cases[i].next, "/to", cases[i].keeps_body ? "content" : "");

@@ -83,6 +83,13 @@ typedef struct afc_session_options {
      * users or with another client certificate. At most 255 bytes without a line feed; NULL: the empty one.
      */
     const char *cache_partition;
+    /** Connections aren't reused when they are older, in seconds; 0, the default: no limit. */
+    uint32_t max_connection_age_s;
+    /**
+     * A connection is closed after this number of requests; 0, the default: no limit. An HTTP/2 connection that
+     * still has requests in flight then takes more, and is closed after the last one.
+     */
+    uint32_t max_requests_per_connection;
 } afc_session_options;
 
 #define AFC_SESSION_OPTIONS_INIT                                                                   \
@@ -90,7 +97,7 @@ typedef struct afc_session_options {
         sizeof(afc_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,              \
             {AFC_TLS_DEFAULT, AFC_TLS_DEFAULT, NULL, NULL, NULL, 0, false, {NULL, NULL}, {0}},     \
             AFC_PROXIES_INIT, {NULL, 0, NULL, NULL, AFC_IP_ANY, 0, NULL, NULL, false, {0}}, NULL,  \
-            AFC_COOKIES_ALWAYS, NULL, NULL, AFC_LOOP_THREAD, 0, NULL, NULL                         \
+            AFC_COOKIES_ALWAYS, NULL, NULL, AFC_LOOP_THREAD, 0, NULL, NULL, 0, 0                   \
     }
 
 /** Counters of a session since it was created. */

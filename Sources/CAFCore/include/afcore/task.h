@@ -216,6 +216,18 @@ typedef enum afc_cache_policy {
     AFC_CACHE_BYPASS = 5 /**< Neither use nor store responses. */
 } afc_cache_policy;
 
+/** Bits of afc_request.flags. */
+enum {
+    /**
+     * Only connect: resolve the name, connect, and complete the TLS handshake, through a proxy if there is one. No
+     * request is sent; the task succeeds without a head, and the connection waits in the pool for the next
+     * request. An idle connection that fits is enough. The request must have no body and a MEMORY sink. Over
+     * TLS 1.3 with HTTP/1.1, a server that sends session tickets makes the connection useless: the tickets can't
+     * be told from data that no request waits for, and the next request uses a new connection.
+     */
+    AFC_REQUEST_CONNECT_ONLY = 1u << 0
+};
+
 /* ---- The request --------------------------------------------------------------------------- */
 
 /**
@@ -285,7 +297,7 @@ typedef struct afc_request {
      */
     const afc_credentials *proxy_credentials;
     afc_cache_policy cache_policy; /**< Default: AFC_CACHE_PROTOCOL. */
-    uint32_t reserved;             /**< 0. */
+    uint32_t flags;                /**< AFC_REQUEST_… bits; others are AFC_EUNSUPPORTED. */
 } afc_request;
 
 #define AFC_REQUEST_INIT                                                                           \
@@ -382,7 +394,10 @@ typedef struct afc_task_events {
      * with it.
      */
     afc_status (*on_body)(void *context, afc_slice chunk);
-    /** Called at most every progress_ms, and once with the final numbers before on_done. */
+    /**
+     * Called at most every progress_ms, before the first byte of a request body is sent, and once with the final
+     * numbers before on_done.
+     */
     void (*on_progress)(void *context, const afc_progress *progress);
     /**
      * Called exactly once for each started task. The callback owns `result`: free it with afc_result_free(), on

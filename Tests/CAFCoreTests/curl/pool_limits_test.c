@@ -1,0 +1,258 @@
+/*
+ * What is in the pool: connections made before any request, and those that are too old or have carried enough.
+ */
+#include "support/call.h"
+#include "support/h2.h"
+#include "support/relay.h"
+
+#include <string.h>
+
+static call *connect_to(world *world, const char *url) {
+    call *call = call_new(world, "/unused");
+    if (url != NULL) call->request.url = url;
+    call->request.flags = AFC_REQUEST_CONNECT_ONLY;
+    return call;
+}
+
+static void check_connects(world *world, const char *url, afc_status expected) {
+    call *call = connect_to(world, url);
+    call_perform(call);
+    check_ended(call, expected);
+    assert_null(call->head);
+    assert_int_equal(call->hop_count, 1);
+    call_free(call);
+}
+
+/** Performs a GET; returns whether its connection came from the pool. */
+static bool is_reused(world *world, const char *url) {
+    call *call = call_new(world, "/");
+    if (url != NULL) call->request.url = url;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    bool is_reused = call->hops[call->hop_count - 1].is_reused;
+    call_free(call);
+    return is_reused;
+}
+
+/** The kernel completes connections before the server accepts them; the first one is waited for. */
+static unsigned accepted(world *world) {
+    assert_true(afts_wait_accepted(world->server, 1, PATIENCE_MS));
+    return (unsigned)afts_server_stats(world->server).accepted;
+}
+
+/** An HTTP/2 server that answers each request with a head. */
+static void answer_all(afts_conn *conn, const afts_request *request, void *payload) {
+    (void)request, (void)payload;
+    h2_peer peer;
+    if (!h2_begin(&peer, conn)) return;
+    uint32_t stream;
+    while ((stream = h2_read_request(&peer)) != 0) {
+        if (!h2_send_head(&peer, stream, 200, H2_END_STREAM)) return;
+    }
+}
+
+/* ---- Connecting only ----------------------------------------------------------------------- */
+
+static void connects_without_a_request_for_the_next_one(void **state) {
+    world *world = *state;
+    serve(world, "/*", answer(200, NULL, "hi"));
+    for (unsigned i = 0; i < 3; i++) {
+        check_connects(world, NULL, AFC_OK);
+        assert_int_equal(accepted(world), 1);
+        assert_true(is_reused(world, NULL));
+    }
+    assert_int_equal(accepted(world), 1);
+    assert_int_equal(afts_server_stats(world->server).requests, 3);
+}
+
+static void keeps_bodies_and_methods_of_later_requests_intact(void **state) {
+    world *world = *state;
+    serve(world, "/*", answer(200, NULL, "hi"));
+    static const char *const methods[] = {"PUT", "POST", "GET", "HEAD"};
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        check_connects(world, NULL, AFC_OK);
+        call *call = call_new(world, "/body");
+        if (i < 2)
+            call_send(call, methods[i], afc_slice_of("body"));
+        else
+            call->request.method = methods[i];
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        call_free(call);
+        afts_request *seen = afts_copy_request(world->server, i);
+        assert_non_null(seen);
+        assert_string_equal(seen->method, methods[i]);
+        assert_int_equal(seen->body_size, i < 2 ? 4 : 0);
+        afts_request_free(seen);
+        assert_string_equal(seen_header(world, i, "Content-Range"), "");
+        assert_string_equal(seen_header(world, i, "Range"), "");
+    }
+    assert_int_equal(accepted(world), 1);
+}
+
+static void connects_several_times_at_once(void **state) {
+    world *world = *state;
+    serve(world, "/*", answer(200, NULL, "hi"));
+    call *calls[4];
+    for (size_t i = 0; i < COUNT_OF(calls); i++) calls[i] = connect_to(world, NULL);
+    for (size_t i = 0; i < COUNT_OF(calls); i++) call_start(calls[i]);
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], AFC_OK);
+        call_free(calls[i]);
+    }
+    assert_true(is_reused(world, NULL));
+    assert_true(accepted(world) >= 1 && accepted(world) <= 4);
+}
+
+static void connects_over_tls_and_http_2(void **state) {
+    (void)state;
+    world *world = h2_world(NULL);
+    h2_serve(world, answer_all, NULL, H2_CLOSE);
+    check_connects(world, tls_url(world), AFC_OK);
+    assert_true(is_reused(world, tls_url(world)));
+    assert_int_equal(accepted(world), 1);
+    world_free(world);
+}
+
+static void connects_over_tls_1_2(void **state) {
+    (void)state;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.tls.max_version = AFC_TLS_1_2;
+    world *world = world_new_alpn("http/1.1", &options);
+    serve(world, "/*", answer(200, NULL, "hi"));
+    check_connects(world, tls_url(world), AFC_OK);
+    assert_true(is_reused(world, tls_url(world)));
+    assert_int_equal(accepted(world), 1);
+    world_free(world);
+}
+
+/** With TLS 1.3 and HTTP/1.1 tickets may end the connection; the next request must not notice. */
+static void a_request_succeeds_after_connecting_over_tls_1_3(void **state) {
+    (void)state;
+    world *world = world_new_alpn("http/1.1", NULL);
+    serve(world, "/*", answer(200, NULL, "hi"));
+    for (unsigned i = 0; i < 5; i++) {
+        check_connects(world, tls_url(world), AFC_OK);
+        (void)is_reused(world, tls_url(world));
+    }
+    world_free(world);
+}
+
+static void connects_through_a_proxy(void **state) {
+    (void)state;
+    world *world = world_new_alpn("h2", NULL);
+    serve(world, "/*", answer(200, NULL, "hi"));
+    relay *relay = relay_new(world);
+    const char *proxy = relay_url(relay, "http", NULL);
+    call *call = connect_to(world, tls_url(world));
+    call->request.proxy = proxy;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    world_close_session(world);
+    relay_free(relay);
+    world_free(world);
+}
+
+static void reports_why_it_cannot_connect(void **state) {
+    world *world = *state;
+    check_connects(world, "http://127.0.0.1:1/", AFC_ECONNECT);
+    check_connects(world, "http://name.invalid./", AFC_EDNS);
+}
+
+static void refuses_a_body_and_a_file(void **state) {
+    world *world = *state;
+    afc_failure failure;
+    afc_request request = AFC_REQUEST_INIT;
+    request.url = "http://127.0.0.1/";
+    request.flags = 4;
+    assert_int_equal(afc_task_begin(NULL, world->session, &request, NULL, &failure),
+                     AFC_EUNSUPPORTED);
+    request.flags = AFC_REQUEST_CONNECT_ONLY;
+    request.body.kind = AFC_BODY_BYTES;
+    request.body.bytes = afc_slice_of("x");
+    assert_int_equal(afc_task_begin(NULL, world->session, &request, NULL, &failure), AFC_EINVAL);
+    request.body.kind = AFC_BODY_NONE;
+    request.sink.kind = AFC_SINK_FILE;
+    request.sink.path = "/dev/null";
+    assert_int_equal(afc_task_begin(NULL, world->session, &request, NULL, &failure), AFC_EINVAL);
+}
+
+/* ---- Limits of a connection ---------------------------------------------------------------- */
+
+static void closes_a_connection_after_its_requests(void **state) {
+    (void)state;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.max_requests_per_connection = 3;
+    world *world = world_new(NULL, &options);
+    serve(world, "/*", answer(200, NULL, "hi"));
+    static const bool expected[] = {false, true, true, false, true, true, false};
+    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+        assert_int_equal(is_reused(world, NULL), expected[i]);
+    }
+    assert_int_equal(accepted(world), 3);
+    /* Connecting is no request. */
+    check_connects(world, NULL, AFC_OK);
+    for (size_t i = 0; i < 2; i++) assert_true(is_reused(world, NULL));
+    assert_false(is_reused(world, NULL));
+    world_free(world);
+}
+
+static void closes_an_http_2_connection_after_its_requests(void **state) {
+    (void)state;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.max_requests_per_connection = 2;
+    world *world = h2_world(&options);
+    h2_serve(world, answer_all, NULL, H2_CLOSE);
+    static const bool expected[] = {false, true, false, true, false};
+    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+        assert_int_equal(is_reused(world, tls_url(world)), expected[i]);
+    }
+    world_free(world);
+}
+
+static void one_request_per_connection_reuses_none(void **state) {
+    (void)state;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.max_requests_per_connection = 1;
+    world *world = world_new(NULL, &options);
+    serve(world, "/*", answer(200, NULL, "hi"));
+    for (size_t i = 0; i < 3; i++) assert_false(is_reused(world, NULL));
+    world_free(world);
+}
+
+/** Waits on the server's side: the limit counts whole seconds of libcurl. */
+static void does_not_reuse_an_old_connection(void **state) {
+    (void)state;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.max_connection_age_s = 1;
+    world *world = world_new(NULL, &options);
+    afts_script *slow = afts_script_new();
+    afts_pause(slow, 2500);
+    afts_respond(slow, 200, NULL, "hi", 2);
+    serve(world, "/*", slow);
+    assert_false(is_reused(world, NULL));
+    assert_false(is_reused(world, NULL));
+    assert_int_equal(accepted(world), 2);
+    world_free(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(connects_without_a_request_for_the_next_one),
+        WORLD_TEST(keeps_bodies_and_methods_of_later_requests_intact),
+        WORLD_TEST(connects_several_times_at_once),
+        cmocka_unit_test(connects_over_tls_and_http_2),
+        cmocka_unit_test(connects_over_tls_1_2),
+        cmocka_unit_test(a_request_succeeds_after_connecting_over_tls_1_3),
+        cmocka_unit_test(connects_through_a_proxy),
+        WORLD_TEST(reports_why_it_cannot_connect),
+        WORLD_TEST(refuses_a_body_and_a_file),
+        cmocka_unit_test(closes_a_connection_after_its_requests),
+        cmocka_unit_test(closes_an_http_2_connection_after_its_requests),
+        cmocka_unit_test(one_request_per_connection_reuses_none),
+        cmocka_unit_test(does_not_reuse_an_old_connection),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
