@@ -67,7 +67,7 @@ struct Exchange {
             log.note(proposal)
             return .follow
         }
-        manager.interceptor = options.retryPolicy.map { CompositeInterceptor(attempts(log), $0) }
+        if let policy = options.retryPolicy { manager.interceptors = [attempts(log), policy] }
         return manager
     }
 

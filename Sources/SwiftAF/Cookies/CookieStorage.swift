@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 
 /// A cookie jar, for one or more sessions.
 ///
@@ -35,6 +35,13 @@ public final class CookieStorage: Sendable {
     /// - Throws: ``SessionError/Code/invalidInput`` unless it is an http or https URL with a host in ASCII.
     public func cookies(for url: String) throws(SessionError) -> [HTTPCookie] {
         try core.cookies(for: url)
+    }
+
+    /// The cookies that would be sent to a URL, in order.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` unless it is an http or https URL with a host in ASCII.
+    public func cookies(for url: URL) throws(SessionError) -> [HTTPCookie] {
+        try cookies(for: url.absoluteString)
     }
 
     /// Stores a cookie; replaces the one with the same name, domain and path. An expired cookie removes it.

@@ -185,6 +185,13 @@ extension HTTPResponse {
     }
 }
 
+extension InformationalResponse {
+    init(_ head: afc_head) {
+        self.init(
+            status: Int(head.status), reason: head.reason.text, headers: HTTPHeaders(head.headers, head.header_count))
+    }
+}
+
 extension HTTPHeaders {
     init(_ headers: UnsafePointer<afc_header>?, _ count: Int) {
         guard let headers, count > 0 else {

@@ -60,8 +60,10 @@ final class CoreSession: @unchecked Sendable {
     }
 
     /// Cancels every started task, and work that waits to start another.
-    func cancelAll() {
-        for handler in cancellations.withLock({ $0.close() }) { handler() }
+    ///
+    /// - Parameter isFinal: Whether such work can't begin later either.
+    func cancelAll(isFinal: Bool) {
+        for handler in cancellations.withLock({ isFinal ? $0.close() : $0.all }) { handler() }
         afc_session_cancel_all(raw)
     }
 

@@ -235,6 +235,12 @@ extension CoreTask {
                 CoreTask.from(context)?.request.handlers.events?.tell(.challenged(shown))
             }
         }
+        if handlers.informational != nil || isMonitored {
+            events.on_informational = { context, head in
+                guard let head else { return }
+                CoreTask.from(context)?.request.handlers.inform(InformationalResponse(head.pointee))
+            }
+        }
         if handlers.monitors?.tracesWire == true {
             events.on_trace = { context, trace in
                 guard let trace, let seen = WireTrace(trace.pointee) else { return }

@@ -157,11 +157,16 @@ extension HTTPRequest {
         set { update { $0.hints = newValue } }
     }
 
-    /// Changes this request and decides on retries, before ``HTTPSessionManager/interceptor`` does. Nil uses only that
-    /// one.
-    public var interceptor: (any RequestInterceptor)? {
-        get { settings?.values.interceptor }
-        set { update { $0.interceptor = newValue } }
+    /// The request's own interceptors, which come before ``HTTPSessionManager/interceptors``.
+    public var interceptors: [any RequestInterceptor] {
+        get { settings?.values.interceptors ?? [] }
+        set { update { $0.interceptors = newValue } }
+    }
+
+    /// Called for each 1xx response, in addition to ``HTTPSessionManager/informationalHandler``.
+    public var informationalHandler: InformationalHandler? {
+        get { settings?.values.informationalHandler }
+        set { update { $0.informationalHandler = newValue } }
     }
 
     /// Whether the response has a trust report: ``DataResponse/trust``, ``DownloadResponse/trust``,
@@ -199,7 +204,8 @@ extension HTTPRequest {
             var credential: Credential?
             var proxyCredential: Credential?
             var hints = Hints()
-            var interceptor: (any RequestInterceptor)?
+            var interceptors: [any RequestInterceptor] = []
+            var informationalHandler: InformationalHandler?
             var reportsTrust = false
         }
 

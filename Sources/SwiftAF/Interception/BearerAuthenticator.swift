@@ -3,9 +3,10 @@ import FoundationEssentials
 /// Adds a bearer token to requests and refreshes it when it is refused (RFC 6750).
 ///
 /// ```swift
-/// manager.interceptor = BearerAuthenticator(for: "https://api.example.org", token: stored) { expired in
+/// let bearer = BearerAuthenticator(for: "https://api.example.org", token: stored) { expired in
 ///     try await signIn.refreshedToken(after: expired)
 /// }
+/// manager.interceptors = [bearer]
 /// ```
 ///
 /// After a 401 for the current token, the token is refreshed and the request is retried with the new one. Concurrent
@@ -88,11 +89,11 @@ public final class BearerAuthenticator: RequestInterceptor {
         let (step, flight) = decide { $0.judge(refused: refused, start: outcome.attempt.start) }
         switch step {
         case .use, .useAndRefresh: return .retry
-        case .fail(let error): return .fail(with: error)
+        case .fail(let error): return .fail(error)
         case .ignore: return .doNotRetry
         case .refresh:
             guard case .failure(let error)? = await flight?.value else { return .retry }
-            return .fail(with: error)
+            return .fail(error)
         }
     }
 

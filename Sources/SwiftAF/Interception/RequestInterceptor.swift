@@ -1,22 +1,32 @@
-/// Changes requests before they are sent, and decides on retries.
+public import FoundationEssentials
+
+/// Changes requests before they are sent, wraps their sending, and decides on retries.
 ///
 /// ```swift
 /// struct Traced: RequestInterceptor {
-///     func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest {
+///     func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> DataResponse {
 ///         var request = request
-///         request.headers["X-Attempt"] = String(attempt.number)
-///         return request
+///         request.headers["X-Attempt"] = String(next.attempt.number)
+///         return try await next(request)
 ///     }
 /// }
 /// ```
 ///
-/// A manager has one (``HTTPSessionManager/interceptor``), and so may a request (``HTTPRequest/interceptor``), which is
-/// called first. They are called for awaited calls, tasks with closures, uploads, downloads, and streams until their
-/// head is returned. They aren't called between the hops of a redirect.
+/// A manager has a list of interceptors (``HTTPSessionManager/interceptors``), and so has a request
+/// (``HTTPRequest/interceptors``), whose interceptors come first. They are called for awaited calls, tasks with
+/// closures, uploads, downloads, and streams until their head is returned. They aren't called between the hops of a
+/// redirect.
+///
+/// For each attempt, ``adapt(_:for:)`` of all interceptors is called in order, each with the result of the previous
+/// one. Then ``intercept(_:next:)`` is called: the first interceptor is the outermost, and the last one's `next` sends
+/// the request. If that failed or has a status of 400 or higher, ``retry(_:after:)`` is called in order; the first
+/// decision other than ``RetryDecision/doNotRetry`` counts.
 ///
 /// The caller sees one exchange: one completion, one task handle, one total time limit
 /// (``HTTPRequest/Timeouts/total``), which includes the interceptors. A cancelled request doesn't wait for its
-/// interceptor: the interceptor's task is cancelled and its result ignored. Progress restarts with each attempt.
+/// interceptors: their task is cancelled and its result ignored. Progress restarts with each attempt.
+///
+/// Every method is async, so an actor or a class of a global actor may conform; its methods run on that actor.
 public protocol RequestInterceptor: Sendable {
     /// Returns the request to send. Called before each attempt with the original request, without the changes of
     /// earlier attempts.
@@ -28,13 +38,28 @@ public protocol RequestInterceptor: Sendable {
     ///   ``SessionError/underlying`` of ``SessionError/Code/interceptor``.
     func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest
 
+    /// Wraps an attempt: returns the response of `next`, a changed one, or one of its own without calling `next` at
+    /// all, such as a mock or a cached response. `next` may be called several times, one call after the other.
+    ///
+    /// The response may have any status; a refused one has its body. Failed transfers throw.
+    ///
+    /// For a download, the response has the path of the file and the body of a refused response; for a stream, only the
+    /// head. For both, the head may be changed, but the response of a call of `next` must be returned: another one
+    /// fails with ``SessionError/Code/interceptor``.
+    ///
+    /// - Parameters:
+    ///   - request: The request, with the changes of ``adapt(_:for:)`` and of the outer interceptors.
+    ///   - next: Continues with the next interceptor, or sends the request.
+    /// - Throws: An error that ends the attempt, as in ``adapt(_:for:)``. Unlike there, ``retry(_:after:)`` follows.
+    func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> DataResponse
+
     /// Decides what follows an attempt that failed or had a response with status 400 or higher.
     ///
     /// Not called if the request was cancelled, its total time limit has passed, or its body can't be replayed
     /// (``HTTPBody/isReplayable``): then the outcome is final.
     ///
     /// - Parameters:
-    ///   - request: The request that was sent.
+    ///   - request: The request that was sent; as it was adapted if none was.
     ///   - outcome: The outcome of the attempt.
     func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision
 }
@@ -43,8 +68,51 @@ extension RequestInterceptor {
     /// Returns the request unchanged.
     public func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest { request }
 
+    /// Returns the response of `next`.
+    public func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> DataResponse {
+        try await next(request)
+    }
+
     /// Returns ``RetryDecision/doNotRetry``.
     public func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision { .doNotRetry }
+}
+
+/// What comes after an interceptor: the next interceptor, or the transfer. Call it like a function.
+public struct RequestSender: Sendable {
+    /// Sends a request and returns the response, whatever its status.
+    public typealias Send = @Sendable (HTTPRequest) async throws(SessionError) -> DataResponse
+
+    enum Step: Sendable {
+        case chain(AttemptChain, index: Int)
+        case closure(Send)
+    }
+
+    /// The attempt that the request belongs to.
+    public let attempt: RequestAttempt
+    private let step: Step
+
+    /// Makes a sender from a closure, for tests of interceptors.
+    public init(attempt: RequestAttempt = RequestAttempt(), send: @escaping Send) {
+        self.init(attempt: attempt, step: .closure(send))
+    }
+
+    init(attempt: RequestAttempt, step: Step) {
+        self.attempt = attempt
+        self.step = step
+    }
+
+    /// Sends a request and returns the response, whatever its status.
+    ///
+    /// - Parameter request: The request; it is validated, and gets what is left of the total time limit.
+    /// - Throws: The error of the transfer or of an inner interceptor; ``SessionError/Code/bodyNotReplayable`` if the
+    ///   request is sent again and its body can't be; ``SessionError/Code/invalidInput`` while an earlier call runs;
+    ///   ``SessionError/Code/cancelled`` once the request has ended.
+    public func callAsFunction(_ request: HTTPRequest) async throws(SessionError) -> DataResponse {
+        switch step {
+        case .chain(let chain, let index): try await chain.intercept(request, from: index)
+        case .closure(let send): try await send(request)
+        }
+    }
 }
 
 /// One attempt to send a request.
@@ -75,13 +143,18 @@ public struct AttemptOutcome: Sendable {
     public var attempt: RequestAttempt
     /// The head of the response, if there is one; also if there is an error.
     public var response: HTTPResponse?
+    /// The body of the response, if it was collected in memory; of a refused download, up to 1 MiB.
+    public var body: Data
     /// The error of the attempt; nil if there was a response, with any status.
     public var error: SessionError?
 
     /// Makes an outcome, for tests.
-    public init(attempt: RequestAttempt, response: HTTPResponse? = nil, error: SessionError? = nil) {
+    public init(
+        attempt: RequestAttempt, response: HTTPResponse? = nil, body: Data = Data(), error: SessionError? = nil
+    ) {
         self.attempt = attempt
         self.response = response ?? error?.response
+        self.body = body
         self.error = error
     }
 
@@ -99,62 +172,42 @@ public enum RetryDecision: Sendable {
     /// The outcome is final, unless another interceptor decides otherwise.
     case doNotRetry
     /// Fail with this error, as in ``RequestInterceptor/adapt(_:for:)``, whatever the outcome.
-    case fail(with: any Error)
+    case fail(any Error)
 
     /// Retry at once.
     public static var retry: RetryDecision { .retry(after: .zero) }
-
-    var isDoNotRetry: Bool {
-        if case .doNotRetry = self { true } else { false }
-    }
-}
-
-/// Combines several interceptors. Each adapts the result of the previous one. For retries they are called in the same
-/// order; the first decision other than ``RetryDecision/doNotRetry`` counts, and the rest aren't called.
-public struct CompositeInterceptor: RequestInterceptor {
-    public let interceptors: [any RequestInterceptor]
-
-    public init(_ interceptors: any RequestInterceptor...) {
-        self.interceptors = interceptors
-    }
-
-    public init(_ interceptors: [any RequestInterceptor]) {
-        self.interceptors = interceptors
-    }
-
-    public func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest {
-        var request = request
-        for interceptor in interceptors { request = try await interceptor.adapt(request, for: attempt) }
-        return request
-    }
-
-    public func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision {
-        for interceptor in interceptors {
-            let decision = await interceptor.retry(request, after: outcome)
-            if !decision.isDoNotRetry { return decision }
-        }
-        return .doNotRetry
-    }
 }
 
 /// An interceptor made of closures.
+///
+/// The closures may be written in an actor or a class of a global actor: inside of them, use `await` for its
+/// properties and methods.
 public struct Interceptor: RequestInterceptor {
     public typealias Adapt = @Sendable (HTTPRequest, RequestAttempt) async throws -> HTTPRequest
+    public typealias Intercept = @Sendable (HTTPRequest, RequestSender) async throws -> DataResponse
     public typealias Retry = @Sendable (HTTPRequest, AttemptOutcome) async -> RetryDecision
 
     private let adapting: Adapt?
+    private let intercepting: Intercept?
     private let retrying: Retry?
 
     /// - Parameters:
     ///   - adapt: ``RequestInterceptor/adapt(_:for:)``; nil changes nothing.
+    ///   - intercept: ``RequestInterceptor/intercept(_:next:)``; nil only calls `next`.
     ///   - retry: ``RequestInterceptor/retry(_:after:)``; nil never retries.
-    public init(adapt: Adapt? = nil, retry: Retry? = nil) {
+    public init(adapt: Adapt? = nil, intercept: Intercept? = nil, retry: Retry? = nil) {
         adapting = adapt
+        intercepting = intercept
         retrying = retry
     }
 
     public func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest {
         try await adapting?(request, attempt) ?? request
+    }
+
+    public func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> DataResponse {
+        guard let intercepting else { return try await next(request) }
+        return try await intercepting(request, next)
     }
 
     public func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision {

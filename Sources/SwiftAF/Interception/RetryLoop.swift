@@ -1,46 +1,161 @@
-/// Sends a request in as many attempts as its interceptor decides, under one time limit.
+/// Sends a request in as many attempts as its interceptors decide, under one time limit.
 ///
-/// Calls of the interceptor are raced against the time limit and ``interrupt()``, so both hold for any interceptor.
+/// The interceptors run in a task of their own. The caller waits for the outcome, which is that task's result, or comes
+/// from ``interrupt()`` or the time limit while the task is in an interceptor. So both hold for any interceptor.
 final class RetryLoop: Sendable {
-    private struct State {
-        var isInterrupted = false
-        /// Ends the current wait.
-        var wake: (@Sendable () -> Void)?
+    private enum Phase {
+        /// An interceptor runs, or the delay before an attempt. The loop can end at once.
+        case intercepting
+        /// A transfer is in flight; its end is waited for, because its outcome tells what was kept of a download.
+        case sending
+        case ended
     }
 
-    private let interceptor: any RequestInterceptor
+    private enum Stop {
+        case interrupted, expired
+    }
+
+    private struct State {
+        var phase = Phase.intercepting
+        /// Why nothing more is sent; nil while there is no reason.
+        var stop: Stop?
+        /// What an earlier transfer of a download has kept.
+        var token: ResumeToken?
+        var worker: Task<Void, Never>?
+    }
+
+    private let interceptors: [any RequestInterceptor]
     private let events: RequestEvents?
     private let state = Locked(State())
+    private let end = Signal<CoreOutcome>()
 
-    init(_ interceptor: any RequestInterceptor, _ events: RequestEvents?) {
-        self.interceptor = interceptor
+    init(_ interceptors: [any RequestInterceptor], _ events: RequestEvents?) {
+        self.interceptors = interceptors
         self.events = events
     }
 
-    /// Ends the loop when no attempt is in flight; the caller ends a running attempt.
+    /// Ends the loop. An attempt in flight is cancelled, and its end waited for.
     func interrupt() {
-        let wake = state.withLock { state in
-            state.isInterrupted = true
-            return state.wake
-        }
-        wake?()
+        stop(.interrupted, SessionError(.cancelled))
     }
 
-    /// - Parameter send: Performs one attempt.
-    func run(_ request: CoreRequest, _ send: (CoreRequest) async -> CoreOutcome) async -> CoreOutcome {
+    /// - Parameter send: Performs one transfer.
+    func run(
+        _ request: CoreRequest, _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome
+    ) async -> CoreOutcome {
         let session = request.session
         let registration = session.cancellations.withLock { $0.add { [weak self] in self?.interrupt() } }
         if registration == nil { interrupt() }
         defer { registration.map { id in session.cancellations.withLock { $0.remove(id) } } }
         let deadline = request.totalTimeout.map { ContinuousClock.now + $0 }
+        if !isOver { startWorker { await self.attempts(request, deadline, send) } }
+        let timer = deadline.map { deadline in
+            Task {
+                await (deadline - .now).pause()
+                if !Task.isCancelled { stop(.expired, SessionError(.timeout, reason: .total)) }
+            }
+        }
+        defer { timer?.cancel() }
+        var outcome = await end.wait()
+        if let failure = outcome.failure, failure.url == nil { outcome.failure?.url = request.http.url }
+        return outcome
+    }
+
+    private func startWorker(_ work: @escaping @Sendable () async -> CoreOutcome) {
+        let worker = Task { finish(await work()) }
+        let mustCancel = state.withLock { state in
+            if state.phase != .ended { state.worker = worker }
+            return state.stop != nil
+        }
+        if mustCancel { worker.cancel() }
+    }
+
+    // MARK: Ending
+
+    /// Ends the loop at once, unless a transfer is in flight.
+    private func stop(_ reason: Stop, _ error: SessionError) {
+        typealias Step = (worker: Task<Void, Never>?, ending: SessionError?)
+        let step = state.withLock { state -> Step in
+            guard state.phase != .ended, state.stop != .interrupted else { return (nil, nil) }
+            state.stop = reason
+            // A transfer ends at the time limit by itself.
+            if state.phase == .sending { return (reason == .interrupted ? state.worker : nil, nil) }
+            state.phase = .ended
+            defer { state.worker = nil }
+            var error = error
+            error.resumeToken = state.token
+            return (state.worker, error)
+        }
+        step.worker?.cancel()
+        if let error = step.ending { end.send(CoreOutcome(failure: error)) }
+    }
+
+    private func finish(_ outcome: CoreOutcome) {
+        let ends = state.withLock { state in
+            defer {
+                state.phase = .ended
+                state.worker = nil
+            }
+            return state.phase != .ended
+        }
+        if ends { end.send(outcome) }
+    }
+
+    // MARK: Transfers
+
+    /// Announces a transfer.
+    ///
+    /// - Throws: ``SessionError/Code/cancelled`` if the loop has ended; ``SessionError/Code/invalidInput`` if another
+    ///   transfer is in flight.
+    func beginSending() throws(SessionError) {
+        let phase = state.withLock { state in
+            defer { if state.phase == .intercepting { state.phase = .sending } }
+            return state.phase
+        }
+        switch phase {
+        case .intercepting: return
+        case .sending:
+            throw SessionError(.invalidInput, message: "an interceptor called next while its earlier call was running")
+        case .ended: throw SessionError(.cancelled)
+        }
+    }
+
+    /// Records the end of a transfer. If the loop was to stop meanwhile, that is its end.
+    func endSending(_ outcome: CoreOutcome, collects: Bool) {
+        let ends = state.withLock { state in
+            state.token = outcome.failure?.resumeToken
+            guard state.stop != nil else {
+                if state.phase == .sending { state.phase = .intercepting }
+                return false
+            }
+            defer {
+                state.phase = .ended
+                state.worker = nil
+            }
+            return state.phase != .ended
+        }
+        guard ends else { return }
+        // No interceptor sees this outcome, so a body that one may have to change isn't returned.
+        let isWhole = outcome.failure != nil || !collects
+        end.send(isWhole ? outcome : CoreOutcome(failure: SessionError(.cancelled)))
+    }
+
+    private var isOver: Bool { state.withLock { $0.phase == .ended } }
+
+    // MARK: Attempts
+
+    private func attempts(
+        _ request: CoreRequest, _ deadline: ContinuousClock.Instant?,
+        _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome
+    ) async -> CoreOutcome {
         var request = request
         var attempt = RequestAttempt(deadline: deadline)
         while true {
             do throws(SessionError) {
                 let adapted = try await adapt(request, for: attempt)
-                events?.tell(.sent(adapted.http, attempt: attempt.number))
-                let outcome = await send(adapted)
-                guard try await retries(adapted.http, attempt, outcome) else { return outcome }
+                let chain = AttemptChain(self, interceptors, request, attempt, events, send)
+                let outcome = await chain.run(adapted)
+                guard try await retries(chain.sent ?? adapted, attempt, outcome) else { return outcome }
                 attempt.earlierStatuses.append(outcome.response?.status ?? 0)
                 request = request.resuming(after: outcome.failure)
             } catch {
@@ -52,24 +167,16 @@ final class RetryLoop: Sendable {
     }
 
     /// The request to send in an attempt.
-    private func adapt(_ request: CoreRequest, for attempt: RequestAttempt) async throws(SessionError) -> CoreRequest {
-        let (http, interceptor) = (request.http, interceptor)
-        let adapted = await race(until: attempt.deadline) { () -> Result<HTTPRequest, SessionError> in
+    private func adapt(_ request: CoreRequest, for attempt: RequestAttempt) async throws(SessionError) -> HTTPRequest {
+        var http = request.http
+        for interceptor in interceptors {
             do {
-                return .success(try await interceptor.adapt(http, for: attempt))
+                http = try await interceptor.adapt(http, for: attempt)
             } catch {
-                return .failure(SessionError(intercepting: error, url: http.url))
+                throw SessionError(intercepting: error, url: request.http.url)
             }
         }
-        guard let adapted else { throw whyNot(http.url) }
-        var next = try adapted.get()
-        if let deadline = attempt.deadline {
-            let rest = deadline - .now
-            guard rest > .zero else { throw whyNot(http.url) }
-            next.timeouts.total = rest
-        }
-        try next.validate()
-        return request.with(http: next)
+        return http
     }
 
     /// Waits for the next attempt; returns whether there is one.
@@ -77,61 +184,37 @@ final class RetryLoop: Sendable {
         _ request: HTTPRequest, _ attempt: RequestAttempt, _ last: CoreOutcome
     ) async throws(SessionError) -> Bool {
         guard isRetryable(request, last) else { return false }
-        let outcome = AttemptOutcome(attempt: attempt, response: last.response, error: last.failure)
-        let interceptor = interceptor
-        let decision = await race(until: attempt.deadline) { await interceptor.retry(request, after: outcome) }
-        switch decision {
-        case .doNotRetry?:
+        let outcome = AttemptOutcome(
+            attempt: attempt, response: last.response, body: last.body, error: last.failure)
+        switch await decision(request, outcome) {
+        case .doNotRetry:
             return false
-        case .fail(let cause)?:
+        case .fail(let cause):
             throw SessionError(intercepting: cause, url: request.url, response: last.response)
-        case .retry(let delay)?:
+        case .retry(let delay):
             let delay = min(delay, .seconds(1_000_000_000))
             if let deadline = attempt.deadline, .now + delay >= deadline { return false }
+            guard !isOver else { return false }
             events?.tell(.retried(outcome, delay: max(.zero, delay)))
-            if delay > .zero { await race(until: nil) { await delay.pause() } }
-            if state.withLock({ $0.isInterrupted }) { throw whyNot(request.url) }
-            return true
-        case nil:
-            throw whyNot(request.url)
+            if delay > .zero { await delay.pause() }
+            return !isOver
         }
+    }
+
+    private func decision(_ request: HTTPRequest, _ outcome: AttemptOutcome) async -> RetryDecision {
+        for interceptor in interceptors {
+            switch await interceptor.retry(request, after: outcome) {
+            case .doNotRetry: continue
+            case let decision: return decision
+            }
+        }
+        return .doNotRetry
     }
 
     private func isRetryable(_ request: HTTPRequest, _ last: CoreOutcome) -> Bool {
-        guard !state.withLock({ $0.isInterrupted }), request.body.isReplayable else { return false }
+        guard !isOver, request.body.isReplayable else { return false }
         guard let failure = last.failure else { return (last.response?.status ?? 0) >= 400 }
         return failure.code != .cancelled && failure.reason != .total
-    }
-
-    /// Why a wait ended early.
-    private func whyNot(_ url: String) -> SessionError {
-        let isInterrupted = state.withLock { $0.isInterrupted }
-        return isInterrupted ? SessionError(.cancelled, url: url) : SessionError(.timeout, reason: .total, url: url)
-    }
-
-    /// The result of `work`; nil if the deadline or an interruption came first, which cancels `work`.
-    @discardableResult
-    private func race<Value: Sendable>(
-        until deadline: ContinuousClock.Instant?, _ work: @escaping @Sendable () async -> Value
-    ) async -> Value? {
-        let end = Signal<Value?>()
-        let begins = state.withLock { state in
-            if !state.isInterrupted { state.wake = { end.send(nil) } }
-            return !state.isInterrupted
-        }
-        guard begins else { return nil }
-        let worker = Task { end.send(await work()) }
-        let timer = deadline.map { deadline in
-            Task {
-                await (deadline - .now).pause()
-                end.send(nil)
-            }
-        }
-        let value = await end.wait()
-        state.withLock { $0.wake = nil }
-        timer?.cancel()
-        if value == nil { worker.cancel() }
-        return value
     }
 }
 

@@ -3,7 +3,7 @@ import FoundationEssentials
 /// Retries requests that failed for transient reasons: a lost connection, or a busy server.
 ///
 /// ```swift
-/// manager.interceptor = RetryPolicy()
+/// manager.interceptors = [RetryPolicy()]
 /// ```
 ///
 /// Only idempotent methods (RFC 9110 9.2.2) with replayable bodies are retried. Delays grow exponentially and are

@@ -7,8 +7,8 @@ public import FoundationEssentials
 /// The monitors of a manager are called on a separate queue, one event at a time, in order. A slow monitor delays other
 /// monitors but no transfer; undelivered events are kept in memory.
 ///
-/// The events of a request have this order: created, resumed; for each attempt: sent, then any number of redirects and
-/// answered challenges, a last challenge if the response is a 401 or 407, answered, and retried if another attempt
+/// The events of a request have this order: created, resumed; for each attempt: sent, then any number of 1xx responses,
+/// redirects and answered challenges, a last challenge if the response is a 401 or 407, answered, and retried if another attempt
 /// follows; finally metrics, cancelled if it was, finished. Suspended and resumed are reported when they happen. Events
 /// that don't occur aren't reported, but every created request is finished, except a task that is released before it
 /// was started. Events of different requests may be interleaved. The caller may continue before
@@ -40,6 +40,8 @@ public protocol EventMonitor: Sendable {
     /// - Parameter challenge: The challenge, without credentials. The scheme of its
     ///   ``AuthenticationChallenge/protectionSpace`` is the one of the answer.
     func challengeAnswered(_ request: MonitoredRequest, _ challenge: AuthenticationChallenge)
+    /// A 1xx response was received, between sent and answered.
+    func informationalReceived(_ request: MonitoredRequest, _ response: InformationalResponse)
     /// A head was sent or received, if ``tracesWire`` is true: in order, between sent and metrics of its attempt.
     func requestTraced(_ request: MonitoredRequest, _ trace: WireTrace)
     /// The head of an attempt's response has arrived, without metrics.
@@ -59,6 +61,7 @@ public protocol EventMonitor: Sendable {
 extension EventMonitor {
     public var tracesWire: Bool { false }
     public func requestTraced(_ request: MonitoredRequest, _ trace: WireTrace) {}
+    public func informationalReceived(_ request: MonitoredRequest, _ response: InformationalResponse) {}
     public func requestCreated(_ request: MonitoredRequest) {}
     public func requestResumed(_ request: MonitoredRequest) {}
     public func requestSuspended(_ request: MonitoredRequest) {}

@@ -11,6 +11,7 @@ enum RequestEvent: Sendable {
     /// And answered.
     case challenged(AuthenticationChallenge)
     case answered(HTTPResponse)
+    case informed(InformationalResponse)
     case traced(WireTrace)
     case retried(AttemptOutcome, delay: Duration)
     case finished(RequestResult)
@@ -79,12 +80,11 @@ final class MonitorGroup: Sendable {
     let tracesWire: Bool
 
     /// - Returns: Nil for none.
-    init?(_ monitors: [any EventMonitor], after former: MonitorGroup?) {
+    init?(_ monitors: [any EventMonitor], on queue: DispatchQueue) {
         guard !monitors.isEmpty else { return nil }
         self.monitors = monitors
         tracesWire = monitors.contains { $0.tracesWire }
-        // The same queue, so that events keep their order when monitors change.
-        queue = former?.queue ?? DispatchQueue(label: "swiftaf.monitors")
+        self.queue = queue
     }
 
     func tell(_ event: RequestEvent, of request: MonitoredRequest) {
@@ -115,6 +115,7 @@ extension EventMonitor {
         case .answered(let response):
             if [401, 407].contains(response.status) { requestChallenged(request, by: response) }
             requestAnswered(request, with: response)
+        case .informed(let response): informationalReceived(request, response)
         case .traced(let trace): if tracesWire { requestTraced(request, trace) }
         case .retried(let outcome, let delay): requestRetried(request, after: outcome, delay: delay)
         case .finished(let result):

@@ -59,6 +59,8 @@ public final class HTTPSessionManager: Sendable {
         var completionQueue: DispatchQueue?
         var completionGroup: DispatchGroup?
         var handlers = TransferHandlers()
+        /// Of all monitors, so that events keep their order when monitors change. Nil before the first ones.
+        var monitorQueue: DispatchQueue?
         var downloadDestination: DownloadDestination?
     }
 
@@ -141,12 +143,12 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.handlers.response = newValue } }
     }
 
-    /// Changes each request before it is sent, and decides on retries: a ``RetryPolicy``, a ``BearerAuthenticator``,
-    /// your own, or several in a ``CompositeInterceptor``. Default: nil, every request is sent once. Called after
-    /// ``HTTPRequest/interceptor``. Read when a task is made.
-    public var interceptor: (any RequestInterceptor)? {
-        get { settings.handlers.interceptor }
-        set { set { $0.handlers.interceptor = newValue } }
+    /// Change each request before it is sent, wrap its sending, and decide on retries, in this order: a
+    /// ``BearerAuthenticator``, a ``RetryPolicy``, your own. Default: none, every request is sent once. They come after
+    /// ``HTTPRequest/interceptors``. Read when a task is made.
+    public var interceptors: [any RequestInterceptor] {
+        get { settings.handlers.interceptors }
+        set { set { $0.handlers.interceptors = newValue } }
     }
 
     /// Answers the authentication challenges of servers and proxies; the proposed credential is the request's or
@@ -168,7 +170,28 @@ public final class HTTPSessionManager: Sendable {
     /// your own. The monitors set when a request is made receive all of its events.
     public var eventMonitors: [any EventMonitor] {
         get { settings.handlers.monitors?.monitors ?? [] }
-        set { set { $0.handlers.monitors = MonitorGroup(newValue, after: $0.handlers.monitors) } }
+        set {
+            set { settings in
+                if settings.monitorQueue == nil { settings.monitorQueue = DispatchQueue(label: "swiftaf.monitors") }
+                settings.handlers.monitors = settings.monitorQueue.flatMap { MonitorGroup(newValue, on: $0) }
+            }
+        }
+    }
+
+    /// Waits until the ``eventMonitors`` were called for all events so far, such as those of an awaited call that has
+    /// returned, or of a task whose completion was called.
+    public func flushMonitors() async {
+        guard let queue = settings.monitorQueue else { return }
+        await withCheckedContinuation { continuation in
+            queue.async { continuation.resume() }
+        }
+    }
+
+    /// Called for each 1xx response that arrives before a final one, such as a 103 (Early Hints, RFC 8297). Read when a
+    /// task is made.
+    public var informationalHandler: InformationalHandler? {
+        get { settings.handlers.informational }
+        set { set { $0.handlers.informational = newValue } }
     }
 
     /// Chooses the path of downloads without a destination of their own. Read when a task is made.
@@ -214,6 +237,19 @@ public final class HTTPSessionManager: Sendable {
     /// The tasks that write to a file.
     public var downloadTasks: [DownloadTask] { registry.tasks { $0.kind == .download } }
 
+    /// Cancels everything under way, and tasks that were not started, with ``SessionError/Code/cancelled``. The manager
+    /// stays usable, and so do its connections.
+    public func cancelAll() {
+        let (snapshot, drained) = state.withLock { ($0.snapshot, $0.drained.compactMap(\.session)) }
+        cancel(snapshot, drained, isFinal: false)
+    }
+
+    private func cancel(_ snapshot: Snapshot, _ drained: [CoreSession], isFinal: Bool) {
+        for task in registry.tasks { task.cancel() }
+        (try? snapshot.session.get())?.cancelAll(isFinal: isFinal)
+        for session in drained { session.cancelAll(isFinal: isFinal) }
+    }
+
     /// Invalidates the manager: later requests fail with ``SessionError/Code/closed``.
     ///
     /// - Parameter cancellingTasks: True to cancel everything under way, and tasks that were not started; false to
@@ -229,11 +265,7 @@ public final class HTTPSessionManager: Sendable {
             }
             return (former, state.drained.compactMap(\.session))
         }
-        if cancellingTasks {
-            for task in registry.tasks { task.cancel() }
-            (try? former.session.get())?.cancelAll()
-            for session in drained { session.cancelAll() }
-        }
+        if cancellingTasks { cancel(former, drained, isFinal: true) }
         guard case .success = former.session else { return }
         ProcessEvents.report(.managerInvalidated(self))
         former.settings.handlers.monitors?.tellInvalidated()

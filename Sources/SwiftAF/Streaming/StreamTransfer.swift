@@ -26,21 +26,38 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
 
     /// Sends the request, with retries.
     private static func attempt(_ request: CoreRequest) async throws(SessionError) -> StreamedResponse {
-        var opened: StreamedResponse?
+        let last = Box()
         let outcome = await request.retrying { request in
             // Releasing the previous response cancels its transfer.
-            opened = nil
+            last.set(nil)
             do throws(SessionError) {
                 let response = try await send(request)
-                opened = response
+                last.set(response)
                 return CoreOutcome(response: response.response)
             } catch {
                 return CoreOutcome(failure: error)
             }
         }
         if let failure = outcome.failure { throw failure }
-        guard let opened else { throw noResponse(to: request) }
-        return opened
+        guard let opened = last.response, let head = outcome.response else { throw noResponse(to: request) }
+        return StreamedResponse(
+            response: head, filePath: opened.filePath, sharedTrust: opened.sharedTrust, bytes: opened.bytes)
+    }
+
+    /// The response of the last attempt.
+    private final class Box: Sendable {
+        private let content = Locked<StreamedResponse?>(nil)
+
+        var response: StreamedResponse? { content.withLock { $0 } }
+
+        func set(_ response: StreamedResponse?) {
+            let former = content.withLock { content in
+                defer { content = response }
+                return content
+            }
+            // Released outside of the lock.
+            _ = former
+        }
     }
 
     private static func noResponse(to request: CoreRequest) -> SessionError {

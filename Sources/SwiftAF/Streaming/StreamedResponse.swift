@@ -27,6 +27,26 @@ public struct StreamedResponse: Sendable {
     /// over TLS.
     public var trust: TrustReport? { sharedTrust?.report }
 
+    /// Reads the rest of the body into memory.
+    ///
+    /// - Parameter maximumSize: The maximum number of bytes, after decoding.
+    /// - Throws: ``SessionError/Code/tooLarge`` for a longer body, whose transfer is then cancelled; the error has the
+    ///   head. Otherwise the error of the transfer.
+    public func collect(upTo maximumSize: Int) async throws(SessionError) -> Data {
+        var body = Data()
+        var iterator = bytes.makeAsyncIterator()
+        while let chunk = try await iterator.next() {
+            guard chunk.count <= maximumSize - body.count else {
+                bytes.owner.stream.cancel()
+                throw SessionError(
+                    .tooLarge, message: "the body is longer than \(maximumSize) bytes", url: response.url,
+                    response: response)
+            }
+            if body.isEmpty { body = chunk } else { body.append(chunk) }
+        }
+        return body
+    }
+
     /// The body as a sequence of non-empty chunks of any size.
     ///
     /// The body can be read once only: iterators share it, and each chunk goes to one of them. Only one task may wait

@@ -4,7 +4,7 @@ extension CoreRequest {
     // Inlined, because each call of an async function and each return switches executors.
     @inline(__always)
     func response() async throws(SessionError) -> DataResponse {
-        guard handlers.interceptor == nil, handlers.monitors == nil, !ProcessEvents.isObserved, !http.reportsTrust
+        guard handlers.interceptors.isEmpty, handlers.monitors == nil, !ProcessEvents.isObserved, !http.reportsTrust
         else { return try await outcome().answer() }
         let transfer = CoreTask(self)
         let result = try await transfer.run()
@@ -33,13 +33,13 @@ extension CoreRequest {
         await retrying { await CoreTask($0).outcome() }
     }
 
-    /// Makes one attempt, or several if there is an interceptor.
-    func retrying(_ send: (CoreRequest) async -> CoreOutcome) async -> CoreOutcome {
-        guard let interceptor = handlers.interceptor else {
+    /// Makes one attempt, or several if there are interceptors.
+    func retrying(_ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome) async -> CoreOutcome {
+        guard !handlers.interceptors.isEmpty else {
             handlers.events?.tell(.sent(http, attempt: 1))
             return await send(self)
         }
-        let loop = RetryLoop(interceptor, handlers.events)
+        let loop = RetryLoop(handlers.interceptors, handlers.events)
         return await withTaskCancellationHandler {
             await loop.run(self, send)
         } onCancel: {

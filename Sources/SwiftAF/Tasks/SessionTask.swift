@@ -46,7 +46,7 @@ public final class SessionTask: Sendable {
         /// Nil once the task has completed.
         var spec: TaskSpec?
         var transfer: CoreTask?
-        /// For tasks with an interceptor.
+        /// For tasks with interceptors.
         var loop: RetryLoop?
         /// An attempt that waits until the task is resumed.
         var turn: Signal<Void>?
@@ -191,10 +191,10 @@ public final class SessionTask: Sendable {
                 let priority = storage.priority
                 let request = storage.spec?.request.map { reporting($0, priority: priority) }
                 if case .success(let request)? = request {
-                    if let interceptor = request.handlers.interceptor {
-                        storage.loop = RetryLoop(interceptor, events)
-                    } else {
+                    if request.handlers.interceptors.isEmpty {
                         storage.transfer = CoreTask(request)
+                    } else {
+                        storage.loop = RetryLoop(request.handlers.interceptors, events)
                     }
                 }
                 return (action, request)

@@ -3,8 +3,9 @@ struct TransferHandlers: Sendable {
     var progress: (@Sendable (TransferProgress) -> Void)?
     var redirect: RedirectHandler?
     var response: ResponseHandler?
-    /// Nil for a single attempt with the unchanged request.
-    var interceptor: (any RequestInterceptor)?
+    /// Empty for a single attempt with the unchanged request.
+    var interceptors: [any RequestInterceptor] = []
+    var informational: InformationalHandler?
     var challenge: AuthenticationChallengeHandler?
     /// Nil without credentials to propose.
     var credentialStorage: (any CredentialStorage)?
@@ -18,9 +19,17 @@ struct TransferHandlers: Sendable {
         var handlers = self
         handlers.progress = progress
         if let response = request.responseHandler { handlers.response = response }
-        if let own = request.interceptor {
-            handlers.interceptor = interceptor.map { CompositeInterceptor(own, $0) } ?? own
+        if let own = request.informationalHandler {
+            handlers.informational = own
+            if let general = informational {
+                handlers.informational = { response in
+                    general(response)
+                    own(response)
+                }
+            }
         }
+        let own = request.interceptors
+        if !own.isEmpty { handlers.interceptors = own + interceptors }
         return handlers
     }
 
@@ -30,6 +39,12 @@ struct TransferHandlers: Sendable {
         let disposition = response?(head) ?? .allow
         if case .download = disposition, !head.isSuccessful { return .allow }
         return disposition
+    }
+
+    /// Reports a 1xx response.
+    func inform(_ response: InformationalResponse) {
+        events?.tell(.informed(response))
+        informational?(response)
     }
 
     var answersChallenges: Bool { challenge != nil || credentialStorage != nil }

@@ -31,6 +31,7 @@ import Testing
         _ = try await manager.response(.get, "/")
         #expect(lastCookie() == "a=1")
         let cookie = try #require(try storage.cookies(for: server.urlString("/")).first)
+        #expect(try storage.cookies(for: server.url("/")) == [cookie])
         #expect(cookie.name == "a" && cookie.value == "1" && cookie.path == "/" && cookie.domain == "127.0.0.1")
         #expect(cookie.isHTTPOnly && cookie.isHostOnly && !cookie.isSecure && cookie.sameSite == .lax)
         #expect(try #require(cookie.expiresDate) > Date())

@@ -14,7 +14,7 @@ struct AttemptTests {
         server = try TestServer()
         manager = HTTPSessionManager(baseURL: server.urlString("/"))
         manager.completionQueue = .global()
-        manager.interceptor = always
+        manager.interceptors = [always]
         server.route("/x", .text("done"))
     }
 
@@ -129,7 +129,7 @@ struct AttemptTests {
         server.breakOff()
         server.refuse(503)
         let manager = server.manager
-        manager.interceptor = always
+        manager.interceptors = [always]
         let folder = try TestFolder()
         let done = try await manager.download(
             HTTPRequest("file"), to: folder.file("film"), options: [.replacesFile, .keepsPartialFile])
@@ -216,9 +216,9 @@ struct AttemptTests {
                     return decision
                 })
         }
-        manager.interceptor = CompositeInterceptor(mark("c", .retry), mark("d", .doNotRetry))
+        manager.interceptors = [mark("c", .retry), mark("d", .doNotRetry)]
         var request = HTTPRequest("x")
-        request.interceptor = CompositeInterceptor([mark("a", .doNotRetry), mark("b", .doNotRetry)])
+        request.interceptors = [mark("a", .doNotRetry), mark("b", .doNotRetry)]
         #expect(try await manager.response(for: request).status == 200)
         #expect(server.requests.map { $0.values("X-By") } == [["a", "b", "c", "d"], ["a", "b", "c", "d"]])
         #expect(order.values == ["a", "b", "c"])
@@ -226,11 +226,13 @@ struct AttemptTests {
 
     @Test("What is adapted is validated")
     func invalid() async throws {
-        manager.interceptor = Interceptor(adapt: { request, _ in
-            var request = request
-            request.headers.add(name: "X", value: "a\r\nB: c")
-            return request
-        })
+        manager.interceptors = [
+            Interceptor(adapt: { request, _ in
+                var request = request
+                request.headers.add(name: "X", value: "a\r\nB: c")
+                return request
+            })
+        ]
         #expect(await error()?.code == .invalidInput)
         #expect(server.requests.isEmpty)
     }
@@ -248,16 +250,16 @@ struct AttemptTests {
 
     @Test("Errors of interceptors are the request's")
     func refusals() async throws {
-        manager.interceptor = Interceptor(adapt: { _, _ in throw Refusal() })
+        manager.interceptors = [Interceptor(adapt: { _, _ in throw Refusal() })]
         let own = await error()
         #expect(own?.code == .interceptor)
         #expect(own?.underlying is Refusal)
         #expect(own?.url == server.urlString("/x"))
-        manager.interceptor = Interceptor(adapt: { _, _ in throw SessionError(.authentication) })
+        manager.interceptors = [Interceptor(adapt: { _, _ in throw SessionError(.authentication) })]
         #expect(await error()?.code == .authentication)
         #expect(server.requests.isEmpty)
         fail(1)
-        manager.interceptor = Interceptor(retry: { _, _ in .fail(with: Refusal()) })
+        manager.interceptors = [Interceptor(retry: { _, _ in .fail(Refusal()) })]
         let late = await error()
         #expect(late?.code == .interceptor)
         #expect(late?.status == 503)
@@ -276,7 +278,7 @@ struct AttemptTests {
 
     @Test("A task that is cancelled while it waits for its next attempt ends at once")
     func cancelledWait() async throws {
-        manager.interceptor = patient
+        manager.interceptors = [patient]
         fail()
         let task = Task { [manager] in try await manager.response(.get, "x") }
         await outcomes.wait()
@@ -287,7 +289,7 @@ struct AttemptTests {
 
     @Test("So does a stream")
     func cancelledStream() async throws {
-        manager.interceptor = patient
+        manager.interceptors = [patient]
         fail()
         let task = Task { [manager] in try await manager.stream(HTTPRequest("x")) }
         await outcomes.wait()
@@ -297,7 +299,7 @@ struct AttemptTests {
 
     @Test("So does a handle, and a session that is ended with its tasks")
     func cancelledHandles() async throws {
-        manager.interceptor = patient
+        manager.interceptors = [patient]
         fail(3)
         let ends = Recorder<SessionError?>()
         func start() -> DataTask {
@@ -325,12 +327,14 @@ struct AttemptTests {
     func deafInterceptor() async throws {
         let asked = Recorder<Bool>()
         let released = Recorder<Bool>()
-        manager.interceptor = Interceptor(adapt: { request, _ in
-            asked.record(true)
-            // Waits for the test, not for its own cancellation.
-            await released.wait()
-            return request
-        })
+        manager.interceptors = [
+            Interceptor(adapt: { request, _ in
+                asked.record(true)
+                // Waits for the test, not for its own cancellation.
+                await released.wait()
+                return request
+            })
+        ]
         let task = Task { [manager] in try await manager.response(.get, "x") }
         await asked.wait()
         task.cancel()
@@ -342,10 +346,12 @@ struct AttemptTests {
     @Test("Nor the total time limit from passing")
     func deafInterceptorAndLimit() async throws {
         let released = Recorder<Bool>()
-        manager.interceptor = Interceptor(adapt: { request, _ in
-            await released.wait()
-            return request
-        })
+        manager.interceptors = [
+            Interceptor(adapt: { request, _ in
+                await released.wait()
+                return request
+            })
+        ]
         var request = HTTPRequest("x")
         request.timeouts.total = .milliseconds(20)
         #expect(await error(of: request)?.reason == .total)
@@ -354,7 +360,7 @@ struct AttemptTests {
 
     @Test("A wait that would outlast the total time limit is not begun")
     func noTime() async throws {
-        manager.interceptor = patient
+        manager.interceptors = [patient]
         fail()
         var request = HTTPRequest("x")
         request.timeouts.total = .seconds(1800)
@@ -368,10 +374,12 @@ struct AttemptTests {
         let limits = Recorder<Duration?>()
         var request = HTTPRequest("x")
         request.timeouts.total = .seconds(3600)
-        request.interceptor = Interceptor(retry: { request, _ in
-            limits.record(request.timeouts.total)
-            return .retry
-        })
+        request.interceptors = [
+            Interceptor(retry: { request, _ in
+                limits.record(request.timeouts.total)
+                return .retry
+            })
+        ]
         #expect(try await manager.response(for: request).status == 200)
         let rest = limits.values.compactMap { $0 }
         try #require(rest.count == 2)
@@ -383,7 +391,7 @@ struct AttemptTests {
         var configuration = SessionConfiguration()
         configuration.timeouts.total = .milliseconds(50)
         let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
-        manager.interceptor = Interceptor(retry: { _, _ in .retry })
+        manager.interceptors = [Interceptor(retry: { _, _ in .retry })]
         server.route("/x", .stall(at: "x"))
         await #expect { _ = try await manager.response(.get, "x") } throws: {
             ($0 as? SessionError)?.reason == .total
@@ -395,11 +403,13 @@ struct AttemptTests {
     @Test("A suspended task makes no attempt until it is resumed")
     func suspended() async throws {
         let gate = Recorder<Bool>()
-        manager.interceptor = Interceptor(retry: { [outcomes] _, outcome in
-            outcomes.record(outcome)
-            await gate.wait()
-            return .retry
-        })
+        manager.interceptors = [
+            Interceptor(retry: { [outcomes] _, outcome in
+                outcomes.record(outcome)
+                await gate.wait()
+                return .retry
+            })
+        ]
         fail(1)
         let ends = Recorder<SessionError?>()
         let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
@@ -409,7 +419,7 @@ struct AttemptTests {
         gate.record(true)
         #expect(task.state == .suspended)
         // A later request of the same session is answered, this one is not even sent.
-        manager.interceptor = nil
+        manager.interceptors = []
         for _ in 0..<5 { _ = try await manager.response(.get, "y") }
         #expect(server.requests.filter { $0.path == "/x" }.count == 1)
         task.resume()
@@ -420,11 +430,13 @@ struct AttemptTests {
     @Test("A task that is suspended between attempts can be cancelled")
     func suspendedAndCancelled() async throws {
         let gate = Recorder<Bool>()
-        manager.interceptor = Interceptor(retry: { [outcomes] _, outcome in
-            outcomes.record(outcome)
-            await gate.wait()
-            return .retry
-        })
+        manager.interceptors = [
+            Interceptor(retry: { [outcomes] _, outcome in
+                outcomes.record(outcome)
+                await gate.wait()
+                return .retry
+            })
+        ]
         fail(1)
         let ends = Recorder<SessionError?>()
         let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
@@ -457,7 +469,7 @@ struct AttemptTests {
     func policy() async throws {
         var policy = RetryPolicy(maximumRetries: 2)
         policy.baseDelay = .milliseconds(1)
-        manager.interceptor = policy
+        manager.interceptors = [policy]
         fail(2)
         let text: String = try await manager.get("x")
         #expect(text == "done")

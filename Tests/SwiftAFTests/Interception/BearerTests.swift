@@ -60,7 +60,7 @@ struct BearerTests {
     @Test("A hundred refused at once: one refresh, and all are sent again with the new token")
     func once() async throws {
         server.route("/x", times: 100, [.stall(at: "old"), .status(401)])
-        manager.interceptor = authenticator()
+        manager.interceptors = [authenticator()]
         async let all = statuses(100)
         #expect(await server.waitForStalled(at: "old", count: 100))
         server.open("old")
@@ -72,7 +72,7 @@ struct BearerTests {
 
     @Test("Again and again, in whatever order they come", arguments: 0..<10)
     func races(round: Int) async throws {
-        manager.interceptor = authenticator()
+        manager.interceptors = [authenticator()]
         let statuses = try await statuses(100).map { try $0.get() }
         #expect(statuses == Array(repeating: 200, count: 100))
         #expect(refreshes.values.count == 1)
@@ -80,7 +80,7 @@ struct BearerTests {
 
     @Test("With handles, too")
     func handles() async throws {
-        manager.interceptor = authenticator()
+        manager.interceptors = [authenticator()]
         let ends = Recorder<Int?>()
         for _ in 0..<100 {
             manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { response, _, _ in
@@ -94,7 +94,7 @@ struct BearerTests {
     @Test("A refresh that fails fails them all, once and with one error")
     func failing() async throws {
         server.route("/x", times: 100, [.stall(at: "old"), .status(401)])
-        manager.interceptor = authenticator(fails: true)
+        manager.interceptors = [authenticator(fails: true)]
         async let all = statuses(100)
         #expect(await server.waitForStalled(at: "old", count: 100))
         server.open("old")
@@ -115,7 +115,7 @@ struct BearerTests {
 
     @Test("A late 401 for a token that was replaced meanwhile refreshes nothing")
     func late() async throws {
-        manager.interceptor = authenticator()
+        manager.interceptors = [authenticator()]
         server.route("/late", times: 1, [.stall(at: "late"), .status(401)])
         accept("new", at: "/late")
         async let late = manager.response(.get, "late")
@@ -129,7 +129,7 @@ struct BearerTests {
     @Test("Who is cancelled ends at once; the refresh goes on for the others", arguments: [0, 1])
     func cancelled(position: Int) async throws {
         let gate = Recorder<Bool>()
-        manager.interceptor = authenticator(nil, gate: gate)
+        manager.interceptors = [authenticator(nil, gate: gate)]
         // The first of them has started the refresh.
         let first = Task { try await manager.response(.get, "x").status }
         await refreshes.wait()
@@ -145,7 +145,7 @@ struct BearerTests {
     @Test("Without a token, or with one that has expired, one is asked for before anything is sent")
     func beforehand() async throws {
         for token in [nil, BearerToken("old", expires: Date(timeIntervalSinceNow: -1))] {
-            manager.interceptor = authenticator(token)
+            manager.interceptors = [authenticator(token)]
             #expect(try await manager.response(.get, "x").status == 200)
         }
         #expect(server.requests.map { $0["Authorization"] } == ["Bearer new", "Bearer new"])
@@ -158,7 +158,7 @@ struct BearerTests {
         let gate = Recorder<Bool>()
         let token = BearerToken("old", expires: Date(timeIntervalSinceNow: 3600))
         let authenticator = authenticator(token, leeway: .seconds(7200), gate: gate)
-        manager.interceptor = authenticator
+        manager.interceptors = [authenticator]
         for _ in 0..<3 { #expect(try await manager.response(.get, "x").status == 200) }
         await refreshes.wait()
         #expect(refreshes.values.count == 1)
@@ -169,10 +169,12 @@ struct BearerTests {
     func sameManager() async throws {
         server.route("POST /token", .text("new"))
         let refreshes = refreshes
-        manager.interceptor = BearerAuthenticator(for: server.urlString("/")) { [weak manager] token in
-            refreshes.record(token)
-            return BearerToken(try await manager?.post("token", as: String.self) ?? "")
-        }
+        manager.interceptors = [
+            BearerAuthenticator(for: server.urlString("/")) { [weak manager] token in
+                refreshes.record(token)
+                return BearerToken(try await manager?.post("token", as: String.self) ?? "")
+            }
+        ]
         #expect(try await manager.response(.get, "x").status == 200)
         #expect(server.requests.map { $0["Authorization"] } == [nil, "Bearer new"])
         #expect(refreshes.values.count == 1)
@@ -183,7 +185,7 @@ struct BearerTests {
         let other = try TestServer()
         other.route("/x", .status(401))
         server.route("/moved", .redirect(to: other.urlString("/x")))
-        manager.interceptor = authenticator(BearerToken("new"))
+        manager.interceptors = [authenticator(BearerToken("new"))]
         #expect(try await manager.response(.get, other.urlString("/x")).status == 401)
         #expect(try await manager.response(.get, "moved").status == 401)
         #expect(other.requests.map { $0["Authorization"] } == [nil, nil])
@@ -193,7 +195,7 @@ struct BearerTests {
 
     @Test("Requests with an Authorization of their own are left alone")
     func own() async throws {
-        manager.interceptor = authenticator()
+        manager.interceptors = [authenticator()]
         var request = HTTPRequest("x", headers: ["Authorization": "Bearer mine"])
         #expect(try await manager.response(for: request).status == 401)
         request.headers.removeDefault("Authorization")
@@ -205,7 +207,7 @@ struct BearerTests {
     @Test("A server that refuses every token is asked three times")
     func hopeless() async throws {
         server.route("/x", .status(401))
-        manager.interceptor = authenticator()
+        manager.interceptors = [authenticator()]
         #expect(try await manager.response(.get, "x").status == 401)
         #expect(server.requests.count == 3)
         #expect(refreshes.values.count == 2)
@@ -213,7 +215,7 @@ struct BearerTests {
 
     @Test("A token that can't be a header is an error, which doesn't show it")
     func malformed() async throws {
-        manager.interceptor = authenticator(BearerToken("secret\r\nX: y"))
+        manager.interceptors = [authenticator(BearerToken("secret\r\nX: y"))]
         await #expect { _ = try await manager.response(.get, "x") } throws: { error in
             "\(error)".contains("invalidInput") && !"\(error)".contains("secret")
         }
@@ -224,7 +226,7 @@ struct BearerTests {
     func composed() async throws {
         var policy = RetryPolicy()
         policy.baseDelay = .zero
-        manager.interceptor = CompositeInterceptor(authenticator(), policy)
+        manager.interceptors = [authenticator(), policy]
         server.route("/x", times: 1, .status(503))
         server.route("/x", times: 1, .status(401))
         server.route("/x", times: 1, .status(503))

@@ -119,13 +119,15 @@ struct EventMonitorTests {
         server.route("/moved", .redirect(to: "/y"))
         server.route("/y", times: 1, .status(401))
         server.route("/y", .text("done"))
-        manager.interceptor = Interceptor(
-            adapt: { request, attempt in
-                var request = request
-                request.headers["X-Attempt"] = String(attempt.number)
-                return request
-            },
-            retry: { _, _ in .retry })
+        manager.interceptors = [
+            Interceptor(
+                adapt: { request, attempt in
+                    var request = request
+                    request.headers["X-Attempt"] = String(attempt.number)
+                    return request
+                },
+                retry: { _, _ in .retry })
+        ]
         let expected = [
             "created", "resumed", "sent 1 1", "redirected 302", "challenged", "answered 401", "retried 401 true",
             "sent 2 2", "redirected 302", "answered 200", "metrics 2", "finished ",

@@ -61,12 +61,23 @@ struct HARRecorderTests {
         #expect(Self.entries(written).count == 1)
     }
 
+    @Test func aFlushMakesTheEntriesOfReturnedCallsVisible() async throws {
+        server.route("/y", .text("done"))
+        let recorder = HARRecorder()
+        manager.eventMonitors = [recorder]
+        for _ in 0..<20 { _ = try await manager.response(.get, "y") }
+        await manager.flushMonitors()
+        #expect(Self.entries(recorder.document).count == 20)
+        manager.eventMonitors = []
+        await manager.flushMonitors()
+    }
+
     @Test("Redirects and attempts have entries of their own")
     func hops() async throws {
         server.route("/moved", .redirect(to: "/y"))
         server.route("/y", times: 1, .status(503))
         server.route("/y", .text("done"))
-        manager.interceptor = Interceptor(retry: { _, _ in .retry })
+        manager.interceptors = [Interceptor(retry: { _, _ in .retry })]
         let archive = try await archive(HARRecorder()) { _ = try await manager.response(.get, "moved") }
         #expect(HARSchema.problems(of: archive) == [])
         let entries = Self.entries(archive)

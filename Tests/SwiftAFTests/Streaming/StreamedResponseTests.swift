@@ -86,6 +86,26 @@ struct StreamedResponseTests {
         }
     }
 
+    @Test func collectsABodyUpToItsLimitAndCancelsALongerOne() async throws {
+        server.route("/four", .text("four"))
+        server.route("/empty", .text(""))
+        #expect(try await manager.stream(HTTPRequest(server.url("/four"))).collect(upTo: 4) == Data("four".utf8))
+        #expect(try await manager.stream(HTTPRequest(server.url("/empty"))).collect(upTo: 0).isEmpty)
+        for limit in [3, 0, -1] {
+            let response = try await manager.stream(HTTPRequest(server.url("/four")))
+            await #expect { _ = try await response.collect(upTo: limit) } throws: { error in
+                let error = error as? SessionError
+                return error?.code == .tooLarge && error?.status == 200
+            }
+        }
+        server.route("/endless", [.chunkedHead(), .chunk(Data(repeating: 1, count: 4096), count: nil)])
+        let endless = try await manager.stream(HTTPRequest(server.url("/endless")))
+        await #expect { _ = try await endless.collect(upTo: 1 << 20) } throws: {
+            ($0 as? SessionError)?.code == .tooLarge
+        }
+        #expect(await server.waitForOpen(atMost: 1))
+    }
+
     @Test("The redirect's target is the URL of the response")
     func redirect() async throws {
         server.route("/from", .redirect(to: "/to?x=1"))

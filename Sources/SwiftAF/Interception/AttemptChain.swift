@@ -1,0 +1,116 @@
+/// One attempt: its interceptors, one around the other, and the transfers in their middle.
+final class AttemptChain: Sendable {
+    private struct State {
+        /// The request as it is sent next; a download resumes what an earlier transfer has kept.
+        var request: CoreRequest
+        /// The last request that was sent.
+        var sent: HTTPRequest?
+        /// The outcome of the last transfer.
+        var last: CoreOutcome?
+    }
+
+    private let loop: RetryLoop
+    private let interceptors: [any RequestInterceptor]
+    private let attempt: RequestAttempt
+    private let events: RequestEvents?
+    private let send: @Sendable (CoreRequest) async -> CoreOutcome
+    private let sink: CoreRequest.Sink
+    private let state: Locked<State>
+
+    /// - Parameter send: Performs one transfer.
+    init(
+        _ loop: RetryLoop, _ interceptors: [any RequestInterceptor], _ request: CoreRequest, _ attempt: RequestAttempt,
+        _ events: RequestEvents?, _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome
+    ) {
+        self.loop = loop
+        self.interceptors = interceptors
+        self.attempt = attempt
+        self.events = events
+        self.send = send
+        sink = request.sink
+        state = Locked(State(request: request))
+    }
+
+    /// The last request that was sent, if any was.
+    var sent: HTTPRequest? { state.withLock { $0.sent } }
+
+    func run(_ request: HTTPRequest) async -> CoreOutcome {
+        do throws(SessionError) {
+            return outcome(of: try await intercept(request, from: 0))
+        } catch {
+            return outcome(of: error)
+        }
+    }
+
+    /// Calls the interceptor with this index; after the last one, sends the request.
+    func intercept(_ request: HTTPRequest, from index: Int) async throws(SessionError) -> DataResponse {
+        guard index < interceptors.count else { return try await transfer(request) }
+        do {
+            let next = RequestSender(attempt: attempt, step: .chain(self, index: index + 1))
+            return try await interceptors[index].intercept(request, next: next)
+        } catch {
+            throw SessionError(intercepting: error, url: request.url)
+        }
+    }
+
+    private func transfer(_ http: HTTPRequest) async throws(SessionError) -> DataResponse {
+        let (prepared, last) = state.withLock { ($0.request, $0.last) }
+        var http = http
+        if let deadline = attempt.deadline {
+            let rest = deadline - .now
+            guard rest > .zero else { throw SessionError(.timeout, reason: .total, url: http.url) }
+            http.timeouts.total = rest
+        }
+        try http.validate()
+        guard last == nil || http.body.isReplayable else { throw SessionError(.bodyNotReplayable, url: http.url) }
+        do throws(SessionError) {
+            try loop.beginSending()
+        } catch var error {
+            error.url = http.url
+            throw error
+        }
+        if let last { events?.tell(.retried(retried(last), delay: .zero)) }
+        events?.tell(.sent(http, attempt: attempt.number))
+        let outcome = await send(prepared.with(http: http))
+        state.withLock { state in
+            state.sent = http
+            state.last = outcome
+            state.request = prepared.resuming(after: outcome.failure)
+        }
+        loop.endSending(outcome, collects: sink == .memory)
+        return try outcome.dataResponse()
+    }
+
+    private func retried(_ last: CoreOutcome) -> AttemptOutcome {
+        AttemptOutcome(attempt: attempt, response: last.response, body: last.body, error: last.failure)
+    }
+
+    // MARK: The result of the interceptors
+
+    private func outcome(of response: DataResponse) -> CoreOutcome {
+        let last = state.withLock { $0.last }
+        guard sink == .memory else {
+            // The file or the stream belongs to a transfer.
+            guard var outcome = last, outcome.failure == nil else { return CoreOutcome(failure: unsent(response)) }
+            outcome.response = response.response
+            return outcome
+        }
+        var outcome = CoreOutcome(response: response.response, body: response.body, trust: response.sharedTrust)
+        if let last, response.filePath != nil, response.filePath == last.filePath { outcome.download = last.download }
+        return outcome
+    }
+
+    private func unsent(_ response: DataResponse) -> SessionError {
+        SessionError(
+            .interceptor, message: "an interceptor of a download or a stream must return the response of next",
+            response: response.response)
+    }
+
+    private func outcome(of error: SessionError) -> CoreOutcome {
+        guard var outcome = state.withLock({ $0.last }), outcome.failure != nil else {
+            return CoreOutcome(failure: error)
+        }
+        outcome.failure = error
+        return outcome
+    }
+}

@@ -1,0 +1,497 @@
+import AFTestServer
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Interceptors that wrap the sending", .timeLimit(.minutes(10)))
+struct InterceptTests {
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        manager.completionQueue = .global()
+        server.route("/x", .text("done"))
+    }
+
+    private func intercept(_ closure: @escaping Interceptor.Intercept) {
+        manager.interceptors = [Interceptor(intercept: closure)]
+    }
+
+    private static func mock(_ status: Int = 200, _ text: String = "mock") -> DataResponse {
+        DataResponse(response: HTTPResponse(status: status, url: "mock:"), body: Data(text.utf8))
+    }
+
+    private func error(of request: HTTPRequest = HTTPRequest("x")) async -> SessionError? {
+        do {
+            _ = try await manager.response(for: request)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    // MARK: Responses
+
+    @Test func answersWithoutSending() async throws {
+        intercept { _, _ in Self.mock() }
+        let response = try await manager.response(.get, "x")
+        #expect(try response.text() == "mock")
+        let ends = Recorder<String?>()
+        manager.dataTask(for: HTTPRequest("x"), with: StringResponseSerializer(validation: .none)) {
+            ends.record($1); _ = $2
+        }
+        .resume()
+        #expect(await ends.wait() == ["mock"])
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func seesTheBodyOfARefusedResponseAndReplacesIt() async throws {
+        server.route("/x", .text("busy", status: 503))
+        let seen = Recorder<String>()
+        intercept { request, next in
+            let response = try await next(request)
+            seen.record(try response.text())
+            return Self.mock(200, "replaced")
+        }
+        let text: String = try await manager.get("x")
+        #expect(text == "replaced")
+        #expect(seen.values == ["busy"])
+    }
+
+    @Test func retryIsAskedAboutAResponseThatWasNotSent() async throws {
+        let count = Recorder<Int>()
+        manager.interceptors = [
+            Interceptor(intercept: { request, next in
+                count.record(next.attempt.number)
+                return next.attempt.number == 1 ? Self.mock(503) : try await next(request)
+            }),
+            Interceptor(retry: { _, outcome in
+                #expect(outcome.body == Data("mock".utf8))
+                return .retry
+            }),
+        ]
+        let text: String = try await manager.get("x")
+        #expect(text == "done")
+        #expect(count.values == [1, 2])
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func theFirstInterceptorIsTheOutermost() async throws {
+        let order = Recorder<String>()
+        func mark(_ name: String) -> Interceptor {
+            Interceptor(
+                adapt: { request, _ in
+                    order.record("adapt \(name)")
+                    return request
+                },
+                intercept: { request, next in
+                    order.record("enter \(name)")
+                    var request = request
+                    request.headers.add(name: "X-By", value: name)
+                    let response = try await next(request)
+                    order.record("leave \(name)")
+                    return response
+                })
+        }
+        manager.interceptors = [mark("b"), mark("c")]
+        var request = HTTPRequest("x")
+        request.interceptors = [mark("a")]
+        #expect(try await manager.response(for: request).status == 200)
+        #expect(
+            order.values == [
+                "adapt a", "adapt b", "adapt c", "enter a", "enter b", "enter c", "leave c", "leave b", "leave a",
+            ])
+        #expect(server.requests[0].values("X-By") == ["a", "b", "c"])
+    }
+
+    @Test func changesHeadAndBody() async throws {
+        intercept { request, next in
+            var response = try await next(request)
+            response.response.headers["X-Seen"] = "yes"
+            response.body += Data("!".utf8)
+            return response
+        }
+        let response = try await manager.response(.get, "x")
+        #expect(try response.text() == "done!")
+        #expect(response.response.headers["X-Seen"] == "yes")
+        #expect(response.response.metrics.hops.count == 1)
+    }
+
+    @Test func aFailedTransferThrowsAndMayBeAnswered() async throws {
+        server.route("/x", .reset)
+        intercept { request, next in
+            do {
+                return try await next(request)
+            } catch {
+                #expect((error as? SessionError)?.code == .connectionLost)
+                return Self.mock(200, "stale")
+            }
+        }
+        let text: String = try await manager.get("x")
+        #expect(text == "stale")
+        intercept { request, next in try await next(request) }
+        #expect(await error()?.code == .connectionLost)
+    }
+
+    private struct Open: Error {}
+
+    @Test func itsErrorIsTheRequestsAndMayBeRetried() async throws {
+        manager.interceptors = [
+            Interceptor(intercept: { request, next in
+                guard next.attempt.number > 1 else { throw Open() }
+                return try await next(request)
+            })
+        ]
+        let refused = await error()
+        #expect(refused?.code == .interceptor)
+        #expect(refused?.underlying is Open)
+        #expect(refused?.url == server.urlString("/x"))
+        manager.interceptors.append(
+            Interceptor(retry: { _, outcome in outcome.attempt.number < 3 ? .retry : .doNotRetry }))
+        let text: String = try await manager.get("x")
+        #expect(text == "done")
+    }
+
+    // MARK: Several calls
+
+    private final class Sends: EventMonitor {
+        let events = Recorder<String>()
+
+        func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int) { events.record("sent") }
+
+        func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration) {
+            events.record("retried \(outcome.status ?? 0)")
+        }
+
+        func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
+            events.record("finished \(result.response?.status ?? 0)")
+        }
+    }
+
+    @Test func callsNextSeveralTimes() async throws {
+        server.route("/x", times: 2, .text("busy", status: 503))
+        let monitor = Sends()
+        manager.eventMonitors = [monitor]
+        intercept { request, next in
+            var response = try await next(request)
+            while response.status == 503 { response = try await next(request) }
+            return response
+        }
+        let text: String = try await manager.get("x")
+        #expect(text == "done")
+        await manager.flushMonitors()
+        #expect(
+            monitor.events.values == ["sent", "retried 503", "sent", "retried 503", "sent", "finished 200"])
+    }
+
+    @Test func aBodyThatCanBeReadOnceIsNotSentTwice() async throws {
+        intercept { request, next in
+            _ = try await next(request)
+            return try await next(request)
+        }
+        let chunks = AsyncStream<Data> { continuation in
+            continuation.yield(Data("once".utf8))
+            continuation.finish()
+        }
+        #expect(await error(of: HTTPRequest(.put, "x", body: .stream(once: chunks)))?.code == .bodyNotReplayable)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func refusesASecondCallWhileTheFirstRuns() async throws {
+        server.route("/x", [.stall(at: "x"), .text("done")])
+        let codes = Recorder<SessionError.Code?>()
+        let server = server
+        intercept { request, next in
+            async let first = next(request)
+            _ = await server.waitForRequests(1)
+            do throws(SessionError) {
+                _ = try await next(request)
+            } catch {
+                codes.record(error.code)
+            }
+            server.open("x")
+            return try await first
+        }
+        let text: String = try await manager.get("x")
+        #expect(text == "done")
+        #expect(codes.values == [.invalidInput])
+    }
+
+    @Test func refusesACallAfterTheEnd() async throws {
+        let kept = Recorder<RequestSender>()
+        intercept { _, next in
+            kept.record(next)
+            return Self.mock()
+        }
+        _ = try await manager.response(.get, "x")
+        let next = await kept.wait()[0]
+        await #expect { _ = try await next(HTTPRequest(server.url("/x"))) } throws: {
+            ($0 as? SessionError)?.code == .cancelled
+        }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func validatesWhatIsSent() async throws {
+        intercept { request, next in
+            var request = request
+            request.headers.add(name: "X", value: "a\r\nB: c")
+            return try await next(request)
+        }
+        #expect(await error()?.code == .invalidInput)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func aSenderOfAClosureServesTests() async throws {
+        let next = RequestSender { (request) throws(SessionError) in Self.mock(201, request.url) }
+        #expect(try await next(HTTPRequest("y")).status == 201)
+    }
+
+    // MARK: Downloads and streams
+
+    @Test func aDownloadHasItsPathAndItsHeadMayChange() async throws {
+        let folder = try TestFolder()
+        let paths = Recorder<String?>()
+        intercept { request, next in
+            var response = try await next(request)
+            paths.record(response.filePath)
+            response.response.headers["X-Seen"] = "yes"
+            return response
+        }
+        let done = try await manager.download(HTTPRequest("x"), to: folder.file("film"))
+        #expect(done.response.headers["X-Seen"] == "yes")
+        #expect(paths.values == [folder.file("film")])
+        #expect(try folder.read("film") == Data("done".utf8))
+    }
+
+    @Test func aStreamHasItsHead() async throws {
+        server.route("/x", times: 1, .text("busy", status: 503))
+        intercept { request, next in
+            var response = try await next(request)
+            if response.status == 503 { response = try await next(request) }
+            #expect(response.body.isEmpty)
+            response.response.headers["X-Seen"] = "yes"
+            return response
+        }
+        let response = try await manager.stream(HTTPRequest("x"))
+        #expect(response.response.headers["X-Seen"] == "yes")
+        #expect(try await response.collect(upTo: 4) == Data("done".utf8))
+    }
+
+    @Test func aDownloadAndAStreamCannotBeAnsweredWithoutSending() async throws {
+        let folder = try TestFolder()
+        intercept { _, _ in Self.mock() }
+        let (manager, request) = (manager, HTTPRequest("x"))
+        await #expect { _ = try await manager.download(request, to: folder.file("film")) } throws: {
+            ($0 as? SessionError)?.code == .interceptor
+        }
+        await #expect { _ = try await manager.stream(request) } throws: { ($0 as? SessionError)?.code == .interceptor }
+        #expect(try folder.names.isEmpty)
+    }
+
+    @Test func aCancelledDelayKeepsTheResumeToken() async throws {
+        let server = try RangeServer()
+        server.breakOff()
+        let manager = server.manager
+        let asked = Recorder<Bool>()
+        manager.interceptors = [
+            Interceptor(retry: { _, _ in
+                asked.record(true)
+                return .retry(after: .seconds(3600))
+            })
+        ]
+        let folder = try TestFolder()
+        let path = folder.file("film")
+        let task = Task {
+            try await manager.download(HTTPRequest("file"), to: path, options: [.replacesFile, .keepsPartialFile])
+        }
+        await asked.wait()
+        task.cancel()
+        await #expect { _ = try await task.value } throws: { error in
+            let error = error as? SessionError
+            return error?.code == .cancelled && error?.resumeToken != nil
+        }
+    }
+
+    // MARK: Ends
+
+    @Test(arguments: [false, true])
+    func cancellingDoesNotWaitForAnInterceptor(afterSending: Bool) async throws {
+        let (asked, released) = (Recorder<Bool>(), Recorder<Bool>())
+        intercept { request, next in
+            if afterSending { _ = try await next(request) }
+            asked.record(true)
+            // Waits for the test, not for its own cancellation.
+            await released.wait()
+            return try await next(request)
+        }
+        let task = Task { [manager] in try await manager.response(.get, "x") }
+        await asked.wait()
+        task.cancel()
+        await #expect { _ = try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        released.record(true)
+        #expect(server.requests.count == (afterSending ? 1 : 0))
+    }
+
+    @Test func theTotalTimeLimitDoesNotWaitForAnInterceptor() async throws {
+        let released = Recorder<Bool>()
+        intercept { request, next in
+            await released.wait()
+            return try await next(request)
+        }
+        var request = HTTPRequest("x")
+        request.timeouts.total = .milliseconds(20)
+        #expect(await error(of: request)?.reason == .total)
+        released.record(true)
+    }
+
+    @Test func cancellingEndsATransferOfNext() async throws {
+        server.route("/x", .stall(at: "x"))
+        intercept { request, next in try await next(request) }
+        let task = Task { [manager] in try await manager.response(.get, "x") }
+        #expect(await server.waitForRequests(1))
+        task.cancel()
+        await #expect { _ = try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        server.open("x")
+    }
+
+    @Test func cancelAllEndsEverythingAndTheManagerStaysUsable() async throws {
+        server.route("/stall", .stall(at: "stall"))
+        let asked = Recorder<Bool>()
+        manager.interceptors = [
+            Interceptor(retry: { _, _ in
+                asked.record(true)
+                return .retry(after: .seconds(3600))
+            })
+        ]
+        server.route("/busy", .text("busy", status: 503))
+        let ends = Recorder<SessionError?>()
+        func start(_ path: String) {
+            manager.dataTask(for: HTTPRequest(path), with: DataResponseSerializer()) { ends.record($2) }.resume()
+        }
+        start("stall")
+        start("busy")
+        let waiting = Task { [manager] in try await manager.response(.get, "stall") }
+        let delayed = Task { [manager] in try await manager.response(.get, "busy") }
+        let unstarted = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
+        await asked.wait(for: 2)
+        #expect(await server.waitForRequests(4))
+        manager.cancelAll()
+        #expect(await ends.wait(for: 3).map(\.?.code) == [.cancelled, .cancelled, .cancelled])
+        for task in [waiting, delayed] {
+            await #expect { _ = try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        }
+        #expect(unstarted.state == .completed)
+        server.open("stall")
+        manager.interceptors = []
+        let text: String = try await manager.get("x")
+        #expect(text == "done")
+        // Interceptors of later requests are cancelled, too.
+        manager.interceptors = [
+            Interceptor(retry: { _, _ in
+                asked.record(true)
+                return .retry(after: .seconds(3600))
+            })
+        ]
+        let again = Task { [manager] in try await manager.response(.get, "busy") }
+        await asked.wait(for: 3)
+        manager.cancelAll()
+        await #expect { _ = try await again.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+    }
+
+    @Test func manyCancelledAtAnyMomentEndOnce() async throws {
+        server.route("/x", times: 50, .text("busy", status: 503))
+        intercept { request, next in
+            let response = try await next(request)
+            return response.status == 503 ? try await next(request) : response
+        }
+        let ends = Recorder<SessionError?>()
+        let tasks = (0..<100).map { _ in
+            manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
+        }
+        for task in tasks { task.resume() }
+        for task in tasks[..<50] { task.cancel() }
+        manager.cancelAll()
+        #expect(await ends.wait(for: 100).count == 100)
+        #expect(tasks.allSatisfy { $0.state == .completed })
+    }
+}
+
+// MARK: Isolated conformances and closures
+
+private actor Counter: RequestInterceptor {
+    private(set) var count = 0
+
+    func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> DataResponse {
+        count += 1
+        var request = request
+        request.headers["X-Count"] = String(count)
+        return try await next(request)
+    }
+
+    func attach(to manager: HTTPSessionManager) {
+        manager.interceptors.append(Interceptor(adapt: { request, _ in await self.adapted(request) }))
+        manager.informationalHandler = { response in Task { await self.note(response) } }
+        manager.authenticationChallengeHandler = { _ in await self.answer() }
+    }
+
+    private func answer() -> ChallengeDisposition { .useCredential(Credential(user: "me", password: "secret")) }
+
+    private func note(_ response: InformationalResponse) {}
+
+    private func adapted(_ request: HTTPRequest) -> HTTPRequest {
+        var request = request
+        request.headers["X-Actor"] = String(count)
+        return request
+    }
+}
+
+@MainActor private final class Screen: RequestInterceptor {
+    var title = "screen"
+
+    func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest {
+        MainActor.assertIsolated()
+        var request = request
+        request.headers["X-Title"] = title
+        return request
+    }
+
+    func attach(to manager: HTTPSessionManager) {
+        manager.interceptors.append(
+            Interceptor(
+                intercept: { request, next in
+                    var request = request
+                    request.headers["X-Closure"] = await self.title
+                    return try await next(request)
+                },
+                retry: { _, _ in await self.title.isEmpty ? .retry : .doNotRetry }))
+        manager.interceptors.append(
+            Interceptor(intercept: { @MainActor request, next in
+                MainActor.assertIsolated()
+                self.title += "!"
+                return try await next(request)
+            }))
+    }
+}
+
+@Suite struct IsolatedInterceptorTests {
+    @Test func actorsAndMainActorClassesIntercept() async throws {
+        let server = try TestServer()
+        server.route("/x", .text("done"))
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        let (counter, screen) = await (Counter(), Screen())
+        manager.interceptors = [counter, screen]
+        await counter.attach(to: manager)
+        await screen.attach(to: manager)
+        let text: String = try await manager.get("x")
+        #expect(text == "done")
+        let request = try #require(server.requests.first)
+        #expect(request["X-Count"] == "1")
+        #expect(request["X-Actor"] == "0")
+        #expect(request["X-Title"] == "screen")
+        #expect(request["X-Closure"] == "screen")
+        #expect(await screen.title == "screen!")
+    }
+}
