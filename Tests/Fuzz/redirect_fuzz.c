@@ -61,9 +61,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     afc_header headers[MOST_LOCATIONS];
     afc_head head = {.status = statuses[choice & 7], .headers = headers};
     head.header_count = split((const char *)data + 1, size - 1, headers);
-    afc__redirect_question question = {
-        &head, &base,   methods[choice >> 3 & 3], (choice & 0x40) != 0, 0, 20, false, NULL,
-        NULL,  to_ascii};
+    afc__redirect_question question = {.head = &head,
+                                       .url = &base,
+                                       .method = methods[choice >> 3 & 3],
+                                       .has_body = (choice & 0x40) != 0,
+                                       .limit = 20,
+                                       .is_upgrade = (choice & 0x80) != 0,
+                                       .to_ascii = to_ascii};
     afc__redirect_plan plan;
     afc_failure failure;
     afc_status status = afc__redirect_decide(&question, &plan, &failure);

@@ -119,13 +119,59 @@ size_t afc__exchange_read_body(char *buffer, size_t one, size_t size, void *cont
     return CURL_READFUNC_ABORT;
 }
 
-/* ---- Flushing ------------------------------------------------------------------------------ */
-
-/** Ends the exchange with an error that libcurl doesn't report as a message. */
+/** Ends the exchange with a result that libcurl doesn't report as a message. */
 static void end_with(afc__exchange *exchange, CURLcode code) {
     exchange->has_ended = true;
     exchange->code = code;
 }
+
+/* ---- Ends that libcurl doesn't report ------------------------------------------------------- */
+
+/*
+ * libcurl ends a transfer only when both directions are over, and with an upgrade ours is paused as a rule: until there is a
+ * message to send. It would never report that the peer's direction has ended, but it waits for nothing then.
+ */
+
+void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t descriptor) {
+    afc__driver *driver = exchange->driver;
+    bool is_upgrade = exchange->transfer != NULL && exchange->transfer->upgrades;
+    if (!is_upgrade) return;
+    exchange->silent_socket = descriptor;
+    if (exchange->is_silent) return;
+    exchange->is_silent = true;
+    exchange->next_silent = driver->silent;
+    driver->silent = exchange;
+}
+
+/** Returns whether only the peer can be the reason that libcurl waits for nothing. */
+static bool has_peer_ended(const afc__exchange *exchange) {
+    const afc__driver *driver = exchange->driver;
+    const afc__transfer *transfer = exchange->transfer;
+    if (transfer->hop.is_held || atomic_load(&transfer->is_suspended)) return false;
+    if (exchange->has_ended || !exchange->has_paused) return false;
+    return driver->sockets[exchange->silent_socket]->wanted == 0;
+}
+
+static void forget_silence(afc__exchange *exchange) {
+    afc__exchange **link = &exchange->driver->silent;
+    while (*link != NULL && *link != exchange) link = &(*link)->next_silent;
+    if (*link != NULL) *link = exchange->next_silent;
+    exchange->next_silent = NULL;
+    exchange->is_silent = false;
+}
+
+afc__exchange *afc__driver_next_silent(afc__driver *driver) {
+    while (driver->silent != NULL) {
+        afc__exchange *exchange = driver->silent;
+        forget_silence(exchange);
+        if (!has_peer_ended(exchange)) continue;
+        end_with(exchange, afc__hop_in_head(exchange->transfer) ? CURLE_GOT_NOTHING : CURLE_OK);
+        return exchange;
+    }
+    return NULL;
+}
+
+/* ---- Flushing ------------------------------------------------------------------------------ */
 
 /**
  * Resumes the exchange with callbacks that keep the chunks; the last one pauses again. libcurl
@@ -156,6 +202,7 @@ void afc__driver_flush(afc__driver *driver) {
 }
 
 void afc__exchange_forget_flush(afc__exchange *exchange) {
+    forget_silence(exchange);
     afc__exchange **link = &exchange->driver->broken;
     while (*link != NULL && *link != exchange) link = &(*link)->next_broken;
     if (*link != NULL) *link = exchange->next_broken;

@@ -32,4 +32,13 @@ bool afc__exchange_resume(afc__exchange *exchange);
  */
 bool afc__exchange_must_deliver(afc__exchange *exchange);
 
+/** Called inside libcurl when it waits for nothing more on this socket of the exchange. */
+void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t descriptor);
+
+/**
+ * Returns the next exchange that asked for an upgrade and whose peer has ended the connection, or NULL. Call it when libcurl has
+ * no message left.
+ */
+afc__exchange *afc__driver_next_silent(afc__driver *driver);
+
 #endif

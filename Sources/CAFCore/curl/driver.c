@@ -312,7 +312,7 @@ afc__exchange *afc__driver_next_ended(afc__driver *driver) {
     if (failed != NULL) return failed;
     for (;;) {
         CURLMsg *message = curl_multi_info_read(driver->multi, &left);
-        if (message == NULL) return NULL;
+        if (message == NULL) return afc__driver_next_silent(driver);
         if (message->msg != CURLMSG_DONE) continue;
         char *private = NULL;
         CURLcode code = message->data.result;

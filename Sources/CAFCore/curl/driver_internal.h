@@ -22,6 +22,7 @@ typedef struct afc__easy_state {
     bool connect_only; /**< libcurl gives up a request before it sends anything; see exchange.c. */
     long tls_options;
     bool has_proxy;
+    bool has_tunnel; /**< Through an HTTP proxy, also for http. */
     bool has_own_socket;
     bool has_proxy_field;
     bool connection_auth; /**< libcurl authenticates the connection. */
@@ -107,7 +108,9 @@ struct afc__exchange {
         AFC__FLUSHING,     /**< libcurl is passing on what it collected. */
         AFC__FLUSH_STOPPED /**< Flushed; libcurl reads nothing. */
     } flush;               /**< Of a decoded body; see body_flow.c. */
-    afc__exchange *next_to_flush, *next_broken;
+    afc__exchange *next_to_flush, *next_broken, *next_silent;
+    bool is_silent;    /**< libcurl waited for nothing on its connection, */
+    int silent_socket; /**< which had this descriptor. */
     bool was_connecting;
     bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
     bool is_looking_up;         /**< libcurl looks its host up over HTTPS. */
@@ -196,6 +199,7 @@ struct afc__driver {
         *parked; /**< Unused until the session ends; see afc__exchange_must_be_parked(). */
     size_t parked_count;
     afc__exchange *to_flush; /**< Flushed once libcurl has returned; see body_flow.c. */
+    afc__exchange *silent;   /**< Upgrades that may have ended; see afc__driver_next_silent(). */
     afc__exchange *broken;   /**< Exchanges that ended in flush; see afc__driver_next_ended(). */
     atomic_uint_fast64_t connections;
 };

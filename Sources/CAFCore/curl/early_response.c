@@ -40,7 +40,7 @@ static bool may_have_answer(const afc__exchange *exchange) {
     }
     if (transfer->hop.proxy != NULL && transfer->hop.proxy->kind == AFC__PROXY_HTTPS) return false;
     if (afc__hop_in_body(transfer)) return afc__hop_has_plain_body(transfer);
-    if (!afc__hop_expects_status(transfer)) return false;
+    if (!afc__hop_expects_status(transfer) || transfer->upgrades) return false;
     /* SOCKS starts with a handshake, which the connection to our own listener doesn't have. */
     return transfer->hop.proxy == NULL || transfer->hop.proxy->kind == AFC__PROXY_HTTP;
 }
@@ -136,6 +136,8 @@ bool afc__exchange_is_answered(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->transfer;
     const afc_head *head = &transfer->hop.reader->head;
     if (!transfer->request.sends_body || afc__hop_in_head(transfer)) return false;
+    /* libcurl would wait for the end of a body that never begins. */
+    if (transfer->upgrades) return !afc__hop_is_upgraded(transfer);
     /* libcurl sends a body with HEAD only as a POST, and would wait for a response body. */
     if (strcmp(transfer->request.method, "HEAD") == 0) return afc__hop_is_whole(transfer);
     if (sends_unwanted_body(transfer)) return afc__hop_is_whole(transfer);

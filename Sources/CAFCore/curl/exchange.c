@@ -321,7 +321,9 @@ static afc_status remove_additions(const afc__exchange *exchange, afc__buffer *t
     const char *const unwanted[] = {
         afc__request_head_sends(&transfer->request, afc_slice_of("Content-Type")) ? NULL
                                                                                   : "Content-Type",
-        must_not_ask(transfer) ? "Expect" : NULL};
+        must_not_ask(transfer) ? "Expect" : NULL,
+        /* What follows a 101 isn't chunked. */
+        transfer->upgrades ? "Transfer-Encoding" : NULL};
     for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++) {
         if (unwanted[i] == NULL) continue;
         if (remove_field(text, unwanted[i]) != AFC_OK) return AFC_ENOMEM;
@@ -594,7 +596,7 @@ static long receive_buffer(const afc__transfer *transfer) {
      * head was received. But they are twice as long as libcurl's, which takes a sixth of the
      * processor time of the rows `file` and `events` of Benchmarks/run; more gains little.
      */
-    bool is_plain = transfer->coding != AFC__CODING_DECODED;
+    bool is_plain = transfer->coding != AFC__CODING_DECODED && !transfer->upgrades;
     bool receives_bulk = transfer->sink.kind != AFC_SINK_MEMORY ||
                          transfer->sink.limit > UINT64_C(256) * 1024 * 1024;
     if (!receives_bulk) return SMALL_BUFFER;
@@ -625,7 +627,7 @@ static bool needs_head_buffer(const afc__exchange *exchange) {
 static void set_upload_buffer(afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->transfer;
     afc__easy_state *state = &exchange->state;
-    bool sends_bulk = transfer->request.sends_body &&
+    bool sends_bulk = transfer->request.sends_body && !transfer->upgrades &&
                       (transfer->source.length == AFC_LENGTH_UNKNOWN ||
                        transfer->source.length > LARGE_BUFFER);
     long size = sends_bulk ? LARGE_BUFFER : SMALL_UPLOAD_BUFFER;

@@ -30,6 +30,8 @@ unsigned afc__isolation_take(afc__driver *driver, const afc__transfer *transfer)
      * a request with others. The session's own are always the same.
      */
     if (transfer->own_proxy != NULL) return AFC__ISOLATE_ONE_SHOT;
+    /* After a 101 the connection speaks another protocol. */
+    if (transfer->upgrades) return AFC__ISOLATE_ONE_SHOT;
     /*
      * The connection itself is authenticated, and several versions of libcurl reused such
      * connections wrongly (CVE-2026-1965, CVE-2026-5545). So it is never reused.
@@ -79,7 +81,7 @@ void afc__driver_place(const afc__driver *driver, const afc__transfer *transfer,
     /* An invalid proxy ends the hop when the hop is prepared. */
     if (afc__driver_choose_proxy(driver, transfer, &proxy, NULL) != AFC_OK || proxy == NULL) return;
     /* libcurl counts connections per forwarding proxy, and otherwise per server. */
-    if (!afc__proxy_speaks_http(proxy) || url->is_https) return;
+    if (!afc__proxy_speaks_http(proxy) || afc__transfer_needs_tunnel(transfer)) return;
     key->host = afc_slice_of(proxy->host);
     key->port = proxy->port;
 }

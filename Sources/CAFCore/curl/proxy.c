@@ -69,6 +69,12 @@ afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure
         return afc__fail(failure, AFC_EUNSUPPORTED, "libcurl was built without https proxies");
     }
     exchange->state.has_proxy = proxy != NULL;
+    /* A forwarding proxy would have to speak the new protocol (RFC 6455 4.1). */
+    bool has_tunnel = proxy != NULL && afc__proxy_speaks_http(proxy) && transfer->upgrades;
+    if (has_tunnel != exchange->state.has_tunnel) {
+        SET(CURLOPT_HTTPPROXYTUNNEL, has_tunnel ? 1L : 0L);
+        exchange->state.has_tunnel = has_tunnel;
+    }
     char address[AFC__HOST_LONGEST + 32] = "";
     if (proxy != NULL) write_address(address, sizeof address, proxy);
     SET(CURLOPT_PROXY, address);
@@ -76,7 +82,7 @@ afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure
     if (status != AFC_OK || proxy == NULL) return status;
     /* Without a tunnel the request target is the whole URL. */
     bool speaks_http = afc__proxy_speaks_http(proxy);
-    bool is_forwarded = speaks_http && !transfer->request.url.is_https;
+    bool is_forwarded = speaks_http && !afc__transfer_needs_tunnel(transfer);
     if (is_forwarded) SET(CURLOPT_REQUEST_TARGET, transfer->request.url.text);
     return AFC_OK;
 }

@@ -108,6 +108,7 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     afc__socket *entry = socket_entry(driver, descriptor);
     if (entry == NULL) return -1;
     if (what == CURL_POLL_REMOVE) {
+        if (entry->exchange != NULL) afc__exchange_waits_for_nothing(entry->exchange, descriptor);
         entry->wanted = 0;
         entry->exchange = NULL;
         if (!entry->is_own) forget_socket(driver, entry);

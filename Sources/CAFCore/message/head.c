@@ -82,6 +82,12 @@ static bool parse_status_line(afc_slice line, afc_head *out) {
     return out->status >= 100 && afc__is_field_value(out->reason);
 }
 
+/** Other 1xx heads are followed by another one (RFC 9110 15.2). */
+static bool is_informational(const afc__head_reader *reader) {
+    bool is_upgrade = reader->head.status == 101 && reader->awaits_upgrade;
+    return reader->head.status < 200 && !is_upgrade;
+}
+
 static afc_status check_informational(afc__head_reader *reader, afc_failure *failure) {
     if (reader->head.status == 101) {
         return afc__fail(failure, AFC_EPROTOCOL,
@@ -101,7 +107,7 @@ static afc_status begin_head(afc__head_reader *reader, afc_slice line, afc_failu
     if (!begins_as_status_line(line) || !parse_status_line(line, &reader->head)) {
         return afc__fail(failure, AFC_EPROTOCOL, "the response has no valid status line");
     }
-    if (reader->head.status < 200) {
+    if (is_informational(reader)) {
         afc_status status = check_informational(reader, failure);
         if (status != AFC_OK) return status;
     }
@@ -148,9 +154,9 @@ static afc__head_step complete_head(afc__head_reader *reader) {
     afc__fields_bind(&reader->fields, reader->head.reason.size);
     reader->head.headers = reader->fields.headers;
     reader->head.header_count = reader->fields.count;
-    bool is_informational = reader->head.status < 200;
-    reader->state = is_informational ? AFC__HEAD_AT_STATUS : AFC__HEAD_DONE;
-    return is_informational ? AFC__HEAD_INFORMATIONAL : AFC__HEAD_FINAL;
+    bool goes_on = is_informational(reader);
+    reader->state = goes_on ? AFC__HEAD_AT_STATUS : AFC__HEAD_DONE;
+    return goes_on ? AFC__HEAD_INFORMATIONAL : AFC__HEAD_FINAL;
 }
 
 static afc_status take_trailer(afc__head_reader *reader, afc_slice line, afc__head_step *step,

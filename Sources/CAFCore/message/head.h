@@ -34,6 +34,7 @@ typedef struct afc__head_reader {
     uint64_t bytes;         /**< Bytes of all lines so far. */
     uint32_t field_count;   /**< All fields so far. */
     uint32_t informational; /**< 1xx heads so far. */
+    bool awaits_upgrade;    /**< The request asks for an upgrade: a 101 is the final head. */
     afc__head_state state;
     afc_head head;
     afc__fields fields;   /**< Fields of `head`; their text starts with the reason phrase. */
@@ -51,7 +52,7 @@ void afc__head_reader_clear(afc__head_reader *reader);
  *     " more\r\n"                                A fold: joined to the value before with a space.
  *     "\r\n"                                     The end of a head.
  *
- * AFC_EPROTOCOL: an invalid status line, a 101 (no request asks for it), a status line after the final head; a
+ * AFC_EPROTOCOL: an invalid status line, a 101 unless it is awaited, a status line after the final head; a
  * field without a colon, or with a name that isn't a token, spaces before the colon included; NUL or a bare CR;
  * a fold without a previous line. AFC_ETOOBIG: a limit is exceeded. AFC_ENOMEM. After a failure the reader can
  * only be cleared.

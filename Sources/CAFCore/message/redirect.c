@@ -30,7 +30,10 @@ static bool becomes_get(int status, const char *method) {
 static afc_status find_target(const afc__redirect_question *question, afc_slice location,
                               afc__url *out, afc_failure *failure) {
     afc_failure reason;
+    char *mapped = question->is_upgrade ? afc__url_from_websocket(location) : NULL;
+    if (mapped != NULL) location = afc_slice_of(mapped);
     afc_status status = afc__url_resolve(out, question->url, location, &reason);
+    afc_free(mapped);
     if (status == AFC_OK) {
         status = afc__url_use_a_labels(out, question->to_ascii, &reason);
         if (status != AFC_OK) afc__url_clear(out);

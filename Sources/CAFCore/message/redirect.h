@@ -16,6 +16,7 @@ typedef struct afc__redirect_question {
     int followed;         /**< Redirects followed so far. */
     int limit;            /**< Maximum number of redirects; negative: none is followed. */
     bool allow_downgrade; /**< Allow redirects from https to http. */
+    bool is_upgrade;      /**< The request asks for WebSocket: ws and wss are http and https. */
     /** Returns whether this http URL must be upgraded to https (HSTS). Called with `context`; NULL: never. */
     bool (*wants_https)(const void *context, const afc__url *url);
     const void *context;

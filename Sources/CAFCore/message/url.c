@@ -1,6 +1,7 @@
 #include "message/url.h"
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/failure.h"
 #include "base/text.h"
 #include "message/fields.h"
@@ -36,6 +37,19 @@ static afc_status read_scheme(bool *is_https, afc_slice scheme, afc_failure *fai
     int shown = scheme.size < 32 ? (int)scheme.size : 32;
     return afc__fail(failure, AFC_EINVAL, "the URL scheme \"%.*s\" is neither http nor https",
                      shown, scheme.bytes);
+}
+
+char *afc__url_from_websocket(afc_slice text) {
+    bool is_secure = afc__begins_with_name(text, "wss:");
+    if (!is_secure && !afc__begins_with_name(text, "ws:")) return NULL;
+    afc_slice rest = {text.bytes + (is_secure ? 3 : 2), text.size - (is_secure ? 3 : 2)};
+    const char *scheme = is_secure ? "https" : "http";
+    afc__buffer url;
+    afc__buffer_init(&url, (uint64_t)text.size + 3);
+    bool is_written = afc__buffer_append_two(&url, afc_slice_of(scheme), rest) == AFC_OK &&
+                      afc__buffer_append(&url, "", 1) == AFC_OK;
+    if (!is_written) afc__buffer_clear(&url);
+    return url.bytes;
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */

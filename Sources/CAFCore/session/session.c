@@ -81,7 +81,7 @@ enum { BURST = 4096 };
  */
 static void give_memory_back(afc_session *session) {
     session->most_active = session->active_count;
-    afc__loop_release_alarms(&session->loop, session->active_count + SPARE_ALARMS);
+    afc__loop_release_alarms(&session->loop, 2 * session->active_count + SPARE_ALARMS);
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif

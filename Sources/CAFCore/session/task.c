@@ -379,7 +379,8 @@ static void begin(afc_task *task) {
     afc__list_append(&session->active, &task->node);
     session->active_count++;
     if (session->active_count > session->most_active) session->most_active = session->active_count;
-    if (afc__loop_reserve_alarms(&session->loop, session->active_count + 1) != AFC_OK) {
+    /* A WebSocket has one of its own beside its task's. */
+    if (afc__loop_reserve_alarms(&session->loop, 2 * session->active_count + 1) != AFC_OK) {
         afc__fail_memory(&failure);
         abort_task(task, &failure);
     } else if (afc__task_is_canceled(task)) {

@@ -56,7 +56,7 @@ static const char *field_name(const afc__auth *auth, const auth_target *target) 
 
 /** The body of a message to this target; NULL: there is none, or it isn't known. */
 static const afc_slice *known_body(const afc__transfer *transfer, const auth_target *target) {
-    bool is_connect = target == &transfer->auth->proxy && transfer->request.url.is_https;
+    bool is_connect = target == &transfer->auth->proxy && afc__transfer_needs_tunnel(transfer);
     return transfer->request.sends_body && !is_connect ? afc__source_in_memory(&transfer->source)
                                                        : NULL;
 }
@@ -189,7 +189,8 @@ static auth_target *challenger(const afc__transfer *transfer) {
     int status = challenge_head(transfer)->status;
     if (status == UNAUTHORIZED && !is_connect) return &transfer->auth->origin;
     /* A 407 that didn't come from the proxy is a server's that would like to be one. */
-    bool is_proxys = is_connect || (has_http_proxy(transfer) && !transfer->request.url.is_https);
+    bool is_proxys = is_connect ||
+                     (has_http_proxy(transfer) && !afc__transfer_needs_tunnel(transfer));
     bool asks = status == PROXY_AUTHENTICATION_REQUIRED && is_proxys;
     return asks ? &transfer->auth->proxy : NULL;
 }
@@ -536,7 +537,7 @@ bool afc__transfer_prepare_proxy_auth(afc__transfer *transfer) {
     auth->proxy_of = transfer->hop.proxy;
     begin_at_once(transfer, &auth->proxy);
     const afc__url *url = &transfer->request.url;
-    if (!url->is_https) {
+    if (!afc__transfer_needs_tunnel(transfer)) {
         return write_field(transfer, &auth->proxy, transfer->request.method, url->text);
     }
     char target[AFC__HOST_LONGEST + 16];

@@ -34,6 +34,7 @@ static bool start_reader(afc__transfer *transfer) {
                                transfer->limits.informational};
     afc__head_reader_clear(transfer->hop.reader);
     afc__head_reader_init(transfer->hop.reader, limits);
+    transfer->hop.reader->awaits_upgrade = transfer->upgrades;
     afc__result_lend_head(result);
     return true;
 }

@@ -86,8 +86,7 @@ static afc_status check_reserved(const afc_request *request, afc_failure *failur
 }
 
 static afc_status check_flags(const afc_request *request, afc_failure *failure) {
-    bool has_content = request->body.kind != AFC_BODY_NONE ||
-                       request->sink.kind != AFC_SINK_MEMORY;
+    bool has_content = request->body.kind != AFC_BODY_NONE || request->sink.kind != AFC_SINK_MEMORY;
     if ((request->flags & ~(unsigned)AFC_REQUEST_CONNECT_ONLY) != 0) {
         return afc__fail(failure, AFC_EUNSUPPORTED, "unknown request flags: 0x%x",
                          (unsigned)request->flags);
@@ -148,6 +147,15 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
     transfer->request.sends_body = afc__source_exists(&transfer->source);
     if (events != NULL) transfer->events = *events;
     return AFC_OK;
+}
+
+void afc__transfer_await_upgrade(afc__transfer *transfer) {
+    transfer->upgrades = true;
+    /* HTTP/2 has no 101 (RFC 9113 8.6); a body that is asked for first would be no body. */
+    transfer->version = AFC_HTTP_PREFER_1_1;
+    transfer->expect = AFC_EXPECT_NEVER;
+    transfer->coding = AFC__CODING_KEPT;
+    transfer->cache_policy = AFC_CACHE_BYPASS;
 }
 
 void afc__transfer_clear(afc__transfer *transfer) {
@@ -272,6 +280,19 @@ static bool accept_head(afc__transfer *transfer) {
     return report_head(transfer, &response) && afc__transfer_open_sink(transfer, &response);
 }
 
+/** A 101 ends HTTP on the connection, so nothing of HTTP frames what follows (RFC 9112 6.3). */
+static bool accept_upgrade(afc__transfer *transfer) {
+    const afc__framing *framing = &transfer->hop.framing;
+    bool is_framed = framing->length != AFC_LENGTH_UNKNOWN || framing->is_encoded ||
+                     afc_head_find(&transfer->hop.reader->head, "Transfer-Encoding") != NULL;
+    if (is_framed) {
+        return afc__transfer_fail_text(transfer, AFC_EPROTOCOL,
+                                       "the 101 has a Content-Length or an encoding");
+    }
+    transfer->hop.framing.kind = AFC__FRAMING_CLOSE;
+    return accept_head(transfer);
+}
+
 /** It is complete. false: end the exchange. */
 static bool on_final_head(afc__transfer *transfer) {
     const afc_head *head = &transfer->hop.reader->head;
@@ -288,6 +309,7 @@ static bool on_final_head(afc__transfer *transfer) {
         AFC_OK) {
         return afc__transfer_fail(transfer, &failure);
     }
+    if (afc__hop_is_upgraded(transfer)) return accept_upgrade(transfer);
     if (afc__transfer_cache_head(transfer)) return true;
     if (afc__transfer_has_failed(transfer)) return false;
     afc__redirect_question question = {
@@ -298,6 +320,7 @@ static bool on_final_head(afc__transfer *transfer) {
         .followed = transfer->redirects,
         .limit = transfer->limits.redirects,
         .allow_downgrade = transfer->allow_downgrade,
+        .is_upgrade = transfer->upgrades,
         .wants_https = afc__transfer_wants_https,
         .context = transfer,
         .to_ascii = afc__transfer_to_ascii(transfer),
@@ -305,6 +328,8 @@ static bool on_final_head(afc__transfer *transfer) {
     afc__redirect_plan plan = {0};
     if (afc__redirect_decide(&question, &plan, &failure) != AFC_OK)
         return afc__transfer_fail(transfer, &failure);
+    /* The reader of the new protocol's bytes stays, whatever the status says about bodies. */
+    plan.keeps_body = plan.keeps_body || transfer->upgrades;
     bool goes_on = !plan.follow || afc__transfer_follow(transfer, &plan);
     bool follows = plan.follow;
     afc__url_clear(&plan.target);

@@ -112,6 +112,7 @@ typedef struct afc__transfer {
     afc_http_version_preference version;
     bool allow_downgrade, waits_for_network;
     bool connect_only; /**< No request is sent. */
+    bool upgrades;     /**< It asks for another protocol: after a 101 bytes go both ways. */
     afc__coding coding;
     afc_expect expect;
     uint8_t priority;
@@ -157,6 +158,12 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
                               const afc_task_events *events, atomic_uint_fast64_t *event_counter,
                               afc_failure *failure);
 void afc__transfer_clear(afc__transfer *transfer);
+
+/**
+ * Before the start: makes the request ask for an upgrade (RFC 9110 7.8), by its own fields. Its body must be a reader of
+ * unknown length that can be rewound; it has nothing to read before on_head has seen the 101.
+ */
+void afc__transfer_await_upgrade(afc__transfer *transfer);
 
 /** The first failure is the reason of the end. false, for callers to return. */
 static inline bool afc__transfer_fail(afc__transfer *transfer, const afc_failure *failure) {
@@ -205,6 +212,17 @@ static inline bool afc__hop_is_decoded(const afc__transfer *transfer) {
 /** Do the bytes of the body come as they are, without chunks around them? */
 static inline bool afc__hop_has_plain_body(const afc__transfer *transfer) {
     return transfer->hop.framing.kind != AFC__FRAMING_CHUNKED && !afc__hop_is_decoded(transfer);
+}
+
+/** Has the connection left HTTP, so that both bodies are what the new protocol sends? */
+static inline bool afc__hop_is_upgraded(const afc__transfer *transfer) {
+    return transfer->upgrades && transfer->hop.reader->state == AFC__HEAD_DONE &&
+           transfer->hop.reader->head.status == 101;
+}
+
+/** Does an HTTP proxy get a CONNECT? For what else it forwards, it gets the request itself. */
+static inline bool afc__transfer_needs_tunnel(const afc__transfer *transfer) {
+    return transfer->request.url.is_https || transfer->upgrades;
 }
 
 /** Does only the end of the connection, or of its stream, end the body? */

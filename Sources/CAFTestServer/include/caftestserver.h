@@ -31,5 +31,6 @@
 #include "afts/script.h"
 #include "afts/server.h"
 #include "afts/status.h"
+#include "afts/websocket.h"
 
 #endif

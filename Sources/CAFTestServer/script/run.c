@@ -2,6 +2,7 @@
 #include "connection/io.h"
 #include "http/request.h"
 #include "http/response.h"
+#include "http/websocket.h"
 #include "script/gate.h"
 #include "script/script.h"
 
@@ -123,6 +124,17 @@ static afts_status run_ending(afts_conn *conn, const afts__step *step) {
     return AFTS_OK;
 }
 
+static afts_status run_websocket(afts_conn *conn, const afts__step *step) {
+    switch (step->kind) {
+    case AFTS__STEP_UPGRADE:
+        return afts__upgrade(conn, step->text);
+    case AFTS__STEP_SEND_FRAME:
+        return afts__send_frame(conn, (uint8_t)step->status, step->bytes, step->size);
+    default:
+        return afts__echo_frames(conn);
+    }
+}
+
 static afts_status run_step(afts_conn *conn, const afts__step *step) {
     switch (step->kind) {
     case AFTS__STEP_HANDLE:
@@ -143,6 +155,10 @@ static afts_status run_step(afts_conn *conn, const afts__step *step) {
         return afts__pause(conn, step->pause_ms);
     case AFTS__STEP_STALL:
         return afts__stall(conn, step->text);
+    case AFTS__STEP_UPGRADE:
+    case AFTS__STEP_SEND_FRAME:
+    case AFTS__STEP_ECHO_FRAMES:
+        return run_websocket(conn, step);
     case AFTS__STEP_CLOSE:
     case AFTS__STEP_HALF_CLOSE:
     case AFTS__STEP_RESET:

@@ -119,6 +119,21 @@ void afts_echo(afts_script *script) {
     append(script, (afts__step){.kind = AFTS__STEP_ECHO});
 }
 
+void afts_upgrade(afts_script *script, const char *headers) {
+    append(script, (afts__step){.kind = AFTS__STEP_UPGRADE, .text = (char *)headers});
+}
+
+void afts_send_frame(afts_script *script, uint8_t first, const void *bytes, size_t size) {
+    append(script, (afts__step){.kind = AFTS__STEP_SEND_FRAME,
+                                .status = first,
+                                .bytes = (uint8_t *)bytes,
+                                .size = bytes != NULL ? size : 0});
+}
+
+void afts_echo_frames(afts_script *script) {
+    append(script, (afts__step){.kind = AFTS__STEP_ECHO_FRAMES});
+}
+
 void afts_handle(afts_script *script, afts_handler handler, void *payload,
                  void (*destroy)(void *payload)) {
     append(script, (afts__step){.kind = AFTS__STEP_HANDLE,

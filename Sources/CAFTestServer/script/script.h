@@ -15,6 +15,9 @@ typedef enum afts__step_kind {
     AFTS__STEP_LAST_CHUNK,
     AFTS__STEP_INTERIM,
     AFTS__STEP_ECHO,
+    AFTS__STEP_UPGRADE,
+    AFTS__STEP_SEND_FRAME,
+    AFTS__STEP_ECHO_FRAMES,
     AFTS__STEP_HANDLE,
     AFTS__STEP_SEND_CRUMBS,
     AFTS__STEP_SEND_REPEATED,
@@ -32,7 +35,7 @@ typedef enum afts__step_kind {
 
 typedef struct afts__step {
     afts__step_kind kind;
-    int status; /**< Of HTTP. */
+    int status; /**< Of HTTP; or the first byte of a frame. */
     unsigned pause_ms;
     size_t crumb;   /**< Bytes per write or read. */
     uint64_t count; /**< Repetitions, or bytes. */

@@ -9,8 +9,8 @@ static afc_status decide(const char *base, const char *location, int status, con
     check_status(afc__url_parse(&url, afc_slice_of(base), NULL), AFC_OK);
     afc_header header = {S("location"), afc_slice_of(location), 0};
     afc_head head = {status, AFC_HTTP_1_1, {NULL, 0}, &header, location != NULL ? 1 : 0};
-    afc__redirect_question question = {&head, &url,  method, has_body, 0,
-                                       20,    false, NULL,   NULL,     NULL};
+    afc__redirect_question question = {&head, &url,  method, has_body, 0,   20,
+                                       false, false, NULL,   NULL,     NULL};
     afc_status result = afc__redirect_decide(&question, plan, failure);
     afc__url_clear(&url);
     return result;
@@ -198,7 +198,8 @@ static void allows_downgrade_if_asked(void **state) {
     check_status(afc__url_parse(&url, S("https://h/"), NULL), AFC_OK);
     afc_header header = {S("Location"), S("http://h/"), 0};
     afc_head head = {301, AFC_HTTP_2, {NULL, 0}, &header, 1};
-    afc__redirect_question question = {&head, &url, "GET", false, 0, 1, true, NULL, NULL, NULL};
+    afc__redirect_question question = {&head, &url,  "GET", false, 0,   1,
+                                       true,  false, NULL,  NULL,  NULL};
     afc__redirect_plan plan;
     check_status(afc__redirect_decide(&question, &plan, NULL), AFC_OK);
     assert_true(plan.follow);
@@ -216,7 +217,8 @@ static void refuses_locations_that_differ(void **state) {
                             {S("LOCATION"), S("/a"), 0},
                             {S("Location"), S("/b"), 0}};
     afc_head head = {302, AFC_HTTP_1_1, {NULL, 0}, headers, 3};
-    afc__redirect_question question = {&head, &url, "GET", false, 0, 20, false, NULL, NULL, NULL};
+    afc__redirect_question question = {&head, &url,  "GET", false, 0,   20,
+                                       false, false, NULL,  NULL,  NULL};
     afc__redirect_plan plan;
     afc_failure failure;
     check_status(afc__redirect_decide(&question, &plan, &failure), AFC_OK);
@@ -246,8 +248,9 @@ static void limit_counts_followed_redirects(void **state) {
     afc_header header = {S("Location"), S("/"), 0};
     afc_head head = {302, AFC_HTTP_1_1, {NULL, 0}, &header, 1};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        afc__redirect_question question = {&head,          &url,  "GET", false, cases[i].followed,
-                                           cases[i].limit, false, NULL,  NULL,  NULL};
+        afc__redirect_question question = {
+            &head, &url, "GET", false, cases[i].followed, cases[i].limit, false,
+            false, NULL, NULL,  NULL};
         afc__redirect_plan plan;
         afc_failure failure;
         afc_status status = afc__redirect_decide(&question, &plan, &failure);
@@ -305,7 +308,8 @@ static void out_of_memory_is_reported(void **state) {
     check_status(afc__url_parse(&url, S("http://h/"), NULL), AFC_OK);
     afc_header header = {S("Location"), S("//user:password@other/x y"), 0};
     afc_head head = {302, AFC_HTTP_1_1, {NULL, 0}, &header, 1};
-    afc__redirect_question question = {&head, &url, "GET", false, 0, 20, false, NULL, NULL, NULL};
+    afc__redirect_question question = {&head, &url,  "GET", false, 0,   20,
+                                       false, false, NULL,  NULL,  NULL};
     TORTURE(n) {
         afc__redirect_plan plan;
         afc_failure failure = {.status = AFC_OK};

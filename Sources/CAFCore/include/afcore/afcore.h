@@ -24,5 +24,6 @@
 #include <afcore/trust.h>
 #include <afcore/url.h>
 #include <afcore/version.h>
+#include <afcore/websocket.h>
 
 #endif

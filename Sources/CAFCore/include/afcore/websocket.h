@@ -1,0 +1,267 @@
+/**
+ * WebSockets (RFC 6455), with message compression (RFC 7692) through a codec of the caller's.
+ *
+ * A WebSocket begins as an ordinary request of its session, an afc_request: names, proxies, Unix sockets, TLS, pins, client
+ * certificates, cookies, redirects, credentials and metrics are those of every task. Only the handshake is different: it
+ * always uses HTTP/1.1, and a connection of its own, through an HTTP proxy always with CONNECT. Until it has ended, the
+ * socket counts as one connection of its host; see afc_session_options.max_connections_per_host.
+ */
+#ifndef AFCORE_WEBSOCKET_H
+#define AFCORE_WEBSOCKET_H
+
+#include <afcore/base.h>
+#include <afcore/error.h>
+#include <afcore/message.h>
+#include <afcore/session.h>
+#include <afcore/task.h>
+
+AFC_BEGIN_DECLS
+
+typedef struct afc_websocket afc_websocket;
+
+/** What a message contains. */
+typedef enum afc_websocket_kind {
+    AFC_WEBSOCKET_TEXT = 1, /**< UTF-8. */
+    AFC_WEBSOCKET_BINARY = 2
+} afc_websocket_kind;
+
+/** Close codes (RFC 6455 7.4.1). Others are defined by applications: 3000 to 4999. */
+typedef enum AFC_OPEN_ENUM afc_websocket_code {
+    AFC_WEBSOCKET_NORMAL = 1000,
+    AFC_WEBSOCKET_GOING_AWAY = 1001,
+    AFC_WEBSOCKET_PROTOCOL_ERROR = 1002,
+    AFC_WEBSOCKET_UNSUPPORTED_DATA = 1003,
+    AFC_WEBSOCKET_NO_CODE = 1005,  /**< Never sent: the peer's close frame had no code. */
+    AFC_WEBSOCKET_ABNORMAL = 1006, /**< Never sent: there was no close frame. */
+    AFC_WEBSOCKET_INVALID_PAYLOAD = 1007,
+    AFC_WEBSOCKET_POLICY_VIOLATION = 1008,
+    AFC_WEBSOCKET_MESSAGE_TOO_BIG = 1009,
+    AFC_WEBSOCKET_MISSING_EXTENSION = 1010,
+    AFC_WEBSOCKET_INTERNAL_ERROR = 1011
+} afc_websocket_code;
+
+enum {
+    /** Maximum size in bytes of a ping's or pong's payload, and, with the code's two bytes, of a close frame's. */
+    AFC_WEBSOCKET_CONTROL_MAX = 125,
+    /** Maximum size in bytes of the reason of a close frame. */
+    AFC_WEBSOCKET_REASON_MAX = 123
+};
+
+/** A flag of afc_websocket_send(): the message isn't complete, the next call continues it. */
+enum { AFC_WEBSOCKET_MORE = 1u << 0 };
+
+/**
+ * Compresses or decompresses raw DEFLATE (RFC 1951), such as zlib with negative window bits. Streams for decoding are used on
+ * the loop thread, those for encoding on the threads that send, one at a time.
+ */
+typedef struct afc_websocket_codec {
+    void *
+        context; /**< Passed to `open`. Must be valid until every socket with this codec has ended. */
+    /**
+     * Makes a stream with a window of 1 << `window_bits` bytes; `window_bits` is 8 to 15. NULL: out of memory, or not
+     * supported. A socket that can't encode sends messages as they are; one that can't decode isn't opened.
+     */
+    void *(*open)(void *context, bool encodes, int window_bits);
+    /**
+     * Converts as many bytes of `*input` as fit into `output`, sets `*input` to the rest and `*size`, which is the room in
+     * `output`, to the number of bytes written. At the end of the input everything must be written (Z_SYNC_FLUSH): a call
+     * that writes fewer bytes than there is room for has converted all. AFC_EPROTOCOL: invalid input. AFC_ENOMEM.
+     */
+    afc_status (*convert)(void *stream, afc_slice *input, char *output, size_t *size);
+    /** Forgets all earlier bytes. */
+    void (*reset)(void *stream);
+    /** Frees a stream. */
+    void (*close)(void *stream);
+} afc_websocket_codec;
+
+/** Size limits. 0: the default given here. */
+typedef struct afc_websocket_limits {
+    /** Bytes of a received message, after decoding. More ends the socket with 1009. Default: 16 MiB. */
+    uint64_t message;
+    uint64_t frame;     /**< Bytes of a received frame, before decoding. Default: as `message`. */
+    uint32_t fragments; /**< Frames of a received message. Default: 16384. */
+    /** Decoded to received bytes of a message, after its first decoded MiB. Default: 250. */
+    uint32_t decoding_ratio;
+    /** Bytes that wait to be sent, with frame heads. A call that would exceed it is AFC_EAGAIN. Default: 16 MiB. */
+    uint64_t queue;
+    uint32_t reserved[4]; /**< 0. */
+} afc_websocket_limits;
+
+/** Options of a WebSocket. Start from AFC_WEBSOCKET_OPTIONS_INIT. All are copied. */
+typedef struct afc_websocket_options {
+    size_t size; /**< sizeof(afc_websocket_options), for growth. */
+    /** Subprotocols to offer, the most wanted first: tokens, without duplicates. */
+    const char *const *protocols;
+    size_t protocol_count;
+    afc_websocket_limits limits;
+    uint32_t
+        open_timeout_ms; /**< For the whole handshake, redirects included. Default: 30000; 0: none. */
+    /** Time from sending a close frame, or receiving one, to the end of the connection. Default: 5000. Not 0. */
+    uint32_t close_timeout_ms;
+    uint32_t ping_interval_ms; /**< Time between automatic pings. Default: 0, none. */
+    /** Time from an automatic ping to its pong; more ends the socket with AFC_ETIMEOUT. Default: 20000. Not 0. */
+    uint32_t pong_timeout_ms;
+    bool
+        in_pieces; /**< Pass on messages in pieces as they arrive, so that none is collected in memory. */
+    const afc_websocket_codec *codec; /**< Offer compression. NULL: none is offered. */
+    /** With a codec: the largest windows, 8 to 15; 0: 15. Smaller ones use less memory and compress less. */
+    uint8_t server_window_bits, client_window_bits;
+    /** With a codec: compress each message by itself. */
+    bool server_no_context_takeover, client_no_context_takeover;
+    size_t
+        compression_threshold; /**< With a codec: shorter messages aren't compressed. Default: 64 bytes. */
+} afc_websocket_options;
+
+#define AFC_WEBSOCKET_OPTIONS_INIT                                                                 \
+    {                                                                                              \
+        sizeof(afc_websocket_options), NULL, 0, {0, 0, 0, 0, 0, {0}}, 30000, 5000, 0, 20000,       \
+            false, NULL, 0, 0, false, false, 64                                                    \
+    }
+
+/** A received message, or a piece of one. Valid until on_message returns. */
+typedef struct afc_websocket_message {
+    afc_websocket_kind kind;
+    afc_slice
+        bytes;     /**< A text is valid UTF-8; a piece may end inside a character. May be empty. */
+    bool is_first; /**< Without `in_pieces` always true. */
+    bool is_last;  /**< Without `in_pieces` always true. */
+} afc_websocket_message;
+
+/** The opened socket. Valid until on_open returns. */
+typedef struct afc_websocket_opening {
+    const afc_head *head; /**< Head of the 101 response. */
+    const char *url;      /**< URL of the response, http or https, without userinfo and fragment. */
+    afc_slice protocol;   /**< The subprotocol that the server chose; empty: none. */
+    bool is_compressed;   /**< Messages may be compressed. */
+} afc_websocket_opening;
+
+/** How a socket ended. Valid until on_closed returns. */
+typedef struct afc_websocket_end {
+    /**
+     * AFC_OK: the peer sent a close frame, first or in answer to ours. Otherwise why the handshake or the connection failed: that of the task, or
+     * AFC_EPROTOCOL, AFC_ETOOBIG (the peer's fault), AFC_ETIMEOUT, AFC_ELOST (no close frame), AFC_ECANCELED.
+     */
+    afc_failure failure;
+    /** The code of the peer's close frame; AFC_WEBSOCKET_NO_CODE, AFC_WEBSOCKET_ABNORMAL: see there. */
+    uint16_t code;
+    afc_slice reason;         /**< Of the peer's close frame; UTF-8. */
+    const afc_result *result; /**< Hops, head and trust of the handshake; the body is empty. */
+} afc_websocket_end;
+
+/**
+ * Callbacks of a socket. Each may be NULL. All are called on the loop thread, and may call any function of this library. They
+ * must not block. Order: on_open? (on_message | on_sent | on_pong)* on_sent* on_closed release.
+ */
+typedef struct afc_websocket_events {
+    size_t size;   /**< sizeof(afc_websocket_events), for growth. */
+    void *context; /**< Passed to the callbacks. */
+    /** The handshake succeeded. */
+    void (*on_open)(void *context, const afc_websocket_opening *opening);
+    /**
+     * A message, or a piece of one. Return AFC_OK if it was consumed. Return AFC_EAGAIN to hold: nothing is read until
+     * afc_websocket_resume(), then it is passed again, perhaps at another address. Any other status ends the socket with it.
+     */
+    afc_status (*on_message)(void *context, const afc_websocket_message *message);
+    /**
+     * Called once for each afc_websocket_send() that returned AFC_OK, in their order, with its `message_context`. AFC_OK:
+     * libcurl has taken all its bytes. Otherwise: some may not have been sent.
+     */
+    void (*on_sent)(void *context, void *message_context, afc_status status);
+    /**
+     * A pong was received. `round_trip_us` are the microseconds since the afc_websocket_ping() with this payload; -1: there
+     * was none. Not called for automatic pings.
+     */
+    void (*on_pong)(void *context, afc_slice payload, int64_t round_trip_us);
+    /** Called exactly once for each socket. */
+    void (*on_closed)(void *context, const afc_websocket_end *end);
+    /** Called exactly once, last. */
+    void (*release)(void *context);
+} afc_websocket_events;
+
+#define AFC_WEBSOCKET_EVENTS_INIT                                                                  \
+    { sizeof(afc_websocket_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+
+/**
+ * Opens a socket. `request` describes the handshake: its URL is ws, wss, http or https; method, body, sink, version, expect,
+ * encoding, rates, flags and timeouts.total_ms must have their defaults, and timeouts.idle_ms is ignored. Its headers must not
+ * include Connection, Upgrade or a field that begins with Sec-WebSocket-. An http URL of a host with HSTS becomes https.
+ * NTLM and Negotiate aren't supported. `options`, `events` and `failure` may be NULL.
+ *
+ * Thread: any.    Owns: `*out` is yours, afc_websocket_release(). Takes `events->context`; on failure `release` is called before
+ * this function returns.
+ * Fails: AFC_EINVAL (`failure` says why), AFC_EUNSUPPORTED, AFC_ECLOSED, AFC_ENOMEM; `*out` is then NULL. What the network
+ * causes is reported by on_closed.
+ */
+AFC_API afc_status afc_websocket_open(afc_websocket **out, afc_session *session,
+                                      const afc_request *request,
+                                      const afc_websocket_options *options,
+                                      const afc_websocket_events *events, afc_failure *failure);
+
+/**
+ * Sends a message, or with AFC_WEBSOCKET_MORE a piece of one. `bytes` are copied. The kind of all pieces must be the same, and
+ * texts must be UTF-8, which is checked. Before the socket is open, messages wait.
+ *
+ * Thread: any.    Owns: nothing; `message_context` is passed to on_sent.
+ * Fails: AFC_EAGAIN (the queue is full: wait for on_sent), AFC_ETOOBIG (larger than the whole queue may be), AFC_EINVAL (no
+ * UTF-8, another kind than the previous piece, unknown flags), AFC_ECLOSED (closing or closed), AFC_ENOMEM. on_sent is then
+ * not called.
+ */
+AFC_API afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind,
+                                      afc_slice bytes, unsigned flags, void *message_context);
+
+/**
+ * Sends a ping with a payload of at most AFC_WEBSOCKET_CONTROL_MAX bytes, ahead of messages that wait.
+ *
+ * Thread: any.    Owns: nothing.
+ * Fails: AFC_EINVAL (payload too long), AFC_EAGAIN (8 pings are unanswered), AFC_ECLOSED (not open).
+ */
+AFC_API afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload);
+
+/**
+ * Closes: sends the messages that wait, then a close frame, and waits for the peer's. on_message is called until that comes.
+ * Before the socket is open, cancels. Further calls have no effect.
+ *
+ * Thread: any.    Owns: nothing.
+ * Fails: AFC_EINVAL (a code other than 0, 1000 to 1003, 1007 to 1014, 3000 to 4999; a reason that isn't UTF-8 or is longer
+ * than AFC_WEBSOCKET_REASON_MAX, or has no code). With code 0 the close frame is empty.
+ */
+AFC_API afc_status afc_websocket_close(afc_websocket *socket, uint16_t code, afc_slice reason);
+
+/**
+ * Ends the socket at once, without a close frame: on_closed is called with AFC_ECANCELED, unless it has ended already.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AFC_API void afc_websocket_cancel(afc_websocket *socket);
+
+/**
+ * Resumes reading after on_message returned AFC_EAGAIN.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AFC_API void afc_websocket_resume(afc_websocket *socket);
+
+/**
+ * Returns the number of bytes that wait to be sent, with frame heads.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AFC_API uint64_t afc_websocket_get_queued(const afc_websocket *socket);
+
+/**
+ * Adds a reference.
+ *
+ * Thread: any.    Owns: the returned reference is yours.    Fails: never.
+ */
+AFC_API afc_websocket *afc_websocket_retain(afc_websocket *socket);
+
+/**
+ * Releases a reference. A socket continues without references until it ends. NULL is allowed.
+ *
+ * Thread: any.    Owns: takes `socket`.    Fails: never.
+ */
+AFC_API void afc_websocket_release(afc_websocket *socket);
+
+AFC_END_DECLS
+
+#endif

@@ -1,0 +1,692 @@
+/*
+ * WebSockets on top of tasks.
+ *
+ * The handshake is a task whose request asks for an upgrade. After the 101 the task's request body is what the socket sends,
+ * and its response body what it receives, so that everything else is a task's: connections, limits of the head, cancelling,
+ * back-pressure, exactly one end.
+ */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/failure.h"
+#include "base/sized.h"
+#include "message/fields.h"
+#include "message/url.h"
+#include "session/session_internal.h"
+#include "session/task_limits.h"
+#include "websocket/handshake.h"
+#include "websocket/outbox.h"
+#include "websocket/reader.h"
+#include "websocket/state.h"
+
+#include <afcore/websocket.h>
+#include <assert.h>
+#include <pthread.h>
+
+enum { SWITCHING_PROTOCOLS = 101, MS = 1000 };
+
+static const uint64_t default_queue = 16 * 1024 * 1024;
+
+struct afc_websocket {
+    atomic_uint references; /**< The caller's, and one of the task until its release. */
+    afc_task *task;         /**< A reference. */
+    /* Any thread, under the lock. */
+    pthread_mutex_t lock;
+    afc__websocket_state state;
+    afc__outbox outbox;
+    /* Constant once it is opened. */
+    afc_websocket_options options; /**< Its pointers aren't used. */
+    afc_websocket_codec codec;
+    afc_websocket_events events;
+    /* Loop thread only, but before the start. */
+    afc__handshake handshake;
+    afc__websocket_reader reader;
+    afc__alarm alarm;
+    int64_t ping_due_us, pong_deadline_us, close_deadline_us; /**< 0: none. */
+    uint64_t pings;                                           /**< Automatic ones so far. */
+    /* on_message returned AFC_EAGAIN. */
+    bool is_held;
+    afc__websocket_item held; /**< Passed on again before anything is read. */
+    afc__buffer held_bytes;
+    size_t skip; /**< Bytes that the reader has consumed, and that will be passed again. */
+    /* How it ends. */
+    afc_failure failure; /**< The first; AFC_OK: none. */
+    bool got_close;
+    uint16_t code;
+    size_t reason_size;
+    char reason[AFC_WEBSOCKET_REASON_MAX];
+};
+
+/* ---- States -------------------------------------------------------------------------------- */
+
+/** With the lock. */
+static void enter(afc_websocket *socket, afc__websocket_state state) {
+    assert(afc__websocket_may_enter(socket->state, state));
+    socket->state = state;
+}
+
+/** For the loop thread, which alone makes most changes; others may only close. */
+static afc__websocket_state state_of(afc_websocket *socket) {
+    pthread_mutex_lock(&socket->lock);
+    afc__websocket_state state = socket->state;
+    pthread_mutex_unlock(&socket->lock);
+    return state;
+}
+
+static void record(afc_websocket *socket, const afc_failure *failure) {
+    if (socket->failure.status == AFC_OK) socket->failure = *failure;
+}
+
+/** Calls on_sent for what was sent or dropped. Without the lock. */
+static void report_sent(afc_websocket *socket) {
+    for (;;) {
+        pthread_mutex_lock(&socket->lock);
+        afc__outgoing *message = afc__outbox_take_sent(&socket->outbox);
+        pthread_mutex_unlock(&socket->lock);
+        if (message == NULL) return;
+        afc_status status = AFC_OK;
+        if (message->offset < message->size) {
+            status = socket->failure.status != AFC_OK ? socket->failure.status : AFC_ECLOSED;
+        }
+        if (socket->events.on_sent != NULL) {
+            socket->events.on_sent(socket->events.context, message->context, status);
+        }
+        afc_free(message);
+    }
+}
+
+/* ---- Time ---------------------------------------------------------------------------------- */
+
+static int64_t earlier(int64_t a, int64_t b) {
+    if (a == 0 || b == 0) return a + b;
+    return a < b ? a : b;
+}
+
+static void arm(afc_websocket *socket) {
+    afc__loop *loop = &socket->task->session->loop;
+    int64_t due = earlier(socket->close_deadline_us,
+                          earlier(socket->ping_due_us, socket->pong_deadline_us));
+    if (due == 0) {
+        afc__loop_disarm(loop, &socket->alarm);
+    } else {
+        afc__loop_arm(loop, &socket->alarm, due);
+    }
+}
+
+static void await_close(afc_websocket *socket) {
+    socket->close_deadline_us = afc__now_us() + (int64_t)socket->options.close_timeout_ms * MS;
+    socket->ping_due_us = socket->pong_deadline_us = 0;
+    arm(socket);
+}
+
+static void end_late(afc_websocket *socket, const char *what, uint32_t limit_ms) {
+    afc_failure failure = {0};
+    afc__fail(&failure, AFC_ETIMEOUT, "no %s within %u ms", what, (unsigned)limit_ms);
+    failure.timeout = AFC_TIMEOUT_IDLE;
+    record(socket, &failure);
+    afc_task_cancel(socket->task);
+}
+
+static void ping(afc_websocket *socket, int64_t now) {
+    unsigned char payload[sizeof socket->pings];
+    uint64_t number = ++socket->pings;
+    for (size_t i = 0; i < sizeof payload; i++) payload[i] = (unsigned char)(number >> 8 * i);
+    pthread_mutex_lock(&socket->lock);
+    afc_slice bytes = {(const char *)payload, sizeof payload};
+    afc_status status = afc__outbox_add_ping(&socket->outbox, bytes, true, now);
+    pthread_mutex_unlock(&socket->lock);
+    socket->ping_due_us = now + (int64_t)socket->options.ping_interval_ms * MS;
+    /* While so many are unanswered, the pong of an earlier one is awaited. */
+    if (status == AFC_OK && socket->pong_deadline_us == 0) {
+        socket->pong_deadline_us = now + (int64_t)socket->options.pong_timeout_ms * MS;
+    }
+    afc_task_wake(socket->task);
+}
+
+static void on_alarm(afc__alarm *alarm) {
+    afc_websocket *socket = AFC__OWNER(alarm, afc_websocket, alarm);
+    int64_t now = afc__now_us();
+    if (socket->close_deadline_us != 0 && now >= socket->close_deadline_us) {
+        /* With both close frames only the end of the connection is missing (RFC 6455 7.1.1). */
+        socket->close_deadline_us = 0;
+        if (socket->got_close) {
+            afc_task_cancel(socket->task);
+        } else {
+            end_late(socket, "close frame", socket->options.close_timeout_ms);
+        }
+        return;
+    }
+    if (socket->pong_deadline_us != 0 && now >= socket->pong_deadline_us) {
+        socket->pong_deadline_us = 0;
+        /* A pong may be among what the caller doesn't let us read. */
+        if (!socket->is_held) {
+            end_late(socket, "pong", socket->options.pong_timeout_ms);
+            return;
+        }
+    }
+    if (socket->ping_due_us != 0 && now >= socket->ping_due_us) ping(socket, now);
+    arm(socket);
+}
+
+/* ---- Receiving ----------------------------------------------------------------------------- */
+
+/** The peer broke a rule: it gets a close frame, and nothing more is read. */
+static void fail(afc_websocket *socket, uint16_t code, const afc_failure *failure) {
+    record(socket, failure);
+    pthread_mutex_lock(&socket->lock);
+    enter(socket, AFC__WEBSOCKET_FAILING);
+    afc__outbox_add_close(&socket->outbox, code, (afc_slice){NULL, 0}, true);
+    pthread_mutex_unlock(&socket->lock);
+    await_close(socket);
+    afc_task_wake(socket->task);
+}
+
+static void take_close(afc_websocket *socket, const afc__websocket_item *item) {
+    socket->got_close = true;
+    socket->code = item->code;
+    socket->reason_size = item->payload.size;
+    if (item->payload.size > 0) memcpy(socket->reason, item->payload.bytes, item->payload.size);
+    pthread_mutex_lock(&socket->lock);
+    enter(socket, AFC__WEBSOCKET_ANSWERING);
+    uint16_t code = item->code == AFC_WEBSOCKET_NO_CODE ? 0 : item->code;
+    afc__outbox_add_close(&socket->outbox, code, (afc_slice){NULL, 0}, true);
+    pthread_mutex_unlock(&socket->lock);
+    await_close(socket);
+    afc_task_wake(socket->task);
+}
+
+static void take_pong(afc_websocket *socket, afc_slice payload) {
+    afc__ping ping = {0};
+    pthread_mutex_lock(&socket->lock);
+    bool is_known = afc__outbox_take_pong(&socket->outbox, payload, &ping);
+    pthread_mutex_unlock(&socket->lock);
+    if (is_known && ping.is_automatic) {
+        socket->pong_deadline_us = 0;
+        arm(socket);
+    } else if (socket->events.on_pong != NULL) {
+        int64_t round_trip = is_known ? afc__now_us() - ping.sent_us : -1;
+        socket->events.on_pong(socket->events.context, payload, round_trip);
+    }
+}
+
+static afc_status deliver(afc_websocket *socket, const afc__websocket_item *item) {
+    switch (item->event) {
+    case AFC__WEBSOCKET_MESSAGE:
+        if (socket->events.on_message == NULL) return AFC_OK;
+        return socket->events.on_message(socket->events.context, &item->message);
+    case AFC__WEBSOCKET_PING:
+        pthread_mutex_lock(&socket->lock);
+        afc__outbox_add_pong(&socket->outbox, item->payload);
+        pthread_mutex_unlock(&socket->lock);
+        afc_task_wake(socket->task);
+        return AFC_OK;
+    case AFC__WEBSOCKET_PONG:
+        take_pong(socket, item->payload);
+        return AFC_OK;
+    case AFC__WEBSOCKET_CLOSE:
+        take_close(socket, item);
+        return AFC_OK;
+    case AFC__WEBSOCKET_NOTHING:
+        break;
+    }
+    return AFC_OK;
+}
+
+/** The message may lie in libcurl's memory, which changes. */
+static afc_status hold(afc_websocket *socket, const afc__websocket_item *item) {
+    afc_slice bytes = item->message.bytes;
+    afc__buffer_clear(&socket->held_bytes);
+    afc__buffer_init(&socket->held_bytes, bytes.size);
+    if (afc__buffer_append(&socket->held_bytes, bytes.bytes, bytes.size) != AFC_OK)
+        return AFC_ENOMEM;
+    socket->held = *item;
+    socket->held.message.bytes = (afc_slice){socket->held_bytes.bytes, bytes.size};
+    socket->is_held = true;
+    return AFC_EAGAIN;
+}
+
+static afc_status deliver_held(afc_websocket *socket) {
+    if (!socket->is_held) return AFC_OK;
+    afc_status status = deliver(socket, &socket->held);
+    if (status == AFC_EAGAIN) return status;
+    socket->is_held = false;
+    afc__buffer_clear(&socket->held_bytes);
+    return status;
+}
+
+static afc_status refuse_message(afc_websocket *socket, afc_status status) {
+    afc_failure failure = {0};
+    afc__fail(&failure, status, "on_message refused a message: %s", afc_status_text(status));
+    record(socket, &failure);
+    return status;
+}
+
+/** Reads all of `input`. AFC_EAGAIN: `input` is the rest, behind a message that is held. */
+static afc_status read_input(afc_websocket *socket, afc_slice *input) {
+    while (afc__websocket_receives(state_of(socket))) {
+        afc__websocket_item item;
+        afc_failure failure = {0};
+        uint16_t code;
+        if (afc__websocket_reader_next(&socket->reader, input, &item, &code, &failure) != AFC_OK) {
+            fail(socket, code, &failure);
+            break;
+        }
+        if (item.event == AFC__WEBSOCKET_NOTHING) break;
+        afc_status status = deliver(socket, &item);
+        if (status == AFC_EAGAIN) status = hold(socket, &item);
+        afc__websocket_reader_release_message(&socket->reader);
+        if (status != AFC_OK) return status;
+    }
+    return AFC_OK;
+}
+
+static afc_status on_body(void *context, afc_slice chunk) {
+    afc_websocket *socket = context;
+    afc_status status = deliver_held(socket);
+    if (status == AFC_EAGAIN) return status;
+    size_t skip = socket->skip < chunk.size ? socket->skip : chunk.size;
+    afc_slice input = {chunk.bytes + skip, chunk.size - skip};
+    socket->skip -= skip;
+    if (status == AFC_OK) status = read_input(socket, &input);
+    if (status == AFC_EAGAIN) socket->skip = chunk.size - input.size;
+    if (status == AFC_OK || status == AFC_EAGAIN) return status;
+    return refuse_message(socket, status);
+}
+
+/* ---- Sending ------------------------------------------------------------------------------- */
+
+static ptrdiff_t read_outgoing(void *context, void *buffer, size_t size) {
+    afc_websocket *socket = context;
+    pthread_mutex_lock(&socket->lock);
+    afc__websocket_state state = socket->state;
+    size_t count = state != AFC__WEBSOCKET_OPENING ? afc__outbox_read(&socket->outbox, buffer, size)
+                                                   : 0;
+    pthread_mutex_unlock(&socket->lock);
+    report_sent(socket);
+    /* The peer has so much time for each part, not for all that waits. */
+    if (count > 0 && socket->close_deadline_us != 0) await_close(socket);
+    if (count > 0) return (ptrdiff_t)count;
+    if (state == AFC__WEBSOCKET_ANSWERING) return AFC_READ_END;
+    return state == AFC__WEBSOCKET_FAILING ? AFC_READ_FAILED : AFC_READ_AGAIN;
+}
+
+/** Nothing was sent before the 101. */
+static bool rewind_outgoing(void *context) {
+    (void)context;
+    return true;
+}
+
+static void on_wake(void *context) {
+    afc_websocket *socket = context;
+    bool is_closing = state_of(socket) == AFC__WEBSOCKET_CLOSING;
+    if (is_closing && socket->close_deadline_us == 0) await_close(socket);
+}
+
+/* ---- The handshake ------------------------------------------------------------------------- */
+
+static afc_status use_codec(afc_websocket *socket, const afc__deflate *agreed,
+                            afc_failure *failure) {
+    const afc_websocket_codec *codec = &socket->codec;
+    if (!agreed->is_used) return AFC_OK;
+    void *decoder = codec->open(codec->context, false, agreed->server_window_bits);
+    if (decoder == NULL) {
+        return afc__fail(failure, AFC_ENOMEM, "the codec can't decode with a window of %d bits",
+                         (int)agreed->server_window_bits);
+    }
+    socket->reader.decoder = (afc__decoder){codec, decoder, agreed->server_no_context_takeover,
+                                            false};
+    void *encoder = codec->open(codec->context, true, agreed->client_window_bits);
+    if (encoder == NULL) return AFC_OK;
+    pthread_mutex_lock(&socket->lock);
+    socket->outbox.encoder = (afc__encoder){codec, encoder, agreed->client_no_context_takeover,
+                                            socket->options.compression_threshold};
+    pthread_mutex_unlock(&socket->lock);
+    return AFC_OK;
+}
+
+static afc_status on_head(void *context, afc_response *response) {
+    afc_websocket *socket = context;
+    afc_failure failure = {0};
+    afc__agreement agreement;
+    afc_status status = afc__handshake_check(&socket->handshake, response->head, &agreement,
+                                             &failure);
+    if (status == AFC_OK) status = use_codec(socket, &agreement.deflate, &failure);
+    if (status != AFC_OK) {
+        record(socket, &failure);
+        return status;
+    }
+    /* The limit was for the handshake. */
+    socket->task->transfer.timeouts.total_ms = 0;
+    afc__task_arm(socket->task);
+    if (socket->options.ping_interval_ms != 0) {
+        socket->ping_due_us = afc__now_us() + (int64_t)socket->options.ping_interval_ms * MS;
+        arm(socket);
+    }
+    pthread_mutex_lock(&socket->lock);
+    enter(socket, AFC__WEBSOCKET_OPEN);
+    pthread_mutex_unlock(&socket->lock);
+    if (socket->events.on_open != NULL) {
+        afc_websocket_opening opening = {response->head, response->url, agreement.protocol,
+                                         agreement.deflate.is_used};
+        socket->events.on_open(socket->events.context, &opening);
+    }
+    afc_task_wake(socket->task);
+    return AFC_OK;
+}
+
+/* ---- The end ------------------------------------------------------------------------------- */
+
+static void explain_end(afc_websocket *socket, const afc_result *result) {
+    const afc_failure *failure = afc_result_get_failure(result);
+    afc_failure lost = {0};
+    if (socket->got_close) return;
+    /* Over TLS it is known that nothing was cut off; over TCP it isn't, and both mean the same. */
+    if (failure->status == AFC_OK || failure->status == AFC_ETRUNCATED) {
+        afc__fail(&lost, AFC_ELOST, "the connection ended without a close frame");
+        failure = &lost;
+    }
+    record(socket, failure);
+}
+
+static void on_done(void *context, afc_result *result) {
+    afc_websocket *socket = context;
+    explain_end(socket, result);
+    /* In a forked child there is no loop. */
+    if (socket->alarm.timer.place != 0) {
+        afc__loop_disarm(&socket->task->session->loop, &socket->alarm);
+    }
+    pthread_mutex_lock(&socket->lock);
+    enter(socket, AFC__WEBSOCKET_ENDED);
+    afc__outbox_drop(&socket->outbox);
+    pthread_mutex_unlock(&socket->lock);
+    report_sent(socket);
+    if (socket->events.on_closed != NULL) {
+        afc_websocket_end end = {socket->got_close ? (afc_failure){0} : socket->failure,
+                                 socket->got_close ? socket->code : AFC_WEBSOCKET_ABNORMAL,
+                                 {socket->reason, socket->reason_size},
+                                 result};
+        socket->events.on_closed(socket->events.context, &end);
+    }
+    afc_result_free(result);
+}
+
+/** The task's reference goes, with what only the loop uses. */
+static void on_release(void *context) {
+    afc_websocket *socket = context;
+    void (*release)(void *) = socket->events.release;
+    afc__websocket_reader_clear(&socket->reader);
+    afc__handshake_clear(&socket->handshake);
+    afc__buffer_clear(&socket->held_bytes);
+    pthread_mutex_lock(&socket->lock);
+    afc__outbox_clear(&socket->outbox);
+    pthread_mutex_unlock(&socket->lock);
+    if (release != NULL) release(socket->events.context);
+    afc_websocket_release(socket);
+}
+
+/* ---- Opening ------------------------------------------------------------------------------- */
+
+static afc_status check_request(const afc_request *request, afc_failure *failure) {
+    bool is_plain = (request->method == NULL || strcmp(request->method, "GET") == 0) &&
+                    request->body.kind == AFC_BODY_NONE && request->sink.kind == AFC_SINK_MEMORY &&
+                    request->version == AFC_HTTP_PREFER_AUTOMATIC && !request->keep_encoding &&
+                    request->expect == AFC_EXPECT_AUTOMATIC && request->timeouts.total_ms == 0 &&
+                    request->flags == 0 && request->max_send_rate == 0 &&
+                    request->max_receive_rate == 0;
+    if (!is_plain) {
+        return afc__fail(failure, AFC_EINVAL,
+                         "the request of a WebSocket must have the default method, body, sink, "
+                         "version, encoding, expect, total_ms, rates and flags");
+    }
+    if (request->url == NULL) return afc__fail(failure, AFC_EINVAL, "the request has no URL");
+    if (strchr(request->url, '#') != NULL) {
+        return afc__fail(failure, AFC_EINVAL, "the URL of a WebSocket can't have a fragment");
+    }
+    if (request->headers == NULL && request->header_count > 0) {
+        return afc__fail(failure, AFC_EINVAL, "header_count is set but headers is NULL");
+    }
+    for (size_t i = 0; i < request->header_count; i++) {
+        afc_slice name = request->headers[i].name;
+        if (!afc__handshake_owns_field(name)) continue;
+        int shown = name.size < 64 ? (int)name.size : 64;
+        return afc__fail(failure, AFC_EINVAL, "the handshake sets the header %.*s itself", shown,
+                         name.bytes);
+    }
+    return AFC_OK;
+}
+
+static bool is_window(uint8_t bits) {
+    return bits == 0 || (bits >= AFC__DEFLATE_MIN_BITS && bits <= AFC__DEFLATE_MAX_BITS);
+}
+
+static afc_status check_options(const afc_websocket_options *options, afc_failure *failure) {
+    const afc_websocket_codec *codec = options->codec;
+    if (options->protocols == NULL && options->protocol_count > 0) {
+        return afc__fail(failure, AFC_EINVAL, "protocol_count is set but protocols is NULL");
+    }
+    if (options->close_timeout_ms == 0 || options->pong_timeout_ms == 0) {
+        return afc__fail(failure, AFC_EINVAL,
+                         "close_timeout_ms and pong_timeout_ms of a WebSocket can't be 0");
+    }
+    if (!is_window(options->server_window_bits) || !is_window(options->client_window_bits)) {
+        return afc__fail(failure, AFC_EINVAL, "a compression window is not 8 to 15 bits");
+    }
+    bool is_whole = codec == NULL || (codec->open != NULL && codec->convert != NULL &&
+                                      codec->reset != NULL && codec->close != NULL);
+    return is_whole ? AFC_OK : afc__fail(failure, AFC_EINVAL, "a function of the codec is missing");
+}
+
+static afc__deflate offer_of(const afc_websocket_options *options) {
+    uint8_t server = options->server_window_bits, client = options->client_window_bits;
+    return (afc__deflate){options->codec != NULL, server != 0 ? server : AFC__DEFLATE_MAX_BITS,
+                          client != 0 ? client : AFC__DEFLATE_MAX_BITS,
+                          options->server_no_context_takeover, options->client_no_context_takeover};
+}
+
+static afc_status init(afc_websocket *socket, const afc_websocket_options *options,
+                       afc_failure *failure) {
+    afc__deflate offer = offer_of(options);
+    socket->options = *options;
+    if (options->codec != NULL) socket->codec = *options->codec;
+    socket->options.protocols = NULL;
+    socket->options.codec = NULL;
+    socket->alarm.callback = on_alarm;
+    afc__websocket_reader_init(&socket->reader, &options->limits, options->in_pieces);
+    afc__outbox_init(&socket->outbox,
+                     options->limits.queue != 0 ? options->limits.queue : default_queue);
+    return afc__handshake_init(&socket->handshake, options->protocols, options->protocol_count,
+                               &offer, failure);
+}
+
+/** Makes the task; on failure the socket's reference for it is released. */
+static afc_status make_task(afc_websocket *socket, afc_session *session, const char *url,
+                            const afc_request *request, afc_failure *failure) {
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
+    events.context = socket;
+    events.on_head = on_head;
+    events.on_body = on_body;
+    events.on_wake = on_wake;
+    events.on_done = on_done;
+    events.release = on_release;
+    size_t count = AFC__HANDSHAKE_FIELDS + 1 + request->header_count;
+    afc_header *headers = afc__alloc(count * sizeof *headers);
+    if (headers == NULL) {
+        on_release(socket);
+        return afc__fail_memory(failure);
+    }
+    count = afc__handshake_write_fields(&socket->handshake, headers);
+    /* There is no body that could be encoded. */
+    headers[count++] = (afc_header){afc_slice_of("Accept-Encoding"), {NULL, 0}, AFC_HEADER_REMOVE};
+    for (size_t i = 0; i < request->header_count; i++) headers[count++] = request->headers[i];
+    afc_request own = *request;
+    own.url = url;
+    own.headers = headers;
+    own.header_count = count;
+    own.body.kind = AFC_BODY_READER;
+    own.body.reader = (afc_reader){socket, read_outgoing, rewind_outgoing, NULL};
+    own.body.length = AFC_LENGTH_UNKNOWN;
+    own.sink.kind = AFC_SINK_CALLBACK;
+    own.timeouts.idle_ms = 0;
+    own.timeouts.total_ms = socket->options.open_timeout_ms;
+    afc_status status = afc_task_new(&socket->task, session, &own, &events, failure);
+    afc_free(headers);
+    return status;
+}
+
+static afc_websocket *make_socket(const afc_websocket_events *events) {
+    afc_websocket *socket = afc__zalloc(sizeof *socket);
+    if (socket == NULL) return NULL;
+    if (pthread_mutex_init(&socket->lock, NULL) != 0) {
+        afc_free(socket);
+        return NULL;
+    }
+    atomic_init(&socket->references, 2);
+    socket->events = *events;
+    socket->code = AFC_WEBSOCKET_ABNORMAL;
+    return socket;
+}
+
+static afc_status open_socket(afc_websocket **out, afc_session *session, const afc_request *request,
+                              const afc_websocket_options *options,
+                              const afc_websocket_events *events, afc_failure *failure) {
+    afc_websocket *socket = make_socket(events);
+    if (socket == NULL) {
+        if (events->release != NULL) events->release(events->context);
+        return afc__fail_memory(failure);
+    }
+    char *mapped = afc__url_from_websocket(afc_slice_of(request->url));
+    afc_status status = init(socket, options, failure);
+    if (status == AFC_OK) {
+        const char *url = mapped != NULL ? mapped : request->url;
+        status = make_task(socket, session, url, request, failure);
+    } else {
+        on_release(socket);
+    }
+    afc_free(mapped);
+    if (status != AFC_OK) {
+        afc_websocket_release(socket);
+        return status;
+    }
+    afc__transfer_await_upgrade(&socket->task->transfer);
+    afc_task_start(socket->task);
+    *out = socket;
+    return AFC_OK;
+}
+
+/** The structs of a caller whose headers have another version. NULL: not initialised, so nothing in it is used. */
+typedef struct read_structs {
+    const afc_request *request;
+    const afc_websocket_options *options;
+    const afc_websocket_events *events;
+    afc_request request_room;
+    afc_websocket_options options_room;
+    afc_websocket_events events_room;
+} read_structs;
+
+static afc_status read_given(read_structs *out, const afc_request *request,
+                             const afc_websocket_options *options,
+                             const afc_websocket_events *events, afc_failure *failure) {
+    static const afc_request default_request = AFC_REQUEST_INIT;
+    static const afc_websocket_options default_options = AFC_WEBSOCKET_OPTIONS_INIT;
+    static const afc_websocket_events no_events = AFC_WEBSOCKET_EVENTS_INIT;
+    afc_failure second, third;
+    out->request = afc__sized_read(&out->request_room, &default_request, request,
+                                   AFC__SIZED(afc_request, proxy_credentials), "AFC_REQUEST_INIT",
+                                   failure);
+    out->options = afc__sized_read(&out->options_room, &default_options, options,
+                                   AFC__SIZED(afc_websocket_options, compression_threshold),
+                                   "AFC_WEBSOCKET_OPTIONS_INIT", &second);
+    out->events = afc__sized_read(&out->events_room, &no_events, events,
+                                  AFC__SIZED(afc_websocket_events, release),
+                                  "AFC_WEBSOCKET_EVENTS_INIT", &third);
+    if (failure->status == AFC_OK) *failure = second;
+    if (failure->status == AFC_OK) *failure = third;
+    return failure->status;
+}
+
+afc_status afc_websocket_open(afc_websocket **out, afc_session *session, const afc_request *request,
+                              const afc_websocket_options *options,
+                              const afc_websocket_events *events, afc_failure *failure) {
+    afc_failure ignored;
+    read_structs given;
+    if (failure == NULL) failure = &ignored;
+    *out = NULL;
+    afc_status status = read_given(&given, request, options, events, failure);
+    if (status == AFC_OK) status = check_request(given.request, failure);
+    if (status == AFC_OK) status = check_options(given.options, failure);
+    if (status == AFC_OK) {
+        return open_socket(out, session, given.request, given.options, given.events, failure);
+    }
+    bool takes_context = given.events != NULL && given.events->release != NULL;
+    if (takes_context) given.events->release(given.events->context);
+    return status;
+}
+
+/* ---- Any thread ---------------------------------------------------------------------------- */
+
+afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind, afc_slice bytes,
+                              unsigned flags, void *message_context) {
+    afc_status status = AFC_ECLOSED;
+    pthread_mutex_lock(&socket->lock);
+    if (afc__websocket_takes_messages(socket->state)) {
+        status = afc__outbox_add(&socket->outbox, kind, bytes, flags, message_context);
+    }
+    pthread_mutex_unlock(&socket->lock);
+    if (status == AFC_OK) afc_task_wake(socket->task);
+    return status;
+}
+
+afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload) {
+    afc_status status = AFC_ECLOSED;
+    pthread_mutex_lock(&socket->lock);
+    if (socket->state == AFC__WEBSOCKET_OPEN) {
+        status = afc__outbox_add_ping(&socket->outbox, payload, false, afc__now_us());
+    }
+    pthread_mutex_unlock(&socket->lock);
+    if (status == AFC_OK) afc_task_wake(socket->task);
+    return status;
+}
+
+afc_status afc_websocket_close(afc_websocket *socket, uint16_t code, afc_slice reason) {
+    bool is_valid = code == 0 ? reason.size == 0
+                              : afc__close_code_is_valid(code) &&
+                                    reason.size <= AFC_WEBSOCKET_REASON_MAX && afc__is_utf8(reason);
+    if (!is_valid) return AFC_EINVAL;
+    pthread_mutex_lock(&socket->lock);
+    afc__websocket_state state = socket->state;
+    if (state == AFC__WEBSOCKET_OPEN) {
+        enter(socket, AFC__WEBSOCKET_CLOSING);
+        afc__outbox_add_close(&socket->outbox, code, reason, false);
+    }
+    pthread_mutex_unlock(&socket->lock);
+    if (state == AFC__WEBSOCKET_OPEN) afc_task_wake(socket->task);
+    if (state == AFC__WEBSOCKET_OPENING) afc_task_cancel(socket->task);
+    return AFC_OK;
+}
+
+void afc_websocket_cancel(afc_websocket *socket) {
+    afc_task_cancel(socket->task);
+}
+
+void afc_websocket_resume(afc_websocket *socket) {
+    afc_task_wake(socket->task);
+}
+
+uint64_t afc_websocket_get_queued(const afc_websocket *socket) {
+    afc_websocket *own = (afc_websocket *)(uintptr_t)socket;
+    pthread_mutex_lock(&own->lock);
+    uint64_t queued = socket->outbox.queued;
+    pthread_mutex_unlock(&own->lock);
+    return queued;
+}
+
+afc_websocket *afc_websocket_retain(afc_websocket *socket) {
+    atomic_fetch_add_explicit(&socket->references, 1, memory_order_relaxed);
+    return socket;
+}
+
+void afc_websocket_release(afc_websocket *socket) {
+    if (socket == NULL || atomic_fetch_sub(&socket->references, 1) != 1) return;
+    afc_task_release(socket->task);
+    pthread_mutex_destroy(&socket->lock);
+    afc_free(socket);
+}

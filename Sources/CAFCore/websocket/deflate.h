@@ -1,0 +1,31 @@
+/** Negotiates permessage-deflate (RFC 7692 section 7). Pure. */
+#ifndef AFC_WEBSOCKET_DEFLATE_H
+#define AFC_WEBSOCKET_DEFLATE_H
+
+#include <afcore/error.h>
+
+/** What one side offers, or both agreed on. */
+typedef struct afc__deflate {
+    bool is_used;
+    uint8_t server_window_bits, client_window_bits; /**< 8 to 15. */
+    bool server_no_context_takeover, client_no_context_takeover;
+} afc__deflate;
+
+enum {
+    AFC__DEFLATE_MIN_BITS = 8,
+    AFC__DEFLATE_MAX_BITS = 15,
+    AFC__DEFLATE_OFFER_SIZE = 160 /**< Of the longest offer, with its NUL. */
+};
+
+/** Writes the value of Sec-WebSocket-Extensions that offers this. */
+void afc__deflate_write_offer(char out[AFC__DEFLATE_OFFER_SIZE], const afc__deflate *offer);
+
+/**
+ * Reads a Sec-WebSocket-Extensions of the response. Call it for each such field, with the same `agreed`, which is zeroed
+ * first. AFC_EPROTOCOL: an extension that wasn't offered, one that is named twice, unknown, repeated or invalid parameters, a
+ * window larger than offered.
+ */
+afc_status afc__deflate_read_answer(afc__deflate *agreed, const afc__deflate *offer,
+                                    afc_slice value, afc_failure *failure);
+
+#endif

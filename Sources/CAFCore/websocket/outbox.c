@@ -1,0 +1,300 @@
+#include "websocket/outbox.h"
+
+#include "base/alloc.h"
+
+#include <stddef.h>
+
+enum { ROOM = 16 * 1024 };
+
+/** The end of every block that was flushed, which the last frame of a message leaves out (RFC 7692 7.2.1). */
+static const char tail[4] = {0x00, 0x00, (char)0xff, (char)0xff};
+
+void afc__outbox_init(afc__outbox *outbox, uint64_t limit) {
+    *outbox = (afc__outbox){.limit = limit};
+    afc__list_init(&outbox->messages);
+    afc__list_init(&outbox->sent);
+}
+
+void afc__outbox_clear(afc__outbox *outbox) {
+    if (outbox->encoder.stream != NULL) outbox->encoder.codec->close(outbox->encoder.stream);
+    outbox->encoder = (afc__encoder){0};
+}
+
+/* ---- Messages ------------------------------------------------------------------------------ */
+
+static afc__outgoing *make_frame(afc__outbox *outbox, const afc__frame *frame, afc_slice payload,
+                                 afc_status *status) {
+    unsigned char mask[AFC__FRAME_MASK];
+    *status = AFC_EINTERNAL;
+    if (!afc__frame_make_mask(&outbox->masks, mask)) return NULL;
+    *status = AFC_ENOMEM;
+    if (payload.size > SIZE_MAX / 2) return NULL;
+    afc__outgoing *out = afc__alloc(sizeof *out + AFC__FRAME_HEAD_MAX + payload.size);
+    if (out == NULL) return NULL;
+    size_t head = afc__frame_write_head((unsigned char *)out->bytes, frame, mask);
+    afc__frame_mask(out->bytes + head, payload.bytes, payload.size, mask, 0);
+    out->size = head + payload.size;
+    out->offset = 0;
+    *status = AFC_OK;
+    return out;
+}
+
+static void append(afc__outbox *outbox, afc__outgoing *frame, void *context) {
+    frame->context = context;
+    afc__list_append(&outbox->messages, &frame->node);
+    outbox->queued += frame->size;
+}
+
+/** Compresses a piece. `out` is initialised. */
+static afc_status encode(afc__outbox *outbox, afc_slice bytes, bool is_last, afc__buffer *out) {
+    char room[ROOM];
+    size_t size;
+    afc__encoder *encoder = &outbox->encoder;
+    do {
+        size = sizeof room;
+        afc_status status = encoder->codec->convert(encoder->stream, &bytes, room, &size);
+        if (status == AFC_OK && size > sizeof room) status = AFC_EINTERNAL;
+        if (status == AFC_OK) status = afc__buffer_append(out, room, size);
+        if (status != AFC_OK) return status == AFC_ENOMEM ? AFC_ENOMEM : AFC_EINTERNAL;
+    } while (size == sizeof room);
+    if (!is_last) return AFC_OK;
+    if (encoder->forgets) encoder->codec->reset(encoder->stream);
+    /* Nothing to flush since the last time: an empty block without its end. */
+    if (out->size == 0) return afc__buffer_append(out, tail, 1);
+    bool is_flushed = out->size > sizeof tail &&
+                      memcmp(out->bytes + out->size - sizeof tail, tail, sizeof tail) == 0;
+    if (!is_flushed) return AFC_EINTERNAL;
+    out->size -= sizeof tail;
+    return AFC_OK;
+}
+
+/** Makes a frame of a piece, compressed if the message is. */
+static afc__outgoing *make_piece(afc__outbox *outbox, const afc__frame *frame, bool is_compressed,
+                                 afc_slice bytes, afc_status *status) {
+    afc__frame head = *frame;
+    if (!is_compressed) {
+        head.length = bytes.size;
+        return make_frame(outbox, &head, bytes, status);
+    }
+    afc__buffer encoded;
+    /* A block that can't be compressed grows by its head. */
+    afc__buffer_init(&encoded, (uint64_t)bytes.size + bytes.size / 8 + ROOM);
+    *status = encode(outbox, bytes, frame->is_final, &encoded);
+    head.length = encoded.size;
+    afc_slice payload = {encoded.bytes, encoded.size};
+    afc__outgoing *out = *status == AFC_OK ? make_frame(outbox, &head, payload, status) : NULL;
+    afc__buffer_clear(&encoded);
+    /* The stream knows bytes that the peer never gets: nothing after them could be decoded. */
+    if (out == NULL) {
+        outbox->encoder.codec->close(outbox->encoder.stream);
+        outbox->encoder = (afc__encoder){0};
+    }
+    return out;
+}
+
+static afc_status check(const afc__outbox *outbox, afc_websocket_kind kind, afc_slice bytes,
+                        unsigned flags, afc__utf8 *text) {
+    bool is_known = kind == AFC_WEBSOCKET_TEXT || kind == AFC_WEBSOCKET_BINARY;
+    if (!is_known || (flags & ~(unsigned)AFC_WEBSOCKET_MORE) != 0) return AFC_EINVAL;
+    if (outbox->kind != 0 && outbox->kind != kind) return AFC_EINVAL;
+    if (bytes.size > outbox->limit || bytes.size + AFC__FRAME_HEAD_MAX > outbox->limit) {
+        return AFC_ETOOBIG;
+    }
+    if (bytes.size + AFC__FRAME_HEAD_MAX > outbox->limit - outbox->queued) return AFC_EAGAIN;
+    if (kind != AFC_WEBSOCKET_TEXT) return AFC_OK;
+    if (!afc__utf8_take(text, bytes)) return AFC_EINVAL;
+    bool is_last = (flags & AFC_WEBSOCKET_MORE) == 0;
+    return !is_last || afc__utf8_is_complete(text) ? AFC_OK : AFC_EINVAL;
+}
+
+afc_status afc__outbox_add(afc__outbox *outbox, afc_websocket_kind kind, afc_slice bytes,
+                           unsigned flags, void *context) {
+    bool is_first = outbox->kind == 0;
+    afc__utf8 text = is_first ? (afc__utf8){0} : outbox->text;
+    afc_status status = check(outbox, kind, bytes, flags, &text);
+    if (status != AFC_OK) return status;
+    const afc__encoder *encoder = &outbox->encoder;
+    bool is_compressed = is_first ? encoder->stream != NULL && bytes.size >= encoder->threshold
+                                  : outbox->is_compressed;
+    /* After a failure to compress, the rest of its message has no meaning either. */
+    if (is_compressed && encoder->stream == NULL) return AFC_ECLOSED;
+    afc__frame frame = {.is_final = (flags & AFC_WEBSOCKET_MORE) == 0,
+                        .is_compressed = is_first && is_compressed,
+                        .opcode = is_first ? (uint8_t)kind : (uint8_t)AFC__OP_CONTINUATION};
+    afc__outgoing *out = make_piece(outbox, &frame, is_compressed, bytes, &status);
+    if (out == NULL) return status;
+    append(outbox, out, context);
+    outbox->kind = frame.is_final ? (afc_websocket_kind)0 : kind;
+    outbox->is_compressed = is_compressed;
+    outbox->text = text;
+    return AFC_OK;
+}
+
+/* ---- Control frames ------------------------------------------------------------------------ */
+
+/** Writes a control frame; without random numbers there is none, as without a connection. */
+static void write_control(afc__outbox *outbox, afc__control *control, uint8_t opcode,
+                          afc_slice payload) {
+    unsigned char mask[AFC__FRAME_MASK];
+    *control = (afc__control){0};
+    if (!afc__frame_make_mask(&outbox->masks, mask)) return;
+    afc__frame frame = {.is_final = true, .opcode = opcode, .length = payload.size};
+    size_t head = afc__frame_write_head(control->bytes, &frame, mask);
+    afc__frame_mask((char *)control->bytes + head, payload.bytes, payload.size, mask, 0);
+    control->size = head + payload.size;
+}
+
+afc_status afc__outbox_add_ping(afc__outbox *outbox, afc_slice payload, bool is_automatic,
+                                int64_t now_us) {
+    if (payload.size > AFC__FRAME_CONTROL_MAX) return AFC_EINVAL;
+    if (outbox->ping_count == AFC__PINGS) return AFC_EAGAIN;
+    afc__ping *ping = &outbox->pings[outbox->ping_count++];
+    *ping = (afc__ping){.size = payload.size, .is_automatic = is_automatic, .sent_us = now_us};
+    if (payload.size > 0) memcpy(ping->payload, payload.bytes, payload.size);
+    return AFC_OK;
+}
+
+void afc__outbox_add_pong(afc__outbox *outbox, afc_slice payload) {
+    if (payload.size > 0) memcpy(outbox->pong_payload, payload.bytes, payload.size);
+    outbox->pong_size = payload.size;
+    outbox->owes_pong = true;
+}
+
+bool afc__outbox_take_pong(afc__outbox *outbox, afc_slice payload, afc__ping *out) {
+    for (size_t i = outbox->pings_written; i > 0; i--) {
+        const afc__ping *ping = &outbox->pings[i - 1];
+        bool is_same = ping->size == payload.size &&
+                       (payload.size == 0 ||
+                        memcmp(ping->payload, payload.bytes, payload.size) == 0);
+        if (!is_same) continue;
+        *out = *ping;
+        outbox->ping_count -= i;
+        outbox->pings_written -= i;
+        memmove(outbox->pings, outbox->pings + i, outbox->ping_count * sizeof *outbox->pings);
+        return true;
+    }
+    return false;
+}
+
+void afc__outbox_add_close(afc__outbox *outbox, uint16_t code, afc_slice reason, bool is_next) {
+    unsigned char payload[AFC__FRAME_CONTROL_MAX] = {(unsigned char)(code >> 8),
+                                                     (unsigned char)code};
+    size_t size = code != 0 ? 2 : 0;
+    if (outbox->farewell == AFC__FAREWELL_SENT) return;
+    if (outbox->farewell == AFC__FAREWELL_NONE) {
+        if (code != 0 && reason.size > 0) memcpy(payload + 2, reason.bytes, reason.size);
+        if (code != 0) size += reason.size;
+        write_control(outbox, &outbox->close, AFC__OP_CLOSE, (afc_slice){(char *)payload, size});
+    }
+    if (is_next) {
+        outbox->farewell = AFC__FAREWELL_NEXT;
+    } else if (outbox->farewell == AFC__FAREWELL_NONE) {
+        outbox->farewell = AFC__FAREWELL_LAST;
+    }
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+static afc__outgoing *first_message(const afc__outbox *outbox) {
+    afc__node *node = afc__list_first(&outbox->messages);
+    return node != NULL ? AFC__OWNER(node, afc__outgoing, node) : NULL;
+}
+
+static size_t copy_control(afc__control *control, char *out, size_t size) {
+    size_t left = control->size - control->offset;
+    size_t count = left < size ? left : size;
+    memcpy(out, control->bytes + control->offset, count);
+    control->offset += count;
+    return count;
+}
+
+static bool is_pending(const afc__control *control) {
+    return control->offset < control->size;
+}
+
+static bool has_begun(const afc__control *control) {
+    return control->offset > 0 && is_pending(control);
+}
+
+static void drop(afc__outbox *outbox, afc__outgoing *message) {
+    outbox->queued -= message->size - message->offset;
+    afc__list_remove(&message->node);
+    afc__list_append(&outbox->sent, &message->node);
+}
+
+/** Drops messages, but for the frame that has begun. */
+static void drop_rest(afc__outbox *outbox) {
+    afc__outgoing *first = first_message(outbox);
+    bool has_first = first != NULL && first->offset > 0;
+    if (has_first) afc__list_remove(&first->node);
+    for (afc__outgoing *next; (next = first_message(outbox)) != NULL;) drop(outbox, next);
+    if (has_first) afc__list_append(&outbox->messages, &first->node);
+}
+
+static size_t copy_message(afc__outbox *outbox, char *out, size_t size) {
+    afc__outgoing *message = first_message(outbox);
+    size_t left = message->size - message->offset;
+    size_t count = left < size ? left : size;
+    memcpy(out, message->bytes + message->offset, count);
+    message->offset += count;
+    outbox->queued -= count;
+    if (message->offset < message->size) return count;
+    afc__list_remove(&message->node);
+    afc__list_append(&outbox->sent, &message->node);
+    return count;
+}
+
+/** Returns the control frame whose turn it is at the end of a frame; NULL: that of a message. */
+static afc__control *next_control(afc__outbox *outbox) {
+    afc__control *const all[] = {&outbox->pong, &outbox->ping, &outbox->close};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (has_begun(all[i])) return all[i];
+    }
+    const afc__outgoing *message = first_message(outbox);
+    if (message != NULL && message->offset > 0) return NULL;
+    if (outbox->farewell == AFC__FAREWELL_NEXT) {
+        drop_rest(outbox);
+        return &outbox->close;
+    }
+    if (outbox->owes_pong) {
+        outbox->owes_pong = false;
+        write_control(outbox, &outbox->pong, AFC__OP_PONG,
+                      (afc_slice){(const char *)outbox->pong_payload, outbox->pong_size});
+        if (is_pending(&outbox->pong)) return &outbox->pong;
+    }
+    if (!is_pending(&outbox->ping) && outbox->pings_written < outbox->ping_count) {
+        const afc__ping *ping = &outbox->pings[outbox->pings_written++];
+        write_control(outbox, &outbox->ping, AFC__OP_PING,
+                      (afc_slice){(const char *)ping->payload, ping->size});
+    }
+    if (is_pending(&outbox->ping)) return &outbox->ping;
+    return message == NULL && outbox->farewell == AFC__FAREWELL_LAST ? &outbox->close : NULL;
+}
+
+size_t afc__outbox_read(afc__outbox *outbox, char *out, size_t size) {
+    size_t count = 0;
+    while (count < size && outbox->farewell != AFC__FAREWELL_SENT) {
+        afc__control *control = next_control(outbox);
+        if (control != NULL) {
+            count += copy_control(control, out + count, size - count);
+            bool is_over = control == &outbox->close && !is_pending(control);
+            if (is_over) outbox->farewell = AFC__FAREWELL_SENT;
+        } else if (!afc__list_is_empty(&outbox->messages)) {
+            count += copy_message(outbox, out + count, size - count);
+        } else {
+            break;
+        }
+    }
+    return count;
+}
+
+void afc__outbox_drop(afc__outbox *outbox) {
+    for (afc__outgoing *next; (next = first_message(outbox)) != NULL;) drop(outbox, next);
+}
+
+afc__outgoing *afc__outbox_take_sent(afc__outbox *outbox) {
+    afc__node *node = afc__list_first(&outbox->sent);
+    if (node == NULL) return NULL;
+    afc__list_remove(node);
+    return AFC__OWNER(node, afc__outgoing, node);
+}

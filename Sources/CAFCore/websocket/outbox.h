@@ -1,0 +1,109 @@
+/**
+ * What a WebSocket has to send: a bounded queue of messages, the control frames that overtake them, and at last the close
+ * frame. No I/O. Calls for one outbox must not overlap.
+ */
+#ifndef AFC_WEBSOCKET_OUTBOX_H
+#define AFC_WEBSOCKET_OUTBOX_H
+
+#include "base/buffer.h"
+#include "base/list.h"
+#include "websocket/frame.h"
+#include "websocket/utf8.h"
+
+#include <afcore/websocket.h>
+
+/** How messages are encoded. Zeroed: they aren't compressed. */
+typedef struct afc__encoder {
+    const afc_websocket_codec *codec; /**< NULL: none. */
+    void *stream;
+    bool forgets; /**< Each message is encoded by itself. */
+    size_t threshold;
+} afc__encoder;
+
+/** A frame of a message, complete and masked. */
+typedef struct afc__outgoing {
+    afc__node node;
+    void *context;
+    size_t size, offset;
+    char bytes[];
+} afc__outgoing;
+
+/** A control frame. */
+typedef struct afc__control {
+    unsigned char bytes[AFC__FRAME_HEAD_MAX + AFC__FRAME_CONTROL_MAX];
+    size_t size, offset; /**< size 0: there is none. */
+} afc__control;
+
+enum { AFC__PINGS = 8 };
+
+/** A ping that was sent, or is about to be. */
+typedef struct afc__ping {
+    unsigned char payload[AFC__FRAME_CONTROL_MAX];
+    size_t size;
+    bool is_automatic;
+    int64_t sent_us;
+} afc__ping;
+
+typedef enum afc__farewell {
+    AFC__FAREWELL_NONE,
+    AFC__FAREWELL_LAST, /**< A close frame follows the messages. */
+    AFC__FAREWELL_NEXT, /**< A close frame follows the frame that has begun. */
+    AFC__FAREWELL_SENT
+} afc__farewell;
+
+typedef struct afc__outbox {
+    uint64_t limit;  /**< Of `queued`. */
+    uint64_t queued; /**< Bytes of frames of messages that weren't read. */
+    afc__list messages;
+    afc__list sent; /**< Read completely, or dropped; see afc__outbox_take_sent(). */
+    afc__encoder encoder;
+    afc__mask_source masks;
+    /* The message whose pieces are being added. */
+    afc_websocket_kind kind; /**< 0: none. */
+    bool is_compressed;
+    afc__utf8 text;
+    /* Control frames. */
+    afc__control pong, ping, close;
+    unsigned char pong_payload[AFC__FRAME_CONTROL_MAX];
+    size_t pong_size;
+    bool owes_pong; /**< With this payload. */
+    afc__farewell farewell;
+    afc__ping pings[AFC__PINGS]; /**< Unanswered, oldest first. */
+    size_t ping_count, pings_written;
+} afc__outbox;
+
+void afc__outbox_init(afc__outbox *outbox, uint64_t limit);
+
+/** Frees the encoder's stream. No message may be left. */
+void afc__outbox_clear(afc__outbox *outbox);
+
+/** Adds a message or a piece; see afc_websocket_send(). */
+afc_status afc__outbox_add(afc__outbox *outbox, afc_websocket_kind kind, afc_slice bytes,
+                           unsigned flags, void *context);
+
+/** Adds a ping. AFC_EAGAIN: AFC__PINGS are unanswered. */
+afc_status afc__outbox_add_ping(afc__outbox *outbox, afc_slice payload, bool is_automatic,
+                                int64_t now_us);
+
+/** Answers a ping. It replaces an earlier answer that hasn't begun (RFC 6455 5.5.3). */
+void afc__outbox_add_pong(afc__outbox *outbox, afc_slice payload);
+
+/** Finds the ping of a pong, and forgets it and those before it. false: there is none. */
+bool afc__outbox_take_pong(afc__outbox *outbox, afc_slice payload, afc__ping *out);
+
+/**
+ * Adds the close frame; without a code it is empty. `is_next`: messages that haven't begun are dropped. A second close frame is
+ * ignored, but may become the next.
+ */
+void afc__outbox_add_close(afc__outbox *outbox, uint16_t code, afc_slice reason, bool is_next);
+
+/** Writes the next bytes. 0: there are none at the moment. */
+size_t afc__outbox_read(afc__outbox *outbox, char *out, size_t size);
+
+/** Drops every message. */
+void afc__outbox_drop(afc__outbox *outbox);
+
+/** Takes the next message that was read completely or dropped; NULL: none. afc_free() releases it. */
+afc__outgoing *afc__outbox_take_sent(afc__outbox *outbox);
+
+#endif

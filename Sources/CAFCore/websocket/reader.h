@@ -1,0 +1,87 @@
+/**
+ * Reads what a server sends: frames to messages and control frames, with every rule of RFC 6455 5 and RFC 7692 6 that a client
+ * must enforce. No I/O.
+ */
+#ifndef AFC_WEBSOCKET_READER_H
+#define AFC_WEBSOCKET_READER_H
+
+#include "base/buffer.h"
+#include "websocket/frame.h"
+#include "websocket/utf8.h"
+
+#include <afcore/websocket.h>
+
+/** How messages are decoded. Zeroed: they aren't compressed. */
+typedef struct afc__decoder {
+    const afc_websocket_codec *codec; /**< NULL: RSV1 is an error. */
+    void *stream;
+    bool forgets;  /**< Each message is decoded by itself. */
+    bool has_more; /**< There was no room for all that it has decoded. */
+} afc__decoder;
+
+typedef enum afc__reading {
+    AFC__READING_HEAD,    /**< A frame's head isn't complete. */
+    AFC__READING_CONTROL, /**< The payload of a control frame. */
+    AFC__READING_PAYLOAD, /**< The payload of a message's frame. */
+    AFC__READING_TAIL,    /**< The bytes that the sender of a compressed message leaves out. */
+    AFC__READING_ENDED    /**< A close frame, or an error: nothing follows. */
+} afc__reading;
+
+typedef struct afc__websocket_reader {
+    afc_websocket_limits limits; /**< With the defaults filled in. */
+    bool in_pieces;
+    afc__decoder decoder;
+    afc__reading state;
+    unsigned char head[AFC__FRAME_HEAD_MAX];
+    size_t head_size;
+    afc__frame frame;
+    uint64_t frame_left; /**< Bytes of the payload that haven't come. */
+    unsigned char control[AFC__FRAME_CONTROL_MAX];
+    size_t control_size;
+    /* The message. */
+    afc_websocket_kind kind; /**< 0: between two messages. */
+    bool is_compressed, is_first_piece;
+    uint32_t fragments;
+    uint64_t received, decoded; /**< Bytes so far. */
+    afc__utf8 text;
+    size_t tail_offset;
+    afc__buffer body;
+    bool was_given; /**< `body` was passed on: what comes next begins it anew. */
+} afc__websocket_reader;
+
+typedef enum afc__websocket_event {
+    AFC__WEBSOCKET_NOTHING, /**< All input is consumed. */
+    AFC__WEBSOCKET_MESSAGE,
+    AFC__WEBSOCKET_PING,
+    AFC__WEBSOCKET_PONG,
+    AFC__WEBSOCKET_CLOSE
+} afc__websocket_event;
+
+/** What was read. Its pointers are valid until the next call, and as long as the input. */
+typedef struct afc__websocket_item {
+    afc__websocket_event event;
+    afc_websocket_message message; /**< MESSAGE. */
+    afc_slice payload;             /**< PING, PONG; CLOSE: the reason. */
+    uint16_t code;                 /**< CLOSE: AFC_WEBSOCKET_NO_CODE if it has none. */
+} afc__websocket_item;
+
+/** Fills in the default limits. */
+void afc__websocket_reader_init(afc__websocket_reader *reader, const afc_websocket_limits *limits,
+                                bool in_pieces);
+
+/** Frees the memory, and the decoder's stream. */
+void afc__websocket_reader_clear(afc__websocket_reader *reader);
+
+/**
+ * Reads up to the end of the next message, piece or control frame, and sets `*input` to the rest. On failure `*code` is the
+ * code for our close frame: AFC_EPROTOCOL (1002; 1007 for invalid UTF-8 and invalid compressed data), AFC_ETOOBIG (1009),
+ * AFC_ENOMEM (1011). Nothing can be read after a failure or a close frame: the input is then ignored.
+ */
+afc_status afc__websocket_reader_next(afc__websocket_reader *reader, afc_slice *input,
+                                      afc__websocket_item *item, uint16_t *code,
+                                      afc_failure *failure);
+
+/** Frees what a message that was passed on has used. */
+void afc__websocket_reader_release_message(afc__websocket_reader *reader);
+
+#endif

@@ -1,0 +1,16 @@
+#include "websocket/state.h"
+
+#define IN(state) (1u << AFC__WEBSOCKET_##state)
+
+static const unsigned followers[AFC__WEBSOCKET_STATES] = {
+    [AFC__WEBSOCKET_OPENING] = IN(OPEN) | IN(ENDED),
+    [AFC__WEBSOCKET_OPEN] = IN(CLOSING) | IN(ANSWERING) | IN(FAILING) | IN(ENDED),
+    [AFC__WEBSOCKET_CLOSING] = IN(ANSWERING) | IN(FAILING) | IN(ENDED),
+    [AFC__WEBSOCKET_ANSWERING] = IN(ENDED),
+    [AFC__WEBSOCKET_FAILING] = IN(ENDED),
+    [AFC__WEBSOCKET_ENDED] = 0,
+};
+
+bool afc__websocket_may_enter(afc__websocket_state from, afc__websocket_state to) {
+    return (followers[from] >> to & 1u) != 0;
+}

@@ -1,0 +1,39 @@
+/** What a WebSocket is doing, and which state may follow which. Pure. */
+#ifndef AFC_WEBSOCKET_STATE_H
+#define AFC_WEBSOCKET_STATE_H
+
+#include <stdbool.h>
+
+/**
+ *     from        to
+ *     OPENING     OPEN, ENDED
+ *     OPEN        CLOSING, ANSWERING, FAILING, ENDED
+ *     CLOSING     ANSWERING, FAILING, ENDED
+ *     ANSWERING   ENDED
+ *     FAILING     ENDED
+ *     ENDED       nothing
+ */
+typedef enum afc__websocket_state {
+    AFC__WEBSOCKET_OPENING, /**< The handshake; messages wait. */
+    AFC__WEBSOCKET_OPEN,    /**< Messages go both ways. */
+    AFC__WEBSOCKET_CLOSING, /**< Our close frame is the last to be sent; the peer's hasn't come. */
+    AFC__WEBSOCKET_ANSWERING, /**< The peer's close frame has come; ours is sent, or the next. */
+    AFC__WEBSOCKET_FAILING,   /**< The peer broke a rule; our close frame is the next. */
+    AFC__WEBSOCKET_ENDED      /**< on_closed is due, or was called. */
+} afc__websocket_state;
+
+enum { AFC__WEBSOCKET_STATES = AFC__WEBSOCKET_ENDED + 1 };
+
+bool afc__websocket_may_enter(afc__websocket_state from, afc__websocket_state to);
+
+/** Does the peer get messages that are added now? */
+static inline bool afc__websocket_takes_messages(afc__websocket_state state) {
+    return state == AFC__WEBSOCKET_OPENING || state == AFC__WEBSOCKET_OPEN;
+}
+
+/** Is what the peer sends passed on? */
+static inline bool afc__websocket_receives(afc__websocket_state state) {
+    return state == AFC__WEBSOCKET_OPEN || state == AFC__WEBSOCKET_CLOSING;
+}
+
+#endif

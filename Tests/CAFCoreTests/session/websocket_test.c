@@ -1,0 +1,696 @@
+/* WebSockets against the test server: the handshake, messages, limits, ends, from any thread. */
+#include "support/relay.h"
+#include "support/websocket.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The handshake ------------------------------------------------------------------------- */
+
+static void echoes_messages_and_closes(void **state) {
+    world *world = *state;
+    serve_echo(world, "/echo", NULL);
+    wire *wire = wire_opened(world, "/echo");
+    wire_send_text(wire, "hello");
+    wire_wait_for(wire, &wire->message_count, 1);
+    wire_close(wire);
+    check_log(wire, "open;sent ok;text hello;closed 1000;");
+    check_status(wire->failure.status, AFC_OK);
+    assert_int_equal(wire->status, 101);
+    assert_string_equal(seen_header(world, 0, "Sec-WebSocket-Version"), "13");
+    assert_string_equal(seen_header(world, 0, "Transfer-Encoding"), "");
+    assert_string_equal(seen_header(world, 0, "Expect"), "");
+    assert_string_equal(seen_header(world, 0, "Accept-Encoding"), "");
+    wire_free(wire);
+}
+
+static void accepts_ws_urls_and_subprotocols(void **state) {
+    world *world = *state;
+    static const char *const protocols[] = {"v2.chat", "v1.chat"};
+    serve_echo(world, "/", "Sec-WebSocket-Protocol: v1.chat");
+    wire *wire = wire_new(world, "/");
+    wire->request.url = text_of(world, "ws%s", strchr(url_of(world, "/"), ':'));
+    wire->options.protocols = protocols;
+    wire->options.protocol_count = 2;
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->open_count, 1);
+    wire_close(wire);
+    check_log(wire, "open v1.chat;closed 1000;");
+    assert_string_equal(seen_header(world, 0, "Sec-WebSocket-Protocol"), "v2.chat, v1.chat");
+    wire_free(wire);
+}
+
+static void reports_why_handshake_was_refused(void **state) {
+    world *world = *state;
+    static const struct {
+        const char *response;
+        afc_status status;
+        const char *text;
+    } rows[] = {
+        {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", AFC_EPROTOCOL, "status 200 OK"},
+        {"HTTP/1.1 403 Forbidden\r\nContent-Length: 1000000\r\n\r\n", AFC_EPROTOCOL, "status 403"},
+        {"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n", AFC_EAUTH, "status 401"},
+        {"HTTP/1.1 101 Ok\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", AFC_EPROTOCOL,
+         "no Sec-WebSocket-Accept"},
+        {"HTTP/1.1 101 Ok\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+         "Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n\r\n",
+         AFC_EPROTOCOL, "doesn't match"},
+        {"HTTP/1.1 101 Ok\r\nUpgrade: websocket\r\nTransfer-Encoding: chunked\r\n\r\n",
+         AFC_EPROTOCOL, "Content-Length or an encoding"},
+        {"HTTP/1.1 101 Ok\r\nUpgrade: websocket\r\nContent-Length: 5\r\n\r\n", AFC_EPROTOCOL,
+         "Content-Length or an encoding"},
+        {"HTTP/1.1 302 Found\r\nLocation: ftp://x/\r\n\r\n", AFC_EREDIRECT, "neither http"},
+        {"nonsense\r\n\r\n", AFC_EPROTOCOL, ""},
+        {"", AFC_ELOST, ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        serve_text(world, "/", rows[i].response);
+        wire *wire = wire_new(world, "/");
+        wire_open(wire, world);
+        check_log(wire, "closed 1006;");
+        if (wire->failure.status != rows[i].status)
+            fail_msg("row %zu: %d %s", i, (int)wire->failure.status, wire->failure.text);
+        check_contains(wire->failure.text, rows[i].text);
+        wire_free(wire);
+    }
+}
+
+static void follows_redirects_also_to_ws_urls(void **state) {
+    world *world = *state;
+    serve_echo(world, "/end", NULL);
+    const char *rest = strchr(url_of(world, "/end"), ':');
+    static const int statuses[] = {301, 302, 303, 307, 308};
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+        const char *location = i % 2 == 0 ? text_of(world, "Location: ws%s", rest)
+                                          : "Location: /end";
+        serve(world, "/", answer(statuses[i], location, "elsewhere"));
+        wire *wire = wire_opened(world, "/");
+        wire_send_text(wire, "hi");
+        wire_wait_for(wire, &wire->message_count, 1);
+        wire_close(wire);
+        check_log(wire, "open;sent ok;text hi;closed 1000;");
+        wire_free(wire);
+    }
+}
+
+static void answers_challenge_of_server(void **state) {
+    world *world = *state;
+    serve_echo(world, "/", NULL);
+    serve_once(world, "/", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
+    afc_credentials credentials = AFC_CREDENTIALS_INIT;
+    credentials.user = "user";
+    credentials.password = "pass";
+    wire *wire = wire_new(world, "/");
+    wire->request.credentials = &credentials;
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->open_count, 1);
+    wire_close(wire);
+    check_log(wire, "open;closed 1000;");
+    assert_string_equal(seen_header(world, 1, "Authorization"), "Basic dXNlcjpwYXNz");
+    wire_free(wire);
+}
+
+static void uses_tunnel_through_http_proxy(void **state) {
+    world *world = *state;
+    serve_echo(world, "/", NULL);
+    static const char *const schemes[] = {"http", "socks5h"};
+    for (size_t i = 0; i < COUNT_OF(schemes); i++) {
+        relay *relay = relay_new(world);
+        wire *wire = wire_new(world, "/");
+        wire->request.proxy = relay_url(relay, schemes[i], NULL);
+        wire_open(wire, world);
+        wire_wait_for(wire, &wire->open_count, 1);
+        wire_send_text(wire, "hi");
+        wire_wait_for(wire, &wire->message_count, 1);
+        wire_close(wire);
+        check_log(wire, "open;sent ok;text hi;closed 1000;");
+        assert_int_equal(relay_count(relay), 1);
+        check_contains(relay_seen(relay, 0), i == 0 ? "CONNECT 127.0.0.1:" : "SOCKS 127.0.0.1:");
+        wire_free(wire);
+        relay_free(relay);
+    }
+}
+
+static void refuses_invalid_input(void **state) {
+    world *world = *state;
+    static const afc_header reserved[] = {
+        {S_INIT("Sec-WebSocket-Key"), S_INIT("x"), 0},
+        {S_INIT("upgrade"), S_INIT("x"), 0},
+        {S_INIT("Connection"), S_INIT("x"), AFC_HEADER_REMOVE},
+    };
+    for (int i = 0; i < 12; i++) {
+        wire *wire = wire_new(world, "/");
+        afc_failure failure;
+        if (i < 3) {
+            wire->request.headers = &reserved[i];
+            wire->request.header_count = 1;
+        }
+        if (i == 3) wire->request.url = "ws://127.0.0.1/#fragment";
+        if (i == 4) wire->request.url = "ftp://127.0.0.1/";
+        if (i == 5) wire->request.url = NULL;
+        if (i == 6) wire->request.method = "POST";
+        if (i == 7) wire->request.timeouts.total_ms = 1;
+        if (i == 8) wire->options.close_timeout_ms = 0;
+        if (i == 9) wire->options.server_window_bits = 7;
+        if (i == 10) wire->options.size = 1;
+        if (i == 11) wire->request.url = "wss:/x";
+        check_status(afc_websocket_open(&wire->socket, world->session, &wire->request,
+                                        &wire->options, &wire->events, &failure),
+                     AFC_EINVAL);
+        assert_null(wire->socket);
+        assert_true(failure.text[0] != '\0');
+        assert_int_equal(atomic_load(&wire->release_count), 1);
+        assert_int_equal(atomic_load(&wire->closed_count), 0);
+        wire_free(wire);
+    }
+}
+
+static void limits_time_of_handshake(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_stall(script, "never");
+    serve(world, "/", script);
+    wire *wire = wire_new(world, "/");
+    wire->options.open_timeout_ms = 50;
+    wire_open(wire, world);
+    check_log(wire, "closed 1006;");
+    check_status(wire->failure.status, AFC_ETIMEOUT);
+    wire_free(wire);
+}
+
+static void works_over_tls_with_http_1_1(void **state) {
+    (void)state;
+    world *world = world_new_alpn("h2,http/1.1", NULL);
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_new(world, "/");
+    wire->request.url = text_of(world, "wss%s", strchr(tls_url(world), ':'));
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->open_count, 1);
+    wire_send_text(wire, "secret");
+    wire_wait_for(wire, &wire->message_count, 1);
+    wire_close(wire);
+    check_log(wire, "open;sent ok;text secret;closed 1000;");
+    afts_connection *connection = afts_copy_connection(world->server, 0);
+    assert_string_equal(connection->alpn, "http/1.1");
+    afts_connection_free(connection);
+    wire_free(wire);
+    world_free(world);
+}
+
+/* ---- Messages ------------------------------------------------------------------------------ */
+
+static void passes_on_bytes_that_come_with_the_head(void **state) {
+    world *world = *state;
+    static char bytes[100 * 4];
+    for (size_t i = 0; i < sizeof bytes; i += 4) memcpy(bytes + i, "\x81\x02hi", 4);
+    serve_wire(world, "/", (afc_slice){bytes, sizeof bytes});
+    wire *wire = wire_opened(world, "/");
+    wire_wait_for(wire, &wire->message_count, 100);
+    afc_websocket_cancel(wire->socket);
+    wire_wait(wire);
+    check_status(wire->failure.status, AFC_ECANCELED);
+    wire_free(wire);
+}
+
+static void echoes_large_messages_in_order(void **state) {
+    world *world = *state;
+    static const size_t sizes[] = {0, 1, 125, 126, 65535, 65536, 3000000};
+    size_t total = 0;
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_opened(world, "/");
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        char *bytes = calloc(1, sizes[i] + 1);
+        assert_non_null(bytes);
+        check_status(afc_websocket_send(wire->socket, AFC_WEBSOCKET_BINARY,
+                                        (afc_slice){bytes, sizes[i]}, 0, NULL),
+                     AFC_OK);
+        free(bytes);
+        total += sizes[i];
+    }
+    wire_wait_for(wire, &wire->message_count, COUNT_OF(sizes));
+    assert_int_equal(atomic_load(&wire->received), total);
+    assert_int_equal(afc_websocket_get_queued(wire->socket), 0);
+    wire_close(wire);
+    wire_wait(wire);
+    check_status(wire->failure.status, AFC_OK);
+    wire_free(wire);
+}
+
+static void passes_on_pieces(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_upgrade(script, NULL);
+    afts_send_frame(script, AFTS_FRAME_TEXT, "one", 3);
+    afts_stall(script, "next");
+    afts_send_frame(script, AFTS_FRAME_FIN, "two", 3);
+    afts_send_frame(script, AFTS_FRAME_FIN | AFTS_FRAME_CLOSE, "", 0);
+    afts_wait_peer_close(script);
+    serve(world, "/", script);
+    wire *wire = wire_new(world, "/");
+    wire->options.in_pieces = true;
+    wire->options.close_timeout_ms = 50;
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->message_count, 1);
+    afts_release(world->server, "next", 1);
+    check_log(wire, "open;text one+;more two;closed 1005;");
+    check_status(wire->failure.status, AFC_OK);
+    wire_free(wire);
+}
+
+static void sends_messages_in_pieces_and_waits_for_open(void **state) {
+    world *world = *state;
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_new(world, "/");
+    wire_open(wire, world);
+    check_status(
+        afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("one "), AFC_WEBSOCKET_MORE, NULL),
+        AFC_OK);
+    check_status(afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("two"), 0, NULL), AFC_OK);
+    wire_wait_for(wire, &wire->message_count, 1);
+    wire_close(wire);
+    check_log(wire, "open;sent ok;sent ok;text one two;closed 1000;");
+    wire_free(wire);
+}
+
+static void compresses_with_codec(void **state) {
+    world *world = *state;
+    atomic_int streams = 0;
+    afc_websocket_codec codec = stored_codec(&streams);
+    serve_echo(world, "/",
+               "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits=10");
+    wire *wire = wire_new(world, "/");
+    wire->options.codec = &codec;
+    wire->options.compression_threshold = 4;
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->open_count, 1);
+    assert_true(wire->is_compressed);
+    wire_send_text(wire, "compressed");
+    wire_send_text(wire, "no");
+    wire_wait_for(wire, &wire->message_count, 2);
+    wire_close(wire);
+    wire_wait(wire);
+    check_contains(wire->log, "text compressed;");
+    check_contains(wire->log, "text no;");
+    assert_string_equal(seen_header(world, 0, "Sec-WebSocket-Extensions"),
+                        "permessage-deflate; client_max_window_bits");
+    wire_free(wire);
+    assert_int_equal(atomic_load(&streams), 0);
+}
+
+static void answers_pings_and_measures_pongs(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_upgrade(script, NULL);
+    afts_send_frame(script, AFTS_FRAME_FIN | AFTS_FRAME_PING, "are you there", 13);
+    afts_send_frame(script, AFTS_FRAME_FIN | AFTS_FRAME_PONG, "unasked", 7);
+    afts_echo_frames(script);
+    serve(world, "/", script);
+    wire *wire = wire_opened(world, "/");
+    wire_wait_for(wire, &wire->pong_count, 1);
+    check_status(afc_websocket_ping(wire->socket, S("1")), AFC_OK);
+    wire_wait_for(wire, &wire->pong_count, 2);
+    assert_true(atomic_load(&wire->round_trip_us) >= 0);
+    wire_close(wire);
+    check_log(wire, "open;stray unasked;pong 1;closed 1000;");
+    afts_connection *connection = afts_copy_connection(world->server, 0);
+    assert_true(connection->received_total > 0);
+    afts_connection_free(connection);
+    wire_free(wire);
+}
+
+static void ends_without_pong(void **state) {
+    world *world = *state;
+    serve_wire(world, "/", S(""));
+    wire *wire = wire_new(world, "/");
+    wire->options.ping_interval_ms = 10;
+    wire->options.pong_timeout_ms = 30;
+    wire_open(wire, world);
+    check_log(wire, "open;closed 1006;");
+    check_status(wire->failure.status, AFC_ETIMEOUT);
+    check_contains(wire->failure.text, "no pong within 30 ms");
+    wire_free(wire);
+}
+
+static void stays_open_while_pongs_come(void **state) {
+    world *world = *state;
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_new(world, "/");
+    wire->options.ping_interval_ms = 5;
+    wire_open(wire, world);
+    /* Echoes are read in their order: behind so many automatic pings, which aren't reported. */
+    for (unsigned i = 1; i <= 20; i++) {
+        wire_wait_for(wire, &wire->open_count, 1);
+        check_status(afc_websocket_ping(wire->socket, S("own")), AFC_OK);
+        wire_wait_for(wire, &wire->pong_count, i);
+    }
+    wire_close(wire);
+    wire_wait(wire);
+    check_status(wire->failure.status, AFC_OK);
+    wire_free(wire);
+}
+
+/* ---- Back-pressure ------------------------------------------------------------------------- */
+
+static afc_status take_if_permitted(wire *wire, const afc_websocket_message *message) {
+    atomic_int *permits = wire->payload;
+    (void)message;
+    if (atomic_fetch_sub(permits, 1) > 0) return AFC_OK;
+    atomic_fetch_add(permits, 1);
+    return AFC_EAGAIN;
+}
+
+static void held_message_stops_the_server_and_arrives_once(void **state) {
+    world *world = *state;
+    static char block[1000];
+    memset(block, 'x', sizeof block);
+    block[0] = (char)0x82;
+    block[1] = 126;
+    block[2] = (char)((sizeof block - 4) >> 8);
+    block[3] = (char)((sizeof block - 4) & 0xff);
+    afts_script *script = afts_script_new();
+    afts_upgrade(script, NULL);
+    afts_send_repeated(script, block, sizeof block, AFTS_FOREVER);
+    serve(world, "/", script);
+    atomic_int permits = 0;
+    wire *wire = wire_new(world, "/");
+    wire->payload = &permits;
+    wire->at_message = take_if_permitted;
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->open_count, 1);
+    for (unsigned i = 1; i <= 300; i++) {
+        atomic_fetch_add(&permits, 1);
+        afc_websocket_resume(wire->socket);
+        wire_wait_for(wire, &wire->message_count, i);
+        assert_int_equal(atomic_load(&wire->received), (uint64_t)i * (sizeof block - 4));
+    }
+    uint64_t sent = afts_server_stats(world->server).sent;
+    assert_true(sent <= atomic_load(&wire->received) + buffered_at_most());
+    afc_websocket_cancel(wire->socket);
+    wire_free(wire);
+}
+
+static void full_queue_refuses_messages_until_they_are_sent(void **state) {
+    world *world = *state;
+    static char bytes[1 << 20];
+    serve_wire(world, "/", S(""));
+    wire *wire = wire_new(world, "/");
+    wire->options.limits.queue = 4 << 20;
+    wire_open(wire, world);
+    afc_status status;
+    unsigned accepted = 0;
+    do {
+        status = afc_websocket_send(wire->socket, AFC_WEBSOCKET_BINARY,
+                                    (afc_slice){bytes, sizeof bytes}, 0, NULL);
+        accepted += status == AFC_OK;
+    } while (status == AFC_OK && accepted < 4000);
+    check_status(status, AFC_EAGAIN);
+    assert_true(afc_websocket_get_queued(wire->socket) <= 4 << 20);
+    afc_websocket_cancel(wire->socket);
+    wire_wait(wire);
+    /* Each has its completion, also those that were never sent. */
+    assert_int_equal(atomic_load(&wire->sent_count), accepted);
+    check_status(afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("x"), 0, NULL),
+                 AFC_ECLOSED);
+    check_status(afc_websocket_ping(wire->socket, S("x")), AFC_ECLOSED);
+    wire_free(wire);
+}
+
+/* ---- Ends ---------------------------------------------------------------------------------- */
+
+static void end_without_close_frame_is_lost_connection(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_upgrade(script, NULL);
+    afts_close(script);
+    serve(world, "/", script);
+    wire *wire = wire_new(world, "/");
+    wire_open(wire, world);
+    check_log(wire, "open;closed 1006;");
+    check_status(wire->failure.status, AFC_ELOST);
+    check_contains(wire->failure.text, "without a close frame");
+    wire_free(wire);
+}
+
+static void reset_is_lost_connection(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_upgrade(script, NULL);
+    afts_stall(script, "open");
+    afts_reset(script);
+    serve(world, "/", script);
+    wire *wire = wire_opened(world, "/");
+    afts_release(world->server, "open", 1);
+    check_log(wire, "open;closed 1006;");
+    check_status(wire->failure.status, AFC_ELOST);
+    wire_free(wire);
+}
+
+static void answers_close_of_server(void **state) {
+    world *world = *state;
+    serve_wire(world, "/",
+               S("\x88\x06\x0b\xb8"
+                 "done"));
+    wire *wire = wire_new(world, "/");
+    wire->options.close_timeout_ms = 50;
+    wire_open(wire, world);
+    check_log(wire, "open;closed 3000 done;");
+    check_status(wire->failure.status, AFC_OK);
+    wire_free(wire);
+}
+
+static void server_that_never_closes_is_left_after_the_deadline(void **state) {
+    world *world = *state;
+    serve_wire(world, "/", S(""));
+    wire *wire = wire_new(world, "/");
+    wire->options.close_timeout_ms = 30;
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->open_count, 1);
+    wire_close(wire);
+    check_log(wire, "open;closed 1006;");
+    check_status(wire->failure.status, AFC_ETIMEOUT);
+    wire_free(wire);
+}
+
+static void broken_rules_end_the_socket_with_their_code(void **state) {
+    world *world = *state;
+    static const struct {
+        afc_slice bytes;
+        afc_status status;
+        const char *frame; /**< The payload of our close frame. */
+    } rows[] = {
+        {S_INIT("\xf0\x00"), AFC_EPROTOCOL, "\x03\xea"},
+        {S_INIT("\x81\x01\xff"), AFC_EPROTOCOL, "\x03\xef"},
+        {S_INIT("\x82\x7f\x00\x00\x00\x00\x7f\xff\xff\xff"), AFC_ETOOBIG, "\x03\xf1"},
+        {S_INIT("\x81\x85\x01\x02\x03\x04"), AFC_EPROTOCOL, "\x03\xea"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        serve_wire(world, "/", rows[i].bytes);
+        wire *wire = wire_new(world, "/");
+        wire_open(wire, world);
+        check_log(wire, "open;closed 1006;");
+        check_status(wire->failure.status, rows[i].status);
+        assert_true(afts_wait_closed(world->server, i + 1, PATIENCE_MS));
+        afts_connection *connection = afts_copy_connection(world->server, i);
+        /* The masked close frame is all that we sent behind the head. */
+        const uint8_t *frame = connection->received + connection->received_size - 8;
+        assert_int_equal(frame[0], 0x88);
+        assert_int_equal(frame[1], 0x82);
+        assert_int_equal(frame[6] ^ frame[2], (unsigned char)rows[i].frame[0]);
+        assert_int_equal(frame[7] ^ frame[3], (unsigned char)rows[i].frame[1]);
+        afts_connection_free(connection);
+        wire_free(wire);
+    }
+}
+
+static void floods_of_control_frames_cost_no_memory(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_upgrade(script, NULL);
+    afts_send_repeated(script, "\x89\x01p", 3, 100000);
+    afts_send_frame(script, AFTS_FRAME_FIN | AFTS_FRAME_TEXT, "end", 3);
+    afts_wait_peer_close(script);
+    serve(world, "/", script);
+    wire *wire = wire_opened(world, "/");
+    wire_wait_for(wire, &wire->message_count, 1);
+    assert_int_equal(afc_websocket_get_queued(wire->socket), 0);
+    afc_websocket_cancel(wire->socket);
+    wire_free(wire);
+}
+
+static void close_before_open_cancels(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_stall(script, "never");
+    serve(world, "/", script);
+    wire *wire = wire_new(world, "/");
+    wire_open(wire, world);
+    assert_true(afts_wait_stalled(world->server, "never", 1, PATIENCE_MS));
+    wire_send_text(wire, "never sent");
+    wire_close(wire);
+    check_log(wire, "sent cancelled;closed 1006;");
+    check_status(wire->failure.status, AFC_ECANCELED);
+    wire_free(wire);
+}
+
+static void checks_codes_and_reasons_of_close(void **state) {
+    world *world = *state;
+    char longest[AFC_WEBSOCKET_REASON_MAX + 2] = "";
+    memset(longest, 'r', sizeof longest - 1);
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_opened(world, "/");
+    static const uint16_t invalid[] = {1, 999, 1004, 1005, 1006, 1015, 2999, 5000, 65535};
+    for (size_t i = 0; i < COUNT_OF(invalid); i++) {
+        check_status(afc_websocket_close(wire->socket, invalid[i], S("")), AFC_EINVAL);
+    }
+    check_status(afc_websocket_close(wire->socket, 1000, S("\xff")), AFC_EINVAL);
+    check_status(afc_websocket_close(wire->socket, 0, S("why")), AFC_EINVAL);
+    check_status(afc_websocket_close(wire->socket, 1000, afc_slice_of(longest)), AFC_EINVAL);
+    longest[AFC_WEBSOCKET_REASON_MAX] = '\0';
+    check_status(afc_websocket_close(wire->socket, 4000, afc_slice_of(longest)), AFC_OK);
+    wire_wait(wire);
+    assert_int_equal(wire->code, 4000);
+    wire_free(wire);
+}
+
+/* ---- Callbacks and threads ----------------------------------------------------------------- */
+
+static void send_and_close(wire *wire) {
+    (void)afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, afc_slice_of("from on_open"), 0,
+                             NULL);
+    (void)afc_websocket_close(wire->socket, AFC_WEBSOCKET_GOING_AWAY, afc_slice_of("bye"));
+}
+
+static void callbacks_may_send_and_close(void **state) {
+    world *world = *state;
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_new(world, "/");
+    pthread_mutex_lock(&wire->lock);
+    wire->at_open = send_and_close;
+    wire_open(wire, world);
+    pthread_mutex_unlock(&wire->lock);
+    check_log(wire, "open;sent ok;text from on_open;closed 1001 bye;");
+    wire_free(wire);
+}
+
+static afc_status refuse(wire *wire, const afc_websocket_message *message) {
+    (void)wire, (void)message;
+    return AFC_EFILE;
+}
+
+static void status_of_on_message_ends_the_socket(void **state) {
+    world *world = *state;
+    serve_wire(world, "/",
+               S("\x81\x01"
+                 "a\x81\x01"
+                 "b"));
+    wire *wire = wire_new(world, "/");
+    wire->at_message = refuse;
+    wire_open(wire, world);
+    check_log(wire, "open;closed 1006;");
+    check_status(wire->failure.status, AFC_EFILE);
+    wire_free(wire);
+}
+
+enum { SENDERS = 4, PER_SENDER = 200 };
+
+static void *send_many(void *context) {
+    wire *wire = context;
+    for (int i = 0; i < PER_SENDER; i++) {
+        while (afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, afc_slice_of("threads"), 0,
+                                  NULL) == AFC_EAGAIN) {}
+    }
+    return NULL;
+}
+
+static void threads_send_at_once(void **state) {
+    world *world = *state;
+    pthread_t threads[SENDERS];
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_opened(world, "/");
+    for (size_t i = 0; i < SENDERS; i++) pthread_create(&threads[i], NULL, send_many, wire);
+    for (size_t i = 0; i < SENDERS; i++) pthread_join(threads[i], NULL);
+    wire_wait_for(wire, &wire->message_count, SENDERS * PER_SENDER);
+    wire_close(wire);
+    wire_wait(wire);
+    check_status(wire->failure.status, AFC_OK);
+    assert_int_equal(atomic_load(&wire->sent_count), SENDERS * PER_SENDER);
+    wire_free(wire);
+}
+
+/** In any state: during the handshake, a message, the close. */
+static void cancel_at_any_moment_ends_once(void **state) {
+    world *world = *state;
+    serve_echo(world, "/", NULL);
+    for (int round = 0; round < 60; round++) {
+        wire *wire = wire_new(world, "/");
+        wire_open(wire, world);
+        if (round % 3 > 0) wire_wait_for(wire, &wire->open_count, 1);
+        if (round % 2 > 0) wire_send_text(wire, "in flight");
+        if (round % 3 > 1) wire_close(wire);
+        afc_websocket_cancel(wire->socket);
+        if (round % 5 == 0) afc_session_cancel_all(world->session);
+        wire_free(wire);
+    }
+}
+
+static void released_socket_goes_on_until_it_ends(void **state) {
+    world *world = *state;
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_opened(world, "/");
+    wire_send_text(wire, "in flight");
+    wire_close(wire);
+    afc_websocket_release(wire->socket);
+    wire->socket = NULL;
+    check_log(wire, "open;sent ok;text in flight;closed 1000;");
+    wire_free(wire);
+}
+
+static void session_waits_for_its_sockets(void **state) {
+    world *world = *state;
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_opened(world, "/");
+    wire_close(wire);
+    world_close_session(world);
+    assert_int_equal(atomic_load(&wire->release_count), 1);
+    wire_free(wire);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(echoes_messages_and_closes),
+        WORLD_TEST(accepts_ws_urls_and_subprotocols),
+        WORLD_TEST(reports_why_handshake_was_refused),
+        WORLD_TEST(follows_redirects_also_to_ws_urls),
+        WORLD_TEST(answers_challenge_of_server),
+        WORLD_TEST(uses_tunnel_through_http_proxy),
+        WORLD_TEST(refuses_invalid_input),
+        WORLD_TEST(limits_time_of_handshake),
+        cmocka_unit_test(works_over_tls_with_http_1_1),
+        WORLD_TEST(passes_on_bytes_that_come_with_the_head),
+        WORLD_TEST(echoes_large_messages_in_order),
+        WORLD_TEST(passes_on_pieces),
+        WORLD_TEST(sends_messages_in_pieces_and_waits_for_open),
+        WORLD_TEST(compresses_with_codec),
+        WORLD_TEST(answers_pings_and_measures_pongs),
+        WORLD_TEST(ends_without_pong),
+        WORLD_TEST(stays_open_while_pongs_come),
+        WORLD_TEST(held_message_stops_the_server_and_arrives_once),
+        WORLD_TEST(full_queue_refuses_messages_until_they_are_sent),
+        WORLD_TEST(end_without_close_frame_is_lost_connection),
+        WORLD_TEST(reset_is_lost_connection),
+        WORLD_TEST(answers_close_of_server),
+        WORLD_TEST(server_that_never_closes_is_left_after_the_deadline),
+        WORLD_TEST(broken_rules_end_the_socket_with_their_code),
+        WORLD_TEST(floods_of_control_frames_cost_no_memory),
+        WORLD_TEST(close_before_open_cancels),
+        WORLD_TEST(checks_codes_and_reasons_of_close),
+        WORLD_TEST(callbacks_may_send_and_close),
+        WORLD_TEST(status_of_on_message_ends_the_socket),
+        WORLD_TEST(threads_send_at_once),
+        WORLD_TEST(cancel_at_any_moment_ends_once),
+        WORLD_TEST(released_socket_goes_on_until_it_ends),
+        WORLD_TEST(session_waits_for_its_sockets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,220 @@
+/* What a WebSocket sends, in which order: read in portions of any size, and decoded again. */
+#include "base/alloc.h"
+#include "support/torture.h"
+#include "support/websocket.h"
+#include "websocket/outbox.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/** Reads all in portions and writes it down: "T" text, "B" binary, "C" continuation, "P" ping, "O" pong, "X" close. */
+static void read_all(afc__outbox *outbox, size_t portion, char *log, size_t log_size) {
+    static const char names[] = "CTB.....XPO.....";
+    static char bytes[64 * 1024];
+    size_t size = 0, count;
+    while ((count = afc__outbox_read(outbox, bytes + size,
+                                     portion < sizeof bytes - size ? portion
+                                                                   : sizeof bytes - size)) > 0) {
+        size += count;
+    }
+    log[0] = '\0';
+    for (size_t at = 0; at < size;) {
+        afc__frame frame;
+        const unsigned char *head = (unsigned char *)bytes + at;
+        afc__frame_read_head(head, &frame);
+        assert_true(frame.is_masked && !frame.is_padded);
+        at += afc__frame_head_size(head);
+        assert_true(frame.length <= size - at);
+        afc__frame_mask(bytes + at, bytes + at, (size_t)frame.length,
+                        head + afc__frame_head_size(head) - 4, 0);
+        size_t used = strlen(log);
+        snprintf(log + used, log_size - used, "%c%s%s:%.*s;", names[frame.opcode],
+                 frame.is_compressed ? "z" : "", frame.is_final ? "" : "+", (int)frame.length,
+                 bytes + at);
+        at += (size_t)frame.length;
+    }
+}
+
+static void free_sent(afc__outbox *outbox) {
+    afc__outgoing *message;
+    while ((message = afc__outbox_take_sent(outbox)) != NULL) afc_free(message);
+}
+
+static void end(afc__outbox *outbox) {
+    afc__outbox_drop(outbox);
+    free_sent(outbox);
+    assert_int_equal(outbox->queued, 0);
+    afc__outbox_clear(outbox);
+}
+
+static afc_status add(afc__outbox *outbox, const char *text, unsigned flags) {
+    return afc__outbox_add(outbox, AFC_WEBSOCKET_TEXT, afc_slice_of(text), flags, NULL);
+}
+
+static void sends_control_frames_before_messages_that_wait(void **state) {
+    (void)state;
+    for (size_t portion = 1; portion < 200; portion = portion * 2 + 1) {
+        afc__outbox outbox;
+        char log[512];
+        afc__outbox_init(&outbox, 1 << 16);
+        check_status(add(&outbox, "one", 0), AFC_OK);
+        check_status(add(&outbox, "two", AFC_WEBSOCKET_MORE), AFC_OK);
+        check_status(add(&outbox, "three", 0), AFC_OK);
+        check_status(afc__outbox_add_ping(&outbox, S("p"), false, 5), AFC_OK);
+        afc__outbox_add_pong(&outbox, S("first"));
+        afc__outbox_add_pong(&outbox, S("last"));
+        afc__outbox_add_close(&outbox, 1000, S("bye"), false);
+        read_all(&outbox, portion, log, sizeof log);
+        assert_string_equal(log, "O:last;P:p;T:one;T+:two;C:three;X:\x03\xe8"
+                                 "bye;");
+        end(&outbox);
+    }
+}
+
+static void finishes_the_frame_that_has_begun_before_an_urgent_close(void **state) {
+    (void)state;
+    afc__outbox outbox;
+    char first[8], log[512];
+    afc__outbox_init(&outbox, 1 << 16);
+    check_status(add(&outbox, "begun", 0), AFC_OK);
+    check_status(add(&outbox, "dropped", 0), AFC_OK);
+    assert_int_equal(afc__outbox_read(&outbox, first, 3), 3);
+    afc__outbox_add_pong(&outbox, S("pong"));
+    afc__outbox_add_close(&outbox, 0, S(""), true);
+    char rest[64];
+    size_t count = afc__outbox_read(&outbox, rest, sizeof rest);
+    /* 8 bytes of the first frame are left: 3 of its head, 5 of its payload; then an empty close frame of 6. */
+    assert_int_equal(count, 8 + 6);
+    assert_int_equal((unsigned char)rest[8], 0x88);
+    read_all(&outbox, 100, log, sizeof log);
+    assert_string_equal(log, "");
+    afc__outgoing *begun = afc__outbox_take_sent(&outbox);
+    afc__outgoing *dropped = afc__outbox_take_sent(&outbox);
+    /* The one that was dropped before the other was complete is reported first. */
+    assert_true(begun != NULL && dropped != NULL);
+    assert_int_equal((begun->offset == begun->size) + (dropped->offset == dropped->size), 1);
+    afc_free(begun);
+    afc_free(dropped);
+    end(&outbox);
+}
+
+static void bounds_the_queue(void **state) {
+    (void)state;
+    afc__outbox outbox;
+    char log[512];
+    afc__outbox_init(&outbox, 40);
+    check_status(add(&outbox, "0123456789", 0), AFC_OK);
+    assert_int_equal(outbox.queued, 16);
+    check_status(add(&outbox, "01234567890", 0), AFC_EAGAIN);
+    check_status(add(&outbox, "0123456789", 0), AFC_OK);
+    check_status(add(&outbox, "", 0), AFC_EAGAIN);
+    check_status(add(&outbox, "012345678901234567890123456", 0), AFC_ETOOBIG);
+    read_all(&outbox, 100, log, sizeof log);
+    check_status(add(&outbox, "01234567890123456789012345", 0), AFC_OK);
+    end(&outbox);
+}
+
+static void refuses_what_is_no_message(void **state) {
+    (void)state;
+    afc__outbox outbox;
+    afc__outbox_init(&outbox, 1000);
+    check_status(add(&outbox, "\xff", 0), AFC_EINVAL);
+    check_status(add(&outbox, "\xc3", 0), AFC_EINVAL);
+    check_status(add(&outbox, "a", 2), AFC_EINVAL);
+    check_status(afc__outbox_add(&outbox, (afc_websocket_kind)3, S("a"), 0, NULL), AFC_EINVAL);
+    check_status(add(&outbox, "\xc3", AFC_WEBSOCKET_MORE), AFC_OK);
+    check_status(afc__outbox_add(&outbox, AFC_WEBSOCKET_BINARY, S("a"), 0, NULL), AFC_EINVAL);
+    check_status(add(&outbox, "a", 0), AFC_EINVAL);
+    check_status(add(&outbox, "\xa4", 0), AFC_OK);
+    end(&outbox);
+}
+
+static void matches_pongs_with_pings(void **state) {
+    (void)state;
+    afc__outbox outbox;
+    afc__ping ping;
+    char log[512], name[8];
+    afc__outbox_init(&outbox, 1000);
+    for (int i = 0; i < AFC__PINGS; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        check_status(afc__outbox_add_ping(&outbox, afc_slice_of(name), false, i), AFC_OK);
+    }
+    check_status(afc__outbox_add_ping(&outbox, S("x"), false, 9), AFC_EAGAIN);
+    assert_false(afc__outbox_take_pong(&outbox, S("0"), &ping));
+    read_all(&outbox, 7, log, sizeof log);
+    assert_string_equal(log, "P:0;P:1;P:2;P:3;P:4;P:5;P:6;P:7;");
+    assert_false(afc__outbox_take_pong(&outbox, S("8"), &ping));
+    assert_true(afc__outbox_take_pong(&outbox, S("3"), &ping));
+    assert_int_equal(ping.sent_us, 3);
+    /* The answer to a later ping is one to those before it. */
+    assert_false(afc__outbox_take_pong(&outbox, S("2"), &ping));
+    assert_int_equal(outbox.ping_count, 4);
+    check_status(afc__outbox_add_ping(&outbox, S("x"), true, 9), AFC_OK);
+    read_all(&outbox, 7, log, sizeof log);
+    assert_true(afc__outbox_take_pong(&outbox, S("x"), &ping));
+    assert_true(ping.is_automatic);
+    assert_int_equal(outbox.ping_count, 0);
+    end(&outbox);
+}
+
+static void use_codec(afc__outbox *outbox, const afc_websocket_codec *codec, size_t threshold) {
+    outbox->encoder = (afc__encoder){codec, codec->open(codec->context, true, 15), false,
+                                     threshold};
+}
+
+static void compresses_messages_of_the_threshold(void **state) {
+    (void)state;
+    atomic_int streams = 0;
+    afc_websocket_codec codec = stored_codec(&streams);
+    afc__outbox outbox;
+    char log[512];
+    afc__outbox_init(&outbox, 1000);
+    use_codec(&outbox, &codec, 5);
+    check_status(add(&outbox, "four", 0), AFC_OK);
+    check_status(add(&outbox, "fives", 0), AFC_OK);
+    check_status(afc__outbox_add_ping(&outbox, S("longer"), false, 0), AFC_OK);
+    read_all(&outbox, 100, log, sizeof log);
+    check_contains(log, "P:longer;T:four;Tz:");
+    free_sent(&outbox);
+    /* Pieces keep the end of each block, but for the last. */
+    check_status(add(&outbox, "fives", AFC_WEBSOCKET_MORE), AFC_OK);
+    assert_int_equal(outbox.queued, 6 + 5 + 5 + 5);
+    check_status(add(&outbox, "", 0), AFC_OK);
+    assert_int_equal(outbox.queued, 6 + 5 + 5 + 5 + 6 + 1);
+    end(&outbox);
+    assert_int_equal(streams, 0);
+}
+
+static void survives_every_failed_allocation(void **state) {
+    (void)state;
+    TORTURE(n) {
+        afc_websocket_codec codec = stored_codec(NULL);
+        afc__outbox outbox;
+        char log[512];
+        afc__outbox_init(&outbox, 1 << 16);
+        use_codec(&outbox, &codec, 5);
+        afc_status first = add(&outbox, "hello", AFC_WEBSOCKET_MORE);
+        afc_status second = first == AFC_OK ? add(&outbox, "world", 0) : AFC_ENOMEM;
+        afc__outbox_add_close(&outbox, 1000, S(""), false);
+        read_all(&outbox, 3, log, sizeof log);
+        assert_true(second == AFC_OK || second == AFC_ENOMEM);
+        check_contains(log, "X:\x03\xe8;");
+        /* After a message that couldn't be compressed, others are sent as they are, if none is unfinished. */
+        if (first == AFC_OK && second == AFC_ENOMEM)
+            check_status(add(&outbox, "rest", 0), AFC_ECLOSED);
+        end(&outbox);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sends_control_frames_before_messages_that_wait),
+        cmocka_unit_test(finishes_the_frame_that_has_begun_before_an_urgent_close),
+        cmocka_unit_test(bounds_the_queue),
+        cmocka_unit_test(refuses_what_is_no_message),
+        cmocka_unit_test(matches_pongs_with_pings),
+        cmocka_unit_test(compresses_messages_of_the_threshold),
+        cmocka_unit_test(survives_every_failed_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
