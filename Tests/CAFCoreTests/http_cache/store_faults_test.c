@@ -1,0 +1,223 @@
+/*
+ * The disk's calls fail one after the other: full, broken, or interrupted in the middle of a write. The store forgets then,
+ * and serves no wrong byte; the next opening finds a folder that it can use.
+ *
+ * The calls of libc that the store uses for files are defined here and pass on to libc.
+ */
+#include "support/files.h"
+#include "support/responses.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* ---- Faults ---------------------------------------------------------------------------------- */
+
+static atomic_uint calls;      /* Counted since the round began. */
+static atomic_uint fails_from; /* The first call that fails; 0: none. */
+static atomic_uint fails_until;
+static atomic_int fault;
+
+static bool fails(void) {
+    unsigned call = atomic_fetch_add(&calls, 1) + 1, from = atomic_load(&fails_from);
+    if (from == 0 || call < from || call > atomic_load(&fails_until)) return false;
+    errno = atomic_load(&fault);
+    return true;
+}
+
+/* The address of a function as a pointer to data, as dlsym() has it. */
+#define REAL(name, type)                                                                           \
+    static type real;                                                                              \
+    if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, name)
+
+ssize_t pread(int descriptor, void *bytes, size_t size, off_t offset) {
+    typedef ssize_t (*call)(int, void *, size_t, off_t);
+    REAL("pread", call);
+    return fails() ? -1 : real(descriptor, bytes, size, offset);
+}
+
+ssize_t preadv(int descriptor, const struct iovec *parts, int count, off_t offset) {
+    typedef ssize_t (*call)(int, const struct iovec *, int, off_t);
+    REAL("preadv", call);
+    return fails() ? -1 : real(descriptor, parts, count, offset);
+}
+
+ssize_t pwrite(int descriptor, const void *bytes, size_t size, off_t offset) {
+    typedef ssize_t (*call)(int, const void *, size_t, off_t);
+    REAL("pwrite", call);
+    if (!fails()) return real(descriptor, bytes, size, offset);
+    if (atomic_load(&fault) == ENOSPC) (void)!real(descriptor, bytes, size / 2, offset);
+    errno = atomic_load(&fault);
+    return -1;
+}
+
+ssize_t pwritev(int descriptor, const struct iovec *parts, int count, off_t offset) {
+    typedef ssize_t (*call)(int, const struct iovec *, int, off_t);
+    REAL("pwritev", call);
+    if (!fails()) return real(descriptor, parts, count, offset);
+    /* What fits is written. */
+    return atomic_load(&fault) == ENOSPC ? real(descriptor, parts, 1, offset) : -1;
+}
+
+ssize_t write(int descriptor, const void *bytes, size_t size) {
+    typedef ssize_t (*call)(int, const void *, size_t);
+    REAL("write", call);
+    /* Messages of the test. */
+    if (descriptor <= STDERR_FILENO || !fails()) return real(descriptor, bytes, size);
+    if (atomic_load(&fault) == ENOSPC) (void)!real(descriptor, bytes, size / 2);
+    errno = atomic_load(&fault);
+    return -1;
+}
+
+int ftruncate(int descriptor, off_t size) {
+    typedef int (*call)(int, off_t);
+    REAL("ftruncate", call);
+    return fails() ? -1 : real(descriptor, size);
+}
+
+int renameat(int from, const char *name, int to, const char *new_name) {
+    typedef int (*call)(int, const char *, int, const char *);
+    REAL("renameat", call);
+    return fails() ? -1 : real(from, name, to, new_name);
+}
+
+int unlinkat(int folder, const char *name, int flags) {
+    typedef int (*call)(int, const char *, int);
+    REAL("unlinkat", call);
+    return fails() ? -1 : real(folder, name, flags);
+}
+
+int flock(int descriptor, int operation) {
+    typedef int (*call)(int, int);
+    REAL("flock", call);
+    return fails() ? -1 : real(descriptor, operation);
+}
+
+/* ---- The scenario ---------------------------------------------------------------------------- */
+
+enum { URLS = 6, LONGEST_RUN = 4, MOST_ROUNDS = 2000 };
+
+static afc_http_cache *open_cache(const char *path) {
+    afc_http_cache *cache = NULL;
+    afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
+    options.memory_bytes = 0;
+    options.disk_bytes = 900000;
+    options.max_entry_bytes = 500000;
+    options.directory = path;
+    afc_status status = afc_http_cache_open(&cache, &options, NULL);
+    assert_true(status == AFC_OK || status == AFC_EFILE);
+    return cache;
+}
+
+static response response_of(unsigned url, unsigned version) {
+    static const size_t sizes[URLS] = {100, 70000, 300000, 5000, 400000, 5001};
+    return (response){.url = url, .version = version, .size = sizes[url], .time = 1000};
+}
+
+/** Returns whether the response is served; whatever is served is one of those that were stored. */
+static bool look_up(afc_http_cache *cache, unsigned url) {
+    afc__cache_found found;
+    bool is_whole = false;
+    response_find(cache, url, &found);
+    if (found.count != 0) {
+        response expected = response_of(url, response_version(found.stored[0]));
+        assert_int_equal(afc__cache_stored_body_size(found.stored[0]), expected.size);
+        is_whole = response_read(cache, found.stored[0], &expected, 0);
+        if (is_whole) {
+            afc__cache_touch(cache, found.stored[0]);
+            afc__cache_update(cache, found.stored[0], response_meta(&expected));
+        }
+    }
+    found_clear(&found);
+    return is_whole;
+}
+
+static void run_scenario(const char *path, unsigned round) {
+    char key[64];
+    afc_http_cache *cache = open_cache(path);
+    if (cache == NULL) return;
+    for (unsigned url = 0; url < URLS; url++) {
+        response response = response_of(url, 2 * round);
+        response_store(cache, &response, 50000);
+        look_up(cache, url);
+        response = response_of(url, 2 * round + 1);
+        if (url % 2 == 0) response_store(cache, &response, 50000);
+        look_up(cache, url);
+        look_up(cache, 0);
+    }
+    afc__cache_remove_key(cache, response_key(key, 1));
+    afc_http_cache_flush(cache);
+    afc_http_cache_release(cache);
+}
+
+static void check_recovery(const char *path, unsigned round) {
+    char key[64];
+    afc_http_cache *cache = open_cache(path);
+    assert_non_null(cache);
+    for (unsigned url = 0; url < URLS; url++) look_up(cache, url);
+    response response = response_of(3, 5 * round);
+    assert_true(response_store(cache, &response, 50000));
+    assert_true(look_up(cache, 3));
+    afc__cache_remove_key(cache, response_key(key, 3));
+    assert_false(look_up(cache, 3));
+    afc_http_cache_statistics statistics;
+    afc_http_cache_get_statistics(cache, &statistics);
+    assert_true(statistics.disk_used <= 900000);
+    afc_http_cache_flush(cache);
+    afc_http_cache_release(cache);
+}
+
+/** The n-th call fails, and `run - 1` behind it, for every n. */
+static void fail_everywhere(int error, unsigned run) {
+    folder folder;
+    char path[96], command[128];
+    folder_make(&folder);
+    snprintf(path, sizeof path, "%s", path_in(&folder, "cache"));
+    snprintf(command, sizeof command, "rm -rf %s", path);
+    atomic_store(&fault, error);
+    bool is_reached = true;
+    unsigned round = 1;
+    for (; is_reached; round += 1 + round / 40) {
+        assert_true(round < MOST_ROUNDS);
+        atomic_store(&calls, 0);
+        atomic_store(&fails_until, round + run - 1);
+        atomic_store(&fails_from, round);
+        run_scenario(path, round);
+        is_reached = atomic_load(&calls) >= round;
+        atomic_store(&fails_from, 0);
+        check_recovery(path, round);
+    }
+    assert_true(round > 100);
+    assert_int_equal(system(command), 0);
+    folder_remove(&folder);
+}
+
+static void full_disk_is_a_miss(void **state) {
+    (void)state;
+    fail_everywhere(ENOSPC, 1);
+    fail_everywhere(ENOSPC, LONGEST_RUN);
+}
+
+static void broken_disk_is_a_miss(void **state) {
+    (void)state;
+    fail_everywhere(EIO, 1);
+    fail_everywhere(EIO, LONGEST_RUN);
+}
+
+static void read_only_disk_is_a_miss(void **state) {
+    (void)state;
+    fail_everywhere(EROFS, LONGEST_RUN);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(full_disk_is_a_miss),
+        cmocka_unit_test(broken_disk_is_a_miss),
+        cmocka_unit_test(read_only_disk_is_a_miss),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
