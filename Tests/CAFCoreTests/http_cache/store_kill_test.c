@@ -1,5 +1,5 @@
 /*
- * Processes that share a cache folder, and are killed at any moment. Whatever they leave: what is found afterwards is
+ * Threads that share a cache, and processes that share its folder and are killed at any moment. Whatever they leave: what is found afterwards is
  * whole and what somebody has stored there, the limit of the disk holds, and the folder goes on to work.
  *
  * AF_CACHE_KILLS is the number of kills.
@@ -7,6 +7,8 @@
 #include "support/files.h"
 #include "support/responses.h"
 
+#include <afcore/session.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -216,6 +218,56 @@ static void run_children(unsigned count) {
     folder_remove(&folder);
 }
 
+/* ---- Threads --------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, OPERATIONS = 300 };
+
+typedef struct worker {
+    pthread_t thread;
+    afc_http_cache *cache;
+    uint64_t random;
+} worker;
+
+static void *run_worker(void *context) {
+    worker *worker = context;
+    unsigned version = (unsigned)worker->random * 100000;
+    for (unsigned i = 0; i < OPERATIONS; i++) work(worker->cache, &worker->random, &version);
+    return NULL;
+}
+
+static void share_among_threads(uint64_t memory) {
+    folder folder;
+    char path[96], command[128];
+    worker workers[THREADS];
+    folder_make(&folder);
+    snprintf(path, sizeof path, "%s", path_in(&folder, "cache"));
+    afc_http_cache *cache = open_cache(path, memory);
+    for (unsigned i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.cache = cache, .random = i + 1};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+    }
+    bool is_broken = false;
+    afc_http_cache_flush(cache);
+    for (unsigned url = 0; url < URLS; url++) {
+        check_url(cache, url, &is_broken);
+        assert_false(is_broken);
+    }
+    afc_http_cache_release(cache);
+    afc_join_closed_sessions();
+    snprintf(command, sizeof command, "rm -rf %s", path);
+    assert_int_equal(system(command), 0);
+    folder_remove(&folder);
+}
+
+static void threads_share_a_cache(void **state) {
+    (void)state;
+    share_among_threads(0);
+    share_among_threads(1 << 20);
+}
+
 static void killed_process_leaves_no_wrong_byte(void **state) {
     (void)state;
     run_children(1);
@@ -237,6 +289,7 @@ int main(int count, char **arguments) {
     }
     program = arguments[0];
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_share_a_cache),
         cmocka_unit_test(killed_process_leaves_no_wrong_byte),
         cmocka_unit_test(two_processes_share_a_folder),
         cmocka_unit_test(eight_processes_share_a_folder),

@@ -51,9 +51,9 @@ void response_fill(const response *response, uint64_t offset, char *out, size_t 
 }
 
 const afc__cache_meta *response_meta(const response *response) {
-    static afc_header fields[2], selecting[1];
-    static char version[16], variant[16];
-    static afc__cache_meta meta;
+    static _Thread_local afc_header fields[2], selecting[1];
+    static _Thread_local char version[16], variant[16];
+    static _Thread_local afc__cache_meta meta;
     snprintf(version, sizeof version, "%u", response->version);
     snprintf(variant, sizeof variant, "%u", response->variant);
     fields[0] = (afc_header){.name = S("X-Version"), .value = afc_slice_of(version)};

@@ -23,7 +23,7 @@ void response_fill(const response *response, uint64_t offset, char *out, size_t 
 /** Begins, appends in pieces of `piece` bytes, and commits. false: the store refused. */
 bool response_store(afc_http_cache *cache, const response *response, size_t piece);
 
-/** Fills in a meta that lives until the next call. */
+/** Fills in a meta that lives until the next call of this thread. */
 const afc__cache_meta *response_meta(const response *response);
 
 /** Checks that it is this one: its head and its body from `offset` on. */
