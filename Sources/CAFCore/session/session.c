@@ -132,6 +132,8 @@ static void ended(void *context) {
 static bool set_store(afc_session *session, const afc_session_options *options) {
     session->store.cookie_policy = options->cookie_policy;
     session->store.to_ascii = afc__driver_host_to_ascii;
+    session->store.fills = &session->fills;
+    afc__list_init(&session->fills);
     if (options->cookies != NULL) {
         session->store.cookies = afc_cookie_jar_retain(options->cookies);
     }

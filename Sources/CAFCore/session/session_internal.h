@@ -35,6 +35,7 @@ struct afc_session {
     bool gathers_results;
     bool is_driven; /**< By the program: it has no thread. */
     afc__store store;
+    afc__list fills; /**< store.fills. Loop thread. */
     void (*on_closed)(void *context);
     void *context;
     /* Loop thread only. */

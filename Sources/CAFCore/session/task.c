@@ -238,6 +238,7 @@ static void validate_in_background(afc_task *task) {
     request.keep_encoding = transfer->coding == AFC__CODING_KEPT;
     request.ignore_cookies = transfer->ignores_cookies;
     request.cache_policy = AFC_CACHE_REVALIDATE;
+    request.flags = AFC_REQUEST_COLLAPSE;
     (void)afc_task_begin(NULL, task->session, &request, NULL, NULL);
 }
 

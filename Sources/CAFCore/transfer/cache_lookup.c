@@ -17,6 +17,7 @@ static afc__cached *make_cached(afc__transfer *transfer) {
     if (cached == NULL) return NULL;
     cached->cache = afc_http_cache_retain(transfer->store->http_cache);
     afc__buffer_init(&cached->key, AFC__CACHE_LONGEST_KEY);
+    afc__list_init(&cached->waiters);
     transfer->cached = cached;
     return cached;
 }
@@ -136,6 +137,24 @@ static bool fits(const afc__transfer *transfer, const afc__cache_stored *stored)
 
 /* ---- Answering ----------------------------------------------------------------------------- */
 
+/** The server is asked, unless another transfer does that for both. */
+static afc__cached_next send_or_wait(afc__transfer *transfer, afc__cached_state state) {
+    afc__cached *cached = transfer->cached;
+    bool may_wait = transfer->collapses && !cached->has_waited;
+    afc__cached *other = may_wait ? afc__cached_find_fill(transfer) : NULL;
+    if (other != NULL) {
+        afc__cached_release_stored(cached);
+        afc__list_append(&other->waiters, &cached->waiter);
+        cached->has_waited = true;
+        cached->state = AFC__CACHED_WAITING;
+        return AFC__CACHED_WAIT;
+    }
+    cached->state = state;
+    if (is_method(transfer, "GET")) afc__list_append(transfer->store->fills, &cached->fill);
+    if (state == AFC__CACHED_PASSING) afc__cache_count(cached->cache, AFC__CACHE_MISS);
+    return AFC__CACHED_SEND;
+}
+
 /** Nothing is stored that may be used. */
 static afc__cached_next miss(afc__transfer *transfer) {
     afc__cached *cached = transfer->cached;
@@ -143,9 +162,7 @@ static afc__cached_next miss(afc__transfer *transfer) {
     cached->use = AFC_CACHE_UNUSED;
     cached->wants_validation = false;
     if (!afc__reuse_is_local(&cached->request, transfer->cache_policy)) {
-        cached->state = AFC__CACHED_PASSING;
-        afc__cache_count(cached->cache, AFC__CACHE_MISS);
-        return AFC__CACHED_SEND;
+        return send_or_wait(transfer, AFC__CACHED_PASSING);
     }
     cached->answer = (afc__answer){.kind = AFC__ANSWER_MISSING};
     cached->use = AFC_CACHE_MISSING;
@@ -206,8 +223,7 @@ static afc__cached_next validate(afc__transfer *transfer) {
     bool has_own = afc__has_conditions(request->headers, request->header_count);
     cached->condition_count = has_own ? 0
                                       : afc__conditions_write(cached->conditions, &cached->head);
-    cached->state = AFC__CACHED_VALIDATING;
-    return AFC__CACHED_SEND;
+    return send_or_wait(transfer, AFC__CACHED_VALIDATING);
 }
 
 /** A stored response fits; may it be used? */
@@ -232,7 +248,7 @@ static afc__cached_next consider(afc__transfer *transfer, bool is_part) {
     case AFC__REUSE_FRESH:
         return answer(transfer, AFC_CACHE_HIT);
     case AFC__REUSE_WHILE_VALIDATING:
-        cached->wants_validation = true;
+        cached->wants_validation = afc__cached_find_fill(transfer) == NULL;
         return answer(transfer, AFC_CACHE_STALE);
     case AFC__REUSE_STALE:
         return answer(transfer, AFC_CACHE_STALE);
@@ -310,6 +326,8 @@ afc__cached_next afc__transfer_ask_cache(afc__transfer *transfer, afc__cache_wak
     switch (cached->state) {
     case AFC__CACHED_NEW:
         return begin(transfer, wake);
+    case AFC__CACHED_WAITING:
+        return AFC__CACHED_WAIT;
     case AFC__CACHED_FINDING:
         return take_found(transfer);
     case AFC__CACHED_OPENING:

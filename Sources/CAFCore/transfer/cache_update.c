@@ -133,9 +133,34 @@ static bool has_other_identity(const afc__transfer *transfer) {
            afc__transfer_connection_auth(transfer, false, &scheme) != NULL;
 }
 
-static const char *begin_writing(afc__transfer *transfer, const afc__cache_control *control) {
+/** Asks the caller, who may change the fields. NULL: `*head` is stored. */
+static const char *ask_caller(afc__transfer *transfer, afc_head *head) {
+    if (transfer->events.on_cache == NULL) return NULL;
+    afc_cache_candidate candidate = {.head = received_head(transfer),
+                                     .url = transfer->request.url.text,
+                                     .headers = head->headers,
+                                     .header_count = head->header_count};
+    afc__transfer_count_event(transfer);
+    if (!transfer->events.on_cache(transfer->events.context, &candidate)) {
+        return "on_cache refused it";
+    }
+    for (size_t i = 0; i < candidate.header_count; i++) {
+        const afc_header *header = &candidate.headers[i];
+        if (!afc__is_token(header->name) || !afc__is_field_value(header->value)) {
+            return "on_cache returned an invalid field";
+        }
+    }
+    head->headers = candidate.headers;
+    head->header_count = candidate.header_count;
+    return NULL;
+}
+
+/** `head` is the received one, perhaps with other fields. */
+static const char *begin_writing(afc__transfer *transfer, const afc_head *head) {
     afc__cached *cached = transfer->cached;
-    const afc_head *head = received_head(transfer);
+    afc__cache_control edited;
+    const afc__cache_control *control = &edited;
+    afc__cache_control_read(&edited, head->headers, head->header_count, false);
     const afc__framing *framing = &transfer->hop.framing;
     afc__cache_meta meta = {.head = *head,
                             .request_time = cached->request_time,
@@ -151,7 +176,10 @@ static const char *begin_writing(afc__transfer *transfer, const afc__cache_contr
     afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
     afc__fields_init(&selecting, AFC__SELECTING_LONGEST);
     afc_status status = afc__stored_fields_add(&fields, head, control);
-    if (status == AFC_OK) status = afc__selecting_fields_add(&selecting, head, &request, is_public);
+    if (status == AFC_OK) {
+        status = afc__selecting_fields_add(&selecting, received_head(transfer), &request,
+                                           is_public);
+    }
     if (status == AFC_OK) {
         afc__fields_bind(&fields, 0);
         afc__fields_bind(&selecting, 0);
@@ -182,8 +210,12 @@ static void store(afc__transfer *transfer) {
     if (cached->not_stored == NULL && has_other_identity(transfer)) {
         cached->not_stored = "it was made for credentials of a challenge";
     }
-    if (cached->not_stored == NULL) cached->not_stored = begin_writing(transfer, &control);
-    if (cached->not_stored != NULL) afc__cache_count(cached->cache, AFC__CACHE_REFUSED);
+    afc_head stored = *head;
+    if (cached->not_stored == NULL) cached->not_stored = ask_caller(transfer, &stored);
+    if (cached->not_stored == NULL) cached->not_stored = begin_writing(transfer, &stored);
+    if (cached->not_stored == NULL) return;
+    afc__cache_count(cached->cache, AFC__CACHE_REFUSED);
+    afc__cached_release_waiters(cached);
 }
 
 /* ---- The head ------------------------------------------------------------------------------ */
@@ -245,6 +277,7 @@ void afc__transfer_cache_body(afc__transfer *transfer, afc_slice bytes) {
     afc__cache_abandon(cached->writing);
     cached->writing = NULL;
     cached->not_stored = "its body is too large for the cache, or came too fast for its disk";
+    afc__cached_release_waiters(cached);
     afc__cache_count(cached->cache, AFC__CACHE_REFUSED);
 }
 
@@ -256,16 +289,20 @@ static bool has_all(const afc__transfer *transfer) {
 
 void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
     afc__cached *cached = transfer->cached;
-    if (cached == NULL || cached->writing == NULL) return;
+    if (cached == NULL) return;
+    if (cached->writing == NULL) {
+        afc__cached_release_waiters(cached);
+        return;
+    }
     bool is_stored = is_whole && !afc__transfer_has_failed(transfer) && has_all(transfer);
     if (is_stored) {
         afc__cache_commit(cached->writing);
-        afc__cache_count(cached->cache, AFC__CACHE_STORED);
     } else {
         afc__cache_abandon(cached->writing);
         cached->not_stored = "its body isn't whole";
     }
     cached->writing = NULL;
+    afc__cached_release_waiters(cached);
 }
 
 /* ---- Errors -------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "transfer/cached.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 #include <time.h>
 
@@ -19,9 +20,41 @@ void afc__cached_release_stored(afc__cached *cached) {
     cached->passed = 0;
 }
 
+void afc__cached_release_waiters(afc__cached *cached) {
+    afc__node *node;
+    afc__list_remove(&cached->fill);
+    while ((node = afc__list_first(&cached->waiters)) != NULL) {
+        afc__cached *waiter = AFC__OWNER(node, afc__cached, waiter);
+        afc__list_remove(node);
+        waiter->state = AFC__CACHED_NEW;
+        waiter->wake.wake(waiter->wake.context);
+    }
+}
+
+static bool is_same_key(const afc__cached *a, const afc__cached *b) {
+    return afc__is_same((afc_slice){a->key.bytes, a->key.size},
+                        (afc_slice){b->key.bytes, b->key.size});
+}
+
+afc__cached *afc__cached_find_fill(const afc__transfer *transfer) {
+    const afc__list *fills = transfer->store->fills;
+    for (afc__node *node = fills->head.next; node != &fills->head; node = node->next) {
+        afc__cached *other = AFC__OWNER(node, afc__cached, fill);
+        if (other != transfer->cached && is_same_key(other, transfer->cached)) return other;
+    }
+    return NULL;
+}
+
 void afc__transfer_forget_cached(afc__transfer *transfer) {
     afc__cached *cached = transfer->cached;
     if (cached == NULL) return;
+    afc__cached_release_waiters(cached);
+    if (cached->state == AFC__CACHED_WAITING) {
+        /* The reference that waits for the wake is given back. */
+        afc__list_remove(&cached->waiter);
+        cached->wake.wake(cached->wake.context);
+    }
+    cached->has_waited = false;
     afc__cache_find_free(cached->find);
     cached->find = NULL;
     afc__cached_release_stored(cached);
@@ -75,7 +108,10 @@ afc__reuse_question afc__cached_question(const afc__transfer *transfer) {
         .response = &cached->control,
         .freshness = &cached->freshness,
         .age = afc__cached_age(cached, (int64_t)time(NULL)),
-        .policy = transfer->cache_policy,
+        /* What another transfer has just received needs no validation. */
+        .policy = transfer->cache_policy == AFC_CACHE_REVALIDATE && cached->has_waited
+                      ? AFC_CACHE_PROTOCOL
+                      : transfer->cache_policy,
     };
 }
 

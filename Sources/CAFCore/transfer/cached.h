@@ -20,6 +20,7 @@
 /** What the cache does about the hop that is or will be under way. */
 typedef enum afc__cached_state {
     AFC__CACHED_NEW,        /**< Nothing was looked up for this request yet. */
+    AFC__CACHED_WAITING,    /**< Another transfer asks the server for the same. */
     AFC__CACHED_FINDING,    /**< The store looks for responses. */
     AFC__CACHED_OPENING,    /**< The store reads the first piece of the body. */
     AFC__CACHED_ANSWERING,  /**< A stored response answers. */
@@ -40,6 +41,10 @@ typedef struct afc__cached {
     char identity[AFC__FINGERPRINT_ROOM];
     afc__cache_control request; /**< The request's directives. */
     int64_t request_time;       /**< When the hop began. */
+
+    /* WAITING. */
+    afc__node waiter; /**< In `waiters` of the other transfer. */
+    bool has_waited;  /**< It waits only once. */
 
     /* FINDING. */
     afc__cache_find *find;
@@ -69,6 +74,8 @@ typedef struct afc__cached {
     /* PASSING, VALIDATING. */
     afc__cache_writing *writing;
     uint64_t written;
+    afc__node fill;         /**< In the session's list; zeroed: its response won't be stored. */
+    afc__list waiters;      /**< That want the same response. */
     const char *not_stored; /**< Why the response isn't stored. Static. */
 } afc__cached;
 
@@ -126,6 +133,12 @@ bool afc__transfer_cache_head(afc__transfer *transfer);
 
 /** Bytes of the body were consumed. */
 void afc__transfer_cache_body(afc__transfer *transfer, afc_slice bytes);
+
+/** Lets those look again that wait for the response, whether it was stored or won't be. */
+void afc__cached_release_waiters(afc__cached *cached);
+
+/** Does another transfer of the session ask the server for the same URL? NULL: none. */
+afc__cached *afc__cached_find_fill(const afc__transfer *transfer);
 
 /** The hop has ended. `is_whole`: its response has come to its end. */
 void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole);

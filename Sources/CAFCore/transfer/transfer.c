@@ -87,7 +87,7 @@ static afc_status check_reserved(const afc_request *request, afc_failure *failur
 
 static afc_status check_flags(const afc_request *request, afc_failure *failure) {
     bool has_content = request->body.kind != AFC_BODY_NONE || request->sink.kind != AFC_SINK_MEMORY;
-    if ((request->flags & ~(unsigned)AFC_REQUEST_CONNECT_ONLY) != 0) {
+    if ((request->flags & ~(unsigned)(AFC_REQUEST_CONNECT_ONLY | AFC_REQUEST_COLLAPSE)) != 0) {
         return afc__fail(failure, AFC_EUNSUPPORTED, "unknown request flags: 0x%x",
                          (unsigned)request->flags);
     }
@@ -106,6 +106,7 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
     transfer->timeouts = request->timeouts;
     transfer->version = request->version;
     transfer->cache_policy = request->cache_policy;
+    transfer->collapses = (request->flags & AFC_REQUEST_COLLAPSE) != 0;
     transfer->coding = request->keep_encoding ? AFC__CODING_KEPT : AFC__CODING_DECODED;
     transfer->allow_downgrade = request->allow_downgrade;
     transfer->waits_for_network = request->wait_for_network;

@@ -5,6 +5,7 @@
 #ifndef AFC_TRANSFER_TRANSFER_H
 #define AFC_TRANSFER_TRANSFER_H
 
+#include "base/list.h"
 #include "base/rate.h"
 #include "body/sink.h"
 #include "body/source.h"
@@ -89,6 +90,7 @@ typedef struct afc__store {
     afc__to_ascii *to_ascii;
     afc_http_cache *http_cache;  /**< NULL: nothing is cached. */
     const char *cache_partition; /**< Of the keys; NULL: the empty one. */
+    afc__list *fills; /**< Transfers whose responses may be stored: `fill` of afc__cached. */
     /* The fields that the driver adds, as responses may depend on them. NULL: none. */
     const char *user_agent, *accept_encoding;
 } afc__store;
@@ -125,6 +127,7 @@ typedef struct afc__transfer {
     bool ignores_cookies;
     char *document_host; /**< Of the main document; NULL: unknown, or not needed. */
     afc_cache_policy cache_policy;
+    bool collapses;             /**< Waits for another transfer that may store what it wants. */
     struct afc__cached *cached; /**< NULL: there is no cache, or nothing was looked up yet. */
 
     afc__request_head request; /**< Of the hop that is or will be under way. */

@@ -225,7 +225,12 @@ enum {
      * TLS 1.3 with HTTP/1.1, a server that sends session tickets makes the connection useless: the tickets can't
      * be told from data that no request waits for, and the next request uses a new connection.
      */
-    AFC_REQUEST_CONNECT_ONLY = 1u << 0
+    AFC_REQUEST_CONNECT_ONLY = 1u << 0,
+    /**
+     * If another task of the session is receiving a response of the same URL that may be stored in the HTTP cache, wait
+     * for it and use it if it fits. Of many tasks for the same response only one asks the server.
+     */
+    AFC_REQUEST_COLLAPSE = 1u << 1
 };
 
 /* ---- The request --------------------------------------------------------------------------- */
@@ -367,12 +372,25 @@ typedef struct afc_response {
 AFC_API const afc_trust_report *afc_response_get_trust(const afc_response *response);
 
 /**
+ * A response that is about to be stored in the HTTP cache. To store other fields than the received ones, set
+ * `headers` and `header_count`; they are read immediately after the callback returns. The stored Cache-Control and
+ * Expires decide how long the response is fresh. Fields of the connection are never stored.
+ */
+typedef struct afc_cache_candidate {
+    const afc_head *head;      /**< Head of the response, as received. */
+    const char *url;           /**< URL of the response, without userinfo and fragment. */
+    const afc_header *headers; /**< All fields of the response. Editable. */
+    size_t header_count;
+    uint64_t reserved[2]; /**< 0. */
+} afc_cache_candidate;
+
+/**
  * Callbacks of a task. Each may be NULL. All are called on the loop thread, never inside an afc_task_ function.
  * They may call any function of this library, including afc_task_cancel() and afc_session_release(). They
  * must not block, because all tasks of the session wait for them.
  *
  * Order: (on_informational* (on_redirect | on_challenge? on_challenge_accepted?))* on_head? on_body* on_done release,
- * with on_progress, on_trace and on_wake anywhere before on_done.
+ * with on_cache before on_redirect and on_head, and on_progress, on_trace and on_wake anywhere before on_done.
  */
 typedef struct afc_task_events {
     size_t size;   /**< sizeof(afc_task_events). */
@@ -432,12 +450,17 @@ typedef struct afc_task_events {
      * copied once.
      */
     void (*on_trace)(void *context, const afc_trace *trace);
+    /**
+     * A response, also a redirect, may be stored in the HTTP cache. Return false to refuse. Not called for a 304 that
+     * updates a stored response. NULL: every response is stored that may be.
+     */
+    bool (*on_cache)(void *context, afc_cache_candidate *candidate);
 } afc_task_events;
 
 #define AFC_TASK_EVENTS_INIT                                                                       \
     {                                                                                              \
         sizeof(afc_task_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-            NULL                                                                                   \
+            NULL, NULL                                                                             \
     }
 
 /* ---- Tasks --------------------------------------------------------------------------------- */

@@ -1,0 +1,297 @@
+/* The HTTP cache when several tasks, callbacks or failures take part. */
+#include "base/alloc.h"
+#include "support/call.h"
+
+#include <afcore/http_cache.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRESH "Cache-Control: max-age=3600"
+#define TAG "\r\nETag: \"one\""
+
+typedef struct cached_site {
+    world *world;
+    afc_http_cache *cache;
+} cached_site;
+
+static int site_setup(void **state) {
+    cached_site *site = calloc(1, sizeof *site);
+    if (site == NULL) return -1;
+    check_status(afc_http_cache_open(&site->cache, NULL, NULL), AFC_OK);
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.http_cache = site->cache;
+    options.max_connections_per_host = 0;
+    site->world = world_new(NULL, &options);
+    *state = site;
+    return 0;
+}
+
+static int site_teardown(void **state) {
+    cached_site *site = *state;
+    world_free(site->world);
+    afc_http_cache_release(site->cache);
+    free(site);
+    return 0;
+}
+
+#define SITE_TEST(test) cmocka_unit_test_setup_teardown(test, site_setup, site_teardown)
+
+static size_t seen(const cached_site *site) {
+    return afts_server_stats(site->world->server).requests;
+}
+
+static afc_cache_use use_of(const call *call) {
+    assert_true(call->hop_count > 0);
+    return call->hops[call->hop_count - 1].cache;
+}
+
+/** Fetches `path` and tells how the cache took part. */
+static afc_cache_use fetch(cached_site *site, const char *path, const char *body) {
+    call *call = call_fetch(site->world, path);
+    check_ended(call, AFC_OK);
+    check_slice(call->body, body);
+    afc_cache_use use = use_of(call);
+    call_free(call);
+    return use;
+}
+
+/* ---- Stale while revalidating, RFC 5861 3 ----------------------------------------------------- */
+
+static void stale_response_is_validated_in_background(void **state) {
+    cached_site *site = *state;
+    world *world = site->world;
+    serve(world, "/",
+          answer(200, "Cache-Control: max-age=60, stale-while-revalidate=600\r\nAge: 100" TAG,
+                 "old"));
+    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_UNUSED);
+    serve(world, "/", answer(304, FRESH TAG, ""));
+    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_STALE);
+    assert_true(afts_wait_requests(world->server, 2, PATIENCE_MS));
+    assert_string_equal(seen_header(world, 1, "If-None-Match"), "\"one\"");
+    /* The validation may still be under way, and is waited for by nobody. */
+    while (fetch(site, "/", "old") != AFC_CACHE_HIT) {}
+    assert_int_equal(seen(site), 2);
+}
+
+static void changed_response_replaces_stale_one_in_background(void **state) {
+    cached_site *site = *state;
+    serve(site->world, "/",
+          answer(200, "Cache-Control: max-age=60, stale-while-revalidate=600\r\nAge: 100", "old"));
+    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_UNUSED);
+    serve(site->world, "/", answer(200, FRESH, "new"));
+    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_STALE);
+    for (bool is_new = false; !is_new;) {
+        call *call = call_fetch(site->world, "/");
+        is_new = use_of(call) == AFC_CACHE_HIT;
+        if (is_new) check_slice(call->body, "new");
+        call_free(call);
+    }
+    assert_int_equal(seen(site), 2);
+}
+
+/* ---- Errors, RFC 5861 4 ----------------------------------------------------------------------- */
+
+static void stale_response_replaces_lost_connection_if_allowed(void **state) {
+    cached_site *site = *state;
+    world *world = site->world;
+    serve(world, "/allowed",
+          answer(200, "Cache-Control: max-age=60, stale-if-error=600\r\nAge: 100", "old"));
+    serve(world, "/forbidden", answer(200, "Cache-Control: max-age=60\r\nAge: 100" TAG, "old"));
+    assert_int_equal(fetch(site, "/allowed", "old"), AFC_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/forbidden", "old"), AFC_CACHE_UNUSED);
+    serve_text(world, "/allowed", "");
+    serve_text(world, "/forbidden", "");
+    assert_int_equal(fetch(site, "/allowed", "old"), AFC_CACHE_STALE);
+    check_fetch(world, "/forbidden", AFC_ELOST);
+}
+
+/* ---- One request for many tasks --------------------------------------------------------------- */
+
+enum { TASKS = 20 };
+
+static call *begin_collapsing(cached_site *site, const char *path) {
+    call *call = call_new(site->world, path);
+    call->request.flags = AFC_REQUEST_COLLAPSE;
+    call_start(call);
+    return call;
+}
+
+/** A response that is held back until its gate opens. */
+static void serve_behind_gate(cached_site *site, const char *fields) {
+    afts_script *script = afts_script_new();
+    afts_stall(script, "gate");
+    afts_respond(script, 200, fields, "body", 4);
+    serve(site->world, "/", script);
+}
+
+static void equal_requests_collapse_into_one(void **state) {
+    cached_site *site = *state;
+    call *calls[TASKS];
+    serve_behind_gate(site, FRESH);
+    for (size_t i = 0; i < TASKS; i++) calls[i] = begin_collapsing(site, "/");
+    assert_true(afts_wait_stalled(site->world->server, "gate", 1, PATIENCE_MS));
+    afts_release(site->world->server, "gate", 1000);
+    for (size_t i = 0; i < TASKS; i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], AFC_OK);
+        check_slice(calls[i]->body, "body");
+        assert_int_equal(use_of(calls[i]), i == 0 ? AFC_CACHE_UNUSED : AFC_CACHE_HIT);
+        call_free(calls[i]);
+    }
+    assert_int_equal(seen(site), 1);
+}
+
+static void collapsed_requests_ask_themselves_if_nothing_was_stored(void **state) {
+    cached_site *site = *state;
+    call *calls[3];
+    serve_behind_gate(site, "Cache-Control: no-store");
+    for (size_t i = 0; i < COUNT_OF(calls); i++) calls[i] = begin_collapsing(site, "/");
+    assert_true(afts_wait_stalled(site->world->server, "gate", 1, PATIENCE_MS));
+    afts_release(site->world->server, "gate", 1000);
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], AFC_OK);
+        assert_int_equal(use_of(calls[i]), AFC_CACHE_UNUSED);
+        call_free(calls[i]);
+    }
+    assert_int_equal(seen(site), COUNT_OF(calls));
+}
+
+static void cancelled_tasks_leave_the_others_alone(void **state) {
+    cached_site *site = *state;
+    call *calls[4];
+    serve_behind_gate(site, FRESH);
+    for (size_t i = 0; i < COUNT_OF(calls); i++) calls[i] = begin_collapsing(site, "/");
+    assert_true(afts_wait_stalled(site->world->server, "gate", 1, PATIENCE_MS));
+    /* One that waits, then the one that the others wait for. */
+    afc_task_cancel(calls[1]->task);
+    call_wait(calls[1]);
+    check_ended(calls[1], AFC_ECANCELED);
+    afc_task_cancel(calls[0]->task);
+    call_wait(calls[0]);
+    afts_release(site->world->server, "gate", 1000);
+    for (size_t i = 2; i < COUNT_OF(calls); i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], AFC_OK);
+        check_slice(calls[i]->body, "body");
+    }
+    for (size_t i = 0; i < COUNT_OF(calls); i++) call_free(calls[i]);
+}
+
+static void requests_that_do_not_collapse_are_all_sent(void **state) {
+    cached_site *site = *state;
+    call *calls[3];
+    serve_behind_gate(site, FRESH);
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        calls[i] = call_new(site->world, "/");
+        call_start(calls[i]);
+    }
+    assert_true(afts_wait_stalled(site->world->server, "gate", COUNT_OF(calls), PATIENCE_MS));
+    afts_release(site->world->server, "gate", 1000);
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        call_wait(calls[i]);
+        call_free(calls[i]);
+    }
+    assert_int_equal(seen(site), COUNT_OF(calls));
+}
+
+/* ---- The hook --------------------------------------------------------------------------------- */
+
+static bool refuse(void *context, afc_cache_candidate *candidate) {
+    (void)context, (void)candidate;
+    return false;
+}
+
+static bool edit(void *context, afc_cache_candidate *candidate) {
+    static const afc_header fields[] = {{{"Cache-Control", 13}, {"max-age=60", 10}, 0},
+                                        {{"X-Stored", 8}, {"1", 1}, 0}};
+    (void)context;
+    candidate->headers = fields;
+    candidate->header_count = COUNT_OF(fields);
+    return true;
+}
+
+static bool split(void *context, afc_cache_candidate *candidate) {
+    static const afc_header field = {{"A", 1}, {"1\r\nB: 2", 7}, 0};
+    (void)context;
+    candidate->headers = &field;
+    candidate->header_count = 1;
+    return true;
+}
+
+static void hook_refuses_and_edits_what_is_stored(void **state) {
+    cached_site *site = *state;
+    static const struct {
+        const char *path;
+        bool (*hook)(void *context, afc_cache_candidate *candidate);
+        afc_cache_use use;
+        const char *not_stored;
+    } cases[] = {
+        {"/refused", refuse, AFC_CACHE_UNUSED, "on_cache refused it"},
+        {"/edited", edit, AFC_CACHE_HIT, ""},
+        {"/split", split, AFC_CACHE_UNUSED, "on_cache returned an invalid field"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        serve(site->world, cases[i].path, answer(200, FRESH "\r\nX-Received: 1", "body"));
+        call *call = call_new(site->world, cases[i].path);
+        call->events.on_cache = cases[i].hook;
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        check_slice(field_of(call, "X-Received"), "1");
+        assert_string_equal(afc_result_get_not_stored(call->result), cases[i].not_stored);
+        call_free(call);
+        call = call_fetch(site->world, cases[i].path);
+        assert_int_equal(use_of(call), cases[i].use);
+        if (cases[i].use == AFC_CACHE_HIT) {
+            check_slice(field_of(call, "X-Stored"), "1");
+            assert_int_equal(field_of(call, "X-Received").size, 0);
+            check_slice(field_of(call, "Cache-Control"), "max-age=60");
+        }
+        call_free(call);
+    }
+}
+
+/* ---- Memory ----------------------------------------------------------------------------------- */
+
+/** Returns the allocations that were made. */
+static size_t fetch_failing(cached_site *site, const char *path, size_t n) {
+    call *call = call_new(site->world, path);
+    afc__alloc_fail_at(n);
+    afc_status status = afc_task_begin(&call->task, call->session, &call->request, &call->events,
+                                       NULL);
+    if (status == AFC_OK) {
+        call_wait(call);
+        status = call->failure.status;
+    }
+    size_t made = afc__alloc_fail_at(0);
+    assert_true(status == AFC_OK || status == AFC_ENOMEM);
+    if (status == AFC_OK) check_slice(call->body, "body");
+    call_free(call);
+    return made;
+}
+
+static void no_allocation_that_fails_makes_a_wrong_answer(void **state) {
+    cached_site *site = *state;
+    serve(site->world, "/stored", answer(200, FRESH "\r\nVary: Accept-Language", "body"));
+    serve(site->world, "/stale", answer(200, "Cache-Control: max-age=0" TAG, "body"));
+    for (size_t n = 1; fetch_failing(site, "/stored", n) >= n; n++) {
+        afc_http_cache_remove_all(site->cache);
+    }
+    for (size_t n = 1; fetch_failing(site, "/stored", n) >= n; n++) {}
+    for (size_t n = 1; fetch_failing(site, "/stale", n) >= n; n++) {}
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SITE_TEST(stale_response_is_validated_in_background),
+        SITE_TEST(changed_response_replaces_stale_one_in_background),
+        SITE_TEST(stale_response_replaces_lost_connection_if_allowed),
+        SITE_TEST(equal_requests_collapse_into_one),
+        SITE_TEST(collapsed_requests_ask_themselves_if_nothing_was_stored),
+        SITE_TEST(cancelled_tasks_leave_the_others_alone),
+        SITE_TEST(requests_that_do_not_collapse_are_all_sent),
+        SITE_TEST(hook_refuses_and_edits_what_is_stored),
+        SITE_TEST(no_allocation_that_fails_makes_a_wrong_answer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
