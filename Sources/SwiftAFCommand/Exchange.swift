@@ -55,7 +55,7 @@ struct Exchange {
         do throws(SessionError) {
             if let file { return outcome(of: try await file.download(request, with: manager, progress: progress)) }
             let answer = try await manager.response(for: request, progress: progress)
-            return outcome(of: answer.response, body: answer.body)
+            return outcome(of: answer.head, body: answer.body)
         } catch {
             return outcome(of: error)
         }
@@ -63,6 +63,8 @@ struct Exchange {
 
     private func makeManager(_ log: ExchangeLog) -> HTTPSessionManager {
         let manager = HTTPSessionManager(configuration: configuration)
+        // The options say what is sent.
+        manager.headers = [:]
         manager.redirectHandler = { proposal in
             log.note(proposal)
             return .follow
@@ -94,7 +96,7 @@ struct Exchange {
     }
 
     private func outcome(of download: DownloadResponse) -> Outcome {
-        var outcome = outcome(of: download.response, body: Data())
+        var outcome = outcome(of: download.head, body: Data())
         // The file is already complete, so this 416 isn't a failure.
         if download.resumption == .alreadyComplete { outcome.failure = nil }
         outcome.file = file?.path(of: download) ?? download.filePath
@@ -171,7 +173,7 @@ private final class ExchangeLog: Sendable {
     }
 
     func note(_ proposal: RedirectProposal) {
-        let location = proposal.response.headers.first(HTTPHeaders.Name.location) ?? ""
+        let location = proposal.response.headers.first(named: HTTPHeaders.Name.location) ?? ""
         state.withLock { $0.append(location) }
     }
 }

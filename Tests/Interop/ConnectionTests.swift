@@ -22,8 +22,8 @@ extension Interop {
             for index in 0..<50 {
                 let response = try await manager.response(for: small(.plain))
                 connections.insert(response.connection)
-                #expect(response.response.metrics.hops.last?.isReused == (index > 0))
-                #expect(response.response.version == .http1_1)
+                #expect(response.metrics.hops.last?.isReused == (index > 0))
+                #expect(response.head.version == .http1_1)
             }
             #expect(connections.count == 1)
         }
@@ -38,14 +38,14 @@ extension Interop {
             let first = try await manager.responses(for: small(.tls), count: 100)
             let second = try await manager.responses(for: small(.tls), count: 200)
             let responses = first + second
-            #expect(responses.allSatisfy { $0.response.version == .http2 && $0.protocol == "HTTP/2.0" })
+            #expect(responses.allSatisfy { $0.head.version == .http2 && $0.protocol == "HTTP/2.0" })
             #expect(responses.allSatisfy { $0.body == Data("small".utf8) })
             #expect(Set(responses.map(\.connection)).count <= manager.maximumHTTP2Connections)
         }
 
         @Test func aNarrowHTTP2ServerAnswersThemAll() async throws {
             let responses = try await manager.responses(for: small(.narrow), count: 200)
-            #expect(responses.allSatisfy { $0.response.version == .http2 && $0.body == Data("small".utf8) })
+            #expect(responses.allSatisfy { $0.head.version == .http2 && $0.body == Data("small".utf8) })
             // What is sent before the server has said how many it takes is refused, and libcurl gives up the
             // connection: others take the place of those, so that there are never more at once.
             #expect(Set(responses.map(\.connection)).count <= 2 * manager.configuration.maximumConnectionsPerHost)
@@ -56,7 +56,7 @@ extension Interop {
             request.httpVersion = .http2PriorKnowledge
             for _ in 0..<3 {
                 let responses = try await manager.responses(for: request, count: 50)
-                #expect(responses.allSatisfy { $0.response.version == .http2 && $0.protocol == "HTTP/2.0" })
+                #expect(responses.allSatisfy { $0.head.version == .http2 && $0.protocol == "HTTP/2.0" })
                 #expect(responses.allSatisfy { $0.body == Data("small".utf8) })
             }
         }
@@ -72,7 +72,7 @@ extension Interop {
             var connections: Set<String> = []
             for _ in 0..<20 {
                 let response = try await manager.response(for: HTTPRequest(servers.nginx.url("/close")))
-                #expect(response.response.headers["Connection"] == "close")
+                #expect(response.headers["Connection"] == "close")
                 #expect(try response.text() == "closing")
                 connections.insert(response.connection)
             }

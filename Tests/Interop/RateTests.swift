@@ -31,7 +31,7 @@ extension Interop {
         @Test(arguments: listeners)
         func answersComeSlowly(_ listener: Nginx.Listener) async throws {
             var slow = request(.get, "/files/medium.bin", listener)
-            slow.rateLimit.receiving = 1 << 20
+            slow.rateLimit.receiveBytesPerSecond = 1 << 20
             let start = ContinuousClock.now
             let answer = try await manager.response(for: slow)
             #expect(answer.body == Payload.medium)
@@ -42,7 +42,7 @@ extension Interop {
         func bodiesGoSlowly(_ listener: Nginx.Listener) async throws {
             let name = UUID().uuidString
             var slow = request(.put, "/dav/\(name)", listener, body: .data(Payload.medium))
-            slow.rateLimit.sending = 1 << 20
+            slow.rateLimit.sendBytesPerSecond = 1 << 20
             let start = ContinuousClock.now
             #expect(try await manager.response(for: slow).status == 201)
             #expect(ContinuousClock.now - start >= least(Payload.medium.count, 1 << 20))
@@ -53,7 +53,7 @@ extension Interop {
         /// Half a megabyte at a byte per second is not done when the neighbours are.
         @Test func neighboursOfAConnectionAreNotHeldUp() async throws {
             var slow = request(.get, "/files/medium.bin", .tls)
-            slow.rateLimit.receiving = 1
+            slow.rateLimit.receiveBytesPerSecond = 1
             let task = Task { try await manager.response(for: slow) }
             for _ in 0..<8 {
                 let answer = try await manager.response(for: request(.get, "/files/small.bin", .tls))

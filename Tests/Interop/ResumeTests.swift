@@ -20,7 +20,7 @@ extension Interop {
         /// A token from the middle.
         private func brokenOff(_ url: String, of size: Int = Payload.large.count) async throws -> ResumeToken {
             var request = HTTPRequest(url)
-            request.rateLimit.receiving = 100_000
+            request.rateLimit.receiveBytesPerSecond = 100_000
             let (moves, continuation) = AsyncStream.makeStream(of: Int64.self)
             let task = manager.downloadTask(
                 for: request, to: folder.file("film"), options: [.replacesFile, .keepsPartialFile],
@@ -37,7 +37,7 @@ extension Interop {
         @Test(arguments: [Nginx.Listener.plain, .tls])
         func itGoesOn(_ listener: Nginx.Listener) async throws {
             let token = try await brokenOff(servers.nginx.url("/files/large.bin", listener))
-            let answer = try await servers.manager().download(resuming: token)
+            let answer = try await servers.manager().download(token.url, to: .resuming(token))
             #expect(answer.status == 206)
             #expect(answer.resumption == .continued)
             #expect(answer.offset == token.bytesReceived)
@@ -51,7 +51,7 @@ extension Interop {
             let there = try part.seekToEnd()
             try part.write(contentsOf: Payload.large.dropFirst(Int(there)))
             try part.close()
-            let answer = try await manager.download(resuming: token)
+            let answer = try await manager.download(token.url, to: .resuming(token))
             #expect(answer.status == 416)
             #expect(answer.resumption == .alreadyComplete)
             #expect(try folder.read("film") == Payload.large)
@@ -65,7 +65,7 @@ extension Interop {
             let token = try await brokenOff(url, of: Payload.upload.count)
             let other = Payload.upload + Data("more".utf8)
             _ = try await manager.response(for: HTTPRequest(.put, url, body: .data(other)))
-            let answer = try await manager.download(resuming: token)
+            let answer = try await manager.download(token.url, to: .resuming(token))
             #expect(answer.status == 200)
             #expect(answer.resumption == .restarted)
             #expect(try folder.read("film") == other)

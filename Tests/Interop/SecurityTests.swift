@@ -15,7 +15,7 @@ extension Interop {
         private func response(
             _ listener: Nginx.Listener, _ path: String = "/small",
             _ change: (inout SessionConfiguration) -> Void = { _ in }
-        ) async throws -> DataResponse {
+        ) async throws -> Response<Data> {
             try await servers.manager(nil, change).response(for: HTTPRequest(servers.nginx.url(path, listener)))
         }
 
@@ -23,24 +23,24 @@ extension Interop {
         func theBestVersionIsSpoken(_ listener: Nginx.Listener, _ version: String) async throws {
             let response = try await response(listener)
             #expect(response.tls == version)
-            #expect(response.response.version == (listener == .tls ? .http2 : .http1_1))
-            #expect(response.response.metrics.hops.first?.tls != nil)
+            #expect(response.head.version == (listener == .tls ? .http2 : .http1_1))
+            #expect(response.metrics.hops.first?.tlsDone != nil)
         }
 
         @Test func theVersionOfHTTPCanBeChosen() async throws {
             let old = try await response(.tls) { $0.httpVersion = .http1_1 }
-            #expect(old.response.version == .http1_1)
+            #expect(old.head.version == .http1_1)
             #expect(old.protocol == "HTTP/1.1")
             let new = try await response(.tls) { $0.httpVersion = .http2 }
-            #expect(new.response.version == .http2)
+            #expect(new.head.version == .http2)
             #expect(new.protocol == "HTTP/2.0")
             let known = try await response(.http2) { $0.httpVersion = .http2PriorKnowledge }
-            #expect(known.response.version == .http2)
+            #expect(known.head.version == .http2)
             #expect(known.protocol == "HTTP/2.0")
         }
 
         @Test func aServerWithoutHTTP2AnswersAsItCan() async throws {
-            #expect(try await response(.tls13) { $0.httpVersion = .http2 }.response.version == .http1_1)
+            #expect(try await response(.tls13) { $0.httpVersion = .http2 }.head.version == .http1_1)
         }
 
         @Test func anUnknownAuthorityIsNotTrusted() async throws {
@@ -78,15 +78,15 @@ extension Interop {
             let request = HTTPRequest(servers.nginx.url("/small", .tls))
             let first = try await manager.response(for: request)
             let second = try await manager.response(for: request)
-            #expect(first.response.version == .http2)
-            #expect(second.response.headers["X-Connection"] == first.response.headers["X-Connection"])
+            #expect(first.head.version == .http2)
+            #expect(second.headers["X-Connection"] == first.headers["X-Connection"])
             let policy = manager.securityPolicy
             manager.securityPolicy.pinningMode = .publicKey
             let error = try await sessionError { try await manager.response(for: request) }
             #expect(error.reason == .pin)
             manager.securityPolicy = policy
             let third = try await manager.response(for: request)
-            #expect(third.response.headers["X-Connection"] != first.response.headers["X-Connection"])
+            #expect(third.headers["X-Connection"] != first.headers["X-Connection"])
         }
 
         @Test func pinsOfACertificateMatch() async throws {
@@ -131,9 +131,9 @@ extension Interop {
         func trailersAreKept(_ listener: Nginx.Listener) async throws {
             let response = try await response(listener, "/trailed")
             #expect(response.body.split(separator: UInt8(ascii: "\n")).count == 3)
-            #expect(response.response.trailers["X-Checksum"] == "4-8-15")
-            #expect(response.response.trailers["X-Done"] == "yes")
-            #expect(response.response.headers["X-Checksum"] == nil)
+            #expect(response.head.trailers["X-Checksum"] == "4-8-15")
+            #expect(response.head.trailers["X-Done"] == "yes")
+            #expect(response.headers["X-Checksum"] == nil)
         }
     }
 }

@@ -60,7 +60,7 @@ extension Interop {
 
         @Test func manyUploadsShareHTTP2Connections() async throws {
             let data = Payload.upload.prefix(300_000)
-            let answers = try await withThrowingTaskGroup(of: (String, DataResponse).self) { group in
+            let answers = try await withThrowingTaskGroup(of: (String, Response<Data>).self) { group in
                 for index in 0..<20 {
                     let name = "shared-\(index)"
                     let body = HTTPBody.stream { Pieces(of: data.dropFirst(index), size: 20_011 + index) }
@@ -90,10 +90,10 @@ extension Interop {
             let body = HTTPBody.stream { Pieces(of: Data(text.utf8), size: 50_021) }
             let response = try await manager.response(
                 for: HTTPRequest(.post, url, headers: ["Content-Type": "text/plain"], body: body))
-            let reply = try response.decode(as: Reply.self)
+            let reply = try response.value(as: Reply.self)
             #expect(reply.data == text)
             #expect(reply.headers["Transfer-Encoding"] == (isDirect ? "chunked" : nil))
-            #expect(response.response.version == (isDirect ? .http1_1 : .http2))
+            #expect(response.head.version == (isDirect ? .http1_1 : .http2))
         }
 
         @Test(arguments: [Nginx.Listener.plain, .tls])

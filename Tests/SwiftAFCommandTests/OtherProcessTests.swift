@@ -58,7 +58,7 @@ struct OtherProcessTests {
         let text = try String(contentsOfFile: file.path + ".part.resume", encoding: .utf8)
         let token = try kept(try ResumeToken(text: text, filePath: file.path))
         #expect(token.url == url)
-        let answer = try await HTTPSessionManager().download(resuming: token)
+        let answer = try await HTTPSessionManager().download(token.url, to: .resuming(token))
         #expect(answer.resumption == .continued)
         #expect(answer.offset > 0 && answer.offset <= count)
         #expect(file.content == Self.content)

@@ -144,7 +144,7 @@ import Testing
 
 @Suite struct TimingsTests {
     @Test func oneHopEach() {
-        let first = HopMetrics(url: "http://u:p@h/", status: 302, dns: .zero, firstByte: .microseconds(1500))
+        let first = HopMetrics(url: "http://u:p@h/", status: 302, dnsDone: .zero, firstByte: .microseconds(1500))
         let second = HopMetrics(url: "http://h/2", total: .milliseconds(3), isReused: true)
         #expect(
             Timings.lines(ResponseMetrics(hops: [first, second])) == [
@@ -181,7 +181,8 @@ import Testing
             HopMetrics(
                 url: "http://u:p@h/1", status: 302, location: "http://x:y@h/2", total: .milliseconds(1), bytesSent: 2),
             HopMetrics(
-                url: "https://h/", status: 200, dns: .zero, connect: .microseconds(200), tls: .microseconds(3100),
+                url: "https://h/", status: 200, dnsDone: .zero, connectDone: .microseconds(200),
+                tlsDone: .microseconds(3100),
                 firstByte: .milliseconds(5), total: .microseconds(5200), bytesReceived: 7, isReused: true),
         ])
         #expect(

@@ -17,7 +17,7 @@ import Testing
     /// The parts of the only request, each as its head and body, once its boundary and length were checked.
     private func parts() throws -> [String] {
         let request = try #require(server.requests.first)
-        let type = try #require(request["Content-Type"].flatMap(MediaType.init))
+        let type = try #require(request["Content-Type"].flatMap { MediaType($0) })
         #expect(type.essence == "multipart/form-data")
         let boundary = try #require(type.parameter("boundary"))
         if let length = request["Content-Length"] { #expect(Int(length) == Int(request.bodyLength)) }

@@ -61,7 +61,7 @@ import Testing
 
     @Test func parametersThatCanNotBeWrittenAreReportedAsAFNetworkingDid() throws {
         let error = try #require(throws: SessionError.self) {
-            try JSONRequestSerializer().serialize(HTTPRequest(.post, "http://h/"), parameters: ["key": .set([1])])
+            try JSONRequestSerializer().serialize(HTTPRequest(.post, "http://h/"), parameters: ["key": Set([1])])
         }
         #expect(error.nsError.domain == "com.alamofire.error.serialization.request" && error.nsError.code == -1016)
     }

@@ -93,7 +93,7 @@ import Testing
     @Test func aProgressOfACompletedTaskShowsHowItEnded() async throws {
         server.route("/text", .text("12345"))
         let (tasks, continuation) = AsyncStream<SessionTask>.makeStream()
-        manager.request(.get, "text", as: String.self) { task, _ in
+        manager.get("text", with: .string) { task, _ in
             continuation.yield(task)
         } failure: { _, _ in
             continuation.finish()

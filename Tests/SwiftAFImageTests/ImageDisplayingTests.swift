@@ -293,9 +293,9 @@ private final class GatedFetcher: ImageFetching {
         gate(url).open()
     }
 
-    func fetch(_ request: HTTPRequest) async throws(SessionError) -> DataResponse {
+    func fetch(_ request: HTTPRequest) async throws(SessionError) -> Response<Data> {
         await gate(request.url).pass()
         let response = HTTPResponse(status: 200, headers: ["Content-Type": "image/png"], url: request.url)
-        return DataResponse(response: response, body: Data("\(request.url.count)x1".utf8))
+        return Response(head: response, body: Data("\(request.url.count)x1".utf8))
     }
 }

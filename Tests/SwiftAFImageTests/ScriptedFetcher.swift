@@ -23,7 +23,7 @@ final class ScriptedFetcher: ImageFetching {
 
     var snapshot: Record { record.withLock { $0 } }
 
-    func fetch(_ request: HTTPRequest) async throws(SessionError) -> DataResponse {
+    func fetch(_ request: HTTPRequest) async throws(SessionError) -> Response<Data> {
         let url = request.url
         record.withLock { record in
             record.active += 1
@@ -40,7 +40,7 @@ final class ScriptedFetcher: ImageFetching {
         }
         if Task.isCancelled { throw SessionError(.cancelled) }
         let response = HTTPResponse(status: status, headers: ["Content-Type": "image/png"], url: url)
-        return DataResponse(response: response, body: Data("4x2".utf8))
+        return Response(head: response, body: Data("4x2".utf8))
     }
 }
 

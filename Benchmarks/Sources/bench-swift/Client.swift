@@ -29,21 +29,21 @@ struct Client {
         switch benchmark.kind {
         case .memory:
             let answer = try await manager.response(for: request)
-            benchmark.check(status: answer.response.status, bytes: answer.body.count)
+            benchmark.check(status: answer.status, bytes: answer.body.count)
         case .events:
             let answer = try await manager.stream(request)
             var count = 0
             for try await chunk in answer.bytes {
                 count += chunk.count
             }
-            benchmark.check(status: answer.response.status, bytes: count)
+            benchmark.check(status: answer.status, bytes: count)
         case .file(let path):
             let answer = try await manager.download(request, to: path)
-            benchmark.check(status: answer.response.status, bytes: benchmark.bytes)
+            benchmark.check(status: answer.status, bytes: benchmark.bytes)
             benchmark.checkFile()
         case .upload(let path):
             let answer = try await manager.response(for: HTTPRequest(.put, request.url, body: .file(path)))
-            benchmark.check(status: answer.response.status, bytes: answer.body.count)
+            benchmark.check(status: answer.status, bytes: answer.body.count)
         }
     }
 }

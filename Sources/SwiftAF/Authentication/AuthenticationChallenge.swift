@@ -11,12 +11,12 @@ public struct ProtectionSpace: Hashable, Sendable {
     /// The realm; empty if there is none.
     public var realm: String
     /// The strongest supported scheme.
-    public var authenticationScheme: AuthenticationSchemes
+    public var authenticationScheme: AuthenticationScheme
 
     /// Makes a protection space of its parts.
     public init(
         isProxy: Bool = false, scheme: String, host: String, port: Int, realm: String,
-        authenticationScheme: AuthenticationSchemes
+        authenticationScheme: AuthenticationScheme
     ) {
         self.isProxy = isProxy
         self.scheme = scheme
@@ -35,14 +35,14 @@ public struct AuthenticationChallenge: Sendable {
     public let offeredSchemes: AuthenticationSchemes
     /// How many credentials of this transfer were refused.
     public let previousFailureCount: Int
-    /// The credential that ``ChallengeDisposition/performDefaultHandling`` uses; nil if there is none.
+    /// The credential that ``ChallengeDecision/performDefaultHandling`` uses; nil if there is none.
     public internal(set) var proposedCredential: Credential?
     /// The head of the 401 or 407.
     public let response: HTTPResponse
 }
 
 /// The decision about an ``AuthenticationChallenge``.
-public enum ChallengeDisposition: Sendable {
+public enum ChallengeDecision: Sendable {
     /// Answer with this credential, if a challenge supports it; otherwise the 401 or 407 is the response.
     case useCredential(Credential)
     /// Use the proposed credential; without one, the 401 or 407 is the response.
@@ -55,9 +55,9 @@ public enum ChallengeDisposition: Sendable {
 }
 
 /// Answers authentication challenges. Only this transfer waits for it, and the total time limit keeps running.
-/// Cancelled when the transfer ends. Throwing means ``ChallengeDisposition/fail(_:)``.
+/// Cancelled when the transfer ends. Throwing means ``ChallengeDecision/fail(_:)``.
 public typealias AuthenticationChallengeHandler =
-    @Sendable (AuthenticationChallenge) async throws -> ChallengeDisposition
+    @Sendable (AuthenticationChallenge) async throws -> ChallengeDecision
 
 /// Stores credentials between tasks, for example in a keyring. ``MemoryCredentialStorage`` keeps them in memory.
 public protocol CredentialStorage: Sendable {

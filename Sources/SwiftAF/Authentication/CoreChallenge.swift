@@ -4,7 +4,7 @@ import FoundationEssentials
 /// The decision about a challenge, for the core.
 struct ChallengeReply: Sendable {
     let number: UInt32
-    let disposition: ChallengeDisposition
+    let disposition: ChallengeDecision
 
     /// Passes the decision to the core, which may no longer wait for it.
     func send(to task: OpaquePointer) {
@@ -38,12 +38,14 @@ struct ChallengeReply: Sendable {
 
 extension AuthenticationChallenge {
     init?(_ core: afc_challenge) {
-        guard let host = core.host, let realm = core.realm, let url = core.url, let head = core.head else { return nil }
+        guard let scheme = AuthenticationScheme(rawValue: core.scheme), let host = core.host, let realm = core.realm,
+            let url = core.url, let head = core.head
+        else { return nil }
         self.init(
             protectionSpace: ProtectionSpace(
                 isProxy: core.is_proxy, scheme: core.is_https ? "https" : "http", host: String(cString: host),
                 port: Int(core.port), realm: String(cString: realm),
-                authenticationScheme: AuthenticationSchemes(rawValue: core.scheme)),
+                authenticationScheme: scheme),
             offeredSchemes: AuthenticationSchemes(rawValue: core.offered),
             previousFailureCount: Int(core.failures),
             proposedCredential: core.proposed.map { Credential($0.pointee) },

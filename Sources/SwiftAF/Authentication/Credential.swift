@@ -55,13 +55,13 @@ public struct Credential: Hashable, Sendable {
     }
 
     /// The user and password in the request's URL, sent after a challenge. Without this they are sent as Basic at once.
-    public static func ofURL(schemes: AuthenticationSchemes = .any, isPreemptive: Bool = false) -> Credential {
+    public static func fromURL(schemes: AuthenticationSchemes = .any, isPreemptive: Bool = false) -> Credential {
         Credential(
             user: nil, password: nil, token: nil, schemes: schemes, isPreemptive: isPreemptive, persistence: .none)
     }
 
     /// The Kerberos identity of this process.
-    public static let ofProcess = Credential(user: "", password: "", schemes: .negotiate)
+    public static let currentProcess = Credential(user: "", password: "", schemes: .negotiate)
 
     /// The fault of the credential; nil if it is valid.
     var fault: String? {
@@ -86,6 +86,23 @@ extension Credential: CustomStringConvertible, CustomDebugStringConvertible, Cus
     public var customMirror: Mirror {
         Mirror(self, children: ["description": description])
     }
+}
+
+/// An authentication scheme.
+public enum AuthenticationScheme: UInt32, Hashable, Sendable, CustomStringConvertible {
+    /// User and password, unencrypted (RFC 7617).
+    case basic = 1
+    /// A token (RFC 6750).
+    case bearer = 2
+    /// A hash of user, password and request (RFC 7616).
+    case digest = 4
+    /// NTLM.
+    case ntlm = 8
+    /// Kerberos.
+    case negotiate = 16
+
+    /// The name as in header fields, such as `Basic`.
+    public var description: String { AuthenticationSchemes(rawValue: rawValue).description }
 }
 
 /// A set of authentication schemes.

@@ -64,7 +64,7 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
 
     /// Returns the value of a key and makes it the most recently used.
     public func value(for key: Key) -> Value? {
-        key.withCacheKey { value(core?.object(for: $0)) }
+        Key.withCacheKey(of: key) { value(core?.object(for: $0)) }
     }
 
     /// Stores a value under a key and replaces an existing one.
@@ -78,13 +78,13 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     @discardableResult
     public func insert(_ value: Value, for key: Key, cost: Int = 1) -> Bool {
         guard let core else { return false }
-        return key.withCacheKey { core.insert(Box(value), for: $0, cost: cost) }
+        return Key.withCacheKey(of: key) { core.insert(Box(value), for: $0, cost: cost) }
     }
 
     /// Removes the value of a key and returns it, if there is one.
     @discardableResult
     public func removeValue(for key: Key) -> Value? {
-        key.withCacheKey { value(core?.removeObject(for: $0)) }
+        Key.withCacheKey(of: key) { value(core?.removeObject(for: $0)) }
     }
 
     /// Removes all entries. Returns their number.

@@ -2,40 +2,40 @@ public import FoundationEssentials
 
 /// A key of an ``LRUCache``, identified by its bytes.
 public protocol LRUCacheKey: Sendable {
-    /// Calls `body` with the bytes of this key. Two keys are the same if and only if their bytes are.
-    func withCacheKey<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result
+    /// Calls `body` with the bytes of a key. Two keys are the same if and only if their bytes are.
+    static func withCacheKey<Result>(of key: Self, _ body: (UnsafeRawBufferPointer) -> Result) -> Result
 }
 
 /// Identified by its UTF-8: strings that are canonically equivalent but encoded differently are different keys.
 extension String: LRUCacheKey {
-    public func withCacheKey<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        var text = self
+    public static func withCacheKey<Result>(of key: Self, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        var text = key
         return text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
     }
 }
 
 /// Identified by its absolute string.
 extension URL: LRUCacheKey {
-    public func withCacheKey<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        absoluteString.withCacheKey(body)
+    public static func withCacheKey<Result>(of key: Self, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        String.withCacheKey(of: key.absoluteString, body)
     }
 }
 
 extension Data: LRUCacheKey {
-    public func withCacheKey<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        withUnsafeBytes(body)
+    public static func withCacheKey<Result>(of key: Self, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        key.withUnsafeBytes(body)
     }
 }
 
 extension UUID: LRUCacheKey {
-    public func withCacheKey<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        withUnsafeBytes(of: uuid, body)
+    public static func withCacheKey<Result>(of key: Self, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        withUnsafeBytes(of: key.uuid, body)
     }
 }
 
 extension LRUCacheKey where Self: FixedWidthInteger {
-    public func withCacheKey<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        withUnsafeBytes(of: self, body)
+    public static func withCacheKey<Result>(of key: Self, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        withUnsafeBytes(of: key, body)
     }
 }
 

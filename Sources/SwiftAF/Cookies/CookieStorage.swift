@@ -26,28 +26,28 @@ public final class CookieStorage: Sendable {
     /// All cookies that haven't expired.
     ///
     /// - Throws: ``SessionError/Code/outOfMemory`` only.
-    public func cookies() throws(SessionError) -> [HTTPCookie] {
+    public func cookies() throws(SessionError) -> [Cookie] {
         try core.cookies()
     }
 
     /// The cookies that would be sent to a URL, in order.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` unless it is an http or https URL with a host in ASCII.
-    public func cookies(for url: String) throws(SessionError) -> [HTTPCookie] {
+    public func cookies(for url: String) throws(SessionError) -> [Cookie] {
         try core.cookies(for: url)
     }
 
     /// The cookies that would be sent to a URL, in order.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` unless it is an http or https URL with a host in ASCII.
-    public func cookies(for url: URL) throws(SessionError) -> [HTTPCookie] {
+    public func cookies(for url: URL) throws(SessionError) -> [Cookie] {
         try cookies(for: url.absoluteString)
     }
 
     /// Stores a cookie; replaces the one with the same name, domain and path. An expired cookie removes it.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` for an invalid cookie or domain.
-    public func setCookie(_ cookie: HTTPCookie) throws(SessionError) {
+    public func setCookie(_ cookie: Cookie) throws(SessionError) {
         try core.set(cookie)
     }
 
@@ -67,11 +67,11 @@ public final class CookieStorage: Sendable {
     }
 
     /// Removes the cookie with the same name, domain and path.
-    public func deleteCookie(_ cookie: HTTPCookie) {
+    public func deleteCookie(_ cookie: Cookie) {
         deleteCookies(name: cookie.name, domain: cookie.domain, path: cookie.path)
     }
 
-    /// Saves the cookies that have an ``HTTPCookie/expiresDate``, in Netscape's format. The new file has mode 0600 and
+    /// Saves the cookies that have an ``Cookie/expiresDate``, in Netscape's format. The new file has mode 0600 and
     /// replaces the old one after it was synced to disk. Blocks.
     ///
     /// - Parameter path: Nil uses the storage's file.

@@ -24,17 +24,17 @@ final class CoreCookieJar: @unchecked Sendable {
     }
 
     /// - Parameter url: Selects the cookies sent to it; nil selects all.
-    func cookies(for url: String? = nil) throws(SessionError) -> [HTTPCookie] {
+    func cookies(for url: String? = nil) throws(SessionError) -> [Cookie] {
         var list: UnsafeMutablePointer<afc_cookie_list>?
         try CoreArena.call { (arena, failure) throws(SessionError) in
             afc_cookie_jar_copy(raw, try arena.copy(url, "the URL"), &list, &failure)
         }
         defer { afc_cookie_list_free(list) }
-        return list.map { UnsafeBufferPointer(start: $0.pointee.cookies, count: $0.pointee.count).map(HTTPCookie.init) }
+        return list.map { UnsafeBufferPointer(start: $0.pointee.cookies, count: $0.pointee.count).map(Cookie.init) }
             ?? []
     }
 
-    func set(_ cookie: HTTPCookie) throws(SessionError) {
+    func set(_ cookie: Cookie) throws(SessionError) {
         try CoreArena.call { (arena, failure) throws(SessionError) in
             var core = try arena.core(cookie)
             return afc_cookie_jar_set(raw, &core, &failure)
@@ -70,7 +70,7 @@ final class CoreCookieJar: @unchecked Sendable {
 }
 
 extension CoreArena {
-    fileprivate func core(_ cookie: HTTPCookie) throws(SessionError) -> afc_cookie {
+    fileprivate func core(_ cookie: Cookie) throws(SessionError) -> afc_cookie {
         var core = afc_cookie()
         core.name = try copy(cookie.name, "the name of the cookie")
         core.value = try copy(cookie.value, "the value of the cookie")
@@ -83,7 +83,7 @@ extension CoreArena {
         core.same_site =
             switch cookie.sameSite {
             case nil: .AFC_SAME_SITE_UNSET
-            case .some(.none): .AFC_SAME_SITE_NONE
+            case .unrestricted: .AFC_SAME_SITE_NONE
             case .lax: .AFC_SAME_SITE_LAX
             case .strict: .AFC_SAME_SITE_STRICT
             }
@@ -91,7 +91,7 @@ extension CoreArena {
     }
 }
 
-extension HTTPCookie {
+extension Cookie {
     fileprivate init(_ core: afc_cookie) {
         self.init(
             name: String(cString: core.name), value: String(cString: core.value), domain: String(cString: core.domain),
@@ -100,7 +100,7 @@ extension HTTPCookie {
             isHostOnly: core.is_host_only, isSecure: core.is_secure, isHTTPOnly: core.is_http_only)
         sameSite =
             switch core.same_site {
-            case .AFC_SAME_SITE_NONE: SameSite.none
+            case .AFC_SAME_SITE_NONE: .unrestricted
             case .AFC_SAME_SITE_LAX: .lax
             case .AFC_SAME_SITE_STRICT: .strict
             default: nil
@@ -116,7 +116,7 @@ extension Int64 {
 }
 
 extension afc_cookie_policy {
-    init(_ policy: HTTPCookie.AcceptPolicy) {
+    init(_ policy: Cookie.AcceptPolicy) {
         self =
             switch policy {
             case .always: .AFC_COOKIES_ALWAYS

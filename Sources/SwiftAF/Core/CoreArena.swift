@@ -53,7 +53,7 @@ final class CoreArena {
     /// Copies the fields, as the replacement headers of a redirect.
     func copy(_ headers: HTTPHeaders) -> UnsafeBufferPointer<afc_header> {
         let stride = MemoryLayout<afc_header>.stride
-        let core = reserve((headers.fields.count + headers.removedDefaults.count) * stride)
+        let core = reserve((headers.fields.count + headers.suppressedDefaults.count) * stride)
             .bindMemory(to: afc_header.self)
         var texts = CStringArena(reserve(CStringArena.size(of: headers)).bindMemory(to: UInt8.self))
         return UnsafeBufferPointer(start: core.baseAddress, count: texts.put(headers, into: core))
@@ -75,7 +75,7 @@ final class CoreArena {
             switch proxies.source {
             case .environment: .AFC_PROXIES_ENVIRONMENT
             case .given: .AFC_PROXIES_GIVEN
-            case .none: .AFC_PROXIES_NONE
+            case .direct: .AFC_PROXIES_NONE
             }
         core.http = try copy(proxies.http, "a proxy")
         core.https = try copy(proxies.https, "a proxy")

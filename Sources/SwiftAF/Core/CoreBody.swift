@@ -66,7 +66,8 @@ extension CoreRequest {
     func makeBody(_ source: CoreBodySource?, _ texts: inout CStringArena) -> afc_body {
         var body = afc_body()
         switch http.body.content {
-        case .none:
+        case .none, .json, .invalid:
+            // The last two don't get here: see HTTPRequest.encodeJSON.
             break
         case .data(let data) where data.count <= BorrowedData.largestCopy:
             body.kind = AFC_BODY_BYTES
@@ -85,7 +86,6 @@ extension CoreRequest {
         }
         return body
     }
-
 }
 
 /// The value of AFC_LENGTH_UNKNOWN, a macro with a cast, which Swift doesn't import.

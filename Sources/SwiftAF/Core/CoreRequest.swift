@@ -58,7 +58,7 @@ final class CoreRequest: Sendable {
         // An arena only if it is needed. The credentials are already validated, so copying them can't fail.
         let arena = http.credential == nil && http.proxyCredential == nil ? nil : CoreArena()
         defer { withExtendedLifetime(arena) {} }
-        let fields = http.headers.fields.count + http.headers.removedDefaults.count
+        let fields = http.headers.fields.count + http.headers.suppressedDefaults.count
         return withUnsafeTemporaryAllocation(of: afc_header.self, capacity: fields) { headers in
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: textSize) { memory in
                 var texts = CStringArena(memory)
@@ -78,7 +78,7 @@ final class CoreRequest: Sendable {
     /// - Throws: The error of a form part, such as a missing file.
     func makeBodySource(for task: CoreTask) throws(SessionError) -> CoreBodySource? {
         switch http.body.content {
-        case .none, .data, .file: nil
+        case .none, .data, .file, .json, .invalid: nil
         case .stream(let stream): CoreStreamSource(stream, for: task)
         case .form(let form): try CoreFormSource(form, for: task)
         }
@@ -111,9 +111,11 @@ final class CoreRequest: Sendable {
         core.keep_encoding = !(http.decompressesBody ?? session.configuration.decompressesBodies)
         core.allow_downgrade = redirectPolicy.allowsInsecureDowngrade
         core.priority = http.priority.map { UInt8(1 + $0 * 254) } ?? 0
-        core.max_send_rate = UInt64(clamping: http.rateLimit.sending ?? session.configuration.rateLimit.sending ?? 0)
+        core.max_send_rate = UInt64(
+            clamping: http.rateLimit.sendBytesPerSecond ?? session.configuration.rateLimit.sendBytesPerSecond ?? 0)
         core.max_receive_rate = UInt64(
-            clamping: http.rateLimit.receiving ?? session.configuration.rateLimit.receiving ?? 0)
+            clamping: http.rateLimit.receiveBytesPerSecond ?? session.configuration.rateLimit.receiveBytesPerSecond ?? 0
+        )
         core.expect = afc_expect(http.continueExpectation ?? session.configuration.continueExpectation)
         core.proxy = http.proxy.flatMap { texts.put($0.coreText) }
         core.ignore_cookies = !http.handlesCookies
@@ -181,7 +183,7 @@ extension HTTPRequest.Proxy {
     /// The core's text for the proxy.
     fileprivate var coreText: String {
         switch self {
-        case .none: ""
+        case .direct: ""
         case .url(let text): text.isEmpty ? "http://" : text
         }
     }

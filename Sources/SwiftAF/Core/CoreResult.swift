@@ -220,9 +220,9 @@ extension HopMetrics {
             url: url,
             status: Int(hop.status),
             location: hop.location.map { String(cString: $0) },
-            dns: Duration(core: hop.dns_us),
-            connect: Duration(core: hop.connect_us),
-            tls: url.utf8.starts(with: "https:".utf8) ? Duration(core: hop.tls_us) : nil,
+            dnsDone: Duration(core: hop.dns_us),
+            connectDone: Duration(core: hop.connect_us),
+            tlsDone: url.utf8.starts(with: "https:".utf8) ? Duration(core: hop.tls_us) : nil,
             requestSent: Duration(core: hop.request_sent_us),
             firstByte: Duration(core: hop.first_byte_us),
             total: Duration(core: hop.total_us),
@@ -260,10 +260,10 @@ extension RedirectProposal {
         var headers = HTTPHeaders()
         for header in UnsafeBufferPointer(start: redirect.headers, count: redirect.header_count) {
             if header.flags & UInt32(AFC_HEADER_REMOVE) != 0 {
-                headers.removeDefault(header.name.text)
+                headers.suppressDefault(header.name.text)
             } else {
                 let isSecret = header.flags & UInt32(AFC_HEADER_SECRET) != 0
-                headers.add(name: header.name.text, value: header.value.text, secret: isSecret)
+                headers.add(name: header.name.text, value: header.value.text, isSecret: isSecret)
             }
         }
         let response = redirect.head.map { HTTPResponse($0.pointee, url: from) }

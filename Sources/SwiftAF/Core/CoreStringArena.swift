@@ -17,7 +17,7 @@ struct CStringArena {
     static func size(of headers: HTTPHeaders) -> Int {
         var size = 0
         for field in headers.fields { size += field.name.utf8.count + field.value.utf8.count }
-        for name in headers.removedDefaults { size += name.utf8.count }
+        for name in headers.suppressedDefaults { size += name.utf8.count }
         return size
     }
 
@@ -52,7 +52,7 @@ struct CStringArena {
             core.initializeElement(at: count, to: afc_header(name: name, value: value, flags: flags))
             count += 1
         }
-        for name in headers.removedDefaults {
+        for name in headers.suppressedDefaults {
             let header = afc_header(name: append(name), value: afc_slice(), flags: UInt32(AFC_HEADER_REMOVE))
             core.initializeElement(at: count, to: header)
             count += 1

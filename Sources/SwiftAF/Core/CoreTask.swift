@@ -27,6 +27,8 @@ class CoreTask: @unchecked Sendable {
     private var body: CoreBodySource?
     /// The last decision of a handler; the core reads it right after the callback.
     private var decision: CoreArena?
+    /// The error that a handler decided to fail with.
+    private var decidedFailure: SessionError?
     /// The certificates of the server that sent the head, if requested. Set before the head is reported.
     private(set) final var headTrust: SharedTrustReport?
 
@@ -150,6 +152,9 @@ class CoreTask: @unchecked Sendable {
             own.metrics = failure.metrics
             outcome.failure = own
         }
+        if let failure = outcome.failure, let decidedFailure {
+            outcome.failure = decidedFailure.completed(with: failure)
+        }
         return outcome
     }
 
@@ -174,7 +179,7 @@ class CoreTask: @unchecked Sendable {
     }
 
     /// The head of the final response was received, before its body.
-    func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {
+    func didReceiveHead(_ response: HTTPResponse) -> ResponseDecision {
         request.handlers.decide(response)
     }
 
@@ -289,6 +294,9 @@ extension CoreTask {
             return .AFC_OK
         case .cancel:
             return .AFC_ECANCELED
+        case .fail(let error):
+            decidedFailure = SessionError(error, or: .cancelled)
+            return .AFC_ECANCELED
         case .download(let path, let options):
             let arena = CoreArena()
             decision = arena
@@ -303,14 +311,17 @@ extension CoreTask {
     private func decide(_ redirect: UnsafeMutablePointer<afc_redirect>) -> afc_redirect_answer {
         let proposal = RedirectProposal(redirect.pointee)
         let handlers = request.handlers
-        let answer = request.refusesRedirects ? .fail : handlers.redirect?(proposal) ?? .follow
+        let answer =
+            request.refusesRedirects
+            ? .fail(SessionError(.redirect)) : handlers.redirect?(proposal) ?? .follow
         handlers.events?.tell(.redirected(proposal, answer))
         switch answer {
         case .follow:
             return AFC_REDIRECT_FOLLOW
         case .stop:
             return AFC_REDIRECT_STOP
-        case .fail:
+        case .fail(let error):
+            if !request.refusesRedirects { decidedFailure = SessionError(error, or: .redirect) }
             return AFC_REDIRECT_FAIL
         case .replace(let next):
             let arena = CoreArena()
@@ -325,6 +336,23 @@ extension CoreTask {
             redirect.pointee.header_count = headers.count
             return AFC_REDIRECT_FOLLOW
         }
+    }
+}
+
+extension SessionError {
+    /// The error of a decision; other errors become the underlying one.
+    fileprivate init(_ error: any Error, or code: Code) {
+        self = error as? SessionError ?? SessionError(code, underlying: error)
+    }
+
+    /// The error with the details of the transfer that it ended.
+    fileprivate func completed(with failure: SessionError) -> SessionError {
+        var error = self
+        error.url = url ?? failure.url
+        error.response = response ?? failure.response
+        error.metrics = failure.metrics
+        error.resumeToken = failure.resumeToken
+        return error
     }
 }
 

@@ -32,7 +32,7 @@ extension DownloadOptions {
         if contains(.createsFolders) { flags |= UInt32(AFC_SINK_MAKE_FOLDERS) }
         if contains(.keepsPartialFile) { flags |= UInt32(AFC_SINK_KEEP_PARTIAL) }
         if contains(.resumes) { flags |= UInt32(AFC_SINK_RESUME) }
-        if contains(.synchronizes) { flags |= UInt32(AFC_SINK_SYNC) }
+        if contains(.syncsToDisk) { flags |= UInt32(AFC_SINK_SYNC) }
         if contains(.followsLinks) { flags |= UInt32(AFC_SINK_FOLLOW_LINKS) }
         if contains(.keepsPermissions) { flags |= UInt32(AFC_SINK_KEEP_MODE) }
         return flags

@@ -2,26 +2,17 @@
 public struct DownloadItem: Sendable {
     let spec: DownloadSpec
 
-    /// Makes a download to a path.
-    public init(_ request: HTTPRequest, to path: String, options: DownloadOptions = .replacesFile) {
-        spec = .to(path, request, options)
+    /// Makes a download; see ``HTTPSessionManager/download(_:to:options:progress:)``.
+    public init<Source: DownloadSource>(
+        _ source: Source, to destination: DownloadDestination = .managerDefault,
+        options: DownloadOptions = .replacesFile
+    ) {
+        spec = DownloadSpec(source, destination, options)
     }
 
-    /// Makes a download to a file that is named when the head of the response arrives.
-    ///
-    /// - Parameter destination: Nil uses ``HTTPSessionManager/downloadDestination``.
-    public init(
-        _ request: HTTPRequest, options: DownloadOptions = .replacesFile, destination: DownloadDestination? = nil
-    ) {
-        spec = .named(by: destination, request, options)
-    }
-
-    /// Makes a download that resumes another one.
-    public init(
-        resuming token: ResumeToken, headers: HTTPHeaders = [:],
-        options: DownloadOptions = [.replacesFile, .keepsPartialFile]
-    ) {
-        spec = .resuming(token, headers, options)
+    /// The same, to a file at a path.
+    public init<Source: DownloadSource>(_ source: Source, to path: String, options: DownloadOptions = .replacesFile) {
+        spec = DownloadSpec(source, .path(path), options)
     }
 }
 
@@ -146,7 +137,7 @@ private final class DownloadBatch: Sendable {
     ) {
         specs = items.map { item in
             var spec = item.spec
-            if spec.file.path == nil, spec.destination == nil { spec.destination = destination }
+            if case .managerDefault = spec.destination?.choice { spec.destination = destination }
             return spec
         }
         tally = Locked(DownloadTally(count: items.count))

@@ -21,7 +21,7 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
     public static let resumes = DownloadOptions(rawValue: 1 << 3)
     /// Syncs the file and its folder to the disk before the download ends. Other transfers of the session wait
     /// meanwhile.
-    public static let synchronizes = DownloadOptions(rawValue: 1 << 4)
+    public static let syncsToDisk = DownloadOptions(rawValue: 1 << 4)
     /// Replaces the target of a symbolic link and keeps the link. Without this option the link itself is replaced.
     public static let followsLinks = DownloadOptions(rawValue: 1 << 5)
     /// Keeps the permissions of a file that is replaced. Without this option it gets those of a new file.

@@ -13,7 +13,7 @@ public struct DownloadResponse: Sendable {
     }
 
     /// The head of the response, after redirects.
-    public var response: HTTPResponse
+    public var head: HTTPResponse
     /// The path of the file.
     public var filePath: String
     /// The size of the file in bytes.
@@ -30,9 +30,9 @@ public struct DownloadResponse: Sendable {
     var sharedTrust: SharedTrustReport?
 
     public init(
-        response: HTTPResponse, filePath: String, fileSize: Int64, resumption: Resumption = .none, offset: Int64 = 0
+        head: HTTPResponse, filePath: String, fileSize: Int64, resumption: Resumption = .none, offset: Int64 = 0
     ) {
-        self.response = response
+        self.head = head
         self.filePath = filePath
         self.fileSize = fileSize
         self.resumption = resumption
@@ -40,24 +40,25 @@ public struct DownloadResponse: Sendable {
     }
 
     /// The status code; 206 if the download was resumed.
-    public var status: Int { response.status }
-}
+    public var status: Int { head.status }
 
-/// Returns the path of the file to save a body to. Called once, when the head of a response with status 200 to 299 has
-/// arrived and before anything is written. ``HTTPResponse/suggestedFileName`` is a safe name within a folder of your
-/// choice. Called on the network's thread: it must not block, because other transfers of the session wait meanwhile.
-///
-/// An empty path or one that contains NUL fails with ``SessionError/Code/invalidInput``. A relative path is resolved
-/// against the current directory.
-public typealias DownloadDestination = @Sendable (HTTPResponse) -> String
+    /// The header fields.
+    public var headers: HTTPHeaders { head.headers }
+
+    /// The URL of the response: the request's, or the last redirect's.
+    public var url: String { head.url }
+
+    /// Times and sizes, hop by hop.
+    public var metrics: ResponseMetrics { head.metrics }
+}
 
 extension CoreOutcome {
     /// Returns the response of a successful transfer to a file; throws if the transfer failed or the status isn't
     /// acceptable.
-    func downloadResponse() throws(SessionError) -> DownloadResponse {
+    func downloadResponse(_ validation: ResponseValidation) throws(SessionError) -> DownloadResponse {
         let answer = try dataResponse()
         do {
-            if download?.resumption != .alreadyComplete { _ = try answer.serialized(by: DataResponseSerializer()) }
+            if download?.resumption != .alreadyComplete { try answer.validated(by: validation) }
         } catch {
             var error = error
             error.resumeToken = download?.token
@@ -65,7 +66,7 @@ extension CoreOutcome {
         }
         guard let download else { throw SessionError(.unknown, message: "the transfer ended without a file") }
         var response = DownloadResponse(
-            response: answer.response, filePath: download.path, fileSize: download.size,
+            head: answer.head, filePath: download.path, fileSize: download.size,
             resumption: download.resumption, offset: download.offset)
         response.sharedTrust = trust
         return response

@@ -7,30 +7,20 @@ extension HTTPSessionManager {
     /// Makes a task that downloads to a file, like ``download(_:to:options:progress:)``.
     ///
     /// - Returns: The task. If the request is invalid, the error is reported when the task is resumed.
-    public func downloadTask(
-        for request: HTTPRequest, to path: String, options: DownloadOptions = .replacesFile,
-        progress: ProgressHandler? = nil, completionHandler: @escaping DownloadCompletion
-    ) -> DownloadTask {
-        makeTask(.to(path, request, options), progress, completionHandler)
-    }
-
-    /// Makes a task that downloads to a file that is named when the head of the response arrives.
-    ///
-    /// - Parameter destination: Names the file; called on the network's thread. Nil uses ``downloadDestination``.
-    public func downloadTask(
-        for request: HTTPRequest, options: DownloadOptions = .replacesFile, progress: ProgressHandler? = nil,
-        destination: DownloadDestination? = nil, completionHandler: @escaping DownloadCompletion
-    ) -> DownloadTask {
-        makeTask(.named(by: destination, request, options), progress, completionHandler)
-    }
-
-    /// Makes a task that resumes a download, like ``download(resuming:headers:options:progress:)``.
-    public func downloadTask(
-        resuming token: ResumeToken, headers: HTTPHeaders = [:],
-        options: DownloadOptions = [.replacesFile, .keepsPartialFile], progress: ProgressHandler? = nil,
+    public func downloadTask<Source: DownloadSource>(
+        for source: Source, to destination: DownloadDestination = .managerDefault,
+        options: DownloadOptions = .replacesFile, progress: ProgressHandler? = nil,
         completionHandler: @escaping DownloadCompletion
     ) -> DownloadTask {
-        makeTask(.resuming(token, headers, options), progress, completionHandler)
+        makeTask(DownloadSpec(source, destination, options), progress, completionHandler)
+    }
+
+    /// The same, to a file at a path.
+    public func downloadTask<Source: DownloadSource>(
+        for source: Source, to path: String, options: DownloadOptions = .replacesFile,
+        progress: ProgressHandler? = nil, completionHandler: @escaping DownloadCompletion
+    ) -> DownloadTask {
+        makeTask(DownloadSpec(source, .path(path), options), progress, completionHandler)
     }
 
     private func makeTask(
@@ -44,7 +34,7 @@ extension HTTPSessionManager {
         let monitors = snapshot.settings.handlers.monitors
         return makeTask(spec.request, .download, request, monitors, target) { task, outcome in
             outcome.reportFile(of: task)
-            let error = outcome.downloadError
+            let error = outcome.downloadError(snapshot.settings.responses.validation)
             let (response, filePath) = (outcome.response, outcome.filePath)
             let observed =
                 !ProcessEvents.isObserved
@@ -61,9 +51,9 @@ extension HTTPSessionManager {
 }
 
 extension CoreOutcome {
-    fileprivate var downloadError: SessionError? {
+    fileprivate func downloadError(_ validation: ResponseValidation) -> SessionError? {
         do throws(SessionError) {
-            _ = try downloadResponse()
+            _ = try downloadResponse(validation)
             return nil
         } catch {
             return error

@@ -5,9 +5,16 @@ struct BaseURL: Sendable, Equatable {
     /// The text; if it has a path, it ends with a slash, which is added if necessary.
     let text: String
 
+    /// Why the text can't be a base; nil if it can.
+    let fault: String?
+
     init(_ text: String) {
         let needsSlash = !URLText(text).path.isEmpty && text.utf8.last != UInt8(ascii: "/")
         self.text = needsSlash ? text + "/" : text
+        let isValid = ["http", "https"].contains(URLText(text).scheme.map { ASCII.lowercased($0) })
+        fault =
+            isValid
+            ? nil : "the base URL \"\(ASCII.printable(text, limit: 200))\" doesn't begin with http:// or https://"
     }
 
     /// Returns the absolute URL of a reference; an absolute reference is returned unchanged.

@@ -8,20 +8,48 @@ public struct HTTPBody: Sendable {
         case file(path: String)
         case stream(BodyStream)
         case form(BodyForm)
+        /// Encoded when the request is sent; nil uses the manager's encoder.
+        case json(any Encodable & Sendable, (any DataEncoder)?)
+        /// Fails the request.
+        case invalid(SessionError)
     }
 
     package let content: Content
 
-    package init(_ content: Content) {
+    /// The Content-Type that is sent unless the request has one; nil for none. A form adds its own.
+    public let contentType: String?
+
+    package init(_ content: Content, contentType: String? = nil) {
         self.content = content
+        self.contentType = contentType
     }
 
     /// No body and no Content-Length. An empty body is something else.
     public static let none = HTTPBody(.none)
 
     /// Bytes in memory. An empty body sends `Content-Length: 0`.
-    public static func data(_ data: Data) -> HTTPBody {
-        HTTPBody(.data(data))
+    ///
+    /// - Parameter contentType: The Content-Type, such as `image/png`, unless the request has one.
+    public static func data(_ data: Data, contentType: String? = nil) -> HTTPBody {
+        HTTPBody(.data(data), contentType: contentType)
+    }
+
+    /// A value as JSON, with Content-Type `application/json`.
+    ///
+    /// - Parameter encoder: Nil uses ``HTTPSessionManager/encoder``, when the request is sent. An error of the encoder
+    ///   fails the request with ``SessionError/Code/serialization``.
+    public static func json(_ value: any Encodable & Sendable, encoder: (any DataEncoder)? = nil) -> HTTPBody {
+        HTTPBody(.json(value, encoder), contentType: MediaType.json.essence)
+    }
+
+    /// Parameters as a URL-encoded form, with Content-Type `application/x-www-form-urlencoded`.
+    public static func form(_ parameters: Parameters, encoder: ParameterEncoder = ParameterEncoder()) -> HTTPBody {
+        do {
+            let text = try encoder.encode(parameters)
+            return HTTPBody(.data(Data(text.utf8)), contentType: MediaType.form.essence)
+        } catch {
+            return HTTPBody(.invalid(SessionError(serializingRequest: error, url: nil)))
+        }
     }
 
     /// A string, encoded as UTF-8.
@@ -75,7 +103,7 @@ public struct HTTPBody: Sendable {
         switch content {
         case .none: 0
         case .data(let data): Int64(data.count)
-        case .file, .form: nil
+        case .file, .form, .json, .invalid: nil
         case .stream(let stream): stream.length
         }
     }
@@ -83,7 +111,7 @@ public struct HTTPBody: Sendable {
     /// Whether the body can be replayed. False for a sequence that can be read once, and for a form with such a part.
     public var isReplayable: Bool {
         switch content {
-        case .none, .data, .file: true
+        case .none, .data, .file, .json, .invalid: true
         case .stream(let stream): stream.isReplayable
         case .form(let form):
             form.parts.allSatisfy { part in
@@ -118,7 +146,30 @@ extension HTTPBody: CustomStringConvertible {
         case .file(let path): "file \(path)"
         case .stream: "stream, \(size)"
         case .form(let form): "form of \(form.parts.count) parts"
+        case .json: "JSON"
+        case .invalid: "invalid body"
         }
+    }
+}
+
+extension HTTPRequest {
+    /// Encodes a JSON body and adds the body's Content-Type.
+    mutating func encodeJSON(with encoder: any DataEncoder) throws(SessionError) {
+        switch body.content {
+        case .json(let value, let own):
+            do {
+                body = .data(try (own ?? encoder).encode(value), contentType: body.contentType)
+            } catch {
+                throw SessionError(
+                    .serialization, message: "\(type(of: value)) can't be encoded as JSON", url: url,
+                    underlying: error)
+            }
+        case .invalid(var error):
+            error.url = url
+            throw error
+        case .none, .data, .file, .stream, .form: break
+        }
+        if let type = body.contentType { headers.fillGap(name: HTTPHeaders.Name.contentType, value: type) }
     }
 }
 

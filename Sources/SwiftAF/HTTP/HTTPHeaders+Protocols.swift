@@ -26,12 +26,12 @@ extension HTTPHeaders: Hashable {
     /// Equal fields in the same order and equal removed defaults; names are case-insensitive.
     public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
         left.fields == right.fields
-            && left.removedDefaults.elementsEqual(right.removedDefaults, by: ASCII.equalIgnoringCase)
+            && left.suppressedDefaults.elementsEqual(right.suppressedDefaults, by: ASCII.equalIgnoringCase)
     }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(fields)
-        hasher.combine(removedDefaults.count)
+        hasher.combine(suppressedDefaults.count)
     }
 }
 
@@ -49,22 +49,22 @@ extension HTTPHeaders.Field: Hashable {
 /// Encoded as an array of fields, including secrets: protect what you store.
 extension HTTPHeaders: Codable {
     private enum CodingKeys: String, CodingKey {
-        case fields, removedDefaults
+        case fields, suppressedDefaults
     }
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(try container.decode([Field].self, forKey: .fields))
-        for name in try container.decodeIfPresent([String].self, forKey: .removedDefaults) ?? [] {
-            removeDefault(name)
+        for name in try container.decodeIfPresent([String].self, forKey: .suppressedDefaults) ?? [] {
+            suppressDefault(name)
         }
     }
 
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(fields, forKey: .fields)
-        if !removedDefaults.isEmpty {
-            try container.encode(removedDefaults, forKey: .removedDefaults)
+        if !suppressedDefaults.isEmpty {
+            try container.encode(suppressedDefaults, forKey: .suppressedDefaults)
         }
     }
 }
@@ -117,18 +117,5 @@ extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible {
 extension HTTPHeaders.Field: CustomReflectable {
     public var customMirror: Mirror {
         Mirror(self, children: ["name": name, "value": isSecret ? "<hidden>" : value])
-    }
-}
-
-extension HTTPHeaders {
-    /// Sets `Authorization: Basic …` from a user name and a password, encoded as UTF-8.
-    public mutating func setBasicAuthorization(username: String, password: String) {
-        let credentials = Data("\(username):\(password)".utf8).base64EncodedString()
-        set(name: Name.authorization, value: "Basic " + credentials)
-    }
-
-    /// Sets `Authorization: Bearer …`.
-    public mutating func setBearerAuthorization(token: String) {
-        set(name: Name.authorization, value: "Bearer " + token)
     }
 }

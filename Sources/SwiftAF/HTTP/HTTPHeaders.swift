@@ -3,8 +3,8 @@
 /// ```swift
 /// var headers: HTTPHeaders = ["Accept": "application/json"]
 /// headers["X-Trace"] = "17"
-/// headers.add(name: "X-Api-Key", value: key, secret: true)
-/// headers.removeDefault("User-Agent")
+/// headers.add(name: "X-Api-Key", value: key, isSecret: true)
+/// headers.suppressDefault("User-Agent")
 /// ```
 public struct HTTPHeaders: Sendable {
     /// The fields, in the order they are sent or were received.
@@ -15,8 +15,8 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// The names of default fields that the library must not add, in order.
-    public private(set) var removedDefaults: [String] = []
+    /// The names of default fields that are not added, in order.
+    public private(set) var suppressedDefaults: [String] = []
 
     /// Makes an empty list of fields.
     public init() {
@@ -90,13 +90,13 @@ public struct HTTPHeaders: Sendable {
             return values(for: name).joined(separator: ", ")
         }
         set {
-            guard let newValue else { return remove(name) }
+            guard let newValue else { return remove(named: name) }
             set(name: name, value: newValue)
         }
     }
 
     /// The value of the first field named `name`.
-    public func first(_ name: String) -> String? {
+    public func first(named name: String) -> String? {
         switch storage {
         case .texts(let fields): fields.first { $0.isNamed(name) }?.value
         case .received(let received): received.firstValue(of: name)?.value
@@ -112,7 +112,7 @@ public struct HTTPHeaders: Sendable {
     }
 
     /// Whether there is a field named `name`.
-    public func contains(_ name: String) -> Bool {
+    public func contains(named name: String) -> Bool {
         switch storage {
         case .texts(let fields): fields.contains { $0.isNamed(name) }
         case .received(let received): received.contains(name)
@@ -121,23 +121,23 @@ public struct HTTPHeaders: Sendable {
 
     /// Appends a field; existing fields of that name stay.
     ///
-    /// - Parameter secret: Whether to hide the value in descriptions and to drop the field on a redirect to another
+    /// - Parameter isSecret: Whether to hide the value in descriptions and to drop the field on a redirect to another
     ///   origin. Authorization, Cookie and similar fields are always secret.
-    public mutating func add(name: String, value: String, secret: Bool = false) {
-        append(Field(name: name, value: value, isSecret: secret))
+    public mutating func add(name: String, value: String, isSecret: Bool = false) {
+        append(Field(name: name, value: value, isSecret: isSecret))
     }
 
     /// Appends a field; existing fields of that name stay.
     public mutating func append(_ field: Field) {
-        forgetRemovedDefault(field.name)
+        forgetSuppressedDefault(field.name)
         change { $0.append(field) }
     }
 
     /// Replaces all fields named `name` with one, at the position of the first or at the end.
-    public mutating func set(name: String, value: String, secret: Bool = false) {
-        forgetRemovedDefault(name)
+    public mutating func set(name: String, value: String, isSecret: Bool = false) {
+        forgetSuppressedDefault(name)
         change { fields in
-            let isMarked = secret || fields.contains { $0.isNamed(name) && $0.isMarkedSecret }
+            let isMarked = isSecret || fields.contains { $0.isNamed(name) && $0.isMarkedSecret }
             let field = Field(name: name, value: value, isSecret: isMarked)
             guard let first = fields.firstIndex(where: { $0.isNamed(name) }) else { return fields.append(field) }
             fields[first] = field
@@ -147,50 +147,61 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// Removes all fields named `name`. The library's default is still added; see ``removeDefault(_:)``.
-    public mutating func remove(_ name: String) {
-        guard contains(name) else { return }
+    /// Removes all fields named `name`. The library's default is still added; see ``suppressDefault(_:)``.
+    public mutating func remove(named name: String) {
+        guard contains(named: name) else { return }
         change { fields in fields.removeAll { $0.isNamed(name) } }
     }
 
     /// Removes all fields named `name`, and keeps the library and libcurl from adding a default, as in
-    /// `headers.removeDefault("Accept")`. Adding a field of that name later reverts this.
-    public mutating func removeDefault(_ name: String) {
-        remove(name)
-        forgetRemovedDefault(name)
-        removedDefaults.append(name)
+    /// `headers.suppressDefault("Accept")`. Adding a field of that name later reverts this.
+    public mutating func suppressDefault(_ name: String) {
+        remove(named: name)
+        forgetSuppressedDefault(name)
+        suppressedDefaults.append(name)
     }
 
-    /// Whether ``removeDefault(_:)`` was called for `name`.
-    public func removesDefault(_ name: String) -> Bool {
-        removedDefaults.contains { ASCII.equalIgnoringCase($0, name) }
+    /// Whether ``suppressDefault(_:)`` was called for `name`.
+    public func isSuppressed(_ name: String) -> Bool {
+        suppressedDefaults.contains { ASCII.equalIgnoringCase($0, name) }
     }
 
-    /// Adds the fields of `defaults` whose names are neither present nor in ``removedDefaults``.
+    /// Adds the fields of `defaults` whose names are neither present nor in ``suppressedDefaults``.
     public mutating func fillGaps(from defaults: HTTPHeaders) {
+        if isEmpty, suppressedDefaults.isEmpty, defaults.suppressedDefaults.isEmpty {
+            self = defaults
+            return
+        }
         // Defaults with the same name are added together, so only the earlier fields count.
         let present = self
-        for field in defaults.fields where !present.contains(field.name) && !removesDefault(field.name) {
+        for field in defaults.fields where !present.contains(named: field.name) && !isSuppressed(field.name) {
             change { $0.append(field) }
         }
     }
 
-    /// Adds a field unless its name is present or in ``removedDefaults``.
+    /// The fields that aren't secret.
+    var withoutSecrets: HTTPHeaders {
+        var headers = self
+        headers.change { $0.removeAll(where: \.isSecret) }
+        return headers
+    }
+
+    /// Adds a field unless its name is present or in ``suppressedDefaults``.
     mutating func fillGap(name: String, value: String) {
-        guard !contains(name), !removesDefault(name) else { return }
+        guard !contains(named: name), !isSuppressed(name) else { return }
         change { $0.append(Field(name: name, value: value)) }
     }
 
     /// Replaces the fields whose names are in `other`, and adds the rest; duplicates in `other` are kept.
     public mutating func merge(_ other: HTTPHeaders) {
-        for field in other.fields { remove(field.name) }
+        for field in other.fields { remove(named: field.name) }
         for field in other.fields { append(field) }
-        for name in other.removedDefaults { removeDefault(name) }
+        for name in other.suppressedDefaults { suppressDefault(name) }
     }
 
-    private mutating func forgetRemovedDefault(_ name: String) {
-        guard !removedDefaults.isEmpty else { return }
-        removedDefaults.removeAll { ASCII.equalIgnoringCase($0, name) }
+    private mutating func forgetSuppressedDefault(_ name: String) {
+        guard !suppressedDefaults.isEmpty else { return }
+        suppressedDefaults.removeAll { ASCII.equalIgnoringCase($0, name) }
     }
 }
 

@@ -4,19 +4,19 @@ extension HTTPRequest {
     /// Waiting because of a limit doesn't count as idle. Received bytes count before decoding.
     public struct RateLimit: Hashable, Sendable, Codable {
         /// Bytes per second sent.
-        public var sending: Int?
+        public var sendBytesPerSecond: Int?
         /// Bytes per second received.
-        public var receiving: Int?
+        public var receiveBytesPerSecond: Int?
 
         /// Makes limits; nil uses the session's.
-        public init(sending: Int? = nil, receiving: Int? = nil) {
-            self.sending = sending
-            self.receiving = receiving
+        public init(sendBytesPerSecond: Int? = nil, receiveBytesPerSecond: Int? = nil) {
+            self.sendBytesPerSecond = sendBytesPerSecond
+            self.receiveBytesPerSecond = receiveBytesPerSecond
         }
 
         /// The same limit in both directions.
         public init(bytesPerSecond: Int) {
-            self.init(sending: bytesPerSecond, receiving: bytesPerSecond)
+            self.init(sendBytesPerSecond: bytesPerSecond, receiveBytesPerSecond: bytesPerSecond)
         }
     }
 

@@ -9,7 +9,7 @@ extension HTTPRequest {
         guard method.isValid else { throw invalid("the method is not a token") }
         try CoreURL.check(url)
         for field in headers.fields { try validate(field) }
-        for name in headers.removedDefaults where !CoreField.isToken(name) {
+        for name in headers.suppressedDefaults where !CoreField.isToken(name) {
             throw invalid("the name of a removed header is not a token")
         }
         if let length = body.length, length < 0 { throw invalid("the body's length is negative") }
@@ -34,8 +34,10 @@ extension HTTPRequest {
         if let size = limits.maximumBodySize, size < 0 { throw invalid("the body limit is negative") }
         if let bytes = limits.maximumHeaderBytes, bytes < 0 { throw invalid("the header size limit is negative") }
         if let count = limits.maximumHeaderCount, count < 0 { throw invalid("the header count limit is negative") }
-        if let rate = rateLimit.sending, rate < 0 { throw invalid("the rate limit of sending is negative") }
-        if let rate = rateLimit.receiving, rate < 0 { throw invalid("the rate limit of receiving is negative") }
+        if let rate = rateLimit.sendBytesPerSecond, rate < 0 { throw invalid("the rate limit of sending is negative") }
+        if let rate = rateLimit.receiveBytesPerSecond, rate < 0 {
+            throw invalid("the rate limit of receiving is negative")
+        }
         if let redirects = redirectPolicy?.maximumCount, redirects < 0 {
             throw invalid("the redirect limit is negative")
         }

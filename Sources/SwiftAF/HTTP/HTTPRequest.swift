@@ -130,7 +130,7 @@ extension HTTPRequest {
         set { update { $0.unixSocket = newValue } }
     }
 
-    /// The URL of the top-level document, for ``HTTPCookie/AcceptPolicy/onlyFromMainDocumentDomain``; nil uses the
+    /// The URL of the top-level document, for ``Cookie/AcceptPolicy/onlyFromMainDocumentDomain``; nil uses the
     /// request's URL.
     public var mainDocumentURL: String? {
         get { settings?.values.mainDocumentURL }
@@ -169,7 +169,7 @@ extension HTTPRequest {
         set { update { $0.informationalHandler = newValue } }
     }
 
-    /// Whether the response has a trust report: ``DataResponse/trust``, ``DownloadResponse/trust``,
+    /// Whether the response has a trust report: ``Response/trust``, ``DownloadResponse/trust``,
     /// ``StreamedResponse/trust``, or that of the ``SessionTask``.
     public var reportsTrust: Bool {
         get { settings?.values.reportsTrust ?? false }

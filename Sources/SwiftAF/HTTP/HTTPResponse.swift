@@ -41,7 +41,7 @@ public struct HTTPResponse: Sendable, Hashable {
 
     /// The parsed Content-Type; nil if it is missing or invalid.
     public var mediaType: MediaType? {
-        headers[HTTPHeaders.Name.contentType].flatMap(MediaType.init)
+        headers[HTTPHeaders.Name.contentType].flatMap { MediaType($0) }
     }
 
     /// The Content-Length; nil if it is missing or invalid.

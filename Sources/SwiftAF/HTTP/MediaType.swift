@@ -149,10 +149,11 @@ extension MediaType {
 }
 
 extension MediaType {
-    /// The media type of a file name extension, case-insensitive; nil if unknown.
+    /// Makes the media type of a file name extension, case-insensitive; nil if unknown.
     ///
     /// - Parameter pathExtension: The extension without its dot, such as `jpeg`.
-    public static func of(pathExtension: String) -> MediaType? {
-        coreType(ofPathExtension: pathExtension).flatMap { MediaType($0) }
+    public init?(pathExtension: String) {
+        guard let text = Self.coreType(ofPathExtension: pathExtension) else { return nil }
+        self.init(text)
     }
 }

@@ -13,7 +13,7 @@ public struct ProxyConfiguration: Hashable, Sendable {
         /// The properties below.
         case given
         /// No proxies.
-        case none
+        case direct
     }
 
     /// Where the proxies are configured.
@@ -43,14 +43,14 @@ public struct ProxyConfiguration: Hashable, Sendable {
     /// The proxies of the environment.
     public static let environment = ProxyConfiguration(.environment)
     /// No proxies.
-    public static let none = ProxyConfiguration(.none)
+    public static let direct = ProxyConfiguration(.direct)
 }
 
 extension HTTPRequest {
     /// The proxy of one request. Its connections aren't shared with other requests.
     public enum Proxy: Hashable, Sendable {
         /// No proxy.
-        case none
+        case direct
         /// A proxy, written as in ``ProxyConfiguration``.
         case url(String)
     }

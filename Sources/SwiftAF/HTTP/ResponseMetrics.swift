@@ -60,7 +60,7 @@ protocol HopRecord: AnyObject, Sendable {
 }
 
 /// Times and sizes of one request and its response. Each time is measured from the start of the hop. It is nil if the
-/// phase wasn't reached or didn't happen, such as ``tls`` over http.
+/// phase wasn't reached or didn't happen, such as ``tlsDone`` over http.
 public struct HopMetrics: Sendable, Hashable {
     /// The URL of the hop.
     public var url: String
@@ -69,11 +69,11 @@ public struct HopMetrics: Sendable, Hashable {
     /// The absolute URL of a followed redirect's target.
     public var location: String?
     /// When the name was resolved.
-    public var dns: Duration?
+    public var dnsDone: Duration?
     /// When the TCP connection was established.
-    public var connect: Duration?
+    public var connectDone: Duration?
     /// When the TLS handshake was complete.
-    public var tls: Duration?
+    public var tlsDone: Duration?
     /// When the last byte of the request was passed to the system.
     public var requestSent: Duration?
     /// When the first byte of the response arrived.
@@ -100,9 +100,9 @@ public struct HopMetrics: Sendable, Hashable {
         url: String,
         status: Int = 0,
         location: String? = nil,
-        dns: Duration? = nil,
-        connect: Duration? = nil,
-        tls: Duration? = nil,
+        dnsDone: Duration? = nil,
+        connectDone: Duration? = nil,
+        tlsDone: Duration? = nil,
         requestSent: Duration? = nil,
         firstByte: Duration? = nil,
         total: Duration? = nil,
@@ -117,9 +117,9 @@ public struct HopMetrics: Sendable, Hashable {
         self.url = url
         self.status = status
         self.location = location
-        self.dns = dns
-        self.connect = connect
-        self.tls = tls
+        self.dnsDone = dnsDone
+        self.connectDone = connectDone
+        self.tlsDone = tlsDone
         self.requestSent = requestSent
         self.firstByte = firstByte
         self.total = total

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// One attempt: its interceptors, one around the other, and the transfers in their middle.
 final class AttemptChain: Sendable {
     private struct State {
@@ -43,7 +45,7 @@ final class AttemptChain: Sendable {
     }
 
     /// Calls the interceptor with this index; after the last one, sends the request.
-    func intercept(_ request: HTTPRequest, from index: Int) async throws(SessionError) -> DataResponse {
+    func intercept(_ request: HTTPRequest, from index: Int) async throws(SessionError) -> Response<Data> {
         guard index < interceptors.count else { return try await transfer(request) }
         do {
             let next = RequestSender(attempt: attempt, step: .chain(self, index: index + 1))
@@ -53,7 +55,7 @@ final class AttemptChain: Sendable {
         }
     }
 
-    private func transfer(_ http: HTTPRequest) async throws(SessionError) -> DataResponse {
+    private func transfer(_ http: HTTPRequest) async throws(SessionError) -> Response<Data> {
         let (prepared, last) = state.withLock { ($0.request, $0.last) }
         var http = http
         if let deadline = attempt.deadline {
@@ -61,6 +63,7 @@ final class AttemptChain: Sendable {
             guard rest > .zero else { throw SessionError(.timeout, reason: .total, url: http.url) }
             http.timeouts.total = rest
         }
+        try http.encodeJSON(with: prepared.handlers.encoder)
         try http.validate()
         guard last == nil || http.body.isReplayable else { throw SessionError(.bodyNotReplayable, url: http.url) }
         do throws(SessionError) {
@@ -87,23 +90,23 @@ final class AttemptChain: Sendable {
 
     // MARK: The result of the interceptors
 
-    private func outcome(of response: DataResponse) -> CoreOutcome {
+    private func outcome(of response: Response<Data>) -> CoreOutcome {
         let last = state.withLock { $0.last }
         guard sink == .memory else {
             // The file or the stream belongs to a transfer.
             guard var outcome = last, outcome.failure == nil else { return CoreOutcome(failure: unsent(response)) }
-            outcome.response = response.response
+            outcome.response = response.head
             return outcome
         }
-        var outcome = CoreOutcome(response: response.response, body: response.body, trust: response.sharedTrust)
+        var outcome = CoreOutcome(response: response.head, body: response.body, trust: response.sharedTrust)
         if let last, response.filePath != nil, response.filePath == last.filePath { outcome.download = last.download }
         return outcome
     }
 
-    private func unsent(_ response: DataResponse) -> SessionError {
+    private func unsent(_ response: Response<Data>) -> SessionError {
         SessionError(
             .interceptor, message: "an interceptor of a download or a stream must return the response of next",
-            response: response.response)
+            response: response.head)
     }
 
     private func outcome(of error: SessionError) -> CoreOutcome {

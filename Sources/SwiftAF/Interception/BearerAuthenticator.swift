@@ -16,7 +16,7 @@ import FoundationEssentials
 /// refreshes; then the 401 is the response.
 ///
 /// The token is sent to the given origins only, also after redirects, and never appears in descriptions. Requests with
-/// their own `Authorization` field, or with ``HTTPHeaders/removeDefault(_:)`` for it, aren't changed.
+/// their own `Authorization` field, or with ``HTTPHeaders/suppressDefault(_:)`` for it, aren't changed.
 ///
 /// The refresh may use the same manager: requests made in its task or child tasks aren't changed either.
 public final class BearerAuthenticator: RequestInterceptor {
@@ -62,7 +62,7 @@ public final class BearerAuthenticator: RequestInterceptor {
 
     public func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest {
         let name = HTTPHeaders.Name.authorization
-        guard isOurs(request), !request.headers.contains(name), !request.headers.removesDefault(name) else {
+        guard isOurs(request), !request.headers.contains(named: name), !request.headers.isSuppressed(name) else {
             return request
         }
         let (step, flight) = decide { $0.prepare(start: attempt.start, now: .now, leeway: leeway) }
@@ -76,14 +76,14 @@ public final class BearerAuthenticator: RequestInterceptor {
         case .ignore: return request
         }
         var request = request
-        request.headers.set(name: name, value: Self.scheme + token.value, secret: true)
+        request.headers.set(name: name, value: Self.scheme + token.value, isSecret: true)
         return request
     }
 
     public func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision {
         guard outcome.error == nil, outcome.status == 401, isOurs(request), isFirstHand(outcome, of: request),
             outcome.attempt.earlierStatuses.count(where: { $0 == 401 }) < 2,
-            let value = request.headers.first(HTTPHeaders.Name.authorization), value.hasPrefix(Self.scheme)
+            let value = request.headers.first(named: HTTPHeaders.Name.authorization), value.hasPrefix(Self.scheme)
         else { return .doNotRetry }
         let refused = String(value.dropFirst(Self.scheme.count))
         let (step, flight) = decide { $0.judge(refused: refused, start: outcome.attempt.start) }

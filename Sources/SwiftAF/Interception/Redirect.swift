@@ -22,8 +22,9 @@ public enum RedirectDecision: Sendable {
     case replace(HTTPRequest)
     /// Don't follow; the 3xx response is returned.
     case stop
-    /// Fail with ``SessionError/Code/redirect``.
-    case fail
+    /// Fail with this error if it is a ``SessionError``, else with ``SessionError/Code/redirect`` and this error as
+    /// ``SessionError/underlying``.
+    case fail(any Error)
 }
 
 /// Called on the session's network thread. Must not block, because other transfers of the session wait meanwhile.

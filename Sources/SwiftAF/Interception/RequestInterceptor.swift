@@ -4,7 +4,7 @@ public import FoundationEssentials
 ///
 /// ```swift
 /// struct Traced: RequestInterceptor {
-///     func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> DataResponse {
+///     func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> Response<Data> {
 ///         var request = request
 ///         request.headers["X-Attempt"] = String(next.attempt.number)
 ///         return try await next(request)
@@ -51,7 +51,7 @@ public protocol RequestInterceptor: Sendable {
     ///   - request: The request, with the changes of ``adapt(_:for:)`` and of the outer interceptors.
     ///   - next: Continues with the next interceptor, or sends the request.
     /// - Throws: An error that ends the attempt, as in ``adapt(_:for:)``. Unlike there, ``retry(_:after:)`` follows.
-    func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> DataResponse
+    func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> Response<Data>
 
     /// Decides what follows an attempt that failed or had a response with status 400 or higher.
     ///
@@ -69,7 +69,7 @@ extension RequestInterceptor {
     public func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest { request }
 
     /// Returns the response of `next`.
-    public func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> DataResponse {
+    public func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> Response<Data> {
         try await next(request)
     }
 
@@ -80,7 +80,7 @@ extension RequestInterceptor {
 /// What comes after an interceptor: the next interceptor, or the transfer. Call it like a function.
 public struct RequestSender: Sendable {
     /// Sends a request and returns the response, whatever its status.
-    public typealias Send = @Sendable (HTTPRequest) async throws(SessionError) -> DataResponse
+    public typealias Send = @Sendable (HTTPRequest) async throws(SessionError) -> Response<Data>
 
     enum Step: Sendable {
         case chain(AttemptChain, index: Int)
@@ -107,7 +107,7 @@ public struct RequestSender: Sendable {
     /// - Throws: The error of the transfer or of an inner interceptor; ``SessionError/Code/bodyNotReplayable`` if the
     ///   request is sent again and its body can't be; ``SessionError/Code/invalidInput`` while an earlier call runs;
     ///   ``SessionError/Code/cancelled`` once the request has ended.
-    public func callAsFunction(_ request: HTTPRequest) async throws(SessionError) -> DataResponse {
+    public func callAsFunction(_ request: HTTPRequest) async throws(SessionError) -> Response<Data> {
         switch step {
         case .chain(let chain, let index): try await chain.intercept(request, from: index)
         case .closure(let send): try await send(request)
@@ -184,7 +184,7 @@ public enum RetryDecision: Sendable {
 /// properties and methods.
 public struct Interceptor: RequestInterceptor {
     public typealias Adapt = @Sendable (HTTPRequest, RequestAttempt) async throws -> HTTPRequest
-    public typealias Intercept = @Sendable (HTTPRequest, RequestSender) async throws -> DataResponse
+    public typealias Intercept = @Sendable (HTTPRequest, RequestSender) async throws -> Response<Data>
     public typealias Retry = @Sendable (HTTPRequest, AttemptOutcome) async -> RetryDecision
 
     private let adapting: Adapt?
@@ -205,7 +205,7 @@ public struct Interceptor: RequestInterceptor {
         try await adapting?(request, attempt) ?? request
     }
 
-    public func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> DataResponse {
+    public func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> Response<Data> {
         guard let intercepting else { return try await next(request) }
         return try await intercepting(request, next)
     }

@@ -17,7 +17,7 @@ public struct RetryPolicy: RequestInterceptor {
     public var methods: Set<HTTPMethod> = [.get, .head, .options, .trace, .put, .delete]
 
     /// The status codes that are retried.
-    public var statuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+    public var statusCodes: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
 
     /// The error codes that are retried; never after the total time limit.
     public var errorCodes: Set<SessionError.Code> = [.connect, .connectionLost, .truncated, .timeout]
@@ -81,7 +81,7 @@ public struct RetryPolicy: RequestInterceptor {
 
     private func mayPass(_ outcome: AttemptOutcome) -> Bool {
         if let error = outcome.error { return errorCodes.contains(error.code) && error.reason != .total }
-        return outcome.status.map(statuses.contains) ?? false
+        return outcome.status.map(statusCodes.contains) ?? false
     }
 
     private func backoff(_ number: Int) -> Duration {
@@ -103,12 +103,12 @@ enum RetryAfter {
     /// The delay; nil if the field is missing or invalid. A date is relative to the server's Date field, if there is
     /// one.
     static func delay(of response: HTTPResponse, now: Date) -> Duration? {
-        guard let text = response.headers.first(HTTPHeaders.Name.retryAfter), !text.isEmpty else { return nil }
+        guard let text = response.headers.first(named: HTTPHeaders.Name.retryAfter), !text.isEmpty else { return nil }
         if text.utf8.allSatisfy({ $0 &- 0x30 < 10 }) {
             return .seconds(min(longest, Int64(text) ?? longest))
         }
         guard let date = HTTPDate.parse(text, now: now) else { return nil }
-        let clock = response.headers.first(HTTPHeaders.Name.date).flatMap { HTTPDate.parse($0, now: now) } ?? now
+        let clock = response.headers.first(named: HTTPHeaders.Name.date).flatMap { HTTPDate.parse($0, now: now) } ?? now
         return .seconds(min(Double(longest), max(0, date.timeIntervalSince(clock))))
     }
 }

@@ -40,8 +40,10 @@ private struct CurlCommand {
             let value = redaction.value(of: field)
             words += ["--header", value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"]
         }
-        for name in request.headers.removedDefaults where CoreField.isToken(name) { words += ["--header", "\(name):"] }
-        if !isForm, !request.body.isNone, !request.headers.contains(HTTPHeaders.Name.contentType) {
+        for name in request.headers.suppressedDefaults where CoreField.isToken(name) {
+            words += ["--header", "\(name):"]
+        }
+        if !isForm, !request.body.isNone, !request.headers.contains(named: HTTPHeaders.Name.contentType) {
             // Otherwise curl would send it as a form.
             words += ["--header", "\(HTTPHeaders.Name.contentType):"]
         }
@@ -73,7 +75,7 @@ private struct CurlCommand {
     /// The command piped into curl, and curl's arguments.
     private var body: (source: String, words: [String]) {
         switch request.body.content {
-        case .none:
+        case .none, .json, .invalid:
             return ("", [])
         case .data(let data):
             if let text = Self.text(data) { return ("", ["--data-raw", text]) }

@@ -66,7 +66,7 @@ struct HARWriter {
         ]
         if !request.body.isNone {
             var data: JSONObject = [
-                "mimeType": .string(request.headers.first(HTTPHeaders.Name.contentType) ?? ""), "text": "",
+                "mimeType": .string(request.headers.first(named: HTTPHeaders.Name.contentType) ?? ""), "text": "",
             ]
             if let body = request.body.data, maximumBodySize > 0 {
                 let (text, encoding, comment) = shown(body)
@@ -93,7 +93,7 @@ struct HARWriter {
     // MARK: The response
 
     private func response(_ response: HTTPResponse?, _ hop: HopMetrics?, _ result: RequestResult?) -> JSONValue {
-        let location = response?.headers.first(HTTPHeaders.Name.location)
+        let location = response?.headers.first(named: HTTPHeaders.Name.location)
         let isRedirect = (300...399).contains(response?.status ?? 0)
         return [
             "status": .integer(Int64(response?.status ?? 0)),
@@ -112,7 +112,7 @@ struct HARWriter {
         let size = body.map { Int64($0.count) } ?? hop?.bytesReceived ?? 0
         var content: JSONObject = [
             "size": .integer(size),
-            "mimeType": .string(response?.headers.first(HTTPHeaders.Name.contentType) ?? ""),
+            "mimeType": .string(response?.headers.first(named: HTTPHeaders.Name.contentType) ?? ""),
         ]
         if let body, !body.isEmpty, maximumBodySize > 0 {
             let (text, encoding, comment) = shown(body)
@@ -176,9 +176,9 @@ private struct Timings {
             return end - reached
         }
         if !hop.isReused {
-            dns = phase(until: hop.dns)
-            connect = phase(until: hop.connect)
-            tls = phase(until: hop.tls)
+            dns = phase(until: hop.dnsDone)
+            connect = phase(until: hop.connectDone)
+            tls = phase(until: hop.tlsDone)
             // In this format connecting includes TLS.
             if let tls { connect = (connect ?? 0) + tls }
         }

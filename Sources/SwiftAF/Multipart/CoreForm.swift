@@ -180,7 +180,8 @@ extension HTTPHeaders {
     fileprivate func withCore<Result>(
         moreText: Int = 0, _ use: (UnsafePointer<afc_header>?, Int, inout CStringArena) -> Result
     ) -> Result {
-        withUnsafeTemporaryAllocation(of: afc_header.self, capacity: fields.count + removedDefaults.count) { memory in
+        withUnsafeTemporaryAllocation(of: afc_header.self, capacity: fields.count + suppressedDefaults.count) {
+            memory in
             // One more byte, so that an empty string has an address, too.
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: CStringArena.size(of: self) + moreText + 1) {
                 text in

@@ -40,6 +40,12 @@ public struct MultipartFormData: Sendable {
         self.form = form
     }
 
+    /// An empty form with the boundary and the throttle of another one.
+    init(like other: BodyForm) {
+        form = BodyForm(boundary: other.boundary, isBoundaryChosen: other.isBoundaryChosen)
+        form.throttle = other.throttle
+    }
+
     /// The boundary between the parts.
     public var boundary: String { form.boundary }
 
@@ -183,6 +189,11 @@ extension MultipartFormData {
         }
     }
 
+    /// Adds all parts of another form.
+    mutating func append(partsOf other: BodyForm) throws(SessionError) {
+        for part in other.parts { try add(part) }
+    }
+
     /// Adds bytes with a heading of which nothing need be UTF-8.
     package mutating func append(_ data: Data, heading: BodyForm.Heading) throws(SessionError) {
         try add(.data(data, heading))
@@ -235,9 +246,41 @@ extension MultipartFormData: CustomStringConvertible {
     public var description: String { "form of \(count) parts" }
 }
 
+extension BodyForm {
+    /// The same form with parameters as its first fields.
+    func beginning(with parameters: Parameters, encoder: ParameterEncoder) throws -> MultipartFormData {
+        var form = MultipartFormData(like: self)
+        try form.append(parameters, encoder: encoder)
+        try form.append(partsOf: self)
+        return form
+    }
+}
+
 extension HTTPBody {
     /// A multipart form. Its Content-Type is sent unless the request has one.
     public static func multipart(_ form: MultipartFormData) -> HTTPBody {
         HTTPBody(.form(form.form))
+    }
+
+    /// A multipart form whose parts a closure adds.
+    ///
+    /// ```swift
+    /// let photo: Photo = try await manager.post("photos", parameters: ["album": 7], body: .multipart { form in
+    ///     try form.append(file: "/pictures/engine.jpg", name: "image")
+    /// })
+    /// ```
+    ///
+    /// Parameters of the request are the form's first fields.
+    ///
+    /// - Parameter build: Adds the parts. Called at once. Its error fails the request: a ``SessionError``, or another
+    ///   one as the ``SessionError/underlying`` error.
+    public static func multipart(_ build: (inout MultipartFormData) throws -> Void) -> HTTPBody {
+        var form = MultipartFormData()
+        do {
+            try build(&form)
+            return .multipart(form)
+        } catch {
+            return HTTPBody(.invalid(SessionError(serializingRequest: error, url: nil)))
+        }
     }
 }

@@ -1,19 +1,9 @@
 public import FoundationEssentials
 
-/// A decoder for bodies: ``JSONCoder``, Foundation's decoders for JSON and property lists, or one for another format.
-public protocol DataDecoder: Sendable {
-    /// Decodes a value. May be called concurrently.
-    func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
-}
-
-extension JSONCoder: DataDecoder {}
-extension JSONDecoder: DataDecoder {}
-extension PropertyListDecoder: DataDecoder {}
-
 /// Decodes the body as a `Decodable`, with ``JSONCoder`` or another decoder.
 ///
-/// An empty body, or a single space, decodes as nil for optional types and as ``JSONValue/null`` for ``JSONValue``; for
-/// other types it is an error. If the status isn't acceptable, the body isn't decoded, because the body of an error
+/// An empty body, or a single space, decodes as nil for optional types, as ``EmptyResponse/emptyValue`` for an
+/// ``EmptyResponse``, and as ``JSONValue/null`` for ``JSONValue``; for other types it is an error. If the status isn't acceptable, the body isn't decoded, because the body of an error
 /// rarely has the shape of the value; use ``SessionError/decodeBody(as:decoder:)`` and ``SessionError/problem`` to read
 /// it.
 public struct DecodableResponseSerializer<Output: Decodable & Sendable>: ResponseSerializer {
@@ -60,12 +50,13 @@ public struct DecodableResponseSerializer<Output: Decodable & Sendable>: Respons
         {
             return value
         }
+        if let type = Output.self as? any EmptyResponse.Type, let value = type.emptyValue as? Output { return value }
         let context = DecodingError.Context(codingPath: [], debugDescription: "the body is empty")
         throw DecodingError.valueNotFound(Output.self, context)
     }
 
     private static func message(for error: any Error, isBlank: Bool) -> String {
-        if isBlank { return "the body is empty, which is no \(Output.self)" }
+        if isBlank { return "the body is empty, but a value of \(Output.self) was expected" }
         guard let error = error as? DecodingError else { return "the body can't be decoded as \(Output.self)" }
         return "the body can't be decoded as \(Output.self): \(explain(error))"
     }

@@ -1,12 +1,14 @@
 import FoundationEssentials
 
-/// The default headers that request serializers add to requests that lack them.
+/// The default headers that a manager adds to requests that lack them.
 public enum DefaultHeaders {
     /// Accept-Language and User-Agent, computed once from the environment of the process.
     public static let all: HTTPHeaders = [
-        HTTPHeaders.Name.acceptLanguage: acceptLanguage(languages(in: ProcessInfo.processInfo.environment)),
-        HTTPHeaders.Name.userAgent: userAgent(),
+        HTTPHeaders.Name.acceptLanguage: acceptLanguage, HTTPHeaders.Name.userAgent: userAgent(),
     ]
+
+    /// Accept-Language with the user's languages.
+    static let acceptLanguage = acceptLanguage(languages(in: ProcessInfo.processInfo.environment))
 
     /// Returns an Accept-Language value: up to six languages in order of preference with decreasing weights, such as
     /// `de-DE;q=1, en;q=0.9`.

@@ -7,7 +7,7 @@ public import FoundationEssentials
 /// Copies include every setting. The encoded form leaves out the ``encoder``, which is nil after decoding, and the
 /// properties of ``base`` that ``HTTPRequestSerializer`` leaves out. Equal serializers have the same ``encoder``.
 public struct JSONRequestSerializer: RequestSerializer {
-    /// The default headers, the methods without a body, and the encoding of their query.
+    /// The methods without a body, and the encoding of their query.
     public var base: HTTPRequestSerializer
 
     /// The format of the JSON text.
@@ -55,7 +55,7 @@ public struct JSONRequestSerializer: RequestSerializer {
         var request = request
         base.fillGaps(of: &request)
         if let parameters {
-            guard request.body.isNone else { throw HTTPRequestSerializer.secondBody(of: request) }
+            guard request.body.isNone else { throw HTTPRequest.secondBody(request.url) }
             request.body = .data(try encode(parameters, url: request.url))
             request.headers.fillGap(name: HTTPHeaders.Name.contentType, value: Self.contentType)
         }

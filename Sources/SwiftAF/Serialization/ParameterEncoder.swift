@@ -133,6 +133,8 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
             }
         case .encodable(let encodable):
             try flatten(Self.expand(encodable), key: key, into: &pairs)
+        case .invalid(let error):
+            throw error
         default:
             pairs.append(Pair(key: key, content: content(of: value)))
         }
@@ -162,7 +164,7 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         case .string(let value): value
         case .date(let value): value.description
         case .data(let value): value.base64EncodedString()
-        case .null, .array, .set, .dictionary, .encodable: nil
+        case .null, .array, .set, .dictionary, .encodable, .invalid: nil
         }
     }
 

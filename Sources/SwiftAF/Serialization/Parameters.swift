@@ -3,9 +3,14 @@ public import FoundationEssentials
 /// Parameters of a request, independent of whether they are sent as a query, a form or JSON.
 ///
 /// ```swift
-/// let parameters: Parameters = ["name": "Ada", "born": 1815, "tags": ["math", "code"], "photo": nil]
-/// let same = Parameters.encodable(person)
+/// let parameters: Parameters = ["name": name, "age": age, "tags": tags, "address": ["city": city, "zip": nil]]
+/// let counts = Parameters(["a": 1, "b": 2] as [String: Int])
+/// let person = Parameters(encoding: ada)
 /// ```
+///
+/// A value in a literal can be nil, a boolean, a number, a string, a `Date`, `Data`, an array, a set or a dictionary of
+/// such values, ``Parameters``, a ``JSONValue``, or any other `Encodable`. Any other value fails the request with
+/// ``SessionError/Code/invalidInput``, whose message names its key.
 public enum Parameters: Sendable {
     case null
     case bool(Bool)
@@ -24,6 +29,8 @@ public enum Parameters: Sendable {
     case dictionary([Member])
     /// Any `Encodable`; encoded when the request is serialized.
     case encodable(any Encodable & Sendable)
+    /// A value that can't be sent; the request fails with this error.
+    case invalid(SessionError)
 
     /// A key and its value.
     public struct Member: Sendable {
@@ -56,9 +63,20 @@ extension Parameters {
         self = .dictionary(members)
     }
 
-    /// Makes a dictionary of strings.
-    public init(_ dictionary: [String: String]) {
-        self.init(dictionary.map { ($0.key, .string($0.value)) })
+    /// Makes a dictionary of values; see ``Parameters`` for the values that it can have. Takes `[String: Int]`,
+    /// `[String: String]`, `[String: Any]` and others. The members are sorted by key.
+    public init(_ dictionary: [String: Any?]) {
+        self = Self.make(of: dictionary, at: nil)
+    }
+
+    /// Makes an array of values; see ``Parameters`` for the values that it can have.
+    public init(_ array: [Any?]) {
+        self = Self.make(of: array, at: nil)
+    }
+
+    /// Makes parameters from any `Encodable`, which is encoded when the request is serialized.
+    public init(encoding value: any Encodable & Sendable) {
+        self = .encodable(value)
     }
 
     /// Makes parameters from a JSON value.
@@ -98,17 +116,73 @@ extension Parameters: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expr
     public init(integerLiteral value: Int64) { self = .integer(value) }
     public init(floatLiteral value: Double) { self = .double(value) }
     public init(stringLiteral value: String) { self = .string(value) }
-    public init(arrayLiteral elements: Parameters...) { self = .array(elements) }
+    public init(arrayLiteral elements: Any?...) { self.init(elements) }
 
     /// Makes a dictionary with its members in order. If a key is repeated, its last value is used.
-    public init(dictionaryLiteral elements: (String, Parameters)...) { self.init(elements) }
+    public init(dictionaryLiteral elements: (String, Any?)...) {
+        self.init(elements.map { ($0.0, Self.make(of: $0.1, at: $0.0)) })
+    }
+}
+
+extension Parameters {
+    /// Makes parameters of a value whose type isn't known.
+    ///
+    /// - Parameter key: The key of the value, for errors.
+    private static func make(of value: Any?, at key: String?) -> Parameters {
+        switch value {
+        case nil: .null
+        case let value as Parameters: value
+        case let value as String: .string(value)
+        case let value as Bool: .bool(value)
+        case let value as Int: .integer(Int64(value))
+        case let value as Double: .double(value)
+        case let value as Date: .date(value)
+        case let value as Data: .data(value)
+        case let value as JSONValue: Parameters(value)
+        case let value as [Any?]:
+            .array(value.enumerated().map { make(of: $1, at: "\(key ?? "")[\($0)]") })
+        case let value as [String: Any?]:
+            .dictionary(
+                value.sorted { $0.key < $1.key }.map { name, value in
+                    Member(key: name, value: make(of: value, at: key.map { "\($0)[\(name)]" } ?? name))
+                })
+        case let value as Set<AnyHashable>: .set(value.map { make(of: $0.base, at: key) })
+        case let value as any Encodable: encode(value, at: key)
+        case let value?: isNil(value) ? .null : .invalid(unsupported(value, at: key))
+        }
+    }
+
+    /// Encodes at once, because a value in a literal needn't be `Sendable`.
+    private static func encode(_ value: any Encodable, at key: String?) -> Parameters {
+        do {
+            return Parameters(try JSONCoder(dates: .iso8601).encodeTree(value))
+        } catch {
+            var failure = SessionError(
+                .serialization, message: "the value of the parameter \"\(printable(key))\" can't be encoded")
+            failure.underlying = error
+            return .invalid(failure)
+        }
+    }
+
+    private static func unsupported(_ value: Any, at key: String?) -> SessionError {
+        SessionError(
+            .invalidInput,
+            message: "the value of the parameter \"\(printable(key))\" is a \(type(of: value)), which isn't Encodable")
+    }
+
+    private static func isNil(_ value: Any) -> Bool {
+        let mirror = Mirror(reflecting: value)
+        return mirror.displayStyle == .optional && mirror.children.isEmpty
+    }
+
+    private static func printable(_ key: String?) -> String { ASCII.printable(key ?? "", limit: 100) }
 }
 
 extension Parameters {
     /// Whether the parameters are an array or a dictionary, as far as this is known before encoding.
     var isContainer: Bool {
         switch self {
-        case .array, .dictionary, .set, .encodable: true
+        case .array, .dictionary, .set, .encodable, .invalid: true
         case .null, .bool, .integer, .unsigned, .double, .number, .string, .date, .data: false
         }
     }
@@ -134,6 +208,7 @@ extension Parameters {
             let entries = try members.map { JSONObject.Entry(key: $0.key, value: try $0.value.jsonValue(encode)) }
             return .object(JSONObject(entries: entries))
         case .encodable(let value): return try encode(value)
+        case .invalid(let error): throw error
         }
     }
 }

@@ -17,7 +17,8 @@ extension HTTPRequest {
     /// Encodes a non-empty body in memory and sets Content-Encoding. A request that already has a Content-Encoding
     /// isn't changed, and neither are files and streams, which are never loaded into memory.
     package mutating func encodeBody(with encoder: (any RequestBodyEncoder)?) throws(SessionError) {
-        guard let encoder, let data = body.data, !data.isEmpty, !headers.contains(HTTPHeaders.Name.contentEncoding)
+        guard let encoder, let data = body.data, !data.isEmpty,
+            !headers.contains(named: HTTPHeaders.Name.contentEncoding)
         else { return }
         do {
             body = .data(try encoder.encode(data))

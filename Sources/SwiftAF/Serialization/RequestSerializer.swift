@@ -1,6 +1,6 @@
 /// Adds parameters to a request.
 public protocol RequestSerializer: Sendable {
-    /// Returns the request with the parameters, and with the serializer's default headers where the request lacks them.
+    /// Returns the request with the parameters. The request has all of its other headers already.
     ///
     /// Called on the caller's thread or task, before anything is sent. If it throws, the request fails with that error.
     func serialize(_ request: HTTPRequest, parameters: Parameters?) throws -> HTTPRequest
@@ -15,14 +15,11 @@ extension RequestSerializer {
 
 /// Encodes parameters as a query, or as a form in the body for methods with a body.
 ///
-/// Copies include every setting. The encoded form includes secrets in ``headers``, but leaves out ``queryString`` and
-/// ``bodyEncoder``, which are code; they are nil after decoding. Serializers are equal if all other settings are equal,
+/// Copies include every setting. The encoded form leaves out ``queryString`` and ``bodyEncoder``, which are code; they
+/// are nil after decoding. Serializers are equal if all other settings are equal,
 /// both or neither have a ``queryString``, and their body encoders have the same ``RequestBodyEncoder/contentEncoding``
 /// or are both nil.
 public struct HTTPRequestSerializer: RequestSerializer {
-    /// Headers that are added to requests that lack them. Default: Accept-Language and User-Agent.
-    public var headers: HTTPHeaders
-
     /// Methods, in upper case, whose parameters are added to the URL.
     public var methodsEncodingParametersInURI: Set<String> = ["GET", "HEAD", "DELETE"]
 
@@ -44,25 +41,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
 
     private static let contentType = MediaType.form.essence
 
-    /// Makes a serializer that adds the given headers to requests that lack them.
-    public init(headers: HTTPHeaders = DefaultHeaders.all) {
-        self.headers = headers
-    }
-
-    /// Sets `Authorization: Basic …` for every request.
-    public mutating func setAuthorization(username: String, password: String) {
-        headers.setBasicAuthorization(username: username, password: password)
-    }
-
-    /// Sets `Authorization: Bearer …` for every request.
-    public mutating func setAuthorization(bearerToken: String) {
-        headers.setBearerAuthorization(token: bearerToken)
-    }
-
-    /// Removes the Authorization header.
-    public mutating func clearAuthorization() {
-        headers.remove(HTTPHeaders.Name.authorization)
-    }
+    public init() {}
 
     /// Returns the request with the parameters in its URL or body.
     ///
@@ -84,7 +63,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
             request.headers.fillGap(name: HTTPHeaders.Name.contentType, value: Self.contentType)
             request.body = .text(form)
         } else if parameters != nil {
-            throw Self.secondBody(of: request)
+            throw HTTPRequest.secondBody(request.url)
         }
         try request.encodeBody(with: bodyEncoder)
         return request
@@ -96,9 +75,8 @@ public struct HTTPRequestSerializer: RequestSerializer {
             || methodsEncodingParametersInURI.contains(method.rawValue.uppercased())
     }
 
-    /// Adds the serializer's headers, time limits and hints where the request lacks them.
+    /// Adds the serializer's time limits and hints where the request lacks them.
     package func fillGaps(of request: inout HTTPRequest) {
-        request.headers.fillGaps(from: headers)
         if timeouts != HTTPRequest.Timeouts() { request.timeouts.fillGaps(from: timeouts) }
         if hints != HTTPRequest.Hints() { request.hints.fillGaps(from: hints) }
     }
@@ -106,10 +84,6 @@ public struct HTTPRequestSerializer: RequestSerializer {
     private func query(for request: HTTPRequest, _ parameters: Parameters?) throws -> String? {
         guard let parameters else { return nil }
         return try queryString?(request, parameters) ?? parameterEncoder.encode(parameters)
-    }
-
-    package static func secondBody(of request: HTTPRequest) -> SessionError {
-        SessionError(.invalidInput, message: "the request has a body and parameters for another", url: request.url)
     }
 
     /// Adds a query to the one that `url` may have, before the fragment. Like AFNetworking, adds "&" also after an
@@ -128,13 +102,13 @@ public struct HTTPRequestSerializer: RequestSerializer {
 
 extension HTTPRequestSerializer: Codable {
     private enum CodingKeys: String, CodingKey {
-        case headers, methodsEncodingParametersInURI, parameterEncoder, timeouts, hints
+        case methodsEncodingParametersInURI, parameterEncoder, timeouts, hints
     }
 }
 
 extension HTTPRequestSerializer: Hashable {
     public static func == (left: HTTPRequestSerializer, right: HTTPRequestSerializer) -> Bool {
-        left.headers == right.headers && left.parameterEncoder == right.parameterEncoder
+        left.parameterEncoder == right.parameterEncoder
             && left.methodsEncodingParametersInURI == right.methodsEncodingParametersInURI
             && left.timeouts == right.timeouts && left.hints == right.hints
             && (left.queryString == nil) == (right.queryString == nil)
@@ -142,7 +116,6 @@ extension HTTPRequestSerializer: Hashable {
     }
 
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(headers)
         hasher.combine(methodsEncodingParametersInURI)
         hasher.combine(parameterEncoder)
         hasher.combine(timeouts)

@@ -44,7 +44,10 @@ extension ResponseSerializer {
 /// acceptable isn't parsed. A body whose status isn't acceptable is parsed, and both the value and the error are
 /// reported; where only an error can be thrown, the value is its ``SessionError/parsedBody``. If parsing fails, the
 /// parser's error is reported, with the status error, if there is one, as its ``SessionError/underlying`` error.
-public protocol ValidatingResponseSerializer: ResponseSerializer {
+public protocol ValidatingResponseSerializer<Output>: ResponseSerializer {
+    // Declared again, so that it is inferred from `parse`.
+    associatedtype Output
+
     /// The responses that are acceptable.
     var validation: ResponseValidation { get set }
 

@@ -60,8 +60,8 @@ public struct JSONResponseSerializer: ValidatingResponseSerializer, Hashable, Co
     /// The responses that are acceptable.
     public var validation: ResponseValidation
 
-    /// Whether the top level may be a string, a number, a boolean or null, as RFC 8259 allows. Default: false, as in
-    /// AFNetworking, because most such responses report an error.
+    /// Whether the top level may be a string, a number, a boolean or null, as RFC 8259 allows. Default: true; false is
+    /// AFNetworking's default.
     public var allowsFragments: Bool
 
     /// Whether to remove null members from objects, at every level.
@@ -76,7 +76,7 @@ public struct JSONResponseSerializer: ValidatingResponseSerializer, Hashable, Co
     /// Makes a serializer. By default, ``contentTypes`` with status 200 to 299 are acceptable.
     public init(
         validation: ResponseValidation = ResponseValidation(acceptableContentTypes: contentTypes),
-        allowsFragments: Bool = false,
+        allowsFragments: Bool = true,
         removesKeysWithNullValues: Bool = false,
         removesNullsFromArrays: Bool = false
     ) {

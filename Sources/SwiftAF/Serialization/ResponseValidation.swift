@@ -10,7 +10,8 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
     /// The acceptable status codes; nil for any.
     public var acceptableStatusCodes: Set<Int>?
 
-    /// The acceptable media types, without parameters; nil for any.
+    /// The acceptable media types, without parameters; nil for any. `text/*` accepts every type of text, `*/*` every
+    /// type.
     public var acceptableContentTypes: Set<String>?
 
     /// Structured syntax suffixes (RFC 6839) that are acceptable in addition to ``acceptableContentTypes``: `json`
@@ -32,6 +33,9 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
 
     /// Accepts any type with status 200 to 299.
     public static let `default` = ResponseValidation()
+
+    /// Accepts every response.
+    public static let any = ResponseValidation(acceptableStatusCodes: nil)
 
     /// The result of a validation.
     public enum Verdict: Sendable {
@@ -65,9 +69,18 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
 
     private func acceptsContentType(of response: HTTPResponse, isBodyEmpty: Bool) -> Bool {
         guard let types = acceptableContentTypes else { return true }
-        guard let value = response.headers.first(HTTPHeaders.Name.contentType) else { return isBodyEmpty }
+        guard let value = response.headers.first(named: HTTPHeaders.Name.contentType) else { return isBodyEmpty }
         let type = Self.essence(of: value)
-        return types.contains { ASCII.equalIgnoringCase($0, type) } || hasAcceptableSuffix(type)
+        return types.contains { Self.accepts($0, type) } || hasAcceptableSuffix(type)
+    }
+
+    /// Whether a type, or a range of types, includes a type.
+    private static func accepts(_ range: String, _ type: Substring) -> Bool {
+        guard range.utf8.last == UInt8(ascii: "*") else { return ASCII.equalIgnoringCase(range, type) }
+        if range == "*/*" { return true }
+        let prefix = String(range.dropLast())
+        return prefix.utf8.last == UInt8(ascii: "/")
+            && ASCII.equalIgnoringCase(prefix, Substring(type.utf8.prefix(prefix.utf8.count)))
     }
 
     private func hasAcceptableSuffix(_ type: Substring) -> Bool {
@@ -83,11 +96,18 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
     }
 
     private func contentTypeError(_ response: HTTPResponse, _ body: Data) -> SessionError {
-        let type = response.headers.first(HTTPHeaders.Name.contentType).map {
+        let type = response.headers.first(named: HTTPHeaders.Name.contentType).map {
             ASCII.printable(ASCII.lowercased(Self.essence(of: $0)), limit: 100)
         }
-        let message = type.map { "unacceptable content type: \($0)" } ?? "no content type"
+        let problem = type.map { "unacceptable content type: \($0)" } ?? "no content type"
+        let message = "\(problem) (accepted: \(acceptedTypes))"
         return SessionError(.contentType, message: message, response: response, body: body)
+    }
+
+    /// The acceptable types and suffixes in words.
+    private var acceptedTypes: String {
+        ((acceptableContentTypes ?? []).sorted() + acceptableSuffixes.sorted().map { "*/*+\($0)" })
+            .joined(separator: ", ")
     }
 
     private func statusError(_ response: HTTPResponse, _ body: Data, underlying: SessionError?) -> SessionError {

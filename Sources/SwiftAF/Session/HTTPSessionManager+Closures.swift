@@ -20,7 +20,7 @@ extension HTTPSessionManager {
     /// - Returns: The task. If the request is invalid, the error is reported when the task is resumed.
     public func dataTask<Serializer: ResponseSerializer>(
         for request: HTTPRequest,
-        with serializer: Serializer = JSONResponseSerializer(),
+        with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         progress: ProgressHandler? = nil,
         completionHandler: @escaping @Sendable (HTTPResponse?, Serializer.Output?, SessionError?) -> Void
     ) -> DataTask {
@@ -29,33 +29,123 @@ extension HTTPSessionManager {
         }
     }
 
-    /// Serializes, sends and parses a request with any method.
+    /// Sends a request with any method, and passes the value of its response to `success`.
+    ///
+    /// ```swift
+    /// manager.get("users", success: { task, json in print(json) }, failure: { task, error in print(error) })
+    /// manager.get("users/7", with: .value(User.self), success: { task, user in … }, failure: nil)
+    /// manager.post("photos", body: .multipart { form in try form.append(jpeg, name: "image") }, …)
+    /// ```
     ///
     /// - Parameters:
-    ///   - serializer: Validates the response and makes the value for `success`.
+    ///   - parameters: Sent by ``requestSerializer``; the first fields of a multipart `body`.
+    ///   - json: A value that ``encoder`` writes as the body.
+    ///   - body: The body. Only one of `parameters`, `json` and `body` can be the body.
+    ///   - headers: Replace the fields of ``headers`` with the same names.
+    ///   - serializer: Validates the response and makes the value for `success`: `.json` (the default), `.value(T.self)`,
+    ///     `.data`, `.string`, or any ``ResponseSerializer``.
+    ///   - configure: Changes the request before its parameters are added. Called at once.
     ///   - failure: Called with every error. If the body of a refused response could be parsed, the value is
     ///     ``SessionError/parsedBody``.
-    /// - Returns: The running task; nil if the parameters couldn't be serialized.
+    /// - Returns: The running task; nil if the request couldn't be built.
     @discardableResult
-    public func request<Output>(
-        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        with serializer: some ResponseSerializer<Output>, progress: ProgressHandler? = nil,
-        success: Success<Output>?, failure: Failure?
+    public func request<Serializer: ResponseSerializer>(
+        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil, headers: HTTPHeaders = [:],
+        with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
+        success: Success<Serializer.Output>?, failure: Failure?
     ) -> DataTask? {
-        let snapshot = snapshot
-        return start(serializer, progress, success, failure, snapshot) { () throws(SessionError) in
-            try serialize(method, url, parameters, headers, snapshot)
-        }
+        start(
+            HTTPRequest(method, url, headers, json, body, configure), parameters, serializer, progress, success, failure
+        )
     }
 
-    /// Sends the request of `makeRequest`; if that throws, returns nil and passes the error to `failure`.
-    func start<Output>(
-        _ serializer: some ResponseSerializer<Output>, _ progress: ProgressHandler?, _ success: Success<Output>?,
-        _ failure: Failure?, _ snapshot: Snapshot, _ makeRequest: () throws(SessionError) -> HTTPRequest
+    /// Sends a GET request; see
+    /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
+    @discardableResult
+    public func get<Serializer: ResponseSerializer>(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
+        success: Success<Serializer.Output>?, failure: Failure?
     ) -> DataTask? {
+        start(HTTPRequest(.get, url, headers, configure), parameters, serializer, progress, success, failure)
+    }
+
+    /// Sends a HEAD request, and passes the head of its response to `success`; see
+    /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
+    @discardableResult
+    public func head(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        configure: ((inout HTTPRequest) -> Void)? = nil, success: Success<HTTPResponse>?, failure: Failure?
+    ) -> DataTask? {
+        start(HTTPRequest(.head, url, headers, configure), parameters, HeadSerializer(), nil, success, failure)
+    }
+
+    /// Sends a POST request; see
+    /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
+    @discardableResult
+    public func post<Serializer: ResponseSerializer>(
+        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
+        success: Success<Serializer.Output>?, failure: Failure?
+    ) -> DataTask? {
+        start(
+            HTTPRequest(.post, url, headers, json, body, configure), parameters, serializer, progress, success, failure)
+    }
+
+    /// Sends a PUT request; see
+    /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
+    @discardableResult
+    public func put<Serializer: ResponseSerializer>(
+        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
+        success: Success<Serializer.Output>?, failure: Failure?
+    ) -> DataTask? {
+        start(
+            HTTPRequest(.put, url, headers, json, body, configure), parameters, serializer, progress, success, failure)
+    }
+
+    /// Sends a PATCH request; see
+    /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
+    @discardableResult
+    public func patch<Serializer: ResponseSerializer>(
+        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
+        success: Success<Serializer.Output>?, failure: Failure?
+    ) -> DataTask? {
+        start(
+            HTTPRequest(.patch, url, headers, json, body, configure), parameters, serializer, progress, success, failure
+        )
+    }
+
+    /// Sends a DELETE request; see
+    /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
+    @discardableResult
+    public func delete<Serializer: ResponseSerializer>(
+        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
+        success: Success<Serializer.Output>?, failure: Failure?
+    ) -> DataTask? {
+        start(
+            HTTPRequest(.delete, url, headers, json, body, configure), parameters, serializer, progress, success,
+            failure)
+    }
+
+    /// Builds and sends a request; if it can't be built, returns nil and passes the error to `failure`.
+    private func start<Serializer: ResponseSerializer>(
+        _ draft: HTTPRequest, _ parameters: Parameters?, _ serializer: Serializer, _ progress: ProgressHandler?,
+        _ success: Success<Serializer.Output>?, _ failure: Failure?
+    ) -> DataTask? {
+        let snapshot = snapshot
         let request: HTTPRequest
         do throws(SessionError) {
-            request = try makeRequest()
+            request = try serialize(draft, parameters, snapshot)
         } catch {
             CompletionTarget(snapshot.settings).queue.async { failure?(nil, error) }
             return nil
@@ -70,159 +160,14 @@ extension HTTPSessionManager {
         task.resume()
         return task
     }
-
-    /// Serializes and sends a request with any method, and decodes the response's body.
-    ///
-    /// - Parameters:
-    ///   - type: The type of the value: any `Decodable`, ``JSONValue``, `Data` or `String`; see
-    ///     ``responseSerializer``.
-    @discardableResult
-    public func request<Value: Decodable & Sendable>(
-        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        as type: Value.Type, progress: ProgressHandler? = nil, success: Success<Value>?, failure: Failure?
-    ) -> DataTask? {
-        request(
-            method, url, parameters: parameters, headers: headers,
-            with: StandardSerializer<Value>(preferring: responseSerializer), progress: progress, success: success,
-            failure: failure)
-    }
-
-    /// Sends a GET request and parses the response as JSON. Parameters are added to the query.
-    @discardableResult
-    public func get(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
-        success: Success<JSONValue>?, failure: Failure?
-    ) -> DataTask? {
-        request(
-            .get, url, parameters: parameters, headers: headers, as: JSONValue.self, progress: progress,
-            success: success, failure: failure)
-    }
-
-    /// Sends a HEAD request. Parameters are added to the query.
-    @discardableResult
-    public func head(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        success: Success<HTTPResponse>?, failure: Failure?
-    ) -> DataTask? {
-        request(
-            .head, url, parameters: parameters, headers: headers, with: HeadSerializer(), success: success,
-            failure: failure)
-    }
-
-    /// Sends parameters with POST and parses the response as JSON.
-    @discardableResult
-    public func post(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
-        success: Success<JSONValue>?, failure: Failure?
-    ) -> DataTask? {
-        request(
-            .post, url, parameters: parameters, headers: headers, as: JSONValue.self, progress: progress,
-            success: success, failure: failure)
-    }
-
-    /// Sends parameters with PUT and parses the response as JSON.
-    @discardableResult
-    public func put(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
-        success: Success<JSONValue>?, failure: Failure?
-    ) -> DataTask? {
-        request(
-            .put, url, parameters: parameters, headers: headers, as: JSONValue.self, progress: progress,
-            success: success, failure: failure)
-    }
-
-    /// Sends parameters with PATCH and parses the response as JSON.
-    @discardableResult
-    public func patch(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
-        success: Success<JSONValue>?, failure: Failure?
-    ) -> DataTask? {
-        request(
-            .patch, url, parameters: parameters, headers: headers, as: JSONValue.self, progress: progress,
-            success: success, failure: failure)
-    }
-
-    /// Sends a DELETE request and parses the response as JSON. Parameters are added to the query.
-    @discardableResult
-    public func delete(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], progress: ProgressHandler? = nil,
-        success: Success<JSONValue>?, failure: Failure?
-    ) -> DataTask? {
-        request(
-            .delete, url, parameters: parameters, headers: headers, as: JSONValue.self, progress: progress,
-            success: success, failure: failure)
-    }
-}
-
-// The same, for a given type.
-extension HTTPSessionManager {
-    /// Sends a GET request and decodes the response; see
-    /// ``request(_:_:parameters:headers:as:progress:success:failure:)``.
-    @discardableResult
-    public func get<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
-        progress: ProgressHandler? = nil, success: Success<Value>?, failure: Failure?
-    ) -> DataTask? {
-        request(
-            .get, url, parameters: parameters, headers: headers, as: type, progress: progress, success: success,
-            failure: failure)
-    }
-
-    /// Sends parameters with POST and decodes the response; see
-    /// ``request(_:_:parameters:headers:as:progress:success:failure:)``.
-    @discardableResult
-    public func post<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
-        progress: ProgressHandler? = nil, success: Success<Value>?, failure: Failure?
-    ) -> DataTask? {
-        request(
-            .post, url, parameters: parameters, headers: headers, as: type, progress: progress, success: success,
-            failure: failure)
-    }
-
-    /// Sends parameters with PUT and decodes the response; see
-    /// ``request(_:_:parameters:headers:as:progress:success:failure:)``.
-    @discardableResult
-    public func put<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
-        progress: ProgressHandler? = nil, success: Success<Value>?, failure: Failure?
-    ) -> DataTask? {
-        request(
-            .put, url, parameters: parameters, headers: headers, as: type, progress: progress, success: success,
-            failure: failure)
-    }
-
-    /// Sends parameters with PATCH and decodes the response; see
-    /// ``request(_:_:parameters:headers:as:progress:success:failure:)``.
-    @discardableResult
-    public func patch<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
-        progress: ProgressHandler? = nil, success: Success<Value>?, failure: Failure?
-    ) -> DataTask? {
-        request(
-            .patch, url, parameters: parameters, headers: headers, as: type, progress: progress, success: success,
-            failure: failure)
-    }
-
-    /// Sends a DELETE request and decodes the response; see
-    /// ``request(_:_:parameters:headers:as:progress:success:failure:)``.
-    @discardableResult
-    public func delete<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type,
-        progress: ProgressHandler? = nil, success: Success<Value>?, failure: Failure?
-    ) -> DataTask? {
-        request(
-            .delete, url, parameters: parameters, headers: headers, as: type, progress: progress, success: success,
-            failure: failure)
-    }
 }
 
 extension HTTPSessionManager {
-    private func makeTask<Output>(
-        _ request: HTTPRequest, _ serializer: some ResponseSerializer<Output>, _ progress: ProgressHandler?,
-        _ snapshot: Snapshot,
-        _ completion: @escaping @Sendable (SessionTask, HTTPResponse?, Output?, SessionError?) -> Void
+    private func makeTask<Serializer: ResponseSerializer>(
+        _ request: HTTPRequest, _ serializer: Serializer, _ progress: ProgressHandler?, _ snapshot: Snapshot,
+        _ completion: @escaping @Sendable (SessionTask, HTTPResponse?, Serializer.Output?, SessionError?) -> Void
     ) -> SessionTask {
+        let serializer = serializer.managed(by: snapshot.settings.responses)
         let target = CompletionTarget(snapshot.settings)
         let prepared = Result { () throws(SessionError) in
             try prepare(request, snapshot, progress: target.reporting(to: progress))
@@ -250,8 +195,12 @@ extension HTTPSessionManager {
 }
 
 /// Validates the response and returns its head.
-private struct HeadSerializer: WrappingSerializer {
-    var wrapped: any ResponseSerializer { DataResponseSerializer() }
+private struct HeadSerializer: ManagedSerializer, WrappingSerializer {
+    var validation = ResponseValidation.default
+
+    var wrapped: any ResponseSerializer { DataResponseSerializer(validation: validation) }
+
+    func with(_ settings: ResponseSettings) -> HeadSerializer { HeadSerializer(validation: settings.validation) }
 
     func serialize(_ response: HTTPResponse, body: Data) throws -> HTTPResponse {
         _ = try wrapped.serialize(response, body: body)
@@ -264,7 +213,7 @@ extension SerializedResult {
     fileprivate init(_ outcome: CoreOutcome, _ serializer: some ResponseSerializer<Output>) {
         do throws(SessionError) {
             let response = try outcome.dataResponse()
-            self = serializer.result(for: response.response, body: response.body)
+            self = serializer.result(for: response.head, body: response.body)
             guard let error else { return }
             var refusal = SessionError(serializing: error, of: response)
             refusal.parsedBody = value
@@ -278,7 +227,7 @@ extension SerializedResult {
 extension HTTPBody {
     fileprivate var taskKind: SessionTask.Kind {
         switch content {
-        case .none, .data: .data
+        case .none, .data, .json, .invalid: .data
         case .file, .stream, .form: .upload
         }
     }

@@ -1,92 +1,260 @@
 public import FoundationEssentials
 
+// Calls with a value: the type is that of the variable, or `as:`. The response is checked and decoded.
 extension HTTPSessionManager {
+    /// Sends a GET request and decodes the response.
+    ///
+    /// ```swift
+    /// let user: User = try await manager.get("users/7")
+    /// let users = try await manager.get("users", parameters: ["page": page], as: [User].self)
+    /// let slow: Report = try await manager.get("report", configure: { $0.timeouts.total = .seconds(90) })
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - url: An absolute URL, or one relative to ``baseURL``.
+    ///   - parameters: Added to the query.
+    ///   - headers: Replace the fields of ``headers`` with the same names.
+    ///   - type: The type of the value: any `Decodable`, ``JSONValue``, `Data` or `String`. An optional type is nil, and
+    ///     an ``EmptyResponse`` such as ``Empty`` has its empty value, if the response has no body.
+    ///   - isolation: Leave the default: `configure` then runs where the caller runs.
+    ///   - configure: Changes the request before its parameters are added, such as its time limits. Called at once.
+    /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType`` if ``validation`` doesn't accept the
+    ///   response, ``SessionError/Code/serialization`` if the value can't be decoded, or the error of the transfer.
+    public func get<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
+        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Value {
+        try await value(HTTPRequest(.get, url, headers, configure), parameters)
+    }
+
+    /// Sends a POST request and decodes the response.
+    ///
+    /// ```swift
+    /// let user: User = try await manager.post("users", json: NewUser(name: "Ada"))
+    /// let session: Session = try await manager.post("login", parameters: ["name": name, "password": password])
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - parameters: Sent by ``requestSerializer``, by default as a form; the first fields of a multipart `body`.
+    ///   - json: A value that ``encoder`` writes as the body.
+    ///   - body: The body. Only one of `parameters`, `json` and `body` can be the body; otherwise the call fails with
+    ///     ``SessionError/Code/invalidInput``.
+    ///
+    /// The other parameters and the errors are those of ``get(_:parameters:headers:as:isolation:configure:)``.
+    public func post<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Value {
+        try await value(HTTPRequest(.post, url, headers, json, body, configure), parameters)
+    }
+
+    /// Sends a PUT request and decodes the response; see
+    /// ``post(_:parameters:json:body:headers:as:isolation:configure:)``.
+    public func put<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Value {
+        try await value(HTTPRequest(.put, url, headers, json, body, configure), parameters)
+    }
+
+    /// Sends a PATCH request and decodes the response; see
+    /// ``post(_:parameters:json:body:headers:as:isolation:configure:)``.
+    public func patch<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Value {
+        try await value(HTTPRequest(.patch, url, headers, json, body, configure), parameters)
+    }
+
+    /// Sends a DELETE request and decodes the response. Parameters are added to the query. See
+    /// ``post(_:parameters:json:body:headers:as:isolation:configure:)``.
+    public func delete<Value: Decodable & Sendable>(
+        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Value {
+        try await value(HTTPRequest(.delete, url, headers, json, body, configure), parameters)
+    }
+
+    /// Sends a request with any method and decodes the response; see
+    /// ``post(_:parameters:json:body:headers:as:isolation:configure:)``.
+    public func request<Value: Decodable & Sendable>(
+        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
+        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Value {
+        try await value(HTTPRequest(method, url, headers, json, body, configure), parameters)
+    }
+
+    private func value<Value: Decodable & Sendable>(
+        _ draft: HTTPRequest, _ parameters: Parameters?
+    ) async throws(SessionError) -> Value {
+        let snapshot = snapshot
+        let request = try prepare(serialize(draft, parameters, snapshot), snapshot)
+        let serializer = ValueResponseSerializer<Value>(snapshot.settings.responses)
+        return try await request.response().serialized(by: serializer)
+    }
+}
+
+// Calls without a value: the response is checked, and returned with its body.
+extension HTTPSessionManager {
+    /// Sends a GET request and returns the response, if it is acceptable.
+    ///
+    /// ```swift
+    /// let response = try await manager.get("users/7")
+    /// print(response.headers["ETag"] ?? "none", response.body.count)
+    /// let user = try response.value(as: User.self)
+    /// ```
+    ///
+    /// The parameters are those of ``get(_:parameters:headers:as:isolation:configure:)``.
+    ///
+    /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType`` if ``validation`` doesn't accept the
+    ///   response, or the error of the transfer.
+    ///   ``response(_:_:parameters:json:body:headers:isolation:configure:)`` returns every response.
+    @discardableResult
+    public func get(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Response<Data> {
+        try await send(HTTPRequest(.get, url, headers, configure), parameters).validated()
+    }
+
+    /// Sends a HEAD request and returns the response, if it is acceptable. Parameters are added to the query.
+    @discardableResult
+    public func head(
+        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Response<Data> {
+        try await send(HTTPRequest(.head, url, headers, configure), parameters).validated()
+    }
+
+    /// Sends a POST request and returns the response, if it is acceptable.
+    ///
+    /// ```swift
+    /// try await manager.post("users", json: NewUser(name: "Ada"))
+    /// ```
+    ///
+    /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:)``, the errors those of
+    /// ``get(_:parameters:headers:isolation:configure:)``.
+    @discardableResult
+    public func post(
+        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Response<Data> {
+        try await send(HTTPRequest(.post, url, headers, json, body, configure), parameters).validated()
+    }
+
+    /// Sends a PUT request and returns the response, if it is acceptable; see
+    /// ``post(_:parameters:json:body:headers:isolation:configure:)``.
+    @discardableResult
+    public func put(
+        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Response<Data> {
+        try await send(HTTPRequest(.put, url, headers, json, body, configure), parameters).validated()
+    }
+
+    /// Sends a PATCH request and returns the response, if it is acceptable; see
+    /// ``post(_:parameters:json:body:headers:isolation:configure:)``.
+    @discardableResult
+    public func patch(
+        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Response<Data> {
+        try await send(HTTPRequest(.patch, url, headers, json, body, configure), parameters).validated()
+    }
+
+    /// Sends a DELETE request and returns the response, if it is acceptable. Parameters are added to the query. See
+    /// ``post(_:parameters:json:body:headers:isolation:configure:)``.
+    @discardableResult
+    public func delete(
+        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Response<Data> {
+        try await send(HTTPRequest(.delete, url, headers, json, body, configure), parameters).validated()
+    }
+
+    /// Sends a request with any method and returns the response, if it is acceptable; see
+    /// ``post(_:parameters:json:body:headers:isolation:configure:)``.
+    @discardableResult
+    public func request(
+        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil, headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Response<Data> {
+        try await send(HTTPRequest(method, url, headers, json, body, configure), parameters).validated()
+    }
+
+    /// Sends a request with any method and returns the response, whatever its status.
+    ///
+    /// ```swift
+    /// let response = try await manager.response(.get, "users/7")
+    /// if response.status == 404 { … }
+    /// let user = try response.value(as: User.self)      // checks the status
+    /// ```
+    ///
+    /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:)``.
+    public func response(
+        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil, headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Response<Data> {
+        try await send(HTTPRequest(method, url, headers, json, body, configure), parameters)
+    }
+
+    private func send(
+        _ draft: HTTPRequest, _ parameters: Parameters?
+    ) async throws(SessionError) -> Response<Data> {
+        let snapshot = snapshot
+        var response = try await prepare(serialize(draft, parameters, snapshot), snapshot).response()
+        response.settings = snapshot.settings.responses
+        return response
+    }
+}
+
+// Requests that are built apart from sending them.
+extension HTTPSessionManager {
+    /// Builds a request and doesn't send it: with the absolute URL, the manager's headers and the parameters, as the
+    /// other calls send it.
+    ///
+    /// ```swift
+    /// var request = try manager.makeRequest(.get, "search", parameters: ["q": text])
+    /// request.priority = 1
+    /// let response = try await manager.response(for: request)
+    /// ```
+    ///
+    /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:)``.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` for a body given twice, ``SessionError/Code/serialization`` if
+    ///   parameters or body can't be encoded.
+    public func makeRequest(
+        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil, headers: HTTPHeaders = [:]
+    ) throws(SessionError) -> HTTPRequest {
+        try serialize(HTTPRequest(method, url, headers, json, body), parameters, snapshot)
+    }
+
     /// Sends a request and returns the response, whatever its status.
     ///
-    /// The request serializer isn't used. Missing fields are added from ``SessionConfiguration/headers``, and a
-    /// relative URL is resolved against ``baseURL``.
+    /// The request is sent as it is, without the request serializer: a relative URL is resolved against ``baseURL``, and
+    /// fields of ``headers`` are added that it lacks.
     ///
     /// - Parameter progress: Called on the session's network thread, at most ten times a second and once at the end.
     ///   Must not block.
     public func response(
         for request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
-    ) async throws(SessionError) -> DataResponse {
-        try await prepare(request, snapshot, progress: progress).response()
-    }
-
-    /// Builds a request with the request serializer, sends it, and returns the response, whatever its status.
-    public func response(
-        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:]
-    ) async throws(SessionError) -> DataResponse {
+    ) async throws(SessionError) -> Response<Data> {
         let snapshot = snapshot
-        return try await prepare(serialize(method, url, parameters, headers, snapshot), snapshot).response()
-    }
-
-    /// Sends a request and returns the body of a response with status 200 to 299.
-    ///
-    /// - Throws: ``SessionError/Code/status`` for any other status; the error has the response and its body.
-    public func data(for request: HTTPRequest) async throws(SessionError) -> Data {
-        try await response(for: request).serialized(by: DataResponseSerializer())
-    }
-
-    /// Sends a request with any method and decodes the response.
-    public func request<Value: Decodable & Sendable>(
-        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        as type: Value.Type = Value.self
-    ) async throws(SessionError) -> Value {
-        let snapshot = snapshot
-        let request = try prepare(serialize(method, url, parameters, headers, snapshot), snapshot)
-        let serializer = StandardSerializer<Value>(preferring: snapshot.settings.responseSerializer)
-        return try await request.response().serialized(by: serializer)
-    }
-
-    /// Sends a GET request and decodes the response as any `Decodable`, ``JSONValue``, `Data` or `String`.
-    ///
-    /// - Parameters:
-    ///   - url: An absolute URL, or one relative to ``baseURL``.
-    ///   - parameters: Added to the query.
-    ///   - headers: Replace the request serializer's fields of the same names.
-    public func get<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
-    ) async throws(SessionError) -> Value {
-        try await request(.get, url, parameters: parameters, headers: headers)
-    }
-
-    /// Sends a HEAD request and returns the head of a response with status 200 to 299.
-    public func head(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:]
-    ) async throws(SessionError) -> HTTPResponse {
-        let response = try await response(.head, url, parameters: parameters, headers: headers)
-        _ = try response.serialized(by: DataResponseSerializer())
-        return response.response
-    }
-
-    /// Sends parameters with POST and decodes the response.
-    public func post<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
-    ) async throws(SessionError) -> Value {
-        try await request(.post, url, parameters: parameters, headers: headers)
-    }
-
-    /// Sends parameters with PUT and decodes the response.
-    public func put<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
-    ) async throws(SessionError) -> Value {
-        try await request(.put, url, parameters: parameters, headers: headers)
-    }
-
-    /// Sends parameters with PATCH and decodes the response.
-    public func patch<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
-    ) async throws(SessionError) -> Value {
-        try await request(.patch, url, parameters: parameters, headers: headers)
-    }
-
-    /// Sends a DELETE request and decodes the response. Parameters are added to the query.
-    public func delete<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self
-    ) async throws(SessionError) -> Value {
-        try await request(.delete, url, parameters: parameters, headers: headers)
+        var response = try await prepare(request, snapshot, progress: progress).response()
+        response.settings = snapshot.settings.responses
+        return response
     }
 
     /// Sends a request and returns the response when its head has arrived, whatever its status. Read the body from
@@ -98,18 +266,40 @@ extension HTTPSessionManager {
     }
 }
 
+extension HTTPRequest {
+    /// A request before its parameters are added.
+    init(
+        _ method: HTTPMethod, _ url: String, _ headers: HTTPHeaders, _ json: (any Encodable & Sendable)? = nil,
+        _ body: HTTPBody? = nil, _ configure: ((inout HTTPRequest) -> Void)? = nil
+    ) {
+        self.init(method, url, headers: headers, body: body ?? json.map { .json($0) } ?? .none)
+        if json != nil, body != nil { self.body = HTTPBody(.invalid(Self.secondBody(url))) }
+        configure?(&self)
+    }
+
+    init(_ method: HTTPMethod, _ url: String, _ headers: HTTPHeaders, _ configure: ((inout HTTPRequest) -> Void)?) {
+        self.init(method, url, headers, nil, nil, configure)
+    }
+
+    /// The error of a request whose body is given twice.
+    package static func secondBody(_ url: String) -> SessionError {
+        SessionError(
+            .invalidInput, message: "the request has two bodies: give one of parameters, json and body", url: url)
+    }
+}
+
 extension CoreOutcome {
     /// The response, or the transfer's error; reports its file to observers.
-    func answer() throws(SessionError) -> DataResponse {
+    func answer() throws(SessionError) -> Response<Data> {
         reportFile(of: nil)
         return try dataResponse()
     }
 
     /// The response, or the transfer's error.
-    func dataResponse() throws(SessionError) -> DataResponse {
+    func dataResponse() throws(SessionError) -> Response<Data> {
         if let failure { throw failure }
         guard let response else { throw SessionError(.unknown, message: "the transfer ended without a response") }
-        var answer = DataResponse(response: response, body: body, filePath: filePath)
+        var answer = Response(head: response, body: body, filePath: filePath)
         answer.sharedTrust = trust
         return answer
     }

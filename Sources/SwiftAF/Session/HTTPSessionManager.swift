@@ -54,14 +54,31 @@ public final class HTTPSessionManager: Sendable {
 
     /// Settings that can be changed at any time; read when a task is made.
     struct Settings: Sendable {
+        var headers: HTTPHeaders {
+            didSet { hasSecretHeaders = headers.contains(where: \.isSecret) }
+        }
+        /// Whether some headers are only for the base URL's origin.
+        private(set) var hasSecretHeaders = false
+        var timeouts: HTTPRequest.Timeouts
         var requestSerializer: any RequestSerializer
-        var responseSerializer: any ResponseSerializer
+        var responses: ResponseSettings
         var completionQueue: DispatchQueue?
         var completionGroup: DispatchGroup?
         var handlers = TransferHandlers()
         /// Of all monitors, so that events keep their order when monitors change. Nil before the first ones.
         var monitorQueue: DispatchQueue?
         var downloadDestination: DownloadDestination?
+
+        init(
+            _ configuration: SessionConfiguration, _ requestSerializer: (any RequestSerializer)?,
+            _ responseSerializer: (any ResponseSerializer)?
+        ) {
+            headers = configuration.allHeaders
+            hasSecretHeaders = headers.contains(where: \.isSecret)
+            timeouts = configuration.timeouts
+            self.requestSerializer = requestSerializer ?? HTTPRequestSerializer()
+            responses = ResponseSettings(serializer: responseSerializer)
+        }
     }
 
     /// Makes a manager with a new session. If the base URL or the configuration is invalid, every request fails with
@@ -71,19 +88,17 @@ public final class HTTPSessionManager: Sendable {
     ///   - baseURL: The base of relative URLs (RFC 3986 5.2). A missing slash at the end of its path is added: `users`
     ///     relative to `http://host/v1` is `http://host/v1/users`, `/users` is `http://host/users`.
     ///   - requestSerializer: Builds requests; nil uses an ``HTTPRequestSerializer``.
-    ///   - responseSerializer: Validates and decodes responses; see ``responseSerializer``.
+    ///   - responseSerializer: See ``responseSerializer``.
     public init(
         baseURL: String? = nil,
         configuration: SessionConfiguration = .default,
         requestSerializer: (any RequestSerializer)? = nil,
-        responseSerializer: any ResponseSerializer = JSONResponseSerializer()
+        responseSerializer: (any ResponseSerializer)? = nil
     ) {
         self.configuration = configuration
         base = baseURL.map(BaseURL.init)
         let session = Result { () throws(SessionError) in try CoreSession(configuration) }
-        let settings = Settings(
-            requestSerializer: requestSerializer ?? configuration.requestSerializer,
-            responseSerializer: responseSerializer)
+        let settings = Settings(configuration, requestSerializer, responseSerializer)
         state = Locked(State(snapshot: Snapshot(session, configuration.security, settings)))
     }
 
@@ -92,7 +107,7 @@ public final class HTTPSessionManager: Sendable {
         baseURL: URL,
         configuration: SessionConfiguration = .default,
         requestSerializer: (any RequestSerializer)? = nil,
-        responseSerializer: any ResponseSerializer = JSONResponseSerializer()
+        responseSerializer: (any ResponseSerializer)? = nil
     ) {
         self.init(
             baseURL: baseURL.absoluteString, configuration: configuration, requestSerializer: requestSerializer,
@@ -101,18 +116,77 @@ public final class HTTPSessionManager: Sendable {
 
     // MARK: Settings
 
-    /// Adds parameters and default fields to requests. Read when a task is made.
+    /// Fields added to every request that lacks them: typed and raw requests, downloads, streams and events. Initially
+    /// those of ``SessionConfiguration/headers`` and ``DefaultHeaders/all``. Read when a task is made.
+    ///
+    /// ```swift
+    /// manager.headers.authorization = .bearer(token)
+    /// ```
+    ///
+    /// If the manager has a base URL, secret fields such as Authorization are sent to its origin only.
+    public var headers: HTTPHeaders {
+        get { settings.headers }
+        set { set { $0.headers = newValue } }
+    }
+
+    /// The time limits of requests without their own. Initially ``SessionConfiguration/timeouts``; nil is no limit. Read
+    /// when a task is made.
+    public var timeouts: HTTPRequest.Timeouts {
+        get { settings.timeouts }
+        set { set { $0.timeouts = newValue } }
+    }
+
+    /// Encodes `json` arguments and ``HTTPBody/json(_:encoder:)``. Default: ``JSONCoder``. Read when a task is made.
+    public var encoder: any DataEncoder {
+        get { settings.handlers.encoder }
+        set { set { $0.handlers.encoder = newValue } }
+    }
+
+    /// Decodes values of types other than ``JSONValue``, `Data` and `String`. Default: ``JSONCoder``. Read when a task is
+    /// made.
+    public var decoder: any DataDecoder {
+        get { settings.responses.decoder }
+        set {
+            set {
+                $0.responses = ResponseSettings(
+                    serializer: $0.responses.serializer, decoder: newValue, validation: $0.responses.validation)
+            }
+        }
+    }
+
+    /// The responses that are acceptable where a call checks them: typed requests, requests without a value, closures
+    /// and downloads. Default: any content type with status 200 to 299. JSON must have one of
+    /// ``JSONResponseSerializer/contentTypes``, unless this lists other types. Read when a task is made.
+    ///
+    /// ```swift
+    /// manager.validation.acceptableContentTypes = ["*/*"]
+    /// ```
+    public var validation: ResponseValidation {
+        get { settings.responses.validation }
+        set {
+            set {
+                $0.responses = ResponseSettings(
+                    serializer: $0.responses.serializer, decoder: $0.responses.decoder, validation: newValue)
+            }
+        }
+    }
+
+    /// Adds parameters to requests. Default: ``HTTPRequestSerializer``. Read when a task is made.
     public var requestSerializer: any RequestSerializer {
         get { settings.requestSerializer }
         set { set { $0.requestSerializer = newValue } }
     }
 
-    /// Makes the value of a response if its output is the requested type. For other types the default serializer is
-    /// used: ``DataResponseSerializer``, ``StringResponseSerializer``, ``JSONResponseSerializer`` or
-    /// ``DecodableResponseSerializer``. Read when a task is made.
-    public var responseSerializer: any ResponseSerializer {
-        get { settings.responseSerializer }
-        set { set { $0.responseSerializer = newValue } }
+    /// Validates and makes the values of its output type, instead of ``validation`` and ``decoder``. Default: nil. Read
+    /// when a task is made.
+    public var responseSerializer: (any ResponseSerializer)? {
+        get { settings.responses.serializer }
+        set {
+            set {
+                $0.responses = ResponseSettings(
+                    serializer: newValue, decoder: $0.responses.decoder, validation: $0.responses.validation)
+            }
+        }
     }
 
     /// The queue of closures; nil uses the main queue. On a concurrent queue, progress closures may run out of order
@@ -302,8 +376,7 @@ public final class HTTPSessionManager: Sendable {
         naming: ResponseHandler? = nil, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) throws(SessionError) -> CoreRequest {
         var request = request
-        request.url = resolve(request.url)
-        if !configuration.headers.isEmpty { request.headers.fillGaps(from: configuration.headers) }
+        try complete(&request, snapshot.settings)
         if request.credential == nil, let credential = configuration.credential, isOfBase(request.url) {
             request.credential = credential
         }
@@ -325,17 +398,47 @@ public final class HTTPSessionManager: Sendable {
         }
     }
 
-    /// A request as the request serializer makes it. Headers of the call replace those of the serializer.
+    /// Resolves the URL and adds what all requests share. Does nothing to a request that is complete.
+    private func complete(_ request: inout HTTPRequest, _ settings: Settings) throws(SessionError) {
+        if let base {
+            let url = base.resolve(request.url)
+            if let fault = base.fault, url != request.url {
+                throw SessionError(.invalidInput, message: fault, url: request.url)
+            }
+            request.url = url
+        }
+        if settings.hasSecretHeaders, !isOfBase(request.url) {
+            request.headers.fillGaps(from: settings.headers.withoutSecrets)
+        } else {
+            request.headers.fillGaps(from: settings.headers)
+        }
+        try request.encodeJSON(with: settings.handlers.encoder)
+        if settings.timeouts != configuration.timeouts {
+            let limits = settings.timeouts
+            // Nil would be the session's limit.
+            request.timeouts.fillGaps(
+                from: HTTPRequest.Timeouts(
+                    connect: limits.connect ?? .zero, idle: limits.idle ?? .zero, total: limits.total ?? .zero))
+        }
+    }
+
+    /// A request with parameters, as the request serializer makes it.
     func serialize(
-        _ method: HTTPMethod, _ url: String, _ parameters: Parameters?, _ headers: HTTPHeaders, _ snapshot: Snapshot
+        _ draft: HTTPRequest, _ parameters: Parameters?, _ snapshot: Snapshot
     ) throws(SessionError) -> HTTPRequest {
-        let bare = HTTPRequest(method, resolve(url))
+        var request = draft
+        let serializer = snapshot.settings.requestSerializer
+        try complete(&request, snapshot.settings)
         do {
-            var request = try snapshot.settings.requestSerializer.serialize(bare, parameters: parameters)
-            if !headers.isEmpty || !headers.removedDefaults.isEmpty { request.headers.merge(headers) }
-            return request
+            guard case .form(let form) = request.body.content else {
+                return try serializer.serialize(request, parameters: parameters)
+            }
+            if let parameters {
+                request.body = .multipart(try form.beginning(with: parameters, encoder: serializer.parameterEncoder))
+            }
+            return try serializer.serialize(request, parameters: nil)
         } catch {
-            throw SessionError(serializingRequest: error, url: bare.url)
+            throw SessionError(serializingRequest: error, url: request.url)
         }
     }
 
@@ -343,9 +446,5 @@ public final class HTTPSessionManager: Sendable {
     private func isOfBase(_ url: String) -> Bool {
         guard let base else { return true }
         return Origin(base.text) == Origin(url)
-    }
-
-    func resolve(_ url: String) -> String {
-        base?.resolve(url) ?? url
     }
 }

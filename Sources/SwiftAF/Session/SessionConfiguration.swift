@@ -1,6 +1,6 @@
 /// The configuration of a session. A value: changing a copy doesn't affect a session that was made with it.
 public struct SessionConfiguration: Hashable, Sendable {
-    /// The default time limits of requests. Default: 30 s to connect, 60 s without data, no limit in total. Nil or
+    /// The initial ``HTTPSessionManager/timeouts``. Default: 30 s to connect, 60 s without data, no limit in total. Nil or
     /// zero: no limit.
     public var timeouts = HTTPRequest.Timeouts(connect: .seconds(30), idle: .seconds(60))
 
@@ -33,7 +33,8 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// The default User-Agent. Nil: the names of the program and the system; empty: no header.
     public var userAgent: String?
 
-    /// Fields added to every request that lacks them, after those of the request serializer.
+    /// The initial ``HTTPSessionManager/headers``, in addition to ``DefaultHeaders/all``. To leave out a default, call
+    /// `headers.suppressDefault("Accept-Language")`.
     public var headers: HTTPHeaders = [:]
 
     /// The handling of redirects.
@@ -59,7 +60,7 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var cookieStorage: CookieStorage?
 
     /// The policy for accepting cookies of servers.
-    public var cookieAcceptPolicy = HTTPCookie.AcceptPolicy.always
+    public var cookieAcceptPolicy = Cookie.AcceptPolicy.always
 
     /// The default credential, sent to the base URL's origin only, or to every server if the manager has no base URL. A
     /// request's own credential takes precedence.
@@ -103,14 +104,16 @@ extension SessionConfiguration {
 }
 
 extension SessionConfiguration {
-    /// The default request serializer of a session.
-    var requestSerializer: HTTPRequestSerializer {
-        var serializer = HTTPRequestSerializer()
-        if let userAgent {
-            // The core sends the user agent; none if it is empty.
-            serializer.headers.remove(HTTPHeaders.Name.userAgent)
-            if !userAgent.isEmpty { serializer.headers.set(name: HTTPHeaders.Name.userAgent, value: userAgent) }
+    /// The initial headers of a manager.
+    var allHeaders: HTTPHeaders {
+        var headers = headers
+        if let userAgent, !headers.contains(named: HTTPHeaders.Name.userAgent) {
+            // The core sends none if it is empty.
+            if !userAgent.isEmpty { headers.set(name: HTTPHeaders.Name.userAgent, value: userAgent) }
+            headers.fillGap(name: HTTPHeaders.Name.acceptLanguage, value: DefaultHeaders.acceptLanguage)
+        } else {
+            headers.fillGaps(from: DefaultHeaders.all)
         }
-        return serializer
+        return headers
     }
 }

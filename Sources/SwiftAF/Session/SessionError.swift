@@ -96,7 +96,7 @@ public struct SessionError: Error, Sendable {
     }
 
     /// The token to resume a download whose partial file was kept; see
-    /// ``HTTPSessionManager/download(resuming:headers:options:progress:)``.
+    /// ``HTTPSessionManager/download(_:to:options:progress:)``.
     public var resumeToken: ResumeToken? {
         get { storage.values.resumeToken }
         set { update { $0.resumeToken = newValue } }
@@ -302,6 +302,18 @@ extension SessionError.Code {
         .closed: "the session was invalidated",
         .interceptor: "an interceptor ended the request",
     ]
+}
+
+extension Error {
+    /// The error as a ``SessionError``; nil if it is another one. For `catch` in places where the type of errors isn't
+    /// known, such as task groups.
+    ///
+    /// ```swift
+    /// Task {
+    ///     do { … } catch { print(error.asSessionError?.status ?? 0) }
+    /// }
+    /// ```
+    public var asSessionError: SessionError? { self as? SessionError }
 }
 
 /// Lets `catch SessionError.Code.untrusted` match any error of that code.

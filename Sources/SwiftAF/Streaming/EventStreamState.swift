@@ -29,14 +29,16 @@ struct EventStreamState {
     mutating func judge(_ response: HTTPResponse) -> Verdict {
         if response.status == 204 { return .end }
         switch Self.validation.validate(response, body: Data()) {
-        case .valid where response.headers.contains(HTTPHeaders.Name.contentType):
+        case .valid where response.headers.contains(named: HTTPHeaders.Name.contentType):
             failures = 0
             isOpen = true
             return .read
         case .invalid(let error?):
             return .fail(error)
         case .valid, .invalid(nil):
-            let type = response.headers.first(HTTPHeaders.Name.contentType).map { ASCII.printable($0, limit: 100) }
+            let type = response.headers.first(named: HTTPHeaders.Name.contentType).map {
+                ASCII.printable($0, limit: 100)
+            }
             return .fail(
                 SessionError(
                     .contentType, message: type.map { "no event stream but \($0)" } ?? "no content type",

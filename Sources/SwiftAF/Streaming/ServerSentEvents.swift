@@ -12,13 +12,15 @@ extension HTTPSessionManager {
     /// - Parameters:
     ///   - url: An absolute URL, or one relative to ``baseURL``.
     ///   - parameters: Added to the URL's query.
-    ///   - headers: Headers that override those of the request serializer.
+    ///   - headers: Headers that replace the manager's of the same names.
     ///   - options: When to reconnect, and the limits.
     public func events(
         from url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         options: ServerSentEvents.Options = .init()
     ) -> ServerSentEvents {
-        let request = Result { () throws(SessionError) in try serialize(.get, url, parameters, headers, snapshot) }
+        let request = Result { () throws(SessionError) in
+            try makeRequest(.get, url, parameters: parameters, headers: headers)
+        }
         return ServerSentEvents(manager: self, request: request, options: options)
     }
 
@@ -109,7 +111,7 @@ extension ServerSentEvents {
         init(_ source: ServerSentEvents) {
             self.source = source
             state = EventStreamState(options: source.options)
-            let id = (try? source.request.get())?.headers.first(Self.lastEventID)
+            let id = (try? source.request.get())?.headers.first(named: Self.lastEventID)
             parser = EventStreamParser(lastEventID: id ?? "", limits: source.options.limits)
         }
 
@@ -153,7 +155,7 @@ extension ServerSentEvents {
             } catch {
                 return try connectionEnded(error)
             }
-            switch state.judge(response.response) {
+            switch state.judge(response.head) {
             case .read: body = response.bytes.makeAsyncIterator()
             case .end: finish()
             case .fail(let error): throw error

@@ -33,7 +33,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
             do throws(SessionError) {
                 let response = try await send(request)
                 last.set(response)
-                return CoreOutcome(response: response.response)
+                return CoreOutcome(response: response.head)
             } catch {
                 return CoreOutcome(failure: error)
             }
@@ -41,7 +41,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         if let failure = outcome.failure { throw failure }
         guard let opened = last.response, let head = outcome.response else { throw noResponse(to: request) }
         return StreamedResponse(
-            response: head, filePath: opened.filePath, sharedTrust: opened.sharedTrust, bytes: opened.bytes)
+            head: head, filePath: opened.filePath, sharedTrust: opened.sharedTrust, bytes: opened.bytes)
     }
 
     /// The response of the last attempt.
@@ -73,7 +73,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         switch await stream.wait({ $0.waitForHead($1) }) {
         case .head(let response):
             return StreamedResponse(
-                response: response, filePath: stream.filePath, sharedTrust: stream.headTrust,
+                head: response, filePath: stream.filePath, sharedTrust: stream.headTrust,
                 bytes: .init(owner: owner))
         case .failed(let error): throw error
         case .chunk, .ready, .end: throw noResponse(to: request)
@@ -123,11 +123,11 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         }
     }
 
-    override func didReceiveHead(_ response: HTTPResponse) -> ResponseDisposition {
+    override func didReceiveHead(_ response: HTTPResponse) -> ResponseDecision {
         let disposition = super.didReceiveHead(response)
         switch disposition {
         case .allow: break
-        case .cancel: return disposition
+        case .cancel, .fail: return disposition
         case .download(let path, _): filePath = path
         }
         state.withLock { $0.take(response) }?.resume(returning: .head(response))

@@ -37,7 +37,7 @@ extension StreamedResponse {
 
         init(_ response: StreamedResponse, maximumLength: Int) {
             owner = response.bytes.owner
-            url = response.response.url
+            url = response.url
             splitter = LineSplitter(maximumLength: maximumLength)
         }
 

@@ -11,9 +11,9 @@ public import FoundationEssentials
 /// connection. Releasing the response and its iterators before the end cancels the transfer.
 public struct StreamedResponse: Sendable {
     /// The head. Doesn't include trailers and metrics, which are only known at the end.
-    public let response: HTTPResponse
+    public let head: HTTPResponse
     /// The path of the file that the body is saved to, if the response became a download
-    /// (``ResponseDisposition/download(to:options:)``). ``bytes`` is then empty; it ends, or throws, once the file is
+    /// (``ResponseDecision/download(to:options:)``). ``bytes`` is then empty; it ends, or throws, once the file is
     /// complete.
     public let filePath: String?
     let sharedTrust: SharedTrustReport?
@@ -21,7 +21,13 @@ public struct StreamedResponse: Sendable {
     public let bytes: Bytes
 
     /// The status code.
-    public var status: Int { response.status }
+    public var status: Int { head.status }
+
+    /// The header fields.
+    public var headers: HTTPHeaders { head.headers }
+
+    /// The URL of the response: the request's, or the last redirect's.
+    public var url: String { head.url }
 
     /// The server's certificates and their evaluation, if ``HTTPRequest/reportsTrust`` is set and the response came
     /// over TLS.
@@ -39,8 +45,8 @@ public struct StreamedResponse: Sendable {
             guard chunk.count <= maximumSize - body.count else {
                 bytes.owner.stream.cancel()
                 throw SessionError(
-                    .tooLarge, message: "the body is longer than \(maximumSize) bytes", url: response.url,
-                    response: response)
+                    .tooLarge, message: "the body is longer than \(maximumSize) bytes", url: url,
+                    response: head)
             }
             if body.isEmpty { body = chunk } else { body.append(chunk) }
         }

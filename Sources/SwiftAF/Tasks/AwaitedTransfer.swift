@@ -1,15 +1,17 @@
+import FoundationEssentials
+
 // Transfers that Swift tasks await: one call into the core, one event back.
 extension CoreRequest {
     /// Runs a transfer to its end and returns the response.
     // Inlined, because each call of an async function and each return switches executors.
     @inline(__always)
-    func response() async throws(SessionError) -> DataResponse {
+    func response() async throws(SessionError) -> Response<Data> {
         guard handlers.interceptors.isEmpty, handlers.monitors == nil, !ProcessEvents.isObserved, !http.reportsTrust
         else { return try await outcome().answer() }
         let transfer = CoreTask(self)
         let result = try await transfer.run()
         if let (response, body) = transfer.takeResponse(result) {
-            return DataResponse(response: response, body: body)
+            return Response(head: response, body: body)
         }
         return try transfer.take(result).answer()
     }

@@ -1,6 +1,8 @@
 /// The handlers of a transfer, called on the loop thread unless they are async.
 struct TransferHandlers: Sendable {
     var progress: (@Sendable (TransferProgress) -> Void)?
+    /// Encodes JSON bodies.
+    var encoder: any DataEncoder = JSONCoder()
     var redirect: RedirectHandler?
     var response: ResponseHandler?
     /// Empty for a single attempt with the unchanged request.
@@ -34,7 +36,7 @@ struct TransferHandlers: Sendable {
     }
 
     /// The decision about a response.
-    func decide(_ head: HTTPResponse) -> ResponseDisposition {
+    func decide(_ head: HTTPResponse) -> ResponseDecision {
         events?.tell(.answered(head))
         let disposition = response?(head) ?? .allow
         if case .download = disposition, !head.isSuccessful { return .allow }
@@ -49,7 +51,7 @@ struct TransferHandlers: Sendable {
 
     var answersChallenges: Bool { challenge != nil || credentialStorage != nil }
 
-    func answer(_ challenge: AuthenticationChallenge) async -> ChallengeDisposition {
+    func answer(_ challenge: AuthenticationChallenge) async -> ChallengeDecision {
         var challenge = challenge
         var stored: Credential?
         // Credentials that were refused aren't proposed again.

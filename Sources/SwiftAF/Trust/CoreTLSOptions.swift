@@ -9,7 +9,7 @@ extension CoreArena {
         options.max_version = tls.maximumVersion?.core ?? AFC_TLS_DEFAULT
         options.ciphers = try copy(tls.ciphers, "the cipher list")
         options.cipher_suites = try copy(tls.cipherSuites, "the list of cipher suites")
-        options.write_key_log = tls.logsKeys
+        options.write_key_log = tls.writesKeyLog
         var certificates: [afc_client_certificate] = []
         for certificate in tls.clientCertificates { certificates.append(try core(certificate)) }
         options.client_certificates = copy(certificates)

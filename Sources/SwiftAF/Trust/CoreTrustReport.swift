@@ -8,7 +8,7 @@ extension TrustReport {
             reason: SessionError.Reason(report.reason),
             depth: Int(report.depth),
             message: String(cString: report.text),
-            pins: PinOutcome(report.pins),
+            pinning: PinOutcome(report.pins),
             isVerified: report.is_verified,
             host: String(cString: report.host),
             chain: UnsafeBufferPointer(start: report.chain, count: report.chain_count).map(TrustCertificate.init))

@@ -107,8 +107,11 @@ public enum PinningMode: String, Hashable, Sendable, Codable {
 extension SecurityPolicy {
     /// The pins, and how a chain must match them.
     public struct Pinning: Hashable, Sendable, Codable {
-        /// The comparison of ``certificates``.
-        public var mode = PinningMode.none
+        /// The comparison of ``certificates``. Default: public keys if there are pins, else none.
+        public var mode: PinningMode {
+            get { chosenMode ?? (certificates.isEmpty && keys.isEmpty ? .none : .publicKey) }
+            set { chosenMode = newValue }
+        }
         /// Certificates, each DER or PEM.
         public var certificates: Set<Data> = []
         /// Public keys as `sha256//BASE64` of the SubjectPublicKeyInfo, including backup pins. Used in both modes.
@@ -120,9 +123,18 @@ extension SecurityPolicy {
         /// Report-only: a verified chain without a matching pin is accepted and reported.
         public var onlyReports = false
 
+        private var chosenMode: PinningMode?
+
+        private enum CodingKeys: String, CodingKey {
+            case chosenMode = "mode"
+            case certificates, keys, match, expires, onlyReports
+        }
+
         /// Makes pins from certificates, keys, or both.
-        public init(mode: PinningMode = .none, certificates: Set<Data> = [], keys: [String] = []) {
-            self.mode = mode
+        ///
+        /// - Parameter mode: Nil compares public keys if there are pins.
+        public init(mode: PinningMode? = nil, certificates: Set<Data> = [], keys: [String] = []) {
+            chosenMode = mode
             self.certificates = certificates
             self.keys = keys
         }

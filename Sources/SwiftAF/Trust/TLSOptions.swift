@@ -16,7 +16,7 @@ public struct TLSOptions: Hashable, Sendable {
     public var clientCertificateHandler: ClientCertificateHandler?
     /// Whether to write the TLS keys of every connection to the file named by the environment variable SSLKEYLOGFILE.
     /// That file can decrypt the connections.
-    public var logsKeys = false
+    public var writesKeyLog = false
 
     /// Makes the default options.
     public init() {}

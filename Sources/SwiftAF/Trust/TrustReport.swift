@@ -11,7 +11,7 @@ public struct TrustReport: Hashable, Sendable {
     /// A message in one line; empty without a fault.
     public var message: String
     /// The result of pinning.
-    public var pins: PinOutcome
+    public var pinning: PinOutcome
     /// Whether ``chain`` is the verified path; otherwise it is the unverified list that the server sent.
     public var isVerified: Bool
     /// The host name as it was compared: in lower case, without a trailing dot. Empty if it wasn't checked.

@@ -16,18 +16,18 @@ extension Demo {
 
     private static let get = Stop(
         title: "JSON, decoded",
-        code: "let ada: Person = try await manager.response(.get, \"people/ada\").decode()"
+        code: "let ada: Person = try await manager.get(\"people/ada\")"
     ) { stage in
         stage.server.route("GET /people/ada", .json(#"{"name":"Ada Lovelace","born":1815}"#))
         let answer = try await stage.manager.response(.get, "people/ada")
-        let person: Person = try answer.decode()
+        let person: Person = try answer.value()
         try expect(person.name == "Ada Lovelace" && person.born == 1815, "the person is another one")
-        return ["\(answer.status): \(person.name), born \(person.born)", timings(answer.response)]
+        return ["\(answer.status): \(person.name), born \(person.born)", timings(answer.head)]
     }
 
     private static let post = Stop(
         title: "JSON, sent",
-        code: "try await manager.response(.post, \"people\", parameters: grace)"
+        code: "try await manager.post(\"people\", parameters: grace)"
     ) { stage in
         stage.server.route("POST /people") { request, connection in
             try connection.respond(201, headers: ["Content-Type": "application/json"], body: request.body)
@@ -37,12 +37,12 @@ extension Demo {
         let sent = stage.server.requests.last
         try expect(sent?["Content-Type"] == "application/json", "the body was not sent as JSON")
         try expect(answer.json()["born"] == 1906, "another person came back")
-        return ["\(answer.status): \(sent?.bodyText ?? "")", timings(answer.response)]
+        return ["\(answer.status): \(sent?.bodyText ?? "")", timings(answer.head)]
     }
 
     private static func timings(_ response: HTTPResponse) -> String {
         guard let hop = response.metrics.hops.last else { return "" }
-        let phases = [("connect", hop.connect), ("first byte", hop.firstByte), ("total", hop.total)]
+        let phases = [("connect", hop.connectDone), ("first byte", hop.firstByte), ("total", hop.total)]
         let times = phases.map { name, time in "\(name) \(time.map(Format.milliseconds) ?? "—")" }
         return (times + (hop.isReused ? ["same connection"] : [])).joined(separator: "  ")
     }
@@ -96,18 +96,18 @@ extension Demo {
 
     private static let redirect = Stop(
         title: "A redirect elsewhere",
-        code: "headers.setBearerAuthorization(token: …)"
+        code: "headers.authorization = .bearer(token)"
     ) { stage in
         let elsewhere = try TestServer()
         elsewhere.route("GET /there", .text("welcome"))
         stage.server.route("GET /here", .redirect(to: elsewhere.urlString("/there")))
         var request = stage.request("/here")
-        request.headers.setBearerAuthorization(token: "secret")
+        request.headers.authorization = .bearer("secret")
         let answer = try await stage.manager.response(for: request)
         try expect(answer.status == 200, "the redirect was not followed")
         try expect(stage.server.requests.last?["Authorization"] == "Bearer secret", "the token was not sent")
         try expect(elsewhere.requests.first?["Authorization"] == nil, "the token went to another server")
-        let hops = answer.response.metrics.hops.map { "\($0.status)" }.joined(separator: " → ")
+        let hops = answer.metrics.hops.map { "\($0.status)" }.joined(separator: " → ")
         return ["\(hops): the token was sent to the first server, and dropped for the other"]
     }
 

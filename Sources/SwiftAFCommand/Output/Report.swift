@@ -91,7 +91,8 @@ struct Report {
     private static func timings(_ metrics: ResponseMetrics) -> JSONValue? {
         metrics.hops.last.map { hop in
             [
-                "dns": milliseconds(hop.dns), "connect": milliseconds(hop.connect), "tls": milliseconds(hop.tls),
+                "dns": milliseconds(hop.dnsDone), "connect": milliseconds(hop.connectDone),
+                "tls": milliseconds(hop.tlsDone),
                 "firstByte": milliseconds(hop.firstByte), "total": milliseconds(metrics.total),
             ]
         }

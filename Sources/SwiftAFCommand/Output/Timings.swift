@@ -11,7 +11,7 @@ enum Timings {
 
     private static func phases(of hop: HopMetrics) -> String {
         let phases: [(String, Duration?)] = [
-            ("dns", hop.dns), ("connect", hop.connect), ("tls", hop.tls), ("sent", hop.requestSent),
+            ("dns", hop.dnsDone), ("connect", hop.connectDone), ("tls", hop.tlsDone), ("sent", hop.requestSent),
             ("first byte", hop.firstByte), ("total", hop.total),
         ]
         let texts = phases.compactMap { name, time in time.map { "\(name) \(Format.milliseconds($0))" } }

@@ -6,7 +6,7 @@ extension RequestBuilder {
         let isOfURL = URLText(request.url).withoutUserInfo != request.url
         let isAsked = options.user != nil || options.authentication != nil
         guard isOfURL || isAsked else { return nil }
-        if request.headers.contains(HTTPHeaders.Name.authorization) {
+        if request.headers.contains(named: HTTPHeaders.Name.authorization) {
             // An explicit option takes precedence over the URL.
             guard isAsked else { return nil }
             throw Failure(
@@ -19,11 +19,11 @@ extension RequestBuilder {
             return Credential(
                 user: String(parts[0]), password: String(parts[1]), schemes: schemes, isPreemptive: isPreemptive)
         }
-        if isOfURL { return .ofURL(schemes: schemes, isPreemptive: isPreemptive) }
+        if isOfURL { return .fromURL(schemes: schemes, isPreemptive: isPreemptive) }
         guard options.authentication == .negotiate else {
             throw Failure(UsageError("--auth needs --user NAME:PASSWORD"))
         }
-        return .ofProcess
+        return .currentProcess
     }
 }
 

@@ -49,11 +49,12 @@ struct FileTarget: Sendable {
         case .path(let path):
             return try await manager.download(request, toBytes: path.bytes, options: options, progress: progress)
         case .answer(let otherwise):
-            return try await manager.download(request, options: options, progress: progress) { response in
-                let isNamed = response.headers.contains(HTTPHeaders.Name.contentDisposition)
+            let destination = DownloadDestination.named { response in
+                let isNamed = response.headers.contains(named: HTTPHeaders.Name.contentDisposition)
                 // An empty path fails with `invalidInput`; `problem(behind:)` explains it.
                 return isNamed ? response.suggestedFileName : (try? otherwise.get()) ?? ""
             }
+            return try await manager.download(request, to: destination, options: options, progress: progress)
         }
     }
 

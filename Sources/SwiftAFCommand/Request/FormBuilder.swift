@@ -71,6 +71,6 @@ enum FormBuilder {
     private static func mediaType(of fileName: RawText) -> String? {
         let parts = fileName.shown.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count > 1, let last = parts.last else { return nil }
-        return MediaType.of(pathExtension: String(last))?.essence
+        return MediaType(pathExtension: String(last))?.essence
     }
 }

@@ -90,15 +90,15 @@ struct RequestBuilder {
         for item in command.items {
             switch item {
             case .header(let name, let value): headers.append(Self.field(name, value))
-            case .removedHeader(let name): headers.removeDefault(name)
+            case .removedHeader(let name): headers.suppressDefault(name)
             default: break
             }
         }
         if let token = options.bearerToken {
-            guard !headers.contains(HTTPHeaders.Name.authorization) else {
+            guard !headers.contains(named: HTTPHeaders.Name.authorization) else {
                 throw Failure(UsageError("--bearer can't be combined with an Authorization header"))
             }
-            headers.setBearerAuthorization(token: token)
+            headers.authorization = .bearer(token)
         }
         return headers
     }

@@ -6,7 +6,7 @@ extension Options {
         guard retries > 0 else { return nil }
         var policy = RetryPolicy(maximumRetries: retries)
         policy.errorCodes = [.connect, .connectionLost, .truncated, .timeout]
-        policy.statuses = [429, 503]
+        policy.statusCodes = [429, 503]
         // Any Retry-After is accepted; --timeout is the limit.
         policy.maximumRetryAfter = .seconds(Int64.max)
         policy.budget = nil

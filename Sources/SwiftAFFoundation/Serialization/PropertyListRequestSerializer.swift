@@ -40,7 +40,7 @@ public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codabl
         var request = request
         base.fillGaps(of: &request)
         if let parameters {
-            guard request.body.isNone else { throw HTTPRequestSerializer.secondBody(of: request) }
+            guard request.body.isNone else { throw HTTPRequest.secondBody(request.url) }
             request.body = .data(try encode(parameters, url: request.url))
             request.headers.fillGaps(from: [HTTPHeaders.Name.contentType: PropertyListResponseSerializer.contentType])
         }
@@ -82,6 +82,7 @@ extension Parameters {
             let pairs = try members.map { ($0.key, try $0.value.propertyList()) }
             return Dictionary(pairs) { _, last in last }
         case .encodable(let value): return try Self.propertyList(of: value)
+        case .invalid(let error): throw error
         case .null, .set: throw CocoaError(.propertyListWriteInvalid)
         }
     }

@@ -83,7 +83,7 @@ extension WebContentDisplaying {
         failure: (@MainActor @Sendable (SessionError) -> Void)? = nil
     ) -> SessionTask {
         load(request, progress, failure) { response, body in
-            let answer = DataResponse(response: response, body: body)
+            let answer = Response(head: response, body: body)
             let text = (try? answer.text()) ?? String(decoding: body, as: UTF8.self)
             return WebContent(
                 data: Data((success?(response, text) ?? text).utf8),

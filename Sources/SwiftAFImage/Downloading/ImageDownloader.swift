@@ -278,14 +278,14 @@ public final class ImageDownloader: Sendable {
             let data = try await fetch(run, order)
             var image = try data.serialized(by: responseSerializer)
             for processor in order.processors { image = try Self.apply(processor, to: image) }
-            return .success(DownloadedImage(image: image, response: data.response))
+            return .success(DownloadedImage(image: image, response: data.head))
         } catch {
             return .failure(error)
         }
     }
 
     /// The response; previews are passed on while it arrives.
-    private func fetch(_ run: Int, _ order: Order) async throws(SessionError) -> DataResponse {
+    private func fetch(_ run: Int, _ order: Order) async throws(SessionError) -> Response<Data> {
         guard !watchers(of: run).isEmpty,
             let decoder = responseSerializer.decoder.makeProgressiveDecoder(options: responseSerializer.options)
         else { return try await fetcher.fetch(order.request) }

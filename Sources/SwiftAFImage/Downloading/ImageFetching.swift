@@ -4,30 +4,30 @@ public import SwiftAF
 /// Performs the requests for images. ``/SwiftAF/HTTPSessionManager`` conforms.
 public protocol ImageFetching: Sendable {
     /// Performs a request. Must end soon after its Swift task is cancelled.
-    func fetch(_ request: HTTPRequest) async throws(SessionError) -> DataResponse
+    func fetch(_ request: HTTPRequest) async throws(SessionError) -> Response<Data>
 
     /// The same, and passes each piece of the body on as it arrives. The default passes none on.
     func fetch(
         _ request: HTTPRequest, receiving: (HTTPResponse, Data) -> Void
-    ) async throws(SessionError) -> DataResponse
+    ) async throws(SessionError) -> Response<Data>
 }
 
 extension ImageFetching {
     public func fetch(
         _ request: HTTPRequest, receiving: (HTTPResponse, Data) -> Void
-    ) async throws(SessionError) -> DataResponse {
+    ) async throws(SessionError) -> Response<Data> {
         try await fetch(request)
     }
 }
 
 extension HTTPSessionManager: ImageFetching {
-    public func fetch(_ request: HTTPRequest) async throws(SessionError) -> DataResponse {
+    public func fetch(_ request: HTTPRequest) async throws(SessionError) -> Response<Data> {
         try await response(for: request)
     }
 
     public func fetch(
         _ request: HTTPRequest, receiving: (HTTPResponse, Data) -> Void
-    ) async throws(SessionError) -> DataResponse {
+    ) async throws(SessionError) -> Response<Data> {
         var request = request
         // A stream has no size limit unless its request has one, but this one is collected in memory.
         if request.limits.maximumBodySize == nil {
@@ -38,9 +38,9 @@ extension HTTPSessionManager: ImageFetching {
         var chunks = stream.bytes.makeAsyncIterator()
         while let chunk = try await chunks.next() {
             body += chunk
-            receiving(stream.response, chunk)
+            receiving(stream.head, chunk)
         }
-        return DataResponse(response: stream.response, body: body, filePath: stream.filePath)
+        return Response(head: stream.head, body: body, filePath: stream.filePath)
     }
 }
 

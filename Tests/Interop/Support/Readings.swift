@@ -3,21 +3,21 @@ import SwiftAF
 import Testing
 
 // What nginx says about itself in each answer.
-extension DataResponse {
+extension Response where Value == Data {
     /// The number of the connection that the request came on.
-    var connection: String { response.headers["X-Connection"] ?? "none" }
+    var connection: String { headers["X-Connection"] ?? "none" }
     /// The process that answered.
-    var worker: String { response.headers["X-Worker"] ?? "none" }
+    var worker: String { headers["X-Worker"] ?? "none" }
     /// The protocol that nginx was spoken to with.
-    var `protocol`: String { response.headers["X-Protocol"] ?? "none" }
+    var `protocol`: String { headers["X-Protocol"] ?? "none" }
     /// The version of TLS, nil without.
-    var tls: String? { response.headers["X-TLS"] }
+    var tls: String? { headers["X-TLS"] }
 }
 
 extension HTTPSessionManager {
     /// Sends the same request so many times at once.
-    func responses(for request: HTTPRequest, count: Int) async throws -> [DataResponse] {
-        try await withThrowingTaskGroup(of: DataResponse.self) { group in
+    func responses(for request: HTTPRequest, count: Int) async throws -> [Response<Data>] {
+        try await withThrowingTaskGroup(of: Response<Data>.self) { group in
             for _ in 0..<count { group.addTask { try await self.response(for: request) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }

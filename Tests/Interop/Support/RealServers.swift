@@ -33,7 +33,7 @@ struct RealServers: Sendable {
         var request = HTTPRequest(url)
         request.timeouts.total = .seconds(300)
         do {
-            _ = try await HTTPSessionManager().data(for: request)
+            _ = try await HTTPSessionManager().response(for: request).validated()
         } catch {
             throw StartFailure("\(error)\n\(process.log)")
         }

@@ -25,7 +25,7 @@ import Testing
     }
 
     private func status(_ request: HTTPRequest) async throws -> Int {
-        try await manager.response(for: request).response.status
+        try await manager.response(for: request).status
     }
 
     // MARK: The handler
@@ -91,7 +91,7 @@ import Testing
     @Test func tasksAndStreamsAskToo() async throws {
         manager.authenticationChallengeHandler = { _ in .useCredential(Self.right) }
         let stream = try await manager.stream(HTTPRequest(server.urlString("/a")))
-        #expect(stream.response.status == 200)
+        #expect(stream.status == 200)
         var body = Data()
         for try await chunk in stream.bytes { body += chunk }
         #expect(body == Data("in".utf8))
@@ -137,10 +137,10 @@ import Testing
         configuration.credential = Self.right
         configuration.credential?.isPreemptive = true
         let own = HTTPSessionManager(baseURL: server.urlString(), configuration: configuration)
-        #expect(try await own.response(for: HTTPRequest("/b")).response.status == 200)
+        #expect(try await own.response(for: HTTPRequest("/b")).status == 200)
         #expect(server.requests.count == 4)
         let stranger = HTTPSessionManager(baseURL: "http://other.test", configuration: configuration)
-        #expect(try await stranger.response(for: HTTPRequest(server.urlString("/b"))).response.status == 401)
+        #expect(try await stranger.response(for: HTTPRequest(server.urlString("/b"))).status == 401)
         #expect(server.requests.last?["Authorization"] == nil)
     }
 

@@ -16,7 +16,7 @@ import Testing
         storage = try CookieStorage()
     }
 
-    private func manager(_ policy: HTTPCookie.AcceptPolicy = .always) -> HTTPSessionManager {
+    private func manager(_ policy: Cookie.AcceptPolicy = .always) -> HTTPSessionManager {
         var configuration = SessionConfiguration.default
         configuration.cookieStorage = storage
         configuration.cookieAcceptPolicy = policy
@@ -71,7 +71,7 @@ import Testing
     @Test func storagesAreSetAndSaved() throws {
         let folder = try TestFolder()
         let path = folder.file("jar")
-        let kept = HTTPCookie(
+        let kept = Cookie(
             name: "a", value: "1", domain: "example.test", expiresDate: Date(timeIntervalSince1970: 4_000_000_000),
             isHostOnly: false, isSecure: true, sameSite: .strict)
         do {
@@ -83,9 +83,9 @@ import Testing
         }
         #expect(try CookieStorage(path: path).cookies() == [kept])
         for cookie in [
-            HTTPCookie(name: "a\r\n", value: "1", domain: "example.test"),
-            HTTPCookie(name: "a\0", value: "1", domain: "example.test"),
-            HTTPCookie(name: "a", value: "1", domain: "co.uk", isHostOnly: false),
+            Cookie(name: "a\r\n", value: "1", domain: "example.test"),
+            Cookie(name: "a\0", value: "1", domain: "example.test"),
+            Cookie(name: "a", value: "1", domain: "co.uk", isHostOnly: false),
         ] {
             #expect { try storage.setCookie(cookie) } throws: { ($0 as? SessionError)?.code == .invalidInput }
         }

@@ -123,10 +123,10 @@ struct DownloadBatchTests {
     @Test("The manager's destination names those that name none")
     func destinations() async throws {
         let names = names(3)
-        manager.downloadDestination = { [folder] in folder.file("manager-" + $0.suggestedFileName) }
+        manager.downloadDestination = .named { [folder] in folder.file("manager-" + $0.suggestedFileName) }
         let items = [
             DownloadItem(HTTPRequest(names[0])), DownloadItem(HTTPRequest(names[1]), to: folder.file("path")),
-            DownloadItem(HTTPRequest(names[2])) { [folder] _ in folder.file("closure") },
+            DownloadItem(names[2], to: .named { [folder] _ in folder.file("closure") }),
         ]
         for await download in manager.downloads(of: items) { _ = try download.get() }
         #expect(try folder.names == ["closure", "manager-f0", "path"])
@@ -142,7 +142,7 @@ struct DownloadBatchTests {
         for await download in manager.downloads(of: items) {
             if case .failure(let error) = download.result { tokens += [error.resumeToken].compactMap { $0 } }
         }
-        for await download in manager.downloads(of: tokens.map { DownloadItem(resuming: $0) }) {
+        for await download in manager.downloads(of: tokens.map { DownloadItem($0.url, to: .resuming($0)) }) {
             #expect(try download.get().resumption == .continued)
         }
         #expect(try folder.read("a") == RangeServer.content(1))

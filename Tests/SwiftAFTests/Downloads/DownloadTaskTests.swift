@@ -40,8 +40,8 @@ struct DownloadTaskTests {
             ])
         let (moves, continuation) = AsyncStream.makeStream(of: Int64.self)
         let task = manager.downloadTask(
-            for: HTTPRequest("file"), options: options, progress: { continuation.yield($0.received) },
-            destination: { [path] _ in path }, completionHandler: end)
+            for: "file", to: .named { [path] _ in path }, options: options,
+            progress: { continuation.yield($0.received) }, completionHandler: end)
         task.resume()
         for await received in moves where received > 0 { break }
         return task
@@ -95,7 +95,7 @@ struct DownloadTaskTests {
 
     @Test("The manager's destination is the one of the moment when the task was made")
     func managersDestination() async throws {
-        manager.downloadDestination = { [folder] in folder.file("manager-" + $0.suggestedFileName) }
+        manager.downloadDestination = .named { [folder] in folder.file("manager-" + $0.suggestedFileName) }
         let task = manager.downloadTask(for: HTTPRequest("file"), completionHandler: end)
         manager.downloadDestination = nil
         task.resume()
@@ -121,7 +121,7 @@ struct DownloadTaskTests {
         let other = ranges.manager
         other.completionQueue = manager.completionQueue
         let copy = try JSONDecoder().decode(ResumeToken.self, from: try JSONEncoder().encode(token))
-        let resumed = other.downloadTask(resuming: copy, completionHandler: end)
+        let resumed = other.downloadTask(for: copy.url, to: .resuming(copy), completionHandler: end)
         resumed.resume()
         #expect(await endings.wait(for: 2)[1].path == path)
         #expect(endings.values[1].response?.status == 206)
@@ -153,11 +153,11 @@ struct DownloadTaskTests {
         let plain = manager.downloadTask(for: HTTPRequest("file"), to: path, completionHandler: end)
         #expect(await plain.cancelProducingResumeToken() == nil)
         let token = try #require(await begun(Self.keeping).cancelProducingResumeToken())
-        let resuming = manager.downloadTask(resuming: token, completionHandler: end)
+        let resuming = manager.downloadTask(for: token.url, to: .resuming(token), completionHandler: end)
         #expect(await resuming.cancelProducingResumeToken() == token)
         let cancelled = Task { [manager] in
             withUnsafeCurrentTask { $0?.cancel() }
-            return try await manager.download(resuming: token)
+            return try await manager.download(token.url, to: .resuming(token))
         }
         let error = await #expect(throws: SessionError.self) { try await cancelled.value }
         #expect(error?.code == .cancelled)

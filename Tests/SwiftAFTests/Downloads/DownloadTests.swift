@@ -75,7 +75,7 @@ struct DownloadTests {
 
     @Test("Synchronised, the file is there as well")
     func synchronizing() async throws {
-        try await manager.download(HTTPRequest("file"), to: folder.file("a"), options: .synchronizes)
+        try await manager.download(HTTPRequest("file"), to: folder.file("a"), options: .syncsToDisk)
         #expect(try folder.read("a") == Data("new".utf8))
     }
 
@@ -99,10 +99,12 @@ struct DownloadTests {
         server.route("/from", .redirect(to: "/to/here.txt"))
         server.route("/to/here.txt", .respond(headers: ["X-A": "1"], body: Data("new".utf8)))
         let asked = Recorder<HTTPResponse>()
-        let answer = try await manager.download(HTTPRequest("from")) { [folder] response in
-            asked.record(response)
-            return folder.file(response.suggestedFileName)
-        }
+        let answer = try await manager.download(
+            "from",
+            to: .named { [folder] response in
+                asked.record(response)
+                return folder.file(response.suggestedFileName)
+            })
         #expect(answer.filePath == folder.file("here.txt"))
         #expect(answer.fileSize == 3)
         #expect(try folder.read("here.txt") == Data("new".utf8))
@@ -120,7 +122,7 @@ struct DownloadTests {
             request.url = server.urlString("/edited.bin")
             return .replace(request)
         }
-        try await manager.download(HTTPRequest("from")) { [folder] in folder.file($0.suggestedFileName) }
+        try await manager.download("from", to: .named { [folder] in folder.file($0.suggestedFileName) })
         #expect(try folder.names == ["edited.bin"])
     }
 
@@ -128,10 +130,12 @@ struct DownloadTests {
     func noDestination() async throws {
         let asked = Recorder<Int>()
         let error = try await failure {
-            try await manager.download(HTTPRequest("gone")) { [folder] response in
-                asked.record(response.status)
-                return folder.file("a")
-            }
+            try await manager.download(
+                "gone",
+                to: .named { [folder] response in
+                    asked.record(response.status)
+                    return folder.file("a")
+                })
         }
         #expect(error.status == 404)
         #expect(error.body == Data("not here".utf8))
@@ -141,7 +145,7 @@ struct DownloadTests {
 
     @Test("What the destination gives has to be a path", arguments: ["", "/tmp/a\0b", "/tmp/"])
     func badDestination(path: String) async throws {
-        let error = try await failure { try await manager.download(HTTPRequest("file")) { _ in path } }
+        let error = try await failure { try await manager.download("file", to: .named { _ in path }) }
         #expect(error.code == .invalidInput)
         let later = try await manager.response(.get, "file")
         #expect(try later.text() == "new")
@@ -151,10 +155,10 @@ struct DownloadTests {
     func managersDestination() async throws {
         #expect(try await failure { try await manager.download(HTTPRequest("file")) }.code == .invalidInput)
         #expect(server.requests.isEmpty)
-        manager.downloadDestination = { [folder] in folder.file("manager-" + $0.suggestedFileName) }
+        manager.downloadDestination = .named { [folder] in folder.file("manager-" + $0.suggestedFileName) }
         try await manager.download(HTTPRequest("file"))
         try await manager.download(HTTPRequest("file"), to: folder.file("own"))
-        try await manager.download(HTTPRequest("file")) { [folder] _ in folder.file("closure") }
+        try await manager.download("file", to: .named { [folder] _ in folder.file("closure") })
         #expect(try folder.names == ["closure", "manager-file", "own"])
     }
 
@@ -183,10 +187,12 @@ struct DownloadTests {
             ])
         let opened = Recorder<Int>()
         let first = Task { [manager, folder] in
-            try await manager.download(HTTPRequest("slow"), options: options) { response in
-                opened.record(response.status)
-                return folder.file("x")
-            }
+            try await manager.download(
+                "slow",
+                to: .named { response in
+                    opened.record(response.status)
+                    return folder.file("x")
+                }, options: options)
         }
         await opened.wait()
         let error = try await failure {

@@ -46,7 +46,8 @@ struct ResumeTests {
         let copy = try JSONDecoder().decode(ResumeToken.self, from: try JSONEncoder().encode(token))
         #expect(copy == token)
         let progress = Recorder<TransferProgress>()
-        let answer = try await ranges.manager.download(resuming: copy, headers: ["X-A": "1"]) { progress.record($0) }
+        let again = HTTPRequest(copy.url, headers: ["X-A": "1"])
+        let answer = try await ranges.manager.download(again, to: .resuming(copy)) { progress.record($0) }
         #expect(answer.status == 206)
         #expect(answer.filePath == path)
         #expect(answer.resumption == .continued)
@@ -78,13 +79,12 @@ struct ResumeTests {
     func goesOnAfterDestination() async throws {
         ranges.breakOff()
         let error = try await failure {
-            try await ranges.manager.download(HTTPRequest("file"), options: Self.keeping) { [folder] in
-                folder.file("named-" + $0.suggestedFileName)
-            }
+            try await ranges.manager.download(
+                "file", to: .named { [folder] in folder.file("named-" + $0.suggestedFileName) }, options: Self.keeping)
         }
         let token = try #require(error.resumeToken)
         #expect(token.filePath == folder.file("named-file"))
-        #expect(try await ranges.manager.download(resuming: token).resumption == .continued)
+        #expect(try await ranges.manager.download(token.url, to: .resuming(token)).resumption == .continued)
         #expect(try folder.read("named-file") == RangeServer.content(1))
         #expect(try folder.names == ["named-file"])
     }
@@ -93,7 +93,7 @@ struct ResumeTests {
     func changed() async throws {
         let token = try await brokenOff()
         ranges.serve(version: 2)
-        let answer = try await ranges.manager.download(resuming: token)
+        let answer = try await ranges.manager.download(token.url, to: .resuming(token))
         #expect(answer.status == 200)
         #expect(answer.resumption == .restarted)
         #expect(answer.offset == 0)
@@ -104,7 +104,7 @@ struct ResumeTests {
     func vanished() async throws {
         let token = try await brokenOff()
         try FileManager.default.removeItem(atPath: path + ".part")
-        #expect(try await ranges.manager.download(resuming: token).offset == 0)
+        #expect(try await ranges.manager.download(token.url, to: .resuming(token)).offset == 0)
         #expect(try folder.read("film") == RangeServer.content(1))
     }
 
@@ -129,7 +129,7 @@ struct ResumeTests {
         }
         let token = try #require(error.resumeToken)
         #expect(token.totalBytes == nil)
-        let answer = try await ranges.manager.download(resuming: token)
+        let answer = try await ranges.manager.download(token.url, to: .resuming(token))
         #expect(answer.status == 416)
         #expect(answer.resumption == .alreadyComplete)
         #expect(answer.fileSize == Int64(RangeServer.size))
@@ -141,13 +141,13 @@ struct ResumeTests {
     func refused() async throws {
         let token = try await brokenOff()
         ranges.refuse(503)
-        var error = try await failure { try await ranges.manager.download(resuming: token) }
+        var error = try await failure { try await ranges.manager.download(token.url, to: .resuming(token)) }
         #expect(error.status == 503)
         #expect(error.body == Data("no".utf8))
         #expect(error.resumeToken?.bytesReceived == Int64(RangeServer.half))
         #expect(try folder.names == ["film.part", "film.part.resume"])
         ranges.refuse(410)
-        error = try await failure { try await ranges.manager.download(resuming: token) }
+        error = try await failure { try await ranges.manager.download(token.url, to: .resuming(token)) }
         #expect(error.status == 410)
         #expect(error.resumeToken == nil)
         #expect(try folder.names == [])
@@ -158,7 +158,7 @@ struct ResumeTests {
         let token = try await brokenOff()
         let manager = ranges.manager
         ranges.server.route("/file", times: 2, .reset)
-        let error = try await failure { try await manager.download(resuming: token) }
+        let error = try await failure { try await manager.download(token.url, to: .resuming(token)) }
         #expect(error.code == .connectionLost)
         let again = try #require(error.resumeToken)
         #expect(again.bytesReceived == token.bytesReceived)

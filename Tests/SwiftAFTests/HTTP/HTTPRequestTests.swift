@@ -65,7 +65,7 @@ import Testing
     @Test func invalidOthers() {
         expectInvalid(HTTPRequest("GE T", "http://h/"), "method")
         var request = HTTPRequest("http://h/")
-        request.headers.removeDefault("Ac cept")
+        request.headers.suppressDefault("Ac cept")
         expectInvalid(request, "removed header")
         expectInvalid(HTTPRequest(.post, "http://h/", body: .file("")), "path")
         expectInvalid(HTTPRequest(.post, "http://h/", body: .file("/a\0b")), "path")
@@ -79,8 +79,8 @@ import Testing
             ("idle timeout", { $0.timeouts.idle = .seconds(-1) }),
             ("total timeout", { $0.timeouts.total = .nanoseconds(-1) }),
             ("body limit", { $0.limits.maximumBodySize = -1 }),
-            ("rate limit of sending", { $0.rateLimit.sending = -1 }),
-            ("rate limit of receiving", { $0.rateLimit.receiving = -1 }),
+            ("rate limit of sending", { $0.rateLimit.sendBytesPerSecond = -1 }),
+            ("rate limit of receiving", { $0.rateLimit.receiveBytesPerSecond = -1 }),
             ("header size limit", { $0.limits.maximumHeaderBytes = -1 }),
             ("header count limit", { $0.limits.maximumHeaderCount = -1 }),
             ("redirect limit", { $0.redirectPolicy = .follow(atMost: -1) }),

@@ -58,17 +58,18 @@ import Testing
         #expect(received.fields.map(\.rawValue) == Self.heads[index].map(\.1))
         for name in Self.names {
             #expect(received[name] == texts[name])
-            #expect(received.first(name) == texts.first(name))
+            #expect(received.first(named: name) == texts.first(named: name))
             #expect(received.values(for: name) == texts.values(for: name))
-            #expect(received.contains(name) == texts.contains(name))
+            #expect(received.contains(named: name) == texts.contains(named: name))
         }
     }
 
     @Test(arguments: heads.indices) func changesAsTextsDo(index: Int) {
         let changes: [(inout HTTPHeaders) -> Void] = [
-            { $0.add(name: "A", value: "new") }, { $0.remove("a") }, { $0["Set-Cookie"] = "c=3" },
-            { $0["Field-2"] = nil }, { $0.removeDefault("Content-Type") }, { $0.fillGaps(from: ["B": "9", "N": "1"]) },
-            { $0.merge(["Name": "other", "A": "7"]) }, { $0.set(name: "Empty", value: "full", secret: true) },
+            { $0.add(name: "A", value: "new") }, { $0.remove(named: "a") }, { $0["Set-Cookie"] = "c=3" },
+            { $0["Field-2"] = nil }, { $0.suppressDefault("Content-Type") },
+            { $0.fillGaps(from: ["B": "9", "N": "1"]) },
+            { $0.merge(["Name": "other", "A": "7"]) }, { $0.set(name: "Empty", value: "full", isSecret: true) },
         ]
         for change in changes {
             let former = received(Self.heads[index])

@@ -486,7 +486,7 @@ import Testing
     @Test func typedResponsesUseIt() throws {
         let body = Data(#"{"x":12,"x":1.0,"y":null}"#.utf8)
         #expect(try DecodableResponseSerializer<Point>().serialize(Self.response, body: body).x == 1)
-        #expect(try DataResponse(response: Self.response, body: body).decode(as: Point.self).x == 1)
+        #expect(try Response(head: Self.response, body: body).value(as: Point.self).x == 1)
         let big = Data("[12345678901234567890123]".utf8)
         #expect(
             try DecodableResponseSerializer<[Int128]>().serialize(Self.response, body: big) == [
@@ -494,7 +494,7 @@ import Testing
             ])
         // Another decoder is used if it is passed.
         #expect(
-            try DataResponse(response: Self.response, body: body).decode(as: Point.self, decoder: JSONDecoder()).x == 12
+            try Response(head: Self.response, body: body).value(as: Point.self, decoder: JSONDecoder()).x == 12
         )
         let snake = DecodableResponseSerializer<Named>(decoder: JSONCoder(keys: .snakeCase))
         #expect(try snake.serialize(Self.response, body: Data(#"{"first_name":"a"}"#.utf8)).firstName == "a")
@@ -510,7 +510,8 @@ import Testing
         let text = #"{"zeta":18446744073709551615,"alpha":1,"due_date":"1970-01-01T00:00:00Z"}"#
         #expect(try serializer.serialize(request, parameters: .encodable(Order())).body.data == Data(text.utf8))
         #expect(
-            try serializer.serialize(request, parameters: [.encodable(Order())]).body.data == Data("[\(text)]".utf8))
+            try serializer.serialize(request, parameters: [Parameters.encodable(Order())]).body.data
+                == Data("[\(text)]".utf8))
         #expect(try recoded(serializer) == serializer)
         serializer.coder = JSONCoder()
         #expect(try serializer != recoded(JSONRequestSerializer(coder: JSONCoder(keys: .snakeCase))))

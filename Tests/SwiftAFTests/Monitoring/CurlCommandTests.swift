@@ -56,7 +56,7 @@ struct CurlCommandTests {
     func secrets() {
         var request = HTTPRequest("https://user:pass@host/?token=secret&x=y#access_token=secret")
         request.headers = ["Authorization": "Bearer secret", "Cookie": "a=secret", "Proxy-Authorization": "secret"]
-        request.headers.add(name: "X-Mine", value: "secret", secret: true)
+        request.headers.add(name: "X-Mine", value: "secret", isSecret: true)
         let command = request.curlCommand()
         #expect(!command.contains("secret") && !command.contains("pass"))
         let open = request.curlCommand(redaction: .none)
@@ -103,7 +103,7 @@ struct CurlCommandTests {
         var request = HTTPRequest("https://host/")
         request.httpVersion = .http2PriorKnowledge
         request.timeouts = .init(connect: .milliseconds(1005), total: .seconds(7))
-        request.headers.removeDefault("User-Agent")
+        request.headers.suppressDefault("User-Agent")
         request.headers.add(name: "@file", value: "x")
         let words = try Self.words(of: request.curlCommand())
         #expect(words.contains("--http2-prior-knowledge"))

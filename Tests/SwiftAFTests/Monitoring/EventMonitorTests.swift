@@ -298,7 +298,7 @@ struct EventLoggerTests {
     private static func tellAll(_ logger: EventLogger) {
         var sent = HTTPRequest(.post, "https://user:pass@host/x?token=secret&a=b", body: .text("the body"))
         sent.headers = ["Authorization": "Bearer secret", "Accept": "*/*", "Cookie": "secret", "x-api-key": "secret"]
-        sent.headers.add(name: "X-Mine", value: "secret", secret: true)
+        sent.headers.add(name: "X-Mine", value: "secret", isSecret: true)
         logger.requestSent(request, as: sent, attempt: 1)
         var response = HTTPResponse(status: 503, url: sent.url)
         response.headers = ["Set-Cookie": "secret", "Location": "https://u:secret@host/?sig=secret"]

@@ -138,7 +138,7 @@ struct HARRecorderTests {
             "/login", .respond(headers: ["Set-Cookie": "session=secret; Path=/"], body: Data("secret".utf8)))
         var request = HTTPRequest(.post, "login?token=secret", headers: ["Authorization": "Bearer secret"])
         request.headers.add(name: "Cookie", value: "a=secret; b=secret")
-        request.headers.add(name: "X-Mine", value: "secret", secret: true)
+        request.headers.add(name: "X-Mine", value: "secret", isSecret: true)
         request.body = .text("secret")
         let hidden = HARRecorder()
         _ = try await archive(hidden) { _ = try await manager.response(for: request) }
@@ -190,7 +190,7 @@ struct HARRecorderTests {
             return try #require(writer.entries([leg], result).first)
         }
         var hop = HopMetrics(url: "https://host/", status: 200)
-        (hop.dns, hop.connect, hop.tls) = (.milliseconds(1), .milliseconds(3), .milliseconds(6))
+        (hop.dnsDone, hop.connectDone, hop.tlsDone) = (.milliseconds(1), .milliseconds(3), .milliseconds(6))
         (hop.requestSent, hop.firstByte, hop.total) = (.milliseconds(10), .milliseconds(15), .milliseconds(21))
         let fresh = try entry(hop)
         #expect(fresh["startedDateTime"] == "1970-01-01T00:00:01.500Z")

@@ -207,10 +207,10 @@ struct MultipartFormDataTests {
 
     @Test("Media types by extension")
     func mediaTypes() {
-        #expect(MediaType.of(pathExtension: "cer")?.essence == "application/x-x509-ca-cert")
-        #expect(MediaType.of(pathExtension: "JPG")?.essence == "image/jpeg")
-        #expect(MediaType.of(pathExtension: "nosuchthing") == nil)
-        #expect(MediaType.of(pathExtension: "") == nil)
+        #expect(MediaType(pathExtension: "cer")?.essence == "application/x-x509-ca-cert")
+        #expect(MediaType(pathExtension: "JPG")?.essence == "image/jpeg")
+        #expect(MediaType(pathExtension: "nosuchthing") == nil)
+        #expect(MediaType(pathExtension: "") == nil)
     }
 
     @Test("Writing replaces a file when the form is complete, and only then")

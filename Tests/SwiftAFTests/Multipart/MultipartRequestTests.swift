@@ -5,7 +5,7 @@ import Testing
 @Suite("Requests with forms", .timeLimit(.minutes(10)))
 struct MultipartRequestTests {
     private let folder: TemporaryFolder
-    private let serializer = HTTPRequestSerializer(headers: ["Content-Type": "text/plain", "X-A": "b"])
+    private let serializer = HTTPRequestSerializer()
     private let url = "http://127.0.0.1/"
 
     init() throws {
@@ -28,8 +28,8 @@ struct MultipartRequestTests {
     @Test("Parameters come first, sorted, unescaped; null is empty, data raw")
     func parameters() async throws {
         let parameters: Parameters = [
-            "z": "a b&c=ü", "a": 1, "n": nil, "d": .data(Data("raw".utf8)), "l": [1, true], "o": ["k": 2.5],
-            "s": .set(["y", "x"]),
+            "z": "a b&c=ü", "a": 1, "n": nil, "d": Data("raw".utf8), "l": [1, true] as [Any], "o": ["k": 2.5],
+            "s": Set(["y", "x"]),
         ]
         let request = try serializer.multipartFormRequest(.post, url, parameters: parameters) { form in
             try form.append("last", name: "0")
@@ -39,7 +39,6 @@ struct MultipartRequestTests {
             + field("o[k]", "2.5") + field("s", "x") + field("s", "y") + field("z", "a b&c=ü") + field("0", "last")
             + "--B--\r\n"
         #expect(try await wire(request) == expected)
-        #expect(request.headers["X-A"] == "b")
         #expect(request.headers["Content-Type"]?.hasPrefix("multipart/form-data; boundary=Boundary+") == true)
         #expect(request.headers.values(for: "Content-Type").count == 1)
     }

@@ -20,7 +20,7 @@ struct MultipartTransferTests {
 
     private static let field = "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1"
 
-    private func post(_ form: MultipartFormData, _ path: String = "/form") async throws -> DataResponse {
+    private func post(_ form: MultipartFormData, _ path: String = "/form") async throws -> Response<Data> {
         try await manager.response(for: HTTPRequest(.post, path, body: .multipart(form)))
     }
 
@@ -192,9 +192,10 @@ struct MultipartTransferTests {
     @Test("Posting a form, awaited")
     func awaitedVerb() async throws {
         server.route("POST /form", .json(#"{"ok":true}"#))
-        let answer: JSONValue = try await manager.post("form", parameters: ["b": nil, "a": 1], headers: ["X-A": "b"]) {
-            try $0.append(file: folder.file("f.txt", text: "file"), name: "f")
-        }
+        let answer: JSONValue = try await manager.post(
+            "form", parameters: ["b": nil, "a": 1],
+            body: .multipart { try $0.append(file: folder.file("f.txt", text: "file"), name: "f") },
+            headers: ["X-A": "b"])
         #expect(answer == ["ok": true])
         let seen = server.requests[0]
         let boundary = try #require(seen["Content-Type"]?.split(separator: "=").last)
@@ -207,10 +208,12 @@ struct MultipartTransferTests {
     @Test("Headers of the call replace the form's type")
     func ownType() async throws {
         let type = "multipart/form-data; boundary=\"mine\""
-        _ = try await manager.post("form", headers: ["Content-Type": type], as: Data.self) { form in
-            form = try MultipartFormData(boundary: "mine")
-            try form.append("1", name: "a")
-        }
+        try await manager.post(
+            "form",
+            body: .multipart { form in
+                form = try MultipartFormData(boundary: "mine")
+                try form.append("1", name: "a")
+            }, headers: ["Content-Type": type])
         #expect(server.requests[0].values("Content-Type") == [type])
     }
 
@@ -218,11 +221,11 @@ struct MultipartTransferTests {
     func closureThrows() async throws {
         struct Mine: Error {}
         let error = await #expect(throws: SessionError.self) {
-            try await manager.post("form", as: Data.self) { _ in throw Mine() }
+            try await manager.post("form", body: .multipart { _ in throw Mine() })
         }
         #expect(error?.underlying is Mine)
         await expectCode(.file) {
-            try await manager.post("form", as: Data.self) { try $0.append(file: "/no/such/file", name: "f") }
+            try await manager.post("form", body: .multipart { try $0.append(file: "/no/such/file", name: "f") })
         }
         #expect(server.requests.isEmpty)
     }
@@ -232,7 +235,7 @@ struct MultipartTransferTests {
         server.route("POST /form", .json(#"{"ok":true}"#))
         let (values, errors, progress) = (Recorder<JSONValue>(), Recorder<SessionError>(), Recorder<TransferProgress>())
         let task = manager.post(
-            "form", parameters: ["a": 1], constructingBody: { try $0.append("2", name: "b") },
+            "form", parameters: ["a": 1], body: .multipart { try $0.append("2", name: "b") },
             progress: { progress.record($0) }, success: { _, value in values.record(value) },
             failure: { _, error in errors.record(error) })
         #expect(task?.kind == .upload)
@@ -245,7 +248,7 @@ struct MultipartTransferTests {
     func closureVerbFails() async throws {
         let errors = Recorder<SessionError>()
         let task = manager.post(
-            "form", constructingBody: { try $0.append("1", name: "\n") }, success: nil,
+            "form", body: .multipart { try $0.append("1", name: "\n") }, success: nil,
             failure: { task, error in if task == nil { errors.record(error) } })
         #expect(task == nil)
         #expect(await errors.wait()[0].code == .invalidInput)

@@ -55,9 +55,9 @@ import Testing
     @Test func theHandlerIsCalledOnceEachForStartAndEndOfManyRequests() async {
         server.route("/other", [.stall(at: "other"), .json("[1]")])
         let ended = Recorder<String>()
-        manager.get("slow", as: JSONValue.self, success: { _, _ in ended.record("slow") }, failure: nil)
+        manager.get("slow", success: { _, _ in ended.record("slow") }, failure: nil)
         await shown.wait()
-        manager.get("other", as: JSONValue.self, success: { _, _ in ended.record("other") }, failure: nil)
+        manager.get("other", success: { _, _ in ended.record("other") }, failure: nil)
         #expect(indicator.activityCount == 2)
         server.open("answer")
         await ended.wait(for: 1)

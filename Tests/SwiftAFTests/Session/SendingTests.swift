@@ -34,10 +34,10 @@ struct SendingTests {
     func rates() async throws {
         let slow = manager { $0.rateLimit = .init(bytesPerSecond: 100_000) }
         #expect(try await upload(slow, .init()) >= Self.least)
-        #expect(try await upload(manager(), .init(sending: 100_000)) >= Self.least)
+        #expect(try await upload(manager(), .init(sendBytesPerSecond: 100_000)) >= Self.least)
         // An hour, if the session's own rate counted.
-        let crawling = manager { $0.rateLimit = .init(sending: 5, receiving: 1) }
-        _ = try await upload(crawling, .init(sending: 0, receiving: 0))
+        let crawling = manager { $0.rateLimit = .init(sendBytesPerSecond: 5, receiveBytesPerSecond: 1) }
+        _ = try await upload(crawling, .init(sendBytesPerSecond: 0, receiveBytesPerSecond: 0))
     }
 
     @Test("A session asks as told, and a request as it says itself")

@@ -147,7 +147,7 @@ struct ServerSentEventsTests {
         var request = HTTPRequest(
             .post, server.urlString("/events"), headers: ["Accept": "x/y", "Last-Event-ID": "41", "X-Mine": "1"],
             body: .data(Data("query".utf8)))
-        request.headers.removeDefault("Cache-Control")
+        request.headers.suppressDefault("Cache-Control")
         var events = manager.events(from: request)
         events.pacing = .init(wait: { _ in }, random: { 0 })
         #expect(try await collect(events).isEmpty)

@@ -21,8 +21,8 @@ struct StreamedResponseTests {
         server.route("/big", .respond(repeating: block, count: 20_000))
         let response = try await manager.stream(HTTPRequest(server.url("/big")))
         #expect(response.status == 200)
-        #expect(response.response.url == server.urlString("/big"))
-        #expect(response.response.contentLength == 5_100_000)
+        #expect(response.url == server.urlString("/big"))
+        #expect(response.head.contentLength == 5_100_000)
         var position = 0
         for try await chunk in response.bytes {
             #expect(!chunk.isEmpty)
@@ -71,7 +71,7 @@ struct StreamedResponseTests {
         let block = Data(repeating: 7, count: 65_536)
         server.route("/huge", [.send(head), .send(repeating: block, count: 10 << 14), .close])
         let response = try await manager.stream(HTTPRequest(server.url("/huge")))
-        #expect(response.response.contentLength == 10 << 30)
+        #expect(response.head.contentLength == 10 << 30)
         let connection = try #require(server.connections.first)
         let sockets = try #require(SocketQueues(serverPort: server.port, clientPort: connection.clientPort))
         var iterator = response.bytes.makeAsyncIterator()
@@ -111,7 +111,7 @@ struct StreamedResponseTests {
         server.route("/from", .redirect(to: "/to?x=1"))
         server.route("/to", .text("there"))
         let response = try await manager.stream(HTTPRequest(server.url("/from")))
-        #expect(response.response.url == server.urlString("/to?x=1"))
+        #expect(response.url == server.urlString("/to?x=1"))
         var text = ""
         for try await chunk in response.bytes { text += String(decoding: chunk, as: UTF8.self) }
         #expect(text == "there")

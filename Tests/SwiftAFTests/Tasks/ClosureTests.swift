@@ -97,7 +97,7 @@ struct ClosureTests {
         server.route("GET /a", .json(#"{"a":1}"#))
         let numbers = Recorder<[String: Int]>()
         let texts = Recorder<String>()
-        manager.request(.get, "a", as: [String: Int].self, success: { numbers.record($1) }, failure: fail)
+        manager.request(.get, "a", with: .value([String: Int].self), success: { numbers.record($1) }, failure: fail)
         manager.request(.get, "a", with: StringResponseSerializer(), success: { texts.record($1) }, failure: fail)
         #expect(await numbers.wait() == [["a": 1]])
         #expect(await texts.wait() == [#"{"a":1}"#])
@@ -118,7 +118,7 @@ struct ClosureTests {
     @Test("Parameters that can't be serialized fail without a task")
     func badParameters() async throws {
         manager.requestSerializer = JSONRequestSerializer()
-        #expect(manager.post("a", parameters: ["x": .set([1])], success: succeed, failure: fail) == nil)
+        #expect(manager.post("a", parameters: ["x": Set([1])], success: succeed, failure: fail) == nil)
         guard case .failure(nil, let error) = await outcomes.wait()[0] else {
             Issue.record("expected a failure without a task")
             return

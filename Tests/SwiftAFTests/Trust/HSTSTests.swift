@@ -19,7 +19,7 @@ import Testing
         _ = try await manager.response(.get, secure)
         #expect(store.contains("LOCALHOST."))
         let response = try await manager.response(.get, clear)
-        #expect(response.response.url.hasPrefix("https://"))
+        #expect(response.url.hasPrefix("https://"))
     }
 
     @Test func storesAreSetAndSaved() throws {

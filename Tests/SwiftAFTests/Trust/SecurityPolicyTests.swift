@@ -190,10 +190,10 @@ struct SecurityPolicyTests {
         #expect(reason(ruled, chains.httpbin, "WWW.httpbin.test.") == .pin)
         var reporting = policy { $0.pinning = .init(mode: .publicKey, keys: [wrong]) }
         reporting.pinning.onlyReports = true
-        #expect(try reporting.evaluate(chains.httpbin).pins == .reported)
+        #expect(try reporting.evaluate(chains.httpbin).pinning == .reported)
         reporting.pinning.onlyReports = false
         reporting.pinning.expires = Date(timeIntervalSinceNow: -1)
-        #expect(try reporting.evaluate(chains.httpbin).pins == .expired)
+        #expect(try reporting.evaluate(chains.httpbin).pinning == .expired)
         reporting.pinning.expires = Date(timeIntervalSinceNow: 3600)
         #expect(reason(reporting, chains.httpbin) == .pin)
         var leafOnly = policy(.certificate, [chains.root])

@@ -60,7 +60,7 @@ struct TrustTests {
         let error = try await error(manager)
         #expect(error.code == .untrusted)
         #expect(error.reason == .pin)
-        #expect(error.trust?.pins == .missed)
+        #expect(error.trust?.pinning == .missed)
         #expect(error.trust?.chain.count == 2)
         #expect(await server.waitForOpen(atMost: 0))
         #expect(server.statistics.requests == 0)
@@ -108,7 +108,7 @@ struct TrustTests {
         request.method = .get
         request.body = .none
         reports.append(try await manager.download(request, to: folder.file("a")).trust)
-        reports.append(try await manager.download(request) { _ in folder.file("b") }.trust)
+        reports.append(try await manager.download(request, to: .named { _ in folder.file("b") }).trust)
         let download = manager.downloadTask(for: request, to: folder.file("c")) { _, _, _ in ends.record(()) }
         download.resume()
         await ends.wait(for: 2)

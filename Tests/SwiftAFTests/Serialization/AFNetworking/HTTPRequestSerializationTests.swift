@@ -51,14 +51,16 @@ import Testing
         #expect(request.url == "http://example.com?key**value")
     }
 
+    // The fields that the original keeps in its serializer are the manager's.
+
     @Test func valueForHTTPHeaderFieldReturnsSetValue() {
-        var serializer = serializer
-        serializer.headers["header-field"] = "Actual Value"
-        #expect(serializer.headers["header-field"] == "Actual Value")
+        let manager = HTTPSessionManager()
+        manager.headers["header-field"] = "Actual Value"
+        #expect(manager.headers["header-field"] == "Actual Value")
     }
 
     @Test func valueForHTTPHeaderFieldReturnsNilForUnsetHeader() {
-        #expect(serializer.headers["unset-header-field"] == nil)
+        #expect(HTTPSessionManager().headers["unset-header-field"] == nil)
     }
 
     @Test func queryStringSerializationCanFailWithError() {
@@ -69,28 +71,19 @@ import Testing
     }
 
     @Test func headerValueCanBeRemoved() {
-        var serializer = serializer
-        serializer.headers["Field"] = "value"
-        serializer.headers["Field"] = nil
-        #expect(!serializer.headers.contains("Field"))
+        let manager = HTTPSessionManager()
+        manager.headers["Field"] = "value"
+        manager.headers["Field"] = nil
+        #expect(!manager.headers.contains(named: "Field"))
     }
 
     @Test func headerValueCanBeSetFromMultipleThreadsWithoutCrashing() async {
-        let serializer = serializer
-        let values = await withTaskGroup(of: String?.self) { group in
-            for index in 0..<1000 {
-                group.addTask {
-                    var copy = serializer
-                    copy.headers["Field"] = "value \(index)"
-                    return copy.headers["Field"]
-                }
-            }
-            return await group.reduce(into: Set<String>()) { values, value in
-                if let value { values.insert(value) }
-            }
+        let manager = HTTPSessionManager()
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<1000 { group.addTask { manager.headers["Field"] = "value \(index)" } }
         }
-        #expect(values.count == 1000)
-        #expect(serializer == self.serializer)
+        #expect(manager.headers.values(for: "Field").count == 1)
+        #expect(manager.headers["Field"]?.hasPrefix("value ") == true)
     }
 
     @Test func queryStringFromParameters() throws {

@@ -29,7 +29,7 @@ import Testing
 
     @Test func errorsWithInvalidJSON() {
         let error = #expect(throws: SessionError.self) {
-            try serializer.serialize(request, parameters: ["key": .set([0])])
+            try serializer.serialize(request, parameters: ["key": Set([0])])
         }
         #expect(error?.code == .serialization)
         #expect(error?.message == "the parameters contain a set, which JSON can't express")

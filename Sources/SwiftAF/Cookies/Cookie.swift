@@ -1,11 +1,14 @@
 public import FoundationEssentials
 
 /// A cookie (RFC 6265bis).
-public struct HTTPCookie: Hashable, Sendable {
+public struct Cookie: Hashable, Sendable {
     /// Stored and reported, not enforced: there are no documents of other sites.
     public enum SameSite: Hashable, Sendable {
-        case none
+        /// `None`: sent in all contexts.
+        case unrestricted
+        /// `Lax`
         case lax
+        /// `Strict`
         case strict
     }
 
@@ -52,7 +55,7 @@ public struct HTTPCookie: Hashable, Sendable {
     }
 }
 
-extension HTTPCookie: CustomStringConvertible {
+extension Cookie: CustomStringConvertible {
     /// Without the value, which may be a secret.
     public var description: String { "\(name) of \(domain)\(path)" }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import SwiftAF
 
 @Suite("What becomes of a response", .timeLimit(.minutes(10)))
-struct ResponseDispositionTests {
+struct ResponseDecisionTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
     private let folder: TestFolder
@@ -24,14 +24,14 @@ struct ResponseDispositionTests {
         folder = try TestFolder()
     }
 
-    private func answering(_ disposition: ResponseDisposition) -> ResponseHandler {
+    private func answering(_ disposition: ResponseDecision) -> ResponseHandler {
         { [asked] response in
             asked.record(response)
             return disposition
         }
     }
 
-    private func request(_ url: String, _ disposition: ResponseDisposition) -> HTTPRequest {
+    private func request(_ url: String, _ disposition: ResponseDecision) -> HTTPRequest {
         var request = HTTPRequest(url)
         request.responseHandler = answering(disposition)
         return request
@@ -72,7 +72,7 @@ struct ResponseDispositionTests {
     func notAsked() async throws {
         manager.responseHandler = answering(.cancel)
         try await manager.download(HTTPRequest("json"), to: path)
-        try await manager.download(request("json", .cancel)) { [path] _ in path }
+        try await manager.download(request("json", .cancel), to: .named { [path] _ in path })
         server.route(
             "/events", .respond(headers: ["Content-Type": "text/event-stream"], body: Data("data: 1\n\n".utf8)))
         var events = manager.events(from: request("events", .cancel)).makeAsyncIterator()
@@ -125,7 +125,7 @@ struct ResponseDispositionTests {
     func serializing() async throws {
         manager.responseHandler = answering(.download(to: path))
         #expect(try await manager.get("json") == JSONValue.null)
-        #expect(try await manager.data(for: HTTPRequest("json")) == Data())
+        #expect(try await manager.get("json").body == Data())
         #expect(try await failure { try await manager.get("json") as [String: Int] }.code == .serialization)
         #expect(try folder.names == ["a"])
     }
@@ -182,7 +182,7 @@ struct ResponseDispositionTests {
     @Test("A file that can't be put in its place is an error with the head")
     func unwritable() async throws {
         try folder.write("old", to: "a")
-        let cases: [(ResponseDisposition, SessionError.Code)] = [
+        let cases: [(ResponseDecision, SessionError.Code)] = [
             (.download(to: folder.file("a/b")), .file), (.download(to: path, options: []), .file),
             (.download(to: folder.file("b/c")), .file), (.download(to: ""), .invalidInput),
             (.download(to: "a\0b"), .invalidInput), (.download(to: folder.path + "/"), .invalidInput),
@@ -211,7 +211,7 @@ struct ResponseDispositionTests {
         let error = try await failure { try await ranges.manager.response(for: request) }
         #expect(error.code == .truncated)
         let token = try #require(error.resumeToken)
-        let answer = try await ranges.manager.download(resuming: token)
+        let answer = try await ranges.manager.download(token.url, to: .resuming(token))
         #expect(answer.resumption == .continued)
         #expect(try folder.read("a") == RangeServer.content(1))
     }

@@ -1,0 +1,73 @@
+public import FoundationEssentials
+
+/// Where a download is saved.
+///
+/// ```swift
+/// try await manager.download("reports/7", to: "/tmp/report.pdf")
+/// try await manager.download("reports/7", to: .folder("/tmp"))
+/// try await manager.download("reports/7", to: .named { "/tmp/\($0.status)-" + $0.suggestedFileName })
+/// try await manager.download(token.url, to: .resuming(token))
+/// ```
+///
+/// An empty path or one that contains NUL fails with ``SessionError/Code/invalidInput``. A relative path is resolved
+/// against the current directory.
+public struct DownloadDestination: Sendable {
+    enum Choice: Sendable {
+        case path(String)
+        case named(@Sendable (HTTPResponse) -> String)
+        case resuming(ResumeToken)
+        case managerDefault
+    }
+
+    let choice: Choice
+
+    /// A file at a path.
+    public static func path(_ path: String) -> DownloadDestination {
+        DownloadDestination(choice: .path(path))
+    }
+
+    /// A file in a folder, named by ``HTTPResponse/suggestedFileName``, which is safe within any folder.
+    public static func folder(_ path: String) -> DownloadDestination {
+        .named { head in (path.hasSuffix("/") ? path : path + "/") + head.suggestedFileName }
+    }
+
+    /// A file whose path a closure returns when the head of a response with status 200 to 299 has arrived, before
+    /// anything is written.
+    ///
+    /// - Parameter name: Called once, on the network's thread: it must not block, because other transfers of the session
+    ///   wait meanwhile.
+    public static func named(_ name: @escaping @Sendable (HTTPResponse) -> String) -> DownloadDestination {
+        DownloadDestination(choice: .named(name))
+    }
+
+    /// The original file of an interrupted download of any manager, also of another process. The URL must be
+    /// ``ResumeToken/url``. Starts over if the partial file is gone or the server has another version. Implies
+    /// ``DownloadOptions/resumes`` and ``DownloadOptions/keepsPartialFile``.
+    ///
+    /// - Parameter token: The token from ``SessionError/resumeToken``. It contains no headers, so credentials of the
+    ///   request must be passed again.
+    public static func resuming(_ token: ResumeToken) -> DownloadDestination {
+        DownloadDestination(choice: .resuming(token))
+    }
+
+    /// ``HTTPSessionManager/downloadDestination``.
+    public static let managerDefault = DownloadDestination(choice: .managerDefault)
+}
+
+/// What a download requests: the text of a URL, a `URL`, or an ``HTTPRequest``.
+public protocol DownloadSource: Sendable {
+    /// Returns the request of a download.
+    static func downloadRequest(for source: Self) -> HTTPRequest
+}
+
+extension String: DownloadSource {
+    public static func downloadRequest(for url: String) -> HTTPRequest { HTTPRequest(url) }
+}
+
+extension URL: DownloadSource {
+    public static func downloadRequest(for url: URL) -> HTTPRequest { HTTPRequest(url) }
+}
+
+extension HTTPRequest: DownloadSource {
+    public static func downloadRequest(for request: HTTPRequest) -> HTTPRequest { request }
+}

@@ -1,0 +1,37 @@
+import FoundationEssentials
+
+extension HTTPHeaders {
+    /// The value of an Authorization field.
+    public struct Authorization: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The scheme and the credentials, as sent.
+        public let rawValue: String
+
+        /// Makes any value, such as `AWS4-HMAC-SHA256 …`.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// `Bearer …` (RFC 6750).
+        public static func bearer(_ token: String) -> Authorization {
+            Authorization(rawValue: "Bearer " + token)
+        }
+
+        /// `Basic …`, with user name and password as UTF-8 (RFC 7617).
+        public static func basic(username: String, password: String) -> Authorization {
+            Authorization(rawValue: "Basic " + Data("\(username):\(password)".utf8).base64EncodedString())
+        }
+
+        /// The scheme alone.
+        public var description: String { "\(rawValue.prefix { $0 != " " }) <hidden>" }
+    }
+
+    /// The Authorization field; nil if there is none.
+    ///
+    /// ```swift
+    /// manager.headers.authorization = .bearer(token)
+    /// ```
+    public var authorization: Authorization? {
+        get { self[Name.authorization].map { Authorization(rawValue: $0) } }
+        set { self[Name.authorization] = newValue?.rawValue }
+    }
+}

@@ -1,0 +1,41 @@
+public import FoundationEssentials
+
+/// A decoder for bodies: ``JSONCoder``, Foundation's decoders for JSON and property lists, or one for another format.
+public protocol DataDecoder: Sendable {
+    /// Decodes a value. May be called concurrently.
+    func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
+}
+
+/// An encoder for JSON bodies: ``JSONCoder`` or Foundation's `JSONEncoder`.
+public protocol DataEncoder: Sendable {
+    /// Encodes a value. May be called concurrently.
+    func encode<Value: Encodable>(_ value: Value) throws -> Data
+}
+
+extension JSONCoder: DataDecoder, DataEncoder {
+    public func encode<Value: Encodable>(_ value: Value) throws -> Data {
+        try encode(value, options: [])
+    }
+}
+
+extension JSONDecoder: DataDecoder {}
+extension PropertyListDecoder: DataDecoder {}
+extension JSONEncoder: DataEncoder {}
+
+/// A type whose value stands for an empty body, such as that of a 204 response.
+public protocol EmptyResponse {
+    /// The value of an empty body.
+    static var emptyValue: Self { get }
+}
+
+/// No value: decodes from an empty body, and from any other one.
+///
+/// ```swift
+/// let _: Empty = try await manager.post("logout")
+/// ```
+public struct Empty: Codable, Hashable, Sendable, EmptyResponse {
+    public init() {}
+    public init(from decoder: any Decoder) throws {}
+    public func encode(to encoder: any Encoder) throws {}
+    public static var emptyValue: Empty { Empty() }
+}

@@ -1,0 +1,170 @@
+public import FoundationEssentials
+
+/// A response: its value, its head and its metrics.
+///
+/// A `Response<Data>` holds the body as received. ``value(as:validation:decoder:)`` decodes it:
+///
+/// ```swift
+/// let response = try await manager.response(for: HTTPRequest("users/7"))
+/// print(response.status, response.headers["ETag"] ?? "")
+/// let user = try response.value(as: User.self)
+/// ```
+public struct Response<Value: Sendable>: Sendable {
+    /// The value: the body, or what was decoded from it.
+    public private(set) var value: Value
+    /// The head, with the metrics of the exchange.
+    public var head: HTTPResponse
+    /// The body, after decoding of content encodings. Empty if it was saved to a file.
+    public var body: Data {
+        didSet { if let same = body as? Value { value = same } }
+    }
+    /// The path of the file, if the body was saved to one (``ResponseDecision/download(to:options:)``).
+    public var filePath: String?
+
+    var sharedTrust: SharedTrustReport?
+    /// What the manager decodes with; nil for a response that no manager made.
+    var settings: ResponseSettings?
+
+    /// Makes a response, for tests and caches.
+    public init(value: Value, head: HTTPResponse, body: Data = Data(), filePath: String? = nil) {
+        self.value = value
+        self.head = head
+        self.body = body
+        self.filePath = filePath
+    }
+
+    /// The status code.
+    public var status: Int { head.status }
+
+    /// The header fields.
+    public var headers: HTTPHeaders { head.headers }
+
+    /// The URL of the response: the request's, or the last redirect's.
+    public var url: String { head.url }
+
+    /// Times and sizes, hop by hop.
+    public var metrics: ResponseMetrics { head.metrics }
+
+    /// The server's certificates and the verdict on them, if ``HTTPRequest/reportsTrust`` was set and the response came
+    /// over TLS. On a reused connection, those of its handshake.
+    public var trust: TrustReport? { sharedTrust?.report }
+
+    /// The same response with another value.
+    func with<Other>(value: Other) -> Response<Other> {
+        var response = Response<Other>(value: value, head: head, body: body, filePath: filePath)
+        response.sharedTrust = sharedTrust
+        response.settings = settings
+        return response
+    }
+}
+
+extension Response where Value == Data {
+    /// Makes a response with a body, for tests and caches.
+    public init(head: HTTPResponse, body: Data = Data(), filePath: String? = nil) {
+        self.init(value: body, head: head, body: body, filePath: filePath)
+    }
+
+    /// Checks the status, and the content type if the validation lists any.
+    ///
+    /// - Parameter validation: Nil uses the manager's, by default status 200 to 299.
+    /// - Returns: This response.
+    /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType``; the error has the head and the body.
+    @discardableResult
+    public func validated(by validation: ResponseValidation? = nil) throws(SessionError) -> Response {
+        let validation = validation ?? settings?.validation ?? .default
+        if let error = validation.validate(head, body: body).error { throw error }
+        return self
+    }
+
+    /// Checks the response and decodes its body as a `Decodable`, ``JSONValue``, `Data` or `String`.
+    ///
+    /// - Parameters:
+    ///   - validation: Nil uses the manager's. ``ResponseValidation/any`` decodes the body of every response.
+    ///   - decoder: Nil uses the manager's. Ignored for ``JSONValue``, `Data` and `String`.
+    /// - Throws: The errors of ``validated(by:)``; ``SessionError/Code/serialization`` if the body can't be decoded.
+    public func value<Decoded: Decodable & Sendable>(
+        as type: Decoded.Type = Decoded.self, validation: ResponseValidation? = nil,
+        decoder: (any DataDecoder)? = nil
+    ) throws(SessionError) -> Decoded {
+        var settings = settings ?? .standard
+        if validation != nil || decoder != nil {
+            settings = ResponseSettings(
+                decoder: decoder ?? settings.decoder, validation: validation ?? settings.validation)
+        }
+        return try serialized(by: ValueResponseSerializer<Decoded>(settings))
+    }
+
+    /// Like ``value(as:validation:decoder:)``, and returns the value together with the head and the metrics.
+    public func decoded<Decoded: Decodable & Sendable>(
+        as type: Decoded.Type = Decoded.self
+    ) throws(SessionError) -> Response<Decoded> {
+        with(value: try value(as: type))
+    }
+
+    /// Checks the response and parses its body as JSON; an empty body is ``JSONValue/null``. The same as
+    /// `value(as: JSONValue.self)`.
+    public func json() throws(SessionError) -> JSONValue {
+        try value()
+    }
+
+    /// Decodes the body as text, in the response's charset, by default UTF-8, else ISO-8859-1, whatever the status.
+    ///
+    /// - Throws: ``SessionError/Code/serialization`` if the charset is unknown or the body isn't valid in it.
+    public func text() throws(SessionError) -> String {
+        try value(validation: .any)
+    }
+
+    /// Validates and parses the body with a serializer.
+    public func serialized<Output>(by serializer: some ResponseSerializer<Output>) throws(SessionError) -> Output {
+        do {
+            return try serializer.serialize(head, body: body)
+        } catch {
+            throw SessionError(serializing: error, of: self)
+        }
+    }
+}
+
+/// How a manager validates and decodes responses. Shared by its requests; immutable.
+final class ResponseSettings: Sendable {
+    /// Nil decodes each type by its own format.
+    let serializer: (any ResponseSerializer)?
+    let decoder: any DataDecoder
+    let validation: ResponseValidation
+
+    init(
+        serializer: (any ResponseSerializer)? = nil, decoder: any DataDecoder = JSONCoder(),
+        validation: ResponseValidation = .default
+    ) {
+        self.serializer = serializer
+        self.decoder = decoder
+        self.validation = validation
+    }
+
+    static let standard = ResponseSettings()
+
+    /// The validation of JSON: its content types, unless others are given.
+    var validationOfJSON: ResponseValidation {
+        guard validation.acceptableContentTypes == nil else { return validation }
+        var validation = validation
+        validation.acceptableContentTypes = JSONResponseSerializer.contentTypes
+        return validation
+    }
+}
+
+extension SessionError {
+    /// Wraps an error of a response serializer, unless it is a ``SessionError``.
+    init(serializing error: any Error, of response: Response<Data>) {
+        self =
+            error as? SessionError
+            ?? SessionError(
+                .serialization, message: "the response serializer failed", response: response.head,
+                body: response.body, underlying: error)
+    }
+
+    /// Wraps an error of a request serializer, unless it is a ``SessionError``.
+    init(serializingRequest error: any Error, url: String?) {
+        self =
+            error as? SessionError
+            ?? SessionError(.serialization, message: "the request serializer failed", url: url, underlying: error)
+    }
+}

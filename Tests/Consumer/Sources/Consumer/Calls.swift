@@ -1,0 +1,234 @@
+import Foundation
+import FoundationNetworking
+import SwiftAF
+
+// Each form of call, without an actor or with the one that the compiler is told to use by default.
+
+func sendsWithoutValue(_ manager: HTTPSessionManager, user: User) async throws {
+    try await manager.get("users/7")
+    try await manager.head("users/7")
+    try await manager.delete("users/7")
+    try await manager.post("users", json: user)
+    try await manager.put("users/7", json: user)
+    try await manager.patch("users/7", parameters: ["name": user.name])
+    try await manager.post("logout")
+    try await manager.request(.delete, "users/7")
+    try await manager.request(.options, "users")
+    try await manager.request("PURGE", "cache")
+}
+
+func returnsCheckedResponse(_ manager: HTTPSessionManager) async throws {
+    let response = try await manager.get("users/7")
+    let status: Int = response.status
+    let tag: String? = response.headers["ETag"]
+    let body: Data = response.body
+    let url: String = response.url
+    let hops = response.metrics.hops.count
+    let user = try response.value(as: User.self)
+    let same: User = try response.value()
+    let both: Response<User> = try response.decoded()
+    print(status, tag ?? "", body, url, hops, user, same, both.value.name, both.status)
+    print(try response.json()["name"] as Any, try response.text(), response.head.version)
+    if try await manager.get("users/7").status == 200 { print("there") }
+    let ignored = try await manager.delete("users/7").status
+    print(ignored)
+}
+
+func decodesValues(_ manager: HTTPSessionManager, id: Int) async throws {
+    let user: User = try await manager.get("users/\(id)")
+    let users = try await manager.get("users", parameters: ["page": id], as: [User].self)
+    let created: User = try await manager.post("users", json: NewUser(name: "Ada"))
+    let form: User = try await manager.post("users", parameters: ["name": "Ada", "born": 1815])
+    let replaced: User = try await manager.put("users/7", json: user)
+    let changed: User = try await manager.patch("users/7", json: ["name": "Grace"])
+    let gone: User? = try await manager.delete("users/7")
+    let nothing: Empty = try await manager.delete("users/7")
+    let json: JSONValue = try await manager.get("users/7")
+    let bytes: Data = try await manager.get("logo.png")
+    let text: String = try await manager.get("motto.txt")
+    let number: Int = try await manager.get("count")
+    let plan: Plan = try await manager.get("plan")
+    let reported: User = try await manager.request("REPORT", "users/7")
+    print(user, users, created, form, replaced, changed, gone as Any, nothing, json["name"] as Any, bytes, text, number)
+    print(plan, reported)
+    let name = try await manager.get("users/7", as: User.self).name
+    print(name, try await manager.get("users", as: [User].self).map(\.name))
+    async let first: User = manager.get("users/1")
+    async let second: User = manager.get("users/2")
+    print(try await first, try await second)
+}
+
+func returnsAnyStatus(_ manager: HTTPSessionManager) async throws {
+    let response = try await manager.response(.get, "users/7")
+    if response.status == 404 { return }
+    let user: User = try response.validated().value()
+    let error: JSONValue = try response.value(validation: .any)
+    let other = try await manager.response(for: HTTPRequest(.post, "users", body: .json(user)))
+    print(error, other.status, try other.value(as: User.self, decoder: JSONDecoder()))
+}
+
+func takesParametersFromVariables(
+    _ manager: HTTPSessionManager, name: String, age: Int, tags: [String], nick: String?, birthday: Date
+) async throws {
+    let parameters: Parameters = [
+        "name": name, "age": age, "tags": tags, "nick": nick, "birthday": birthday, "plan": Plan.paid,
+        "address": ["city": "London", "zip": nil, "lines": [1, "two", nil]], "none": nil,
+    ]
+    let counts = ["a": 1, "b": 2]
+    let mixed: [String: Any?] = ["a": 1, "b": nil, "c": ["d": "e"]]
+    let texts = ["a": "b"]
+    let anything: [String: Any] = ["a": 1]
+    let user = User(id: 1, name: name)
+    try await manager.post("users", parameters: parameters)
+    try await manager.post("users", parameters: ["name": name, "age": age, "tags": tags])
+    try await manager.post("users", parameters: Parameters(counts))
+    try await manager.post("users", parameters: Parameters(mixed))
+    try await manager.post("users", parameters: Parameters(texts))
+    try await manager.post("users", parameters: Parameters(anything))
+    try await manager.post("users", parameters: Parameters(encoding: user))
+    let found: [User] = try await manager.get("users", parameters: ["q": name, "limit": age, "ids": [1, 2, 3]])
+    print(found)
+}
+
+func sendsBodies(_ manager: HTTPSessionManager, user: User, jpeg: Data, album: Int) async throws {
+    try await manager.post("users", body: .json(user))
+    try await manager.post("login", body: .form(["user": user.name, "remember": true]))
+    try await manager.put("photo", body: .data(jpeg, contentType: "image/jpeg"))
+    try await manager.post("notes", body: .text("hello"))
+    let photo: User = try await manager.post(
+        "photos", parameters: ["album": album],
+        body: .multipart { form in
+            try form.append(jpeg, name: "image", fileName: "a.jpg", mediaType: "image/jpeg")
+            try form.append(user.name, name: "title")
+        })
+    print(photo)
+}
+
+func configuresOneCall(_ manager: HTTPSessionManager, limit: Duration) async throws {
+    let user: User = try await manager.get("users/7", configure: { $0.timeouts.total = .seconds(5) })
+    try await manager.post("users", json: user, configure: { $0.timeouts.total = limit })
+    try await manager.get("users/7") { $0.priority = 1 }
+    var request = try manager.makeRequest(.get, "search", parameters: ["q": user.name])
+    request.proxy = .direct
+    request.redirectPolicy = .doNotFollow
+    print(try await manager.response(for: request).status)
+}
+
+func sharesSettings(_ manager: HTTPSessionManager, token: String) {
+    manager.headers.authorization = .bearer(token)
+    manager.headers["X-Client"] = "consumer"
+    manager.headers.suppressDefault("Accept-Language")
+    manager.timeouts.total = .seconds(30)
+    manager.validation.acceptableStatusCodes = [200, 404]
+    manager.validation.acceptableContentTypes = ["*/*"]
+    manager.decoder = JSONCoder(keys: .snakeCase, dates: .iso8601)
+    manager.encoder = JSONCoder(keys: .snakeCase)
+    manager.decoder = JSONDecoder()
+    manager.encoder = JSONEncoder()
+    manager.requestSerializer = JSONRequestSerializer()
+    manager.responseSerializer = DataResponseSerializer()
+    manager.downloadDestination = .folder("/tmp")
+}
+
+func downloads(_ manager: HTTPSessionManager, url: String, link: URL, path: String) async throws {
+    try await manager.download(url, to: "/tmp/report.pdf")
+    try await manager.download(url, to: path)
+    try await manager.download(url, to: .path(path))
+    try await manager.download(link, to: "\(path)/report.pdf")
+    try await manager.download("reports/7", to: .named { "/tmp/" + $0.suggestedFileName })
+    try await manager.download(HTTPRequest(.post, "export"), to: .folder("/tmp"), options: [.createsFolders])
+    let response = try await manager.download(url)
+    print(response.filePath, response.status, response.headers, response.url, response.head.version)
+    let task = manager.downloadTask(for: url, to: .path(path)) { head, path, error in
+        print(head?.status ?? 0, path ?? "", error?.status ?? 0)
+    }
+    task.resume()
+    let items = [url, "b"].map { DownloadItem($0, to: .folder(path)) }
+    for await result in manager.downloads(of: items) { print(try result.get().fileSize) }
+}
+
+func readsErrors(_ manager: HTTPSessionManager) async {
+    do throws(SessionError) {
+        try await manager.delete("users/7")
+    } catch {
+        print(error.status ?? 0, error.code, error.body ?? Data())
+    }
+    do {
+        try await manager.delete("users/7")
+        try await Task.sleep(for: .zero)
+    } catch {
+        print(error.asSessionError?.status ?? 0)
+    }
+    do {
+        try await manager.delete("users/7")
+    } catch SessionError.Code.timeout {
+        print("late")
+    } catch {
+        print(error)
+    }
+    Task {
+        do {
+            let user: User = try await manager.get("users/7")
+            print(user)
+        } catch {
+            print(error.asSessionError?.status ?? 0)
+        }
+    }
+    let names = try? await withThrowingTaskGroup(of: User.self) { group in
+        for id in 0..<3 { group.addTask { try await manager.get("users/\(id)") } }
+        return try await group.reduce(into: []) { $0.append($1.name) }
+    }
+    print(names ?? [])
+}
+
+func usesClosures(_ manager: HTTPSessionManager, user: User, jpeg: Data) {
+    manager.get("users", success: { task, json in print(task.id, json[0]?["name"] as Any) }, failure: { print($1) })
+    manager.get("users/7", with: .value(User.self), success: { _, user in print(user.name) }, failure: nil)
+    manager.get("motto.txt", with: .string, success: { _, text in print(text.count) }, failure: nil)
+    manager.get("logo.png", with: .data, success: { print($1.count) }, failure: { task, error in print(error) })
+    manager.get("users") { task, json in
+        print(json)
+    } failure: { task, error in
+        print(task?.id ?? 0, error)
+    }
+    manager.head("users", success: { print($1.status) }, failure: nil)
+    manager.post("users", parameters: ["name": user.name], success: { print($1) }, failure: nil)
+    manager.post("users", json: user, with: .value(User.self), success: { print($1.id) }, failure: nil)
+    manager.put("users/7", json: user, success: nil, failure: nil)
+    manager.patch("users/7", parameters: ["name": user.name], success: nil, failure: nil)
+    manager.delete("users/7", configure: { $0.timeouts.total = .seconds(5) }, success: nil, failure: nil)
+    manager.post(
+        "photos", parameters: ["album": 7], body: .multipart { try $0.append(jpeg, name: "image") },
+        progress: { print($0.sent) }, success: { print($1) }, failure: nil)
+    let task = manager.request("REPORT", "users", success: { print($1) }, failure: nil)
+    task?.cancel()
+}
+
+/// Own serializers need no typealias.
+nonisolated struct LineSerializer: ValidatingResponseSerializer {
+    var validation = ResponseValidation.default
+
+    func parse(_ body: Data, of response: HTTPResponse) throws -> [String] {
+        String(decoding: body, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+}
+
+func usesOwnSerializer(_ manager: HTTPSessionManager) async throws {
+    let lines = try await manager.get("lines").serialized(by: LineSerializer())
+    print(lines.first ?? "")
+    manager.get("lines", with: LineSerializer(), success: { print($1.count) }, failure: nil)
+}
+
+/// `Cookie` and Foundation's `HTTPCookie` go together.
+func usesCookies(_ storage: CookieStorage, url: String) throws {
+    var cookie = Cookie(name: "a", value: "b", domain: "example.org")
+    cookie.sameSite = .unrestricted
+    try storage.setCookie(cookie)
+    print(try storage.cookies(for: url).count, HTTPCookie(properties: [:]) as Any)
+}
+
+func configuresTrust() -> SecurityPolicy {
+    var policy = SecurityPolicy()
+    policy.pinning = .init(keys: ["sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="])
+    return policy
+}

@@ -1,0 +1,82 @@
+import Foundation
+import SwiftAF
+import Testing
+
+@Suite struct ParametersTests {
+    private enum Plan: String, Encodable {
+        case paid
+    }
+
+    private struct Point: Encodable {
+        var x = 1
+        var y: Int?
+    }
+
+    private func query(_ parameters: Parameters) throws -> String {
+        try ParameterEncoder().encode(parameters).replacing("%5B", with: "[").replacing("%5D", with: "]")
+    }
+
+    private func json(_ parameters: Parameters) throws -> String {
+        let request = try JSONRequestSerializer().serialize(HTTPRequest(.post, "http://h/"), parameters: parameters)
+        return String(decoding: try #require(request.body.data), as: UTF8.self)
+    }
+
+    @Test func literalsTakeVariablesOfManyTypes() throws {
+        let (name, age, tags, nothing) = ("Ada", 36, ["a", "b"], nil as String?)
+        let parameters: Parameters = [
+            "name": name, "age": age, "tags": tags, "nothing": nothing, "nil": nil, "plan": Plan.paid,
+            "flag": true, "ratio": 0.5, "float": Float(0.25), "big": UInt64.max, "small": Int8(-3),
+            "url": URL(string: "http://h/") as Any, "decimal": Decimal(string: "1.5") as Any, "point": Point(),
+            "points": [Point(x: 2)], "set": Set([2, 1]), "json": JSONValue.array([1]), "double": 3.0 as Double?,
+            "twice": Optional(Optional(1)) as Any,
+        ]
+        #expect(
+            try query(parameters)
+                == "age=36&big=18446744073709551615&decimal=1.5&double=3&flag=1&float=0.25&json[]=1&name=Ada&nil"
+                + "&nothing&plan=paid&point[x]=1&points[][x]=2&ratio=0.5&set=1&set=2&small=-3&tags[]=a&tags[]=b"
+                + "&twice=1&url=http%3A//h/")
+    }
+
+    @Test func nestedLiteralsMayMixTypesAndNil() throws {
+        let zip: Int? = nil
+        let parameters: Parameters = ["b": ["y": 1, "x": nil, "z": [1, "two", nil, ["k": zip]]], "a": "first"]
+        #expect(try json(parameters) == #"{"b":{"x":null,"y":1,"z":[1,"two",null,{"k":null}]},"a":"first"}"#)
+        #expect(try query(parameters) == "a=first&b[x]&b[y]=1&b[z][]=1&b[z][]=two&b[z][]&b[z][][k]")
+    }
+
+    @Test func dictionariesOfAnyKindAreConverted() throws {
+        #expect(try query(Parameters(["b": 2, "a": 1])) == "a=1&b=2")
+        #expect(try query(Parameters(["a": "x"])) == "a=x")
+        let mixed: [String: Any?] = ["a": 1, "b": nil, "c": ["d": true]]
+        #expect(try query(Parameters(mixed)) == "a=1&b&c[d]=1")
+        let anything: [String: Any] = ["a": 1.5, "b": Date(timeIntervalSince1970: 0)]
+        #expect(try json(Parameters(anything)) == #"{"a":1.5,"b":"1970-01-01T00:00:00Z"}"#)
+        #expect(try json(Parameters([1, "a", nil] as [Any?])) == #"[1,"a",null]"#)
+        #expect(try json(Parameters(encoding: ["a": [1, 2]])) == #"{"a":[1,2]}"#)
+    }
+
+    @Test func dataAndDatesKeepTheirKind() throws {
+        let parameters: Parameters = ["data": Data([255]), "date": Date(timeIntervalSince1970: 0)]
+        #expect(try json(parameters) == #"{"data":"\/w==","date":"1970-01-01T00:00:00Z"}"#)
+    }
+
+    @Test func parametersWithinLiteralsStay() throws {
+        let inner: Parameters = ["z": 1, "a": 2]
+        #expect(try json(["inner": inner, "list": [inner]]) == #"{"inner":{"z":1,"a":2},"list":[{"z":1,"a":2}]}"#)
+    }
+
+    @Test func valueThatCanNotBeEncodedIsNamed() throws {
+        final class Opaque {}
+        struct Broken: Encodable {
+            func encode(to encoder: any Encoder) throws { throw CocoaError(.coderInvalidValue) }
+        }
+        let opaque: Parameters = ["a": ["b": [1, Opaque()]]]
+        let broken: Parameters = ["k": Broken()]
+        for parameters in [opaque, broken] {
+            for encode in [query, json] {
+                let error = try #require(throws: SessionError.self) { try encode(parameters) }
+                #expect(error.message.contains(error.code == .invalidInput ? "\"a[b][1]\"" : "\"k\""))
+            }
+        }
+    }
+}

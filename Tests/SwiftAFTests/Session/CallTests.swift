@@ -1,0 +1,242 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+/// What the forms of calls send and return. That they compile from everywhere is tested by Tests/Consumer.
+@Suite(.timeLimit(.minutes(10)))
+struct CallTests {
+    private struct User: Codable, Equatable, Sendable {
+        var firstName: String
+        var born: Int
+    }
+
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        server.route("/user", .json(#"{"firstName":"Ada","born":1815}"#))
+        server.route("/empty", .respond(204))
+        server.route("/missing", .respond(404, headers: ["Content-Type": "application/json"], body: Data("[4]".utf8)))
+    }
+
+    private func failure(_ call: () async throws -> Any) async throws -> SessionError {
+        do {
+            Issue.record("no error but \(try await call())")
+        } catch {
+            return try #require(error.asSessionError)
+        }
+        return SessionError(.unknown)
+    }
+
+    @Test func callsWithoutValueReturnCheckedResponse() async throws {
+        let response = try await manager.get("user")
+        #expect(response.status == 200 && response.head.status == 200 && response.url == server.urlString("/user"))
+        #expect(response.headers["Content-Type"] == "application/json" && response.metrics.hops.count == 1)
+        #expect(response.body == response.value && response.body.count == 31)
+        #expect(try response.value() == User(firstName: "Ada", born: 1815))
+        #expect(try response.decoded(as: User.self).value.born == 1815)
+        #expect(try response.json()["born"] == 1815)
+        try await manager.delete("empty")
+        try await manager.request(.options, "empty")
+        try await manager.head("user")
+        #expect(try await failure { try await manager.get("missing") }.status == 404)
+        #expect(try await failure { try await manager.head("missing") }.status == 404)
+        #expect(try await failure { try await manager.put("missing", json: 1) }.code == .status)
+        #expect(server.requests.map(\.method) == ["GET", "DELETE", "OPTIONS", "HEAD", "GET", "HEAD", "PUT"])
+    }
+
+    @Test func responsesOfAnyStatusCheckWhatTheyDecode() async throws {
+        let response = try await manager.response(.get, "missing")
+        #expect(response.status == 404)
+        #expect(throws: SessionError.self) { try response.validated() }
+        #expect(throws: SessionError.self) { try response.value(as: [Int].self) }
+        #expect(try response.value(as: [Int].self, validation: .any) == [4])
+        #expect(try response.validated(by: ResponseValidation(acceptableStatusCodes: [404])).text() == "[4]")
+        #expect(try await manager.response(for: HTTPRequest("missing")).text() == "[4]")
+    }
+
+    @Test func emptyResponsesHaveValues() async throws {
+        let nothing: User? = try await manager.delete("empty")
+        #expect(nothing == nil)
+        let empty: Empty = try await manager.post("empty")
+        #expect(empty == Empty())
+        #expect(try await manager.get("user", as: Empty.self) == Empty())
+        #expect(try await manager.get("empty", as: Data.self).isEmpty)
+        #expect(try await manager.get("empty", as: JSONValue.self) == .null)
+        let error = try await failure { try await manager.get("empty", as: User.self) }
+        #expect(error.message == "the body is empty, but a value of User was expected")
+    }
+
+    @Test func bodiesAreSent() async throws {
+        server.route("POST /echo", .json("{}"))
+        try await manager.post("echo", json: User(firstName: "Ada", born: 1))
+        try await manager.post("echo", body: .form(["a": 1, "b": "x y"]))
+        try await manager.post("echo", body: .data(Data("png".utf8), contentType: "image/png"))
+        try await manager.post("echo", json: 1, headers: ["Content-Type": "application/x"])
+        #expect(server.requests.map(\.bodyText) == [#"{"firstName":"Ada","born":1}"#, "a=1&b=x%20y", "png", "1"])
+        #expect(
+            server.requests.map { $0["Content-Type"] ?? "" } == [
+                "application/json", "application/x-www-form-urlencoded", "image/png", "application/x",
+            ])
+        let title = "Engine"
+        try await manager.post(
+            "echo", parameters: ["album": 7], body: .multipart { try $0.append(title, name: "title") })
+        let form = try #require(server.requests.last)
+        let album = try #require(form.bodyText.firstRange(of: "name=\"album\"\r\n\r\n7\r\n"))
+        let part = try #require(form.bodyText.firstRange(of: "name=\"title\"\r\n\r\nEngine\r\n"))
+        #expect(album.lowerBound < part.lowerBound)
+        #expect(form["Content-Type"]?.hasPrefix("multipart/form-data; boundary=") == true)
+    }
+
+    @Test func twoBodiesAreRefused() async throws {
+        for error in [
+            try await failure { try await manager.post("echo", json: 1, body: .text("2")) },
+            try await failure { try await manager.post("echo", parameters: ["a": 1], json: 1) },
+            try await failure { try await manager.put("echo", parameters: ["a": 1], body: .text("2")) },
+        ] {
+            #expect(error.code == .invalidInput && error.message.contains("one of parameters, json and body"))
+            #expect(error.url == server.urlString("/echo"))
+        }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func errorsOfBodiesFailTheRequest() async throws {
+        struct Stubborn: Encodable, Sendable {
+            func encode(to encoder: any Encoder) throws { throw CancellationError() }
+        }
+        let json = try await failure { try await manager.post("echo", json: Stubborn()) }
+        #expect(json.code == .serialization && json.underlying is CancellationError)
+        let form = try await failure {
+            try await manager.post("echo", body: .multipart { try $0.append("x", name: "a\nb") })
+        }
+        #expect(form.code == .invalidInput && form.url == server.urlString("/echo"))
+        let parameters = try await failure { try await manager.get("echo", parameters: ["a": ["b": [Thread()]]]) }
+        #expect(parameters.code == .invalidInput)
+        #expect(parameters.message == "the value of the parameter \"a[b][0]\" is a Thread, which isn't Encodable")
+        #expect(server.requests.isEmpty)
+    }
+
+    private final class Thread {}
+
+    @Test func managerSettingsApplyToEveryKindOfCall() async throws {
+        let file = try TestFolder()
+        server.route("/events", .respond(204))
+        manager.headers["X-A"] = "1"
+        manager.headers.authorization = .bearer("t")
+        try await manager.get("user")
+        _ = try await manager.response(for: HTTPRequest("user"))
+        try await manager.download("user", to: file.file("a"))
+        for try await _ in try await manager.stream(HTTPRequest("user")).bytes {}
+        for try await _ in manager.events(from: "events") {}
+        for try await _ in manager.events(from: HTTPRequest("events")) {}
+        await withCheckedContinuation { done in
+            manager.completionQueue = .global()
+            manager.get("user", success: { _, _ in done.resume() }, failure: { _, _ in done.resume() })
+        }
+        #expect(server.requests.count == 7)
+        for request in server.requests {
+            #expect(request["X-A"] == "1" && request["Authorization"] == "Bearer t")
+            #expect(request["Accept-Language"] == DefaultHeaders.all["Accept-Language"])
+        }
+        try await manager.get("user", headers: ["X-A": "2"])
+        #expect(server.requests.last?["X-A"] == "2")
+    }
+
+    @Test func secretHeadersStayWithTheBaseURL() async throws {
+        let other = try TestServer()
+        other.route("/", .text("x"))
+        manager.headers.authorization = .basic(username: "u", password: "p")
+        manager.headers["X-A"] = "1"
+        try await manager.get(other.urlString("/"))
+        #expect(other.requests[0]["Authorization"] == nil && other.requests[0]["X-A"] == "1")
+        try await manager.get(server.urlString("/user"))
+        #expect(server.requests[0]["Authorization"] == "Basic dTpw")
+        let free = HTTPSessionManager()
+        free.headers.authorization = .bearer("t")
+        try await free.get(other.urlString("/"))
+        #expect(other.requests[1]["Authorization"] == "Bearer t")
+    }
+
+    @Test func decoderEncoderAndValidationAreTheManagers() async throws {
+        server.route("/snake", .json(#"{"first_name":"Ada","born":1815}"#))
+        manager.decoder = JSONCoder(keys: .snakeCase)
+        manager.encoder = JSONCoder(keys: .snakeCase)
+        let ada: User = try await manager.post("snake", json: User(firstName: "Grace", born: 1906))
+        #expect(ada.firstName == "Ada")
+        #expect(server.requests[0].bodyText == #"{"first_name":"Grace","born":1906}"#)
+        #expect(try await manager.response(.get, "snake").value(as: User.self).firstName == "Ada")
+        _ = try await manager.response(for: HTTPRequest(.post, "snake", body: .json(ada)))
+        #expect(server.requests[2].bodyText.contains("first_name"))
+        manager.validation.acceptableStatusCodes = [404]
+        #expect(try await manager.get("missing", as: [Int].self) == [4])
+        #expect(try await manager.get("missing").status == 404)
+        #expect(try await failure { try await manager.get("user") }.code == .status)
+        let folder = try TestFolder()
+        #expect(try await failure { try await manager.download("user", to: folder.file("a")) }.code == .status)
+    }
+
+    @Test func timeoutsAreTheManagersAndTheCalls() async throws {
+        server.route("/slow", [.stall(at: "gate")])
+        manager.timeouts.total = .milliseconds(50)
+        #expect(try await failure { try await manager.get("slow") }.reason == .total)
+        manager.timeouts.total = nil
+        #expect(
+            try await failure { try await manager.get("slow", configure: { $0.timeouts.total = .milliseconds(50) }) }
+                .reason == .total)
+        server.open("gate")
+    }
+
+    @Test func makeRequestSendsNothing() async throws {
+        manager.headers["X-A"] = "1"
+        let request = try manager.makeRequest(.get, "user", parameters: ["q": 1], headers: ["X-B": "2"])
+        #expect(request.url == server.urlString("/user?q=1"))
+        #expect(request.headers["X-A"] == "1" && request.headers["X-B"] == "2")
+        #expect(try manager.makeRequest(.post, "user", json: ["a": 1]).body.data == Data(#"{"a":1}"#.utf8))
+        #expect(server.requests.isEmpty)
+        #expect(try await manager.response(for: request).status == 200)
+    }
+
+    @Test func baseURLWithoutSchemeIsNamed() async throws {
+        for text in ["api.example.org", "localhost:80/v1", "//host/", ""] {
+            let lost = HTTPSessionManager(baseURL: text)
+            let error = try await failure { try await lost.get("user") }
+            #expect(error.code == .invalidInput)
+            #expect(error.message == "the base URL \"\(text)\" doesn't begin with http:// or https://")
+            #expect(try await lost.get(server.urlString("/user")).status == 200)
+        }
+    }
+
+    @Test func contentTypeErrorListsWhatIsAccepted() async throws {
+        server.route("/page", .respond(200, headers: ["Content-Type": "text/html"], body: Data("<p>".utf8)))
+        let error = try await failure { try await manager.get("page", as: [Int].self) }
+        #expect(
+            error.message
+                == "unacceptable content type: text/html (accepted: application/json, text/javascript, text/json)")
+        manager.validation.acceptableContentTypes = ["text/*"]
+        #expect(try await failure { try await manager.get("page", as: [Int].self) }.code == .serialization)
+        #expect(try await failure { try await manager.get("user", as: String.self) }.code == .contentType)
+        manager.validation.acceptableContentTypes = ["*/*"]
+        #expect(try await manager.get("user", as: User.self).born == 1815)
+    }
+
+    @Test func bareScalarsAreJSON() async throws {
+        server.route("/count", .json("42"))
+        #expect(try await manager.get("count", as: Int.self) == 42)
+        #expect(try await manager.get("count", as: JSONValue.self) == 42)
+    }
+
+    @Test func redirectAndResponseHandlersFailWithTheirError() async throws {
+        struct Refusal: Error {}
+        server.route("/from", .redirect(to: "/user"))
+        manager.redirectHandler = { _ in .fail(Refusal()) }
+        let redirect = try await failure { try await manager.get("from") }
+        #expect(redirect.code == .redirect && redirect.underlying is Refusal)
+        manager.responseHandler = { _ in .fail(SessionError(.tooLarge, message: "not today")) }
+        let refused = try await failure { try await manager.get("user") }
+        #expect(refused.code == .tooLarge && refused.message == "not today" && refused.status == 200)
+        #expect(refused.url == server.urlString("/user"))
+    }
+}
