@@ -1,19 +1,21 @@
-# Install rules: headers, libraries, the CMake package and afcore.pc.
+# Install rules: headers, libraries, the CMake package and the files of pkg-config. The component `runtime` is what programs need to
+# run, `development` what it takes to build them.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(AFCORE_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/afcore")
 
-install(FILES ${AFCORE_PUBLIC_HEADERS} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/afcore")
+install(FILES ${AFCORE_PUBLIC_HEADERS} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/afcore"
+    COMPONENT development)
 
 # One export set for each library: only users of the static one need to find libcurl and OpenSSL.
 foreach(library IN LISTS AFCORE_LIBRARIES)
     install(TARGETS ${library}
         EXPORT ${library}
-        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT development
         INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-    install(EXPORT ${library} NAMESPACE afcore:: DESTINATION "${AFCORE_PACKAGE_DIR}")
+    install(EXPORT ${library} NAMESPACE afcore:: DESTINATION "${AFCORE_PACKAGE_DIR}" COMPONENT development)
 endforeach()
 
 configure_package_config_file(
@@ -32,7 +34,8 @@ write_basic_package_version_file(
 install(FILES
     "${PROJECT_BINARY_DIR}/afcoreConfig.cmake"
     "${PROJECT_BINARY_DIR}/afcoreConfigVersion.cmake"
-    DESTINATION "${AFCORE_PACKAGE_DIR}")
+    DESTINATION "${AFCORE_PACKAGE_DIR}"
+    COMPONENT development)
 
 # pkg-config finds the prefix from where the file lies, so an installed tree can be moved and
 # `cmake --install --prefix` is right. A directory given as an absolute path is kept as it is.
@@ -47,5 +50,12 @@ else()
     set(AFCORE_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
     set(AFCORE_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-configure_file("${CMAKE_CURRENT_LIST_DIR}/afcore.pc.in" "${PROJECT_BINARY_DIR}/afcore.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/afcore.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+set(modules afcore)
+if(AFCORE_BUILD_STATIC)
+    list(APPEND modules afcore-static)
+endif()
+foreach(module IN LISTS modules)
+    configure_file("${CMAKE_CURRENT_LIST_DIR}/${module}.pc.in" "${PROJECT_BINARY_DIR}/${module}.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/${module}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+        COMPONENT development)
+endforeach()

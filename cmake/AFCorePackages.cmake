@@ -1,0 +1,30 @@
+# Debian packages: `cpack --preset package`. The runtime package is named after the soname, so that two of them can be
+# installed together: libafcore0.1 now, libafcore1 from 1.0 on.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME afcore)
+set(CPACK_PACKAGE_VENDOR "SwiftAF")
+set(CPACK_PACKAGE_CONTACT "SwiftAF maintainers <maintainers@swiftaf.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+
+set(CPACK_COMPONENTS_ALL runtime development)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_HOMEPAGE "${PROJECT_HOMEPAGE_URL}")
+
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME "libafcore${AFCORE_SOVERSION}")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+# Programs that link the library depend on this version or a later one: symbols may be new in each.
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "An HTTP client library: the shared library")
+
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libafcore-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+    "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION}), libcurl4-openssl-dev (>= 7.88), libssl-dev (>= 3.0)")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "An HTTP client library: headers, static library, CMake and pkg-config files")
+
+include(CPack)
