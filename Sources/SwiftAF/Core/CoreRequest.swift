@@ -9,6 +9,8 @@ final class CoreRequest: Sendable {
         case memory
         case file(CoreFile)
         case events
+        /// Nothing is sent or received: only connect.
+        case connection
     }
 
     /// The validated request: its strings don't contain NUL.
@@ -102,6 +104,7 @@ final class CoreRequest: Sendable {
         core.url = texts.put(http.url)
         switch sink {
         case .memory: core.sink.kind = AFC_SINK_MEMORY
+        case .connection: core.flags = UInt32(AFC_REQUEST_CONNECT_ONLY)
         case .events: core.sink.kind = AFC_SINK_CALLBACK
         case .file(let file): core.sink = file.sink(&texts)
         }

@@ -29,6 +29,8 @@ final class CoreSession: @unchecked Sendable {
         options.max_connections = UInt32(clamping: configuration.maximumConnections)
         options.max_idle_connections = UInt32(clamping: configuration.maximumIdleConnections)
         options.max_idle_s = UInt32(clamping: configuration.idleConnectionLifetime.components.seconds)
+        options.max_connection_age_s = UInt32(clamping: configuration.maximumConnectionAge?.components.seconds ?? 0)
+        options.max_requests_per_connection = UInt32(clamping: configuration.maximumRequestsPerConnection)
         options.user_agent = userAgent.isEmpty ? nil : try arena.copy(userAgent, "the user agent")
         // on_done resumes a Swift task or a queue, so it always continues on another thread.
         options.gather_results = true

@@ -117,6 +117,8 @@ public struct RequestSender: Sendable {
 
 /// One attempt to send a request.
 public struct RequestAttempt: Sendable, Hashable {
+    /// The number of the request, unique in the process; ``MonitoredRequest/id`` of its events.
+    public var requestID: UInt64
     /// The number of the attempt, from 1.
     public var number: Int
     /// When the attempt began, before ``RequestInterceptor/adapt(_:for:)``.
@@ -128,9 +130,10 @@ public struct RequestAttempt: Sendable, Hashable {
 
     /// Makes an attempt, for tests.
     public init(
-        number: Int = 1, start: ContinuousClock.Instant = .now, deadline: ContinuousClock.Instant? = nil,
-        earlierStatuses: [Int] = []
+        requestID: UInt64 = 0, number: Int = 1, start: ContinuousClock.Instant = .now,
+        deadline: ContinuousClock.Instant? = nil, earlierStatuses: [Int] = []
     ) {
+        self.requestID = requestID
         self.number = number
         self.start = start
         self.deadline = deadline

@@ -149,7 +149,7 @@ final class RetryLoop: Sendable {
         _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome
     ) async -> CoreOutcome {
         var request = request
-        var attempt = RequestAttempt(deadline: deadline)
+        var attempt = RequestAttempt(requestID: events?.id ?? SessionTask.nextID(), deadline: deadline)
         while true {
             do throws(SessionError) {
                 let adapted = try await adapt(request, for: attempt)

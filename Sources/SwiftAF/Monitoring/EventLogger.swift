@@ -68,7 +68,7 @@ public struct EventLogger: EventMonitor {
         say(.headers, request, ["\(status), answered by \(scheme)"] + lines(challenge.response.headers, "<"))
     }
 
-    public func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse) {
+    public func responseReceived(_ request: MonitoredRequest, _ response: HTTPResponse) {
         guard level >= .headers else { return }
         say(.headers, request, ["\(response.version) \(response.status)"] + lines(response.headers, "<"))
     }

@@ -31,7 +31,7 @@ public protocol EventMonitor: Sendable {
     func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int)
     /// A redirect was decided.
     func requestRedirected(_ request: MonitoredRequest, by proposal: RedirectProposal, decision: RedirectDecision)
-    /// A 401 or 407 was received. Followed by ``challengeAnswered(_:_:)``, or by ``requestAnswered(_:with:)`` if it is
+    /// A 401 or 407 was received. Followed by ``challengeAnswered(_:_:)``, or by ``responseReceived(_:_:)`` if it is
     /// the response.
     func requestChallenged(_ request: MonitoredRequest, by response: HTTPResponse)
     /// A challenge is answered: the request is sent again with credentials. Not reported: further rounds of NTLM and
@@ -41,11 +41,11 @@ public protocol EventMonitor: Sendable {
     ///   ``AuthenticationChallenge/protectionSpace`` is the one of the answer.
     func challengeAnswered(_ request: MonitoredRequest, _ challenge: AuthenticationChallenge)
     /// A 1xx response was received, between sent and answered.
-    func informationalReceived(_ request: MonitoredRequest, _ response: InformationalResponse)
+    func informationalResponseReceived(_ request: MonitoredRequest, _ response: InformationalResponse)
     /// A head was sent or received, if ``tracesWire`` is true: in order, between sent and metrics of its attempt.
     func requestTraced(_ request: MonitoredRequest, _ trace: WireTrace)
     /// The head of an attempt's response has arrived, without metrics.
-    func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse)
+    func responseReceived(_ request: MonitoredRequest, _ response: HTTPResponse)
     /// An interceptor decided on another attempt, after a delay.
     func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration)
     /// The metrics of the last attempt.
@@ -61,7 +61,7 @@ public protocol EventMonitor: Sendable {
 extension EventMonitor {
     public var tracesWire: Bool { false }
     public func requestTraced(_ request: MonitoredRequest, _ trace: WireTrace) {}
-    public func informationalReceived(_ request: MonitoredRequest, _ response: InformationalResponse) {}
+    public func informationalResponseReceived(_ request: MonitoredRequest, _ response: InformationalResponse) {}
     public func requestCreated(_ request: MonitoredRequest) {}
     public func requestResumed(_ request: MonitoredRequest) {}
     public func requestSuspended(_ request: MonitoredRequest) {}
@@ -71,7 +71,7 @@ extension EventMonitor {
     ) {}
     public func requestChallenged(_ request: MonitoredRequest, by response: HTTPResponse) {}
     public func challengeAnswered(_ request: MonitoredRequest, _ challenge: AuthenticationChallenge) {}
-    public func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse) {}
+    public func responseReceived(_ request: MonitoredRequest, _ response: HTTPResponse) {}
     public func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration) {}
     public func metricsCollected(_ request: MonitoredRequest, _ metrics: ResponseMetrics) {}
     public func requestCancelled(_ request: MonitoredRequest) {}

@@ -90,7 +90,7 @@ public final class HARRecorder: EventMonitor {
         }
     }
 
-    public func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse) {
+    public func responseReceived(_ request: MonitoredRequest, _ response: HTTPResponse) {
         log.withLock { log in
             guard let count = log.exchanges[request.id]?.count, count > 0 else { return }
             log.exchanges[request.id]?[count - 1].response = response

@@ -20,7 +20,7 @@ enum RequestEvent: Sendable {
 /// Reports the events of a request to its manager's monitors and to observers of the process. Exists only if there are
 /// any.
 final class RequestEvents: Sendable {
-    private let id: UInt64
+    let id: UInt64
     private let request: HTTPRequest
     private let monitors: MonitorGroup?
     /// The process hears of tasks by themselves.
@@ -114,8 +114,8 @@ extension EventMonitor {
             challengeAnswered(request, challenge)
         case .answered(let response):
             if [401, 407].contains(response.status) { requestChallenged(request, by: response) }
-            requestAnswered(request, with: response)
-        case .informed(let response): informationalReceived(request, response)
+            responseReceived(request, response)
+        case .informed(let response): informationalResponseReceived(request, response)
         case .traced(let trace): if tracesWire { requestTraced(request, trace) }
         case .retried(let outcome, let delay): requestRetried(request, after: outcome, delay: delay)
         case .finished(let result):

@@ -147,7 +147,7 @@ extension HTTPSessionManager {
         do throws(SessionError) {
             request = try serialize(draft, parameters, snapshot)
         } catch {
-            CompletionTarget(snapshot.settings).queue.async { failure?(nil, error) }
+            snapshot.settings.completionExecutor.post { failure?(nil, error) }
             return nil
         }
         let task = makeTask(request, serializer, progress, snapshot) { task, _, value, error in

@@ -62,7 +62,7 @@ public final class HTTPSessionManager: Sendable {
         var timeouts: HTTPRequest.Timeouts
         var requestSerializer: any RequestSerializer
         var responses: ResponseSettings
-        var completionQueue: DispatchQueue?
+        var completionExecutor = CompletionExecutor.main
         var completionGroup: DispatchGroup?
         var handlers = TransferHandlers()
         /// Of all monitors, so that events keep their order when monitors change. Nil before the first ones.
@@ -189,11 +189,17 @@ public final class HTTPSessionManager: Sendable {
         }
     }
 
-    /// The queue of closures; nil uses the main queue. On a concurrent queue, progress closures may run out of order
-    /// and after the completion. Read when a task is made.
+    /// Where closures are called. Default: ``CompletionExecutor/main``. Read when a task is made.
+    public var completionExecutor: CompletionExecutor {
+        get { settings.completionExecutor }
+        set { set { $0.completionExecutor = newValue } }
+    }
+
+    /// The queue of closures, if ``completionExecutor`` is one; setting nil means the main queue. On a concurrent queue,
+    /// progress closures may run out of order and after the completion.
     public var completionQueue: DispatchQueue? {
-        get { settings.completionQueue }
-        set { set { $0.completionQueue = newValue } }
+        get { completionExecutor.queue }
+        set { completionExecutor = newValue.map { .queue($0) } ?? .main }
     }
 
     /// A group that is entered when a task is made and left when its completion has run, to wait for all earlier tasks.
@@ -294,6 +300,30 @@ public final class HTTPSessionManager: Sendable {
             // Released outside of the lock.
             _ = former
         }
+    }
+
+    // MARK: Connections
+
+    /// Connects to the server of a URL ahead of the first request: resolves its name, connects, and completes the TLS
+    /// handshake, through a proxy if there is one. No request is sent; the connection waits in the pool.
+    ///
+    /// Interceptors and monitors aren't called. A connection that is already idle is enough. Over TLS 1.3 with HTTP/1.1,
+    /// a server that sends session tickets makes the connection useless, and the next request uses a new one.
+    ///
+    /// - Parameters:
+    ///   - url: An absolute URL, or one relative to ``baseURL``.
+    ///   - connections: How many connections to make at most, up to 64. With HTTP/2, one is enough.
+    /// - Throws: The error of the first connection that failed, such as ``SessionError/Code/dns``,
+    ///   ``SessionError/Code/connect`` or ``SessionError/Code/untrusted``.
+    public func prewarm(_ url: String, connections: Int = 1) async throws(SessionError) {
+        let request = try prepare(HTTPRequest(url), snapshot, sink: .connection).with(handlers: TransferHandlers())
+        let failure = await withTaskGroup(of: SessionError?.self) { group in
+            for _ in 0..<min(64, max(1, connections)) {
+                group.addTask { await CoreTask(request).outcome().failure }
+            }
+            return await group.reduce(nil) { $0 ?? $1 }
+        }
+        if let failure { throw failure }
     }
 
     // MARK: Tasks

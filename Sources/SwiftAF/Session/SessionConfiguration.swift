@@ -30,6 +30,13 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// The idle time after which a connection isn't reused, in whole seconds.
     public var idleConnectionLifetime: Duration = .seconds(60)
 
+    /// The age from which a connection isn't reused, in whole seconds. Nil, the default, or less than a second: no limit.
+    public var maximumConnectionAge: Duration?
+
+    /// The number of requests after which a connection is closed. An HTTP/2 connection that still has requests in flight
+    /// takes more, and is closed after the last one. Zero, the default: no limit.
+    public var maximumRequestsPerConnection = 0
+
     /// The default User-Agent. Nil: the names of the program and the system; empty: no header.
     public var userAgent: String?
 

@@ -35,7 +35,7 @@ public final class SessionTask: Sendable {
     public let originalRequest: HTTPRequest
 
     private let storage: Locked<Storage>
-    private let callbackQueue: DispatchQueue
+    private let executor: CompletionExecutor
     private let events: RequestEvents?
 
     private typealias TokenReceiver = @Sendable (ResumeToken?) -> Void
@@ -74,7 +74,7 @@ public final class SessionTask: Sendable {
         self.id = id
         originalRequest = request
         self.events = events
-        callbackQueue = spec.callbackQueue
+        executor = spec.executor
         storage = Locked(Storage(kind: kind, spec: spec, priority: request.priority))
     }
 
@@ -105,7 +105,7 @@ public final class SessionTask: Sendable {
     /// - Parameter receiver: Called once on the completion queue, before the completion; with nil if the download has
     ///   succeeded or nothing was kept.
     public func cancel(producingResumeToken receiver: @escaping @Sendable (ResumeToken?) -> Void) {
-        cancel(telling: { [callbackQueue] token in callbackQueue.async { receiver(token) } })
+        cancel(telling: { [executor] token in executor.post { receiver(token) } })
     }
 
     /// Cancels a download, waits for its end, and returns a token to resume it later. Requires
@@ -361,8 +361,8 @@ extension SessionTask: CustomStringConvertible {
 struct TaskSpec: Sendable {
     /// An error if the request is invalid.
     let request: Result<CoreRequest, SessionError>
-    /// The queue of the caller's closures.
-    let callbackQueue: DispatchQueue
+    /// Where the caller's closures are called.
+    let executor: CompletionExecutor
     /// Called once, on a thread where work may be done.
     let complete: @Sendable (SessionTask, CoreOutcome) -> Void
     /// Called instead if the task is released without having been started.

@@ -11,7 +11,7 @@ extension HTTPSessionManager {
     ) -> SessionTask {
         let (id, request) = (SessionTask.nextID(), (try? prepared.get())?.http ?? request)
         let spec = TaskSpec(
-            request: prepared, callbackQueue: target.queue,
+            request: prepared, executor: target.executor,
             complete: { [registry] task, outcome in
                 registry.remove(task.id)
                 target.run(end(task, outcome))
@@ -25,13 +25,13 @@ extension HTTPSessionManager {
     }
 }
 
-/// The queue and group of completions.
+/// The executor and group of completions.
 struct CompletionTarget: Sendable {
-    let queue: DispatchQueue
+    let executor: CompletionExecutor
     let group: DispatchGroup?
 
     init(_ settings: HTTPSessionManager.Settings) {
-        queue = settings.completionQueue ?? .main
+        executor = settings.completionExecutor
         group = settings.completionGroup
     }
 
@@ -46,11 +46,11 @@ struct CompletionTarget: Sendable {
     /// Progress is reported by the loop thread and passed on here.
     func reporting(to handler: HTTPSessionManager.ProgressHandler?) -> HTTPSessionManager.ProgressHandler? {
         guard let handler else { return nil }
-        return { [queue] progress in queue.async { handler(progress) } }
+        return { [executor] progress in executor.post { handler(progress) } }
     }
 
     func run(_ completion: @escaping @Sendable () -> Void) {
-        queue.async {
+        executor.post {
             completion()
             leave()
         }

@@ -14,9 +14,7 @@ extension SessionTask {
     ///   isn't synchronized.
     /// - Returns: A new progress without a parent.
     public func downloadProgress(on queue: DispatchQueue = .main) -> Progress {
-        makeProgress(on: queue) { progress in
-            (progress.offset + progress.received, progress.receivedTotal.map { progress.offset + $0 })
-        }
+        makeProgress(on: queue) { ($0.downloaded, $0.downloadTotal) }
     }
 
     /// Returns a `Progress` for the bytes of the request body, like ``downloadProgress(on:)`` for the response body.
@@ -43,6 +41,28 @@ extension SessionTask {
 }
 
 extension Progress {
+    /// Returns a closure for the `progress` of an awaited call, which shows the bytes of the response body here, as
+    /// ``SwiftAF/SessionTask/downloadProgress(on:)`` does. It doesn't keep this progress alive.
+    ///
+    /// - Parameter queue: The serial queue on which this progress is updated and must be read.
+    public func downloadReporter(on queue: DispatchQueue = .main) -> @Sendable (TransferProgress) -> Void {
+        reporter(queue) { ($0.downloaded, $0.downloadTotal) }
+    }
+
+    /// Returns a closure for the `progress` of an awaited call, which shows the bytes of the request body here; see
+    /// ``downloadReporter(on:)``.
+    public func uploadReporter(on queue: DispatchQueue = .main) -> @Sendable (TransferProgress) -> Void {
+        reporter(queue) { ($0.sent, $0.sentTotal) }
+    }
+
+    private func reporter(
+        _ queue: DispatchQueue, _ counts: @escaping @Sendable (TransferProgress) -> (done: Int64, total: Int64?)
+    ) -> @Sendable (TransferProgress) -> Void {
+        { [weak self] progress in
+            queue.async { [weak self] in self?.show(counts(progress)) }
+        }
+    }
+
     fileprivate func show(_ counts: (done: Int64, total: Int64?)) {
         totalUnitCount = counts.total ?? -1
         completedUnitCount = counts.done

@@ -17,11 +17,11 @@ import Testing
     private final class Monitor: EventMonitor {
         let events = Recorder<String>()
 
-        func informationalReceived(_ request: MonitoredRequest, _ response: InformationalResponse) {
+        func informationalResponseReceived(_ request: MonitoredRequest, _ response: InformationalResponse) {
             events.record("\(response.status)")
         }
 
-        func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse) {
+        func responseReceived(_ request: MonitoredRequest, _ response: HTTPResponse) {
             events.record("\(response.status)")
         }
     }

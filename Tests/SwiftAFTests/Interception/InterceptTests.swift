@@ -481,7 +481,7 @@ private actor Counter: RequestInterceptor {
         let server = try TestServer()
         server.route("/x", .text("done"))
         let manager = HTTPSessionManager(baseURL: server.urlString("/"))
-        let (counter, screen) = await (Counter(), Screen())
+        let (counter, screen) = (Counter(), Screen())
         manager.interceptors = [counter, screen]
         await counter.attach(to: manager)
         await screen.attach(to: manager)

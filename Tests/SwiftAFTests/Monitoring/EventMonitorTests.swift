@@ -27,7 +27,7 @@ struct EventNotes: EventMonitor {
         #expect(challenge.proposedCredential == nil)
         events.record("by \(space.authenticationScheme) \(space.realm)\(space.isProxy ? " of a proxy" : "")")
     }
-    func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse) {
+    func responseReceived(_ request: MonitoredRequest, _ response: HTTPResponse) {
         events.record("answered \(response.status)")
     }
     func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration) {
@@ -239,7 +239,7 @@ struct EventMonitorTests {
             }
             func requestCreated(_ request: MonitoredRequest) { note(request, "created") }
             func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int) { note(request, "sent") }
-            func requestAnswered(_ request: MonitoredRequest, with response: HTTPResponse) {
+            func responseReceived(_ request: MonitoredRequest, _ response: HTTPResponse) {
                 note(request, "answered")
             }
             func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
@@ -302,7 +302,7 @@ struct EventLoggerTests {
         logger.requestSent(request, as: sent, attempt: 1)
         var response = HTTPResponse(status: 503, url: sent.url)
         response.headers = ["Set-Cookie": "secret", "Location": "https://u:secret@host/?sig=secret"]
-        logger.requestAnswered(request, with: response)
+        logger.responseReceived(request, response)
         let outcome = AttemptOutcome(attempt: RequestAttempt(), response: response)
         logger.requestRetried(request, after: outcome, delay: .milliseconds(1500))
         response.status = 200
@@ -355,7 +355,7 @@ struct EventLoggerTests {
         let heads = Self.lines(.headers) { logger in
             var response = HTTPResponse(status: 200, url: "https://host/")
             response.headers = ["X": "a\u{1B}[31m\nforged"]
-            logger.requestAnswered(Self.request, with: response)
+            logger.responseReceived(Self.request, response)
         }
         #expect(heads[0].split(separator: "\n").count == 2)
         #expect(!heads[0].contains("\u{1B}"))

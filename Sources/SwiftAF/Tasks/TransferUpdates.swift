@@ -1,0 +1,84 @@
+/// The progress and the result of a call, as a sequence.
+///
+/// ```swift
+/// let updates = TransferUpdates { progress in
+///     try await manager.download(HTTPRequest("film"), to: "/tmp/film", progress: progress)
+/// }
+/// for try await update in updates {
+///     switch update {
+///     case .progress(let progress): print(progress.downloadFraction ?? 0)
+///     case .completed(let response): print(response.filePath)
+///     }
+/// }
+/// ```
+///
+/// The call begins with the iteration; each iterator makes its own call. A slow reader gets the latest progress. The
+/// sequence ends with ``TransferUpdate/completed(_:)``, or throws the error of the call. Releasing the iterator before
+/// that, or cancelling the iterating task, cancels the call.
+public struct TransferUpdates<Value: Sendable>: AsyncSequence, Sendable {
+    public typealias Element = TransferUpdate<Value>
+    public typealias Failure = any Error
+
+    /// Reports progress.
+    public typealias Report = @Sendable (TransferProgress) -> Void
+
+    private let call: @Sendable (@escaping Report) async throws -> Value
+
+    /// - Parameter call: Makes the call with the given closure for its progress.
+    public init(_ call: @escaping @Sendable (@escaping Report) async throws -> Value) {
+        self.call = call
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        // Room for the last progress and the result, so that neither replaces the other.
+        let (stream, continuation) = AsyncThrowingStream<Element, any Error>.makeStream(
+            bufferingPolicy: .bufferingNewest(2))
+        let task = Task { [call] in
+            do {
+                let value = try await call { continuation.yield(.progress($0)) }
+                continuation.yield(.completed(value))
+                continuation.finish()
+            } catch {
+                continuation.finish(throwing: error)
+            }
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return Iterator(stream: stream.makeAsyncIterator())
+    }
+
+    /// Iterates over the updates.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var stream: AsyncThrowingStream<Element, any Error>.Iterator
+
+        /// Returns the next update; nil after ``TransferUpdate/completed(_:)``.
+        public mutating func next() async throws -> Element? {
+            try await stream.next()
+        }
+
+        /// Returns the next update; nil after ``TransferUpdate/completed(_:)``.
+        public mutating func next(isolation: isolated (any Actor)?) async throws -> Element? {
+            try await stream.next(isolation: isolation)
+        }
+    }
+}
+
+/// What a call with progress reports.
+public enum TransferUpdate<Value: Sendable>: Sendable {
+    /// More bytes were sent or received.
+    case progress(TransferProgress)
+    /// The call returned. The last update.
+    case completed(Value)
+}
+
+extension SessionTask {
+    /// The task's ``progress`` as it changes, up to its completion. A slow reader gets the latest one. Ending the
+    /// iteration doesn't cancel the task.
+    public var progressUpdates: AsyncStream<TransferProgress> {
+        let (stream, continuation) = AsyncStream<TransferProgress>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        watchProgress { task in
+            continuation.yield(task.progress)
+            if task.state == .completed { continuation.finish() }
+        }
+        return stream
+    }
+}
