@@ -37,7 +37,12 @@ public struct Credential: Hashable, Sendable {
 
     /// Makes a credential of user and password.
     ///
-    /// - Parameter isPreemptive: Whether to send it as Basic without a challenge, if allowed.
+    /// - Parameters:
+    ///   - user: The user.
+    ///   - password: The password.
+    ///   - schemes: The schemes that may be used.
+    ///   - isPreemptive: Whether to send it as Basic without a challenge, if allowed.
+    ///   - persistence: How long the credential is kept.
     public init(
         user: String, password: String, schemes: AuthenticationSchemes = .any, isPreemptive: Bool = false,
         persistence: Persistence = .none

@@ -12,7 +12,9 @@ public struct Cookie: Hashable, Sendable {
         case strict
     }
 
+    /// The name.
     public var name: String
+    /// The value.
     public var value: String
     /// The domain: a name in ASCII or an address, in lower case, without a leading dot.
     public var domain: String
@@ -29,6 +31,7 @@ public struct Cookie: Hashable, Sendable {
     /// Nil if the server didn't say.
     public var sameSite: SameSite?
 
+    /// Makes a cookie, by default for one host and until the end of the session.
     public init(
         name: String, value: String, domain: String, path: String = "/", expiresDate: Date? = nil,
         isHostOnly: Bool = true, isSecure: Bool = false, isHTTPOnly: Bool = false, sameSite: SameSite? = nil

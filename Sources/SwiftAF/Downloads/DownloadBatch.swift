@@ -2,7 +2,7 @@
 public struct DownloadItem: Sendable {
     let spec: DownloadSpec
 
-    /// Makes a download; see ``HTTPSessionManager/download(_:to:options:progress:)``.
+    /// Makes a download; see `download(_:to:options:progress:)`.
     public init<Source: DownloadSource>(
         _ source: Source, to destination: DownloadDestination = .managerDefault,
         options: DownloadOptions = .replacesFile
@@ -20,6 +20,7 @@ public struct DownloadItem: Sendable {
 public struct DownloadResult: Sendable {
     /// The index of the item in the batch.
     public let index: Int
+    /// The response, or why there is none.
     public let result: Result<DownloadResponse, SessionError>
 
     /// Returns the response of a successful download; otherwise throws its error.
@@ -106,6 +107,7 @@ extension HTTPSessionManager {
     /// cancelled, when the loop is left, or when the sequence is released.
     ///
     /// - Parameters:
+    ///   - items: The downloads.
     ///   - maximumConcurrent: The maximum number of simultaneous downloads; at least 1.
     ///     ``SessionConfiguration/maximumConnectionsPerHost`` applies as well.
     ///   - progress: Called on the network's thread, at most ten times a second per item and once when the item ends.

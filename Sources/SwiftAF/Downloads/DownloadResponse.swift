@@ -29,6 +29,7 @@ public struct DownloadResponse: Sendable {
 
     var sharedTrust: SharedTrustReport?
 
+    /// Makes a response, for tests and previews.
     public init(
         head: HTTPResponse, filePath: String, fileSize: Int64, resumption: Resumption = .none, offset: Int64 = 0
     ) {

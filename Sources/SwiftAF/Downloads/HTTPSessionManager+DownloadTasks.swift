@@ -4,7 +4,7 @@ extension HTTPSessionManager {
     /// Called once with the head, the path of the file and the error, each nil if there is none.
     public typealias DownloadCompletion = @Sendable (HTTPResponse?, String?, SessionError?) -> Void
 
-    /// Makes a task that downloads to a file, like ``download(_:to:options:progress:)``.
+    /// Makes a task that downloads to a file, like `download(_:to:options:progress:)`.
     ///
     /// - Returns: The task. If the request is invalid, the error is reported when the task is resumed.
     public func downloadTask<Source: DownloadSource>(

@@ -13,6 +13,7 @@ extension HTTPSessionManager {
     /// - Parameters:
     ///   - source: The text of a URL, a `URL`, or an ``HTTPRequest``.
     ///   - destination: The path of the file, or how it is chosen. Default: ``downloadDestination``.
+    ///   - options: Whether an existing file is replaced, and whether the download can be resumed.
     ///   - progress: Called on the network's thread with snapshots, at most ten times a second and once at the end.
     ///     Must not block.
     /// - Throws: ``SessionError/Code/status`` for any other status, with the response and up to 1 MiB of its body;
@@ -36,7 +37,7 @@ extension HTTPSessionManager {
         try await download(DownloadSpec(source, .path(path), options), progress)
     }
 
-    /// Like ``download(_:to:options:progress:)``, for a path that may not be valid UTF-8.
+    /// Like `download(_:to:options:progress:)`, for a path that may not be valid UTF-8.
     package func download(
         _ request: HTTPRequest, toBytes path: [UInt8], options: DownloadOptions,
         progress: (@Sendable (TransferProgress) -> Void)?

@@ -29,15 +29,19 @@ public struct HTTPBody: Sendable {
 
     /// Bytes in memory. An empty body sends `Content-Length: 0`.
     ///
-    /// - Parameter contentType: The Content-Type, such as `image/png`, unless the request has one.
+    /// - Parameters:
+    ///   - data: The bytes.
+    ///   - contentType: The Content-Type, such as `image/png`, unless the request has one.
     public static func data(_ data: Data, contentType: String? = nil) -> HTTPBody {
         HTTPBody(.data(data), contentType: contentType)
     }
 
     /// A value as JSON, with Content-Type `application/json`.
     ///
-    /// - Parameter encoder: Nil uses ``HTTPSessionManager/encoder``, when the request is sent. An error of the encoder
-    ///   fails the request with ``SessionError/Code/serialization``.
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - encoder: Nil uses ``HTTPSessionManager/encoder``, when the request is sent. An error of the encoder fails
+    ///     the request with ``SessionError/Code/serialization``.
     public static func json(_ value: any Encodable & Sendable, encoder: (any DataEncoder)? = nil) -> HTTPBody {
         HTTPBody(.json(value, encoder), contentType: MediaType.json.essence)
     }

@@ -121,8 +121,11 @@ public struct HTTPHeaders: Sendable {
 
     /// Appends a field; existing fields of that name stay.
     ///
-    /// - Parameter isSecret: Whether to hide the value in descriptions and to drop the field on a redirect to another
-    ///   origin. Authorization, Cookie and similar fields are always secret.
+    /// - Parameters:
+    ///   - name: The name. Its case is kept, and ignored by comparisons.
+    ///   - value: The value.
+    ///   - isSecret: Whether to hide the value in descriptions and to drop the field on a redirect to another origin.
+    ///     Authorization, Cookie and similar fields are always secret.
     public mutating func add(name: String, value: String, isSecret: Bool = false) {
         append(Field(name: name, value: value, isSecret: isSecret))
     }
@@ -217,7 +220,10 @@ extension HTTPHeaders {
 
         /// Makes a field. Invalid characters are refused when the request is validated.
         ///
-        /// - Parameter isSecret: Whether the value is secret; Authorization and similar fields always are.
+        /// - Parameters:
+        ///   - name: The name. Its case is kept, and ignored by comparisons.
+        ///   - value: The value.
+        ///   - isSecret: Whether the value is secret; Authorization and similar fields always are.
         public init(name: String, value: String, isSecret: Bool = false) {
             self.name = name
             self.value = value

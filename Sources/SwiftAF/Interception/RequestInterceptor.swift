@@ -143,6 +143,7 @@ public struct RequestAttempt: Sendable, Hashable {
 
 /// The outcome of an attempt.
 public struct AttemptOutcome: Sendable {
+    /// The number of the attempt, and what was sent with it.
     public var attempt: RequestAttempt
     /// The head of the response, if there is one; also if there is an error.
     public var response: HTTPResponse?
@@ -186,8 +187,11 @@ public enum RetryDecision: Sendable {
 /// The closures may be written in an actor or a class of a global actor: inside of them, use `await` for its
 /// properties and methods.
 public struct Interceptor: RequestInterceptor {
+    /// Changes a request before it is sent.
     public typealias Adapt = @Sendable (HTTPRequest, RequestAttempt) async throws -> HTTPRequest
+    /// Wraps the sending of a request.
     public typealias Intercept = @Sendable (HTTPRequest, RequestSender) async throws -> Response<Data>
+    /// Decides what to do after an attempt.
     public typealias Retry = @Sendable (HTTPRequest, AttemptOutcome) async -> RetryDecision
 
     private let adapting: Adapt?

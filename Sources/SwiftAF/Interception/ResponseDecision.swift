@@ -11,7 +11,7 @@ public enum ResponseDecision: Sendable {
     /// Save the body to a file, which appears or is replaced when it is complete; the body in memory is empty. Applies
     /// to responses with status 200 to 299; for others it means ``allow``.
     ///
-    /// The path is as in ``HTTPSessionManager/download(_:to:options:progress:)``; ``HTTPResponse/suggestedFileName`` is
+    /// The path is as in `download(_:to:options:progress:)`; ``HTTPResponse/suggestedFileName`` is
     /// a safe name in a folder of your choice. ``DownloadOptions/resumes`` has no effect, because the request is
     /// already sent.
     case download(to: String, options: DownloadOptions = .replacesFile)

@@ -37,6 +37,7 @@ public struct RetryPolicy: RequestInterceptor {
     /// From 0 up to 1.
     var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
+    /// Makes a policy with the default settings.
     public init() {}
 
     /// Makes a policy with at most `maximumRetries` retries and the other defaults.

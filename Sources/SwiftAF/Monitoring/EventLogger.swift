@@ -20,6 +20,7 @@ public struct EventLogger: EventMonitor {
         public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
+    /// How much is logged of each request.
     public let level: Level
     /// What to hide. Bodies aren't redacted.
     public var redaction = Redaction.standard
@@ -28,8 +29,11 @@ public struct EventLogger: EventMonitor {
 
     private let write: @Sendable (Level, String) -> Void
 
-    /// - Parameter write: Called with one or more lines, without a trailing line break, and their level, on the
-    ///   manager's monitor queue. Nil writes to standard error.
+    ///
+    /// - Parameters:
+    ///   - level: How much is logged.
+    ///   - write: Called with one or more lines, without a trailing line break, and their level, on the manager's
+    ///     monitor queue. Nil writes to standard error.
     public init(level: Level = .requests, write: (@Sendable (Level, String) -> Void)? = nil) {
         self.level = level
         self.write = write ?? { _, text in StandardError.write(text + "\n") }

@@ -27,7 +27,10 @@ public protocol EventMonitor: Sendable {
     func requestSuspended(_ request: MonitoredRequest)
     /// The request is about to be sent, with the changes of interceptors.
     ///
-    /// - Parameter attempt: The number of the attempt, from 1.
+    /// - Parameters:
+    ///   - request: The request as the caller made it.
+    ///   - sent: The request as it is sent.
+    ///   - attempt: The number of the attempt, from 1.
     func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int)
     /// A redirect was decided.
     func requestRedirected(_ request: MonitoredRequest, by proposal: RedirectProposal, decision: RedirectDecision)
@@ -37,8 +40,10 @@ public protocol EventMonitor: Sendable {
     /// A challenge is answered: the request is sent again with credentials. Not reported: further rounds of NTLM and
     /// Negotiate, and preemptive credentials.
     ///
-    /// - Parameter challenge: The challenge, without credentials. The scheme of its
-    ///   ``AuthenticationChallenge/protectionSpace`` is the one of the answer.
+    /// - Parameters:
+    ///   - request: The request as the caller made it.
+    ///   - challenge: The challenge, without credentials. The scheme of its ``AuthenticationChallenge/protectionSpace``
+    ///     is the one of the answer.
     func challengeAnswered(_ request: MonitoredRequest, _ challenge: AuthenticationChallenge)
     /// A 1xx response was received, between sent and answered.
     func informationalResponseReceived(_ request: MonitoredRequest, _ response: InformationalResponse)

@@ -12,6 +12,7 @@ public struct Redaction: Sendable, Hashable {
         "X-Amz-Signature",
     ]
 
+    /// Makes a redaction of credentials only.
     public init() {}
 
     /// Hides credentials and common names of secrets.

@@ -19,6 +19,7 @@ public struct WireTrace: Sendable, Hashable {
     public struct Connection: Sendable, Hashable {
         /// The remote address; nil for a Unix-domain socket.
         public var address: String?
+        /// The peer's port.
         public var port: Int
         /// Whether the address is a proxy's.
         public var isProxy: Bool
@@ -49,6 +50,7 @@ public struct WireTrace: Sendable, Hashable {
         }
     }
 
+    /// What was sent, received or connected.
     public var event: Event
     /// The index that its hop will have in ``ResponseMetrics/hops``.
     public var hop: Int

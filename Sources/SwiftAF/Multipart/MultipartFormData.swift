@@ -87,8 +87,12 @@ public struct MultipartFormData: Sendable {
 
     /// Adds bytes as a file.
     ///
-    /// - Parameter headers: Further fields, sent after Content-Disposition and Content-Type, which they must not
-    ///   contain.
+    /// - Parameters:
+    ///   - data: The bytes.
+    ///   - name: The name of the field.
+    ///   - fileName: The name of the file.
+    ///   - mediaType: The media type.
+    ///   - headers: Further fields, sent after Content-Disposition and Content-Type, which they must not contain.
     public mutating func append(
         _ data: Data, name: String, fileName: String, mediaType: String, headers: HTTPHeaders = [:]
     ) throws(SessionError) {
@@ -102,8 +106,10 @@ public struct MultipartFormData: Sendable {
     /// - Parameters:
     ///   - path: The path of a regular file.
     ///   - range: The bytes to send; nil sends all. The file may grow after the range.
+    ///   - name: The name of the field.
     ///   - fileName: The file name; nil uses the last component of the path.
     ///   - mediaType: The media type; nil uses that of the extension, or `application/octet-stream`.
+    ///   - headers: Further fields, sent after Content-Disposition and Content-Type.
     /// - Throws: ``SessionError/Code/file`` if the file can't be read or has no such range.
     public mutating func append(
         file path: String, range: Range<Int64>? = nil, name: String, fileName: String? = nil,
@@ -131,7 +137,13 @@ public struct MultipartFormData: Sendable {
     /// Adds chunks of an async sequence. `makeSequence` is called each time the form is sent, so it can be replayed
     /// after a redirect or an authentication round. See ``HTTPBody/stream(length:_:)``.
     ///
-    /// - Parameter length: The exact number of bytes; nil makes the length of the whole form unknown.
+    /// - Parameters:
+    ///   - length: The exact number of bytes; nil makes the length of the whole form unknown.
+    ///   - name: The name of the field.
+    ///   - fileName: The name of the file.
+    ///   - mediaType: The media type.
+    ///   - headers: Further fields, sent after Content-Disposition and Content-Type.
+    ///   - makeSequence: Makes the sequence of chunks.
     public mutating func append<Chunks: AsyncSequence & SendableMetatype>(
         length: Int64? = nil, name: String, fileName: String? = nil, mediaType: String? = nil,
         headers: HTTPHeaders = [:], _ makeSequence: @escaping @Sendable () -> Chunks

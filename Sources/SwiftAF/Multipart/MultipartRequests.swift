@@ -7,7 +7,11 @@ extension RequestSerializer {
     /// empty part. Without any parts, the result is the serializer's request without parameters, which is an empty
     /// URL-encoded form for ``HTTPRequestSerializer``.
     ///
-    /// - Parameter constructingBody: Adds parts. It may catch the error of an invalid part; the form is then unchanged.
+    /// - Parameters:
+    ///   - method: A method with a body.
+    ///   - url: The URL of the request.
+    ///   - parameters: The first fields of the form.
+    ///   - constructingBody: Adds parts. It may catch the error of an invalid part; the form is then unchanged.
     /// - Throws: ``SessionError/Code/invalidInput`` for GET and HEAD, which have no body; the errors of
     ///   `constructingBody`.
     public func multipartFormRequest(

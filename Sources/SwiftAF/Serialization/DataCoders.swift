@@ -34,6 +34,7 @@ public protocol EmptyResponse {
 /// let _: Empty = try await manager.post("logout")
 /// ```
 public struct Empty: Codable, Hashable, Sendable, EmptyResponse {
+    /// Makes the value.
     public init() {}
     public init(from decoder: any Decoder) throws {}
     public func encode(to encoder: any Encoder) throws {}

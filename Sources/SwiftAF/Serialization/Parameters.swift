@@ -12,16 +12,25 @@ public import FoundationEssentials
 /// such values, ``Parameters``, a ``JSONValue``, or any other `Encodable`. Any other value fails the request with
 /// ``SessionError/Code/invalidInput``, whose message names its key.
 public enum Parameters: Sendable {
+    /// A null: a key without a value in a query, `null` in JSON.
     case null
+    /// A boolean.
     case bool(Bool)
+    /// A signed integer.
     case integer(Int64)
+    /// An unsigned integer.
     case unsigned(UInt64)
+    /// A floating-point number.
     case double(Double)
     /// A number of a ``JSONValue`` that no other case can represent exactly, with its digits.
     case number(JSONNumber)
+    /// A string.
     case string(String)
+    /// A date, written as the encoder says.
     case date(Date)
+    /// Bytes, written in Base64.
     case data(Data)
+    /// An array.
     case array([Parameters])
     /// Unordered elements: written without brackets in a query, an error in JSON.
     case set([Parameters])

@@ -41,6 +41,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
 
     private static let contentType = MediaType.form.essence
 
+    /// Makes a serializer with the default settings.
     public init() {}
 
     /// Returns the request with the parameters in its URL or body.

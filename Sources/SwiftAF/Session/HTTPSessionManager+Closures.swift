@@ -14,7 +14,9 @@ extension HTTPSessionManager {
     /// Makes a task for a request, without the request serializer. Call ``SessionTask/resume()`` to start it.
     ///
     /// - Parameters:
+    ///   - request: The request.
     ///   - serializer: Validates the response and makes the value.
+    ///   - progress: Called with snapshots of the progress.
     ///   - completionHandler: Called once on the completion queue with response, value and error. A refused response
     ///     may have both a value and an error.
     /// - Returns: The task. If the request is invalid, the error is reported when the task is resumed.
@@ -38,13 +40,17 @@ extension HTTPSessionManager {
     /// ```
     ///
     /// - Parameters:
+    ///   - method: The method.
+    ///   - url: An absolute URL, or one relative to ``baseURL``.
     ///   - parameters: Sent by ``requestSerializer``; the first fields of a multipart `body`.
     ///   - json: A value that ``encoder`` writes as the body.
     ///   - body: The body. Only one of `parameters`, `json` and `body` can be the body.
     ///   - headers: Replace the fields of ``headers`` with the same names.
-    ///   - serializer: Validates the response and makes the value for `success`: `.json` (the default), `.value(T.self)`,
-    ///     `.data`, `.string`, or any ``ResponseSerializer``.
+    ///   - serializer: Validates the response and makes the value for `success`: `.json` (the default),
+    ///     `.value(T.self)`, `.data`, `.string`, or any ``ResponseSerializer``.
     ///   - configure: Changes the request before its parameters are added. Called at once.
+    ///   - progress: Called with snapshots of the progress.
+    ///   - success: Called with the task and the value.
     ///   - failure: Called with every error. If the body of a refused response could be parsed, the value is
     ///     ``SessionError/parsedBody``.
     /// - Returns: The running task; nil if the request couldn't be built.

@@ -14,8 +14,8 @@ extension HTTPSessionManager {
     ///   - url: An absolute URL, or one relative to ``baseURL``.
     ///   - parameters: Added to the query.
     ///   - headers: Replace the fields of ``headers`` with the same names.
-    ///   - type: The type of the value: any `Decodable`, ``JSONValue``, `Data` or `String`. An optional type is nil, and
-    ///     an ``EmptyResponse`` such as ``Empty`` has its empty value, if the response has no body.
+    ///   - type: The type of the value: any `Decodable`, ``JSONValue``, `Data` or `String`. An optional type is nil,
+    ///     and an ``EmptyResponse`` such as ``Empty`` has its empty value, if the response has no body.
     ///   - isolation: Leave the default: `configure` then runs where the caller runs.
     ///   - configure: Changes the request before its parameters are added, such as its time limits. Called at once.
     /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType`` if ``validation`` doesn't accept the
@@ -35,10 +35,15 @@ extension HTTPSessionManager {
     /// ```
     ///
     /// - Parameters:
+    ///   - url: An absolute URL, or one relative to ``baseURL``.
     ///   - parameters: Sent by ``requestSerializer``, by default as a form; the first fields of a multipart `body`.
     ///   - json: A value that ``encoder`` writes as the body.
     ///   - body: The body. Only one of `parameters`, `json` and `body` can be the body; otherwise the call fails with
     ///     ``SessionError/Code/invalidInput``.
+    ///   - headers: Header fields, which replace those of ``headers`` with the same names.
+    ///   - type: The type of the value.
+    ///   - isolation: Leave the default.
+    ///   - configure: Changes the request before its parameters are added. Called at once.
     ///
     /// The other parameters and the errors are those of ``get(_:parameters:headers:as:isolation:configure:)``.
     public func post<Value: Decodable & Sendable>(
@@ -246,8 +251,10 @@ extension HTTPSessionManager {
     /// The request is sent as it is, without the request serializer: a relative URL is resolved against ``baseURL``, and
     /// fields of ``headers`` are added that it lacks.
     ///
-    /// - Parameter progress: Called on the session's network thread, at most ten times a second and once at the end.
-    ///   Must not block.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - progress: Called on the session's network thread, at most ten times a second and once at the end. Must not
+    ///     block.
     public func response(
         for request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> Response<Data> {

@@ -87,6 +87,7 @@ public final class HTTPSessionManager: Sendable {
     /// - Parameters:
     ///   - baseURL: The base of relative URLs (RFC 3986 5.2). A missing slash at the end of its path is added: `users`
     ///     relative to `http://host/v1` is `http://host/v1/users`, `/users` is `http://host/users`.
+    ///   - configuration: The configuration of the session.
     ///   - requestSerializer: Builds requests; nil uses an ``HTTPRequestSerializer``.
     ///   - responseSerializer: See ``responseSerializer``.
     public init(

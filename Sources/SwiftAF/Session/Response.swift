@@ -79,6 +79,7 @@ extension Response where Value == Data {
     /// Checks the response and decodes its body as a `Decodable`, ``JSONValue``, `Data` or `String`.
     ///
     /// - Parameters:
+    ///   - type: The type of the value.
     ///   - validation: Nil uses the manager's. ``ResponseValidation/any`` decodes the body of every response.
     ///   - decoder: Nil uses the manager's. Ignored for ``JSONValue``, `Data` and `String`.
     /// - Throws: The errors of ``validated(by:)``; ``SessionError/Code/serialization`` if the body can't be decoded.

@@ -85,6 +85,7 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// The TLS options: versions, ciphers, client certificates.
     public var tls = TLSOptions()
 
+    /// Makes the default configuration.
     public init() {}
 
     /// The default configuration, the same as `SessionConfiguration()`.
@@ -106,6 +107,7 @@ extension SessionConfiguration {
         /// The maximum ratio of decoded to compressed size, checked beyond the first MiB.
         public var maximumDecodingRatio = 250
 
+        /// Makes the default limits.
         public init() {}
     }
 }

@@ -20,8 +20,13 @@ public struct SessionError: Error, Sendable {
     /// Makes an error of a code. Everything else can be set afterwards.
     ///
     /// - Parameters:
+    ///   - code: The kind of the error.
+    ///   - reason: The reason within the code; nil for none.
     ///   - message: What happened, in words that may be logged: no credentials, no queries. Nil for the code's.
     ///   - url: The URL concerned, as it is; descriptions hide its secrets.
+    ///   - response: The head of the response, if there is one.
+    ///   - body: The body of the response, if there is one.
+    ///   - underlying: The error that caused this one.
     public init(
         _ code: Code,
         reason: Reason? = nil,
@@ -96,7 +101,7 @@ public struct SessionError: Error, Sendable {
     }
 
     /// The token to resume a download whose partial file was kept; see
-    /// ``HTTPSessionManager/download(_:to:options:progress:)``.
+    /// `download(_:to:options:progress:)`.
     public var resumeToken: ResumeToken? {
         get { storage.values.resumeToken }
         set { update { $0.resumeToken = newValue } }

@@ -16,12 +16,19 @@ public typealias DownloadTask = SessionTask
 public final class SessionTask: Sendable {
     /// Where a task's bodies come from and go to.
     public enum Kind: Hashable, Sendable {
-        case data, upload, download
+        /// The body of the response is collected in memory.
+        case data
+        /// A file or a stream is sent.
+        case upload
+        /// The body of the response is written to a file.
+        case download
     }
 
+    /// The state of a task.
     public enum State: Hashable, Sendable {
         /// Not started, or suspended with ``SessionTask/suspend()``.
         case suspended
+        /// It was started, and has neither completed nor been suspended.
         case running
         /// Cancelled; the completion hasn't been called yet.
         case cancelling
@@ -133,6 +140,7 @@ public final class SessionTask: Sendable {
     /// The kind of the task; becomes ``Kind/download`` if the response is saved to a file.
     public var kind: Kind { storage.withLock { $0.kind } }
 
+    /// The state, as of now.
     public var state: State { storage.withLock { $0.machine.state } }
 
     /// A snapshot of the progress.

@@ -132,7 +132,10 @@ extension SecurityPolicy {
 
         /// Makes pins from certificates, keys, or both.
         ///
-        /// - Parameter mode: Nil compares public keys if there are pins.
+        /// - Parameters:
+        ///   - mode: Nil compares public keys if there are pins.
+        ///   - certificates: Certificates, each DER or PEM.
+        ///   - keys: Public keys, each as `sha256//BASE64`.
         public init(mode: PinningMode? = nil, certificates: Set<Data> = [], keys: [String] = []) {
             chosenMode = mode
             self.certificates = certificates

@@ -17,6 +17,7 @@
 
 AFC_BEGIN_DECLS
 
+/** A WebSocket, with a reference count. */
 typedef struct afc_websocket afc_websocket;
 
 /** What a message contains. */

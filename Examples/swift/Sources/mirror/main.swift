@@ -1,0 +1,30 @@
+// Mirrors a folder: reads the list of its files, and downloads a few of them at a time.
+//
+//     swift run mirror http://127.0.0.1:8080/ /tmp/mirror
+import SwiftAF
+
+let arguments = CommandLine.arguments
+guard arguments.count == 3 else {
+    print("usage: mirror URL FOLDER")
+    throw SessionError(.invalidInput)
+}
+
+let manager = HTTPSessionManager(baseURL: arguments[1])
+manager.interceptors = [RetryPolicy(maximumRetries: 3)]
+
+let names: [String] = try await manager.get("files")
+let items = names.map { name in
+    DownloadItem("files/\(name)", to: .path("\(arguments[2])/\(name)"), options: [.replacesFile, .createsFolders])
+}
+
+var failed = 0
+for await download in manager.downloads(of: items, maximumConcurrent: 3) {
+    do {
+        let file = try download.get()
+        print("saved", file.filePath, file.fileSize)
+    } catch {
+        failed += 1
+        print("failed", names[download.index], error)
+    }
+}
+print("\(items.count - failed) of \(items.count) files")

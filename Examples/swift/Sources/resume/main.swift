@@ -1,0 +1,33 @@
+// Downloads a file, and goes on where an earlier attempt broke off: of this run, or of one that was killed.
+//
+//     swift run resume http://127.0.0.1:8080/ /tmp/film
+import SwiftAF
+
+let arguments = CommandLine.arguments
+guard arguments.count == 3 else {
+    print("usage: resume URL PATH")
+    throw SessionError(.invalidInput)
+}
+
+let manager = HTTPSessionManager(baseURL: arguments[1])
+var token: ResumeToken?
+
+for attempt in 1...5 {
+    do throws(SessionError) {
+        let download: DownloadResponse
+        if let token {
+            print("attempt \(attempt): resuming after \(token.bytesReceived) bytes")
+            download = try await manager.download(token.url, to: .resuming(token))
+        } else {
+            print("attempt \(attempt)")
+            let options: DownloadOptions = [.replacesFile, .keepsPartialFile, .resumes]
+            download = try await manager.download("film", to: .path(arguments[2]), options: options)
+        }
+        print("complete:", download.fileSize, "bytes at", download.filePath)
+        break
+    } catch {
+        guard let next = error.resumeToken else { throw error }
+        print("interrupted:", error.code)
+        token = next
+    }
+}
