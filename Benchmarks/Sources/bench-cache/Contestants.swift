@@ -7,6 +7,37 @@ final class Picture: Sendable {
     let pixels: (Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0)
 }
 
+/// The memory of keys, which is fetched before they are looked up, as that of the keys in C is.
+struct KeyMemory {
+    let load: bench_load
+    /// Where each key is, by its index.
+    let addresses: [UnsafeRawPointer?]
+
+    /// Calls `look` with the index of each lookup's key. Returns how often it returned true.
+    @inline(__always)
+    func count(_ lookups: UnsafeBufferPointer<UInt32>, _ look: (Int) -> Bool) -> UInt32 {
+        guard let first = lookups.baseAddress else { return 0 }
+        var hits: UInt32 = 0
+        addresses.withUnsafeBufferPointer { addresses in
+            withUnsafePointer(to: load) { load in
+                for index in lookups.indices {
+                    bench_load_fetch(load, addresses.baseAddress, first, UInt32(index))
+                    if look(Int(lookups[index])) { hits += 1 }
+                }
+            }
+        }
+        return hits
+    }
+}
+
+extension String {
+    /// Where the object is that holds the text: its counted references precede the text.
+    fileprivate var memory: UnsafeRawPointer? {
+        var text = self
+        return text.withUTF8 { UnsafeRawPointer($0.baseAddress).map { $0 - 32 } }
+    }
+}
+
 /// A cache in Swift. The keys are made before, in the form that the cache wants.
 protocol Contestant: AnyObject {
     init(_ load: bench_load)
@@ -17,25 +48,23 @@ protocol Contestant: AnyObject {
 final class CoreCache: Contestant {
     private let cache: LRUCache<String, Picture>
     private let keys: [String]
+    private let memory: KeyMemory
     private let cost: Int
 
     init(_ load: bench_load) {
         keys = load.texts
+        memory = KeyMemory(load: load, addresses: keys.map(\.memory))
         cost = Int(load.cost)
         cache = LRUCache(capacity: Int(load.capacity), preferredCostAfterPurge: Int(load.purge_to))
     }
 
     func run(_ lookups: UnsafeBufferPointer<UInt32>) -> UInt32 {
-        var hits: UInt32 = 0
-        for lookup in lookups {
-            let key = keys[Int(lookup)]
-            if cache.value(for: key) != nil {
-                hits += 1
-            } else {
-                cache.insert(Picture(), for: key, cost: cost)
-            }
+        memory.count(lookups) { index in
+            let key = keys[index]
+            if cache.value(for: key) != nil { return true }
+            cache.insert(Picture(), for: key, cost: cost)
+            return false
         }
-        return hits
     }
 }
 
@@ -43,25 +72,24 @@ final class CoreCache: Contestant {
 final class FoundationCache: Contestant {
     private let cache = NSCache<NSString, Picture>()
     private let keys: [NSString]
+    private let memory: KeyMemory
     private let cost: Int
 
     init(_ load: bench_load) {
         keys = load.texts.map { NSString(string: $0) }
+        let addresses = keys.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
+        memory = KeyMemory(load: load, addresses: addresses)
         cost = Int(load.cost)
         cache.totalCostLimit = Int(load.capacity)
     }
 
     func run(_ lookups: UnsafeBufferPointer<UInt32>) -> UInt32 {
-        var hits: UInt32 = 0
-        for lookup in lookups {
-            let key = keys[Int(lookup)]
-            if cache.object(forKey: key) != nil {
-                hits += 1
-            } else {
-                cache.setObject(Picture(), forKey: key, cost: cost)
-            }
+        memory.count(lookups) { index in
+            let key = keys[index]
+            if cache.object(forKey: key) != nil { return true }
+            cache.setObject(Picture(), forKey: key, cost: cost)
+            return false
         }
-        return hits
     }
 }
 
@@ -83,12 +111,14 @@ final class DictionaryCache: Contestant {
     private var entries: [String: Entry] = [:]
     private var usage = 0
     private let keys: [String]
+    private let memory: KeyMemory
     private let cost: Int
     private let capacity: Int
     private let preferred: Int
 
     init(_ load: bench_load) {
         keys = load.texts
+        memory = KeyMemory(load: load, addresses: keys.map(\.memory))
         cost = Int(load.cost)
         capacity = Int(load.capacity)
         preferred = Int(load.purge_to)
@@ -115,16 +145,12 @@ final class DictionaryCache: Contestant {
     }
 
     func run(_ lookups: UnsafeBufferPointer<UInt32>) -> UInt32 {
-        var hits: UInt32 = 0
-        for lookup in lookups {
-            let key = keys[Int(lookup)]
-            if picture(for: key) != nil {
-                hits += 1
-            } else {
-                add(Picture(), for: key)
-            }
+        memory.count(lookups) { index in
+            let key = keys[index]
+            if picture(for: key) != nil { return true }
+            add(Picture(), for: key)
+            return false
         }
-        return hits
     }
 }
 

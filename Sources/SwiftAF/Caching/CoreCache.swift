@@ -1,6 +1,7 @@
 internal import CAFCore
 
 /// Owns a cache of the core, whose values are objects. Thread-safe.
+@usableFromInline
 final class CoreCache: @unchecked Sendable {
     typealias OnEviction = @Sendable (AnyObject, LRUCacheEviction) -> Void
 
@@ -32,10 +33,12 @@ final class CoreCache: @unchecked Sendable {
         afc_cache_free(raw)
     }
 
+    @usableFromInline
     func object(for key: UnsafeRawBufferPointer) -> AnyObject? {
         Self.object(afc_cache_copy(raw, afc_slice(key)))
     }
 
+    @usableFromInline
     func removeObject(for key: UnsafeRawBufferPointer) -> AnyObject? {
         Self.object(afc_cache_take(raw, afc_slice(key)))
     }
@@ -46,6 +49,7 @@ final class CoreCache: @unchecked Sendable {
     }
 
     /// Inserts an object. Returns whether it was kept.
+    @usableFromInline
     func insert(_ object: AnyObject, for key: UnsafeRawBufferPointer, cost: Int) -> Bool {
         let value = Unmanaged.passRetained(object).toOpaque()
         return afc_cache_put(raw, afc_slice(key), value, UInt64(max(0, cost))) == .AFC_OK

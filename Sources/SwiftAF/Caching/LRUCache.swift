@@ -20,11 +20,14 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     public let preferredCostAfterPurge: Int
 
     /// Nil if out of memory.
-    private let core: CoreCache?
+    @usableFromInline let core: CoreCache?
 
-    private final class Box: Sendable {
-        let value: Value
+    /// Holds a value that isn't an object.
+    @usableFromInline
+    final class Box: Sendable {
+        @usableFromInline let value: Value
 
+        @usableFromInline
         init(_ value: Value) {
             self.value = value
         }
@@ -55,7 +58,7 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
         self.preferredCostAfterPurge = min(max(0, preferredCostAfterPurge), self.capacity)
         var evicted: CoreCache.OnEviction?
         if let onEviction {
-            evicted = { object, reason in onEviction(unsafeDowncast(object, to: Box.self).value, reason) }
+            evicted = { object, reason in onEviction(Self.value(of: object), reason) }
         }
         core = CoreCache(
             capacity: self.capacity, purgeTo: self.preferredCostAfterPurge, maximumEntryCost: maximumEntryCost,
@@ -63,28 +66,33 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     }
 
     /// Returns the value of a key and makes it the most recently used.
+    // Inlined, as are the functions below, so that the caller's module specialises them for its types: a lookup through
+    // generic code takes twice as long (Benchmarks/cache).
+    @inlinable
     public func value(for key: Key) -> Value? {
-        Key.withCacheKey(of: key) { value(core?.object(for: $0)) }
+        guard let core, let object = Key.withCacheKey(of: key, { core.object(for: $0) }) else { return nil }
+        return Self.value(of: object)
     }
 
     /// Stores a value under a key and replaces an existing one.
     ///
-    /// - Parameters:
-    ///   - value: The value.
-    ///   - key: The key.
-    ///   - cost: The cost of the entry in the unit of the capacity, such as bytes.
+    /// - Parameter cost: The cost of the entry in the unit of the capacity, such as bytes.
     /// - Returns: Whether the value was kept. If not, the key has no value afterwards: the cost exceeds the maximum,
     ///   the key is longer than 65,535 bytes, or there is no memory.
+    @inlinable
     @discardableResult
     public func insert(_ value: Value, for key: Key, cost: Int = 1) -> Bool {
         guard let core else { return false }
-        return Key.withCacheKey(of: key) { core.insert(Box(value), for: $0, cost: cost) }
+        let object = Self.object(for: value)
+        return Key.withCacheKey(of: key) { core.insert(object, for: $0, cost: cost) }
     }
 
     /// Removes the value of a key and returns it, if there is one.
+    @inlinable
     @discardableResult
     public func removeValue(for key: Key) -> Value? {
-        Key.withCacheKey(of: key) { value(core?.removeObject(for: $0)) }
+        guard let core, let object = Key.withCacheKey(of: key, { core.removeObject(for: $0) }) else { return nil }
+        return Self.value(of: object)
     }
 
     /// Removes all entries. Returns their number.
@@ -120,8 +128,24 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
         try core.watchMemoryPressure(keeping: cost)
     }
 
-    private func value(_ object: AnyObject?) -> Value? {
-        object.map { unsafeDowncast($0, to: Box.self).value }
+    /// Whether values are objects, which are kept without a box: a lookup would wait for the box's memory
+    /// (Benchmarks/cache). Known to the compiler where this is specialised. A protocol's value has other words beside the
+    /// object.
+    @inlinable
+    static var keepsObjects: Bool {
+        Value.self is AnyObject.Type && MemoryLayout<Value>.size == MemoryLayout<AnyObject>.size
+    }
+
+    @inlinable
+    static func object(for value: Value) -> AnyObject {
+        guard keepsObjects else { return Box(value) }
+        return unsafeBitCast(value, to: AnyObject.self)
+    }
+
+    @inlinable
+    static func value(of object: AnyObject) -> Value {
+        guard keepsObjects else { return unsafeDowncast(object, to: Box.self).value }
+        return unsafeBitCast(object, to: Value.self)
     }
 }
 

@@ -8,7 +8,11 @@ public protocol LRUCacheKey: Sendable {
 
 /// Identified by its UTF-8: strings that are canonically equivalent but encoded differently are different keys.
 extension String: LRUCacheKey {
+    @inlinable
     public static func withCacheKey<Result>(of key: Self, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        // Without a copy, whose references would be counted; only a string of another library isn't contiguous.
+        let result = key.utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
+        if let result { return result }
         var text = key
         return text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
     }
@@ -16,24 +20,28 @@ extension String: LRUCacheKey {
 
 /// Identified by its absolute string.
 extension URL: LRUCacheKey {
+    @inlinable
     public static func withCacheKey<Result>(of key: Self, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         String.withCacheKey(of: key.absoluteString, body)
     }
 }
 
 extension Data: LRUCacheKey {
+    @inlinable
     public static func withCacheKey<Result>(of key: Self, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         key.withUnsafeBytes(body)
     }
 }
 
 extension UUID: LRUCacheKey {
+    @inlinable
     public static func withCacheKey<Result>(of key: Self, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         withUnsafeBytes(of: key.uuid, body)
     }
 }
 
 extension LRUCacheKey where Self: FixedWidthInteger {
+    @inlinable
     public static func withCacheKey<Result>(of key: Self, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         withUnsafeBytes(of: key, body)
     }

@@ -58,6 +58,17 @@ static inline const char *bench_load_key(const bench_load *load, const uint32_t 
     return load->keys[lookups[i]];
 }
 
+/** The same for keys of another form: `objects` are where they are in memory, by index. */
+static inline void bench_load_fetch(const bench_load *load, const void *const *objects,
+                                    const uint32_t *lookups, uint32_t i) {
+    enum { AHEAD = 8 };
+    if (i + 2 * AHEAD >= load->lookup_count) return;
+    __builtin_prefetch(&objects[lookups[i + 2 * AHEAD]]);
+    const char *next = objects[lookups[i + AHEAD]];
+    __builtin_prefetch(next, 1);
+    __builtin_prefetch(next + 64);
+}
+
 /** A value as callers would have it: counted references. */
 typedef struct bench_value bench_value;
 bench_value *bench_value_new(void);
