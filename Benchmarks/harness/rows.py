@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from .servers import SMALL_SIZE
+from .servers import SMALL_SIZE, json_document
 
 CLIENTS = ("floor", "core", "external", "swift", "urlsession")
 
@@ -71,7 +71,8 @@ def bulk_size(quick, gib):
 def plan(names, bulk, quick, rounds):
     """The rows of these names, in their order."""
     rounds = rounds or (1 if quick else 3)
-    every = _small(quick, rounds) + _bulk(bulk, rounds) + _connections(quick, rounds) + _queued(quick, rounds)
+    every = (_small(quick, rounds) + _small_values(quick, rounds) + _bulk(bulk, rounds)
+             + _connections(quick, rounds) + _queued(quick, rounds))
     return [row for row in every if row.name in names]
 
 
@@ -84,6 +85,17 @@ def _small(quick, rounds):
             (CPU_US, RATE, WAKEUPS, PEAK, CONNECTIONS), in_flight=width, warmup=(2 * width, 2 * width),
             count=(4000, 300) if quick else (20000, 1500), rounds=(3 * rounds, rounds))
         for name, server, width in cases
+    ]
+
+
+def _small_values(quick, rounds):
+    cases = [("json_64", "/json", "json", len(json_document()), "of JSON, in Swift decoded as a typed value"),
+             ("closures_64", "/small", "closures", SMALL_SIZE, "1 KiB, in Swift with closures")]
+    return [
+        Row(name, f"GET {what}, 64 in flight", "http", target, (CPU_US, RATE), in_flight=64, warmup=(128, 128), kind=kind,
+            bytes=size, count=(4000, 300) if quick else (20000, 1500), rounds=(3 * rounds, rounds),
+            only=("floor-epoll", "core", "swift"))
+        for name, target, kind, size, what in cases
     ]
 
 
@@ -123,4 +135,5 @@ def _connections(quick, rounds):
     ]
 
 
-NAMES = tuple(row.name for row in _small(False, 1) + _bulk(GIB, 1) + _connections(False, 1) + _queued(False, 1))
+NAMES = tuple(row.name for row in _small(False, 1) + _small_values(False, 1) + _bulk(GIB, 1) + _connections(False, 1)
+              + _queued(False, 1))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import http.client
+import json
 import os
 import pathlib
 import socket
@@ -44,10 +45,18 @@ http {{
         listen 127.0.0.1:{ports[2]} backlog=4096 ssl http2;
         root {scratch}/www;
         location /fresh/ {{ alias {scratch}/www/; keepalive_timeout 0; }}
+        location = /json {{ default_type application/json; }}
         location = /status {{ stub_status; }}
     }}
 }}
 """
+
+
+def json_document():
+    """About 1 KiB, as an API sends it: a page of seven users."""
+    users = [{"id": 1000 + i, "name": f"User number {i}", "email": f"user{i}@example.org", "isActive": i % 2 == 0,
+              "score": i * 1.25, "tags": ["one", "two", "three"]} for i in range(7)]
+    return json.dumps({"page": 1, "users": users}).encode()
 
 
 @dataclasses.dataclass
@@ -72,6 +81,7 @@ def start(stack, scratch, certificates, server, bulk_size):
     www = scratch / "www"
     www.mkdir()
     (www / "small").write_bytes(bytes(i % 251 for i in range(SMALL_SIZE)))
+    (www / "json").write_bytes(json_document())
     with open(www / "big", "wb") as file:
         file.truncate(bulk_size)
     ports = _start_nginx(stack, scratch, certificates)

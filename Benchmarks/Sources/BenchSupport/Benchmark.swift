@@ -9,6 +9,8 @@ public struct Benchmark: @unchecked Sendable {
         case file(path: String)
         case events
         case upload(path: String)
+        case json
+        case closures
     }
 
     public let kind: Kind
@@ -32,6 +34,8 @@ public struct Benchmark: @unchecked Sendable {
             case BENCH_FILE: .file(path: path)
             case BENCH_EVENTS: .events
             case BENCH_UPLOAD: .upload(path: path)
+            case BENCH_JSON: .json
+            case BENCH_CLOSURES: .closures
             default: .memory
             }
     }
@@ -57,6 +61,31 @@ public struct Benchmark: @unchecked Sendable {
             withUnsafePointer(to: options) { bench_end($0, client) }
         } catch {
             bench_fail(client, "\(error)")
+        }
+    }
+
+    /// The same for requests that call a closure when they have ended, which starts the next one.
+    public func run(client: String, request: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) async {
+        if options.warmup > 0 { await perform(Int(options.warmup), request) }
+        bench_begin()
+        await perform(Int(options.count), request)
+        withUnsafePointer(to: options) { bench_end($0, client) }
+    }
+
+    private func perform(
+        _ count: Int, _ request: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+    ) async {
+        @Sendable func make(_ rest: Int, then end: @escaping @Sendable () -> Void) {
+            request { rest > 1 ? make(rest - 1, then: end) : end() }
+        }
+        let width = min(count, inFlight)
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<width {
+                let share = count / width + (index < count % width ? 1 : 0)
+                group.addTask {
+                    await withCheckedContinuation { ended in make(share) { ended.resume() } }
+                }
+            }
         }
     }
 

@@ -28,7 +28,7 @@ struct Client {
 
     func perform() async throws {
         switch benchmark.kind {
-        case .memory:
+        case .memory, .json, .closures:
             let (body, response) = try await session.data(for: request)
             benchmark.check(status: status(of: response), bytes: body.count)
         case .events:

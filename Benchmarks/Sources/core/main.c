@@ -89,10 +89,9 @@ static void open_session(void) {
 
 static void describe_request(void) {
     static const afc_sink_kind sinks[] = {
-        [BENCH_MEMORY] = AFC_SINK_MEMORY,
-        [BENCH_FILE] = AFC_SINK_FILE,
-        [BENCH_EVENTS] = AFC_SINK_CALLBACK,
-        [BENCH_UPLOAD] = AFC_SINK_MEMORY,
+        [BENCH_MEMORY] = AFC_SINK_MEMORY,   [BENCH_FILE] = AFC_SINK_FILE,
+        [BENCH_EVENTS] = AFC_SINK_CALLBACK, [BENCH_UPLOAD] = AFC_SINK_MEMORY,
+        [BENCH_JSON] = AFC_SINK_MEMORY,     [BENCH_CLOSURES] = AFC_SINK_MEMORY,
     };
     request = (afc_request)AFC_REQUEST_INIT;
     request.url = options.url;

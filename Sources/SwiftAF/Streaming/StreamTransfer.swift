@@ -12,6 +12,8 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     /// transfer.
     static func open(_ request: CoreRequest) async throws(SessionError) -> StreamedResponse {
         guard let events = RequestEvents.begun(request.http, request.handlers.monitors) else {
+            // Without the loop of attempts, whose memory is large.
+            if request.handlers.interceptors.isEmpty { return try await send(request) }
             return try await attempt(request)
         }
         do throws(SessionError) {

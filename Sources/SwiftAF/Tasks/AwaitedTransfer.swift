@@ -7,13 +7,16 @@ extension CoreRequest {
     @inline(__always)
     func response() async throws(SessionError) -> Response<Data> {
         guard handlers.interceptors.isEmpty, handlers.monitors == nil, !ProcessEvents.isObserved, !http.reportsTrust
-        else { return try await outcome().answer() }
+        else { return try await observedResponse() }
         let transfer = CoreTask(self)
-        let result = try await transfer.run()
-        if let (response, body) = transfer.takeResponse(result) {
-            return Response(head: response, body: body)
-        }
-        return try transfer.take(result).answer()
+        return try transfer.response(from: try await transfer.run())
+    }
+
+    // Not inlined, because an outcome is large, and the memory of a waiting task would include it (the row `waiting` of
+    // Benchmarks/run).
+    @inline(never)
+    private func observedResponse() async throws(SessionError) -> Response<Data> {
+        try await outcome().answer()
     }
 
     /// Runs a transfer in one or more attempts. Cancelling the Swift task cancels it.
@@ -51,6 +54,14 @@ extension CoreRequest {
 }
 
 extension CoreTask {
+    /// Converts the result. Call once.
+    // Not inlined; see above.
+    @inline(never)
+    fileprivate func response(from result: CoreResult) throws(SessionError) -> Response<Data> {
+        guard let (response, body) = takeResponse(result) else { return try take(result).answer() }
+        return Response(head: response, body: body)
+    }
+
     /// Runs the task to its end; throws if it can't begin. Cancelling the Swift task cancels it.
     func outcome() async -> CoreOutcome {
         do throws(SessionError) {

@@ -13,7 +13,9 @@ typedef enum bench_kind {
     BENCH_MEMORY, /**< GET, the body collected in memory. */
     BENCH_FILE,   /**< GET, the body written to `path`. */
     BENCH_EVENTS, /**< GET, the body counted as it comes, not kept. */
-    BENCH_UPLOAD  /**< PUT of the file `path`; the answer is collected in memory. */
+    BENCH_UPLOAD, /**< PUT of the file `path`; the answer is collected in memory. */
+    BENCH_JSON,   /**< GET, decoded as a typed value by a client that can; else like MEMORY. */
+    BENCH_CLOSURES /**< GET with a closure for the answer, by a client that has both; else like MEMORY. */
 } bench_kind;
 
 /** How the floor waits for its sockets; EXTERNAL: the core's session has no thread. */
