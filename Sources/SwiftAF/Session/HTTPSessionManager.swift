@@ -402,6 +402,8 @@ public final class HTTPSessionManager: Sendable {
     /// The request with all that is needed to send it.
     ///
     /// - Parameter naming: Of a download that has no path; no other handler is asked about the response of a download.
+    // Not inlined, because the memory of a waiting task would include its copies (the row `waiting` of Benchmarks/run).
+    @inline(never)
     func prepare(
         _ request: HTTPRequest, _ snapshot: Snapshot, sink: CoreRequest.Sink = .memory,
         naming: ResponseHandler? = nil, progress: (@Sendable (TransferProgress) -> Void)? = nil
