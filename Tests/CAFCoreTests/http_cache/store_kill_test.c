@@ -181,6 +181,7 @@ static void check_folder(const children *children) {
     }
     afc_http_cache_flush(cache);
     afc_http_cache_release(cache);
+    afc_join_closed_sessions();
 }
 
 static unsigned kills_wanted(void) {
