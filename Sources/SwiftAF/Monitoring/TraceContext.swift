@@ -132,7 +132,9 @@ public struct RequestSpan: Sendable {
     public let parent: TracePosition?
     /// The method, such as `GET`.
     public let name: String
+    /// When the attempt began.
     public let start: Date
+    /// When the attempt ended.
     public private(set) var end: Date
     /// The method, the URL without user information and with its query redacted, status, version, number of retries, addresses, and the
     /// error's code.
