@@ -8,6 +8,7 @@
 #include "support/responses.h"
 #include "support/torture.h"
 
+#include <afcore/session.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +40,7 @@ static void open_with(box *box, uint64_t memory, uint64_t disk) {
 static void close_box(box *box) {
     afc_http_cache_flush(box->cache);
     afc_http_cache_release(box->cache);
+    afc_join_closed_sessions();
     box->cache = NULL;
 }
 

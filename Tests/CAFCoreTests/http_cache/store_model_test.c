@@ -6,6 +6,7 @@
 #include "support/files.h"
 #include "support/responses.h"
 
+#include <afcore/session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,7 @@ static void run_model(model *model) {
     }
     release_held(model);
     afc_http_cache_release(model->cache);
+    afc_join_closed_sessions();
     /* It is a cache, after all. */
     assert_true(model->found > STEPS / 10);
 }
