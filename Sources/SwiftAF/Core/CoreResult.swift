@@ -232,7 +232,8 @@ extension HopMetrics {
             isReused: hop.is_reused,
             version: HTTPVersion(hop.version),
             localAddress: SocketAddress(hop.local_address, hop.local_port),
-            remoteAddress: SocketAddress(hop.remote_address, hop.remote_port))
+            remoteAddress: SocketAddress(hop.remote_address, hop.remote_port),
+            cacheStatus: CacheStatus(hop.cache))
     }
 }
 

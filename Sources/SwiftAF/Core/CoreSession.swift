@@ -42,6 +42,8 @@ final class CoreSession: @unchecked Sendable {
         options.cookies = configuration.cookieStorage?.core.raw
         options.cookie_policy = afc_cookie_policy(configuration.cookieAcceptPolicy)
         options.hsts = configuration.hsts?.core.raw
+        options.http_cache = configuration.cache?.core.raw
+        options.cache_partition = try arena.copy(configuration.cachePartition, "the partition of the cache")
         let handler = configuration.tls.clientCertificateHandler
         options.keep(handler)
         var failure = afc_failure()

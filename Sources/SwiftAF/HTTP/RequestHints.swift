@@ -4,7 +4,9 @@ extension HTTPRequest {
     /// Nil means not set. Hints are kept by copies, serializers and conversions, for code that uses them. Each
     /// documents its effect on Linux.
     public struct Hints: Hashable, Sendable, Codable {
-        /// Which responses may come from a cache. No effect in a session without a cache.
+        /// Which responses may come from the cache. Without ``SessionConfiguration/cache``,
+        /// ``HTTPRequest/CachePolicy/returnCacheDataDontLoad`` fails with ``SessionError/Code/invalidInput``; others have no
+        /// effect.
         public var cachePolicy: CachePolicy?
         /// Whether cookies are sent and stored. No effect in a session without ``SessionConfiguration/cookieStorage``.
         public var handlesCookies: Bool?
@@ -59,7 +61,8 @@ extension HTTPRequest {
             CachePolicy(rawValue: "reloadIgnoringLocalAndRemoteCacheData")
         /// Uses the cache regardless of age, else the server.
         public static let returnCacheDataElseLoad = CachePolicy(rawValue: "returnCacheDataElseLoad")
-        /// Uses the cache regardless of age, never the server.
+        /// Uses the cache regardless of age, never the server. If nothing is stored, the response is a 504 with
+        /// ``CacheStatus/missing``.
         public static let returnCacheDataDontLoad = CachePolicy(rawValue: "returnCacheDataDontLoad")
         /// Revalidates the cached response with the server.
         public static let reloadRevalidatingCacheData = CachePolicy(rawValue: "reloadRevalidatingCacheData")

@@ -94,6 +94,8 @@ public struct HopMetrics: Sendable, Hashable {
     public var localAddress: SocketAddress?
     /// The remote address.
     public var remoteAddress: SocketAddress?
+    /// Whether the response came from the cache; a hop that was answered by it sent nothing.
+    public var cacheStatus: CacheStatus
 
     /// Makes the metrics of a hop.
     public init(
@@ -112,7 +114,8 @@ public struct HopMetrics: Sendable, Hashable {
         isReused: Bool = false,
         version: HTTPVersion? = nil,
         localAddress: SocketAddress? = nil,
-        remoteAddress: SocketAddress? = nil
+        remoteAddress: SocketAddress? = nil,
+        cacheStatus: CacheStatus = .server
     ) {
         self.url = url
         self.status = status
@@ -130,6 +133,7 @@ public struct HopMetrics: Sendable, Hashable {
         self.version = version
         self.localAddress = localAddress
         self.remoteAddress = remoteAddress
+        self.cacheStatus = cacheStatus
     }
 }
 

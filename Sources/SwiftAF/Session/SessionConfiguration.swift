@@ -79,6 +79,14 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// The HSTS store (RFC 6797): http URLs of known hosts are upgraded before sending. Nil disables HSTS.
     public var hsts: HSTSStore?
 
+    /// The HTTP cache; nil disables caching. Several sessions may use the same cache. Responses to requests with
+    /// different credentials are kept apart, unless they are public.
+    public var cache: HTTPCache?
+
+    /// Separates the responses of this session from those of others with the same cache, such as sessions of other users
+    /// or with another client certificate: at most 255 bytes without a line feed.
+    public var cachePartition: String?
+
     /// The initial trust policy for servers; see ``HTTPSessionManager/securityPolicy``.
     public var security = SecurityPolicy.default
 

@@ -1,0 +1,34 @@
+/// Where a response came from. Later versions may add values.
+public struct CacheStatus: RawRepresentable, Hashable, Sendable, Codable {
+    /// The stable name of the status.
+    public let rawValue: String
+
+    /// Makes a status with any name.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// The server sent the response.
+    public static let server = CacheStatus(rawValue: "server")
+    /// The cache had the response, and it was fresh. The server wasn't asked.
+    public static let hit = CacheStatus(rawValue: "hit")
+    /// The cache had the response. It wasn't fresh any more, but the response or the request allowed it to be used.
+    public static let stale = CacheStatus(rawValue: "stale")
+    /// The cache had the response, and the server confirmed that it is still valid.
+    public static let revalidated = CacheStatus(rawValue: "revalidated")
+    /// The cache had no response, and the request didn't allow to ask the server: the response is a 504 made here.
+    public static let missing = CacheStatus(rawValue: "missing")
+
+    /// Whether the body came from the cache.
+    public var isFromCache: Bool { self == .hit || self == .stale || self == .revalidated }
+}
+
+extension HTTPResponse {
+    /// Where the response came from.
+    public var cacheStatus: CacheStatus { metrics.hops.last?.cacheStatus ?? .server }
+}
+
+extension Response {
+    /// Where the response came from.
+    public var cacheStatus: CacheStatus { head.cacheStatus }
+}

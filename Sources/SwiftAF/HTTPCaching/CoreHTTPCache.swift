@@ -1,0 +1,106 @@
+internal import CAFCore
+import FoundationEssentials
+
+/// Owns a reference to an HTTP cache of the core. Thread-safe.
+final class CoreHTTPCache: @unchecked Sendable {
+    let raw: OpaquePointer
+
+    init(
+        memoryCapacity: Int, diskCapacity: Int, directory: String?, maximumEntrySize: Int?
+    ) throws(SessionError) {
+        var raw: OpaquePointer?
+        try CoreArena.call { (arena, failure) throws(SessionError) in
+            var options = afc_http_cache_options()
+            options.size = MemoryLayout<afc_http_cache_options>.stride
+            options.memory_bytes = UInt64(clamping: memoryCapacity)
+            options.disk_bytes = UInt64(clamping: diskCapacity)
+            options.directory = try arena.copy(directory, "the path of the cache")
+            // For the core, 0 means its default.
+            options.max_entry_bytes = maximumEntrySize.map { max(1, UInt64(clamping: $0)) } ?? 0
+            return afc_http_cache_open(&raw, &options, &failure)
+        }
+        guard let raw else { throw SessionError(.outOfMemory) }
+        self.raw = raw
+    }
+
+    deinit {
+        afc_http_cache_release(raw)
+    }
+
+    var statistics: HTTPCache.Statistics {
+        let core = coreStatistics
+        return HTTPCache.Statistics(
+            count: Int(clamping: core.entries),
+            memoryUsage: Int(clamping: core.memory_used), memoryCapacity: Int(clamping: core.memory_capacity),
+            diskUsage: Int(clamping: core.disk_used), diskCapacity: Int(clamping: core.disk_capacity),
+            hits: Int(clamping: core.hits), misses: Int(clamping: core.misses),
+            revalidated: Int(clamping: core.revalidated), stale: Int(clamping: core.stale),
+            stored: Int(clamping: core.stored), refused: Int(clamping: core.refused))
+    }
+
+    private var coreStatistics: afc_http_cache_statistics {
+        var core = afc_http_cache_statistics()
+        afc_http_cache_get_statistics(raw, &core)
+        return core
+    }
+
+    /// Changes the capacities that aren't nil.
+    func setCapacities(memory: Int?, disk: Int?) {
+        let core = coreStatistics
+        afc_http_cache_set_capacity(
+            raw, memory.map { UInt64(clamping: $0) } ?? core.memory_capacity,
+            disk.map { UInt64(clamping: $0) } ?? core.disk_capacity)
+    }
+
+    func remove(url: String, partition: String?) throws(SessionError) {
+        try CoreArena.call { (arena, failure) throws(SessionError) in
+            afc_http_cache_remove_url(
+                raw, try arena.copy(partition, "the partition"), try arena.copy(url, "the URL"), &failure)
+        }
+    }
+
+    func remove(host: String) {
+        guard !host.utf8.contains(0) else { return }
+        host.withCString { afc_http_cache_remove_host(raw, $0) }
+    }
+
+    func remove(since date: Date) {
+        let seconds = date.timeIntervalSince1970.rounded(.down)
+        afc_http_cache_remove_since(raw, Int64(exactly: seconds) ?? (seconds > 0 ? .max : .min))
+    }
+
+    func removeAll() {
+        afc_http_cache_remove_all(raw)
+    }
+
+    func flush() {
+        afc_http_cache_flush(raw)
+    }
+}
+
+extension afc_cache_policy {
+    /// An unknown policy is that of the protocol.
+    init(_ policy: HTTPRequest.CachePolicy?) {
+        self =
+            switch policy {
+            case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: AFC_CACHE_RELOAD
+            case .returnCacheDataElseLoad: AFC_CACHE_ELSE_LOAD
+            case .returnCacheDataDontLoad: AFC_CACHE_ONLY
+            case .reloadRevalidatingCacheData: AFC_CACHE_REVALIDATE
+            default: AFC_CACHE_PROTOCOL
+            }
+    }
+}
+
+extension CacheStatus {
+    init(_ use: afc_cache_use) {
+        self =
+            switch use {
+            case AFC_CACHE_HIT: .hit
+            case AFC_CACHE_STALE: .stale
+            case AFC_CACHE_VALIDATED: .revalidated
+            case AFC_CACHE_MISSING: .missing
+            default: .server
+            }
+    }
+}

@@ -1,0 +1,128 @@
+public import FoundationEssentials
+
+/// A private HTTP cache (RFC 9111), in memory and on disk, for one or more sessions.
+///
+/// ```swift
+/// var configuration = SessionConfiguration()
+/// configuration.cache = try HTTPCache(diskCapacity: 150 << 20, directory: "/home/me/.cache/my-app")
+/// ```
+///
+/// Responses are stored and used again as their header fields say. ``HTTPRequest/Hints/cachePolicy`` changes that for a
+/// request, and ``Response/cacheStatus`` says where a response came from. A response that can't be stored or read is
+/// one that isn't there: no request fails because of the cache.
+///
+/// Several processes may use the same folder at the same time. Files are checked while they are read, so a process may be
+/// killed at any moment. Folders have mode 0700 and files 0600; nothing is encrypted. Thread-safe; no property waits for
+/// the disk.
+public final class HTTPCache: Sendable {
+    let core: CoreHTTPCache
+
+    /// Opens a cache.
+    ///
+    /// - Parameters:
+    ///   - memoryCapacity: The maximum number of bytes in memory: heads, bodies and their bookkeeping.
+    ///   - diskCapacity: The maximum number of bytes of files. Without a directory it has no effect.
+    ///   - directory: The path of a folder that only this cache uses, in this process and others; it is made if only it
+    ///     is missing. Nil keeps responses in memory only.
+    ///   - maximumEntrySize: The maximum size of a body in bytes; larger ones aren't stored. Nil: 5 % of the larger
+    ///     capacity.
+    /// - Throws: ``SessionError/Code/file`` if the folder can't be made or used, or belongs to another user.
+    public init(
+        memoryCapacity: Int = 20 << 20, diskCapacity: Int = 150 << 20, directory: String? = nil,
+        maximumEntrySize: Int? = nil
+    ) throws(SessionError) {
+        core = try CoreHTTPCache(
+            memoryCapacity: memoryCapacity, diskCapacity: diskCapacity, directory: directory,
+            maximumEntrySize: maximumEntrySize)
+    }
+
+    /// The maximum number of bytes in memory. If more is used, the least recently used responses are evicted.
+    public var memoryCapacity: Int {
+        get { statistics.memoryCapacity }
+        set { core.setCapacities(memory: newValue, disk: nil) }
+    }
+
+    /// The maximum number of bytes of files; 0 without a directory. If more is used, the least recently used responses
+    /// are evicted, soon after.
+    public var diskCapacity: Int {
+        get { statistics.diskCapacity }
+        set { core.setCapacities(memory: nil, disk: newValue) }
+    }
+
+    /// The number of bytes in memory.
+    public var currentMemoryUsage: Int { statistics.memoryUsage }
+
+    /// The number of bytes of files, those of other processes included.
+    public var currentDiskUsage: Int { statistics.diskUsage }
+
+    /// What the cache holds, and what it did since it was opened.
+    public var statistics: Statistics { core.statistics }
+
+    /// Removes all responses to requests for a URL.
+    ///
+    /// - Parameters:
+    ///   - url: The URL. An internationalised host must be given as A-labels (`xn--…`).
+    ///   - partition: The ``SessionConfiguration/cachePartition`` of the requests.
+    /// - Throws: ``SessionError/Code/invalidInput`` for an invalid URL, or a partition with a line feed.
+    public func removeResponses(for url: String, partition: String? = nil) throws(SessionError) {
+        try core.remove(url: url, partition: partition)
+    }
+
+    /// Removes the responses of a host, of all its ports and in all partitions.
+    ///
+    /// - Parameter host: A name in ASCII, or an address without brackets.
+    public func removeResponses(ofHost host: String) {
+        core.remove(host: host)
+    }
+
+    /// Removes the responses that were stored at this time or later.
+    public func removeResponses(since date: Date) {
+        core.remove(since: date)
+    }
+
+    /// Removes every response.
+    public func removeAllResponses() {
+        core.removeAll()
+    }
+
+    /// Waits until everything that was stored before is on disk. Blocks; only needed before the process exits.
+    public func flush() {
+        core.flush()
+    }
+}
+
+extension HTTPCache {
+    /// What a cache holds, and what it did since it was opened.
+    public struct Statistics: Hashable, Sendable {
+        /// The number of stored responses.
+        public var count: Int
+        /// The number of bytes in memory.
+        public var memoryUsage: Int
+        /// The maximum number of bytes in memory.
+        public var memoryCapacity: Int
+        /// The number of bytes of files.
+        public var diskUsage: Int
+        /// The maximum number of bytes of files; 0 without a directory.
+        public var diskCapacity: Int
+        /// The number of requests answered without asking the server.
+        public var hits: Int
+        /// The number of requests that the cache couldn't answer.
+        public var misses: Int
+        /// The number of requests answered after the server said that the stored response is still valid.
+        public var revalidated: Int
+        /// The number of hits with a response that wasn't fresh any more.
+        public var stale: Int
+        /// The number of responses stored.
+        public var stored: Int
+        /// The number of responses that weren't stored.
+        public var refused: Int
+    }
+}
+
+extension HTTPCache: Hashable {
+    public static func == (left: HTTPCache, right: HTTPCache) -> Bool { left === right }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(self))
+    }
+}
