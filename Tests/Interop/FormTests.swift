@@ -93,7 +93,7 @@ extension Interop {
                 "name": part.get_param("name", header="Content-Disposition"),
                 "fileName": part.get_filename(),
                 "type": part.get_content_type() if "Content-Type" in part else "",
-                "body": base64.b64encode(part.get_payload(decode=True)).value(),
+                "body": base64.b64encode(part.get_payload(decode=True)).decode(),
             } for part in message.iter_parts()]))
             """
 

@@ -76,7 +76,10 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
 
     /// Stores a value under a key and replaces an existing one.
     ///
-    /// - Parameter cost: The cost of the entry in the unit of the capacity, such as bytes.
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: The key.
+    ///   - cost: The cost of the entry in the unit of the capacity, such as bytes.
     /// - Returns: Whether the value was kept. If not, the key has no value afterwards: the cost exceeds the maximum,
     ///   the key is longer than 65,535 bytes, or there is no memory.
     @inlinable

@@ -48,9 +48,10 @@ public protocol RequestInterceptor: Sendable {
     /// fails with ``SessionError/Code/interceptor``.
     ///
     /// - Parameters:
-    ///   - request: The request, with the changes of ``adapt(_:for:)`` and of the outer interceptors.
+    ///   - request: The request, with the changes of ``RequestInterceptor/adapt(_:for:)`` and of the outer interceptors.
     ///   - next: Continues with the next interceptor, or sends the request.
-    /// - Throws: An error that ends the attempt, as in ``adapt(_:for:)``. Unlike there, ``retry(_:after:)`` follows.
+    /// - Throws: An error that ends the attempt, as in ``RequestInterceptor/adapt(_:for:)``. Unlike there,
+    ///   ``RequestInterceptor/retry(_:after:)`` follows.
     func intercept(_ request: HTTPRequest, next: RequestSender) async throws -> Response<Data>
 
     /// Decides what follows an attempt that failed or had a response with status 400 or higher.

@@ -294,7 +294,8 @@ static void callback_answers_challenge(void **state) {
     guard guard = {
         .challenges = {"Basic realm=\"the \\\"place\\\"\""}, .user = "me", .password = "secret"};
     guard_path(world, "/", &guard);
-    asked asked = {.answers = {AFC_CHALLENGE_USE}, .credentials = {"me", "secret", NULL, 0, false}};
+    asked asked = {.answers = {AFC_CHALLENGE_USE},
+                   .credentials = {.user = "me", .password = "secret"}};
     check_answer(call_asking(world, "/", &asked), 200, 2);
     assert_string_equal(asked.realm, "the \"place\"");
     assert_int_equal(asked.count, 1);
@@ -315,12 +316,12 @@ static void callback_may_answer_again(void **state) {
     guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
     guard_path(world, "/", &guard);
     asked asked = {.answers = {AFC_CHALLENGE_USE, AFC_CHALLENGE_DEFAULT},
-                   .credentials = {"me", "wrong", NULL, 0, false}};
+                   .credentials = {.user = "me", .password = "wrong"}};
     check_answer(call_asking(world, "/", &asked), 401, 2);
     assert_int_equal(asked.failures, 1);
     assert_false(asked.had_proposal);
     /* And not for ever. */
-    struct asked stubborn = {.credentials = {"me", "wrong", NULL, 0, false}};
+    struct asked stubborn = {.credentials = {.user = "me", .password = "wrong"}};
     for (size_t i = 0; i < COUNT_OF(stubborn.answers); i++) stubborn.answers[i] = AFC_CHALLENGE_USE;
     check_answer(call_asking(world, "/", &stubborn), 401, 11);
     assert_int_equal(stubborn.count, 10);
@@ -360,7 +361,7 @@ static void callback_may_answer_later(void **state) {
     static const char *const paths[] = {"/in", "/empty"};
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
         asked asked = {.answers = {AFC_CHALLENGE_LATER},
-                       .credentials = {"me", "secret", NULL, 0, false}};
+                       .credentials = {.user = "me", .password = "secret"}};
         call *call = call_asking(world, paths[i], &asked);
         call_start(call);
         assert_int_equal(pthread_create(&asked.thread, NULL, answer_later, &asked), 0);
