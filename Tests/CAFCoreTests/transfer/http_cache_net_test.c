@@ -579,7 +579,7 @@ static void validation_is_reported_as_two_hops(void **state) {
     cached_site *site = *state;
     serve(site->world, "/", answer(200, STALE TAG, "old"));
     call_free(start(site, "/", NULL, NULL, AFC_CACHE_PROTOCOL));
-    serve(site->world, "/", answer(304, TAG + 2, ""));
+    serve(site->world, "/", answer(304, &TAG[2], ""));
     call *call = start(site, "/", NULL, NULL, AFC_CACHE_PROTOCOL);
     assert_int_equal(call->hop_count, 2);
     assert_int_equal(call->hops[0].status, 304);
