@@ -232,8 +232,9 @@ static void any_thread_may_use_monitors(void **state) {
     }
     for (size_t i = 0; i < COUNT_OF(threads); i++) pthread_join(threads[i], NULL);
     afc_join_closed_sessions();
-    assert_int_equal(count_threads("af-reach"), 0);
-    assert_int_equal(count_threads("af-names"), 0);
+    /* Threads that look names up aren't waited for. One that hasn't run yet has the name of the thread that made it. */
+    while (count_threads("af-reach") != 0) sched_yield();
+    while (count_threads("af-names") != 0) sched_yield();
 }
 
 static void *name_itself(void *unused) {
