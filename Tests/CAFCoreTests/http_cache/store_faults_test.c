@@ -7,6 +7,8 @@
 #include "support/files.h"
 #include "support/responses.h"
 
+
+#include <afcore/session.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -219,5 +221,7 @@ int main(void) {
         cmocka_unit_test(broken_disk_is_a_miss),
         cmocka_unit_test(read_only_disk_is_a_miss),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    afc_join_closed_sessions();
+    return failures;
 }
