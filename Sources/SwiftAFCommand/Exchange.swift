@@ -9,18 +9,37 @@ struct Exchange {
     let options: Options
     let configuration: SessionConfiguration
     let console: Console
+    /// Prints the response while it is received; nil if it is collected, or written to a file.
+    var printer: ResponsePrinter?
     /// Called with the progress; nil to show a separate progress bar.
     var watcher: (@Sendable (TransferProgress) -> Void)?
 
     func run() async -> Outcome {
-        let log = ExchangeLog()
+        let log = ExchangeLog(archives: options.archivePath != nil)
         var outcome = await transferWithProgress(log)
         outcome.locations = log.locations
         // With a destination file, the body is never printed.
         if file != nil { outcome.body = nil }
         parse(&outcome)
-        if let metrics = outcome.metrics, options.printsTimings { console.complain(Timings.lines(metrics)) }
+        finish(&outcome, log)
         return outcome
+    }
+
+    /// Prints what is known at the end only, and writes the archive.
+    private func finish(_ outcome: inout Outcome, _ log: ExchangeLog) {
+        outcome.metrics = outcome.metrics ?? log.metrics
+        if let metrics = outcome.metrics, options.printsTimings { console.complain(Timings.lines(metrics)) }
+        do throws(WriteError) {
+            if let printer, let metrics = outcome.metrics { try printer.print(metrics) }
+        } catch {
+            outcome.failure = outcome.failure ?? Failure(standardOutput: error)
+        }
+        guard let path = options.archivePath, let archive = log.archive else { return }
+        do throws(SessionError) {
+            try OutputFile.write(archive.data(), to: path)
+        } catch {
+            outcome.failure = outcome.failure ?? Failure(error)
+        }
     }
 
     // MARK: The transfer
@@ -32,32 +51,80 @@ struct Exchange {
         }
         let display = ProgressDisplay(sink: console.error)
         display.begin()
-        return await display.accompany { await transfer(log, display.write) { display.note($0) } }
+        // On a terminal, the bar makes room for the first line of the response.
+        let hasToEnd = printer != nil && console.output.isTerminal
+        func makeRoom() async {
+            if hasToEnd { await display.finish() }
+        }
+        let note: @Sendable (TransferProgress) -> Void = { display.note($0) }
+        return await display.accompany {
+            await transfer(log, display.write, willPrint: makeRoom, progress: note)
+        }
     }
 
-    /// - Parameter show: Writes lines to standard error.
+    /// - Parameters:
+    ///   - show: Writes lines to standard error.
+    ///   - willPrint: Called before the response is printed.
     private func transfer(
         _ log: ExchangeLog, _ show: @escaping @Sendable ([String]) -> Void,
-        progress: (@Sendable (TransferProgress) -> Void)?
+        willPrint: () async -> Void = {}, progress: (@Sendable (TransferProgress) -> Void)?
     ) async -> Outcome {
         let manager = makeManager(log)
-        guard options.isVerbose else { return await transfer(manager, progress: progress) }
-        let wire = WireLog(show)
-        manager.eventMonitors = [wire]
-        let outcome = await transfer(manager, progress: progress)
-        await wire.drain(manager)
+        let keepsHead = printer?.parts.contains(.requestHead) == true
+        let wire = WireLog({ lines in if options.isVerbose { show(lines) } }, keepsHead: keepsHead)
+        var monitors: [any EventMonitor] = []
+        if options.isVerbose || wire.keepsHead { monitors.append(wire) }
+        if printer != nil, options.printsTimings || printer?.parts.contains(.metrics) == true { monitors.append(log) }
+        if let archive = log.archive { monitors.append(archive) }
+        guard !monitors.isEmpty else { return await send(manager, nil, willPrint, progress: progress) }
+        let drain = MonitorDrain()
+        // The last one, so that it is notified after all others.
+        manager.eventMonitors = monitors + [drain]
+        let outcome = await send(manager, wire, willPrint, progress: progress)
+        await drain.drain(manager)
         return outcome
     }
 
-    private func transfer(
-        _ manager: HTTPSessionManager, progress: (@Sendable (TransferProgress) -> Void)?
+    private func send(
+        _ manager: HTTPSessionManager, _ wire: WireLog?, _ willPrint: () async -> Void,
+        progress: (@Sendable (TransferProgress) -> Void)?
     ) async -> Outcome {
         do throws(SessionError) {
             if let file { return outcome(of: try await file.download(request, with: manager, progress: progress)) }
+            if let printer {
+                return try await print(printer, with: manager, wire, willPrint, progress: progress)
+            }
             let answer = try await manager.response(for: request, progress: progress)
             return outcome(of: answer.head, body: answer.body)
         } catch {
             return outcome(of: error)
+        }
+    }
+
+    /// Prints the response while it is received.
+    private func print(
+        _ printer: ResponsePrinter, with manager: HTTPSessionManager, _ wire: WireLog?, _ willPrint: () async -> Void,
+        progress: (@Sendable (TransferProgress) -> Void)?
+    ) async throws(SessionError) -> Outcome {
+        let stream = try await manager.stream(request, progress: progress)
+        var outcome = outcome(of: stream.head, body: Data())
+        (outcome.metrics, outcome.body) = (nil, nil)
+        do {
+            if printer.parts.contains(.requestHead) || printer.parts.contains(.requestBody) { await willPrint() }
+            try printer.print(request: request, head: wire?.lastHead)
+            let printed = try await printer.print(stream.head, stream.bytes, willWrite: willPrint)
+            outcome.bodyBytes = printed.bytes
+            if printed.isBinary {
+                console.complain("swiftaf: the body is binary: -o PATH writes it to a file, a pipe passes it on")
+            }
+            return outcome
+        } catch let error as WriteError {
+            outcome.failure = Failure(standardOutput: error)
+            return outcome
+        } catch let error as SessionError {
+            throw error
+        } catch {
+            throw SessionError(.unknown, message: "\(error)")
         }
     }
 
@@ -132,6 +199,7 @@ struct Exchange {
         let phrase = HTTPStatus.phrase(for: response.status).map { " \($0)" } ?? ""
         let message = "the server answered \(response.status)\(phrase)"
         switch response.status {
+        case let status where options.acceptedStatuses.contains(status): return nil
         case 200...299: return nil
         case 300...399 where !options.redirects.followsRedirects: return nil
         case 401, 407: return Failure(.authentication, .authentication, message)
@@ -161,8 +229,21 @@ struct Exchange {
 }
 
 /// Records events of the current attempt.
-private final class ExchangeLog: Sendable {
+private final class ExchangeLog: EventMonitor {
     private let state = Locked<[String]>([])
+    private let result = Locked<ResponseMetrics?>(nil)
+    let archive: HARRecorder?
+
+    init(archives: Bool) {
+        archive = archives ? HARRecorder(maximumBodySize: 1 << 20) : nil
+    }
+
+    /// The metrics of a response that was printed while it was received; known at its end.
+    var metrics: ResponseMetrics? { result.withLock { $0 } }
+
+    func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
+        self.result.withLock { $0 = result.metrics.hops.isEmpty ? nil : result.metrics }
+    }
 
     /// The Location fields of the redirects.
     var locations: [String] { state.withLock { $0 } }

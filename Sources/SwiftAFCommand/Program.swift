@@ -11,6 +11,7 @@ package enum Program {
         // Writing to a closed pipe then fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         let arguments = rawArguments.dropFirst()
+        hide(ArgumentParser.parse(Array(arguments)).secrets)
         // First, before anything starts that a signal would have to stop.
         let interrupts = Interrupts()
         let run = Task { await Runner(console: .standard).run(Array(arguments)) }
@@ -28,6 +29,16 @@ package enum Program {
             CommandLine.unsafeArgv[index].map { argument in
                 RawText(UnsafeRawBufferPointer(start: argument, count: strlen(argument)))
             }
+        }
+    }
+
+    /// Overwrites secrets in the arguments, which other users can read in /proc and see in the list of processes.
+    private static func hide(_ secrets: [SecretPlace]) {
+        for secret in secrets {
+            guard let argument = CommandLine.unsafeArgv[secret.argument + 1] else { continue }
+            let size = strlen(argument)
+            guard secret.offset < size else { continue }
+            memset(argument + secret.offset, Int32(UInt8(ascii: "*")), size - secret.offset)
         }
     }
 

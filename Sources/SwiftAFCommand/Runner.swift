@@ -26,11 +26,14 @@ struct Runner: Sendable {
         do throws(Failure) {
             switch invocation.command {
             case .failure(let error): throw Failure(error)
-            case .success(.help): return Outcome(text: Usage.text)
+            case .success(.help(let topic)): return Outcome(text: try Usage.text(of: topic))
+            case .success(.completions(let shell)): return Outcome(text: Completions.script(for: shell))
             case .success(.version): return Outcome(text: Versions.text)
             case .success(.demo): return await demo(invocation.options)
             case .success(.trust(let authority)):
-                return try await TrustInquiry(authority: authority, options: invocation.options).run()
+                return try await TrustInquiry(
+                    authority: authority, options: invocation.options, environment: environment
+                ).run()
             case .success(.request(let command)): return try await exchange(command, invocation.options)
             }
         } catch {
@@ -39,9 +42,30 @@ struct Runner: Sendable {
     }
 
     private func exchange(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
-        let configuration = try options.configuration()
+        if options.printsCurlCommand {
+            var text = ""
+            for one in command.each { text += try request(one, options).curlCommand() + "\n" }
+            return Outcome(text: text)
+        }
+        let configuration = try options.configuration(environment)
+        var outcome = try await exchange(command, options, configuration)
+        do throws(Failure) {
+            try options.save(configuration)
+        } catch {
+            outcome.failure = outcome.failure ?? error
+        }
+        return outcome
+    }
+
+    private func exchange(
+        _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration
+    ) async throws(Failure) -> Outcome {
         if command.showsPicture { return try await picture(command, options, configuration) }
-        guard !command.moreURLs.isEmpty else { return await (try prepare(command, options, configuration)).run() }
+        guard !command.moreURLs.isEmpty else {
+            var exchange = try prepare(command, options, configuration)
+            exchange.printer = printer(command, options, exchange)
+            return await exchange.run()
+        }
         var exchanges: [Exchange] = []
         for one in command.each { exchanges.append(try prepare(one, options, configuration)) }
         return Outcome(parts: await Batch(exchanges: exchanges, options: options, console: console).run())
@@ -66,7 +90,7 @@ struct Runner: Sendable {
     private func prepare(
         _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration
     ) throws(Failure) -> Exchange {
-        let request = try RequestBuilder(command: command, options: options, input: console.input).build()
+        let request = try request(command, options)
         do throws(UsageError) {
             let file = try FileTarget.of(command, options)
             return Exchange(
@@ -74,6 +98,22 @@ struct Runner: Sendable {
         } catch {
             throw Failure(error)
         }
+    }
+
+    private func request(_ command: RequestCommand, _ options: Options) throws(Failure) -> HTTPRequest {
+        try RequestBuilder(
+            command: command, options: options, input: console.input, environment: environment
+        ).build()
+    }
+
+    /// Returns what prints the response while it is received; nil if it is collected first. With `--retry` it is
+    /// collected: an attempt whose body was printed in part couldn't be repeated.
+    private func printer(_ command: RequestCommand, _ options: Options, _ exchange: Exchange) -> ResponsePrinter? {
+        guard exchange.file == nil, !options.printsJSON, options.retries == 0 || options.parts != nil else {
+            return nil
+        }
+        let parts = options.parts ?? (command.showsHead ? [.responseHead, .responseBody] : .responseBody)
+        return ResponsePrinter(console: console, parts: parts, style: Style(for: console.output, environment))
     }
 
     // MARK: Output
@@ -88,6 +128,7 @@ struct Runner: Sendable {
         } catch {
             outcome.failure = Failure(standardOutput: error)
         }
+        guard !options.isSilent else { return }
         for part in outcome.parts { complain(part.failure, of: part.url) }
         guard outcome.parts.isEmpty, let failure = outcome.failure else { return }
         complain(failure)
@@ -98,7 +139,8 @@ struct Runner: Sendable {
     private func complain(_ failure: Failure?, of url: String? = nil) {
         guard let failure else { return }
         let place = url.map { "\(URLText($0).withoutUserInfo): " } ?? ""
-        console.complain("swiftaf: \((place + failure.message).printable)")
+        let label = Style(for: console.error, environment).red("swiftaf:")
+        console.complain("\(label) \((place + failure.message).printable)")
         if let resumption = failure.resumption { console.complain("swiftaf: \(resumption)") }
     }
 
@@ -128,6 +170,6 @@ struct Runner: Sendable {
 
     private func prettyJSON(_ response: HTTPResponse?, _ body: Data) -> Data? {
         guard response?.mediaType?.isJSON == true, let text = try? JSONText(Array(body)) else { return nil }
-        return Data(text.pretty.bytes)
+        return Data(Style(for: console.output, environment).pretty(text))
     }
 }

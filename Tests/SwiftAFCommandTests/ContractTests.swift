@@ -180,7 +180,8 @@ struct ContractTests {
         where entry.names != ["-h", "--help"] && entry.names != ["--version"] {
             for (words, kind) in commands {
                 let name = RawText(entry.names.last ?? "")
-                let value = entry.placeholder == nil ? [] : [Self.value(of: name.shown)]
+                let hasValue = entry.placeholder != nil && !entry.hasOptionalValue
+                let value = hasValue ? [Self.value(of: name.shown)] : []
                 let command = ArgumentParser.parse(words + [name] + value).command
                 var message: String?
                 if case .failure(let error) = command { message = error.message }
@@ -195,6 +196,12 @@ struct ContractTests {
         case "--auth": "any"
         case "--tls-min": "1.3"
         case "--user": "a:b"
+        case "--header": "A: b"
+        case "-F": "a=b"
+        case "-C": "-"
+        case "--print": "h"
+        case "--resolve": "h:1:127.0.0.1"
+        case "--accept-status": "404"
         default: "1"
         }
     }

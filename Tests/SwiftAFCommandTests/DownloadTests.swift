@@ -264,7 +264,7 @@ import Testing
             #expect(run.exit == 1)
             #expect(run.code == "usage")
         }
-        #expect(await swiftaf("download", "nowhere/film", "--json").code == "invalidInput")
+        #expect(await swiftaf("download", "/nowhere/film", "--json").code == "invalidInput")
         #expect(await swiftaf("download", url, "Range:bytes=1-", "-o", file.path, "--json").code == "invalidInput")
         #expect(file.names == [])
         #expect(server.requests.isEmpty)

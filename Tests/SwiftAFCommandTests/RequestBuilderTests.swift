@@ -130,7 +130,9 @@ import Testing
         #expect(failure?.message.contains(Self.secret) == false)
     }
 
-    @Test(arguments: ["", "h/x", "ftp://h/", "http://", "http:///p", "http://h:x/", "http://h/a\nb", "http://h/\u{7}"])
+    @Test(arguments: [
+        "", "h", "/x", "ftp://h/", "http://", "http:///p", "http://h:x/", "http://h/a\nb", "http://h/\u{7}",
+    ])
     func badURLs(url: String) {
         let failure = #expect(throws: Failure.self) { try build("get", url) }
         #expect(failure?.code == "invalidInput")

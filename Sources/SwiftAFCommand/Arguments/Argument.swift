@@ -1,12 +1,48 @@
 /// Parses the values of options.
 enum Argument {
-    /// Parses seconds with an optional fraction, rounded up to whole milliseconds. Zero means no limit.
+    /// Parses seconds with an optional fraction, or a time with a unit: `500ms`, `2s`, `1m`, `1h`. Rounded up to whole
+    /// milliseconds. Zero means no limit.
     static func seconds(_ text: String, of option: String) throws(UsageError) -> Duration {
+        let units: [(name: String, seconds: Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600)]
+        let unit = units.first { text.lowercased().hasSuffix($0.name) }
+        let digits = String(text.dropLast(unit?.name.count ?? 0))
         // 49 days is the maximum: the core stores milliseconds in 32 bits.
-        guard isDecimal(text), let seconds = Double(text), seconds <= 4_294_967 else {
-            throw UsageError("invalid value for \(option): expected seconds, such as 2.5")
+        guard isDecimal(digits), let number = Double(digits), number * (unit?.seconds ?? 1) <= 4_294_967 else {
+            throw UsageError(
+                "invalid value for \(option): expected seconds, such as 2.5, or a time such as 500ms or 2m")
         }
-        return .milliseconds(Int64((seconds * 1000).rounded(.up)))
+        return .milliseconds(Int64((number * 1000 * (unit?.seconds ?? 1)).rounded(.up)))
+    }
+
+    /// Parses a number of bytes, optionally with a unit of 1024: `64k`, `1.5M`, `2G`, also as `KiB` or `KB`.
+    static func size(_ text: String, of option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
+        let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+        let unit = text.dropFirst(number.count).lowercased()
+        let powers = ["": 0, "b": 0, "k": 1, "kb": 1, "kib": 1, "m": 2, "mb": 2, "mib": 2, "g": 3, "gb": 3, "gib": 3]
+        guard let power = powers[unit], power > 0 else { return try count(text, of: option, in: range) }
+        let size = isDecimal(String(number)) ? Double(number).map { $0 * Double(1 << (10 * power)) } : nil
+        guard let size, let bytes = Int(exactly: size.rounded()), range.contains(bytes) else {
+            throw UsageError("invalid value for \(option): expected bytes, optionally with a unit, such as 1.5M")
+        }
+        return bytes
+    }
+
+    /// Parses a list of acceptable status codes: `304`, `4xx` and `500-599`, separated by commas.
+    static func statuses(_ text: String, of option: String) throws(UsageError) -> Set<Int> {
+        var statuses: Set<Int> = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+            if part.count == 3, part.hasSuffix("xx"), let hundred = Int(part.prefix(1)), (1...5).contains(hundred) {
+                statuses.formUnion(hundred * 100...hundred * 100 + 99)
+            } else if let first = ends.first ?? nil, let last = ends.last ?? nil, ends.count <= 2, first <= last,
+                (100...999).contains(first), (100...999).contains(last)
+            {
+                statuses.formUnion(first...last)
+            } else {
+                throw UsageError("invalid value for \(option): expected a list such as 304,4xx,500-599")
+            }
+        }
+        return statuses
     }
 
     /// Parses an integer in a range.

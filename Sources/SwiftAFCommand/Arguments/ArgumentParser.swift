@@ -5,9 +5,11 @@ import SwiftAF
 /// Options can be anywhere, as `--name value`, `--name=value`, `-n value` or `-nvalue`. One-letter flags can be
 /// combined. After `--`, nothing is parsed as an option.
 struct ArgumentParser {
+    private let arguments: [RawText]
     private var remaining: ArraySlice<RawText>
     private var words: [RawText] = []
     private var options = Options()
+    private var secrets: [SecretPlace] = []
     /// The options that were given, as spelled on the command line.
     private var given: [(name: String, entry: OptionEntry)] = []
     private var firstError: UsageError?
@@ -19,13 +21,14 @@ struct ArgumentParser {
 
     /// Parses arguments that may contain invalid UTF-8.
     static func parse(_ arguments: [RawText]) -> Invocation {
-        var parser = ArgumentParser(remaining: arguments[...])
+        var parser = ArgumentParser(arguments)
         parser.readAll()
-        return Invocation(command: parser.command(), options: parser.options)
+        return Invocation(command: parser.command(), options: parser.options, secrets: parser.secrets)
     }
 
-    private init(remaining: ArraySlice<RawText>) {
-        self.remaining = remaining
+    private init(_ arguments: [RawText]) {
+        self.arguments = arguments
+        remaining = arguments[...]
     }
 
     /// Continues after an error, because a later `--json` decides how the error is printed.
@@ -49,7 +52,30 @@ struct ArgumentParser {
             try readShort(argument)
         } else {
             words.append(argument)
+            noteUserInfo(of: argument)
         }
+    }
+
+    /// The number of the argument that is being read.
+    private var index: Int { remaining.startIndex - 1 }
+
+    /// Notes the password in a URL.
+    private mutating func noteUserInfo(of argument: RawText) {
+        guard let text = argument.text, ShortURL.looksLikeHost(text), text.contains("@") else { return }
+        let authority = text.prefix { !"?#".contains($0) }
+        guard authority.contains("@") else { return }
+        let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
+        secrets.append(SecretPlace(argument: index, offset: text.utf8.distance(from: text.startIndex, to: start)))
+    }
+
+    /// Applies the value of an option, and notes where it is if it may be a secret.
+    private mutating func apply(_ entry: OptionEntry, _ value: RawText) throws(UsageError) {
+        if entry.isSecret {
+            // The value is the end of the argument that was read last.
+            let argument = arguments[index]
+            secrets.append(SecretPlace(argument: index, offset: max(0, argument.bytes.count - value.bytes.count)))
+        }
+        try entry.apply(&options, value)
     }
 
     private mutating func readLong(_ argument: RawText) throws(UsageError) {
@@ -60,8 +86,9 @@ struct ArgumentParser {
         switch (entry.placeholder, parts.dropFirst().first) {
         case (nil, nil): try entry.apply(&options, "")
         case (nil, _?): throw UsageError("\(name) takes no value")
-        case (_?, let value?): try entry.apply(&options, RawText(value))
-        case (_?, nil): try entry.apply(&options, try nextValue(of: name))
+        case (_?, nil) where entry.hasOptionalValue: try entry.apply(&options, "")
+        case (_?, let value?): try apply(entry, RawText(value))
+        case (_?, nil): try apply(entry, try nextValue(of: name))
         }
     }
 
@@ -71,17 +98,20 @@ struct ArgumentParser {
             // Options are ASCII. For any other letter, the error shows the whole argument.
             let name = letter < 0x80 ? "-\(Character(UnicodeScalar(letter)))" : argument.shown
             let entry = try take(name)
-            guard entry.placeholder != nil else {
+            guard entry.placeholder != nil, !entry.hasOptionalValue else {
                 try entry.apply(&options, "")
                 continue
             }
             let value = letters.isEmpty ? try nextValue(of: name) : RawText(letters)
-            return try entry.apply(&options, value)
+            return try apply(entry, value)
         }
     }
 
     private mutating func take(_ name: String) throws(UsageError) -> OptionEntry {
-        guard let entry = OptionTable.entry(named: name) else { throw UsageError("unknown option \(name.printable)") }
+        guard let entry = OptionTable.entry(named: name) else {
+            let suggestion = name.hasPrefix("--") ? Suggestion.text(for: name, among: OptionTable.longNames) : ""
+            throw UsageError("unknown option \(name.printable)\(suggestion)")
+        }
         given.append((name, entry))
         return entry
     }
@@ -95,11 +125,6 @@ struct ArgumentParser {
 // MARK: - Words
 
 extension ArgumentParser {
-    private static let methods: [String: HTTPMethod] = [
-        "get": .get, "head": .head, "delete": .delete, "post": .post, "put": .put, "patch": .patch,
-        "options": .options,
-    ]
-
     private func command() -> Result<Command, UsageError> {
         do throws(UsageError) {
             if let firstError { throw firstError }
@@ -111,44 +136,53 @@ extension ArgumentParser {
 
     private func commandOfWords() throws(UsageError) -> Command {
         switch options.information {
-        case .help: return .help
+        case .help: return .help(topic: nil)
         case .version: return .version
         case nil: break
         }
-        guard let name = try words.first?.text(of: "the command") else { throw UsageError("a command is missing") }
-        guard let kind = CommandKinds(command: name) else { throw UsageError("unknown command '\(name.printable)'") }
-        for option in given where !option.entry.commands.isSuperset(of: kind) {
-            throw UsageError("\(option.name) can't be used with \(name)")
+        let command = try CommandName(words[...])
+        let isDownload = options.usesRemoteName && command.kind == .request
+        for option in given where !option.entry.commands.isSuperset(of: command.kind) {
+            if isDownload, option.entry.commands.isSuperset(of: .download) { continue }
+            throw UsageError("\(option.name) can't be used with \(command.name.printable)")
         }
         guard options.certificatePath != nil || (options.keyPath == nil && options.keyPassword == nil) else {
             throw UsageError("--key and --key-password need --cert")
         }
-        return try command(name, words.dropFirst())
+        return try self.command(command)
     }
 
-    private func command(_ name: String, _ rest: ArraySlice<RawText>) throws(UsageError) -> Command {
-        if let method = Self.methods[name] { return .request(try request(method, rest)) }
-        switch name {
-        case "request":
-            guard let method = try rest.first?.text(of: "the method") else {
-                throw UsageError("request needs a method and a URL")
-            }
-            return .request(try request(HTTPMethod(method), rest.dropFirst()))
-        case "upload":
+    private func command(_ command: CommandName) throws(UsageError) -> Command {
+        let rest = command.rest
+        switch command.action {
+        case .request(let method):
+            if options.usesRemoteName { return .request(try download(rest)) }
+            var request = try request(options.method ?? method, rest)
+            request.showsHead = [.head, .options].contains(request.method)
+            return .request(request)
+        case .upload:
             var upload = try request(options.uploadMethod ?? .post, rest)
             upload.isUpload = true
             return .request(upload)
-        case "download":
+        case .download:
             return .request(try download(rest))
-        case "image":
+        case .image:
             var picture = try request(.get, rest)
             picture.showsPicture = true
             return .request(picture)
-        case "trust":
+        case .trust:
             return .trust(authority: try authority(rest))
-        default:
-            guard rest.isEmpty else { throw UsageError("\(name) takes no arguments") }
-            return name == "demo" ? .demo : .help
+        case .help:
+            guard rest.count <= 1 else { throw UsageError("help takes one topic at most") }
+            return .help(topic: try rest.first?.text(of: "the topic"))
+        case .completions:
+            guard let shell = rest.first.flatMap({ Completions.Shell(rawValue: $0.shown) }), rest.count == 1 else {
+                throw UsageError("completions needs the name of a shell: bash, zsh or fish")
+            }
+            return .completions(shell: shell)
+        case .demo:
+            guard rest.isEmpty else { throw UsageError("demo takes no arguments") }
+            return .demo
         }
     }
 
@@ -157,14 +191,10 @@ extension ArgumentParser {
         for word in words.dropFirst() where Self.isURL(word) { more.append(try word.text(of: "the URL")) }
         var download = try request(.get, words.prefix(1) + words.dropFirst().filter { !Self.isURL($0) })
         download.isDownload = true
-        download.moreURLs = more
-        let hasBodyItem = download.items.contains { item in
-            switch item {
-            case .header, .removedHeader, .query: false
-            case .field, .fieldFromFile, .filePart: true
-            }
+        download.moreURLs = more.map(ShortURL.complete)
+        guard !download.hasBodyItem, options.data == nil else {
+            throw UsageError("download sends no body; use request GET URL -o PATH")
         }
-        guard !hasBodyItem else { throw UsageError("download sends no body; use request GET URL -o PATH") }
         if options.usesContentDisposition, options.outputPath != nil {
             throw UsageError("-o and --content-disposition can't be combined")
         }
@@ -208,10 +238,11 @@ extension ArgumentParser {
         return authority
     }
 
-    private func request(_ method: HTTPMethod, _ words: ArraySlice<RawText>) throws(UsageError) -> RequestCommand {
+    private func request(_ method: HTTPMethod?, _ words: ArraySlice<RawText>) throws(UsageError) -> RequestCommand {
         guard let url = try words.first?.text(of: "the URL") else { throw UsageError("the URL is missing") }
-        var request = RequestCommand(method: method, url: url)
+        var request = RequestCommand(method: method, url: ShortURL.complete(url))
         for word in words.dropFirst() { request.items.append(try Item(word)) }
+        request.items += options.items
         return request
     }
 }

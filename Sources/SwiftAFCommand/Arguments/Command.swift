@@ -2,8 +2,11 @@ import SwiftAF
 
 /// The command given on a command line.
 enum Command: Sendable, Equatable {
-    case help
+    /// Prints the help text, or that of a topic.
+    case help(topic: String?)
     case version
+    /// Prints a script that completes command lines in a shell.
+    case completions(shell: Completions.Shell)
     case demo
     /// Shows the certificates of a server. The value is the argument of `trust`.
     case trust(authority: String)
@@ -12,13 +15,16 @@ enum Command: Sendable, Equatable {
 
 /// A request, as given on the command line.
 struct RequestCommand: Sendable, Equatable {
-    var method: HTTPMethod
+    /// Nil if the command line names none: GET, or POST with a body.
+    var method: HTTPMethod?
     var url: String
     var items: [Item] = []
     /// Whether items are sent as the parts of a form.
     var isUpload = false
     /// Whether the body is written to a file. If the transfer is interrupted, the bytes received so far are kept.
     var isDownload = false
+    /// Whether the head of the response is printed even without `--include`: `head` and `options`.
+    var showsHead = false
     /// Whether the response is an image to show.
     var showsPicture = false
     /// The URLs to download in addition to the first.
@@ -33,6 +39,16 @@ struct RequestCommand: Sendable, Equatable {
             return one
         }
     }
+
+    /// Whether an item belongs to the body.
+    var hasBodyItem: Bool {
+        items.contains { item in
+            switch item {
+            case .header, .headerFromFile, .removedHeader, .query, .queryFromFile: false
+            case .field, .fieldFromFile, .jsonFromFile, .filePart: true
+            }
+        }
+    }
 }
 
 /// A parsed command line.
@@ -41,4 +57,14 @@ struct Invocation: Sendable {
     let command: Result<Command, UsageError>
     /// The options parsed so far, even after an error: `--json` decides how the error is printed.
     let options: Options
+    /// Where secrets are in the arguments, so that they can be hidden from other processes.
+    var secrets: [SecretPlace] = []
+}
+
+/// The bytes of an argument that are a secret.
+struct SecretPlace: Sendable, Equatable {
+    /// The number of the argument, without the program's name.
+    var argument: Int
+    /// The offset of the first byte.
+    var offset: Int
 }

@@ -2,16 +2,22 @@ import SwiftAF
 
 /// A part of a request on the command line, in HTTPie's syntax.
 enum Item: Sendable, Equatable {
-    /// `Name:value`
+    /// `Name:value`, `Name;` for an empty value
     case header(name: String, value: RawText)
+    /// `Name:@path`
+    case headerFromFile(name: String, path: RawText)
     /// `Name:`
     case removedHeader(name: String)
     /// `name==value`
     case query(name: String, value: String)
+    /// `name==@path`
+    case queryFromFile(name: String, path: RawText)
     /// `name=value`, `name:=json`
     case field(name: RawText, value: FieldValue)
     /// `name=@path`
     case fieldFromFile(name: RawText, path: RawText)
+    /// `name:=@path`
+    case jsonFromFile(name: RawText, path: RawText)
     /// `name@path`, `name@path;type=image/png;filename=a.png`
     case filePart(name: RawText, FilePart)
 
@@ -19,6 +25,11 @@ enum Item: Sendable, Equatable {
     /// backslash escapes a separator; before anything else it is an ordinary character.
     init(_ argument: RawText) throws(UsageError) {
         guard let (name, separator, value) = Self.split(argument.bytes) else {
+            if argument.bytes.last == UInt8(ascii: ";"), argument.bytes.count > 1 {
+                let name = try RawText(argument.bytes.dropLast()).text(of: "the name of a header")
+                self = .header(name: name, value: "")
+                return
+            }
             throw UsageError(
                 """
                 '\(argument.shown.printable)' isn't a valid item: expected Name:value, name==value, name=value, name:=json, name=@path or \
@@ -35,7 +46,12 @@ enum Item: Sendable, Equatable {
                 name: try name.text(of: "the name of a query item"),
                 value: try value.text(of: "the value of the query item '\(name.shown)'"))
         case .text: self = .field(name: name, value: .text(value))
-        case .json: self = .field(name: name, value: .json(try Self.json(value, of: name)))
+        case .json: self = .field(name: name, value: .json(try JSONText(value, of: name)))
+        case .jsonFile: self = .jsonFromFile(name: name, path: value)
+        case .headerFile:
+            self = .headerFromFile(name: try name.text(of: "the name of a header"), path: value)
+        case .queryFile:
+            self = .queryFromFile(name: try name.text(of: "the name of a query item"), path: value)
         case .textFile: self = .fieldFromFile(name: name, path: value)
         case .file: self = .filePart(name: name, try FilePart(value, of: name))
         }
@@ -43,6 +59,9 @@ enum Item: Sendable, Equatable {
 
     private enum Separator: String, CaseIterable {
         // Longer separators first, so that ":=" isn't parsed as a header whose value begins with "=".
+        case jsonFile = ":=@"
+        case queryFile = "==@"
+        case headerFile = ":@"
         case json = ":="
         case query = "=="
         case textFile = "=@"
@@ -85,10 +104,13 @@ enum Item: Sendable, Equatable {
         text += ":=@".utf8.contains(second) ? pair.suffix(1) : pair
         return 2
     }
+}
 
-    private static func json(_ text: RawText, of name: RawText) throws(UsageError) -> JSONText {
+extension JSONText {
+    /// Parses the value of a body field.
+    init(_ text: RawText, of name: RawText) throws(UsageError) {
         do {
-            return try JSONText(text.bytes)
+            try self.init(text.bytes)
         } catch {
             throw UsageError("the value of '\(name.shown.printable)' is \(error)")
         }
@@ -102,5 +124,35 @@ enum FieldValue: Sendable, Equatable, ExpressibleByStringLiteral {
 
     init(stringLiteral text: String) {
         self = .text(RawText(text))
+    }
+}
+
+// MARK: - curl's spellings
+
+extension Item {
+    /// Parses the value of `-H`: `Name: value`, `Name:` to remove a default header, or `Name;` for an empty value.
+    static func curlHeader(_ line: RawText) throws(UsageError) -> Item {
+        let parts = line.bytes.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+        let isBare = parts.count == 1 && line.bytes.last == UInt8(ascii: ";")
+        guard parts.count == 2 || isBare, let first = parts.first, !first.isEmpty else {
+            throw UsageError("invalid value for --header: expected 'Name: value'")
+        }
+        let name = try RawText(isBare ? first.dropLast() : first).text(of: "the name of a header")
+        let value = RawText((isBare ? [] : parts[1]).drop { $0 == 0x20 || $0 == 0x09 })
+        return value.bytes.isEmpty && !isBare ? .removedHeader(name: name) : .header(name: name, value: value)
+    }
+
+    /// Parses the value of `-F`: `name=value`, `name=@path` for a file part, or `name=<path` for the text of a file.
+    static func curlPart(_ text: RawText) throws(UsageError) -> Item {
+        let parts = text.bytes.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty else {
+            throw UsageError("invalid value for -F: expected name=value, name=@path or name=<path")
+        }
+        let (name, value) = (RawText(parts[0]), RawText(parts[1]))
+        switch value.bytes.first {
+        case UInt8(ascii: "@"): return .filePart(name: name, try FilePart(RawText(value.bytes.dropFirst()), of: name))
+        case UInt8(ascii: "<"): return .fieldFromFile(name: name, path: RawText(value.bytes.dropFirst()))
+        default: return .field(name: name, value: .text(value))
+        }
     }
 }

@@ -9,7 +9,25 @@ struct OptionEntry: Sendable {
     let help: String
     /// The commands that accept the option. With any other command it is an error.
     let commands: CommandKinds
+    /// Whether the value may be a secret, which is hidden from other processes.
+    var isSecret = false
+    /// Whether the value can be left out; it is then given as `--name=value` only.
+    var hasOptionalValue = false
     let apply: @Sendable (inout Options, RawText) throws(UsageError) -> Void
+
+    /// The same option, whose value may be a secret.
+    var secret: OptionEntry {
+        var entry = self
+        entry.isSecret = true
+        return entry
+    }
+
+    /// The same option, whose value can be left out.
+    var withOptionalValue: OptionEntry {
+        var entry = self
+        entry.hasOptionalValue = true
+        return entry
+    }
 
     /// Creates an option without a value.
     static func flag(
@@ -43,10 +61,14 @@ struct OptionEntry: Sendable {
 /// All options, in the order of the help text.
 enum OptionTable {
     static let groups: [(title: String, entries: [OptionEntry])] = [
-        ("Body", body), ("Credentials", credentials), ("Time limits", timeouts), ("Retries", retries),
-        ("Redirects", redirects),
-        ("Protocol", versions), ("Trust", trust), ("Size limits", limits), ("Output", output), ("About", about),
+        ("Request", request), ("Body", body), ("Credentials", credentials), ("Cookies", cookies),
+        ("Time limits", timeouts), ("Retries", retries), ("Redirects", redirects), ("Protocol", versions),
+        ("Network", network), ("Trust", trust), ("Size limits", limits), ("Output", output), ("Files", files),
+        ("About", about),
     ]
+
+    /// The long spelling of each option, for suggestions and completions.
+    static let longNames = groups.flatMap(\.entries).compactMap(\.names.last).filter { $0.hasPrefix("--") }
 
     /// Returns the option with the spelling `name`.
     static func entry(named name: String) -> OptionEntry? {
@@ -57,6 +79,23 @@ enum OptionTable {
         let spelled = groups.flatMap(\.entries).flatMap { entry in entry.names.map { ($0, entry) } }
         return Dictionary(spelled) { first, _ in first }
     }()
+
+    private static let request: [OptionEntry] = [
+        .value(
+            "-X", "--request", placeholder: "METHOD", help: "the method, if the command doesn't name it", for: .request
+        ) {
+            options, value in options.method = HTTPMethod(value)
+        },
+        .bytes("-H", "--header", placeholder: "LINE", help: "a header, as 'Name: value'; repeatable") {
+            options, value throws(UsageError) in options.items.append(try Item.curlHeader(value))
+        },
+        .bytes("-A", "--user-agent", placeholder: "TEXT", help: "the User-Agent header") { options, value in
+            options.items.append(.header(name: HTTPHeaders.Name.userAgent, value: value))
+        },
+        .bytes("-e", "--referer", placeholder: "URL", help: "the Referer header") { options, value in
+            options.items.append(.header(name: "Referer", value: value))
+        },
+    ]
 
     private static let body: [OptionEntry] = [
         .bytes(
@@ -72,6 +111,16 @@ enum OptionTable {
         .flag("--multipart", help: "send body fields and files as a multipart form", for: [.request, .upload]) {
             $0.sendsParts = true
         },
+        .bytes(
+            "-F", placeholder: "PART", help: "a form part: name=text, name=@PATH (a file), name=<PATH (its text)",
+            for: .request
+        ) { options, value throws(UsageError) in
+            options.items.append(try Item.curlPart(value))
+            options.sendsParts = true
+        },
+        .flag("--ignore-stdin", help: "don't send standard input as the body", for: [.request, .upload]) {
+            $0.ignoresInput = true
+        },
         .value("--method", placeholder: "METHOD", help: "method of upload (default: POST)", for: .upload) {
             options, value in
             options.uploadMethod = HTTPMethod(value)
@@ -79,13 +128,13 @@ enum OptionTable {
     ]
 
     private static let credentials: [OptionEntry] = [
-        .value("--user", placeholder: "NAME:PASSWORD", help: "credentials, sent if the server asks for them") {
-            options, value throws(UsageError) in
-            guard value.utf8.contains(UInt8(ascii: ":")) else {
-                throw UsageError("invalid value for --user: expected NAME:PASSWORD")
-            }
-            options.user = value
-        },
+        .value(
+            "-u", "--user", placeholder: "NAME:PASSWORD",
+            help:
+                "credentials, sent if asked for; also NAME, @FILE or env:NAME"
+        ) { options, value throws(UsageError) in
+            options.user = try Secret(value)
+        }.secret,
         .value("--auth", placeholder: "SCHEME", help: "basic (sent at once), digest, ntlm, negotiate or any") {
             options, value throws(UsageError) in
             guard let authentication = Options.Authentication(rawValue: value) else {
@@ -93,8 +142,33 @@ enum OptionTable {
             }
             options.authentication = authentication
         },
-        .value("--bearer", placeholder: "TOKEN", help: "send Authorization: Bearer TOKEN") { options, value in
-            options.bearerToken = value
+        .value("--bearer", placeholder: "TOKEN", help: "send Authorization: Bearer TOKEN; or @FILE, env:NAME") {
+            options, value throws(UsageError) in options.bearerToken = try Secret(value)
+        }.secret,
+        .bytes("--netrc", placeholder: "[=FILE]", help: "credentials of the host in FILE (default: ~/.netrc)") {
+            options, value in options.netrc = value.bytes.isEmpty ? .ofHome : .path(value)
+        }.withOptionalValue,
+    ]
+
+    private static let cookies: [OptionEntry] = [
+        .bytes("--cookies", placeholder: "PATH", help: "a cookie jar in Netscape's format, read and written") {
+            options, value throws(UsageError) in
+            options.cookieInput = try Argument.path(value, of: "--cookies")
+            options.cookieOutput = options.cookieInput
+        },
+        .bytes(
+            "-b", "--cookie", placeholder: "DATA", help: "cookies to send, as 'name=value; …', or a cookie jar to read"
+        ) {
+            options, value throws(UsageError) in
+            if value.bytes.contains(UInt8(ascii: "=")) {
+                options.items.append(.header(name: "Cookie", value: value))
+            } else {
+                options.cookieInput = try Argument.path(value, of: "--cookie")
+            }
+        }.secret,
+        .bytes("-c", "--cookie-jar", placeholder: "PATH", help: "write the cookies to this file at the end") {
+            options, value throws(UsageError) in
+            options.cookieOutput = try Argument.path(value, of: "--cookie-jar")
         },
     ]
 
@@ -114,7 +188,7 @@ enum OptionTable {
             options.timeouts.idle = try Argument.seconds(value, of: "--idle-timeout")
         },
         .value(
-            "--timeout", placeholder: "S", help: "time limit for the whole request, in seconds (default: none)",
+            "-m", "--timeout", placeholder: "S", help: "time limit for the whole request, in seconds (default: none)",
             for: .connections
         ) {
             options, value throws(UsageError) in
@@ -136,6 +210,7 @@ enum OptionTable {
             options, value throws(UsageError) in
             options.redirects.maximumCount = try Argument.count(value, of: "--max-redirects", in: 0...1_000_000)
         },
+        .flag("-L", "--location", help: "follow redirects (default)") { $0.redirects.followsRedirects = true },
         .flag("--no-redirects", help: "don't follow redirects") { $0.redirects.followsRedirects = false },
     ]
 
@@ -146,7 +221,8 @@ enum OptionTable {
             $0.httpVersion = .http2PriorKnowledge
         },
         .value(
-            "--proxy", placeholder: "URL", help: "http, https, socks5 or socks5h proxy (default: from the environment)",
+            "-x", "--proxy", placeholder: "URL",
+            help: "http, https, socks5 or socks5h proxy (default: from the environment)",
             for: .connections
         ) {
             options, value throws(UsageError) in
@@ -163,6 +239,27 @@ enum OptionTable {
         .flag("--no-compressed", help: "request an uncompressed body") { $0.decompresses = false },
     ]
 
+    private static let network: [OptionEntry] = [
+        .value(
+            "--resolve", placeholder: "HOST:PORT:ADDR", help: "connect to ADDR for HOST and PORT; several with commas",
+            for: .connections
+        ) { options, value throws(UsageError) in
+            options.network.hostOverrides.append(try NetworkOptions.HostOverride(argument: value))
+        },
+        .value("--unix-socket", placeholder: "PATH", help: "connect through this socket", for: .connections) {
+            options, value in options.network.unixSocket = value
+        },
+        .flag("-4", "--ipv4", help: "IPv4 only", for: .connections) { $0.network.ipVersion = .v4 },
+        .flag("-6", "--ipv6", help: "IPv6 only", for: .connections) { $0.network.ipVersion = .v6 },
+        .value("--interface", placeholder: "NAME", help: "the interface or address to connect from", for: .connections)
+        {
+            options, value in options.network.interface = value
+        },
+        .value("--doh", placeholder: "URL", help: "resolve names with this DNS over HTTPS server", for: .connections) {
+            options, value in options.network.dnsOverHTTPS = value
+        },
+    ]
+
     private static let trust: [OptionEntry] = [
         .bytes(
             "--cacert", placeholder: "PATH", help: "trust only the certificates in this PEM file", for: .connections
@@ -172,6 +269,10 @@ enum OptionTable {
         },
         .flag("--insecure", help: "accept invalid certificates; the host name is still checked", for: .connections) {
             $0.allowsInvalidCertificates = true
+        },
+        .flag("-k", help: "curl's --insecure: --insecure and --no-host-check together", for: .connections) {
+            $0.allowsInvalidCertificates = true
+            $0.validatesHostName = false
         },
         .flag("--no-host-check", help: "don't check the host name in the certificate", for: .connections) {
             $0.validatesHostName = false
@@ -202,8 +303,19 @@ enum OptionTable {
             options, value throws(UsageError) in
             options.keyPath = try Argument.path(value, of: "--key")
         },
-        .value("--key-password", placeholder: "P", help: "password of the private key", for: .connections) {
-            $0.keyPassword = $1
+        .value(
+            "--key-password", placeholder: "P", help: "password of the private key; or @FILE, env:NAME",
+            for: .connections
+        ) { options, value throws(UsageError) in
+            options.keyPassword = try Secret(value)
+        }.secret,
+        .value("--ciphers", placeholder: "LIST", help: "ciphers up to TLS 1.2, in OpenSSL's format", for: .connections)
+        {
+            $0.ciphers = $1
+        },
+        .bytes("--hsts", placeholder: "PATH", help: "hosts that require https, read and written") {
+            options, value throws(UsageError) in
+            options.hstsPath = try Argument.path(value, of: "--hsts")
         },
         .value(
             "--tls-min", placeholder: "VERSION", help: "minimum TLS version: 1.2 (default) or 1.3",
@@ -221,46 +333,99 @@ enum OptionTable {
     private static let limits: [OptionEntry] = [
         .value("--max-body", placeholder: "BYTES", help: "maximum body size (default: 64 MiB; none to a file)") {
             options, value throws(UsageError) in
-            let limit = try Argument.count(value, of: "--max-body", in: 1...Int.max)
+            let limit = try Argument.size(value, of: "--max-body", in: 1...Int.max)
             options.limits.maximumBodySize = Int64(limit)
         },
         .value("--max-headers", placeholder: "BYTES", help: "maximum size of the response heads (default: 256 KiB)") {
             options, value throws(UsageError) in
             let range = 1...Int(UInt32.max)
-            options.limits.maximumHeaderBytes = try Argument.count(value, of: "--max-headers", in: range)
+            options.limits.maximumHeaderBytes = try Argument.size(value, of: "--max-headers", in: range)
         },
         .value("--limit-rate", placeholder: "BYTES", help: "maximum bytes per second in each direction (default: none)")
         {
             options, value throws(UsageError) in
-            options.rateLimit = try Argument.count(value, of: "--limit-rate", in: 1...Int.max)
+            options.rateLimit = try Argument.size(value, of: "--limit-rate", in: 1...Int.max)
         },
     ]
 
     private static let output: [OptionEntry] = [
-        .bytes(
-            "-o", "--output", placeholder: "PATH", help: "write the body to a file, complete or not at all",
-            for: [.request, .upload, .download]
+        .flag("-i", "--include", help: "print the head of the response too", for: .request) {
+            $0.parts = [.responseHead, .responseBody]
+        },
+        .flag("-I", "--head", help: "HEAD, and print the head", for: .request) {
+            $0.method = .head
+        },
+        .value(
+            "--print", placeholder: "PARTS", help: "what to print: h head, b body, m metrics; H and B of the request",
+            for: .request
         ) {
+            options, value throws(UsageError) in options.parts = try PrintedParts(letters: value)
+        },
+        .flag("--json", help: "print one JSON object about the exchange", for: .all) {
+            $0.printsJSON = true
+        },
+        .flag("--as-curl", help: "print the request as a curl command instead of sending it") {
+            $0.printsCurlCommand = true
+        },
+        .bytes("--har", placeholder: "PATH", help: "write an archive of the exchange, with credentials hidden") {
             options, value throws(UsageError) in
+            options.archivePath = try Argument.path(value, of: "--har")
+        },
+        .value("--accept-status", placeholder: "LIST", help: "statuses that are a success too, such as 304,4xx,500-599")
+        {
+            options, value throws(UsageError) in
+            options.acceptedStatuses.formUnion(try Argument.statuses(value, of: "--accept-status"))
+        },
+        .flag("--timings", help: "print the phases of each hop to standard error") { $0.printsTimings = true },
+        .flag("-q", "--quiet", help: "no progress bar") { $0.isQuiet = true },
+        .flag("-s", "--silent", help: "no progress bar and no error message") {
+            $0.isQuiet = true
+            $0.isSilent = true
+        },
+        .flag("-S", "--show-error", help: "print error messages in spite of -s") { $0.isSilent = false },
+        .flag("-v", "--verbose", help: "print what was sent and received, with credentials hidden") {
+            $0.isVerbose = true
+        },
+    ]
+
+    private static let files: [OptionEntry] = [
+        .bytes(
+            "-o", "--output", placeholder: "PATH",
+            help:
+                "write the body to a file, or into DIR/; - is standard output",
+            for: [.request, .upload, .download]
+        ) { options, value throws(UsageError) in
             guard options.outputPath == nil else { throw UsageError("--output is given twice") }
             options.outputPath = try Argument.path(value, of: "--output")
         },
-        .flag("--resume", help: "resume PATH.part if the file hasn't changed on the server", for: .download) {
+        .flag("-O", "--remote-name", help: "download to a file named by the URL", for: .request) {
+            $0.usesRemoteName = true
+        },
+        .bytes(
+            "-P", "--output-dir", placeholder: "DIR", help: "the folder for files named by URLs",
+            for: [.request, .download]
+        ) {
+            options, value throws(UsageError) in
+            options.folder = try Argument.path(value, of: "--output-dir")
+        },
+        .flag("--no-clobber", help: "keep an existing file and fail", for: [.request, .upload, .download]) {
+            $0.keepsExistingFile = true
+        },
+        .flag(
+            "--resume", help: "resume PATH.part if the file hasn't changed on the server", for: .download
+        ) {
             $0.resumes = true
+        },
+        .value("-C", placeholder: "-", help: "curl's spelling of --resume", for: .download) {
+            options, value throws(UsageError) in
+            guard value == "-" else { throw UsageError("-C accepts only -: the position is found by itself") }
+            options.resumes = true
         },
         .flag(
             "--content-disposition", help: "let the response name the file; an existing file isn't replaced",
             for: .download
         ) {
             $0.usesContentDisposition = true
-        },
-        .flag("--json", help: "print one JSON object about the exchange", for: .all) {
-            $0.printsJSON = true
-        },
-        .flag("--timings", help: "print the phases of each hop to standard error") { $0.printsTimings = true },
-        .flag("-q", "--quiet", help: "no progress bar") { $0.isQuiet = true },
-        .flag("-v", "--verbose", help: "print what was sent and received, with credentials hidden") {
-            $0.isVerbose = true
         },
     ]
 

@@ -2,6 +2,10 @@ import SwiftAF
 
 /// The options of a command line. Each default applies if the option isn't given.
 struct Options: Sendable, Equatable {
+    /// The method of `-X` and `-I`; nil if the command decides.
+    var method: HTTPMethod?
+    /// Items given as options: `-H`, `-F`, `-A`, `-e` and `-b`.
+    var items: [Item] = []
     /// The raw body; nil if none is given.
     var data: DataArgument?
     /// Whether body fields are sent as a URL-encoded form instead of JSON.
@@ -12,14 +16,20 @@ struct Options: Sendable, Equatable {
     var uploadMethod: HTTPMethod?
     /// Whether `download` resumes a partial file.
     var resumes = false
+    /// Whether the body is saved under the name in the URL, as by `download`.
+    var usesRemoteName = false
+    /// Whether standard input is ignored, even if it isn't a terminal.
+    var ignoresInput = false
     /// Whether `download` takes the file's name from Content-Disposition.
     var usesContentDisposition = false
-    /// The user name and password, separated by a colon.
-    var user: String?
+    /// The user name and password, separated by a colon. Without a colon, the password is asked for.
+    var user: Secret?
     /// The authentication scheme; nil for any.
     var authentication: Authentication?
     /// The token of `Authorization: Bearer`.
-    var bearerToken: String?
+    var bearerToken: Secret?
+    /// The file of `--netrc`; nil if the option isn't given.
+    var netrc: NetrcFile?
 
     var timeouts = HTTPRequest.Timeouts()
     /// The limits of the response. The number of header fields is limited only by their total size.
@@ -44,9 +54,30 @@ struct Options: Sendable, Equatable {
     /// The paths of a client certificate and its key, and the key's password.
     var certificatePath: RawText?
     var keyPath: RawText?
-    var keyPassword: String?
+    var keyPassword: Secret?
     var minimumTLS: TLSOptions.Version?
+    var ciphers: String?
+    var network = NetworkOptions()
+    /// The cookie jar that is read, and the one that is written.
+    var cookieInput: RawText?
+    var cookieOutput: RawText?
+    /// The file of known HSTS hosts, read and written.
+    var hstsPath: RawText?
+    /// The file for an archive of the exchange.
+    var archivePath: RawText?
 
+    /// The status codes that are a success besides the usual ones.
+    var acceptedStatuses: Set<Int> = []
+    /// What is printed to standard output; nil for the default.
+    var parts: PrintedParts?
+    /// Whether the request is printed as a curl command instead of being sent.
+    var printsCurlCommand = false
+    /// Whether no error message is printed.
+    var isSilent = false
+    /// The folder for downloads; nil for the current one.
+    var folder: RawText?
+    /// Whether an existing file is kept: the command fails instead.
+    var keepsExistingFile = false
     /// The destination of the body; nil for standard output.
     var outputPath: RawText?
     var printsJSON = false
@@ -93,5 +124,65 @@ struct UsageError: Error, Sendable, Equatable {
 
     init(_ message: String) {
         self.message = message
+    }
+}
+
+/// A secret: itself, or where it is read from when the request is built.
+enum Secret: Sendable, Equatable {
+    case text(String)
+    /// `@PATH`: the first line of a file.
+    case file(RawText)
+    /// `env:NAME`: an environment variable.
+    case variable(String)
+
+    init(_ text: String) throws(UsageError) {
+        if text.hasPrefix("@") {
+            guard text.utf8.count > 1 else { throw UsageError("@ needs the path of the file with the secret") }
+            self = .file(RawText(Array(text.utf8.dropFirst())))
+        } else if text.hasPrefix("env:") {
+            self = .variable(String(text.dropFirst(4)))
+        } else {
+            self = .text(text)
+        }
+    }
+}
+
+/// The file of `--netrc`.
+enum NetrcFile: Sendable, Equatable {
+    /// `~/.netrc`
+    case ofHome
+    case path(RawText)
+}
+
+/// What `--print` selects for standard output.
+struct PrintedParts: OptionSet, Sendable {
+    let rawValue: Int
+
+    static let requestHead = PrintedParts(rawValue: 1)
+    static let requestBody = PrintedParts(rawValue: 2)
+    static let responseHead = PrintedParts(rawValue: 4)
+    static let responseBody = PrintedParts(rawValue: 8)
+    static let metrics = PrintedParts(rawValue: 16)
+
+    init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    /// Parses letters: H and B for the request, h and b for the response, m for the metrics.
+    init(letters: String) throws(UsageError) {
+        self = []
+        for letter in letters {
+            switch letter {
+            case "H": insert(.requestHead)
+            case "B": insert(.requestBody)
+            case "h": insert(.responseHead)
+            case "b": insert(.responseBody)
+            case "m": insert(.metrics)
+            default:
+                throw UsageError(
+                    "invalid value for --print: expected letters of hHbBm (heads, bodies and metrics; capitals for the request)"
+                )
+            }
+        }
     }
 }

@@ -1,11 +1,32 @@
-/// The text of `--help`. The options are generated from their table.
+/// The text of `--help` and `help TOPIC`. The options are generated from their table.
 enum Usage {
-    static let text: String = ([commands, items] + OptionTable.groups.map(section) + [exits]).joined(separator: "\n")
+    /// All sections, in order. A topic selects those whose title begins with it.
+    static let sections: [(title: String, text: String)] =
+        [("Usage", commands), ("Items", items)]
+        + OptionTable.groups.map { ($0.title, section($0.title, $0.entries)) }
+        + [("Exit status", exits)]
+
+    static let text = "swiftaf: HTTP requests from the command line\n\n" + sections.map(\.text).joined(separator: "\n")
+
+    /// Returns the text about a topic: a section, an option, a command, or `man` for a manual page.
+    static func text(of topic: String?) throws(Failure) -> String {
+        guard let topic else { return text }
+        if topic == "man" { return ManualPage.text }
+        let word = topic.lowercased()
+        if word.hasPrefix("-"), let entry = OptionTable.entry(named: topic) { return line(entry) + "\n" }
+        let found = sections.filter { $0.title.lowercased().hasPrefix(word) }
+        if !found.isEmpty { return found.map(\.text).joined(separator: "\n") }
+        if CommandName.all.contains(word) { return commands }
+        let titles = sections.map { $0.title.lowercased() }
+        throw Failure(
+            UsageError(
+                "no help about '\(topic.printable)'\(Suggestion.text(for: word, among: titles)); topics: \(titles.joined(separator: ", "))"
+            ))
+    }
 
     private static let commands = """
-        swiftaf: HTTP requests from the command line
-
         Usage
+          swiftaf URL [ITEM…] [OPTIONS]                  GET, or POST with a body; https is the default
           swiftaf get|head|delete|post|put|patch|options URL [ITEM…] [OPTIONS]
           swiftaf request METHOD URL [ITEM…] [OPTIONS]   any method
           swiftaf upload URL [ITEM…] [OPTIONS]           a multipart form, streamed
@@ -14,7 +35,10 @@ enum Usage {
           swiftaf image URL [ITEM…] [OPTIONS]            show a picture in the terminal
           swiftaf trust HOST[:PORT] [OPTIONS]            show certificates, pins and the verdict
           swiftaf demo                                   a tour with an embedded server, without a network
-          swiftaf help
+          swiftaf help [TOPIC]                           items, trust, output …, an option, or man
+          swiftaf completions bash|zsh|fish              a script that completes command lines
+
+        A URL without a scheme is https, or http on this machine: localhost:8080/path, :8080/path.
 
         """
 
@@ -22,10 +46,14 @@ enum Usage {
         Items (a backslash escapes a separator)
           Name:value                   header
           Name:                        remove a default header
+          Name;                        header with an empty value
           name==value                  query item
           name=value                   body field, a string
           name:=json                   body field, JSON
+          a[b]=value, a[]=value        body field inside an object or an array
           name=@path                   body field, the contents of a text file
+          name:=@path                  body field, the JSON in a file
+          Name:@path, name==@path      header or query item, the contents of a file
           name@path                    file part; optionally followed by ;type=image/png ;filename=a.png
 
         """
@@ -38,11 +66,18 @@ enum Usage {
         """
 
     private static func section(_ title: String, _ entries: [OptionEntry]) -> String {
-        let lines = entries.map { entry in
-            let placeholder = entry.placeholder.map { " \($0)" } ?? ""
-            let spelling = entry.names.joined(separator: ", ") + placeholder
-            return "  \(spelling.padded(to: 28)) \(entry.help)"
-        }
-        return ([title] + lines).joined(separator: "\n") + "\n"
+        ([title] + entries.map(line)).joined(separator: "\n") + "\n"
+    }
+
+    private static func line(_ entry: OptionEntry) -> String {
+        "  \(entry.spelling.padded(to: 28)) \(entry.help)"
+    }
+}
+
+extension OptionEntry {
+    /// The spellings with the placeholder of the value.
+    var spelling: String {
+        let value = placeholder.map { hasOptionalValue ? $0 : " \($0)" } ?? ""
+        return names.joined(separator: ", ") + value
     }
 }

@@ -78,20 +78,6 @@ final class Stage: Sendable {
     }
 }
 
-/// The colours of the output, used on a terminal only.
-struct Style: Sendable {
-    let isColoured: Bool
-
-    func bold(_ text: String) -> String { wrap(text, "1") }
-    func dim(_ text: String) -> String { wrap(text, "2") }
-    func red(_ text: String) -> String { wrap(text, "31") }
-    func green(_ text: String) -> String { wrap(text, "32") }
-
-    private func wrap(_ text: String, _ code: String) -> String {
-        isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
-    }
-}
-
 /// Fails the step if a condition is false.
 func expect(_ condition: Bool, _ message: @autoclosure () -> String) throws(Demo.Surprise) {
     guard condition else { throw Demo.Surprise(message: message()) }

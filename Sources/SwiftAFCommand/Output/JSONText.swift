@@ -35,6 +35,8 @@ struct JSONText: Sendable, Hashable {
         return JSONText(valid: [UInt8(ascii: "{")] + inside + [UInt8(ascii: "}")])
     }
 
+    static let null = JSONText(valid: Array("null".utf8))
+
     /// Returns an array.
     static func array(_ elements: [JSONText]) -> JSONText {
         let inside = elements.map(\.bytes).joined(separator: [UInt8(ascii: ",")])
@@ -73,7 +75,12 @@ struct JSONText: Sendable, Hashable {
     var compact: JSONText { JSONText(valid: Array(tokens.joined())) }
 
     /// The text with one line per member and element, indented by two spaces per level.
-    var pretty: JSONText {
+    var pretty: JSONText { JSONText(valid: pretty { token, _ in Array(token) }) }
+
+    /// Returns the text with one line per member and element.
+    ///
+    /// - Parameter mark: Returns what is written for a token; told whether it is the name of a member.
+    func pretty(_ mark: (_ token: ArraySlice<UInt8>, _ isKey: Bool) -> [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         var depth = 0
         var isEmptySoFar = false
@@ -81,19 +88,22 @@ struct JSONText: Sendable, Hashable {
             text.append(UInt8(ascii: "\n"))
             text += repeatElement(UInt8(ascii: " "), count: 2 * depth)
         }
-        for token in tokens {
+        var tokens = tokens
+        var next = tokens.next()
+        while let token = next {
+            next = tokens.next()
             let first = token.first
             let closes = first == UInt8(ascii: "}") || first == UInt8(ascii: "]")
             if closes { depth -= 1 }
             // Keep the brackets of an empty container together.
             if isEmptySoFar != closes { breakLine() }
             isEmptySoFar = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
-            text += token
+            text += mark(token, next?.first == UInt8(ascii: ":"))
             if isEmptySoFar { depth += 1 }
             if first == UInt8(ascii: ",") { breakLine() }
             if first == UInt8(ascii: ":") { text.append(UInt8(ascii: " ")) }
         }
-        return JSONText(valid: text)
+        return text
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool {

@@ -57,6 +57,12 @@ final class ProgressDisplay: Sendable {
         return value
     }
 
+    /// Ends the bars before the transfer ends, because something else is printed to the same terminal.
+    func finish() async {
+        activity.isEnabled = false
+        await clear()
+    }
+
     /// Called on the queue.
     private func setDrawing(_ isDrawing: Bool) {
         let next = isDrawing ? DrawingTimer(queue, Self.interval) { [weak self] in self?.draw() } : nil

@@ -3,33 +3,31 @@ import SwiftAF
 /// Prints what was sent and received with `-v`, line by line, as reported by the core.
 final class WireLog: EventMonitor {
     let tracesWire = true
+    /// Whether ``lastHead`` is recorded.
+    let keepsHead: Bool
     private let write: @Sendable ([String]) -> Void
-    private let waiting = Locked<CheckedContinuation<Void, Never>?>(nil)
+    private let head = Locked<String?>(nil)
 
     /// - Parameter write: Called with lines that belong together.
-    init(_ write: @escaping @Sendable ([String]) -> Void) {
+    init(_ write: @escaping @Sendable ([String]) -> Void, keepsHead: Bool = false) {
         self.write = write
+        self.keepsHead = keepsHead
     }
 
+    /// The head of the last request that was sent, with credentials hidden and an empty line behind it.
+    var lastHead: String? { head.withLock { $0 } }
+
     func requestTraced(_ request: MonitoredRequest, _ trace: WireTrace) {
+        if keepsHead, case .requestHead(let bytes) = trace.event {
+            let lines = Self.lines(trace).map { String($0.dropFirst(2)) + "\r\n" }
+            head.withLock { $0 = bytes.isEmpty ? nil : lines.joined() }
+        }
         write(Self.lines(trace))
     }
 
     func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration) {
         let cause = outcome.error.map(\.message) ?? "status \(outcome.status ?? 0)"
         write(["* \(cause.printable); repeated in \(Format.milliseconds(delay))"])
-    }
-
-    func managerInvalidated() {
-        waiting.withLock { $0 }?.resume()
-    }
-
-    /// Invalidates the manager, and waits until all of its events are written.
-    func drain(_ manager: HTTPSessionManager) async {
-        await withCheckedContinuation { continuation in
-            waiting.withLock { $0 = continuation }
-            manager.invalidate(cancellingTasks: false)
-        }
     }
 
     // MARK: Lines

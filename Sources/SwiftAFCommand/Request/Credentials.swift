@@ -1,3 +1,4 @@
+import FoundationEssentials
 import SwiftAF
 
 extension RequestBuilder {
@@ -5,7 +6,7 @@ extension RequestBuilder {
     func credential(for request: HTTPRequest) throws(Failure) -> Credential? {
         let isOfURL = URLText(request.url).withoutUserInfo != request.url
         let isAsked = options.user != nil || options.authentication != nil
-        guard isOfURL || isAsked else { return nil }
+        guard isOfURL || isAsked || options.netrc != nil else { return nil }
         if request.headers.contains(named: HTTPHeaders.Name.authorization) {
             // An explicit option takes precedence over the URL.
             guard isAsked else { return nil }
@@ -14,16 +15,45 @@ extension RequestBuilder {
         }
         let schemes = options.authentication?.schemes ?? .any
         let isPreemptive = options.authentication == .basic
-        if let user = options.user {
+        if let secret = options.user {
+            let user = try secret.value(of: "--user", environment: environment)
             let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            let password = parts.count > 1 ? String(parts[1]) : try askPassword(of: String(parts[0]), request)
             return Credential(
-                user: String(parts[0]), password: String(parts[1]), schemes: schemes, isPreemptive: isPreemptive)
+                user: String(parts[0]), password: password, schemes: schemes, isPreemptive: isPreemptive)
         }
         if isOfURL { return .fromURL(schemes: schemes, isPreemptive: isPreemptive) }
+        if let entry = try netrcEntry(for: request) {
+            return Credential(
+                user: entry.user, password: entry.password, schemes: schemes, isPreemptive: isPreemptive)
+        }
+        guard isAsked else { return nil }
         guard options.authentication == .negotiate else {
             throw Failure(UsageError("--auth needs --user NAME:PASSWORD"))
         }
         return .currentProcess
+    }
+}
+
+extension RequestBuilder {
+    private func askPassword(of user: String, _ request: HTTPRequest) throws(Failure) -> String {
+        let question = "password of \(user.printable) for \(URLText(request.url).withoutUserInfo.printable): "
+        guard let password = askSecret(question) else {
+            throw Failure(UsageError("--user needs NAME:PASSWORD: there is no terminal to ask for the password"))
+        }
+        return password
+    }
+
+    private func netrcEntry(for request: HTTPRequest) throws(Failure) -> Netrc.Entry? {
+        guard let file = options.netrc, let host = URL(string: request.url)?.host() else { return nil }
+        switch file {
+        case .path(let path): return Netrc.entry(for: host, in: try InputFile.text(path))
+        case .ofHome:
+            guard let home = environment["HOME"] else {
+                throw Failure(UsageError("--netrc needs a file: HOME isn't set"))
+            }
+            return Netrc.entry(for: host, in: try InputFile.text(RawText("\(home)/.netrc")))
+        }
     }
 }
 

@@ -6,27 +6,49 @@ struct FileTarget: Sendable {
         case path(RawText)
         /// The file is named by Content-Disposition. Without that field, this is the name, or the reason why there is
         /// none.
-        case answer(otherwise: Result<String, UsageError>)
+        case answer(otherwise: Result<String, UsageError>, folder: RawText?)
     }
 
     let name: Name
-    let options: DownloadOptions
+    var options: DownloadOptions
 
     /// - Returns: Nil if the body isn't written to a file.
     static func of(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
+        if options.outputPath == "-" { return nil }
+        let kept = options.keepsExistingFile ? DownloadOptions.replacesFile : []
+        guard var target = try named(command, options) else { return nil }
+        target.options.subtract(kept)
+        return target
+    }
+
+    private static func named(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
         guard command.isDownload else {
-            return options.outputPath.map { FileTarget(name: .path($0), options: written) }
+            return try options.outputPath.map { path throws(UsageError) in
+                FileTarget(name: .path(try completed(path, command)), options: written)
+            }
         }
         if let path = options.outputPath {
-            return FileTarget(name: .path(path), options: downloadOptions(options))
+            return FileTarget(name: .path(try completed(path, command)), options: downloadOptions(options))
         }
         guard options.usesContentDisposition else {
             let name = RawText(try FileName.of(url: command.url))
-            return FileTarget(name: .path(name), options: downloadOptions(options))
+            return FileTarget(name: .path(within(options.folder, name)), options: downloadOptions(options))
         }
         let other = Result { () throws(UsageError) in try FileName.of(url: command.url) }
         // Without `.replacesFile`: the server must not choose which file is replaced.
-        return FileTarget(name: .answer(otherwise: other), options: .keepsPartialFile)
+        return FileTarget(name: .answer(otherwise: other, folder: options.folder), options: .keepsPartialFile)
+    }
+
+    /// Appends the name in the URL to a path that ends with a slash.
+    private static func completed(_ path: RawText, _ command: RequestCommand) throws(UsageError) -> RawText {
+        guard path.bytes.last == UInt8(ascii: "/") else { return path }
+        return within(path, RawText(try FileName.of(url: command.url)))
+    }
+
+    private static func within(_ folder: RawText?, _ name: RawText) -> RawText {
+        guard let folder else { return name }
+        let slash = folder.bytes.last == UInt8(ascii: "/") ? "" : "/"
+        return RawText(folder.bytes + slash.utf8 + name.bytes)
     }
 
     private static func downloadOptions(_ options: Options) -> DownloadOptions {
@@ -48,11 +70,12 @@ struct FileTarget: Sendable {
         switch name {
         case .path(let path):
             return try await manager.download(request, toBytes: path.bytes, options: options, progress: progress)
-        case .answer(let otherwise):
+        case .answer(let otherwise, let folder):
             let destination = DownloadDestination.named { response in
                 let isNamed = response.headers.contains(named: HTTPHeaders.Name.contentDisposition)
                 // An empty path fails with `invalidInput`; `problem(behind:)` explains it.
-                return isNamed ? response.suggestedFileName : (try? otherwise.get()) ?? ""
+                let name = isNamed ? response.suggestedFileName : (try? otherwise.get()) ?? ""
+                return name.isEmpty ? "" : Self.within(folder, RawText(name)).shown
             }
             return try await manager.download(request, to: destination, options: options, progress: progress)
         }
@@ -60,7 +83,7 @@ struct FileTarget: Sendable {
 
     /// Returns why the response has no file name; nil if the error has another cause.
     func problem(behind error: SessionError) -> UsageError? {
-        guard error.code == .invalidInput, error.response != nil, case .answer(.failure(let problem)) = name
+        guard error.code == .invalidInput, error.response != nil, case .answer(.failure(let problem), _) = name
         else { return nil }
         return problem
     }

@@ -19,9 +19,11 @@ enum FormBuilder {
                 try append(value, name: name, to: &form)
             case .fieldFromFile(let name, let path):
                 try form.append(Data(try InputFile.text(path).utf8), heading: heading(name))
+            case .jsonFromFile(let name, let path):
+                try append(try InputFile.json(path, of: name), name: name, to: &form)
             case .filePart(let name, let file):
                 try append(file, name: name, to: &form)
-            case .header, .removedHeader, .query: break
+            case .header, .headerFromFile, .removedHeader, .query, .queryFromFile: break
             }
         } catch let failure as Failure {
             throw failure

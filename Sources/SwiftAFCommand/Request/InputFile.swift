@@ -50,6 +50,16 @@ enum InputFile {
         return text
     }
 
+    /// Returns the JSON in a file, for a body field.
+    static func json(_ path: RawText, of name: RawText) throws(Failure) -> JSONText {
+        let content = RawText(try bytes(path))
+        do throws(UsageError) {
+            return try JSONText(content, of: name)
+        } catch {
+            throw Failure(error)
+        }
+    }
+
     /// Returns the contents of a file.
     static func bytes(_ path: RawText) throws(Failure) -> Data {
         let descriptor = try open(path)

@@ -7,13 +7,18 @@ struct RequestBuilder {
     let options: Options
     /// The file descriptor for `--data @-`.
     let input: Int32
+    var environment: [String: String] = [:]
+    /// Asks for a secret; nil if that isn't possible.
+    var askSecret: (String) -> String? = Prompt.secret
 
     /// Returns a complete and valid request. Reads files; sends nothing.
     func build() throws(Failure) -> HTTPRequest {
         try refuseContradictions()
-        var request = HTTPRequest(command.method, CoreURL.append(query: query, to: command.url))
+        let body = try InputBody.of(command, options, input)
+        let method = command.method ?? (sendsBody || body != nil ? .post : .get)
+        var request = HTTPRequest(method, CoreURL.append(query: try query(), to: command.url))
         request.headers = try headers()
-        try addBody(to: &request)
+        try addBody(to: &request, body)
         request.headers.fillGaps(from: [
             HTTPHeaders.Name.accept: command.showsPicture ? "image/*" : "*/*",
             HTTPHeaders.Name.userAgent: Versions.userAgent,
@@ -53,21 +58,30 @@ struct RequestBuilder {
 
     private var sendsParts: Bool { command.isUpload || options.sendsParts }
 
+    private var sendsBody: Bool { sendsParts || options.sendsForm || options.data != nil || command.hasBodyItem }
+
     // MARK: Items
 
     /// The query items, percent-encoded.
-    private var query: String {
-        command.items.compactMap { item in
-            guard case .query(let name, let value) = item else { return nil }
-            return "\(ParameterEncoder.escape(name))=\(ParameterEncoder.escape(value))"
+    private func query() throws(Failure) -> String {
+        var pairs: [String] = []
+        for item in command.items {
+            switch item {
+            case .query(let name, let value):
+                pairs.append("\(ParameterEncoder.escape(name))=\(ParameterEncoder.escape(value))")
+            case .queryFromFile(let name, let path):
+                let value = try InputFile.text(path)
+                pairs.append("\(ParameterEncoder.escape(name))=\(ParameterEncoder.escape(value))")
+            default: break
+            }
         }
-        .joined(separator: "&")
+        return pairs.joined(separator: "&")
     }
 
     private var hasFields: Bool {
         command.items.contains { item in
             switch item {
-            case .field, .fieldFromFile: true
+            case .field, .fieldFromFile, .jsonFromFile: true
             default: false
             }
         }
@@ -79,6 +93,7 @@ struct RequestBuilder {
             switch item {
             case .field(let name, let value): fields.append((name, value))
             case .fieldFromFile(let name, let path): fields.append((name, .text(RawText(try InputFile.text(path)))))
+            case .jsonFromFile(let name, let path): fields.append((name, .json(try InputFile.json(path, of: name))))
             default: break
             }
         }
@@ -90,11 +105,15 @@ struct RequestBuilder {
         for item in command.items {
             switch item {
             case .header(let name, let value): headers.append(Self.field(name, value))
+            case .headerFromFile(let name, let path):
+                let text = try InputFile.text(path)
+                headers.append(Self.field(name, RawText(text.prefix { $0 != "\n" && $0 != "\r\n" }.utf8)))
             case .removedHeader(let name): headers.suppressDefault(name)
             default: break
             }
         }
-        if let token = options.bearerToken {
+        if let secret = options.bearerToken {
+            let token = try secret.value(of: "--bearer", environment: environment)
             guard !headers.contains(named: HTTPHeaders.Name.authorization) else {
                 throw Failure(UsageError("--bearer can't be combined with an Authorization header"))
             }
@@ -113,13 +132,14 @@ struct RequestBuilder {
 
     // MARK: The body
 
-    private func addBody(to request: inout HTTPRequest) throws(Failure) {
+    private func addBody(to request: inout HTTPRequest, _ inputBody: HTTPBody?) throws(Failure) {
         switch options.data {
         case .text(let text): request.body = .data(Data(text.bytes))
         case .file(let path): request.body = try InputFile.body(path)
         case .standardInput: request.body = .stream(once: ByteStream(descriptor: input))
         case nil where sendsParts: request.body = .multipart(try FormBuilder.form(of: command.items))
-        case nil: if hasFields || options.sendsForm { try addFields(to: &request) }
+        case nil where hasFields || options.sendsForm: try addFields(to: &request)
+        case nil: if let inputBody { request.body = inputBody }
         }
     }
 
@@ -135,17 +155,17 @@ struct RequestBuilder {
     }
 
     private func json(_ fields: [(name: RawText, value: FieldValue)]) throws(UsageError) -> JSONText {
-        var members: [(String, JSONText)] = []
+        var object = NestedFields()
         for (name, value) in fields {
             let name = try name.text(of: "the name of a JSON field")
             switch value {
             case .text(let text):
-                members.append(
-                    (name, .string(try text.text(of: "the value of '\(name.printable)', which goes into JSON,"))))
-            case .json(let json): members.append((name, json))
+                try object.add(
+                    name, .string(try text.text(of: "the value of '\(name.printable)', which goes into JSON,")))
+            case .json(let json): try object.add(name, json)
             }
         }
-        return .object(members)
+        return object.json
     }
 
     private func form(_ fields: [(name: RawText, value: FieldValue)]) throws(UsageError) -> String {

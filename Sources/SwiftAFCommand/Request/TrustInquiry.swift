@@ -6,9 +6,10 @@ struct TrustInquiry {
     /// HOST[:PORT]
     let authority: String
     let options: Options
+    let environment: [String: String]
 
     func run() async throws(Failure) -> Outcome {
-        var configuration = try options.configuration()
+        var configuration = try options.configuration(environment)
         let seen = Seen()
         configuration.security.handler = TrustHandler { report in
             seen.note(report)
@@ -43,40 +44,5 @@ struct TrustInquiry {
         func note(_ report: TrustReport) {
             first.withLock { $0 = $0 ?? report }
         }
-    }
-}
-
-extension Options {
-    /// Returns the part of the session configuration for proxies, TLS and trust.
-    ///
-    /// - Throws: If a file can't be read. The session itself would report that only after its creation.
-    func configuration() throws(Failure) -> SessionConfiguration {
-        var configuration = SessionConfiguration()
-        configuration.proxies = proxies
-        configuration.security.allowsInvalidCertificates = allowsInvalidCertificates
-        configuration.security.validatesDomainName = validatesHostName
-        if let path = anchorsPath {
-            _ = try InputFile.bytes(path)
-            let name = try InputFile.name(path)
-            configuration.security.anchors = .file(name)
-            configuration.proxySecurity.anchors = .file(name)
-        }
-        configuration.security.pinning.keys = pins
-        for path in pinnedCertificatePaths {
-            configuration.security.pinning.certificates.insert(try InputFile.bytes(path))
-        }
-        if !pins.isEmpty { configuration.security.pinningMode = .publicKey }
-        if !pinnedCertificatePaths.isEmpty { configuration.security.pinningMode = .certificate }
-        if let certificatePath {
-            _ = try InputFile.bytes(certificatePath)
-            if let keyPath { _ = try InputFile.bytes(keyPath) }
-            let name = try InputFile.name(certificatePath)
-            let keyName = try keyPath.map { path throws(Failure) in try InputFile.name(path) }
-            configuration.tls.clientCertificates = [
-                ClientCertificate(path: name, keyPath: keyName, password: keyPassword)
-            ]
-        }
-        if let minimumTLS { configuration.tls.minimumVersion = minimumTLS }
-        return configuration
     }
 }

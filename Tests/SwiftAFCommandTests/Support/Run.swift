@@ -25,18 +25,23 @@ struct Run {
 /// - Parameters:
 ///   - input: the descriptor of standard input.
 ///   - output: standard output, if it is looked at from outside.
+///   - environment: Added to that of the tests; by default, terminals have no colours.
 func swiftaf(
-    _ arguments: String..., input: Int32 = -1, output: MemorySink = MemorySink(), error: MemorySink = MemorySink()
+    _ arguments: String..., input: Int32 = -1, output: MemorySink = MemorySink(), error: MemorySink = MemorySink(),
+    environment: [String: String] = [:]
 ) async -> Run {
-    await swiftaf(arguments, input: input, output: output, error: error)
+    await swiftaf(arguments, input: input, output: output, error: error, environment: environment)
 }
 
 /// The same with an array.
 func swiftaf(
-    _ arguments: [String], input: Int32 = -1, output: MemorySink = MemorySink(), error: MemorySink = MemorySink()
+    _ arguments: [String], input: Int32 = -1, output: MemorySink = MemorySink(), error: MemorySink = MemorySink(),
+    environment: [String: String] = [:]
 ) async -> Run {
-    let console = Console(input: input, output: output, error: error)
-    let status = await Runner(console: console).run(arguments)
+    var runner = Runner(console: Console(input: input, output: output, error: error))
+    runner.environment["NO_COLOR"] = "1"
+    runner.environment.merge(environment) { $1 }
+    let status = await runner.run(arguments)
     return Run(exit: status.rawValue, output: output.content, error: String(decoding: error.content, as: UTF8.self))
 }
 

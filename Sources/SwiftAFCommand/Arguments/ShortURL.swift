@@ -1,0 +1,52 @@
+/// Completes the URLs that people type: without a scheme, or as a port of this machine.
+enum ShortURL {
+    /// Returns the URL with its scheme: `http` for loopback hosts, `https` for others. `:8080/path` is a port of
+    /// localhost. Text that already has a scheme, or that doesn't look like a host, is returned unchanged.
+    static func complete(_ text: String) -> String {
+        guard !text.contains("://"), looksLikeHost(text) else { return text }
+        if text.hasPrefix(":") {
+            let hasPort = text.dropFirst().first?.isASCII == true && text.dropFirst().first?.isNumber == true
+            return "http://localhost" + (hasPort ? text : String(text.dropFirst()))
+        }
+        return (isLoopback(host(of: text)) ? "http://" : "https://") + text
+    }
+
+    /// Whether a word on the command line is a URL rather than the name of a command. A single word without a dot, a
+    /// port or a path isn't: it would hide misspelled commands.
+    static func looksLikeHost(_ text: String) -> Bool {
+        if text.contains("://") { return true }
+        guard let first = text.unicodeScalars.first, !"./@?#".unicodeScalars.contains(first), !text.contains(" ")
+        else { return false }
+        if first == ":" { return isPortOrPath(text.dropFirst()) }
+        let authority = text.prefix { !"/?#".contains($0) }
+        let name = host(of: text)
+        let afterHost = authority.drop { $0 != "@" }.isEmpty ? authority : authority.drop { $0 != "@" }.dropFirst()
+        if !name.hasPrefix("["), let colon = afterHost.firstIndex(of: ":") {
+            return isPortOrPath(afterHost[afterHost.index(after: colon)...]) && !name.isEmpty
+        }
+        return name == "localhost" || name.contains(".") || name.hasPrefix("[") || authority.count < text.count
+    }
+
+    /// Whether the text after a colon is a port, optionally followed by a path.
+    private static func isPortOrPath(_ text: Substring) -> Bool {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let rest = text.dropFirst(digits.count)
+        return rest.isEmpty ? !digits.isEmpty : "/?#".contains(rest[rest.startIndex])
+    }
+
+    private static func host(of text: String) -> String {
+        var authority = text.prefix { !"/?#".contains($0) }
+        if let at = authority.lastIndex(of: "@") { authority = authority[authority.index(after: at)...] }
+        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
+            return String(authority[...end]).lowercased()
+        }
+        return String(authority.prefix { $0 != ":" }).lowercased()
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        if name == "localhost" || name.hasSuffix(".localhost") || name == "[::1]" { return true }
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}

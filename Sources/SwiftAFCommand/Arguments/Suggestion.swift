@@ -1,0 +1,31 @@
+/// Suggests what a misspelled word may have meant.
+enum Suggestion {
+    /// Returns `; did you mean WORD?` for the closest candidate, or an empty string if none is close.
+    static func text(for word: String, among candidates: some Sequence<String>) -> String {
+        // Longer words may contain more mistakes.
+        let most = max(1, word.count / 3)
+        var best: (distance: Int, word: String)?
+        for candidate in candidates {
+            let distance = distance(Array(word.lowercased()), Array(candidate.lowercased()))
+            if distance <= most, best.map({ distance < $0.distance }) ?? true { best = (distance, candidate) }
+        }
+        return best.map { "; did you mean \($0.word)?" } ?? ""
+    }
+
+    /// The number of insertions, deletions, replacements and exchanges of neighbours that turn one word into the other.
+    private static func distance(_ left: [Character], _ right: [Character]) -> Int {
+        var rows = [Array(0...right.count)]
+        for (i, letter) in left.enumerated() {
+            var row = [i + 1]
+            for (j, other) in right.enumerated() {
+                var cost = min(rows[i][j + 1] + 1, row[j] + 1, rows[i][j] + (letter == other ? 0 : 1))
+                if i > 0, j > 0, letter == right[j - 1], left[i - 1] == other {
+                    cost = min(cost, rows[i - 1][j - 1] + 1)
+                }
+                row.append(cost)
+            }
+            rows.append(row)
+        }
+        return rows[left.count][right.count]
+    }
+}

@@ -1,0 +1,50 @@
+import SwiftAF
+
+/// Marks text on a terminal.
+struct Style: Sendable {
+    let isColoured: Bool
+
+    init(isColoured: Bool) {
+        self.isColoured = isColoured
+    }
+
+    /// The style of a destination: coloured if it is a terminal that has colours, unless NO_COLOR is set.
+    init(for sink: any ByteSink, _ environment: [String: String]) {
+        isColoured = sink.isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+    }
+
+    func bold(_ text: String) -> String { wrap(text, "1") }
+    func dim(_ text: String) -> String { wrap(text, "2") }
+    func red(_ text: String) -> String { wrap(text, "31") }
+    func green(_ text: String) -> String { wrap(text, "32") }
+    func yellow(_ text: String) -> String { wrap(text, "33") }
+    func cyan(_ text: String) -> String { wrap(text, "36") }
+
+    private func wrap(_ text: String, _ code: String) -> String {
+        isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}
+
+extension Style {
+    /// Returns the head of a response, with an empty line behind it. Control characters are escaped.
+    func text(of response: HTTPResponse) -> String {
+        let status = "HTTP/\(response.version.number) \(response.status)"
+        let phrase = response.reason.isEmpty ? HTTPStatus.phrase(for: response.status) ?? "" : response.reason
+        let colour = response.status < 300 ? green : response.status < 400 ? yellow : red
+        let fields = response.headers.fields.map { "\(cyan($0.name.printable)): \($0.value.printable)\r\n" }
+        return colour(phrase.isEmpty ? status : "\(status) \(phrase.printable)") + "\r\n" + fields.joined() + "\r\n"
+    }
+
+    /// Returns JSON with one line per member; keys, strings, numbers and literals in colours.
+    func pretty(_ json: JSONText) -> [UInt8] {
+        guard isColoured else { return json.pretty.bytes }
+        return json.pretty { token, isKey in
+            let text = String(decoding: token, as: UTF8.self)
+            switch token.first {
+            case UInt8(ascii: "\""): return Array((isKey ? cyan(text) : green(text)).utf8)
+            case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"): return Array(yellow(text).utf8)
+            default: return Array(token)
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Glibc
+import SwiftAF
+
+/// Standard input as the body, where nothing else is: `swiftaf post URL < file`.
+enum InputBody {
+    /// How long a command without a method waits for the first byte of a pipe, in milliseconds, before it is a GET.
+    private static let patience: Int32 = 1000
+
+    /// Returns the body; nil if there is another one, the method takes none, or standard input is a terminal, a device,
+    /// or a pipe at its end.
+    static func of(_ command: RequestCommand, _ options: Options, _ input: Int32) throws(Failure) -> HTTPBody? {
+        let hasOther = options.data != nil || options.sendsForm || options.sendsParts || command.hasBodyItem
+        guard !options.ignoresInput, !hasOther, !command.isUpload, !command.isDownload, !command.showsPicture
+        else { return nil }
+        if let method = command.method, ![.post, .put, .patch].contains(method) { return nil }
+        var status = stat()
+        guard input >= 0, fstat(input, &status) == 0 else { return nil }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG:
+            let rest = status.st_size - max(0, lseek(input, 0, SEEK_CUR))
+            return rest > 0 ? .stream(once: ByteStream(descriptor: input), length: Int64(rest)) : nil
+        case S_IFIFO, S_IFSOCK:
+            guard command.method != nil || hasData(input) else { return nil }
+            return .stream(once: ByteStream(descriptor: input))
+        default: return nil
+        }
+    }
+
+    /// Whether a pipe has data. A pipe that nothing is written to doesn't make a request a POST.
+    private static func hasData(_ input: Int32) -> Bool {
+        var wait = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
+        guard poll(&wait, 1, patience) > 0, wait.revents & Int16(POLLIN) != 0 else { return false }
+        var count: Int32 = 0
+        return ioctl(input, UInt(FIONREAD), &count) == 0 && count > 0
+    }
+}

@@ -1,0 +1,119 @@
+import SwiftAF
+
+/// Builds a JSON object from body fields. `a[b]=1` is a member of an object, `a[]=1` an element of an array, `a[2]=1`
+/// the element at an index. Repeated names without brackets stay repeated, in order.
+struct NestedFields {
+    private indirect enum Node {
+        case value(JSONText)
+        case object([(name: String, node: Node)])
+        case array([Node?])
+    }
+
+    private enum Step {
+        case name(String)
+        case append
+        case index(Int)
+    }
+
+    private static let mostElements = 10_000
+    private var members: [(name: String, node: Node)] = []
+
+    /// Adds a field. A backslash before a bracket makes it part of the name.
+    mutating func add(_ key: String, _ value: JSONText) throws(UsageError) {
+        guard let (name, steps) = Self.parse(key) else {
+            throw UsageError("invalid name '\(key.printable)': expected a[b], a[] or a[0]; \\[ is a bracket in a name")
+        }
+        guard !steps.isEmpty else { return members.append((name, .value(value))) }
+        let place = members.lastIndex { member in
+            if case .value = member.node { return false }
+            return member.name == name
+        }
+        let node = try Self.insert(value, at: steps[...], into: place.map { members[$0].node }, key)
+        if let place { members[place].node = node } else { members.append((name, node)) }
+    }
+
+    /// The object. Elements of arrays that were skipped are null.
+    var json: JSONText { Self.text(.object(members)) }
+
+    private static func text(_ node: Node) -> JSONText {
+        switch node {
+        case .value(let text): text
+        case .object(let members): .object(members.map { ($0.name, text($0.node)) })
+        case .array(let elements): .array(elements.map { $0.map(text) ?? .null })
+        }
+    }
+
+    private static func insert(
+        _ value: JSONText, at steps: ArraySlice<Step>, into node: Node?, _ key: String
+    ) throws(UsageError) -> Node {
+        guard let step = steps.first else {
+            guard node == nil else { throw UsageError("'\(key.printable)' is given twice") }
+            return .value(value)
+        }
+        let rest = steps.dropFirst()
+        switch (step, node) {
+        case (.name(let name), nil):
+            return .object([(name, try insert(value, at: rest, into: nil, key))])
+        case (.name(let name), .object(var members)?):
+            let place = members.firstIndex { $0.name == name }
+            let inner = try insert(value, at: rest, into: place.map { members[$0].node }, key)
+            if let place { members[place].node = inner } else { members.append((name, inner)) }
+            return .object(members)
+        case (.append, nil):
+            return .array([try insert(value, at: rest, into: nil, key)])
+        case (.append, .array(let elements)?):
+            guard elements.count < mostElements else { throw UsageError("'\(key.printable)' has too many elements") }
+            return .array(elements + [try insert(value, at: rest, into: nil, key)])
+        case (.index(let index), nil):
+            return try insert(value, at: steps, into: .array([]), key, index)
+        case (.index(let index), .array?):
+            return try insert(value, at: steps, into: node, key, index)
+        default:
+            throw UsageError(
+                "'\(key.printable)' contradicts an earlier field: it can't be an object, an array and a value")
+        }
+    }
+
+    private static func insert(
+        _ value: JSONText, at steps: ArraySlice<Step>, into node: Node?, _ key: String, _ index: Int
+    ) throws(UsageError) -> Node {
+        guard case .array(var elements)? = node, index < mostElements else {
+            throw UsageError("the index in '\(key.printable)' is too large: expected 0 to \(mostElements - 1)")
+        }
+        while elements.count <= index { elements.append(nil) }
+        elements[index] = try insert(value, at: steps.dropFirst(), into: elements[index], key)
+        return .array(elements)
+    }
+
+    /// Splits `a[b][]` into its name and steps; nil if the brackets don't match.
+    private static func parse(_ key: String) -> (name: String, steps: [Step])? {
+        var (name, steps, step) = ("", [Step](), String?.none)
+        var isEscaped = false
+        for character in key {
+            if isEscaped {
+                isEscaped = false
+                if character != "[", character != "]" { append("\\", to: &step, &name) }
+                append(character, to: &step, &name)
+                continue
+            }
+            switch character {
+            case "\\": isEscaped = true
+            case "[" where step == nil: step = ""
+            case "]" where step != nil:
+                let text = step ?? ""
+                steps.append(text.isEmpty ? .append : Int(text).flatMap { $0 >= 0 ? .index($0) : nil } ?? .name(text))
+                step = nil
+            case "[", "]": return nil
+            default:
+                if step == nil, !steps.isEmpty { return nil }
+                append(character, to: &step, &name)
+            }
+        }
+        if isEscaped { append("\\", to: &step, &name) }
+        return step == nil ? (name, steps) : nil
+    }
+
+    private static func append(_ character: Character, to step: inout String?, _ name: inout String) {
+        if step == nil { name.append(character) } else { step?.append(character) }
+    }
+}

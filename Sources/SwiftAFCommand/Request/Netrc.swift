@@ -1,0 +1,83 @@
+import SwiftAF
+
+/// Finds credentials in the text of a netrc file: `machine NAME login USER password SECRET`.
+enum Netrc {
+    struct Entry: Equatable {
+        var user: String
+        var password: String
+    }
+
+    /// Returns the credentials of a host: those of its `machine`, else those of `default`.
+    static func entry(for host: String, in text: String) -> Entry? {
+        var (found, fallback) = (Entry?.none, Entry?.none)
+        var words = words(of: text)[...]
+        while let word = words.popFirst() {
+            switch word {
+            case "machine":
+                let name = words.popFirst()?.lowercased()
+                let entry = readEntry(&words)
+                if name == host.lowercased(), found == nil { found = entry }
+            case "default": fallback = fallback ?? readEntry(&words)
+            default: break
+            }
+        }
+        return found ?? fallback
+    }
+
+    private static func readEntry(_ words: inout ArraySlice<String>) -> Entry? {
+        var (user, password) = (String?.none, "")
+        while let word = words.first, word != "machine", word != "default" {
+            words.removeFirst()
+            switch word {
+            case "login": user = words.popFirst()
+            case "password": password = words.popFirst() ?? ""
+            case "account": _ = words.popFirst()
+            default: break
+            }
+        }
+        return user.map { Entry(user: $0, password: password) }
+    }
+
+    /// Words are separated by white space, or quoted. A macro ends at an empty line.
+    private static func words(of text: String) -> [String] {
+        var words: [String] = []
+        var isInMacro = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if isInMacro {
+                isInMacro = !line.allSatisfy(\.isWhitespace)
+                continue
+            }
+            let ofLine = Self.words(ofLine: line)
+            if ofLine.first?.hasPrefix("#") == true { continue }
+            if let macro = ofLine.firstIndex(of: "macdef") {
+                words += ofLine[..<macro]
+                isInMacro = true
+            } else {
+                words += ofLine
+            }
+        }
+        return words
+    }
+
+    private static func words(ofLine line: Substring) -> [String] {
+        var (words, word, isQuoted, isEscaped) = ([String](), String?.none, false, false)
+        for character in line {
+            if isEscaped {
+                word = (word ?? "") + String(character)
+                isEscaped = false
+            } else if character == "\\", isQuoted {
+                isEscaped = true
+            } else if character == "\"" {
+                isQuoted.toggle()
+                word = word ?? ""
+            } else if character.isWhitespace, !isQuoted {
+                if let word { words.append(word) }
+                word = nil
+            } else {
+                word = (word ?? "") + String(character)
+            }
+        }
+        if let word { words.append(word) }
+        return words
+    }
+}

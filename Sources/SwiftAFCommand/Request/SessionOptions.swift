@@ -1,0 +1,91 @@
+import FoundationEssentials
+import SwiftAF
+
+extension Options {
+    /// Returns the configuration of the session.
+    ///
+    /// - Throws: If a file can't be read. The session itself would report that only after its creation.
+    func configuration(_ environment: [String: String]) throws(Failure) -> SessionConfiguration {
+        var configuration = SessionConfiguration()
+        configuration.proxies = proxies
+        configuration.network = network
+        configuration.security.allowsInvalidCertificates = allowsInvalidCertificates
+        configuration.security.validatesDomainName = validatesHostName
+        if let path = anchorsPath {
+            _ = try InputFile.bytes(path)
+            let name = try InputFile.name(path)
+            configuration.security.anchors = .file(name)
+            configuration.proxySecurity.anchors = .file(name)
+        }
+        configuration.security.pinning.keys = pins
+        for path in pinnedCertificatePaths {
+            configuration.security.pinning.certificates.insert(try InputFile.bytes(path))
+        }
+        if !pins.isEmpty { configuration.security.pinningMode = .publicKey }
+        if !pinnedCertificatePaths.isEmpty { configuration.security.pinningMode = .certificate }
+        if let certificatePath {
+            _ = try InputFile.bytes(certificatePath)
+            if let keyPath { _ = try InputFile.bytes(keyPath) }
+            let name = try InputFile.name(certificatePath)
+            let keyName = try keyPath.map { path throws(Failure) in try InputFile.name(path) }
+            configuration.tls.clientCertificates = [
+                ClientCertificate(
+                    path: name, keyPath: keyName,
+                    password: try keyPassword?.value(of: "--key-password", environment: environment))
+            ]
+        }
+        if let minimumTLS { configuration.tls.minimumVersion = minimumTLS }
+        if let ciphers { configuration.tls.ciphers = ciphers }
+        do throws(SessionError) {
+            if cookieInput != nil || cookieOutput != nil {
+                configuration.cookieStorage = try cookieStorage()
+            }
+            if let hstsPath { configuration.hsts = try HSTSStore(path: try hstsPath.fileName("--hsts")) }
+        } catch {
+            throw Failure(error)
+        }
+        return configuration
+    }
+
+    /// A jar with the cookies of the input. It has no file of its own, so that reading never changes the input.
+    private func cookieStorage() throws(SessionError) -> CookieStorage {
+        let storage = try CookieStorage()
+        guard let cookieInput else { return storage }
+        for cookie in try CookieStorage(path: try cookieInput.fileName("--cookies")).cookies() {
+            try storage.setCookie(cookie)
+        }
+        return storage
+    }
+
+    /// Writes the cookies and HSTS hosts of a session to their files.
+    func save(_ configuration: SessionConfiguration) throws(Failure) {
+        do throws(SessionError) {
+            if let cookieOutput { try configuration.cookieStorage?.save(to: try cookieOutput.fileName("--cookies")) }
+            if hstsPath != nil { try configuration.hsts?.save() }
+        } catch {
+            throw Failure(error)
+        }
+    }
+}
+
+extension RawText {
+    /// The path of a file that is written, which the library takes as text.
+    fileprivate func fileName(_ option: String) throws(SessionError) -> String {
+        guard let text else { throw SessionError(.invalidInput, message: "the path of \(option) is not UTF-8") }
+        return text
+    }
+}
+
+extension NetworkOptions.HostOverride {
+    /// Parses the value of `--resolve`: HOST:PORT:ADDR[,ADDR…], with IPv6 addresses in brackets or without.
+    init(argument: String) throws(UsageError) {
+        let parts = argument.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[0].isEmpty, let port = UInt16(parts[1]), !parts[2].isEmpty else {
+            throw UsageError("invalid value for --resolve: expected HOST:PORT:ADDRESS")
+        }
+        let addresses = parts[2].split(separator: ",").map { address in
+            address.hasPrefix("[") && address.hasSuffix("]") ? String(address.dropFirst().dropLast()) : String(address)
+        }
+        self.init(host: String(parts[0]), port: port, addresses: addresses)
+    }
+}

@@ -1,0 +1,37 @@
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+@Suite struct HelpTests {
+    @Test func topicsSelectSections() throws {
+        #expect(try Usage.text(of: "trust").hasPrefix("Trust\n"))
+        #expect(try Usage.text(of: "items").contains("name:=@path"))
+        #expect(try Usage.text(of: "get").hasPrefix("Usage\n"))
+        #expect(try Usage.text(of: "--timeout").contains("-m, --timeout S"))
+        #expect(throws: Failure.self) { try Usage.text(of: "nonsense") }
+    }
+
+    @Test func everyOptionIsInHelpManualAndCompletions() async {
+        let help = Usage.text
+        let scripts = [Completions.Shell.bash, .zsh, .fish].map(Completions.script)
+        for entry in OptionTable.groups.flatMap(\.entries) {
+            for name in entry.names {
+                #expect(help.contains(name))
+                #expect(
+                    ManualPage.text.contains(
+                        name.split(separator: "-", omittingEmptySubsequences: false).joined(separator: "\\-")))
+                #expect(scripts[0].contains(name) && scripts[1].contains("'\(name)["))
+                let fish = name.hasPrefix("--") ? "-l \(name.dropFirst(2))" : "-s \(name.dropFirst())"
+                #expect(scripts[2].contains(fish))
+            }
+        }
+        let run = await swiftaf("completions", "bash")
+        #expect(run.exit == 0 && run.text == scripts[0])
+    }
+
+    @Test func spellingsAreUnique() {
+        let names = OptionTable.groups.flatMap(\.entries).flatMap(\.names)
+        #expect(Set(names).count == names.count)
+    }
+}

@@ -1,0 +1,136 @@
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+@Suite struct ShortURLTests {
+    @Test(arguments: [
+        ("example.org", "https://example.org"), ("example.org/a?b#c", "https://example.org/a?b#c"),
+        ("example.org:8443/x", "https://example.org:8443/x"), ("intranet/wiki", "https://intranet/wiki"),
+        ("localhost", "http://localhost"), ("LOCALHOST:3000", "http://LOCALHOST:3000"),
+        ("api.localhost/x", "http://api.localhost/x"), ("127.0.0.1:8000/a", "http://127.0.0.1:8000/a"),
+        ("127.9.9.9", "http://127.9.9.9"), ("[::1]:80/", "http://[::1]:80/"),
+        ("[2001:db8::1]/", "https://[2001:db8::1]/"), ("user:secret@localhost/a", "http://user:secret@localhost/a"),
+        ("user:secret@example.org", "https://user:secret@example.org"),
+        (":8080/path", "http://localhost:8080/path"), (":8080", "http://localhost:8080"),
+        (":/path", "http://localhost/path"),
+        // Not completed: they have a scheme, or don't look like a host.
+        ("http://example.org", "http://example.org"), ("HTTPS://h/", "HTTPS://h/"), ("ftp://h/", "ftp://h/"),
+        ("nowhere", "nowhere"), ("", ""), ("mailto:a@b", "mailto:a@b"), ("/etc/passwd", "/etc/passwd"),
+        ("./file", "./file"), ("a b", "a b"), ("host:word", "host:word"),
+        ("127.0.0.1.example.org", "https://127.0.0.1.example.org"),
+        ("127.0.0.999", "https://127.0.0.999"),
+    ])
+    func completes(text: String, url: String) {
+        #expect(ShortURL.complete(text) == url)
+    }
+
+    @Test(arguments: [
+        (["example.org/a"], nil as HTTPMethod?, "https://example.org/a"),
+        (["localhost:1", "a=b"], nil, "http://localhost:1"),
+        ([":1/x", "q==1"], nil, "http://localhost:1/x"), (["GET", "example.org"], .get, "https://example.org"),
+        (["Post", "example.org"], .post, "https://example.org"),
+        (["PURGE", "example.org"], HTTPMethod("PURGE"), "https://example.org"),
+        (["M-SEARCH", "http://h/"], HTTPMethod("M-SEARCH"), "http://h/"), (["get", "-X", "PUT", "u"], .put, "u"),
+        (["example.org", "-I"], .head, "https://example.org"),
+    ])
+    func commandMayBeLeftOut(arguments: [String], method: HTTPMethod?, url: String) throws {
+        guard case .request(let command) = try ArgumentParser.parse(arguments).command.get() else {
+            throw UsageError("no request")
+        }
+        #expect(command.method == method)
+        #expect(command.url == url)
+    }
+}
+
+@Suite struct NestedFieldsTests {
+    private func json(_ fields: [(String, String)]) throws -> String {
+        var object = NestedFields()
+        for (name, value) in fields { try object.add(name, try JSONText(RawText(value), of: RawText(name))) }
+        return String(decoding: object.json.bytes, as: UTF8.self)
+    }
+
+    @Test(arguments: [
+        ([("a", "1"), ("b", "2")], #"{"a":1,"b":2}"#), ([("a", "1"), ("a", "2")], #"{"a":1,"a":2}"#), ([], "{}"),
+        ([("a[b]", "1"), ("a[c]", "2")], #"{"a":{"b":1,"c":2}}"#), ([("a[]", "1"), ("a[]", "2")], #"{"a":[1,2]}"#),
+        ([("a[1]", "7")], #"{"a":[null,7]}"#), ([("a[b][c][]", "1"), ("a[b][c][]", "2")], #"{"a":{"b":{"c":[1,2]}}}"#),
+        ([("a[][b]", "1"), ("a[][b]", "2")], #"{"a":[{"b":1},{"b":2}]}"#),
+        ([("a[0][b]", "1"), ("a[0][c]", "2")], #"{"a":[{"b":1,"c":2}]}"#),
+        ([(#"a\[b\]"#, "1")], #"{"a[b]":1}"#), ([(#"a\b"#, "1")], #"{"a\\b":1}"#),
+        ([("x", "1"), ("x[a]", "2")], #"{"x":1,"x":{"a":2}}"#),
+    ])
+    func builds(fields: [(String, String)], text: String) throws {
+        #expect(try json(fields) == text)
+    }
+
+    @Test(arguments: [
+        [("a[", "1")], [("a]", "1")], [("a[b", "1")], [("a[b]c", "1")], [("a[[b]]", "1")],
+        [("a[b]", "1"), ("a[]", "2")],
+        [("a[b]", "1"), ("a[b]", "2")], [("a[b]", "1"), ("a[b][c]", "2")], [("a[10000]", "1")],
+        [("a[99999999999999999999]", "1"), ("a[]", "1")],
+    ])
+    func refuses(fields: [(String, String)]) {
+        #expect(throws: UsageError.self) { try json(fields) }
+    }
+}
+
+@Suite struct NetrcTests {
+    private static let file = """
+        # comment
+        machine example.org
+            login ada password "a \\"quoted\\" one"
+        machine other.example login bob account x password secret
+        macdef init
+        machine trap login a password b
+
+        default login guest password anything
+        """
+
+    @Test(arguments: [
+        ("example.org", Netrc.Entry(user: "ada", password: "a \"quoted\" one")),
+        ("EXAMPLE.org", Netrc.Entry(user: "ada", password: "a \"quoted\" one")),
+        ("other.example", Netrc.Entry(user: "bob", password: "secret")),
+        ("trap", Netrc.Entry(user: "guest", password: "anything")),
+    ])
+    func findsTheHost(host: String, entry: Netrc.Entry) {
+        #expect(Netrc.entry(for: host, in: Self.file) == entry)
+    }
+
+    @Test(arguments: ["", "machine", "machine h", "machine h login", "login a password b", "machine x login y", "\""])
+    func ignoresWhatIsIncomplete(text: String) {
+        #expect(Netrc.entry(for: "h", in: text)?.password ?? "" == "")
+    }
+}
+
+@Suite struct ArgumentUnitTests {
+    @Test(arguments: [
+        ("10", 10), ("1k", 1024), ("1K", 1024), ("1.5M", 1_572_864), ("2GiB", 2_147_483_648), ("3kb", 3072),
+    ])
+    func sizesTakeUnits(text: String, bytes: Int) throws {
+        #expect(try Argument.size(text, of: "--max-body", in: 1...Int.max) == bytes)
+    }
+
+    @Test(arguments: ["", "k", "-1k", "1x", "1e3", "1 k", "1.2.3k", "99999999999G", "0k"])
+    func invalidSizesAreRefused(text: String) {
+        #expect(throws: UsageError.self) { try Argument.size(text, of: "--max-body", in: 1...Int.max) }
+    }
+
+    @Test(arguments: [("500ms", 500), ("2s", 2000), ("1.5m", 90_000), ("1H", 3_600_000), ("3", 3000)])
+    func timesTakeUnits(text: String, milliseconds: Int64) throws {
+        #expect(try Argument.seconds(text, of: "--timeout") == .milliseconds(milliseconds))
+    }
+
+    @Test(arguments: ["s", "ms", "-1s", "1d", "1000h1", "1e3s", "2000h"])
+    func invalidTimesAreRefused(text: String) {
+        #expect(throws: UsageError.self) { try Argument.seconds(text, of: "--timeout") }
+    }
+
+    @Test func statusesAreListed() throws {
+        #expect(try Argument.statuses("304,410", of: "-") == [304, 410])
+        #expect(try Argument.statuses("4xx", of: "-") == Set(400...499))
+        #expect(try Argument.statuses("500-502,404", of: "-") == [404, 500, 501, 502])
+        for text in ["", "x", "6xx", "99", "500-", "-500", "502-500", "1-2-3", "404,"] {
+            #expect(throws: UsageError.self) { try Argument.statuses(text, of: "-") }
+        }
+    }
+}

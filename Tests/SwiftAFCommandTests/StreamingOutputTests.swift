@@ -1,0 +1,252 @@
+import AFTestServer
+import FoundationEssentials
+import Glibc
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+/// What is printed to standard output, and when.
+@Suite struct StreamingOutputTests {
+    let server: TestServer
+
+    init() throws {
+        server = try TestServer()
+    }
+
+    @Test(arguments: [false, true])
+    func piecesArePrintedWhenTheyArrive(isTerminal: Bool) async throws {
+        server.route(
+            "/",
+            [
+                .respond(200, headers: ["Content-Length": "10"], body: Data("first\n".utf8)), .stall(at: "rest"),
+                .send("rest"),
+            ])
+        // The rest is sent only once the first piece was printed.
+        let output = MemorySink(isTerminal: isTerminal) { [server] text in
+            if text == "first\n" { server.open("rest") }
+        }
+        let run = await swiftaf("get", server.urlString(), output: output)
+        #expect(run.exit == 0)
+        #expect(run.text == (isTerminal ? "first\nrest\n" : "first\nrest"))
+    }
+
+    @Test func whatCameBeforeAFailureStaysPrinted() async throws {
+        server.route("/", [.respond(200, headers: ["Content-Length": "9"], body: Data("first".utf8)), .close])
+        let run = await swiftaf("get", server.urlString())
+        #expect(run.exit == 3 && run.text == "first")
+        #expect(run.error.contains("swiftaf:"))
+    }
+
+    @Test func bodiesBeyondTheLimitInMemoryArePrinted() async throws {
+        let size = 65 << 20
+        server.route("/", .respond(200, body: Data(count: size)))
+        let run = await swiftaf("get", server.urlString())
+        #expect(run.exit == 0 && run.output.count == size)
+        let limited = await swiftaf("get", server.urlString(), "--max-body", "1M")
+        #expect(limited.exit == 6 && limited.output.isEmpty)
+    }
+
+    @Test func aClosedOutputEndsTheTransfer() async throws {
+        server.route("/", .respond(200, body: Data(count: 1 << 20)))
+        let run = await swiftaf("get", server.urlString(), output: MemorySink(failure: 32))
+        #expect(run.exit == 8 && run.error.contains("standard output"))
+    }
+
+    @Test func binaryBodiesAreNotPrintedOnATerminal() async throws {
+        server.route("/", .respond(200, headers: ["Content-Type": "image/png"], body: Data([0x89, 0x50, 0, 1])))
+        let run = await swiftaf("get", server.urlString(), output: MemorySink(isTerminal: true))
+        #expect(run.exit == 0 && run.output.isEmpty && run.error.contains("-o PATH"))
+        #expect(await swiftaf("get", server.urlString()).output == Data([0x89, 0x50, 0, 1]))
+        #expect(await swiftaf("get", server.urlString(), "-o", "-").output == Data([0x89, 0x50, 0, 1]))
+    }
+
+    @Test func textIsShownInItsCharset() async throws {
+        let body = Data([0x67, 0x72, 0xFC, 0x6E])
+        server.route("/", .respond(200, headers: ["Content-Type": "text/plain; charset=iso-8859-1"], body: body))
+        #expect(await swiftaf("get", server.urlString(), output: MemorySink(isTerminal: true)).text == "gr\u{FC}n\n")
+        #expect(await swiftaf("get", server.urlString()).output == body)
+    }
+
+    // MARK: Parts
+
+    @Test(arguments: [["get", "-i"], ["get", "--print", "hb"], ["options"]])
+    func headsArePrintedOnRequest(arguments: [String]) async throws {
+        server.route("/", .respond(200, headers: ["X": "1"], body: Data("body".utf8)))
+        let run = await swiftaf(arguments + [server.urlString()])
+        #expect(run.text == "HTTP/1.1 200 OK\r\nX: 1\r\nContent-Length: 4\r\n\r\nbody")
+    }
+
+    @Test(arguments: [["head"], ["-I"]])
+    func headPrintsTheHead(arguments: [String]) async throws {
+        server.route("/", .respond(404, headers: ["X": "1"]))
+        let run = await swiftaf(arguments + [server.urlString()])
+        #expect(run.exit == 2 && run.text.hasPrefix("HTTP/1.1 404 Not Found\r\nX: 1\r\n"))
+    }
+
+    @Test func requestsAndMetricsCanBePrinted() async throws {
+        server.route("/", .text("answer"))
+        let run = await swiftaf("post", server.urlString(), "a=b", "--bearer", "s3cret", "--print", "HBbm")
+        #expect(run.text.hasPrefix("POST / HTTP/1.1\r\n"))
+        #expect(run.text.contains("\r\n\r\n{\"a\":\"b\"}\n\nanswer"))
+        #expect(run.text.contains("first byte"))
+        #expect(!run.text.contains("s3cret"))
+        #expect(await swiftaf("get", server.urlString(), "--print", "h").text.hasSuffix("\r\n\r\n"))
+    }
+
+    @Test func terminalsHaveColoursUnlessTheyAreUnwanted() async throws {
+        server.route("/", .json(#"{"a":"b"}"#))
+        let colours = ["NO_COLOR": "", "TERM": "xterm"]
+        let shown = await swiftaf("get", server.urlString(), output: MemorySink(isTerminal: true), environment: colours)
+        #expect(shown.text == "{\n  \u{1B}[36m\"a\"\u{1B}[0m: \u{1B}[32m\"b\"\u{1B}[0m\n}\n")
+        #expect(await swiftaf("get", server.urlString(), environment: colours).text == #"{"a":"b"}"#)
+        let failed = await swiftaf(
+            "get", "nowhere", error: MemorySink(isTerminal: true), environment: colours)
+        #expect(failed.error.hasPrefix("\u{1B}[31mswiftaf:\u{1B}[0m "))
+    }
+
+    @Test func silentRunsPrintNoError() async throws {
+        server.route("/", .respond(404))
+        #expect(await swiftaf("get", server.urlString(), "-s").error.isEmpty)
+        #expect(await swiftaf("get", server.urlString(), "-sS").error.contains("404"))
+    }
+
+    @Test func acceptedStatusesAreASuccess() async throws {
+        server.route("/", .respond(404, body: Data("gone".utf8)))
+        let run = await swiftaf("get", server.urlString(), "--accept-status", "304,4xx")
+        #expect(run.exit == 0 && run.text == "gone")
+        #expect(await swiftaf("get", server.urlString(), "--accept-status", "304").exit == 2)
+    }
+}
+
+/// Options and items that people know from curl and HTTPie.
+@Suite struct HabitTests {
+    let server: TestServer
+
+    init() throws {
+        server = try TestServer()
+    }
+
+    @Test func curlsShortOptions() async throws {
+        let run = await swiftaf(
+            server.urlString("/p"), "-sSLk", "-H", "X-One: 1", "-H", "X-Empty;", "-H", "Accept:", "-A", "agent/1", "-e",
+            "http://from/",
+            "-b", "a=1; b=2", "-X", "PUT", "-d", "body", "-m", "20")
+        #expect(run.exit == 0)
+        let request = try #require(server.requests.first)
+        #expect(request.method == "PUT" && request.bodyText == "body")
+        #expect(request["X-One"] == "1" && request["X-Empty"] == "" && request["Accept"] == nil)
+        #expect(request["User-Agent"] == "agent/1" && request["Referer"] == "http://from/")
+        #expect(request["Cookie"] == "a=1; b=2")
+    }
+
+    @Test func methodFollowsFromTheBody() async throws {
+        #expect(await swiftaf(server.urlString()).exit == 0)
+        #expect(await swiftaf(server.urlString(), "-d", "x").exit == 0)
+        #expect(await swiftaf(server.urlString(), "a=b", "list[]:=1").exit == 0)
+        #expect(await swiftaf(server.urlString(), "-F", "a=b").exit == 0)
+        #expect(server.requests.map(\.method) == ["GET", "POST", "POST", "POST"])
+        #expect(server.requests[2].bodyText == #"{"a":"b","list":[1]}"#)
+        #expect(server.requests[3]["Content-Type"]?.hasPrefix("multipart/form-data") == true)
+    }
+
+    @Test func standardInputIsTheBody() async throws {
+        let pipe = try InputPipe()
+        pipe.send(Data("from a pipe".utf8))
+        var wait = pollfd(fd: pipe.reading, events: Int16(POLLIN), revents: 0)
+        #expect(poll(&wait, 1, -1) == 1)
+        #expect(await swiftaf(server.urlString(), input: pipe.reading).exit == 0)
+        #expect(server.requests.last?.method == "POST" && server.requests.last?.bodyText == "from a pipe")
+        let ignored = try InputPipe()
+        ignored.send(Data("from a pipe".utf8))
+        #expect(await swiftaf("post", server.urlString(), "--ignore-stdin", input: ignored.reading).exit == 0)
+        #expect(server.requests.last?.bodyText == "")
+        let read = try InputPipe()
+        read.send(Data("from a pipe".utf8))
+        #expect(await swiftaf("get", server.urlString(), input: read.reading).exit == 0)
+        #expect(server.requests.last?.method == "GET" && server.requests.last?.bodyText == "")
+    }
+
+    @Test func valuesComeFromFiles() async throws {
+        let file = try TemporaryFile("[1, 2]\n")
+        let run = await swiftaf(
+            "post", server.urlString(), "json:=@\(file.path)", "query==@\(file.path)", "X-File:@\(file.path)")
+        #expect(run.exit == 0)
+        let request = try #require(server.requests.first)
+        #expect(request.bodyText.hasPrefix(#"{"json":[1, 2]"#))
+        #expect(request["X-File"] == "[1, 2]")
+        #expect(request.target.hasPrefix("/?query=%5B1"))
+    }
+
+    @Test func secretsComeFromFilesAndVariables() async throws {
+        let file = try TemporaryFile("tok3n\n")
+        #expect(await swiftaf("get", server.urlString(), "--bearer", "@\(file.path)").exit == 0)
+        #expect(
+            await swiftaf("get", server.urlString(), "--bearer", "env:TOKEN", environment: ["TOKEN": "t"]).exit == 0)
+        #expect(server.requests.map { $0["Authorization"] } == ["Bearer tok3n", "Bearer t"])
+        let missing = await swiftaf("get", server.urlString(), "--bearer", "env:SWIFTAF_NO_SUCH")
+        #expect(missing.exit == 1 && missing.error.contains("SWIFTAF_NO_SUCH"))
+    }
+
+    @Test func netrcNamesTheCredentials() async throws {
+        let file = try TemporaryFile("machine 127.0.0.1 login ada password pw")
+        let run = await swiftaf("get", server.urlString(), "--netrc=\(file.path)", "--auth", "basic")
+        #expect(run.exit == 0)
+        #expect(server.requests.first?["Authorization"] == "Basic YWRhOnB3")
+    }
+
+    @Test func secretsOfArgumentsAreFound() {
+        let arguments = ["get", "http://u:p@h/", "--user", "a:b", "--bearer=tok", "-uc:d", "--timeout", "1"]
+        let secrets = ArgumentParser.parse(arguments).secrets
+        #expect(
+            secrets == [
+                SecretPlace(argument: 1, offset: 7), SecretPlace(argument: 3, offset: 0),
+                SecretPlace(argument: 4, offset: 9),
+                SecretPlace(argument: 5, offset: 2),
+            ])
+    }
+
+    @Test func cookiesAreKeptInAFile() async throws {
+        server.route("/set", .respond(200, headers: ["Set-Cookie": "a=1; Max-Age=1000"]))
+        let file = try TemporaryFile()
+        #expect(await swiftaf("get", server.urlString("/set"), "--cookies", file.path).exit == 0)
+        #expect(await swiftaf("get", server.urlString("/"), "--cookies", file.path).exit == 0)
+        #expect(await swiftaf("get", server.urlString("/"), "-b", file.path).exit == 0)
+        #expect(server.requests.map { $0["Cookie"] } == [nil, "a=1", "a=1"])
+    }
+
+    @Test func namesAndSocketsAreOverridden() async throws {
+        let port = server.port
+        let run = await swiftaf(
+            "get", "http://api.example:\(port)/", "--resolve", "api.example:\(port):127.0.0.1", "--noproxy", "*")
+        #expect(run.exit == 0 && server.requests.first?["Host"] == "api.example:\(port)")
+    }
+
+    @Test func requestsArePrintedAsCurlCommands() async throws {
+        let run = await swiftaf("post", "example.org/a", "x=1", "--bearer", "s3cret", "--as-curl")
+        #expect(run.exit == 0 && run.text.hasPrefix("curl ") && run.text.contains("https://example.org/a"))
+        #expect(!run.text.contains("s3cret"))
+    }
+
+    @Test func archivesAreWritten() async throws {
+        server.route("/", .text("answer"))
+        let file = try TemporaryFile()
+        #expect(await swiftaf("get", server.urlString(), "--har", file.path).exit == 0)
+        let archive = try JSONValue(parsing: Data(contentsOf: URL(filePath: file.path)))
+        #expect(archive["log"]?["entries"]?[0]?["response"]?["status"]?.integer == 200)
+        let failed = await swiftaf("get", server.urlString(), "--har", "/no/such/folder/x.har")
+        #expect(failed.exit == 8)
+    }
+
+    @Test func filesGoToFolders() async throws {
+        server.route("/name.txt", .text("content"))
+        let folder = try TemporaryFolder()
+        #expect(await swiftaf("get", server.urlString("/name.txt"), "-o", folder.path + "/").exit == 0)
+        #expect(
+            try String(decoding: Data(contentsOf: URL(filePath: folder.path + "/name.txt")), as: UTF8.self) == "content"
+        )
+        let kept = await swiftaf("download", server.urlString("/name.txt"), "-P", folder.path, "--no-clobber")
+        #expect(kept.exit == 8)
+        #expect(await swiftaf("get", server.urlString("/name.txt"), "-O", "-P", folder.path).exit == 0)
+    }
+}
