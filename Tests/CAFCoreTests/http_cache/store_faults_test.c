@@ -7,7 +7,6 @@
 #include "support/files.h"
 #include "support/responses.h"
 
-
 #include <afcore/session.h>
 #include <dlfcn.h>
 #include <errno.h>
