@@ -22,7 +22,7 @@ afc_status afc__descriptor_copy(int *out, int descriptor, const char *what, afc_
 
 /*
  * The descriptor isn't made non-blocking: that would hold for all of its duplicates, also in other processes, which
- * may share a terminal. After poll() a read doesn't block, unless somebody else reads from it too.
+ * may share a terminal. After poll() a read doesn't block, unless another process reads from it too.
  */
 ptrdiff_t afc__descriptor_read(int descriptor, void *buffer, size_t size, afc_failure *failure) {
     struct pollfd polled = {.fd = descriptor, .events = POLLIN};

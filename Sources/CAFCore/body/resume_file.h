@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-/** Loads a token. `*out` is none if the file doesn't exist, is foreign or is damaged. AFC_ENOMEM. */
+/** Loads a token. `*out` is empty if the file doesn't exist, is foreign or is damaged. AFC_ENOMEM. */
 afc_status afc__token_load(const char *path, afc__resume_token *out);
 
 /**

@@ -146,7 +146,7 @@ static bool select_victims(afc__disk *disk) {
     return disk->victim_count != 0;
 }
 
-/** Returns the least recently used entry. false: there is none. */
+/** Returns the least recently used entry; false if there are no entries. */
 static bool next_victim(afc__disk *disk, afc__store_name *name, uint32_t *units) {
     for (unsigned selections = 0; selections < 2;) {
         if (disk->next_victim == disk->victim_count) {
@@ -237,7 +237,7 @@ static bool publish(afc__disk *disk, const afc__cache_stored *stored, uint64_t n
     return true;
 }
 
-/** Returns the size of the file that is about to be replaced, 0 if there is none, and doesn't count it any more. */
+/** Stops counting the file that is about to be replaced, and returns its size; 0 without one. */
 static uint32_t take_units(afc__disk *disk, const afc__cache_id *id) {
     lock(disk);
     afc__entry_record *record = afc__entry_table_find(&disk->cache->table, id->primary,

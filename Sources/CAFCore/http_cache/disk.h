@@ -1,6 +1,6 @@
 /**
  * The disk under the store. Each function takes note of a change and lets the disk's own thread do the work, in the
- * order of the calls; so whoever reads after a change reads what it has left.
+ * order of the calls; so a read after a change sees its result.
  *
  * An entry is on disk for the table from the moment when its writing was ordered; whether that worked is found out when
  * the file is read.

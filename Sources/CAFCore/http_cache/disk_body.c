@@ -224,7 +224,7 @@ static bool work_read(afc__disk_job *work) {
         buffer->state = READY;
         buffer->start = 0;
         buffer->size = size < 0 ? 0 : (size_t)size;
-        /* The caller goes on with this block while the next one is read. */
+        /* Read the next block while the caller uses this one. */
         if (reader->wants_wake) {
             reader->wants_wake = false;
             pthread_mutex_unlock(&reader->lock);

@@ -161,7 +161,7 @@ int afc__folder_open_entry(const afc__folder *folder, uint64_t primary, uint64_t
     char name[AFC__FOLDER_NAME_ROOM];
     make_name(name, primary, variant);
     int mode = access == AFC__FOLDER_CHANGE ? O_RDWR : O_RDONLY;
-    /* Not blocked by a FIFO that somebody put there. */
+    /* A FIFO of that name must not block. */
     int flags = mode | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     return locked(openat(folder->entries, name, flags), LOCK_SH);
 }

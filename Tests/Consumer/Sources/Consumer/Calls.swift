@@ -155,7 +155,7 @@ func readsErrors(_ manager: HTTPSessionManager) async {
     }
     do {
         try await manager.delete("users/7")
-        try await Task.sleep(for: .zero)
+        try Task.checkCancellation()
     } catch {
         print(error.asSessionError?.status ?? 0)
     }
