@@ -648,11 +648,11 @@ void afc__disk_set_capacity(afc__disk *disk, uint64_t bytes) {
 /* ---- Opening and closing ---------------------------------------------------------------------- */
 
 afc_status afc__disk_open(afc_http_cache *cache, const char *path, uint64_t capacity_bytes,
-                          afc__disk_owner owner, afc_failure *failure) {
+                          void (*ended)(void *cache), afc_failure *failure) {
     afc__disk *made = afc__zalloc(sizeof *made);
     if (made == NULL) return afc__fail_memory(failure);
     made->cache = cache;
-    made->owner = owner;
+    made->ended = ended;
     made->capacity = capacity_bytes / AFC__ENTRY_UNIT;
     afc_status status = afc__folder_open(&made->folder, path, failure);
     if (status == AFC_OK) {
@@ -681,9 +681,10 @@ static bool work_close(afc__job *job) {
 }
 
 void afc__disk_close(afc__disk *disk) {
+    /* Tidying may find the journal incomplete, and then starts the thread for a scan. */
+    if (disk->writer == NULL) afc__disk_tidy(disk);
     if (disk->writer == NULL) {
-        afc__disk_tidy(disk);
-        disk->owner.ended(disk->cache);
+        disk->ended(disk->cache);
         return;
     }
     disk->closing = (afc__job){.run = work_close};

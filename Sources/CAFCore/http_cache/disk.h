@@ -12,9 +12,9 @@
 
 /** Opens the folder and reads its journal. The cache needs nothing but its lock and table for that. */
 afc_status afc__disk_open(afc_http_cache *cache, const char *path, uint64_t capacity_bytes,
-                          afc__disk_owner owner, afc_failure *failure);
+                          void (*ended)(void *cache), afc_failure *failure);
 
-/** Ends the disk's thread when its jobs are done, and then calls the owner's `ended`, maybe at once. */
+/** Ends the disk's thread when its jobs are done, and then calls `ended`; at once without a thread. */
 void afc__disk_close(afc__disk *disk);
 
 /** Frees a disk that is closed, or one that a forked child has inherited. */

@@ -16,10 +16,7 @@ static void unlock(afc__disk *disk) {
 
 static bool run(afc__job *job) {
     afc__disk_job *own = AFC__OWNER(job, afc__disk_job, job);
-    afc__disk *disk = own->disk;
-    if (own->work(own)) return true;
-    disk->owner.release(disk->cache);
-    return false;
+    return own->work(own);
 }
 
 bool afc__disk_order(afc__disk *disk, afc__disk_job *job, bool (*work)(afc__disk_job *job)) {
@@ -28,13 +25,10 @@ bool afc__disk_order(afc__disk *disk, afc__disk_job *job, bool (*work)(afc__disk
     job->work = work;
     lock(disk);
     if (disk->writer == NULL) {
-        disk->writer = afc__writer_new(disk->owner.ended, disk->cache);
+        disk->writer = afc__writer_new(disk->ended, disk->cache);
     }
     bool has_writer = disk->writer != NULL;
-    if (has_writer) {
-        atomic_fetch_add_explicit(&disk->cache->references, 1, memory_order_relaxed);
-        afc__writer_take(disk->writer, &job->job);
-    }
+    if (has_writer) afc__writer_take(disk->writer, &job->job);
     unlock(disk);
     return has_writer;
 }

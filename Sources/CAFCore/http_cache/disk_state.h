@@ -23,15 +23,10 @@ typedef struct afc__disk_victim {
     uint64_t used;
 } afc__disk_victim;
 
-/** The cache above: a job holds a reference to it. */
-typedef struct afc__disk_owner {
-    void (*release)(afc_http_cache *cache);
-    void (*ended)(void *cache); /**< The disk's thread has ended, or there was none. */
-} afc__disk_owner;
-
 struct afc__disk {
     afc_http_cache *cache;
-    afc__disk_owner owner;
+    void (*ended)(
+        void *cache); /**< Frees the cache once the disk's thread has ended, or without one. */
     afc__folder folder;
     afc__journal journal;
     atomic_bool
@@ -51,7 +46,10 @@ struct afc__disk {
     size_t victim_count, next_victim;
 };
 
-/** Work for the disk's thread, a member of its owner. The cache lives until it is done. */
+/**
+ * Work for the disk's thread, a member of its owner. It holds no reference to the cache: the thread does all of its work
+ * before it ends, and the cache is freed after that.
+ */
 typedef struct afc__disk_job {
     afc__job job;
     afc__disk *disk;

@@ -60,8 +60,7 @@ static afc_status fill(afc_http_cache *cache, const afc_http_cache_options *opti
         return afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
     }
     if (options->directory == NULL) return AFC_OK;
-    const afc__disk_owner owner = {.release = afc_http_cache_release, .ended = free_cache};
-    return afc__disk_open(cache, options->directory, options->disk_bytes, owner, failure);
+    return afc__disk_open(cache, options->directory, options->disk_bytes, free_cache, failure);
 }
 
 afc_status afc_http_cache_open(afc_http_cache **out, const afc_http_cache_options *options,

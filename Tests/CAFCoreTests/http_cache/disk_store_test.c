@@ -7,6 +7,7 @@
 #include "support/files.h"
 #include "support/responses.h"
 #include "support/torture.h"
+#include "support/watcher.h"
 
 #include <afcore/session.h>
 #include <dirent.h>
@@ -658,6 +659,24 @@ static void out_of_memory_is_a_miss_on_disk_too(void **state) {
     check_found(box, 2, &large, 1);
 }
 
+/** The thread still has work when the last reference goes: what was ordered is done, and the thread can be joined. */
+static void release_with_waiting_work_ends_the_thread(void **state) {
+    box *box = *state;
+    for (unsigned round = 0; round < 50; round++) {
+        response last = {.url = 1, .version = round + 1, .size = SMALL, .time = 1000 + round};
+        for (unsigned url = 2; url < 10; url++) {
+            response other = {.url = url, .version = round + 1, .size = SMALL, .time = 1000};
+            assert_true(response_store(box->cache, &other, PIECE));
+        }
+        assert_true(response_store(box->cache, &last, PIECE));
+        afc_http_cache_release(box->cache);
+        afc_join_closed_sessions();
+        assert_int_equal(count_threads("af-writer"), 0);
+        open_with(box, MEMORY, DISK);
+        check_found(box, 1, &last, 1);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -683,6 +702,7 @@ int main(void) {
         TEST(leftover_of_a_killed_writer_is_removed),
         TEST(journal_stays_short),
         TEST(out_of_memory_is_a_miss_on_disk_too),
+        TEST(release_with_waiting_work_ends_the_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
