@@ -87,18 +87,17 @@ struct afc_task {
     _Atomic(afc__reply *) reply; /**< To a challenge; the loop takes it. */
     /* Loop thread only. */
     afc__task_state state;
-    afc__node node;   /**< In session->active, then in session->completed. */
-    afc__entry entry; /**< In session->queue. */
+    bool network_came; /**< It was waited for, and came. */
+    afc__node node;    /**< In session->active, then in session->completed. */
+    afc__entry entry;  /**< In session->queue. */
     afc__alarm alarm;
     afc__exchange *exchange;
     afc__job job;
-    afc__watch body_watch; /**< Of the body's descriptor; see task_descriptor.h. */
-    bool is_watching_body;
+    afc__watch body_watch; /**< Of the body's descriptor; `ready` is NULL unless it is watched. */
     int64_t started_us, connecting_since_us;
     struct afc__network_wait *network; /**< WAITING_FOR_NETWORK; else NULL. */
     int64_t network_retry_us;          /**< When it tries again without a report; 0: never. */
     unsigned network_retries;          /**< Since the network came. */
-    bool network_came;                 /**< It was waited for, and came. */
     afc__next next;                    /**< SUSPENDED: what follows when it is resumed. */
     /* The creating thread until the start, then the loop thread; its flags are for any. */
     afc__transfer transfer;

@@ -7,18 +7,19 @@ enum { LOOK_AGAIN_US = 20000 };
 
 void afc__task_watch_body(afc_task *task, void (*ready)(afc__watch *watch, unsigned readiness)) {
     afc__source *source = &task->transfer.source;
-    if (source->body.kind != AFC_BODY_FD || !source->is_waiting || task->is_watching_body) return;
+    if (source->body.kind != AFC_BODY_FD || !source->is_waiting || task->body_watch.ready != NULL) {
+        return;
+    }
     task->body_watch = (afc__watch){.descriptor = source->descriptor, .ready = ready};
     afc__loop *loop = &task->session->loop;
-    if (afc__loop_watch(loop, &task->body_watch, AFC__READABLE, true) == AFC_OK) {
-        task->is_watching_body = true;
-    } else {
+    if (afc__loop_watch(loop, &task->body_watch, AFC__READABLE, true) != AFC_OK) {
+        task->body_watch.ready = NULL;
         source->ready_us = afc__now_us() + LOOK_AGAIN_US;
     }
 }
 
 void afc__task_unwatch_body(afc_task *task) {
-    if (!task->is_watching_body) return;
-    task->is_watching_body = false;
+    if (task->body_watch.ready == NULL) return;
     afc__loop_unwatch(&task->session->loop, &task->body_watch);
+    task->body_watch.ready = NULL;
 }

@@ -117,21 +117,21 @@ typedef struct afc__transfer {
     bool upgrades;     /**< It asks for another protocol: after a 101 bytes go both ways. */
     afc__coding coding;
     afc_expect expect;
+    /* Small fields stand together: a session may have many waiting transfers. */
     uint8_t priority;
-
     bool has_own_proxy;
+    bool ignores_cookies;
+    bool collapses; /**< Waits for another transfer that may store what it wants. */
+    afc_cache_policy cache_policy;
+
     afc__proxy *own_proxy; /**< With has_own_proxy: NULL is none at all. */
     char *unix_socket;     /**< NULL: the session's; "": none. */
 
-    const afc__store *store; /**< The session's; NULL: there is none. */
-    bool ignores_cookies;
-    char *document_host; /**< Of the main document; NULL: unknown, or not needed. */
-    afc_cache_policy cache_policy;
-    bool collapses;             /**< Waits for another transfer that may store what it wants. */
+    const afc__store *store;    /**< The session's; NULL: there is none. */
+    char *document_host;        /**< Of the main document; NULL: unknown, or not needed. */
     struct afc__cached *cached; /**< NULL: there is no cache, or nothing was looked up yet. */
 
     afc__request_head request; /**< Of the hop that is or will be under way. */
-    bool is_retry; /**< It repeats one whose pooled connection was lost, on a fresh one. */
     afc__hop hop;
 
     /* The whole task. */
@@ -141,6 +141,8 @@ typedef struct afc__transfer {
     afc__source source;
     afc__sink sink;
     afc__range range;
+    atomic_bool is_cancelled, is_suspended; /**< Set by any thread. */
+    bool is_retry; /**< It repeats one whose pooled connection was lost, on a fresh one. */
     afc__resume_answer resume_answer; /**< ASKED and REFUSED: what the final answer means. */
     const char *refusal;              /**< REFUSED: why. */
     int redirects;
@@ -148,7 +150,6 @@ typedef struct afc__transfer {
     afc_progress progress;
     int64_t progress_interval_us, progress_due_us;
     afc__rate send_rate, receive_rate;
-    atomic_bool is_cancelled, is_suspended;
     afc_result *result; /**< Its failure is the first one, and decides. */
     _Alignas(max_align_t) char room[AFC__TRANSFER_ROOM]; /**< For the first hop's head. */
 } afc__transfer;

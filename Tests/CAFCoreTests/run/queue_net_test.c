@@ -382,7 +382,7 @@ static size_t bytes_in_use(void) {
 
 static void waiting_task_uses_little_memory(void **state) {
     (void)state;
-    enum { TASKS = 2000, MOST_BYTES = 2080 };
+    enum { TASKS = 2000, MOST_BYTES = 2032 };
     world *world = world_with(1, 0);
     call **calls = calloc(TASKS, sizeof *calls), *blocker = block(world);
     assert_non_null(calls);
