@@ -114,7 +114,7 @@ import Testing
         #expect(try request("get", "u", option).1.httpVersion == version)
     }
 
-    /// Less than a millisecond must not become zero, which is no limit.
+    /// Less than a millisecond must not become zero, which means no limit.
     @Test(arguments: [("0", 0), ("0.0001", 1), (".5", 500), ("1.", 1000), ("2.5", 2500), ("4294967", 4_294_967_000)])
     func seconds(text: String, milliseconds: Int64) throws {
         #expect(try request("get", "u", "--timeout", text).1.timeouts.total == .milliseconds(milliseconds))

@@ -41,7 +41,7 @@ static void take_record(void *context, const afc__journal_record *record) {
     afc__disk *disk = context;
     lock(disk);
     if (record->kind != AFC__JOURNAL_USE) {
-        /* What this process has in memory of that key isn't current any more. */
+        /* What this process has in memory for that key is no longer current. */
         disk->changes[record->primary % AFC__DISK_BUCKETS]++;
         afc__store_leave_memory(disk->cache, record->primary);
     }

@@ -80,7 +80,7 @@ static bool write_key(int root, char bytes[KEY_SIZE]) {
                             0600);
     if (descriptor < 0) return false;
     errno = afc__write_all(descriptor, bytes, KEY_SIZE);
-    /* Without its key nothing can be found any more. */
+    /* Without its key no entry can be found. */
     bool is_written = errno == 0 && fsync(descriptor) == 0;
     close(descriptor);
     return is_written && renameat(root, "key.new", root, "key") == 0;

@@ -237,7 +237,7 @@ bool afc__journal_replace(afc__journal *journal, const afc__journal_record *reco
     }
     is_made = is_made && renameat(journal->folder, NEW_NAME, journal->folder, NAME) == 0;
     if (is_made && dup3(descriptor, journal->descriptor, O_CLOEXEC) >= 0) {
-        /* The lock belongs to the open file, which goes on under the other number. */
+        /* The lock belongs to the open file, which stays open under the other number. */
         atomic_store(&journal->known, atomic_load(&made.known));
     } else {
         unlinkat(journal->folder, NEW_NAME, 0);

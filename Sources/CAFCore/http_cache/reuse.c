@@ -28,7 +28,7 @@ static afc__reuse by_protocol(const afc__reuse_question *question) {
     int64_t lifetime = lifetime_for(question);
     if (lifetime > question->age) return AFC__REUSE_FRESH;
     if ((response->flags & AFC__CONTROL_MUST_REVALIDATE) != 0) return AFC__REUSE_AFTER_VALIDATING;
-    /* An age that is unknown isn't a staleness that somebody allowed. */
+    /* max-stale and the like allow a known staleness only. */
     if (question->age >= AFC__DELTA_MOST) return AFC__REUSE_AFTER_VALIDATING;
     int64_t staleness = question->age - lifetime;
     if (request->max_stale != AFC__CONTROL_ABSENT && staleness <= request->max_stale) {

@@ -126,7 +126,7 @@ void afc__cache_commit(afc__cache_writing *writing) {
     if (is_stored) {
         afc__cache_count(cache, AFC__CACHE_STORED);
     } else {
-        /* The previous response must not be used any more. */
+        /* The previous response must no longer be used. */
         afc__store_name name = {stored->id.primary, stored->id.variant};
         pthread_mutex_lock(&cache->lock);
         afc__store_remove(cache, &name, 1);

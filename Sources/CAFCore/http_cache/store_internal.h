@@ -74,7 +74,7 @@ void afc__store_set_variants(afc_http_cache *cache, uint64_t primary,
 /** Removes all variants of a key from memory. */
 void afc__store_leave_memory(afc_http_cache *cache, uint64_t primary);
 
-/** Takes note that an entry isn't on disk any more. */
+/** Records that an entry is no longer on disk. */
 void afc__store_leave_disk(afc_http_cache *cache, uint64_t primary, uint64_t variant);
 
 /** Removes an entry from table and memory. */

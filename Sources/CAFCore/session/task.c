@@ -203,7 +203,7 @@ static void on_cache_wake(void *context) {
     afc_task_release(task);
 }
 
-/** Passes on what is stored, until that has to wait or has come to its end. */
+/** Passes the stored response on until it ends or has to wait. */
 static void replay(afc_task *task) {
     afc__outcome outcome = {0};
     afc__transfer *transfer = &task->transfer;
@@ -227,7 +227,7 @@ static void replay(afc_task *task) {
     }
 }
 
-/** Validates a stale response that has just been used; nobody waits for the result. */
+/** Validates a stale response that has just been used, in the background. */
 static void validate_in_background(afc_task *task) {
     const afc__transfer *transfer = &task->transfer;
     afc_request request = AFC_REQUEST_INIT;

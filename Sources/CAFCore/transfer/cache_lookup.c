@@ -70,7 +70,7 @@ static bool make_key(afc__transfer *transfer) {
                                afc_slice_of(transfer->request.url.text)) == AFC_OK;
 }
 
-/** Is the cache left out? A download that may be resumed has a file of its own for what came before. */
+/** Is the cache bypassed? A download that may be resumed keeps the bytes received so far in its own file. */
 static bool is_ignored(const afc__transfer *transfer) {
     const afc__request_head *request = &transfer->request;
     return transfer->cache_policy == AFC_CACHE_BYPASS || transfer->sink.is_resumable ||

@@ -140,7 +140,7 @@ void afc__cached_release_waiters(afc__cached *cached);
 /** Does another transfer of the session ask the server for the same URL? NULL: none. */
 afc__cached *afc__cached_find_fill(const afc__transfer *transfer);
 
-/** The hop has ended. `is_whole`: its response has come to its end. */
+/** The hop has ended. `is_whole`: its response is complete. */
 void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole);
 
 /** Does the stored response answer now that the server can't be reached? */

@@ -27,7 +27,7 @@ typedef struct afc__agreement {
 enum { AFC__HANDSHAKE_FIELDS = 6 };
 
 /**
- * Makes a key and checks the subprotocols. AFC_EINVAL: one that is no token, or that is there twice; AFC_ENOMEM;
+ * Makes a key and checks the subprotocols. AFC_EINVAL: one isn't a token, or is repeated; AFC_ENOMEM;
  * AFC_EINTERNAL: the system has no random numbers.
  */
 afc_status afc__handshake_init(afc__handshake *handshake, const char *const *protocols,

@@ -228,7 +228,7 @@ static void give(afc__websocket_reader *reader, afc_slice bytes, bool is_last,
     reader->was_given = true;
 }
 
-/** All of the message has come; its last bytes aren't passed on yet. */
+/** The message is complete; its last bytes aren't passed on yet. */
 static afc_status complete(afc__websocket_reader *reader, afc_slice rest, afc__websocket_item *item,
                            uint16_t *code, afc_failure *failure) {
     if (reader->kind == AFC_WEBSOCKET_TEXT && !afc__utf8_is_complete(&reader->text)) {
@@ -242,7 +242,7 @@ static afc_status complete(afc__websocket_reader *reader, afc_slice rest, afc__w
     return AFC_OK;
 }
 
-/** The payload of a frame has come. */
+/** The payload of a frame is complete. */
 static afc_status end_frame(afc__websocket_reader *reader, afc_slice rest,
                             afc__websocket_item *item, uint16_t *code, afc_failure *failure) {
     if (!reader->frame.is_final) {

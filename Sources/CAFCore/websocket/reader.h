@@ -46,7 +46,7 @@ typedef struct afc__websocket_reader {
     afc__utf8 text;
     size_t tail_offset;
     afc__buffer body;
-    bool was_given; /**< `body` was passed on: what comes next begins it anew. */
+    bool was_given; /**< `body` was passed on: the next bytes replace it. */
 } afc__websocket_reader;
 
 typedef enum afc__websocket_event {

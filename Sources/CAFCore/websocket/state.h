@@ -17,7 +17,7 @@ typedef enum afc__websocket_state {
     AFC__WEBSOCKET_OPENING, /**< The handshake; messages wait. */
     AFC__WEBSOCKET_OPEN,    /**< Messages go both ways. */
     AFC__WEBSOCKET_CLOSING, /**< Our close frame is the last to be sent; the peer's hasn't come. */
-    AFC__WEBSOCKET_ANSWERING, /**< The peer's close frame has come; ours is sent, or the next. */
+    AFC__WEBSOCKET_ANSWERING, /**< The peer's close frame was received; ours was sent, or is next. */
     AFC__WEBSOCKET_FAILING,   /**< The peer broke a rule; our close frame is the next. */
     AFC__WEBSOCKET_ENDED      /**< on_closed is due, or was called. */
 } afc__websocket_state;

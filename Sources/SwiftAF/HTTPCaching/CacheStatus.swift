@@ -12,7 +12,7 @@ public struct CacheStatus: RawRepresentable, Hashable, Sendable, Codable {
     public static let server = CacheStatus(rawValue: "server")
     /// The cache had the response, and it was fresh. The server wasn't asked.
     public static let hit = CacheStatus(rawValue: "hit")
-    /// The cache had the response. It wasn't fresh any more, but the response or the request allowed it to be used.
+    /// The cache had the response. It was no longer fresh, but the response or the request allowed it to be used.
     public static let stale = CacheStatus(rawValue: "stale")
     /// The cache had the response, and the server confirmed that it is still valid.
     public static let revalidated = CacheStatus(rawValue: "revalidated")

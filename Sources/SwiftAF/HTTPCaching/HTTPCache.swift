@@ -110,7 +110,7 @@ extension HTTPCache {
         public var misses: Int
         /// The number of requests answered after the server said that the stored response is still valid.
         public var revalidated: Int
-        /// The number of hits with a response that wasn't fresh any more.
+        /// The number of hits with a response that was no longer fresh.
         public var stale: Int
         /// The number of responses stored.
         public var stored: Int

@@ -7,7 +7,7 @@ public struct BearerToken: Hashable, Sendable {
     /// The expiry date; nil if unknown.
     public var expires: Date?
 
-    /// Makes a token, with the time from which on it is not used any more; nil if it is unknown.
+    /// Makes a token, with the time after which it isn't used; nil if it is unknown.
     public init(_ value: String, expires: Date? = nil) {
         self.value = value
         self.expires = expires

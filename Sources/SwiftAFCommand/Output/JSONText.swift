@@ -79,7 +79,7 @@ struct JSONText: Sendable, Hashable {
 
     /// Returns the text with one line per member and element.
     ///
-    /// - Parameter mark: Returns what is written for a token; told whether it is the name of a member.
+    /// - Parameter mark: Returns what is written for a token; `isKey` is whether it is the name of a member.
     func pretty(_ mark: (_ token: ArraySlice<UInt8>, _ isKey: Bool) -> [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         var depth = 0

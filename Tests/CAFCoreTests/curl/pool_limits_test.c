@@ -192,7 +192,7 @@ static void closes_a_connection_after_its_requests(void **state) {
         assert_int_equal(is_reused(world, NULL), expected[i]);
     }
     assert_int_equal(accepted(world), 3);
-    /* Connecting is no request. */
+    /* Connecting doesn't count as a request. */
     check_connects(world, NULL, AFC_OK);
     for (size_t i = 0; i < 2; i++) assert_true(is_reused(world, NULL));
     assert_false(is_reused(world, NULL));

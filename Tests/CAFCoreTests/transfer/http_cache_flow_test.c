@@ -68,7 +68,7 @@ static void stale_response_is_validated_in_background(void **state) {
     assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_STALE);
     assert_true(afts_wait_requests(world->server, 2, PATIENCE_MS));
     assert_string_equal(seen_header(world, 1, "If-None-Match"), "\"one\"");
-    /* The validation may still be under way, and is waited for by nobody. */
+    /* The validation may still be running in the background. */
     while (fetch(site, "/", "old") != AFC_CACHE_HIT) {}
     assert_int_equal(seen(site), 2);
 }

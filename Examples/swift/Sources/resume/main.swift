@@ -1,4 +1,4 @@
-// Downloads a file, and goes on where an earlier attempt broke off: of this run, or of one that was killed.
+// Downloads a file, and resumes an earlier attempt: of this run, or of one that was killed.
 //
 //     swift run resume http://127.0.0.1:8080/ /tmp/film
 import SwiftAF

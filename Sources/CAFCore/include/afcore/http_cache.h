@@ -45,7 +45,7 @@ typedef struct afc_http_cache_statistics {
     uint64_t hits;            /**< Requests answered by the cache without asking the server. */
     uint64_t misses;          /**< Requests that the cache couldn't answer. */
     uint64_t revalidated;     /**< Requests answered by the cache after the server returned 304. */
-    uint64_t stale;           /**< Hits with a response that wasn't fresh any more. */
+    uint64_t stale;           /**< Hits with a response that was no longer fresh. */
     uint64_t stored;          /**< Responses stored. */
     uint64_t refused;         /**< Responses that weren't stored. */
     uint64_t reserved[4];     /**< 0. */

@@ -61,7 +61,7 @@ typedef struct afc_body {
     afc_body_kind kind; /**< Selects which of the fields below are used. */
     /**
      * FD: a pipe, socket or file to read from, until `length` bytes or its end. The loop waits for its input.
-     * Duplicated by afc_task_new(), so that it can be closed then; nobody else should read from it meanwhile.
+     * Duplicated by afc_task_new(), so that it can be closed then. Don't read from it while the task runs.
      */
     int descriptor;
     /** BYTES: copied, or, if `release` is not NULL, borrowed until release(context) is called. */

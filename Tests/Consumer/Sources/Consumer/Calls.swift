@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import SwiftAF
 
-// Each form of call, without an actor or with the one that the compiler is told to use by default.
+// Each form of call, nonisolated or with the compiler's default isolation.
 
 func sendsWithoutValue(_ manager: HTTPSessionManager, user: User) async throws {
     try await manager.get("users/7")
