@@ -57,6 +57,8 @@ static afc_status encode(afc__outbox *outbox, afc_slice bytes, bool is_last, afc
         if (status == AFC_OK) status = afc__buffer_append(out, room, size);
         if (status != AFC_OK) return status == AFC_ENOMEM ? AFC_ENOMEM : AFC_EINTERNAL;
     } while (size == sizeof room);
+    /* It broke its contract; the peer would miss the rest. */
+    if (bytes.size > 0) return AFC_EINTERNAL;
     if (!is_last) return AFC_OK;
     if (encoder->forgets) encoder->codec->reset(encoder->stream);
     /* Nothing to flush since the last time: an empty block without its end. */
@@ -100,7 +102,8 @@ static afc_status check(const afc__outbox *outbox, afc_websocket_kind kind, afc_
     if (bytes.size > outbox->limit || bytes.size + AFC__FRAME_HEAD_MAX > outbox->limit) {
         return AFC_ETOOBIG;
     }
-    if (bytes.size + AFC__FRAME_HEAD_MAX > outbox->limit - outbox->queued) return AFC_EAGAIN;
+    uint64_t room = outbox->queued < outbox->limit ? outbox->limit - outbox->queued : 0;
+    if (bytes.size + AFC__FRAME_HEAD_MAX > room) return AFC_EAGAIN;
     if (kind != AFC_WEBSOCKET_TEXT) return AFC_OK;
     if (!afc__utf8_take(text, bytes)) return AFC_EINVAL;
     bool is_last = (flags & AFC_WEBSOCKET_MORE) == 0;
@@ -216,21 +219,6 @@ static bool has_begun(const afc__control *control) {
     return control->offset > 0 && is_pending(control);
 }
 
-static void drop(afc__outbox *outbox, afc__outgoing *message) {
-    outbox->queued -= message->size - message->offset;
-    afc__list_remove(&message->node);
-    afc__list_append(&outbox->sent, &message->node);
-}
-
-/** Drops messages, but for the frame that has begun. */
-static void drop_rest(afc__outbox *outbox) {
-    afc__outgoing *first = first_message(outbox);
-    bool has_first = first != NULL && first->offset > 0;
-    if (has_first) afc__list_remove(&first->node);
-    for (afc__outgoing *next; (next = first_message(outbox)) != NULL;) drop(outbox, next);
-    if (has_first) afc__list_append(&outbox->messages, &first->node);
-}
-
 static size_t copy_message(afc__outbox *outbox, char *out, size_t size) {
     afc__outgoing *message = first_message(outbox);
     size_t left = message->size - message->offset;
@@ -244,6 +232,14 @@ static size_t copy_message(afc__outbox *outbox, char *out, size_t size) {
     return count;
 }
 
+void afc__outbox_drop(afc__outbox *outbox) {
+    for (afc__outgoing *next; (next = first_message(outbox)) != NULL;) {
+        outbox->queued -= next->size - next->offset;
+        afc__list_remove(&next->node);
+        afc__list_append(&outbox->sent, &next->node);
+    }
+}
+
 /** Returns the control frame whose turn it is at the end of a frame; NULL: that of a message. */
 static afc__control *next_control(afc__outbox *outbox) {
     afc__control *const all[] = {&outbox->pong, &outbox->ping, &outbox->close};
@@ -253,7 +249,7 @@ static afc__control *next_control(afc__outbox *outbox) {
     const afc__outgoing *message = first_message(outbox);
     if (message != NULL && message->offset > 0) return NULL;
     if (outbox->farewell == AFC__FAREWELL_NEXT) {
-        drop_rest(outbox);
+        afc__outbox_drop(outbox);
         return &outbox->close;
     }
     if (outbox->owes_pong) {
@@ -286,10 +282,6 @@ size_t afc__outbox_read(afc__outbox *outbox, char *out, size_t size) {
         }
     }
     return count;
-}
-
-void afc__outbox_drop(afc__outbox *outbox) {
-    for (afc__outgoing *next; (next = first_message(outbox)) != NULL;) drop(outbox, next);
 }
 
 afc__outgoing *afc__outbox_take_sent(afc__outbox *outbox) {

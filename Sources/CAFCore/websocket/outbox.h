@@ -52,8 +52,9 @@ typedef enum afc__farewell {
 } afc__farewell;
 
 typedef struct afc__outbox {
-    uint64_t limit;  /**< Of `queued`. */
-    uint64_t queued; /**< Bytes of frames of messages that weren't read. */
+    uint64_t limit; /**< Of `queued`. */
+    uint64_t
+        queued; /**< Bytes of frames of messages that weren't read. What compression adds may exceed the limit. */
     afc__list messages;
     afc__list sent; /**< Read completely, or dropped; see afc__outbox_take_sent(). */
     afc__encoder encoder;
@@ -84,6 +85,16 @@ afc_status afc__outbox_add(afc__outbox *outbox, afc_websocket_kind kind, afc_sli
 /** Adds a ping. AFC_EAGAIN: AFC__PINGS are unanswered. */
 afc_status afc__outbox_add_ping(afc__outbox *outbox, afc_slice payload, bool is_automatic,
                                 int64_t now_us);
+
+/** Returns when the oldest ping without a pong was added; 0: there is none. */
+static inline int64_t afc__outbox_oldest_ping(const afc__outbox *outbox) {
+    return outbox->ping_count > 0 ? outbox->pings[0].sent_us : 0;
+}
+
+/** Returns whether a ping waits, or isn't read completely. */
+static inline bool afc__outbox_has_ping_to_send(const afc__outbox *outbox) {
+    return outbox->pings_written < outbox->ping_count || outbox->ping.offset < outbox->ping.size;
+}
 
 /** Answers a ping. It replaces an earlier answer that hasn't begun (RFC 6455 5.5.3). */
 void afc__outbox_add_pong(afc__outbox *outbox, afc_slice payload);

@@ -286,7 +286,9 @@ static afc_status decode(afc__websocket_reader *reader, afc_slice *input, bool *
     size_t offered = size;
     afc_status status = reader->decoder.codec->convert(reader->decoder.stream, input, room, &size);
     if (status == AFC_ENOMEM) return fail_memory(code, failure);
-    if (status != AFC_OK || size > offered) {
+    /* One that has room but leaves input would be called forever. */
+    bool has_stopped = size < offered && input->size > 0;
+    if (status != AFC_OK || size > offered || has_stopped) {
         *code = AFC_WEBSOCKET_INVALID_PAYLOAD;
         return afc__fail(failure, AFC_EPROTOCOL, "a compressed WebSocket message is invalid");
     }
@@ -313,14 +315,15 @@ static afc_status read_compressed(afc__websocket_reader *reader, afc_slice *inpu
     input->size -= used;
     reader->frame_left -= used;
     if (status != AFC_OK) return status;
-    /* A slow sender's bytes aren't kept back until there are more of them. */
-    bool is_due = reader->body.size == PIECE || (reader->frame_left > 0 && reader->body.size > 0);
+    bool is_complete = is_done && reader->frame_left == 0;
+    /* A slow sender's bytes aren't kept back until there are more of them, or another frame. */
+    bool is_due = reader->body.size == PIECE ||
+                  (reader->body.size > 0 &&
+                   (reader->frame_left > 0 || (is_complete && !reader->frame.is_final)));
     if (reader->in_pieces && is_due) {
         give(reader, (afc_slice){reader->body.bytes, reader->body.size}, false, item);
-        return AFC_OK;
     }
-    if (!is_done || reader->frame_left > 0) return AFC_OK;
-    return end_frame(reader, (afc_slice){NULL, 0}, item, code, failure);
+    return is_complete ? end_frame(reader, (afc_slice){NULL, 0}, item, code, failure) : AFC_OK;
 }
 
 static afc_status read_tail(afc__websocket_reader *reader, afc__websocket_item *item,

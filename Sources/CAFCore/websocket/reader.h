@@ -81,6 +81,12 @@ afc_status afc__websocket_reader_next(afc__websocket_reader *reader, afc_slice *
                                       afc__websocket_item *item, uint16_t *code,
                                       afc_failure *failure);
 
+/** Returns whether a frame has begun and isn't complete: no control frame can come before its end. */
+static inline bool afc__websocket_reader_is_in_frame(const afc__websocket_reader *reader) {
+    return reader->state == AFC__READING_CONTROL || reader->state == AFC__READING_PAYLOAD ||
+           reader->head_size > 0;
+}
+
 /** Frees what a message that was passed on has used. */
 void afc__websocket_reader_release_message(afc__websocket_reader *reader);
 

@@ -185,6 +185,39 @@ static void compresses_messages_of_the_threshold(void **state) {
     assert_int_equal(streams, 0);
 }
 
+/** What can't be compressed grows. */
+static void bounds_the_queue_also_of_messages_that_grow(void **state) {
+    (void)state;
+    afc_websocket_codec codec = stored_codec(NULL);
+    afc__outbox outbox;
+    afc__outbox_init(&outbox, 64);
+    use_codec(&outbox, &codec, 0);
+    check_status(
+        add(&outbox, "01234567890123456789012345678901234567890123456789", AFC_WEBSOCKET_MORE),
+        AFC_OK);
+    assert_true(outbox.queued > outbox.limit);
+    check_status(add(&outbox, "more", 0), AFC_EAGAIN);
+    end(&outbox);
+}
+
+/** A codec that leaves input behind, as one does that stops at the end of a stream. */
+static afc_status stop(void *stream, afc_slice *input, char *output, size_t *size) {
+    (void)stream, (void)input, (void)output;
+    *size = 0;
+    return AFC_OK;
+}
+
+static void refuses_a_codec_that_leaves_input(void **state) {
+    (void)state;
+    afc_websocket_codec codec = stored_codec(NULL);
+    afc__outbox outbox;
+    codec.convert = stop;
+    afc__outbox_init(&outbox, 1000);
+    use_codec(&outbox, &codec, 0);
+    check_status(add(&outbox, "hello", AFC_WEBSOCKET_MORE), AFC_EINTERNAL);
+    end(&outbox);
+}
+
 static void survives_every_failed_allocation(void **state) {
     (void)state;
     TORTURE(n) {
@@ -214,6 +247,8 @@ int main(void) {
         cmocka_unit_test(refuses_what_is_no_message),
         cmocka_unit_test(matches_pongs_with_pings),
         cmocka_unit_test(compresses_messages_of_the_threshold),
+        cmocka_unit_test(bounds_the_queue_also_of_messages_that_grow),
+        cmocka_unit_test(refuses_a_codec_that_leaves_input),
         cmocka_unit_test(survives_every_failed_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -348,6 +348,56 @@ static void ends_decoding_above_the_ratio(void **state) {
     afc__websocket_reader_clear(&reader);
 }
 
+/** A codec that neither converts nor fails, as one does behind the last block of a stream (RFC 7692 7.2.3.4). */
+static afc_status stop(void *stream, afc_slice *input, char *output, size_t *size) {
+    (void)stream, (void)input, (void)output;
+    *size = 0;
+    return AFC_OK;
+}
+
+static void ends_with_a_codec_that_stops(void **state) {
+    (void)state;
+    afc_websocket_codec codec = {NULL, NULL, stop, ignore_stream, ignore_stream};
+    afc_websocket_limits limits = {0};
+    static const afc_slice inputs[] = {S_INIT("\xc1\x01\x00"), S_INIT("\xc1\x00")};
+    for (size_t i = 0; i < COUNT_OF(inputs); i++) {
+        afc__websocket_reader reader;
+        afc__websocket_item item;
+        uint16_t code = 0;
+        int stream = 0;
+        afc_slice input = inputs[i];
+        afc__websocket_reader_init(&reader, &limits, i % 2 != 0);
+        reader.decoder = (afc__decoder){&codec, &stream, false, false};
+        check_status(afc__websocket_reader_next(&reader, &input, &item, &code, NULL),
+                     AFC_EPROTOCOL);
+        assert_int_equal(code, 1007);
+        afc__websocket_reader_clear(&reader);
+    }
+}
+
+/** A sender may flush each fragment, so that the receiver needn't wait for the next. */
+static void passes_on_a_compressed_fragment_without_the_next(void **state) {
+    (void)state;
+    afc_websocket_codec codec = stored_codec(NULL);
+    afc_websocket_limits limits = {0};
+    afc__websocket_reader reader;
+    afc__websocket_item item;
+    uint16_t code;
+    afc__websocket_reader_init(&reader, &limits, true);
+    reader.decoder = (afc__decoder){&codec, codec.open(NULL, false, 15), false, false};
+    afc_slice input = S("\x41\x0a\x00\x05\x00\xfa\xffHello");
+    check_status(afc__websocket_reader_next(&reader, &input, &item, &code, NULL), AFC_OK);
+    assert_int_equal(item.event, AFC__WEBSOCKET_MESSAGE);
+    assert_memory_equal(item.message.bytes.bytes, "Hello", 5);
+    assert_true(item.message.is_first && !item.message.is_last);
+    input = S("\x80\x01\x00");
+    check_status(afc__websocket_reader_next(&reader, &input, &item, &code, NULL), AFC_OK);
+    assert_int_equal(item.event, AFC__WEBSOCKET_MESSAGE);
+    assert_int_equal(item.message.bytes.size, 0);
+    assert_true(!item.message.is_first && item.message.is_last);
+    afc__websocket_reader_clear(&reader);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_row_in_any_portions),
@@ -356,6 +406,8 @@ int main(void) {
         cmocka_unit_test(reads_lengths_around_each_form),
         cmocka_unit_test(never_stores_more_than_the_limit),
         cmocka_unit_test(ends_decoding_above_the_ratio),
+        cmocka_unit_test(ends_with_a_codec_that_stops),
+        cmocka_unit_test(passes_on_a_compressed_fragment_without_the_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
