@@ -14,6 +14,7 @@
 #include "session/session_internal.h"
 #include "session/task_limits.h"
 #include "websocket/handshake.h"
+#include "websocket/keepalive.h"
 #include "websocket/outbox.h"
 #include "websocket/reader.h"
 #include "websocket/state.h"
@@ -41,8 +42,9 @@ struct afc_websocket {
     afc__handshake handshake;
     afc__websocket_reader reader;
     afc__alarm alarm;
-    int64_t ping_due_us, pong_deadline_us, close_deadline_us; /**< 0: none. */
-    uint64_t pings;                                           /**< Automatic ones so far. */
+    afc__keepalive keepalive;
+    int64_t close_deadline_us; /**< 0: none. */
+    uint64_t pings;            /**< Automatic ones so far. */
     /* on_message returned AFC_EAGAIN. */
     bool is_held;
     afc__websocket_item held; /**< Passed on again before anything is read. */
@@ -96,15 +98,11 @@ static void report_sent(afc_websocket *socket) {
 
 /* ---- Time ---------------------------------------------------------------------------------- */
 
-static int64_t earlier(int64_t a, int64_t b) {
-    if (a == 0 || b == 0) return a + b;
-    return a < b ? a : b;
-}
-
+/** The end comes first: it ends the pings. */
 static void arm(afc_websocket *socket) {
     afc__loop *loop = &socket->task->session->loop;
-    int64_t due = earlier(socket->close_deadline_us,
-                          earlier(socket->ping_due_us, socket->pong_deadline_us));
+    int64_t due = socket->close_deadline_us != 0 ? socket->close_deadline_us
+                                                 : afc__keepalive_due(&socket->keepalive);
     if (due == 0) {
         afc__loop_disarm(loop, &socket->alarm);
     } else {
@@ -114,7 +112,7 @@ static void arm(afc_websocket *socket) {
 
 static void await_close(afc_websocket *socket) {
     socket->close_deadline_us = afc__now_us() + (int64_t)socket->options.close_timeout_ms * MS;
-    socket->ping_due_us = socket->pong_deadline_us = 0;
+    afc__keepalive_end(&socket->keepalive);
     arm(socket);
 }
 
@@ -126,44 +124,56 @@ static void end_late(afc_websocket *socket, const char *what, uint32_t limit_ms)
     afc_task_cancel(socket->task);
 }
 
+static int64_t oldest_ping_of(afc_websocket *socket) {
+    pthread_mutex_lock(&socket->lock);
+    int64_t oldest = afc__outbox_oldest_ping(&socket->outbox);
+    pthread_mutex_unlock(&socket->lock);
+    return oldest;
+}
+
 static void ping(afc_websocket *socket, int64_t now) {
     unsigned char payload[sizeof socket->pings];
     uint64_t number = ++socket->pings;
     for (size_t i = 0; i < sizeof payload; i++) payload[i] = (unsigned char)(number >> 8 * i);
-    pthread_mutex_lock(&socket->lock);
     afc_slice bytes = {(const char *)payload, sizeof payload};
-    afc_status status = afc__outbox_add_ping(&socket->outbox, bytes, true, now);
+    pthread_mutex_lock(&socket->lock);
+    /* AFC_EAGAIN: so many are unanswered that there is a pong to wait for. */
+    (void)afc__outbox_add_ping(&socket->outbox, bytes, true, now);
+    int64_t oldest = afc__outbox_oldest_ping(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
-    socket->ping_due_us = now + (int64_t)socket->options.ping_interval_ms * MS;
-    /* While so many are unanswered, the pong of an earlier one is awaited. */
-    if (status == AFC_OK && socket->pong_deadline_us == 0) {
-        socket->pong_deadline_us = now + (int64_t)socket->options.pong_timeout_ms * MS;
-    }
+    afc__keepalive_update(&socket->keepalive, oldest);
     afc_task_wake(socket->task);
+}
+
+static void end_closing(afc_websocket *socket) {
+    socket->close_deadline_us = 0;
+    /* With both close frames only the end of the connection is missing (RFC 6455 7.1.1). */
+    if (socket->got_close) {
+        afc_task_cancel(socket->task);
+    } else {
+        end_late(socket, "close frame", socket->options.close_timeout_ms);
+    }
 }
 
 static void on_alarm(afc__alarm *alarm) {
     afc_websocket *socket = AFC__OWNER(alarm, afc_websocket, alarm);
     int64_t now = afc__now_us();
     if (socket->close_deadline_us != 0 && now >= socket->close_deadline_us) {
-        /* With both close frames only the end of the connection is missing (RFC 6455 7.1.1). */
-        socket->close_deadline_us = 0;
-        if (socket->got_close) {
-            afc_task_cancel(socket->task);
-        } else {
-            end_late(socket, "close frame", socket->options.close_timeout_ms);
-        }
+        end_closing(socket);
         return;
     }
-    if (socket->pong_deadline_us != 0 && now >= socket->pong_deadline_us) {
-        socket->pong_deadline_us = 0;
-        /* A pong may be among what the caller doesn't let us read. */
-        if (!socket->is_held) {
-            end_late(socket, "pong", socket->options.pong_timeout_ms);
-            return;
-        }
+    /* A pong may be among what the caller doesn't let us read. */
+    if (socket->is_held) afc__keepalive_excuse(&socket->keepalive, now);
+    switch (afc__keepalive_check(&socket->keepalive, now, oldest_ping_of(socket))) {
+    case AFC__KEEPALIVE_GIVE_UP:
+        end_late(socket, "pong", socket->options.pong_timeout_ms);
+        return;
+    case AFC__KEEPALIVE_PING:
+        ping(socket, now);
+        break;
+    case AFC__KEEPALIVE_WAIT:
+        break;
     }
-    if (socket->ping_due_us != 0 && now >= socket->ping_due_us) ping(socket, now);
     arm(socket);
 }
 
@@ -198,11 +208,14 @@ static void take_pong(afc_websocket *socket, afc_slice payload) {
     afc__ping ping = {0};
     pthread_mutex_lock(&socket->lock);
     bool is_known = afc__outbox_take_pong(&socket->outbox, payload, &ping);
+    int64_t oldest = afc__outbox_oldest_ping(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
-    if (is_known && ping.is_automatic) {
-        socket->pong_deadline_us = 0;
+    if (socket->close_deadline_us == 0) {
+        afc__keepalive_update(&socket->keepalive, oldest);
         arm(socket);
-    } else if (socket->events.on_pong != NULL) {
+    }
+    if (is_known && ping.is_automatic) return;
+    if (socket->events.on_pong != NULL) {
         int64_t round_trip = is_known ? afc__now_us() - ping.sent_us : -1;
         socket->events.on_pong(socket->events.context, payload, round_trip);
     }
@@ -236,8 +249,12 @@ static afc_status hold(afc_websocket *socket, const afc__websocket_item *item) {
     afc_slice bytes = item->message.bytes;
     afc__buffer_clear(&socket->held_bytes);
     afc__buffer_init(&socket->held_bytes, bytes.size);
-    if (afc__buffer_append(&socket->held_bytes, bytes.bytes, bytes.size) != AFC_OK)
-        return AFC_ENOMEM;
+    if (afc__buffer_append(&socket->held_bytes, bytes.bytes, bytes.size) != AFC_OK) {
+        afc_failure failure = {0};
+        afc_status status = afc__fail_memory(&failure);
+        record(socket, &failure);
+        return status;
+    }
     socket->held = *item;
     socket->held.message.bytes = (afc_slice){socket->held_bytes.bytes, bytes.size};
     socket->is_held = true;
@@ -250,6 +267,7 @@ static afc_status deliver_held(afc_websocket *socket) {
     if (status == AFC_EAGAIN) return status;
     socket->is_held = false;
     afc__buffer_clear(&socket->held_bytes);
+    afc__keepalive_excuse(&socket->keepalive, afc__now_us());
     return status;
 }
 
@@ -260,9 +278,14 @@ static afc_status refuse_message(afc_websocket *socket, afc_status status) {
     return status;
 }
 
+/** False after a cancel too, as a callback may have cancelled: the rest of what has come isn't passed on. */
+static bool receives(afc_websocket *socket) {
+    return afc__websocket_receives(state_of(socket)) && !afc__task_is_canceled(socket->task);
+}
+
 /** Reads all of `input`. AFC_EAGAIN: `input` is the rest, behind a message that is held. */
 static afc_status read_input(afc_websocket *socket, afc_slice *input) {
-    while (afc__websocket_receives(state_of(socket))) {
+    while (receives(socket)) {
         afc__websocket_item item;
         afc_failure failure = {0};
         uint16_t code;
@@ -287,7 +310,10 @@ static afc_status on_body(void *context, afc_slice chunk) {
     afc_slice input = {chunk.bytes + skip, chunk.size - skip};
     socket->skip -= skip;
     if (status == AFC_OK) status = read_input(socket, &input);
-    if (status == AFC_EAGAIN) socket->skip = chunk.size - input.size;
+    if (status == AFC_EAGAIN) socket->skip += chunk.size - input.size;
+    if (afc__websocket_reader_is_in_frame(&socket->reader)) {
+        afc__keepalive_excuse(&socket->keepalive, afc__loop_now(&socket->task->session->loop));
+    }
     if (status == AFC_OK || status == AFC_EAGAIN) return status;
     return refuse_message(socket, status);
 }
@@ -300,7 +326,9 @@ static ptrdiff_t read_outgoing(void *context, void *buffer, size_t size) {
     afc__websocket_state state = socket->state;
     size_t count = state != AFC__WEBSOCKET_OPENING ? afc__outbox_read(&socket->outbox, buffer, size)
                                                    : 0;
+    bool delays_ping = count > 0 && afc__outbox_has_ping_to_send(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
+    if (delays_ping) afc__keepalive_excuse(&socket->keepalive, afc__now_us());
     report_sent(socket);
     /* The peer has so much time for each part, not for all that waits. */
     if (count > 0 && socket->close_deadline_us != 0) await_close(socket);
@@ -357,10 +385,9 @@ static afc_status on_head(void *context, afc_response *response) {
     /* The limit was for the handshake. */
     socket->task->transfer.timeouts.total_ms = 0;
     afc__task_arm(socket->task);
-    if (socket->options.ping_interval_ms != 0) {
-        socket->ping_due_us = afc__now_us() + (int64_t)socket->options.ping_interval_ms * MS;
-        arm(socket);
-    }
+    afc__keepalive_begin(&socket->keepalive, socket->options.ping_interval_ms,
+                         socket->options.pong_timeout_ms, afc__now_us());
+    arm(socket);
     pthread_mutex_lock(&socket->lock);
     enter(socket, AFC__WEBSOCKET_OPEN);
     pthread_mutex_unlock(&socket->lock);
@@ -525,6 +552,7 @@ static afc_status make_task(afc_websocket *socket, afc_session *session, const c
     own.body.reader = (afc_reader){socket, read_outgoing, rewind_outgoing, NULL};
     own.body.length = AFC_LENGTH_UNKNOWN;
     own.sink.kind = AFC_SINK_CALLBACK;
+    own.limits.body = 0;
     own.timeouts.idle_ms = 0;
     own.timeouts.total_ms = socket->options.open_timeout_ms;
     afc_status status = afc_task_new(&socket->task, session, &own, &events, failure);
@@ -567,8 +595,9 @@ static afc_status open_socket(afc_websocket **out, afc_session *session, const a
         return status;
     }
     afc__transfer_await_upgrade(&socket->task->transfer);
-    afc_task_start(socket->task);
+    /* Before the start: a callback may read it on the loop thread before this function returns. */
     *out = socket;
+    afc_task_start(socket->task);
     return AFC_OK;
 }
 

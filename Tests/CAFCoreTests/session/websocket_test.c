@@ -565,11 +565,31 @@ static void callbacks_may_send_and_close(void **state) {
     world *world = *state;
     serve_echo(world, "/", NULL);
     wire *wire = wire_new(world, "/");
-    pthread_mutex_lock(&wire->lock);
     wire->at_open = send_and_close;
     wire_open(wire, world);
-    pthread_mutex_unlock(&wire->lock);
     check_log(wire, "open;sent ok;text from on_open;closed 1001 bye;");
+    wire_free(wire);
+}
+
+static afc_status cancel_at_message(wire *wire, const afc_websocket_message *message) {
+    (void)message;
+    afc_websocket_cancel(wire->socket);
+    return AFC_OK;
+}
+
+/** What came with that message isn't passed on, and a close frame in it doesn't count. */
+static void cancel_in_on_message_is_the_last_callback_but_one(void **state) {
+    world *world = *state;
+    serve_wire(world, "/",
+               S("\x81\x01"
+                 "a\x81\x01"
+                 "b\x8a\x01"
+                 "c\x88\x00"));
+    wire *wire = wire_new(world, "/");
+    wire->at_message = cancel_at_message;
+    wire_open(wire, world);
+    check_log(wire, "open;text a;closed 1006;");
+    check_status(wire->failure.status, AFC_ECANCELED);
     wire_free(wire);
 }
 
@@ -686,6 +706,7 @@ int main(void) {
         WORLD_TEST(close_before_open_cancels),
         WORLD_TEST(checks_codes_and_reasons_of_close),
         WORLD_TEST(callbacks_may_send_and_close),
+        WORLD_TEST(cancel_in_on_message_is_the_last_callback_but_one),
         WORLD_TEST(status_of_on_message_ends_the_socket),
         WORLD_TEST(threads_send_at_once),
         WORLD_TEST(cancel_at_any_moment_ends_once),

@@ -66,7 +66,9 @@ typedef struct afc_websocket_codec {
     /**
      * Converts as many bytes of `*input` as fit into `output`, sets `*input` to the rest and `*size`, which is the room in
      * `output`, to the number of bytes written. At the end of the input everything must be written (Z_SYNC_FLUSH): a call
-     * that writes fewer bytes than there is room for has converted all. AFC_EPROTOCOL: invalid input. AFC_ENOMEM.
+     * that writes fewer bytes than there is room for has converted all. A decoder doesn't stop at a final block (RFC 7692
+     * 7.2.3.4; zlib's Z_STREAM_END): it keeps its window, and the next block follows. AFC_EPROTOCOL: invalid input.
+     * AFC_ENOMEM.
      */
     afc_status (*convert)(void *stream, afc_slice *input, char *output, size_t *size);
     /** Forgets all earlier bytes. */
@@ -83,7 +85,10 @@ typedef struct afc_websocket_limits {
     uint32_t fragments; /**< Frames of a received message. Default: 16384. */
     /** Decoded to received bytes of a message, after its first decoded MiB. Default: 250. */
     uint32_t decoding_ratio;
-    /** Bytes that wait to be sent, with frame heads. A call that would exceed it is AFC_EAGAIN. Default: 16 MiB. */
+    /**
+     * Bytes that wait to be sent, with frame heads. A call that would exceed it is AFC_EAGAIN; a message that compression
+     * makes longer is accepted. Default: 16 MiB.
+     */
     uint64_t queue;
     uint32_t reserved[4]; /**< 0. */
 } afc_websocket_limits;
@@ -100,7 +105,11 @@ typedef struct afc_websocket_options {
     /** Time from sending a close frame, or receiving one, to the end of the connection. Default: 5000. Not 0. */
     uint32_t close_timeout_ms;
     uint32_t ping_interval_ms; /**< Time between automatic pings. Default: 0, none. */
-    /** Time from an automatic ping to its pong; more ends the socket with AFC_ETIMEOUT. Default: 20000. Not 0. */
+    /**
+     * With automatic pings: time from a ping to its pong; more ends the socket with AFC_ETIMEOUT. A pong also stands for
+     * the pings before it. Not counted: time in which on_message holds, in which a longer frame is being received, or
+     * in which one is being sent before the ping. Default: 20000. Not 0.
+     */
     uint32_t pong_timeout_ms;
     bool
         in_pieces; /**< Pass on messages in pieces as they arrive, so that none is collected in memory. */
@@ -184,9 +193,9 @@ typedef struct afc_websocket_events {
 
 /**
  * Opens a socket. `request` describes the handshake: its URL is ws, wss, http or https; method, body, sink, version, expect,
- * encoding, rates, flags and timeouts.total_ms must have their defaults, and timeouts.idle_ms is ignored. Its headers must not
- * include Connection, Upgrade or a field that begins with Sec-WebSocket-. An http URL of a host with HSTS becomes https.
- * NTLM and Negotiate aren't supported. `options`, `events` and `failure` may be NULL.
+ * encoding, rates, flags and timeouts.total_ms must have their defaults; timeouts.idle_ms and limits.body are ignored. Its
+ * headers must not include Connection, Upgrade or a field that begins with Sec-WebSocket-. An http URL of a host with HSTS becomes https.
+ * NTLM and Negotiate aren't supported. `options`, `events` and `failure` may be NULL. `*out` is set before the first callback.
  *
  * Thread: any.    Owns: `*out` is yours, afc_websocket_release(). Takes `events->context`; on failure `release` is called before
  * this function returns.
@@ -229,7 +238,8 @@ AFC_API afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload);
 AFC_API afc_status afc_websocket_close(afc_websocket *socket, uint16_t code, afc_slice reason);
 
 /**
- * Ends the socket at once, without a close frame: on_closed is called with AFC_ECANCELED, unless it has ended already.
+ * Ends the socket at once, without a close frame: on_closed is called with AFC_ECANCELED, unless it has ended already. Inside
+ * a callback: no message or pong follows.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */

@@ -1,0 +1,38 @@
+#include "websocket/keepalive.h"
+
+enum { US_PER_MS = 1000 };
+
+void afc__keepalive_begin(afc__keepalive *keepalive, uint32_t interval_ms, uint32_t timeout_ms,
+                          int64_t now_us) {
+    *keepalive = (afc__keepalive){.interval_us = (int64_t)interval_ms * US_PER_MS,
+                                  .timeout_us = (int64_t)timeout_ms * US_PER_MS};
+    if (interval_ms != 0) keepalive->ping_due_us = now_us + keepalive->interval_us;
+}
+
+void afc__keepalive_end(afc__keepalive *keepalive) {
+    *keepalive = (afc__keepalive){0};
+}
+
+void afc__keepalive_update(afc__keepalive *keepalive, int64_t oldest_us) {
+    int64_t since = oldest_us > keepalive->excused_us ? oldest_us : keepalive->excused_us;
+    bool is_awaited = keepalive->interval_us != 0 && oldest_us != 0;
+    keepalive->deadline_us = is_awaited ? since + keepalive->timeout_us : 0;
+}
+
+afc__keepalive_action afc__keepalive_check(afc__keepalive *keepalive, int64_t now_us,
+                                           int64_t oldest_us) {
+    /* Excuses don't move the deadline at once: they come with every read and write. */
+    afc__keepalive_update(keepalive, oldest_us);
+    if (keepalive->deadline_us != 0 && now_us >= keepalive->deadline_us) {
+        return AFC__KEEPALIVE_GIVE_UP;
+    }
+    if (keepalive->ping_due_us == 0 || now_us < keepalive->ping_due_us) return AFC__KEEPALIVE_WAIT;
+    keepalive->ping_due_us = now_us + keepalive->interval_us;
+    return AFC__KEEPALIVE_PING;
+}
+
+int64_t afc__keepalive_due(const afc__keepalive *keepalive) {
+    int64_t ping = keepalive->ping_due_us, deadline = keepalive->deadline_us;
+    if (ping == 0 || deadline == 0) return ping + deadline;
+    return ping < deadline ? ping : deadline;
+}
