@@ -587,13 +587,16 @@ static afc__cache_stored *read_entry(afc__disk *disk, afc__store_name name, afc_
     return stored;
 }
 
+void afc__disk_catch_up(afc__disk *disk) {
+    if (!afc__journal_has_changed(&disk->journal) || !afc__journal_lock(&disk->journal)) return;
+    afc__journal_unlock(&disk->journal);
+    if (disk->journal.is_incomplete) afc__disk_begin_scan(disk);
+}
+
 void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__cache_found *out) {
     afc__entry_record variants[AFC__CACHE_MOST_VARIANTS];
     out->count = 0;
-    if (afc__journal_has_changed(&disk->journal) && afc__journal_lock(&disk->journal)) {
-        afc__journal_unlock(&disk->journal);
-        if (disk->journal.is_incomplete) afc__disk_begin_scan(disk);
-    }
+    afc__disk_catch_up(disk);
     lock(disk);
     size_t count = afc__entry_table_variants(&disk->cache->table, primary, variants,
                                              AFC__CACHE_MOST_VARIANTS);

@@ -42,6 +42,9 @@ void afc__disk_set_capacity(afc__disk *disk, uint64_t bytes);
 
 /* ---- On the disk's thread --------------------------------------------------------------------- */
 
+/** Reads what other processes have recorded. */
+void afc__disk_catch_up(afc__disk *disk);
+
 /** Reads all variants of a key. */
 void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__cache_found *out);
 

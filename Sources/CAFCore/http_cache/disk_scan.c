@@ -62,20 +62,14 @@ static void keep(folder_scan *scan, const found_entry *entry) {
     scan->found[scan->count++] = *entry;
 }
 
-/** Is the response where its key belongs? Not so after the folder's key was lost. */
-static bool is_at_home(const afc_http_cache *cache, const afc__cache_stored *stored,
-                       uint64_t primary, uint64_t variant) {
-    return afc__store_hash_key(cache, stored->key) == primary &&
-           afc__store_hash_variant(cache, primary, stored->block) == variant;
-}
-
 static void look_at(folder_scan *scan, uint64_t primary, uint64_t variant) {
     afc__disk *disk = scan->job.disk;
     struct stat facts;
     int file = afc__folder_open_entry(&disk->folder, primary, variant, AFC__FOLDER_READ);
     if (file < 0) return;
     afc__cache_stored *stored = afc__entry_read_meta(file);
-    bool is_valid = stored != NULL && is_at_home(disk->cache, stored, primary, variant) &&
+    bool is_valid = stored != NULL &&
+                    afc__store_is_at_home(disk->cache, stored, primary, variant) &&
                     fstat(file, &facts) == 0;
     close(file);
     if (is_valid) {

@@ -4,7 +4,7 @@
 #include "base/sized.h"
 #include "http_cache/disk.h"
 #include "http_cache/key.h"
-#include "message/url.h"
+#include "http_cache/waiter.h"
 #include "run/threads.h"
 
 #include <sys/random.h>
@@ -115,21 +115,13 @@ void afc_http_cache_release(afc_http_cache *cache) {
 
 afc_status afc_http_cache_remove_url(afc_http_cache *cache, const char *partition, const char *url,
                                      afc_failure *failure) {
-    afc__url parsed;
     afc__buffer key;
-    afc_status status = afc__url_parse(&parsed, afc_slice_of(url), failure);
-    if (status != AFC_OK) return status;
     afc__buffer_init(&key, AFC__CACHE_LONGEST_KEY);
-    status = afc__cache_key_make(&key, afc_slice_of(partition), afc_slice_of(parsed.text));
+    afc_status status = afc__cache_key_parse(&key, partition, url, failure);
     if (status == AFC_OK) afc__cache_remove_key(cache, (afc_slice){key.bytes, key.size});
     afc__buffer_clear(&key);
-    afc__url_clear(&parsed);
-    if (status == AFC_ENOMEM) return afc__fail_memory(failure);
-    if (status == AFC_EINVAL) {
-        return afc__fail(failure, status, "a partition must not contain a line feed");
-    }
-    /* Too long to be stored. */
-    return AFC_OK;
+    /* What is too long was never stored. */
+    return status == AFC_ETOOBIG ? AFC_OK : status;
 }
 
 /** Removes all entries that match. Those that only the disk knows of follow. */
@@ -187,33 +179,25 @@ void afc_http_cache_set_capacity(afc_http_cache *cache, uint64_t memory_bytes,
     pthread_mutex_unlock(&cache->lock);
 }
 
-/** Lets a caller wait for the disk. */
 typedef struct flush_job {
     afc__disk_job job;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool is_done;
+    afc__waiter waiter;
 } flush_job;
 
 static bool work_flush(afc__disk_job *work) {
     flush_job *job = AFC__OWNER(work, flush_job, job);
     afc__disk_tidy(work->disk);
+    afc__disk_catch_up(work->disk);
     /* A scan takes its turns behind other jobs. */
     if (atomic_load(&work->disk->is_scanning)) return true;
-    pthread_mutex_lock(&job->lock);
-    job->is_done = true;
-    pthread_cond_signal(&job->changed);
-    pthread_mutex_unlock(&job->lock);
+    afc__waiter_wake(&job->waiter);
     return false;
 }
 
 void afc_http_cache_flush(afc_http_cache *cache) {
     if (!afc__store_is_usable(cache) || cache->disk == NULL) return;
-    flush_job job = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-    if (!afc__disk_order(cache->disk, &job.job, work_flush)) return;
-    pthread_mutex_lock(&job.lock);
-    while (!job.is_done) pthread_cond_wait(&job.changed, &job.lock);
-    pthread_mutex_unlock(&job.lock);
+    flush_job job = {.waiter = AFC__WAITER_INIT};
+    if (afc__disk_order(cache->disk, &job.job, work_flush)) afc__waiter_wait(&job.waiter);
 }
 
 static uint64_t count_of(const afc_http_cache *cache, afc__cache_event event) {

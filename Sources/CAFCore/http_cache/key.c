@@ -1,6 +1,8 @@
 #include "http_cache/key.h"
 
+#include "base/failure.h"
 #include "base/text.h"
+#include "message/url.h"
 
 #include <string.h>
 
@@ -10,6 +12,27 @@ afc_status afc__cache_key_make(afc__buffer *out, afc_slice partition, afc_slice 
     }
     afc_status status = afc__buffer_append_two(out, partition, (afc_slice){"\n", 1});
     return status == AFC_OK ? afc__buffer_append(out, url.bytes, url.size) : status;
+}
+
+afc_status afc__cache_key_parse(afc__buffer *out, const char *partition, const char *url,
+                                afc_failure *failure) {
+    afc__url parsed;
+    afc_status status = afc__url_parse(&parsed, afc_slice_of(url), failure);
+    if (status != AFC_OK) return status;
+    status = afc__cache_key_make(out, afc_slice_of(partition), afc_slice_of(parsed.text));
+    afc__url_clear(&parsed);
+    if (status == AFC_EINVAL) {
+        return afc__fail(failure, status, "a partition must not contain a line feed");
+    }
+    if (status == AFC_ETOOBIG) {
+        return afc__fail(failure, status, "partition and URL are too long for the cache");
+    }
+    return status == AFC_ENOMEM ? afc__fail_memory(failure) : status;
+}
+
+afc_slice afc__cache_key_partition(afc_slice key) {
+    const char *line = key.size != 0 ? memchr(key.bytes, '\n', key.size) : NULL;
+    return (afc_slice){key.bytes, line != NULL ? (size_t)(line - key.bytes) : 0};
 }
 
 afc_slice afc__cache_key_url(afc_slice key) {

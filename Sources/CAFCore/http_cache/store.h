@@ -30,6 +30,9 @@ typedef enum afc__cache_step {
     AFC__CACHE_BROKEN   /**< The body is damaged or gone; its entry was removed. */
 } afc__cache_step;
 
+/** The flags of afc__cache_meta. */
+enum { AFC__META_DECODED = 1u << 0 /**< The body is stored without its Content-Encoding. */ };
+
 /** What is stored beside a body. The store copies all of it. */
 typedef struct afc__cache_meta {
     afc_head head;
@@ -37,7 +40,7 @@ typedef struct afc__cache_meta {
     const afc_header *request_fields;
     size_t request_field_count;
     int64_t request_time, response_time;
-    uint32_t flags;      /**< The caller's; stored unchanged. */
+    uint32_t flags;      /**< AFC__META_… bits; stored unchanged. */
     int64_t range_start; /**< Offset of the body's first byte in the representation. */
     int64_t total;       /**< Size of the representation in bytes; -1: unknown. */
 } afc__cache_meta;

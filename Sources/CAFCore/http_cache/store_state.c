@@ -25,6 +25,12 @@ uint64_t afc__store_hash_variant(const afc_http_cache *cache, uint64_t primary, 
     return afc__siphash13(seed, afc__cache_selecting_part(block));
 }
 
+bool afc__store_is_at_home(const afc_http_cache *cache, const afc__cache_stored *stored,
+                           uint64_t primary, uint64_t variant) {
+    return afc__store_hash_key(cache, stored->key) == primary &&
+           afc__store_hash_variant(cache, primary, stored->block) == variant;
+}
+
 uint64_t afc__store_new_content(afc_http_cache *cache) {
     uint64_t number = atomic_fetch_add_explicit(&cache->content_count, 1, memory_order_relaxed);
     return afc__siphash13(cache->content_seed, (afc_slice){(char *)&number, sizeof number});

@@ -1,5 +1,6 @@
 /* Before a hop: is there a stored response, and may it answer? */
 #include "base/alloc.h"
+#include "http_cache/identity.h"
 #include "http_cache/key.h"
 #include "http_cache/storability.h"
 #include "transfer/auth.h"
@@ -28,34 +29,11 @@ static bool is_method(const afc__transfer *transfer, const char *method) {
     return strcmp(transfer->request.method, method) == 0;
 }
 
-/** Fingerprint of a user, or of a field Authorization; none for anonymous requests. */
+/** Sets whose request it is. false: out of memory. */
 static bool identify(afc__transfer *transfer) {
     const afc__request_head *request = &transfer->request;
-    char *identity = transfer->cached->identity;
-    identity[0] = '\0';
-    for (size_t i = 0; i < request->header_count; i++) {
-        const afc_header *header = &request->headers[i];
-        bool is_sent = (header->flags & AFC_HEADER_REMOVE) == 0;
-        if (is_sent && afc__same_name(header->name, "Authorization")) {
-            return afc__fingerprint(identity, header->value);
-        }
-    }
-    const afc_credentials *own = afc__transfer_credentials(transfer);
-    if (own == NULL) return true;
-    const char *const parts[] = {own->user, own->password, own->token};
-    afc__buffer text;
-    afc__buffer_init(&text, UINT64_MAX);
-    afc_status status = AFC_OK;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == AFC_OK; i++) {
-        /* With the NUL, so that no two users have the same text. */
-        const char *part = parts[i] != NULL ? parts[i] : "";
-        status = afc__buffer_append(&text, part, strlen(part) + 1);
-    }
-    bool is_made = status == AFC_OK &&
-                   afc__fingerprint(identity, (afc_slice){text.bytes, text.size});
-    if (text.bytes != NULL) explicit_bzero(text.bytes, text.size);
-    afc__buffer_clear(&text);
-    return is_made;
+    return afc__identity_of(transfer->cached->identity, request->headers, request->header_count,
+                            afc__transfer_credentials(transfer));
 }
 
 static bool make_key(afc__transfer *transfer) {

@@ -30,9 +30,6 @@ typedef enum afc__cached_state {
     AFC__CACHED_IGNORED     /**< The cache isn't used, but unsafe methods invalidate. */
 } afc__cached_state;
 
-/** The flags of afc__cache_meta. */
-enum { AFC__META_DECODED = 1u << 0 /**< The body is stored without its Content-Encoding. */ };
-
 typedef struct afc__cached {
     afc__cached_state state;
     afc_http_cache *cache; /**< A reference. */

@@ -11,8 +11,8 @@
 #ifndef AFCORE_HTTP_CACHE_H
 #define AFCORE_HTTP_CACHE_H
 
-#include <afcore/base.h>
-#include <afcore/error.h>
+#include <afcore/auth.h>
+#include <afcore/message.h>
 
 AFC_BEGIN_DECLS
 
@@ -123,6 +123,139 @@ AFC_API void afc_http_cache_remove_since(afc_http_cache *cache, int64_t unix_sec
  * Thread: any.    Owns: nothing.    Fails: never.
  */
 AFC_API void afc_http_cache_remove_all(afc_http_cache *cache);
+
+/* ---- Responses by value -------------------------------------------------------------------- */
+
+/** The request that a stored response answers. Start from AFC_HTTP_CACHE_REQUEST_INIT. */
+typedef struct afc_http_cache_request {
+    size_t size;           /**< sizeof(afc_http_cache_request). */
+    const char *url;       /**< Absolute, with an internationalised host as A-labels. Required. */
+    const char *partition; /**< The session's cache_partition; NULL: the empty one. */
+    /** The request's fields. Those that Vary names, and Authorization, select a response. */
+    const afc_header *headers;
+    size_t header_count;
+    /** The credentials of the session or the request, without a field Authorization. NULL: none. */
+    const afc_credentials *credentials;
+} afc_http_cache_request;
+
+#define AFC_HTTP_CACHE_REQUEST_INIT                                                                \
+    { sizeof(afc_http_cache_request), NULL, NULL, NULL, 0, NULL }
+
+/** A response with its body. Start from AFC_HTTP_CACHE_RESPONSE_INIT to store one. */
+typedef struct afc_http_cache_response {
+    size_t size; /**< sizeof(afc_http_cache_response). */
+    afc_head head;
+    afc_slice body;
+    bool is_decoded;       /**< `body` is without its Content-Encoding. */
+    int64_t response_time; /**< When it was received, in Unix seconds. 0, to store one: now. */
+    int64_t age_s;         /**< Its age now, in seconds. Ignored when one is stored. */
+    int64_t lifetime_s;    /**< It is fresh while it is younger than this. Ignored as `age_s`. */
+} afc_http_cache_response;
+
+#define AFC_HTTP_CACHE_RESPONSE_INIT                                                               \
+    {                                                                                              \
+        sizeof(afc_http_cache_response), {200, AFC_HTTP_1_1, {NULL, 0}, NULL, 0}, {NULL, 0},       \
+            false, 0, 0, 0                                                                         \
+    }
+
+/**
+ * Returns the newest stored response to a GET request, fresh or stale, with the whole body; `*out` is NULL if there is
+ * none. User-Agent and Accept-Encoding, which sessions add, select only if the request has them. This is no use of the
+ * response: neither statistics nor evictions count it. Blocks while the disk is read.
+ *
+ * Thread: any but loops.    Owns: `*out` is yours, afc_http_cache_response_free().
+ * Fails: AFC_EINVAL (no INIT, an invalid URL, a partition with a line feed), AFC_ETOOBIG (URL and partition together
+ * exceed 64 KiB), AFC_ENOMEM; `*out` is then NULL. `failure` may be NULL.
+ */
+AFC_API afc_status afc_http_cache_lookup(afc_http_cache *cache,
+                                         const afc_http_cache_request *request,
+                                         const afc_http_cache_response **out, afc_failure *failure);
+
+/**
+ * Frees a response that afc_http_cache_lookup() returned. NULL is allowed.
+ *
+ * Thread: any.    Owns: takes `response`.    Fails: never.
+ */
+AFC_API void afc_http_cache_response_free(const afc_http_cache_response *response);
+
+/**
+ * Stores a response to a GET request in place of the one that the same request would select. The rules of HTTP
+ * apply: what they forbid to store is refused, and its fields say how long it is fresh. All is copied. A response that
+ * can't be written, later, is one that isn't there.
+ *
+ * Thread: any.    Owns: nothing.
+ * Fails: AFC_EINVAL (as afc_http_cache_lookup(); a response that must not be stored, as the text explains; an invalid
+ * field, or a Content-Length that isn't the body's), AFC_ETOOBIG (larger than the cache stores), AFC_ENOMEM. `failure`
+ * may be NULL.
+ */
+AFC_API afc_status afc_http_cache_store(afc_http_cache *cache,
+                                        const afc_http_cache_request *request,
+                                        const afc_http_cache_response *response,
+                                        afc_failure *failure);
+
+/* ---- Looking at all ------------------------------------------------------------------------ */
+
+/** A stored response without its body. The pointers are valid until the next call with its list. */
+typedef struct afc_http_cache_entry {
+    const char *url;
+    const char *partition; /**< Empty: none. */
+    afc_head head;
+    uint64_t body_bytes;   /**< Size of the body, as stored. */
+    int64_t response_time; /**< When it was received or last confirmed, in Unix seconds. */
+    int64_t age_s;         /**< Its age now, in seconds. */
+    int64_t lifetime_s;    /**< It is fresh while it is younger than this. */
+    bool is_in_memory, is_on_disk;
+    uint64_t reserved[2]; /**< 0. */
+} afc_http_cache_entry;
+
+/** A walk through the responses that were stored when it began. */
+typedef struct afc_http_cache_list afc_http_cache_list;
+
+/**
+ * Begins to list the stored responses, those of other processes included, in no particular order. Waits as
+ * afc_http_cache_flush() does.
+ *
+ * Thread: any but loops.    Owns: `*out` is yours, afc_http_cache_list_free().
+ * Fails: AFC_ENOMEM; `*out` is then NULL. `failure` may be NULL.
+ */
+AFC_API afc_status afc_http_cache_list_begin(afc_http_cache *cache, afc_http_cache_list **out,
+                                             afc_failure *failure);
+
+/**
+ * Reads the next response; one that has gone or is damaged is left out. false: that was the last one.
+ *
+ * Thread: one at a time, any but loops.    Owns: `*out` borrows from `list`.
+ * Fails: never; without memory a response is left out.
+ */
+AFC_API bool afc_http_cache_list_next(afc_http_cache_list *list, afc_http_cache_entry *out);
+
+/**
+ * Ends a list. NULL is allowed.
+ *
+ * Thread: any.    Owns: takes `list`.    Fails: never.
+ */
+AFC_API void afc_http_cache_list_free(afc_http_cache_list *list);
+
+/** What a check of the folder has found. */
+typedef struct afc_http_cache_verification {
+    uint64_t entries;     /**< Responses whose every byte was read and is valid. */
+    uint64_t body_bytes;  /**< Of those, sizes of the bodies. */
+    uint64_t damaged;     /**< Damaged responses; they were removed. */
+    uint64_t reserved[4]; /**< 0. */
+} afc_http_cache_verification;
+
+/**
+ * Reads every response of the folder, compares all checksums, and removes what is damaged. Not needed for correct
+ * responses, as every byte is checked while it is used. All numbers are 0 without a folder. Waits as
+ * afc_http_cache_flush() does, and blocks while it reads.
+ *
+ * Thread: any but loops.    Owns: nothing.
+ * Fails: AFC_ENOMEM. `failure` may be NULL.
+ */
+AFC_API afc_status afc_http_cache_verify(afc_http_cache *cache, afc_http_cache_verification *out,
+                                         afc_failure *failure);
+
+/* ---- Statistics ---------------------------------------------------------------------------- */
 
 /**
  * Reads the statistics.

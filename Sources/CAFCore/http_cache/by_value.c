@@ -1,0 +1,314 @@
+/* Responses as values: a program looks one up, or stores its own. */
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "base/sized.h"
+#include "http_cache/freshness.h"
+#include "http_cache/identity.h"
+#include "http_cache/key.h"
+#include "http_cache/storability.h"
+#include "http_cache/store.h"
+#include "http_cache/stored_fields.h"
+#include "http_cache/vary.h"
+#include "http_cache/waiter.h"
+
+#include <string.h>
+#include <time.h>
+
+/* ---- The request --------------------------------------------------------------------------- */
+
+typedef struct cache_query {
+    afc__buffer key;
+    char identity[AFC__FINGERPRINT_ROOM];
+    afc__cache_request request;
+} cache_query;
+
+static afc_slice key_of(const cache_query *query) {
+    return (afc_slice){query->key.bytes, query->key.size};
+}
+
+static bool url_has_query(const cache_query *query) {
+    afc_slice url = afc__cache_key_url(key_of(query));
+    return memchr(url.bytes, '?', url.size) != NULL;
+}
+
+static void clear_query(cache_query *query) {
+    afc__buffer_clear(&query->key);
+}
+
+/** On failure there is nothing to clear. */
+static afc_status read_query(cache_query *out, const afc_http_cache_request *given,
+                             afc_failure *failure) {
+    static const afc_http_cache_request defaults = AFC_HTTP_CACHE_REQUEST_INIT;
+    afc_http_cache_request room;
+    given = afc__sized_read(&room, &defaults, given,
+                            AFC__SIZED(afc_http_cache_request, credentials),
+                            "AFC_HTTP_CACHE_REQUEST_INIT", failure);
+    if (failure->status != AFC_OK) return failure->status;
+    if (given->url == NULL) return afc__fail(failure, AFC_EINVAL, "the request has no URL");
+    afc__buffer_init(&out->key, AFC__CACHE_LONGEST_KEY);
+    afc_status status = afc__cache_key_parse(&out->key, given->partition, given->url, failure);
+    if (status == AFC_OK &&
+        !afc__identity_of(out->identity, given->headers, given->header_count, given->credentials)) {
+        status = afc__fail_memory(failure);
+    }
+    out->request = (afc__cache_request){
+        .headers = given->headers, .header_count = given->header_count, .identity = out->identity};
+    if (status != AFC_OK) clear_query(out);
+    return status;
+}
+
+/* ---- Looking up ---------------------------------------------------------------------------- */
+
+typedef struct response_copy {
+    afc_http_cache_response response;
+    afc__cache_stored *stored; /* Owns the head. */
+    afc__buffer body;
+} response_copy;
+
+static bool has_field(const afc__cache_request *request, afc_slice name) {
+    for (size_t i = 0; i < request->header_count; i++) {
+        if (afc__same_names(request->headers[i].name, name)) return true;
+    }
+    return false;
+}
+
+/** Does the request select this response? Fields that sessions add are compared only if the request has them. */
+static bool is_selected(const afc__cache_meta *meta, const afc__cache_request *request) {
+    for (size_t i = 0; i < meta->request_field_count; i++) {
+        const afc_header *field = &meta->request_fields[i];
+        bool is_added = afc__same_name(field->name, "User-Agent") ||
+                        afc__same_name(field->name, "Accept-Encoding");
+        if (is_added && !has_field(request, field->name)) continue;
+        if (!afc__selecting_fields_match(field, 1, request)) return false;
+    }
+    return true;
+}
+
+/** Takes the newest whole response that is selected, and releases the others. NULL: there is none. */
+static afc__cache_stored *take_selected(afc__cache_found *found,
+                                        const afc__cache_request *request) {
+    afc__cache_stored *taken = NULL;
+    for (size_t i = 0; i < found->count; i++) {
+        const afc__cache_meta *meta = afc__cache_stored_meta(found->stored[i]);
+        bool is_wanted = taken == NULL && meta->head.status != 206 && is_selected(meta, request);
+        if (is_wanted) {
+            taken = found->stored[i];
+        } else {
+            afc__cache_stored_release(found->stored[i]);
+        }
+    }
+    return taken;
+}
+
+static afc__cache_stored *find(afc_http_cache *cache, const cache_query *query) {
+    afc__waiter waiter = AFC__WAITER_INIT;
+    afc__cache_find *op;
+    afc__cache_found found;
+    afc__cache_wake wake = {afc__waiter_wake, &waiter};
+    if (afc__cache_find_begin(cache, key_of(query), wake, &op, &found) == AFC__CACHE_PENDING) {
+        afc__waiter_wait(&waiter);
+        afc__cache_find_take(op, &found);
+        afc__cache_find_free(op);
+    }
+    return take_selected(&found, &query->request);
+}
+
+/** BROKEN: the body is damaged, which is as if nothing was stored. */
+static afc_status read_body(afc_http_cache *cache, response_copy *copy, bool *is_broken) {
+    afc__waiter waiter = AFC__WAITER_INIT;
+    afc__cache_wake wake = {afc__waiter_wake, &waiter};
+    afc__cache_reader *reader = afc__cache_reader_open(cache, copy->stored, 0, wake);
+    if (reader == NULL) return AFC_ENOMEM;
+    afc_status status = AFC_OK;
+    afc__cache_step step = AFC__CACHE_PENDING;
+    while (status == AFC_OK && step != AFC__CACHE_END && step != AFC__CACHE_BROKEN) {
+        afc_slice piece;
+        step = afc__cache_read(reader, &piece);
+        if (step == AFC__CACHE_PENDING) afc__waiter_wait(&waiter);
+        if (step == AFC__CACHE_READY) {
+            status = afc__buffer_append(&copy->body, piece.bytes, piece.size);
+        }
+    }
+    *is_broken = step == AFC__CACHE_BROKEN;
+    afc__cache_reader_close(reader);
+    return status;
+}
+
+static void describe(response_copy *copy, bool has_query) {
+    const afc__cache_meta *meta = afc__cache_stored_meta(copy->stored);
+    afc__cache_control control;
+    afc__cache_control_read(&control, meta->head.headers, meta->head.header_count, false);
+    afc__freshness_question question = {&meta->head, &control, meta->request_time,
+                                        meta->response_time, has_query};
+    afc__freshness freshness = afc__freshness_of(&question);
+    copy->response = (afc_http_cache_response){
+        .size = sizeof copy->response,
+        .head = meta->head,
+        .body = {copy->body.bytes, copy->body.size},
+        .is_decoded = (meta->flags & AFC__META_DECODED) != 0,
+        .response_time = meta->response_time,
+        .age_s = afc__current_age(&freshness, meta->response_time, (int64_t)time(NULL)),
+        .lifetime_s = freshness.lifetime,
+    };
+}
+
+static void free_copy(response_copy *copy) {
+    afc__cache_stored_release(copy->stored);
+    afc__buffer_clear(&copy->body);
+    afc_free(copy);
+}
+
+afc_status afc_http_cache_lookup(afc_http_cache *cache, const afc_http_cache_request *request,
+                                 const afc_http_cache_response **out, afc_failure *failure) {
+    afc_failure ignored;
+    cache_query query;
+    bool is_broken = false;
+    if (failure == NULL) failure = &ignored;
+    *out = NULL;
+    afc_status status = read_query(&query, request, failure);
+    if (status != AFC_OK) return status;
+    response_copy *copy = afc__zalloc(sizeof *copy);
+    if (copy == NULL) {
+        clear_query(&query);
+        return afc__fail_memory(failure);
+    }
+    copy->stored = find(cache, &query);
+    bool is_found = copy->stored != NULL;
+    if (is_found) {
+        afc__buffer_init(&copy->body, afc__cache_stored_body_size(copy->stored));
+        status = read_body(cache, copy, &is_broken);
+        is_found = status == AFC_OK && !is_broken;
+    }
+    if (is_found) {
+        describe(copy, url_has_query(&query));
+        *out = &copy->response;
+    } else {
+        free_copy(copy);
+    }
+    clear_query(&query);
+    return status == AFC_OK ? AFC_OK : afc__fail_memory(failure);
+}
+
+void afc_http_cache_response_free(const afc_http_cache_response *response) {
+    if (response == NULL) return;
+    /* The struct is const only for the program. */
+    free_copy((response_copy *)(uintptr_t)response);
+}
+
+/* ---- Storing ------------------------------------------------------------------------------- */
+
+static bool is_encoded(const afc_head *head) {
+    const afc_header *coding = afc_head_find(head, "Content-Encoding");
+    return coding != NULL && !afc__same_name(coding->value, "identity");
+}
+
+static afc_status check_length(const afc_http_cache_response *response, afc_failure *failure) {
+    const afc_header *field = afc_head_find(&response->head, "Content-Length");
+    int64_t length;
+    if (response->head.status == 204 && response->body.size != 0) {
+        return afc__fail(failure, AFC_EINVAL, "a response with status 204 has no body");
+    }
+    if (field == NULL || (response->is_decoded && is_encoded(&response->head))) return AFC_OK;
+    bool is_same = afc__parse_length(field->value, &length) &&
+                   (uint64_t)length == response->body.size;
+    if (is_same) return AFC_OK;
+    return afc__fail(failure, AFC_EINVAL, "Content-Length isn't the size of the body, %zu",
+                     response->body.size);
+}
+
+static afc_status check_head(const afc_http_cache_response *response, const cache_query *query,
+                             afc__cache_control *control, afc_failure *failure) {
+    const afc_head *head = &response->head;
+    static const afc__cache_control none = {.max_age = AFC__CONTROL_ABSENT};
+    if (head->status < 200 || head->status > 599 || head->status == 206) {
+        return afc__fail(failure, AFC_EINVAL,
+                         "status %d can't be stored: expected 200 to 599, not 206", head->status);
+    }
+    if (!afc__may_be_sent(head->reason)) {
+        return afc__fail(failure, AFC_EINVAL, "the reason phrase contains control characters");
+    }
+    for (size_t i = 0; i < head->header_count; i++) {
+        if (!afc__is_token(head->headers[i].name) || !afc__may_be_sent(head->headers[i].value)) {
+            return afc__fail(failure, AFC_EINVAL, "field %zu has an invalid name or value", i);
+        }
+    }
+    afc__cache_control_read(control, head->headers, head->header_count, false);
+    afc__storable_question question = {.method = "GET",
+                                       .head = head,
+                                       .request = &none,
+                                       .response = control,
+                                       .has_query = url_has_query(query)};
+    const char *reason = afc__storable_text(afc__storable_of(&question));
+    if (reason == NULL) return check_length(response, failure);
+    return afc__fail(failure, AFC_EINVAL, "the response must not be stored: %s", reason);
+}
+
+/** Writes a response that was checked. */
+static afc_status write_response(afc_http_cache *cache, const cache_query *query,
+                                 const afc_http_cache_response *response, afc__cache_meta *meta) {
+    afc__cache_writing *writing = afc__cache_begin(cache, key_of(query), meta,
+                                                   (int64_t)response->body.size);
+    if (writing == NULL) return AFC_ETOOBIG;
+    if (!afc__cache_append(writing, response->body)) {
+        afc__cache_abandon(writing);
+        return AFC_ETOOBIG;
+    }
+    afc__cache_commit(writing);
+    return AFC_OK;
+}
+
+static afc_status store(afc_http_cache *cache, const cache_query *query,
+                        const afc_http_cache_response *response,
+                        const afc__cache_control *control) {
+    const afc_head *head = &response->head;
+    int64_t received = response->response_time != 0 ? response->response_time : (int64_t)time(NULL);
+    afc__cache_meta meta = {
+        .head = *head, .request_time = received, .response_time = received, .total = -1};
+    afc__fields fields, selecting;
+    if (response->is_decoded) meta.flags = AFC__META_DECODED;
+    afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
+    afc__fields_init(&selecting, AFC__SELECTING_LONGEST);
+    afc_status status = afc__stored_fields_add(&fields, head, control);
+    if (status == AFC_OK) {
+        bool is_public = (control->flags & AFC__CONTROL_PUBLIC) != 0;
+        status = afc__selecting_fields_add(&selecting, head, &query->request, is_public);
+    }
+    if (status == AFC_OK) {
+        afc__fields_bind(&fields, 0);
+        afc__fields_bind(&selecting, 0);
+        meta.head.headers = fields.headers;
+        meta.head.header_count = fields.count;
+        meta.request_fields = selecting.headers;
+        meta.request_field_count = selecting.count;
+        status = write_response(cache, query, response, &meta);
+    }
+    afc__fields_clear(&fields);
+    afc__fields_clear(&selecting);
+    return status;
+}
+
+afc_status afc_http_cache_store(afc_http_cache *cache, const afc_http_cache_request *request,
+                                const afc_http_cache_response *response, afc_failure *failure) {
+    static const afc_http_cache_response defaults = AFC_HTTP_CACHE_RESPONSE_INIT;
+    afc_http_cache_response room;
+    afc_failure ignored;
+    afc__cache_control control;
+    cache_query query;
+    if (failure == NULL) failure = &ignored;
+    response = afc__sized_read(&room, &defaults, response,
+                               AFC__SIZED(afc_http_cache_response, lifetime_s),
+                               "AFC_HTTP_CACHE_RESPONSE_INIT", failure);
+    if (failure->status != AFC_OK) return failure->status;
+    afc_status status = read_query(&query, request, failure);
+    if (status != AFC_OK) return status;
+    status = check_head(response, &query, &control, failure);
+    if (status == AFC_OK) {
+        status = store(cache, &query, response, &control);
+        if (status == AFC_ENOMEM) (void)afc__fail_memory(failure);
+        if (status == AFC_ETOOBIG) {
+            (void)afc__fail(failure, status, "the response is too large for the cache");
+        }
+    }
+    clear_query(&query);
+    return status;
+}

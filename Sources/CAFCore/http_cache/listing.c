@@ -1,0 +1,197 @@
+/* Walks through all stored responses: to list them, and to verify their files. */
+#include "base/alloc.h"
+#include "base/failure.h"
+#include "http_cache/disk.h"
+#include "http_cache/entry_file.h"
+#include "http_cache/freshness.h"
+#include "http_cache/key.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+/** Copies the table's records, when all changes are on disk. NULL: out of memory. */
+static afc__entry_record *copy_records(afc_http_cache *cache, size_t *count) {
+    const afc__entry_table *table = &cache->table;
+    *count = 0;
+    afc_http_cache_flush(cache);
+    pthread_mutex_lock(&cache->lock);
+    afc__entry_record *copies = afc__alloc((table->count + 1) * sizeof *copies);
+    for (size_t i = 0; copies != NULL && i < table->capacity; i++) {
+        if (table->slots[i].places != 0) copies[(*count)++] = table->slots[i];
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return copies;
+}
+
+/** Returns the response of a record, with a reference; NULL: it has gone, or is damaged. */
+static afc__cache_stored *read_record(afc_http_cache *cache, const afc__entry_record *record) {
+    afc__cache_stored *stored = NULL;
+    afc__response_set *set = afc__store_copy_set(cache, record->primary);
+    if (set != NULL) stored = afc__cache_found_variant(&set->found, record->variant);
+    if (stored != NULL) afc__cache_stored_retain(stored);
+    afc__response_set_release(set);
+    if (stored != NULL || cache->disk == NULL) return stored;
+    int file = afc__folder_open_entry(&cache->disk->folder, record->primary, record->variant,
+                                      AFC__FOLDER_READ);
+    if (file < 0) return NULL;
+    stored = afc__entry_read_meta(file);
+    close(file);
+    if (stored == NULL || afc__store_is_at_home(cache, stored, record->primary, record->variant)) {
+        return stored;
+    }
+    afc__cache_stored_release(stored);
+    return NULL;
+}
+
+/* ---- Listing ------------------------------------------------------------------------------- */
+
+struct afc_http_cache_list {
+    afc_http_cache *cache;
+    afc__entry_record *records;
+    size_t count, next;
+    afc__cache_stored *stored; /* The entry that was read last. */
+    char *texts;               /* Its partition and its URL, NUL-terminated. */
+};
+
+afc_status afc_http_cache_list_begin(afc_http_cache *cache, afc_http_cache_list **out,
+                                     afc_failure *failure) {
+    *out = NULL;
+    afc_http_cache_list *list = afc__zalloc(sizeof *list);
+    if (list == NULL) return afc__fail_memory(failure);
+    list->cache = afc_http_cache_retain(cache);
+    if (afc__store_is_usable(cache)) {
+        list->records = copy_records(cache, &list->count);
+        if (list->records == NULL) {
+            afc_http_cache_list_free(list);
+            return afc__fail_memory(failure);
+        }
+    }
+    *out = list;
+    return AFC_OK;
+}
+
+static void clear_entry(afc_http_cache_list *list) {
+    afc__cache_stored_release(list->stored);
+    afc_free(list->texts);
+    list->stored = NULL;
+    list->texts = NULL;
+}
+
+void afc_http_cache_list_free(afc_http_cache_list *list) {
+    if (list == NULL) return;
+    clear_entry(list);
+    afc_free(list->records);
+    afc_http_cache_release(list->cache);
+    afc_free(list);
+}
+
+/** false: out of memory. */
+static bool describe(afc_http_cache_list *list, const afc__entry_record *record,
+                     afc_http_cache_entry *out) {
+    const afc__cache_meta *meta = afc__cache_stored_meta(list->stored);
+    afc_slice key = afc__cache_stored_key(list->stored);
+    afc_slice partition = afc__cache_key_partition(key), url = afc__cache_key_url(key);
+    list->texts = afc__zalloc(partition.size + url.size + 2);
+    if (list->texts == NULL) return false;
+    char *url_text = list->texts + partition.size + 1;
+    memcpy(list->texts, partition.bytes, partition.size);
+    memcpy(url_text, url.bytes, url.size);
+    afc__cache_control control;
+    afc__cache_control_read(&control, meta->head.headers, meta->head.header_count, false);
+    afc__freshness_question question = {&meta->head, &control, meta->request_time,
+                                        meta->response_time, strchr(url_text, '?') != NULL};
+    afc__freshness freshness = afc__freshness_of(&question);
+    *out = (afc_http_cache_entry){
+        .url = url_text,
+        .partition = list->texts,
+        .head = meta->head,
+        .body_bytes = afc__cache_stored_body_size(list->stored),
+        .response_time = meta->response_time,
+        .age_s = afc__current_age(&freshness, meta->response_time, (int64_t)time(NULL)),
+        .lifetime_s = freshness.lifetime,
+        .is_in_memory = (record->places & AFC__ENTRY_IN_MEMORY) != 0,
+        .is_on_disk = (record->places & AFC__ENTRY_ON_DISK) != 0,
+    };
+    return true;
+}
+
+bool afc_http_cache_list_next(afc_http_cache_list *list, afc_http_cache_entry *out) {
+    while (list->next < list->count) {
+        const afc__entry_record *record = &list->records[list->next++];
+        clear_entry(list);
+        list->stored = read_record(list->cache, record);
+        if (list->stored != NULL && describe(list, record, out)) return true;
+    }
+    return false;
+}
+
+/* ---- Verifying ----------------------------------------------------------------------------- */
+
+typedef enum file_state {
+    FILE_VALID,
+    FILE_GONE, /* Removed or being replaced since. */
+    FILE_DAMAGED
+} file_state;
+
+static bool is_body_valid(int file, const afc__cache_stored *stored, char *room) {
+    for (uint64_t at = 0; at < stored->body_size;) {
+        int64_t size = afc__entry_read_block(file, stored->id.content, stored->body_size,
+                                             at / AFC__ENTRY_BLOCK, room);
+        if (size < 0) return false;
+        at += (uint64_t)size;
+    }
+    return true;
+}
+
+static file_state check_file(afc_http_cache *cache, const afc__entry_record *record, char *room,
+                             uint64_t *body_size) {
+    int file = afc__folder_open_entry(&cache->disk->folder, record->primary, record->variant,
+                                      AFC__FOLDER_READ);
+    if (file < 0) return FILE_GONE;
+    afc__cache_stored *stored = afc__entry_read_meta(file);
+    bool is_valid = stored != NULL &&
+                    afc__store_is_at_home(cache, stored, record->primary, record->variant) &&
+                    is_body_valid(file, stored, room);
+    if (is_valid) *body_size = stored->body_size;
+    afc__cache_stored_release(stored);
+    close(file);
+    return is_valid ? FILE_VALID : FILE_DAMAGED;
+}
+
+static void verify_one(afc_http_cache *cache, const afc__entry_record *record, char *room,
+                       afc_http_cache_verification *out) {
+    uint64_t body_size = 0;
+    file_state state = check_file(cache, record, room, &body_size);
+    /* Its meta may have been changed while it was read. */
+    if (state == FILE_DAMAGED) state = check_file(cache, record, room, &body_size);
+    if (state == FILE_VALID) {
+        out->entries++;
+        out->body_bytes += body_size;
+    } else if (state == FILE_DAMAGED) {
+        afc__store_name name = {record->primary, record->variant};
+        out->damaged++;
+        pthread_mutex_lock(&cache->lock);
+        afc__store_remove(cache, &name, 1);
+        pthread_mutex_unlock(&cache->lock);
+    }
+}
+
+afc_status afc_http_cache_verify(afc_http_cache *cache, afc_http_cache_verification *out,
+                                 afc_failure *failure) {
+    size_t count;
+    *out = (afc_http_cache_verification){0};
+    if (!afc__store_is_usable(cache) || cache->disk == NULL) return AFC_OK;
+    afc__entry_record *records = copy_records(cache, &count);
+    char *room = afc__alloc(AFC__ENTRY_BLOCK);
+    afc_status status = AFC_OK;
+    if (records == NULL || room == NULL) status = afc__fail_memory(failure);
+    for (size_t i = 0; status == AFC_OK && i < count; i++) {
+        if (records[i].places & AFC__ENTRY_ON_DISK) verify_one(cache, &records[i], room, out);
+    }
+    afc_free(records);
+    afc_free(room);
+    return status;
+}

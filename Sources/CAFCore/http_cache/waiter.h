@@ -1,0 +1,33 @@
+/** Lets a thread wait for another one, once. */
+#ifndef AFC_HTTP_CACHE_WAITER_H
+#define AFC_HTTP_CACHE_WAITER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+typedef struct afc__waiter {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_woken;
+} afc__waiter;
+
+#define AFC__WAITER_INIT                                                                           \
+    { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false }
+
+static inline void afc__waiter_wake(void *waiter) {
+    afc__waiter *own = waiter;
+    pthread_mutex_lock(&own->lock);
+    own->is_woken = true;
+    pthread_cond_signal(&own->changed);
+    pthread_mutex_unlock(&own->lock);
+}
+
+/** Returns after the wake; it may then be used again. */
+static inline void afc__waiter_wait(afc__waiter *waiter) {
+    pthread_mutex_lock(&waiter->lock);
+    while (!waiter->is_woken) pthread_cond_wait(&waiter->changed, &waiter->lock);
+    waiter->is_woken = false;
+    pthread_mutex_unlock(&waiter->lock);
+}
+
+#endif

@@ -1,0 +1,435 @@
+/* What a program does with a cache: it looks up, stores, lists and verifies responses. */
+#include "support/check.h"
+#include "support/files.h"
+#include "support/torture.h"
+
+#include <afcore/http_cache.h>
+#include <afcore/session.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { LARGE = 700 * 1000 };
+
+typedef struct box {
+    folder folder;
+    char path[96];
+    bool has_folder;
+    afc_http_cache *cache;
+} box;
+
+static void open_box(box *box) {
+    afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
+    options.max_entry_bytes = 4 << 20;
+    if (box->has_folder) options.directory = box->path;
+    check_status(afc_http_cache_open(&box->cache, &options, NULL), AFC_OK);
+}
+
+static void close_box(box *box) {
+    afc_http_cache_flush(box->cache);
+    afc_http_cache_release(box->cache);
+    afc_join_closed_sessions();
+}
+
+static void set_up(box *box, bool has_folder) {
+    folder_make(&box->folder);
+    snprintf(box->path, sizeof box->path, "%s", path_in(&box->folder, "cache"));
+    box->has_folder = has_folder;
+    open_box(box);
+}
+
+static void tear_down(box *box) {
+    char command[160];
+    close_box(box);
+    snprintf(command, sizeof command, "rm -rf %s", box->path);
+    assert_int_equal(system(command), 0);
+    folder_remove(&box->folder);
+}
+
+/** Nothing is in memory then. */
+static void reopen(box *box) {
+    close_box(box);
+    open_box(box);
+}
+
+/** "Name: value" lines, at most four. */
+static size_t read_fields(afc_header out[4], const char *text) {
+    size_t count = 0;
+    while (*text != '\0' && count < 4) {
+        size_t name = strcspn(text, ":"), value = strcspn(text + name + 2, "\n");
+        out[count++] = (afc_header){{text, name}, {text + name + 2, value}, 0};
+        text += name + 2 + value;
+        if (*text == '\n') text++;
+    }
+    return count;
+}
+
+static afc_http_cache_request request_of(const char *url, afc_header room[4], const char *fields) {
+    afc_http_cache_request request = AFC_HTTP_CACHE_REQUEST_INIT;
+    request.url = url;
+    request.headers = room;
+    request.header_count = read_fields(room, fields);
+    return request;
+}
+
+static afc_status store(afc_http_cache *cache, const char *url, const char *request_fields,
+                        const char *fields, const char *body, afc_failure *failure) {
+    afc_header room[4], request_room[4];
+    afc_http_cache_request request = request_of(url, request_room, request_fields);
+    afc_http_cache_response response = AFC_HTTP_CACHE_RESPONSE_INIT;
+    response.head.headers = room;
+    response.head.header_count = read_fields(room, fields);
+    response.body = afc_slice_of(body);
+    return afc_http_cache_store(cache, &request, &response, failure);
+}
+
+/** Checks that the request selects this body; NULL: that it selects none. */
+static void check_body(afc_http_cache *cache, const char *url, const char *request_fields,
+                       const char *body) {
+    afc_header room[4];
+    const afc_http_cache_response *response;
+    afc_http_cache_request request = request_of(url, room, request_fields);
+    check_status(afc_http_cache_lookup(cache, &request, &response, NULL), AFC_OK);
+    if (body == NULL) {
+        assert_null(response);
+    } else {
+        assert_non_null(response);
+        check_slice(response->body, body);
+    }
+    afc_http_cache_response_free(response);
+}
+
+#define URL "http://a.test/x"
+#define FRESH "Cache-Control: max-age=100"
+
+/* ---- Storing and looking up ---------------------------------------------------------------- */
+
+static void stored_response_is_looked_up_with_head_body_and_dates(void **state) {
+    (void)state;
+    for (unsigned has_folder = 0; has_folder < 2; has_folder++) {
+        box box;
+        set_up(&box, has_folder);
+        check_status(store(box.cache, "HTTP://A.test:80/x", "",
+                           FRESH "\nConnection: X-Hop\nX-Hop: 1", "hello", NULL),
+                     AFC_OK);
+        for (unsigned round = 0; round < 2; round++) {
+            const afc_http_cache_response *response;
+            afc_header room[4];
+            afc_http_cache_request request = request_of(URL "#part", room, "");
+            check_status(afc_http_cache_lookup(box.cache, &request, &response, NULL), AFC_OK);
+            assert_non_null(response);
+            assert_int_equal(response->head.status, 200);
+            assert_int_equal(response->head.header_count, 1);
+            check_slice(response->head.headers[0].value, "max-age=100");
+            check_slice(response->body, "hello");
+            assert_int_equal(response->lifetime_s, 100);
+            assert_true(response->age_s >= 0 && response->response_time > 1000);
+            afc_http_cache_response_free(response);
+            if (!has_folder) break;
+            reopen(&box);
+        }
+        check_body(box.cache, "http://a.test/y", "", NULL);
+        tear_down(&box);
+    }
+}
+
+static void large_body_is_read_from_disk(void **state) {
+    box box;
+    (void)state;
+    char *body = malloc(LARGE + 1);
+    assert_non_null(body);
+    for (size_t i = 0; i < LARGE; i++) body[i] = (char)('a' + i % 23);
+    body[LARGE] = '\0';
+    set_up(&box, true);
+    check_status(store(box.cache, URL, "", FRESH, body, NULL), AFC_OK);
+    check_body(box.cache, URL, "", body);
+    reopen(&box);
+    check_body(box.cache, URL, "", body);
+    free(body);
+    tear_down(&box);
+}
+
+static void fields_and_credentials_of_the_request_select(void **state) {
+    box box;
+    (void)state;
+    set_up(&box, false);
+    const char *vary = FRESH "\nVary: Accept-Language";
+    check_status(store(box.cache, URL, "Accept-Language: de", vary, "de", NULL), AFC_OK);
+    check_status(store(box.cache, URL, "Accept-Language: fr", vary, "fr", NULL), AFC_OK);
+    check_body(box.cache, URL, "Accept-Language: de", "de");
+    check_body(box.cache, URL, "accept-language: FR", "fr");
+    check_body(box.cache, URL, "", NULL);
+    check_status(store(box.cache, URL, "User-Agent: A", FRESH "\nVary: User-Agent", "agent", NULL),
+                 AFC_OK);
+    check_body(box.cache, URL, "User-Agent: A", "agent");
+    check_body(box.cache, URL, "User-Agent: B", NULL);
+    check_body(box.cache, URL, "", "agent");
+    check_status(store(box.cache, URL "2", "Authorization: Bearer 1", FRESH, "mine", NULL), AFC_OK);
+    check_body(box.cache, URL "2", "Authorization: Bearer 1", "mine");
+    check_body(box.cache, URL "2", "Authorization: Bearer 2", NULL);
+    check_body(box.cache, URL "2", "", NULL);
+    tear_down(&box);
+}
+
+static void partition_separates(void **state) {
+    box box;
+    afc_header room[4];
+    const afc_http_cache_response *found;
+    (void)state;
+    set_up(&box, false);
+    afc_http_cache_response response = AFC_HTTP_CACHE_RESPONSE_INIT;
+    afc_header fresh = {{"Cache-Control", 13}, {"max-age=9", 9}, 0};
+    response.head.headers = &fresh;
+    response.head.header_count = 1;
+    afc_http_cache_request request = request_of(URL, room, "");
+    request.partition = "p";
+    check_status(afc_http_cache_store(box.cache, &request, &response, NULL), AFC_OK);
+    check_body(box.cache, URL, "", NULL);
+    check_status(afc_http_cache_lookup(box.cache, &request, &found, NULL), AFC_OK);
+    assert_non_null(found);
+    afc_http_cache_response_free(found);
+    tear_down(&box);
+}
+
+static void refuses_what_must_not_be_stored(void **state) {
+    static const struct {
+        const char *url, *fields, *body, *text;
+        int status;
+        afc_status expected;
+    } cases[] = {
+        {"ftp://a.test/", FRESH, "", "ftp", 200, AFC_EINVAL},
+        {URL, "Cache-Control: no-store", "", "no-store", 200, AFC_EINVAL},
+        {URL, FRESH "\nVary: *", "", "Vary", 200, AFC_EINVAL},
+        {URL, "X-Nothing: 1", "", "neither a lifetime nor a validator", 200, AFC_EINVAL},
+        {URL, FRESH "\nContent-Length: 4", "hello", "Content-Length", 200, AFC_EINVAL},
+        {URL, FRESH "\nBad name: 4", "", "field 1", 200, AFC_EINVAL},
+        {URL, FRESH "\nX: a\rb", "", "field 1", 200, AFC_EINVAL},
+        {URL, FRESH, "", "status 206", 206, AFC_EINVAL},
+        {URL, FRESH, "", "status 100", 100, AFC_EINVAL},
+        {URL, FRESH, "body", "204", 204, AFC_EINVAL},
+        {URL, FRESH, "", "304", 304, AFC_EINVAL},
+    };
+    box box;
+    (void)state;
+    set_up(&box, false);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        afc_failure failure;
+        afc_header room[4], request_room[4];
+        afc_http_cache_request request = request_of(cases[i].url, request_room, "");
+        afc_http_cache_response response = AFC_HTTP_CACHE_RESPONSE_INIT;
+        response.head.status = cases[i].status;
+        response.head.headers = room;
+        response.head.header_count = read_fields(room, cases[i].fields);
+        response.body = afc_slice_of(cases[i].body);
+        check_status(afc_http_cache_store(box.cache, &request, &response, &failure),
+                     cases[i].expected);
+        if (i != 0 && cases[i].status != 304) assert_non_null(strstr(failure.text, cases[i].text));
+        check_body(box.cache, URL, "", NULL);
+    }
+    tear_down(&box);
+}
+
+static void refuses_a_response_that_is_too_large(void **state) {
+    box box;
+    (void)state;
+    set_up(&box, false);
+    size_t size = (4 << 20) + 1;
+    char *body = malloc(size + 1);
+    assert_non_null(body);
+    memset(body, 'x', size);
+    body[size] = '\0';
+    check_status(store(box.cache, URL, "", FRESH, body, NULL), AFC_ETOOBIG);
+    body[size - 1] = '\0';
+    check_status(store(box.cache, URL, "", FRESH, body, NULL), AFC_OK);
+    free(body);
+    tear_down(&box);
+}
+
+static void structs_without_their_init_are_refused(void **state) {
+    box box;
+    (void)state;
+    const afc_http_cache_response *found;
+    afc_http_cache_request request = {0};
+    set_up(&box, false);
+    check_status(afc_http_cache_lookup(box.cache, &request, &found, NULL), AFC_EINVAL);
+    check_status(afc_http_cache_lookup(box.cache, NULL, &found, NULL), AFC_EINVAL);
+    assert_null(found);
+    tear_down(&box);
+}
+
+/* ---- Listing ------------------------------------------------------------------------------- */
+
+static size_t list(afc_http_cache *cache, unsigned *seen, bool is_in_memory, bool is_on_disk) {
+    afc_http_cache_list *list;
+    afc_http_cache_entry entry;
+    size_t count = 0;
+    check_status(afc_http_cache_list_begin(cache, &list, NULL), AFC_OK);
+    while (afc_http_cache_list_next(list, &entry)) {
+        unsigned number;
+        assert_int_equal(sscanf(entry.url, "http://h.test/%u?", &number), 1);
+        assert_true(number < 20);
+        assert_string_equal(entry.partition, "");
+        assert_int_equal(entry.head.status, 200);
+        assert_int_equal(entry.body_bytes, 3);
+        assert_int_equal(entry.lifetime_s, 100);
+        assert_true(entry.age_s < 100);
+        assert_int_equal(entry.is_in_memory, is_in_memory);
+        assert_int_equal(entry.is_on_disk, is_on_disk);
+        seen[number]++;
+        count++;
+    }
+    assert_false(afc_http_cache_list_next(list, &entry));
+    afc_http_cache_list_free(list);
+    return count;
+}
+
+static void list_has_each_stored_response_once(void **state) {
+    (void)state;
+    for (unsigned has_folder = 0; has_folder < 2; has_folder++) {
+        box box;
+        set_up(&box, has_folder);
+        for (unsigned round = 0; round < 2; round++) {
+            unsigned seen[20] = {0};
+            assert_int_equal(list(box.cache, seen, true, has_folder), round == 0 ? 0 : 20);
+            for (unsigned i = 0; i < 20; i++) {
+                char url[64];
+                assert_int_equal(seen[i], round);
+                snprintf(url, sizeof url, "http://h.test/%u?q", i);
+                check_status(store(box.cache, url, "", FRESH, "abc", NULL), AFC_OK);
+            }
+        }
+        if (has_folder) {
+            unsigned seen[20] = {0};
+            reopen(&box);
+            assert_int_equal(list(box.cache, seen, false, true), 20);
+        }
+        tear_down(&box);
+    }
+}
+
+static void list_has_what_another_process_has_stored(void **state) {
+    box box;
+    (void)state;
+    set_up(&box, true);
+    struct box other = box;
+    open_box(&other);
+    check_status(store(other.cache, "http://h.test/7?q", "", FRESH, "abc", NULL), AFC_OK);
+    close_box(&other);
+    unsigned seen[20] = {0};
+    assert_int_equal(list(box.cache, seen, false, true), 1);
+    assert_int_equal(seen[7], 1);
+    tear_down(&box);
+}
+
+/* ---- Verifying ----------------------------------------------------------------------------- */
+
+/** Flips a bit of the file of one entry, near its end or in its middle. */
+static void damage_one(const box *box, bool is_at_end) {
+    char path[512] = "", folder[160];
+    snprintf(folder, sizeof folder, "%s/1/entries", box->path);
+    DIR *names = opendir(folder);
+    assert_non_null(names);
+    const struct dirent *entry;
+    while ((entry = readdir(names)) != NULL) {
+        if (entry->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    }
+    closedir(names);
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    long at = is_at_end ? ftell(file) - 1 : ftell(file) / 2;
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    int octet = fgetc(file);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    assert_int_equal(fputc(octet ^ 4, file), octet ^ 4);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void verify_counts_what_is_valid_and_removes_what_is_damaged(void **state) {
+    (void)state;
+    for (unsigned is_at_end = 0; is_at_end < 2; is_at_end++) {
+        box box;
+        afc_http_cache_verification result;
+        set_up(&box, true);
+        char body[200 * 1000];
+        memset(body, 'b', sizeof body);
+        body[sizeof body - 1] = '\0';
+        for (unsigned i = 0; i < 5; i++) {
+            char url[64];
+            snprintf(url, sizeof url, "http://h.test/%u", i);
+            check_status(store(box.cache, url, "", FRESH, body, NULL), AFC_OK);
+        }
+        check_status(afc_http_cache_verify(box.cache, &result, NULL), AFC_OK);
+        assert_int_equal(result.entries, 5);
+        assert_int_equal(result.body_bytes, 5 * (sizeof body - 1));
+        assert_int_equal(result.damaged, 0);
+        damage_one(&box, is_at_end);
+        check_status(afc_http_cache_verify(box.cache, &result, NULL), AFC_OK);
+        assert_int_equal(result.entries, 4);
+        assert_int_equal(result.damaged, 1);
+        check_status(afc_http_cache_verify(box.cache, &result, NULL), AFC_OK);
+        assert_int_equal(result.entries, 4);
+        assert_int_equal(result.damaged, 0);
+        tear_down(&box);
+    }
+}
+
+static void verify_of_memory_has_nothing_to_read(void **state) {
+    box box;
+    afc_http_cache_verification result;
+    (void)state;
+    set_up(&box, false);
+    check_status(store(box.cache, URL, "", FRESH, "abc", NULL), AFC_OK);
+    check_status(afc_http_cache_verify(box.cache, &result, NULL), AFC_OK);
+    assert_int_equal(result.entries + result.damaged, 0);
+    tear_down(&box);
+}
+
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+static void every_allocation_may_fail(void **state) {
+    box box;
+    (void)state;
+    set_up(&box, false);
+    TORTURE(n) {
+        const afc_http_cache_response *found;
+        afc_http_cache_list *list;
+        afc_http_cache_entry entry;
+        afc_header room[4];
+        afc_http_cache_request request = request_of(URL, room, "Authorization: a");
+        afc_status status = store(box.cache, URL, "Authorization: a", FRESH "\nVary: A", "abc",
+                                  NULL);
+        assert_true(status == AFC_OK || status == AFC_ENOMEM || status == AFC_ETOOBIG);
+        status = afc_http_cache_lookup(box.cache, &request, &found, NULL);
+        assert_true(status == AFC_OK || (status == AFC_ENOMEM && found == NULL));
+        if (found != NULL) check_slice(found->body, "abc");
+        afc_http_cache_response_free(found);
+        if (afc_http_cache_list_begin(box.cache, &list, NULL) == AFC_OK) {
+            while (afc_http_cache_list_next(list, &entry)) assert_string_equal(entry.url, URL);
+            afc_http_cache_list_free(list);
+        }
+    }
+    check_body(box.cache, URL, "Authorization: a", "abc");
+    tear_down(&box);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stored_response_is_looked_up_with_head_body_and_dates),
+        cmocka_unit_test(large_body_is_read_from_disk),
+        cmocka_unit_test(fields_and_credentials_of_the_request_select),
+        cmocka_unit_test(partition_separates),
+        cmocka_unit_test(refuses_what_must_not_be_stored),
+        cmocka_unit_test(refuses_a_response_that_is_too_large),
+        cmocka_unit_test(structs_without_their_init_are_refused),
+        cmocka_unit_test(list_has_each_stored_response_once),
+        cmocka_unit_test(list_has_what_another_process_has_stored),
+        cmocka_unit_test(verify_counts_what_is_valid_and_removes_what_is_damaged),
+        cmocka_unit_test(verify_of_memory_has_nothing_to_read),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
