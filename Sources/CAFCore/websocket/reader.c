@@ -34,6 +34,7 @@ void afc__websocket_reader_clear(afc__websocket_reader *reader) {
 }
 
 void afc__websocket_reader_release_message(afc__websocket_reader *reader) {
+    if (!reader->was_given) return;
     reader->body.size = 0;
     if (reader->body.capacity > KEPT_MEMORY) afc__buffer_clear(&reader->body);
 }

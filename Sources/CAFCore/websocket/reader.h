@@ -87,7 +87,7 @@ static inline bool afc__websocket_reader_is_in_frame(const afc__websocket_reader
            reader->head_size > 0;
 }
 
-/** Frees what a message that was passed on has used. */
+/** Frees what was passed on, if it was a message or a piece: of one that isn't complete, control frames are passed on in between. */
 void afc__websocket_reader_release_message(afc__websocket_reader *reader);
 
 #endif

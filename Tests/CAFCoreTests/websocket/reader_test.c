@@ -197,6 +197,7 @@ static bool read_row(const row *row, bool has_codec, bool in_pieces, size_t step
             out->status = afc__websocket_reader_next(&reader, &input, &item, &out->code, &failure);
             assert_int_equal(out->status, failure.status);
             if (item.event != AFC__WEBSOCKET_NOTHING) note(out, &item);
+            afc__websocket_reader_release_message(&reader);
         } while (out->status == AFC_OK && item.event != AFC__WEBSOCKET_NOTHING);
         free(copy);
     }
