@@ -11,6 +11,7 @@
 #include "base/sized.h"
 #include "message/fields.h"
 #include "message/url.h"
+#include "run/threads.h"
 #include "session/session_internal.h"
 #include "session/task_limits.h"
 #include "websocket/handshake.h"
@@ -652,9 +653,15 @@ afc_status afc_websocket_open(afc_websocket **out, afc_session *session, const a
 
 /* ---- Any thread ---------------------------------------------------------------------------- */
 
+/** In a forked child: the lock may be held by a thread that doesn't exist there. */
+static bool is_parents(const afc_websocket *socket) {
+    return socket->task->session->generation != afc__process_generation();
+}
+
 afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind, afc_slice bytes,
                               unsigned flags, void *message_context) {
     afc_status status = AFC_ECLOSED;
+    if (is_parents(socket)) return status;
     pthread_mutex_lock(&socket->lock);
     if (afc__websocket_takes_messages(socket->state)) {
         status = afc__outbox_add(&socket->outbox, kind, bytes, flags, message_context);
@@ -666,6 +673,7 @@ afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind, af
 
 afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload) {
     afc_status status = AFC_ECLOSED;
+    if (is_parents(socket)) return status;
     pthread_mutex_lock(&socket->lock);
     if (socket->state == AFC__WEBSOCKET_OPEN) {
         status = afc__outbox_add_ping(&socket->outbox, payload, false, afc__now_us());
@@ -680,6 +688,7 @@ afc_status afc_websocket_close(afc_websocket *socket, uint16_t code, afc_slice r
                               : afc__close_code_is_valid(code) &&
                                     reason.size <= AFC_WEBSOCKET_REASON_MAX && afc__is_utf8(reason);
     if (!is_valid) return AFC_EINVAL;
+    if (is_parents(socket)) return AFC_OK;
     pthread_mutex_lock(&socket->lock);
     afc__websocket_state state = socket->state;
     if (state == AFC__WEBSOCKET_OPEN) {
@@ -702,6 +711,7 @@ void afc_websocket_resume(afc_websocket *socket) {
 
 uint64_t afc_websocket_get_queued(const afc_websocket *socket) {
     afc_websocket *own = (afc_websocket *)(uintptr_t)socket;
+    if (is_parents(socket)) return 0;
     pthread_mutex_lock(&own->lock);
     uint64_t queued = socket->outbox.queued;
     pthread_mutex_unlock(&own->lock);

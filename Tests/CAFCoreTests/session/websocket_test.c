@@ -2,9 +2,12 @@
 #include "support/relay.h"
 #include "support/websocket.h"
 
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- The handshake ------------------------------------------------------------------------- */
 
@@ -255,6 +258,19 @@ static void passes_on_pieces(void **state) {
     afts_release(world->server, "next", 1);
     check_log(wire, "open;text one+;more two;closed 1005;");
     check_status(wire->failure.status, AFC_OK);
+    wire_free(wire);
+}
+
+static void joins_fragments_around_control_frames(void **state) {
+    world *world = *state;
+    serve_wire(world, "/",
+               S("\x01\x03"
+                 "Hel\x89\x01p\x8a\x01q\x80\x02"
+                 "lo\x88\x00"));
+    wire *wire = wire_new(world, "/");
+    wire->options.close_timeout_ms = 50;
+    wire_open(wire, world);
+    check_log(wire, "open;stray q;text Hello;closed 1005;");
     wire_free(wire);
 }
 
@@ -612,6 +628,65 @@ static void status_of_on_message_ends_the_socket(void **state) {
     wire_free(wire);
 }
 
+/** A codec whose encoder waits, as another thread may when the process is forked. */
+static sem_t encoding, may_go_on;
+
+static afc_status (*convert)(void *stream, afc_slice *input, char *output, size_t *size);
+
+static afc_status convert_slowly(void *stream, afc_slice *input, char *output, size_t *size) {
+    sem_post(&encoding);
+    sem_wait(&may_go_on);
+    return convert(stream, input, output, size);
+}
+
+static void *send_slowly(void *context) {
+    wire_send_text(context, "compressed");
+    return NULL;
+}
+
+static int use_in_child(wire *wire) {
+    alarm(PATIENCE_MS / 1000);
+    bool is_closed = afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("x"), 0, NULL) ==
+                         AFC_ECLOSED &&
+                     afc_websocket_ping(wire->socket, S("x")) == AFC_ECLOSED &&
+                     afc_websocket_close(wire->socket, 1000, S("")) == AFC_OK &&
+                     afc_websocket_get_queued(wire->socket) == 0;
+    afc_websocket_cancel(wire->socket);
+    afc_websocket_resume(wire->socket);
+    afc_websocket_release(wire->socket);
+    return is_closed ? 0 : 1;
+}
+
+static void does_nothing_in_a_child_and_never_waits(void **state) {
+    world *world = *state;
+    pthread_t thread;
+    afc_websocket_codec codec = stored_codec(NULL);
+    serve_echo(world, "/", "Sec-WebSocket-Extensions: permessage-deflate");
+    sem_init(&encoding, 0, 0);
+    sem_init(&may_go_on, 0, 0);
+    convert = codec.convert;
+    codec.convert = convert_slowly;
+    wire *wire = wire_new(world, "/");
+    wire->options.codec = &codec;
+    wire->options.compression_threshold = 1;
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->open_count, 1);
+    pthread_create(&thread, NULL, send_slowly, wire);
+    sem_wait(&encoding);
+    pid_t child = fork();
+    if (child == 0) _exit(use_in_child(wire));
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    for (int i = 0; i < 100; i++) sem_post(&may_go_on);
+    pthread_join(thread, NULL);
+    wire_wait_for(wire, &wire->message_count, 1);
+    wire_close(wire);
+    wire_wait(wire);
+    check_status(wire->failure.status, AFC_OK);
+    wire_free(wire);
+}
+
 enum { SENDERS = 4, PER_SENDER = 200 };
 
 static void *send_many(void *context) {
@@ -690,6 +765,7 @@ int main(void) {
         WORLD_TEST(passes_on_bytes_that_come_with_the_head),
         WORLD_TEST(echoes_large_messages_in_order),
         WORLD_TEST(passes_on_pieces),
+        WORLD_TEST(joins_fragments_around_control_frames),
         WORLD_TEST(sends_messages_in_pieces_and_waits_for_open),
         WORLD_TEST(compresses_with_codec),
         WORLD_TEST(answers_pings_and_measures_pongs),
@@ -708,6 +784,7 @@ int main(void) {
         WORLD_TEST(callbacks_may_send_and_close),
         WORLD_TEST(cancel_in_on_message_is_the_last_callback_but_one),
         WORLD_TEST(status_of_on_message_ends_the_socket),
+        WORLD_TEST(does_nothing_in_a_child_and_never_waits),
         WORLD_TEST(threads_send_at_once),
         WORLD_TEST(cancel_at_any_moment_ends_once),
         WORLD_TEST(released_socket_goes_on_until_it_ends),

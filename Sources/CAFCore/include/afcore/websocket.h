@@ -160,7 +160,7 @@ typedef struct afc_websocket_end {
 
 /**
  * Callbacks of a socket. Each may be NULL. All are called on the loop thread, and may call any function of this library. They
- * must not block. Order: on_open? (on_message | on_sent | on_pong)* on_sent* on_closed release.
+ * must not block. In a forked child a socket of the parent does nothing, and none of these is called. Order: on_open? (on_message | on_sent | on_pong)* on_sent* on_closed release.
  */
 typedef struct afc_websocket_events {
     size_t size;   /**< sizeof(afc_websocket_events), for growth. */
