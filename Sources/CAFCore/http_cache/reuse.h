@@ -32,8 +32,12 @@ static inline bool afc__status_is_error(int status) {
     return status == 500 || status == 502 || status == 503 || status == 504;
 }
 
-/** Must the request not leave the machine? Then a miss is a 504 (RFC 9111 5.2.1.7). */
+/**
+ * Must the request not leave the machine? Then a miss is a 504 (RFC 9111 5.2.1.7). For one that bypasses the cache
+ * there is none that could obey only-if-cached.
+ */
 static inline bool afc__reuse_is_local(const afc__cache_control *request, afc_cache_policy policy) {
+    if (policy == AFC_CACHE_BYPASS) return false;
     return policy == AFC_CACHE_ONLY || (request->flags & AFC__CONTROL_ONLY_IF_CACHED) != 0;
 }
 

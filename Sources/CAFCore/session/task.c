@@ -227,8 +227,12 @@ static void replay(afc_task *task) {
     }
 }
 
-/** Validates a stale response that has just been used, in the background. */
+/**
+ * Validates a stale response that has just been used, in the background. What the request demands of its connection, its
+ * response and its cookies holds there, too. A redirect is stored, but not followed: on_redirect isn't asked.
+ */
 static void validate_in_background(afc_task *task) {
+    afc_task *made;
     const afc__transfer *transfer = &task->transfer;
     afc_request request = AFC_REQUEST_INIT;
     request.url = transfer->request.url.text;
@@ -239,7 +243,19 @@ static void validate_in_background(afc_task *task) {
     request.ignore_cookies = transfer->ignores_cookies;
     request.cache_policy = AFC_CACHE_REVALIDATE;
     request.flags = AFC_REQUEST_COLLAPSE;
-    (void)afc_task_begin(NULL, task->session, &request, NULL, NULL);
+    request.version = transfer->version;
+    request.priority = transfer->priority;
+    request.max_receive_rate = transfer->receive_rate.per_second;
+    request.timeouts = transfer->timeouts;
+    request.limits = transfer->limits;
+    request.limits.redirects = -1;
+    if (afc_task_new(&made, task->session, &request, NULL, NULL) != AFC_OK) return;
+    const char *document = transfer->document_host;
+    if (document != NULL) {
+        made->transfer.document_host = afc__copy_text(afc_slice_of(document));
+    }
+    if (document == NULL || made->transfer.document_host != NULL) afc_task_start(made);
+    afc_task_release(made);
 }
 
 /** Before a hop: the cache answers, or looks for what may, or the hop is sent. */

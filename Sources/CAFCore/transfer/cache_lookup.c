@@ -29,10 +29,17 @@ static bool is_method(const afc__transfer *transfer, const char *method) {
     return strcmp(transfer->request.method, method) == 0;
 }
 
-/** Sets whose request it is. false: out of memory. */
-static bool identify(afc__transfer *transfer) {
+/** Are credentials sent that replace the request's own field? */
+static bool sends_credentials(const afc__transfer *transfer) {
+    unsigned scheme;
+    return afc__transfer_authorization(transfer) != NULL ||
+           afc__transfer_connection_auth(transfer, false, &scheme) != NULL;
+}
+
+bool afc__cached_identify(const afc__transfer *transfer, char out[AFC__FINGERPRINT_ROOM]) {
     const afc__request_head *request = &transfer->request;
-    return afc__identity_of(transfer->cached->identity, request->headers, request->header_count,
+    return afc__identity_of(out, request->headers,
+                            sends_credentials(transfer) ? 0 : request->header_count,
                             afc__transfer_credentials(transfer));
 }
 
@@ -48,11 +55,17 @@ static bool make_key(afc__transfer *transfer) {
                                afc_slice_of(transfer->request.url.text)) == AFC_OK;
 }
 
+/** Does the URL not name the server? Another one may be behind each Unix socket. */
+static bool is_elsewhere(const afc__transfer *transfer) {
+    return transfer->unix_socket != NULL;
+}
+
 /** Is the cache bypassed? A download that may be resumed keeps the bytes received so far in its own file. */
 static bool is_ignored(const afc__transfer *transfer) {
     const afc__request_head *request = &transfer->request;
     return transfer->cache_policy == AFC_CACHE_BYPASS || transfer->sink.is_resumable ||
-           request->sends_body || (!is_method(transfer, "GET") && !is_method(transfer, "HEAD")) ||
+           is_elsewhere(transfer) || request->sends_body ||
+           (!is_method(transfer, "GET") && !is_method(transfer, "HEAD")) ||
            afc__request_is_unkeyed(request->headers, request->header_count);
 }
 
@@ -133,21 +146,27 @@ static afc__cached_next send_or_wait(afc__transfer *transfer, afc__cached_state 
     return AFC__CACHED_SEND;
 }
 
-/** Nothing is stored that may be used. */
-static afc__cached_next miss(afc__transfer *transfer) {
+/** The server may not be asked. */
+static afc__cached_next answer_missing(afc__transfer *transfer) {
     afc__cached *cached = transfer->cached;
-    afc__cached_release_stored(cached);
-    cached->use = AFC_CACHE_UNUSED;
-    cached->wants_validation = false;
-    if (!afc__reuse_is_local(&cached->request, transfer->cache_policy)) {
-        return send_or_wait(transfer, AFC__CACHED_PASSING);
-    }
+    if (!afc__transfer_reset_hop(transfer)) return AFC__CACHED_FAIL;
     cached->answer = (afc__answer){.kind = AFC__ANSWER_MISSING};
     cached->use = AFC_CACHE_MISSING;
     cached->left = 0;
     cached->has_end = true;
     cached->state = AFC__CACHED_ANSWERING;
     return AFC__CACHED_ANSWER;
+}
+
+/** Nothing is stored that may be used. */
+static afc__cached_next miss(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    afc__cached_release_stored(cached);
+    cached->use = AFC_CACHE_UNUSED;
+    cached->wants_validation = false;
+    return afc__reuse_is_local(&cached->request, transfer->cache_policy)
+               ? answer_missing(transfer)
+               : send_or_wait(transfer, AFC__CACHED_PASSING);
 }
 
 /** false: its body can't be read. */
@@ -204,6 +223,13 @@ static afc__cached_next validate(afc__transfer *transfer) {
     return send_or_wait(transfer, AFC__CACHED_VALIDATING);
 }
 
+/**
+ * May it be validated without its task? Then nobody answers challenges, is asked by a callback, or chooses the proxy.
+ */
+static bool may_validate_alone(const afc__transfer *transfer) {
+    return transfer->auth == NULL && transfer->events.on_cache == NULL && !transfer->has_own_proxy;
+}
+
 /** A stored response fits; may it be used? */
 static afc__cached_next consider(afc__transfer *transfer, bool is_part) {
     afc__cached *cached = transfer->cached;
@@ -218,8 +244,7 @@ static afc__cached_next consider(afc__transfer *transfer, bool is_part) {
     afc__reuse_question question = afc__cached_question(transfer);
     afc__reuse reuse = condition == AFC__CONDITION_OTHER ? AFC__REUSE_NEVER
                                                          : afc__reuse_of(&question);
-    /* Credentials that a challenge asks for may need the caller, so nothing is validated behind its back. */
-    if (reuse == AFC__REUSE_WHILE_VALIDATING && transfer->auth != NULL) {
+    if (reuse == AFC__REUSE_WHILE_VALIDATING && !may_validate_alone(transfer)) {
         reuse = AFC__REUSE_AFTER_VALIDATING;
     }
     switch (reuse) {
@@ -262,11 +287,12 @@ static afc__cached_next begin(afc__transfer *transfer, afc__cache_wake wake) {
     cached->wake = wake;
     afc__cache_control_read(&cached->request, request->headers, request->header_count, true);
     bool is_local = afc__reuse_is_local(&cached->request, transfer->cache_policy);
-    bool is_usable = identify(transfer) && make_key(transfer);
+    bool is_usable = afc__cached_identify(transfer, cached->identity) && make_key(transfer) &&
+                     !is_elsewhere(transfer);
     if (!is_usable || is_ignored(transfer)) {
-        if (is_local && !is_ignored(transfer)) return miss(transfer);
-        cached->state = AFC__CACHED_IGNORED;
         if (!is_usable) cached->key.size = 0;
+        if (is_local) return answer_missing(transfer);
+        cached->state = AFC__CACHED_IGNORED;
         return AFC__CACHED_SEND;
     }
     /* Cookies may select. */
@@ -295,12 +321,18 @@ static afc__cached_next ask_none(afc__transfer *transfer) {
     return AFC__CACHED_FAIL;
 }
 
+/** There is no memory for the cache. */
+static afc__cached_next leave_out(afc__transfer *transfer) {
+    if (transfer->cache_policy != AFC_CACHE_ONLY) return AFC__CACHED_SEND;
+    afc__transfer_fail_memory(transfer);
+    return AFC__CACHED_FAIL;
+}
+
 afc__cached_next afc__transfer_ask_cache(afc__transfer *transfer, afc__cache_wake wake) {
     if (transfer->store == NULL || transfer->store->http_cache == NULL) return ask_none(transfer);
     afc__cached *cached = transfer->cached;
     if (cached == NULL) cached = make_cached(transfer);
-    /* Without memory for it the cache is left out. */
-    if (cached == NULL) return AFC__CACHED_SEND;
+    if (cached == NULL) return leave_out(transfer);
     switch (cached->state) {
     case AFC__CACHED_NEW:
         return begin(transfer, wake);

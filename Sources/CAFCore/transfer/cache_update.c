@@ -20,10 +20,65 @@ static const afc_head *received_head(const afc__transfer *transfer) {
     return &transfer->hop.reader->head;
 }
 
+/* ---- For whom ------------------------------------------------------------------------------ */
+
+static const char outdated[] = "an unsafe request has changed it meanwhile";
+static const char unverified[] = "the server's certificate wasn't verified without a fault";
+
+/** Returns why nothing of this hop's head may be stored, whatever it says; NULL: it may. */
+static const char *why_not_kept(const afc__transfer *transfer) {
+    char identity[AFC__FINGERPRINT_ROOM];
+    const afc_result *result = transfer->result;
+    bool is_verified = afc__verification_is_faultless(result->verification);
+    /* Another session may be stricter. */
+    if (transfer->request.url.is_https && !is_verified) return unverified;
+    if (transfer->cached->is_outdated) return outdated;
+    /* The lookup was for the credentials that the request has, or none. */
+    bool is_known = afc__cached_identify(transfer, identity);
+    if (is_known && strcmp(identity, transfer->cached->identity) == 0) return NULL;
+    return "it was made for credentials of a challenge";
+}
+
+/** Appends the fields of the request that select a response with this head. */
+static afc_status add_selecting(const afc__transfer *transfer, afc__fields *out,
+                                const afc_head *head, const afc__cache_control *control) {
+    afc__cache_request request = afc__cached_request(transfer);
+    bool is_public = (control->flags & AFC__CONTROL_PUBLIC) != 0;
+    afc__fields_init(out, AFC__SELECTING_LONGEST);
+    afc_status status = afc__selecting_fields_add(out, head, &request, is_public);
+    if (status == AFC_OK) afc__fields_bind(out, 0);
+    return status;
+}
+
 /* ---- Updating ------------------------------------------------------------------------------ */
 
-/** Gives the stored response the fields of a later head (RFC 9111 3.2). false: out of memory. */
-static bool update_stored(afc__transfer *transfer, const afc_head *head) {
+/**
+ * Stores `meta`, whose head a later one has updated, in place of the stored response. `changes` are the directives of that
+ * later head. Vary and the directives may be others now, so it is decided anew which requests it fits.
+ */
+static void store_updated(afc__transfer *transfer, afc__cache_meta *meta,
+                          const afc__cache_control *changes) {
+    afc__cached *cached = transfer->cached;
+    afc__fields selecting;
+    bool is_forbidden = (changes->flags & AFC__CONTROL_NO_STORE) != 0 ||
+                        afc__vary_is_any(&meta->head);
+    if (!is_forbidden && why_not_kept(transfer) != NULL) return;
+    afc_status status = add_selecting(transfer, &selecting, &meta->head, &cached->control);
+    if (is_forbidden || status != AFC_OK) {
+        afc__cache_drop(cached->cache, cached->stored);
+    } else {
+        meta->request_fields = selecting.headers;
+        meta->request_field_count = selecting.count;
+        afc__cache_update(cached->cache, cached->stored, meta);
+    }
+    afc__fields_clear(&selecting);
+}
+
+/**
+ * Gives the stored response the fields of a later head (RFC 9111 3.2). If they are too many, or memory is out, it answers
+ * as it was and is removed.
+ */
+static void update_stored(afc__transfer *transfer, const afc_head *head) {
     afc__cached *cached = transfer->cached;
     const afc__cache_meta *old = afc__cache_stored_meta(cached->stored);
     afc__cache_control control;
@@ -32,7 +87,8 @@ static bool update_stored(afc__transfer *transfer, const afc_head *head) {
     afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
     if (afc__stored_fields_update(&fields, &old->head, head, &control) != AFC_OK) {
         afc__fields_clear(&fields);
-        return false;
+        afc__cache_drop(cached->cache, cached->stored);
+        return;
     }
     afc__fields_bind(&fields, 0);
     afc__fields_clear(&cached->updated);
@@ -43,12 +99,7 @@ static bool update_stored(afc__transfer *transfer, const afc_head *head) {
     meta.request_time = cached->request_time;
     meta.response_time = (int64_t)time(NULL);
     afc__cached_set_head(transfer, &meta.head, meta.request_time, meta.response_time);
-    if ((control.flags & AFC__CONTROL_NO_STORE) != 0) {
-        afc__cache_drop(cached->cache, cached->stored);
-    } else {
-        afc__cache_update(cached->cache, cached->stored, &meta);
-    }
-    return true;
+    store_updated(transfer, &meta, &control);
 }
 
 /** HEAD describes what GET would return (RFC 9111 4.3.5). */
@@ -65,18 +116,31 @@ static void update_by_head(afc__transfer *transfer) {
     if ((is_known && !agree) || !has_same_size) {
         afc__cache_drop(cached->cache, cached->stored);
     } else {
-        (void)update_stored(transfer, head);
+        update_stored(transfer, head);
     }
 }
 
 /* ---- Invalidating -------------------------------------------------------------------------- */
+
+/** What was requested before the change may be as old as what it removes. */
+static void outdate_fills(const afc__store *store, afc_slice key) {
+    for (afc__node *node = store->fills->head.next; node != &store->fills->head;
+         node = node->next) {
+        afc__cached *other = AFC__OWNER(node, afc__cached, fill);
+        if (afc__is_same(key, (afc_slice){other->key.bytes, other->key.size})) {
+            other->is_outdated = true;
+        }
+    }
+}
 
 static void remove_url(afc__transfer *transfer, const afc__url *url) {
     afc__buffer key;
     afc__buffer_init(&key, AFC__CACHE_LONGEST_KEY);
     if (afc__cache_key_make(&key, afc_slice_of(transfer->store->cache_partition),
                             afc_slice_of(url->text)) == AFC_OK) {
-        afc__cache_remove_key(transfer->cached->cache, (afc_slice){key.bytes, key.size});
+        afc_slice slice = {key.bytes, key.size};
+        outdate_fills(transfer->store, slice);
+        afc__cache_remove_key(transfer->cached->cache, slice);
     }
     afc__buffer_clear(&key);
 }
@@ -125,14 +189,6 @@ static afc__storable judge(const afc__transfer *transfer, const afc__cache_contr
     return afc__storable_of(&question);
 }
 
-/** Another identity than that of the request: one that on_challenge gave. */
-static bool has_other_identity(const afc__transfer *transfer) {
-    unsigned scheme;
-    if (transfer->cached->identity[0] != '\0') return false;
-    return afc__transfer_authorization(transfer) != NULL ||
-           afc__transfer_connection_auth(transfer, false, &scheme) != NULL;
-}
-
 /** Asks the caller, who may change the fields. NULL: `*head` is stored. */
 static const char *ask_caller(afc__transfer *transfer, afc_head *head) {
     if (transfer->events.on_cache == NULL) return NULL;
@@ -170,19 +226,12 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head) 
         return "the part of a 206 isn't known, or more is stored";
     }
     if (afc__hop_is_decoded(transfer)) meta.flags = AFC__META_DECODED;
-    afc__cache_request request = afc__cached_request(transfer);
-    bool is_public = (control->flags & AFC__CONTROL_PUBLIC) != 0;
     afc__fields fields, selecting;
     afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
-    afc__fields_init(&selecting, AFC__SELECTING_LONGEST);
-    afc_status status = afc__stored_fields_add(&fields, head, control);
-    if (status == AFC_OK) {
-        status = afc__selecting_fields_add(&selecting, received_head(transfer), &request,
-                                           is_public);
-    }
+    afc_status status = add_selecting(transfer, &selecting, received_head(transfer), control);
+    if (status == AFC_OK) status = afc__stored_fields_add(&fields, head, control);
     if (status == AFC_OK) {
         afc__fields_bind(&fields, 0);
-        afc__fields_bind(&selecting, 0);
         meta.head.headers = fields.headers;
         meta.head.header_count = fields.count;
         meta.request_fields = selecting.headers;
@@ -207,9 +256,7 @@ static void store(afc__transfer *transfer) {
     afc__cache_control control;
     afc__cache_control_read(&control, head->headers, head->header_count, false);
     cached->not_stored = afc__storable_text(judge(transfer, &control));
-    if (cached->not_stored == NULL && has_other_identity(transfer)) {
-        cached->not_stored = "it was made for credentials of a challenge";
-    }
+    if (cached->not_stored == NULL) cached->not_stored = why_not_kept(transfer);
     afc_head stored = *head;
     if (cached->not_stored == NULL) cached->not_stored = ask_caller(transfer, &stored);
     if (cached->not_stored == NULL) cached->not_stored = begin_writing(transfer, &stored);
@@ -238,7 +285,7 @@ static bool take_verdict(afc__transfer *transfer) {
         /* In answer to the request's own conditions it may be about another response than the stored one. */
         bool agrees = is_ours || afc__validators_agree(head, &cached->head, &is_known);
         if (!agrees) return false;
-        if (!update_stored(transfer, head)) return !afc__transfer_fail_memory(transfer);
+        update_stored(transfer, head);
         return is_ours && supersede(transfer, AFC_CACHE_VALIDATED);
     }
     afc__reuse_question question = afc__cached_question(transfer);
@@ -294,12 +341,12 @@ void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
         afc__cached_release_waiters(cached);
         return;
     }
-    bool is_stored = is_whole && !afc__transfer_has_failed(transfer) && has_all(transfer);
-    if (is_stored) {
+    bool has_body = is_whole && !afc__transfer_has_failed(transfer) && has_all(transfer);
+    if (has_body && !cached->is_outdated) {
         afc__cache_commit(cached->writing);
     } else {
         afc__cache_abandon(cached->writing);
-        cached->not_stored = "its body isn't whole";
+        cached->not_stored = has_body ? outdated : "its body isn't whole";
     }
     cached->writing = NULL;
     afc__cached_release_waiters(cached);

@@ -118,7 +118,9 @@ afc__reuse_question afc__cached_question(const afc__transfer *transfer) {
 /* ---- The hop ------------------------------------------------------------------------------- */
 
 void afc__transfer_note_request_time(afc__transfer *transfer) {
-    if (transfer->cached != NULL) transfer->cached->request_time = (int64_t)time(NULL);
+    if (transfer->cached == NULL) return;
+    transfer->cached->request_time = (int64_t)time(NULL);
+    transfer->cached->is_outdated = false;
 }
 
 bool afc__transfer_takes_validation(afc__transfer *transfer) {

@@ -73,6 +73,7 @@ typedef struct afc__cached {
     uint64_t written;
     afc__node fill;         /**< In the session's list; zeroed: its response won't be stored. */
     afc__list waiters;      /**< That want the same response. */
+    bool is_outdated;       /**< An unsafe request has changed the resource since the hop began. */
     const char *not_stored; /**< Why the response isn't stored. Static. */
 } afc__cached;
 
@@ -147,6 +148,12 @@ bool afc__transfer_may_answer_stale(const afc__transfer *transfer);
 void afc__transfer_choose_stale(afc__transfer *transfer);
 
 /* ---- Shared by the files of the cache ------------------------------------------------------ */
+
+/**
+ * Whose request it is: the fingerprint of the credentials that it sends or would send; empty without any. false: out of
+ * memory.
+ */
+bool afc__cached_identify(const afc__transfer *transfer, char out[AFC__FINGERPRINT_ROOM]);
 
 /** The request as selecting fields see it. */
 afc__cache_request afc__cached_request(const afc__transfer *transfer);

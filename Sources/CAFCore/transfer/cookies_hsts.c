@@ -116,13 +116,22 @@ static bool choose_cookies(afc__transfer *transfer) {
     return status == AFC_OK || afc__transfer_fail_text(transfer, status, "out of memory");
 }
 
+/** The first URL of the task is that of the main document unless it is named. */
+static bool remember_document(afc__transfer *transfer) {
+    bool is_asked = transfer->store->cookie_policy == AFC_COOKIES_MAIN_DOCUMENT;
+    if (!is_asked || transfer->document_host != NULL) return true;
+    transfer->document_host = afc__copy_text(transfer->request.url.host);
+    return transfer->document_host != NULL || afc__transfer_fail_memory(transfer);
+}
+
 bool afc__transfer_apply_cookies_and_hsts(afc__transfer *transfer) {
     if (transfer->store == NULL) return true;
     if (!afc__transfer_upgrade(transfer)) return false;
-    return !uses_cookies(transfer) || choose_cookies(transfer);
+    if (!uses_cookies(transfer)) return true;
+    return remember_document(transfer) && choose_cookies(transfer);
 }
 
-/** Of the same site as the main document, which is the first URL of the task unless it is named. */
+/** Of the same site as the main document. */
 static bool is_of_document(const afc__transfer *transfer, const char *host) {
     host_room document;
     return transfer->document_host != NULL &&
@@ -142,13 +151,6 @@ static bool keeps_cookies(const afc__transfer *transfer, const char *host) {
     return false;
 }
 
-static bool remember_document(afc__transfer *transfer) {
-    bool is_asked = transfer->store->cookie_policy == AFC_COOKIES_MAIN_DOCUMENT;
-    if (!is_asked || transfer->document_host != NULL) return true;
-    transfer->document_host = afc__copy_text(transfer->request.url.host);
-    return transfer->document_host != NULL || afc__transfer_fail_memory(transfer);
-}
-
 bool afc__transfer_save_cookies(afc__transfer *transfer) {
     host_room room;
     afc__cookie_site site;
@@ -156,7 +158,6 @@ bool afc__transfer_save_cookies(afc__transfer *transfer) {
     unsigned count = 0;
     const afc_head *head = &transfer->hop.reader->head;
     if (!uses_cookies(transfer)) return true;
-    if (!remember_document(transfer)) return false;
     if (!read_site(transfer, room, &site) || !keeps_cookies(transfer, room)) return true;
     for (size_t i = 0; i < head->header_count && count < MOST_SET_COOKIES; i++) {
         const afc_header *field = &head->headers[i];

@@ -462,6 +462,8 @@ static unsigned facts_of(const afc__transfer *transfer, const afc__outcome *outc
     bool is_replayable = afc__request_head_is_idempotent(&transfer->request) &&
                          (!transfer->request.sends_body ||
                           afc__source_can_rewind(&transfer->source));
+    /* A server that isn't trusted isn't down. */
+    bool is_down = status == AFC_ECONNECT || status == AFC_EDNS || status == AFC_ELOST;
     bool may_wait = transfer->waits_for_network && transfer->waits < MOST_WAITS;
     return (afc__transfer_has_failed(transfer) ? AFC__FACT_TASK_FAILED : 0) |
            (status != AFC_OK ? AFC__FACT_HOP_FAILED : 0) |
@@ -469,7 +471,7 @@ static unsigned facts_of(const afc__transfer *transfer, const afc__outcome *outc
            (status == AFC_ELOST ? AFC__FACT_LOST : 0) |
            (outcome->hop.is_reused ? AFC__FACT_REUSED : 0) |
            (afc__hop_is_unanswered(transfer) ? AFC__FACT_UNANSWERED : 0) |
-           (afc__transfer_may_answer_stale(transfer) ? AFC__FACT_MAY_BE_STALE : 0) |
+           (is_down && afc__transfer_may_answer_stale(transfer) ? AFC__FACT_MAY_BE_STALE : 0) |
            (transfer->is_retry ? 0 : AFC__FACT_FIRST_TRY) |
            (is_replayable ? AFC__FACT_REPLAYABLE : 0) | (may_wait ? AFC__FACT_MAY_WAIT : 0) |
            (transfer->connect_only ? AFC__FACT_CONNECT_ONLY : 0);

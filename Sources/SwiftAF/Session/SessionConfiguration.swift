@@ -83,8 +83,9 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// different credentials are kept apart, unless they are public.
     public var cache: HTTPCache?
 
-    /// Separates the responses of this session from those of others with the same cache, such as sessions of other users
-    /// or with another client certificate: at most 255 bytes without a line feed.
+    /// Separates the responses of this session from those of others with the same cache: sessions of other users, with
+    /// another client certificate, or with a less strict trust policy, because the session that stores a response has
+    /// verified its server. At most 255 bytes without a line feed.
     public var cachePartition: String?
 
     /// The initial trust policy for servers; see ``HTTPSessionManager/securityPolicy``.

@@ -2,7 +2,9 @@
  * A private HTTP cache (RFC 9111): responses that are used again instead of being requested again.
  *
  * Several sessions may use the same cache. Every function may be called from any thread. A response that can't be
- * stored or read is one that isn't there: no request fails because of the cache.
+ * stored or read is one that isn't there: no request fails because of the cache, but for one whose stored body turns
+ * out to be damaged after its first block was passed on (AFC_ETRUNCATED). A response of an https server whose
+ * certificate wasn't verified without a fault isn't stored.
  *
  * With a folder, responses are kept in memory and on disk. Several processes may use the same folder at the same time.
  * Files are checked while they are read, and a damaged one counts as missing, so a process may be killed and the

@@ -79,8 +79,9 @@ typedef struct afc_session_options {
      */
     afc_http_cache *http_cache;
     /**
-     * Separates the responses of this session from those of others with the same cache, such as sessions of other
-     * users or with another client certificate. At most 255 bytes without a line feed; NULL: the empty one.
+     * Separates the responses of this session from those of others with the same cache: sessions of other users, with
+     * another client certificate, with network options that lead to other servers, or with a trust policy or pins
+     * that are less strict, because the session that stores a response has verified its server. At most 255 bytes without a line feed; NULL: the empty one.
      */
     const char *cache_partition;
     /** Connections aren't reused when they are older, in seconds; 0, the default: no limit. */

@@ -1,0 +1,421 @@
+/* What a request or a session demands holds with the HTTP cache, too: where it goes, whose response it is, whom it trusts. */
+#include "support/call.h"
+#include "support/files.h"
+
+#include <afcore/cookie.h>
+#include <afcore/http_cache.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRESH "Cache-Control: max-age=3600"
+#define STALE "Cache-Control: max-age=60\r\nAge: 100"
+#define TAG "\r\nETag: \"one\""
+#define USABLE_STALE "Cache-Control: max-age=60, stale-while-revalidate=600\r\nAge: 100"
+
+typedef struct cached_site {
+    world *world;
+    afc_http_cache *cache;
+} cached_site;
+
+static cached_site *site_new(const afc_session_options *given) {
+    cached_site *site = calloc(1, sizeof *site);
+    assert_non_null(site);
+    check_status(afc_http_cache_open(&site->cache, NULL, NULL), AFC_OK);
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    if (given != NULL) options = *given;
+    options.http_cache = site->cache;
+    site->world = world_new(NULL, &options);
+    return site;
+}
+
+static int site_setup(void **state) {
+    *state = site_new(NULL);
+    return 0;
+}
+
+static int site_teardown(void **state) {
+    cached_site *site = *state;
+    if (site->world->session != NULL) afc_session_cancel_all(site->world->session);
+    world_free(site->world);
+    afc_http_cache_release(site->cache);
+    free(site);
+    return 0;
+}
+
+#define SITE_TEST(test) cmocka_unit_test_setup_teardown(test, site_setup, site_teardown)
+
+static size_t seen(const cached_site *site) {
+    return afts_server_stats(site->world->server).requests;
+}
+
+static afc_cache_use use_of(const call *call) {
+    assert_true(call->hop_count > 0);
+    return call->hops[call->hop_count - 1].cache;
+}
+
+static afc_cache_use fetch(cached_site *site, const char *path) {
+    call *call = call_fetch(site->world, path);
+    check_ended(call, AFC_OK);
+    afc_cache_use use = use_of(call);
+    call_free(call);
+    return use;
+}
+
+/** Performs a call, checks how it ended, and frees it. */
+static void check_end(call *call, afc_status expected) {
+    call_perform(call);
+    check_ended(call, expected);
+    call_free(call);
+}
+
+static afc_header field(const char *name, const char *value) {
+    return (afc_header){afc_slice_of(name), afc_slice_of(value), 0};
+}
+
+/* ---- Only from the cache ----------------------------------------------------------------------- */
+
+static void check_missing(call *call) {
+    call->request.cache_policy = AFC_CACHE_ONLY;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    assert_int_equal(status_of(call), 504);
+    assert_int_equal(use_of(call), AFC_CACHE_MISSING);
+    call_free(call);
+}
+
+static void request_for_the_cache_only_never_reaches_the_server(void **state) {
+    cached_site *site = *state;
+    folder folder;
+    serve(site->world, "/", answer(200, FRESH, "body"));
+    call *posted = call_new(site->world, "/");
+    call_send(posted, "POST", S("content"));
+    check_missing(posted);
+    call *deleted = call_new(site->world, "/");
+    deleted->request.method = "DELETE";
+    check_missing(deleted);
+    afc_header host = field("Host", "other.test");
+    call *addressed = call_new(site->world, "/");
+    addressed->request.headers = &host;
+    addressed->request.header_count = 1;
+    check_missing(addressed);
+    folder_make(&folder);
+    call *resumed = call_new(site->world, "/");
+    resumed->request.sink.kind = AFC_SINK_FILE;
+    resumed->request.sink.flags = AFC_SINK_RESUME;
+    resumed->request.sink.path = path_in(&folder, "file");
+    check_missing(resumed);
+    folder_remove(&folder);
+    assert_int_equal(seen(site), 0);
+}
+
+/* ---- Where a request goes ---------------------------------------------------------------------- */
+
+static void request_over_a_unix_socket_shares_no_responses(void **state) {
+    cached_site *site = *state;
+    serve(site->world, "/", answer(200, FRESH, "body"));
+    assert_int_equal(fetch(site, "/"), AFC_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/"), AFC_CACHE_HIT);
+    call *call = call_new(site->world, "/");
+    call->request.unix_socket = "@afcore-nobody-listens-here";
+    check_end(call, AFC_ECONNECT);
+}
+
+/** Stores a stale response of "/" that may be used while it is validated. */
+static void store_usable(cached_site *site) {
+    serve(site->world, "/", answer(200, USABLE_STALE TAG, "old"));
+    assert_int_equal(fetch(site, "/"), AFC_CACHE_UNUSED);
+}
+
+static void validation_in_background_does_not_leave_the_proxy(void **state) {
+    cached_site *site = *state;
+    store_usable(site);
+    call *call = call_new(site->world, "/");
+    call->request.proxy = "http://127.0.0.1:1";
+    check_end(call, AFC_ECONNECT);
+    world_close_session(site->world);
+    assert_int_equal(seen(site), 1);
+}
+
+static void validation_in_background_follows_no_redirect(void **state) {
+    cached_site *site = *state;
+    store_usable(site);
+    serve(site->world, "/", answer(302, "Location: /elsewhere", ""));
+    serve(site->world, "/elsewhere", answer(200, FRESH, "body"));
+    assert_int_equal(fetch(site, "/"), AFC_CACHE_STALE);
+    world_close_session(site->world);
+    assert_int_equal(seen(site), 2);
+}
+
+static void validation_in_background_has_the_limits_of_the_request(void **state) {
+    cached_site *site = *state;
+    store_usable(site);
+    serve(site->world, "/", answer(200, FRESH, "a longer body"));
+    call *call = call_new(site->world, "/");
+    call->request.limits.body = 5;
+    check_end(call, AFC_OK);
+    assert_true(afts_wait_requests(site->world->server, 2, PATIENCE_MS));
+    world_close_session(site->world);
+    afc_http_cache_statistics statistics;
+    afc_http_cache_get_statistics(site->cache, &statistics);
+    assert_int_equal(statistics.stored, 1);
+}
+
+static bool refuse(void *context, afc_cache_candidate *candidate) {
+    (void)context, (void)candidate;
+    return false;
+}
+
+static void validation_asks_the_hook_of_the_request(void **state) {
+    cached_site *site = *state;
+    store_usable(site);
+    serve(site->world, "/", answer(200, FRESH, "new"));
+    call *call = call_new(site->world, "/");
+    call->events.on_cache = refuse;
+    call_perform(call);
+    check_slice(call->body, "new");
+    call_free(call);
+    world_close_session(site->world);
+    assert_int_equal(seen(site), 2);
+    afc_http_cache_statistics statistics;
+    afc_http_cache_get_statistics(site->cache, &statistics);
+    assert_int_equal(statistics.stored, 1);
+}
+
+static void validation_in_background_keeps_to_the_main_document(void **state) {
+    (void)state;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    check_status(afc_cookie_jar_new(&options.cookies, NULL, NULL), AFC_OK);
+    options.cookie_policy = AFC_COOKIES_MAIN_DOCUMENT;
+    cached_site *site = site_new(&options);
+    store_usable(site);
+    serve(site->world, "/", answer(200, FRESH "\r\nSet-Cookie: tracks=1", "new"));
+    call *call = call_new(site->world, "/");
+    call->request.main_document_url = "http://document.test/";
+    check_end(call, AFC_OK);
+    assert_true(afts_wait_requests(site->world->server, 2, PATIENCE_MS));
+    world_close_session(site->world);
+    afc_cookie_list *cookies;
+    check_status(afc_cookie_jar_copy(options.cookies, url_of(site->world, "/"), &cookies, NULL),
+                 AFC_OK);
+    assert_int_equal(cookies->count, 0);
+    afc_cookie_list_free(cookies);
+    afc_cookie_jar_release(options.cookies);
+    void *teared = site;
+    site_teardown(&teared);
+}
+
+/* ---- Whose response it is ---------------------------------------------------------------------- */
+
+/** Fetches "/" with a field; returns the body's first octet. */
+static char fetch_with(cached_site *site, const char *name, const char *value) {
+    afc_header header = field(name, value);
+    call *call = call_new(site->world, "/");
+    call->request.headers = &header;
+    call->request.header_count = 1;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    char first = call->body.size > 0 ? call->body.bytes[0] : '\0';
+    call_free(call);
+    return first;
+}
+
+static void update_decides_anew_which_requests_a_response_fits(void **state) {
+    cached_site *site = *state;
+    static const struct {
+        const char *first;  /**< Fields of the stored response. */
+        const char *update; /**< Fields of the 304. */
+        const char *name;   /**< The field that tells requests apart. */
+        bool is_shared;     /**< The updated response fits another value. */
+    } rows[] = {
+        {"Cache-Control: max-age=60, public\r\nAge: 100" TAG, FRESH ", public" TAG, "Authorization",
+         true},
+        {"Cache-Control: max-age=60, public\r\nAge: 100" TAG, FRESH TAG, "Authorization", false},
+        {STALE TAG, FRESH "\r\nVary: Foo" TAG, "Foo", false},
+        {STALE TAG, FRESH "\r\nVary: *" TAG, "Foo", false},
+        {STALE TAG, FRESH TAG, "Foo", true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        print_message("%s\n", rows[i].update);
+        afc_http_cache_remove_all(site->cache);
+        serve(site->world, "/", answer(200, rows[i].first, "old"));
+        assert_int_equal(fetch_with(site, rows[i].name, "a"), 'o');
+        serve(site->world, "/", answer(304, rows[i].update, ""));
+        assert_int_equal(fetch_with(site, rows[i].name, "a"), 'o');
+        serve(site->world, "/", answer(200, FRESH, "new"));
+        assert_int_equal(fetch_with(site, rows[i].name, "b"), rows[i].is_shared ? 'o' : 'n');
+    }
+}
+
+static void head_response_decides_anew_which_requests_a_response_fits(void **state) {
+    cached_site *site = *state;
+    serve(site->world, "/", answer(200, STALE TAG "\r\nContent-Length: 3", "old"));
+    assert_int_equal(fetch_with(site, "Foo", "a"), 'o');
+    serve(site->world, "/", answer(200, FRESH "\r\nVary: Foo" TAG "\r\nContent-Length: 3", "old"));
+    afc_header header = field("Foo", "a");
+    call *call = call_new(site->world, "/");
+    call->request.method = "HEAD";
+    call->request.headers = &header;
+    call->request.header_count = 1;
+    check_end(call, AFC_OK);
+    serve(site->world, "/", answer(200, FRESH, "new"));
+    assert_int_equal(fetch_with(site, "Foo", "a"), 'o');
+    assert_int_equal(fetch_with(site, "Foo", "b"), 'n');
+}
+
+static afc_challenge_answer answer_as(const char *user, afc_credentials *credentials) {
+    *credentials = (afc_credentials)AFC_CREDENTIALS_INIT;
+    credentials->user = user;
+    credentials->password = "secret";
+    return AFC_CHALLENGE_USE;
+}
+
+static afc_challenge_answer answer_as_bob(void *context, const afc_challenge *challenge,
+                                          afc_credentials *credentials) {
+    (void)context, (void)challenge;
+    return answer_as("bob", credentials);
+}
+
+static call *call_as(cached_site *site, const char *user) {
+    static afc_credentials credentials = AFC_CREDENTIALS_INIT;
+    call *call = call_new(site->world, "/");
+    credentials.user = user;
+    credentials.password = "secret";
+    if (user != NULL) call->request.credentials = &credentials;
+    return call;
+}
+
+static void serve_after_challenge(cached_site *site, afts_script *script) {
+    serve(site->world, "/", script);
+    serve_once(site->world, "/", answer(401, "WWW-Authenticate: Basic realm=\"it\"", ""));
+}
+
+static void response_for_credentials_of_a_challenge_is_for_them_only(void **state) {
+    cached_site *site = *state;
+    /* Alice's request is made as Bob in the end. */
+    serve_after_challenge(site, answer(200, FRESH, "bob's"));
+    call *call = call_as(site, "alice");
+    call->events.on_challenge = answer_as_bob;
+    call_perform(call);
+    check_slice(call->body, "bob's");
+    call_free(call);
+    serve_after_challenge(site, answer(200, FRESH, "alice's"));
+    call = call_as(site, "alice");
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    check_slice(call->body, "alice's");
+    call_free(call);
+}
+
+static void update_for_credentials_of_a_challenge_is_not_stored(void **state) {
+    cached_site *site = *state;
+    serve(site->world, "/", answer(200, STALE TAG, "old"));
+    assert_int_equal(fetch(site, "/"), AFC_CACHE_UNUSED);
+    serve_after_challenge(site, answer(304, FRESH "\r\nSet-Cookie: user=bob" TAG, ""));
+    call *call = call_as(site, NULL);
+    call->events.on_challenge = answer_as_bob;
+    call_perform(call);
+    check_slice(call->body, "old");
+    call_free(call);
+    serve(site->world, "/", answer(304, FRESH TAG, ""));
+    call = call_fetch(site->world, "/");
+    check_slice(call->body, "old");
+    assert_int_equal(use_of(call), AFC_CACHE_VALIDATED);
+    assert_int_equal(field_of(call, "Set-Cookie").size, 0);
+    call_free(call);
+}
+
+/* ---- Whom a session trusts --------------------------------------------------------------------- */
+
+static afc_session *session_with(afc_http_cache *cache, const afc_trust_options *trust) {
+    afc_session *session;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    check_status(afc_trust_policy_new(&options.trust, trust, NULL), AFC_OK);
+    options.http_cache = cache;
+    check_status(afc_session_new(&session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(options.trust);
+    return session;
+}
+
+static call *fetch_by(world *world, afc_session *session, afc_status expected) {
+    call *call = call_new(world, "/");
+    call->session = session;
+    call->request.url = tls_url(world);
+    call_perform(call);
+    check_ended(call, expected);
+    return call;
+}
+
+static void stale_response_does_not_hide_an_untrusted_server(void **state) {
+    (void)state;
+    afc_http_cache *cache;
+    world *world = world_new_tls();
+    check_status(afc_http_cache_open(&cache, NULL, NULL), AFC_OK);
+    afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+    trust.anchors = afc_slice_of(afts_cert_pem(world->authority));
+    afc_session *session = session_with(cache, &trust);
+    serve(world, "/",
+          answer(200, "Cache-Control: max-age=60, stale-if-error=600\r\nAge: 100", "old"));
+    call_free(fetch_by(world, session, AFC_OK));
+    afc_session_release(session);
+    afts_cert *other = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    trust.anchors = afc_slice_of(afts_cert_pem(other));
+    session = session_with(cache, &trust);
+    call_free(fetch_by(world, session, AFC_EUNTRUSTED));
+    afc_session_release(session);
+    afts_cert_free(other);
+    afc_http_cache_release(cache);
+    world_free(world);
+}
+
+static void response_over_an_unverified_connection_is_not_stored(void **state) {
+    (void)state;
+    afc_http_cache *cache;
+    world *world = world_new_tls();
+    check_status(afc_http_cache_open(&cache, NULL, NULL), AFC_OK);
+    afts_cert *other = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+    trust.anchors = afc_slice_of(afts_cert_pem(other));
+    trust.everywhere.allow_invalid_certificates = true;
+    afc_session *session = session_with(cache, &trust);
+    serve(world, "/", answer(200, FRESH, "body"));
+    /* Also over a connection that is used again. */
+    for (int i = 0; i < 2; i++) {
+        call *call = fetch_by(world, session, AFC_OK);
+        assert_int_equal(use_of(call), AFC_CACHE_UNUSED);
+        assert_string_equal(afc_result_get_not_stored(call->result),
+                            "the server's certificate wasn't verified without a fault");
+        call_free(call);
+    }
+    afc_session_release(session);
+    trust = (afc_trust_options)AFC_TRUST_OPTIONS_INIT;
+    trust.anchors = afc_slice_of(afts_cert_pem(world->authority));
+    session = session_with(cache, &trust);
+    for (int i = 0; i < 2; i++) {
+        call *call = fetch_by(world, session, AFC_OK);
+        assert_int_equal(use_of(call), i == 0 ? AFC_CACHE_UNUSED : AFC_CACHE_HIT);
+        call_free(call);
+    }
+    afc_session_release(session);
+    afts_cert_free(other);
+    afc_http_cache_release(cache);
+    world_free(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SITE_TEST(request_for_the_cache_only_never_reaches_the_server),
+        SITE_TEST(request_over_a_unix_socket_shares_no_responses),
+        SITE_TEST(validation_in_background_does_not_leave_the_proxy),
+        SITE_TEST(validation_in_background_follows_no_redirect),
+        SITE_TEST(validation_in_background_has_the_limits_of_the_request),
+        SITE_TEST(validation_asks_the_hook_of_the_request),
+        cmocka_unit_test(validation_in_background_keeps_to_the_main_document),
+        SITE_TEST(update_decides_anew_which_requests_a_response_fits),
+        SITE_TEST(head_response_decides_anew_which_requests_a_response_fits),
+        SITE_TEST(response_for_credentials_of_a_challenge_is_for_them_only),
+        SITE_TEST(update_for_credentials_of_a_challenge_is_not_stored),
+        cmocka_unit_test(stale_response_does_not_hide_an_untrusted_server),
+        cmocka_unit_test(response_over_an_unverified_connection_is_not_stored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
