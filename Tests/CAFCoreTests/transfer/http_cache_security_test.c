@@ -181,27 +181,54 @@ static void validation_asks_the_hook_of_the_request(void **state) {
     assert_int_equal(statistics.stored, 1);
 }
 
+static cached_site *site_with_document_cookies(afc_cookie_jar **jar) {
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    check_status(afc_cookie_jar_new(jar, NULL, NULL), AFC_OK);
+    options.cookies = *jar;
+    options.cookie_policy = AFC_COOKIES_MAIN_DOCUMENT;
+    return site_new(&options);
+}
+
+/** Closes the session first, so that nothing adds cookies any more. */
+static void check_no_cookies(cached_site *site, afc_cookie_jar *jar) {
+    afc_cookie_list *cookies;
+    world_close_session(site->world);
+    check_status(afc_cookie_jar_copy(jar, NULL, &cookies, NULL), AFC_OK);
+    assert_int_equal(cookies->count, 0);
+    afc_cookie_list_free(cookies);
+    afc_cookie_jar_release(jar);
+    void *state = site;
+    site_teardown(&state);
+}
+
 static void validation_in_background_keeps_to_the_main_document(void **state) {
     (void)state;
-    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
-    check_status(afc_cookie_jar_new(&options.cookies, NULL, NULL), AFC_OK);
-    options.cookie_policy = AFC_COOKIES_MAIN_DOCUMENT;
-    cached_site *site = site_new(&options);
+    afc_cookie_jar *jar;
+    cached_site *site = site_with_document_cookies(&jar);
     store_usable(site);
     serve(site->world, "/", answer(200, FRESH "\r\nSet-Cookie: tracks=1", "new"));
     call *call = call_new(site->world, "/");
     call->request.main_document_url = "http://document.test/";
     check_end(call, AFC_OK);
     assert_true(afts_wait_requests(site->world->server, 2, PATIENCE_MS));
-    world_close_session(site->world);
-    afc_cookie_list *cookies;
-    check_status(afc_cookie_jar_copy(options.cookies, url_of(site->world, "/"), &cookies, NULL),
-                 AFC_OK);
-    assert_int_equal(cookies->count, 0);
-    afc_cookie_list_free(cookies);
-    afc_cookie_jar_release(options.cookies);
-    void *teared = site;
-    site_teardown(&teared);
+    check_no_cookies(site, jar);
+}
+
+static void first_url_is_the_main_document_also_from_the_cache(void **state) {
+    (void)state;
+    afc_cookie_jar *jar;
+    cached_site *site = site_with_document_cookies(&jar);
+    const char *other = strrchr(url_of(site->world, "/other"), ':');
+    other = text_of(site->world, FRESH "\r\nLocation: http://localhost%s", other);
+    serve(site->world, "/", answer(301, other, ""));
+    serve(site->world, "/other", answer(200, "Set-Cookie: tracks=1", "body"));
+    for (int i = 0; i < 2; i++) {
+        call *call = call_fetch(site->world, "/");
+        check_ended(call, AFC_OK);
+        assert_int_equal(call->hops[0].cache, i == 0 ? AFC_CACHE_UNUSED : AFC_CACHE_HIT);
+        call_free(call);
+    }
+    check_no_cookies(site, jar);
 }
 
 /* ---- Whose response it is ---------------------------------------------------------------------- */
@@ -324,6 +351,37 @@ static void update_for_credentials_of_a_challenge_is_not_stored(void **state) {
     call_free(call);
 }
 
+static void response_requested_before_a_change_is_not_stored(void **state) {
+    cached_site *site = *state;
+    static const bool has_head_first[] = {false, true};
+    for (size_t i = 0; i < COUNT_OF(has_head_first); i++) {
+        afts_script *script = afts_script_new();
+        if (!has_head_first[i]) afts_stall(script, "gate");
+        afts_respond_chunked(script, 200, FRESH);
+        afts_chunk(script, "o", 1);
+        if (has_head_first[i]) afts_stall(script, "gate");
+        afts_chunk(script, "ld", 2);
+        afts_last_chunk(script, NULL);
+        serve(site->world, "/", script);
+        call *early = call_new(site->world, "/");
+        call_start(early);
+        assert_true(afts_wait_stalled(site->world->server, "gate", 1, PATIENCE_MS));
+        if (has_head_first[i]) call_wait_for(early, &early->head_count, 1);
+        serve(site->world, "/", answer(204, NULL, ""));
+        call *change = call_new(site->world, "/");
+        change->request.method = "DELETE";
+        check_end(change, AFC_OK);
+        afts_release(site->world->server, "gate", 1);
+        call_wait(early);
+        check_slice(early->body, "old");
+        assert_string_equal(afc_result_get_not_stored(early->result),
+                            "an unsafe request has changed it meanwhile");
+        call_free(early);
+        serve(site->world, "/", answer(200, "Cache-Control: no-store", "new"));
+        assert_int_equal(fetch(site, "/"), AFC_CACHE_UNUSED);
+    }
+}
+
 /* ---- Whom a session trusts --------------------------------------------------------------------- */
 
 static afc_session *session_with(afc_http_cache *cache, const afc_trust_options *trust) {
@@ -410,10 +468,12 @@ int main(void) {
         SITE_TEST(validation_in_background_has_the_limits_of_the_request),
         SITE_TEST(validation_asks_the_hook_of_the_request),
         cmocka_unit_test(validation_in_background_keeps_to_the_main_document),
+        cmocka_unit_test(first_url_is_the_main_document_also_from_the_cache),
         SITE_TEST(update_decides_anew_which_requests_a_response_fits),
         SITE_TEST(head_response_decides_anew_which_requests_a_response_fits),
         SITE_TEST(response_for_credentials_of_a_challenge_is_for_them_only),
         SITE_TEST(update_for_credentials_of_a_challenge_is_not_stored),
+        SITE_TEST(response_requested_before_a_change_is_not_stored),
         cmocka_unit_test(stale_response_does_not_hide_an_untrusted_server),
         cmocka_unit_test(response_over_an_unverified_connection_is_not_stored),
     };
