@@ -5,7 +5,7 @@ import SwiftAF
 struct Exchange {
     let request: HTTPRequest
     /// The destination file; nil for standard output.
-    let file: FileTarget?
+    var file: FileTarget?
     let options: Options
     let configuration: SessionConfiguration
     let console: Console
@@ -69,30 +69,33 @@ struct Exchange {
         _ log: ExchangeLog, _ show: @escaping @Sendable ([String]) -> Void,
         willPrint: () async -> Void = {}, progress: (@Sendable (TransferProgress) -> Void)?
     ) async -> Outcome {
-        let manager = makeManager(log)
+        // With `-v`, the log of the wire says it.
+        let attempts = Attempts(
+            options, show: options.isQuiet || options.isVerbose ? nil : show, willBegin: log.begin)
+        let manager = makeManager(log, attempts)
         let keepsHead = printer?.parts.contains(.requestHead) == true
         let wire = WireLog({ lines in if options.isVerbose { show(lines) } }, keepsHead: keepsHead)
         var monitors: [any EventMonitor] = []
         if options.isVerbose || wire.keepsHead { monitors.append(wire) }
         if printer != nil, options.printsTimings || printer?.parts.contains(.metrics) == true { monitors.append(log) }
         if let archive = log.archive { monitors.append(archive) }
-        guard !monitors.isEmpty else { return await send(manager, nil, willPrint, progress: progress) }
+        guard !monitors.isEmpty else { return await send(manager, nil, attempts, willPrint, progress: progress) }
         let drain = MonitorDrain()
         // The last one, so that it is notified after all others.
         manager.eventMonitors = monitors + [drain]
-        let outcome = await send(manager, wire, willPrint, progress: progress)
+        let outcome = await send(manager, wire, attempts, willPrint, progress: progress)
         await drain.drain(manager)
         return outcome
     }
 
     private func send(
-        _ manager: HTTPSessionManager, _ wire: WireLog?, _ willPrint: () async -> Void,
+        _ manager: HTTPSessionManager, _ wire: WireLog?, _ attempts: Attempts, _ willPrint: () async -> Void,
         progress: (@Sendable (TransferProgress) -> Void)?
     ) async -> Outcome {
         do throws(SessionError) {
             if let file { return outcome(of: try await file.download(request, with: manager, progress: progress)) }
             if let printer {
-                return try await print(printer, with: manager, wire, willPrint, progress: progress)
+                return try await print(printer, with: manager, wire, attempts, willPrint, progress: progress)
             }
             let answer = try await manager.response(for: request, progress: progress)
             return outcome(of: answer.head, body: answer.body)
@@ -103,7 +106,25 @@ struct Exchange {
 
     /// Prints the response while it is received.
     private func print(
-        _ printer: ResponsePrinter, with manager: HTTPSessionManager, _ wire: WireLog?, _ willPrint: () async -> Void,
+        _ printer: ResponsePrinter, with manager: HTTPSessionManager, _ wire: WireLog?, _ attempts: Attempts,
+        _ willPrint: () async -> Void, progress: (@Sendable (TransferProgress) -> Void)?
+    ) async throws(SessionError) -> Outcome {
+        var request = request
+        var printed = ResponsePrinter.Printed()
+        while true {
+            do throws(SessionError) {
+                return try await print(printer, request, with: manager, wire, willPrint, &printed, progress: progress)
+            } catch {
+                // What was printed can't be taken back.
+                guard !printed.hasBegun, let rest = await attempts.pause(after: error, of: request) else { throw error }
+                request.timeouts.total = rest
+            }
+        }
+    }
+
+    private func print(
+        _ printer: ResponsePrinter, _ request: HTTPRequest, with manager: HTTPSessionManager, _ wire: WireLog?,
+        _ willPrint: () async -> Void, _ printed: inout ResponsePrinter.Printed,
         progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(SessionError) -> Outcome {
         let stream = try await manager.stream(request, progress: progress)
@@ -112,7 +133,7 @@ struct Exchange {
         do {
             if printer.parts.contains(.requestHead) || printer.parts.contains(.requestBody) { await willPrint() }
             try printer.print(request: request, head: wire?.lastHead)
-            let printed = try await printer.print(stream.head, stream.bytes, willWrite: willPrint)
+            try await printer.print(stream.head, stream.bytes, &printed, willWrite: willPrint)
             outcome.bodyBytes = printed.bytes
             if printed.isBinary {
                 console.complain("swiftaf: the body is binary: -o PATH writes it to a file, a pipe passes it on")
@@ -128,7 +149,7 @@ struct Exchange {
         }
     }
 
-    private func makeManager(_ log: ExchangeLog) -> HTTPSessionManager {
+    private func makeManager(_ log: ExchangeLog, _ attempts: Attempts) -> HTTPSessionManager {
         let manager = HTTPSessionManager(configuration: configuration)
         // The options say what is sent.
         manager.headers = [:]
@@ -136,18 +157,8 @@ struct Exchange {
             log.note(proposal)
             return .follow
         }
-        if let policy = options.retryPolicy { manager.interceptors = [attempts(log), policy] }
+        manager.interceptors = attempts.interceptors
         return manager
-    }
-
-    /// Records the start of each attempt. Doesn't change the request, and doesn't retry.
-    private func attempts(_ log: ExchangeLog) -> Interceptor {
-        Interceptor(
-            adapt: { request, _ in
-                log.begin()
-                return request
-            },
-            retry: { _, _ in .doNotRetry })
     }
 
     // MARK: What came of it
@@ -167,6 +178,7 @@ struct Exchange {
         // The file is already complete, so this 416 isn't a failure.
         if download.resumption == .alreadyComplete { outcome.failure = nil }
         outcome.file = file?.path(of: download) ?? download.filePath
+        outcome.isDownload = file?.options.contains(.keepsPartialFile) == true
         outcome.bodyBytes = Int(clamping: download.fileSize)
         return outcome
     }
@@ -249,7 +261,7 @@ private final class ExchangeLog: EventMonitor {
     var locations: [String] { state.withLock { $0 } }
 
     /// Called when an attempt starts.
-    func begin() {
+    @Sendable func begin() {
         state.withLock { $0 = [] }
     }
 

@@ -59,7 +59,7 @@ struct Failure: Error, Sendable, Equatable {
 
     init(_ error: SessionError) {
         let (exit, code) = Self.meaning(of: error)
-        self.init(exit, code, error.message, reason: Self.name(of: error.reason))
+        self.init(exit, code, Advice.message(for: error), reason: Self.name(of: error.reason))
     }
 
     /// The name of a reason in the report, which distinguishes fewer reasons than the library does.

@@ -70,6 +70,7 @@ final class Interrupts: Sendable {
     }
 
     private static func end(_ signal: Int32) -> Never {
+        Screen.restoreEcho()
         if var eraser = Screen.eraser {
             eraser.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
         }

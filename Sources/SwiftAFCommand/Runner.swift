@@ -63,7 +63,15 @@ struct Runner: Sendable {
         if command.showsPicture { return try await picture(command, options, configuration) }
         guard !command.moreURLs.isEmpty else {
             var exchange = try prepare(command, options, configuration)
-            exchange.printer = printer(command, options, exchange)
+            var printer = printer(command, options, exchange)
+            if let pipe = exchange.file?.pipe {
+                let descriptor = try await OutputFile.openPipe(pipe)
+                printer = ResponsePrinter(
+                    console: Console(input: -1, output: DescriptorSink(descriptor: descriptor), error: console.error),
+                    parts: .responseBody, style: Style(isColoured: false))
+                exchange.file = nil
+            }
+            exchange.printer = printer
             return await exchange.run()
         }
         var exchanges: [Exchange] = []
@@ -106,14 +114,14 @@ struct Runner: Sendable {
         ).build()
     }
 
-    /// Returns what prints the response while it is received; nil if it is collected first. With `--retry` it is
-    /// collected: an attempt whose body was printed in part couldn't be repeated.
+    /// Returns what prints the response while it is received; nil if it is collected first.
     private func printer(_ command: RequestCommand, _ options: Options, _ exchange: Exchange) -> ResponsePrinter? {
-        guard exchange.file == nil, !options.printsJSON, options.retries == 0 || options.parts != nil else {
-            return nil
-        }
+        guard exchange.file == nil, !options.printsJSON else { return nil }
         let parts = options.parts ?? (command.showsHead ? [.responseHead, .responseBody] : .responseBody)
-        return ResponsePrinter(console: console, parts: parts, style: Style(for: console.output, environment))
+        return ResponsePrinter(
+            console: console, parts: parts, style: Style(for: console.output, environment),
+            isRaw: options.outputPath == "-", holdsBack: options.retries > 0,
+            hidesErrorBodies: options.hidesErrorBodies)
     }
 
     // MARK: Output
@@ -129,10 +137,19 @@ struct Runner: Sendable {
             outcome.failure = Failure(standardOutput: error)
         }
         guard !options.isSilent else { return }
+        if !options.printsJSON, !options.isQuiet { announce(outcome) }
         for part in outcome.parts { complain(part.failure, of: part.url) }
         guard outcome.parts.isEmpty, let failure = outcome.failure else { return }
         complain(failure)
         if failure.code == "usage", !options.printsJSON { console.complain("swiftaf --help says how it is used") }
+    }
+
+    /// Says where downloads were written to.
+    private func announce(_ outcome: Outcome) {
+        for part in outcome.parts.isEmpty ? [outcome] : outcome.parts where part.failure == nil && part.isDownload {
+            guard let file = part.file else { continue }
+            console.complain("swiftaf: wrote \(file.printable), \(Format.bytes(Int64(part.bodyBytes ?? 0)))")
+        }
     }
 
     /// - Parameter url: The URL of the failed transfer, if there are several.

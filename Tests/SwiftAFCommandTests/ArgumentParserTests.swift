@@ -151,7 +151,7 @@ import Testing
             (["get", "u", "-o"], "-o needs a value"),
             (["get", "u", "-o", ""], "--output needs the path"),
             (["get", "u", "--cacert", ""], "--cacert needs the path"),
-            (["post", "u", "-d", "a", "--data", "b"], "--data is given twice"),
+            (["post", "u", "-d", "a", "--data", "@b"], "--data is given twice"),
             (["get", "u", "-o", "a", "-o", "b"], "--output is given twice"),
             (["post", "u", "-d", "@"], "needs the path"),
             (["get", "u", "--max-redirects", "-1"], "invalid value for --max-redirects: expected a whole number"),

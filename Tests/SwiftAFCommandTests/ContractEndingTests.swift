@@ -73,7 +73,7 @@ struct ContractEndingTests {
         await run.read(until: "0% [")
         run.type("\u{3}")
         #expect(await run.end() == 130)
-        #expect(run.screen == ["swiftaf: the task was cancelled"])
+        #expect(run.screen == ["swiftaf: cancelled"])
     }
 
     @Test func secondInterruptLeavesACleanScreenToo() async throws {

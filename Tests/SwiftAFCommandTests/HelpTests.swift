@@ -8,7 +8,7 @@ import Testing
         #expect(try Usage.text(of: "trust").hasPrefix("Trust\n"))
         #expect(try Usage.text(of: "items").contains("name:=@path"))
         #expect(try Usage.text(of: "get").hasPrefix("Usage\n"))
-        #expect(try Usage.text(of: "--timeout").contains("-m, --timeout S"))
+        #expect(try Usage.text(of: "--timeout").contains("-m, --max-time, --timeout S"))
         #expect(throws: Failure.self) { try Usage.text(of: "nonsense") }
     }
 

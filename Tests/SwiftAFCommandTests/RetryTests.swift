@@ -134,6 +134,29 @@ import Testing
         #expect(server.requests.map(\.bodyText) == ["body", "body"])
     }
 
+    @Test func aBodyThatBreaksIsRepeatedUntilItWasPrinted() async {
+        let size = 3 << 20
+        server.route("/small", times: 2, .truncated(body: Data("do".utf8), promising: 4))
+        server.route("/small", .text("done"))
+        let small = await swiftaf(["get", server.urlString("/small"), "--retry", "2"])
+        #expect(small.exit == 0 && small.text == "done")
+        #expect(server.requests.count == 3)
+        server.route("/small", .truncated(body: Data("do".utf8), promising: 4))
+        let often = await swiftaf(["get", server.urlString("/small"), "--retry", "2", "-i"])
+        #expect(often.exit == 3 && often.text.isEmpty)
+        #expect(server.requests.count == 6)
+        server.route("/large", .truncated(body: Data(count: size), promising: size + 1))
+        let large = await swiftaf(["get", server.urlString("/large"), "--retry", "2"])
+        #expect(large.exit == 3 && large.output.count == size)
+        #expect(server.requests.count == 7)
+    }
+
+    @Test func bodiesWithoutALimitArePrinted() async {
+        server.route("/x", .respond(200, body: Data(count: 65 << 20)))
+        let run = await swiftaf(["get", server.urlString("/x"), "--retry", "1"])
+        #expect(run.exit == 0 && run.output.count == 65 << 20)
+    }
+
     @Test func redirects() async {
         server.route("/y", .redirect(to: "/x"))
         server.route("/x", times: 1, busy)

@@ -23,7 +23,9 @@ struct ArgumentParser {
     static func parse(_ arguments: [RawText]) -> Invocation {
         var parser = ArgumentParser(arguments)
         parser.readAll()
-        return Invocation(command: parser.command(), options: parser.options, secrets: parser.secrets)
+        // First: it may change the options.
+        let command = parser.command()
+        return Invocation(command: command, options: parser.options, secrets: parser.secrets)
     }
 
     private init(_ arguments: [RawText]) {
@@ -125,7 +127,7 @@ struct ArgumentParser {
 // MARK: - Words
 
 extension ArgumentParser {
-    private func command() -> Result<Command, UsageError> {
+    private mutating func command() -> Result<Command, UsageError> {
         do throws(UsageError) {
             if let firstError { throw firstError }
             return .success(try commandOfWords())
@@ -134,7 +136,7 @@ extension ArgumentParser {
         }
     }
 
-    private func commandOfWords() throws(UsageError) -> Command {
+    private mutating func commandOfWords() throws(UsageError) -> Command {
         switch options.information {
         case .help: return .help(topic: nil)
         case .version: return .version
@@ -152,7 +154,7 @@ extension ArgumentParser {
         return try self.command(command)
     }
 
-    private func command(_ command: CommandName) throws(UsageError) -> Command {
+    private mutating func command(_ command: CommandName) throws(UsageError) -> Command {
         let rest = command.rest
         switch command.action {
         case .request(let method):
@@ -186,7 +188,7 @@ extension ArgumentParser {
         }
     }
 
-    private func download(_ words: ArraySlice<RawText>) throws(UsageError) -> RequestCommand {
+    private mutating func download(_ words: ArraySlice<RawText>) throws(UsageError) -> RequestCommand {
         var more: [String] = []
         for word in words.dropFirst() where Self.isURL(word) { more.append(try word.text(of: "the URL")) }
         var download = try request(.get, words.prefix(1) + words.dropFirst().filter { !Self.isURL($0) })
@@ -205,8 +207,11 @@ extension ArgumentParser {
         return download
     }
 
-    /// Whether the word is a URL rather than a header item. A header named http would look the same, but isn't used.
+    /// Whether the word is a URL rather than an item, which has a name and a separator. A header named http would look
+    /// the same, but isn't used.
     private static func isURL(_ word: RawText) -> Bool {
+        let canBeItem = word.bytes.dropFirst().contains { ":=@;".utf8.contains($0) }
+        if word.hasPrefix(":") || !canBeItem, let text = word.text, ShortURL.looksLikeHost(text) { return true }
         let scheme = String(decoding: word.bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased()
         return ["http", "https"].contains(scheme) && word.bytes.dropFirst(scheme.utf8.count).starts(with: "://".utf8)
     }
@@ -227,6 +232,13 @@ extension ArgumentParser {
         }
     }
 
+    private mutating func moveData(to request: inout RequestCommand) throws(UsageError) {
+        guard case .text(let query)? = options.data else { throw UsageError("-G needs text from -d") }
+        request.url = CoreURL.append(query: try query.text(of: "the value of --data"), to: request.url)
+        request.method = request.method ?? .get
+        options.data = nil
+    }
+
     /// Parses HOST[:PORT], as in a URL.
     private func authority(_ words: ArraySlice<RawText>) throws(UsageError) -> String {
         guard let authority = try words.first?.text(of: "the host"), words.count == 1 else {
@@ -238,9 +250,12 @@ extension ArgumentParser {
         return authority
     }
 
-    private func request(_ method: HTTPMethod?, _ words: ArraySlice<RawText>) throws(UsageError) -> RequestCommand {
+    private mutating func request(_ method: HTTPMethod?, _ words: ArraySlice<RawText>) throws(UsageError)
+        -> RequestCommand
+    {
         guard let url = try words.first?.text(of: "the URL") else { throw UsageError("the URL is missing") }
         var request = RequestCommand(method: method, url: ShortURL.complete(url))
+        if options.putsDataInQuery { try moveData(to: &request) }
         for word in words.dropFirst() { request.items.append(try Item(word)) }
         request.items += options.items
         return request

@@ -99,11 +99,27 @@ enum OptionTable {
 
     private static let body: [OptionEntry] = [
         .bytes(
-            "-d", "--data", placeholder: "DATA",
+            "-d", "--data-binary", "--data", placeholder: "DATA",
             help: "raw body: text, @PATH for a file, @- for standard input", for: .request
         ) { options, value throws(UsageError) in
-            guard options.data == nil else { throw UsageError("--data is given twice") }
-            options.data = try DataArgument(value)
+            try options.add(try DataArgument(value))
+        },
+        .bytes("--data-raw", placeholder: "TEXT", help: "the same, but @ isn't special", for: .request) {
+            options, value throws(UsageError) in try options.add(.text(value))
+        },
+        .value(
+            "--data-urlencode", placeholder: "TEXT", help: "the same, percent-encoded: name=text, =text or text",
+            for: .request
+        ) {
+            options, value throws(UsageError) in try options.add(try DataArgument(encoding: value))
+        },
+        .flag("-G", "--get", help: "send the data of -d as the query of a GET", for: .request) {
+            $0.putsDataInQuery = true
+        },
+        .bytes("-T", "--upload-file", placeholder: "PATH", help: "PUT the file; - is standard input", for: .request) {
+            options, value throws(UsageError) in
+            try options.add(try DataArgument(RawText("@".utf8 + value.bytes)))
+            options.method = .put
         },
         .flag("--form", help: "send body fields as a URL-encoded form instead of JSON", for: .request) {
             $0.sendsForm = true
@@ -129,7 +145,7 @@ enum OptionTable {
 
     private static let credentials: [OptionEntry] = [
         .value(
-            "-u", "--user", placeholder: "NAME:PASSWORD",
+            "-a", "-u", "--user", placeholder: "NAME:PASSWORD",
             help:
                 "credentials, sent if asked for; also NAME, @FILE or env:NAME"
         ) { options, value throws(UsageError) in
@@ -142,10 +158,13 @@ enum OptionTable {
             }
             options.authentication = authentication
         },
-        .value("--bearer", placeholder: "TOKEN", help: "send Authorization: Bearer TOKEN; or @FILE, env:NAME") {
+        .value(
+            "--oauth2-bearer", "--bearer", placeholder: "TOKEN",
+            help: "send Authorization: Bearer TOKEN; or @FILE, env:NAME"
+        ) {
             options, value throws(UsageError) in options.bearerToken = try Secret(value)
         }.secret,
-        .bytes("--netrc", placeholder: "[=FILE]", help: "credentials of the host in FILE (default: ~/.netrc)") {
+        .bytes("-n", "--netrc", placeholder: "[=FILE]", help: "credentials of the host in FILE (default: ~/.netrc)") {
             options, value in options.netrc = value.bytes.isEmpty ? .ofHome : .path(value)
         }.withOptionalValue,
     ]
@@ -188,7 +207,8 @@ enum OptionTable {
             options.timeouts.idle = try Argument.seconds(value, of: "--idle-timeout")
         },
         .value(
-            "-m", "--timeout", placeholder: "S", help: "time limit for the whole request, in seconds (default: none)",
+            "-m", "--max-time", "--timeout", placeholder: "S",
+            help: "time limit for the whole request, in seconds (default: none)",
             for: .connections
         ) {
             options, value throws(UsageError) in
@@ -210,7 +230,9 @@ enum OptionTable {
             options, value throws(UsageError) in
             options.redirects.maximumCount = try Argument.count(value, of: "--max-redirects", in: 0...1_000_000)
         },
-        .flag("-L", "--location", help: "follow redirects (default)") { $0.redirects.followsRedirects = true },
+        .flag("-L", "--follow", "--location", help: "follow redirects (default)") {
+            $0.redirects.followsRedirects = true
+        },
         .flag("--no-redirects", help: "don't follow redirects") { $0.redirects.followsRedirects = false },
     ]
 
@@ -291,7 +313,8 @@ enum OptionTable {
             options.pinnedCertificatePaths.append(try Argument.path(value, of: "--pin-cert"))
         },
         .bytes(
-            "--cert", placeholder: "PATH", help: "client certificate: PEM, or PKCS #12 with the key", for: .connections
+            "-E", "--cert", placeholder: "PATH", help: "client certificate: PEM, or PKCS #12 with the key",
+            for: .connections
         ) {
             options, value throws(UsageError) in
             options.certificatePath = try Argument.path(value, of: "--cert")
@@ -356,7 +379,8 @@ enum OptionTable {
             $0.method = .head
         },
         .value(
-            "--print", placeholder: "PARTS", help: "what to print: h head, b body, m metrics; H and B of the request",
+            "-p", "--print", placeholder: "PARTS",
+            help: "what to print: h head, b body, m metrics; H and B of the request",
             for: .request
         ) {
             options, value throws(UsageError) in options.parts = try PrintedParts(letters: value)
@@ -376,6 +400,10 @@ enum OptionTable {
             options, value throws(UsageError) in
             options.acceptedStatuses.formUnion(try Argument.statuses(value, of: "--accept-status"))
         },
+        .flag("-f", "--fail", help: "don't print the body of a status of 400 or more", for: .request) {
+            $0.hidesErrorBodies = true
+        },
+        .flag("-N", "--no-buffer", help: "print at once (default)", for: .request) { _ in },
         .flag("--timings", help: "print the phases of each hop to standard error") { $0.printsTimings = true },
         .flag("-q", "--quiet", help: "no progress bar") { $0.isQuiet = true },
         .flag("-s", "--silent", help: "no progress bar and no error message") {
@@ -422,7 +450,7 @@ enum OptionTable {
             options.resumes = true
         },
         .flag(
-            "--content-disposition", help: "let the response name the file; an existing file isn't replaced",
+            "-J", "--content-disposition", help: "let the response name the file; an existing file isn't replaced",
             for: .download
         ) {
             $0.usesContentDisposition = true

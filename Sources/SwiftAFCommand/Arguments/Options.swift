@@ -8,6 +8,10 @@ struct Options: Sendable, Equatable {
     var items: [Item] = []
     /// The raw body; nil if none is given.
     var data: DataArgument?
+    /// Whether the raw body becomes the query of a GET.
+    var putsDataInQuery = false
+    /// Whether the body of a response with a status of 400 or more isn't printed.
+    var hidesErrorBodies = false
     /// Whether body fields are sent as a URL-encoded form instead of JSON.
     var sendsForm = false
     /// Whether body fields and files are sent as multipart/form-data instead of JSON.
@@ -97,11 +101,36 @@ struct Options: Sendable, Equatable {
     }
 }
 
+extension Options {
+    /// Adds the value of `--data`. Texts are joined by `&`, as curl does.
+    mutating func add(_ more: DataArgument) throws(UsageError) {
+        switch (data, more) {
+        case (nil, _): data = more
+        case (.text(let first)?, .text(let second)):
+            data = .text(RawText(first.bytes + [UInt8(ascii: "&")] + second.bytes))
+        default: throw UsageError("--data is given twice: only texts can be joined")
+        }
+    }
+}
+
 /// The value of `--data`.
 enum DataArgument: Sendable, Equatable {
     case text(RawText)
     case file(path: RawText)
     case standardInput
+
+    /// Percent-encodes text, but for the name in front of a `=`.
+    init(encoding text: String) throws(UsageError) {
+        guard let end = text.firstIndex(where: { "=@".contains($0) }) else {
+            self = .text(RawText(ParameterEncoder.escape(text)))
+            return
+        }
+        guard text[end] == "=" else {
+            throw UsageError("--data-urlencode takes no files; name==@PATH sends one in the query")
+        }
+        let name = end == text.startIndex ? "" : text[...end]
+        self = .text(RawText(name + ParameterEncoder.escape(String(text[text.index(after: end)...]))))
+    }
 
     /// `@-` is standard input, `@PATH` a file, anything else the body itself.
     init(_ argument: RawText) throws(UsageError) {

@@ -15,6 +15,8 @@ struct Outcome: Sendable {
     var picture: Data?
     /// The file that contains the body.
     var file: String?
+    /// Whether the file was the purpose of the command.
+    var isDownload = false
     /// The body as JSON, if it is JSON and `--json` was given.
     var json: JSONText?
     var metrics: ResponseMetrics?

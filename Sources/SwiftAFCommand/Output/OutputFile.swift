@@ -24,6 +24,17 @@ enum OutputFile {
         }
     }
 
+    /// Opens a named pipe as soon as it has a reader.
+    static func openPipe(_ path: RawText) async throws(Failure) -> Int32 {
+        while true {
+            let descriptor = path.withCString { open($0, O_WRONLY | O_NONBLOCK | O_CLOEXEC) }
+            if descriptor >= 0 { return descriptor }
+            guard errno == ENXIO || errno == EINTR else { throw Failure(failure(path, errno)) }
+            await Duration.milliseconds(20).pause()
+            guard !Task.isCancelled else { throw Failure(SessionError(.cancelled)) }
+        }
+    }
+
     private static func failure(_ path: RawText, _ number: Int32) -> SessionError {
         SessionError(.file, message: "\(path.shown.printable) can't be written: \(systemMessage(number))")
     }

@@ -1,5 +1,6 @@
 import Dispatch
 import FoundationEssentials
+import Glibc
 import SwiftAF
 
 /// Draws progress bars on standard error for transfers that take long: one line per active transfer.
@@ -104,6 +105,17 @@ final class ProgressDisplay: Sendable {
 enum Screen {
     /// The number of lines with bars on standard error.
     static let drawnLines = Locked(0)
+    /// The settings of the terminal while a secret is typed; nil if they weren't changed.
+    static let settings = Locked<termios?>(nil)
+
+    /// Turns the terminal's echo on again, if it is off.
+    static func restoreEcho() {
+        guard var former = settings.withLock({ $0 }) else { return }
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
+        guard terminal >= 0 else { return }
+        tcsetattr(terminal, TCSANOW, &former)
+        close(terminal)
+    }
 
     /// The text that erases the bars; nil if there are none.
     static var eraser: String? {

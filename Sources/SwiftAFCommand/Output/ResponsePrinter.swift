@@ -6,6 +6,12 @@ struct ResponsePrinter: Sendable {
     let console: Console
     let parts: PrintedParts
     let style: Style
+    /// Whether a terminal gets the body as it is, even if it is binary: `-o -`.
+    var isRaw = false
+    /// Whether the beginning is held back, so that an attempt that fails early can be repeated.
+    var holdsBack = false
+    /// Whether the body of a status of 400 or more isn't printed.
+    var hidesErrorBodies = false
 
     /// What becomes of a body.
     private enum Mode {
@@ -23,10 +29,17 @@ struct ResponsePrinter: Sendable {
     /// The largest body that is formatted on a terminal.
     private static let mostFormatted = 8 << 20
 
-    /// The number of body bytes received, and whether the rest of the body was left unread.
+    /// The most that is held back for the case that an attempt fails.
+    private static let mostHeldBack = 1 << 20
+
+    /// What is known about what was printed.
     struct Printed {
+        /// The number of body bytes received.
         var bytes = 0
+        /// Whether the rest of the body was left unread.
         var isBinary = false
+        /// Whether a part of the response was written, so that another attempt would repeat it.
+        var hasBegun = false
     }
 
     /// Prints the parts of the request, once its head was sent.
@@ -44,27 +57,39 @@ struct ResponsePrinter: Sendable {
 
     /// Prints a response until its body ends or is found to be binary, on a terminal.
     ///
-    /// - Parameter willWrite: Called before each write.
+    /// - Parameters:
+    ///   - printed: Kept up to date, also if an error is thrown.
+    ///   - willWrite: Called before each write.
     /// - Throws: ``SessionError`` of the transfer, ``WriteError`` of standard output.
     func print(
-        _ response: HTTPResponse, _ body: StreamedResponse.Bytes, willWrite: () async -> Void
-    ) async throws -> Printed {
-        if parts.contains(.responseHead) {
+        _ response: HTTPResponse, _ body: StreamedResponse.Bytes, _ printed: inout Printed,
+        willWrite: () async -> Void
+    ) async throws {
+        printed = Printed()
+        var head = Data(parts.contains(.responseHead) ? style.text(of: response).utf8 : "".utf8)
+        // Events have to appear at once.
+        var isHeld = holdsBack && response.mediaType?.essence != "text/event-stream"
+        func flush(_ bytes: Data) async throws(WriteError) {
+            guard !head.isEmpty || !bytes.isEmpty else { return }
             await willWrite()
-            try write(style.text(of: response))
+            printed.hasBegun = true
+            try write(head.isEmpty ? bytes : head + bytes)
+            head = Data()
         }
-        var printed = Printed()
+        if !isHeld { try await flush(Data()) }
         var kept = Data()
         var last: UInt8?
         var mode = mode(for: response)
         for try await piece in body {
             printed.bytes += piece.count
             guard mode != .discarded else { continue }
-            if console.output.isTerminal, piece.contains(0) {
+            if console.output.isTerminal, !isRaw, piece.contains(0) {
                 printed.isBinary = true
-                return printed
+                return try await flush(Data())
             }
             kept += piece
+            isHeld = isHeld && kept.count <= Self.mostHeldBack
+            if isHeld { continue }
             let size: Int
             switch mode {
             case .formatted where kept.count <= Self.mostFormatted: continue
@@ -75,18 +100,14 @@ struct ResponsePrinter: Sendable {
             }
             guard size > 0 else { continue }
             last = kept[kept.startIndex + size - 1]
-            await willWrite()
-            try write(kept.prefix(size))
-            kept = Data(kept.dropFirst(size))
+            // Without a copy where nothing is kept.
+            try await flush(size == kept.count ? kept : kept.prefix(size))
+            kept = size == kept.count ? Data() : Data(kept.dropFirst(size))
         }
-        if !kept.isEmpty {
-            let text = mode == .formatted ? formatted(response, kept) : kept
-            last = text.last
-            await willWrite()
-            try write(text)
-        }
-        if console.output.isTerminal, let last, last != UInt8(ascii: "\n") { try write("\n") }
-        return printed
+        let text = mode == .formatted && !kept.isEmpty ? formatted(response, kept) : kept
+        last = text.last ?? last
+        try await flush(text)
+        if console.output.isTerminal, !isRaw, let last, last != UInt8(ascii: "\n") { try write("\n") }
     }
 
     /// Prints the metrics, behind the body.
@@ -96,8 +117,8 @@ struct ResponsePrinter: Sendable {
     }
 
     private func mode(for response: HTTPResponse) -> Mode {
-        guard parts.contains(.responseBody) else { return .discarded }
-        guard console.output.isTerminal else { return .streamed }
+        guard parts.contains(.responseBody), !hidesErrorBodies || response.status < 400 else { return .discarded }
+        guard console.output.isTerminal, !isRaw else { return .streamed }
         guard let type = response.mediaType else { return .lines }
         return type.isJSON || !isUTF8(type) ? .formatted : .lines
     }

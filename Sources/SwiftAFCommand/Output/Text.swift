@@ -68,6 +68,11 @@ enum Format {
         "\(decimal(duration.milliseconds, digits: 1)) ms"
     }
 
+    /// `1.5 s`.
+    static func seconds(_ duration: Duration) -> String {
+        "\(decimal(duration.seconds, digits: 1)) s"
+    }
+
     /// `0A`.
     static func hexadecimal(_ byte: UInt8) -> String {
         (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)

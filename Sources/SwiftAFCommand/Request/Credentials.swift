@@ -38,7 +38,7 @@ extension RequestBuilder {
 extension RequestBuilder {
     private func askPassword(of user: String, _ request: HTTPRequest) throws(Failure) -> String {
         let question = "password of \(user.printable) for \(URLText(request.url).withoutUserInfo.printable): "
-        guard let password = askSecret(question) else {
+        guard let password = try askSecret(question) else {
             throw Failure(UsageError("--user needs NAME:PASSWORD: there is no terminal to ask for the password"))
         }
         return password

@@ -1,3 +1,4 @@
+import Glibc
 import SwiftAF
 
 /// The file that a body is written to.
@@ -23,9 +24,10 @@ struct FileTarget: Sendable {
 
     private static func named(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
         guard command.isDownload else {
-            return try options.outputPath.map { path throws(UsageError) in
-                FileTarget(name: .path(try completed(path, command)), options: written)
-            }
+            guard let path = options.outputPath ?? options.folder else { return nil }
+            let name = RawText(options.outputPath == nil ? try FileName.of(url: command.url) : "")
+            let file = options.outputPath == nil ? within(path, name) : try completed(path, command)
+            return FileTarget(name: .path(file), options: written)
         }
         if let path = options.outputPath {
             return FileTarget(name: .path(try completed(path, command)), options: downloadOptions(options))
@@ -57,6 +59,14 @@ struct FileTarget: Sendable {
 
     /// The options for files named on the command line.
     private static let written: DownloadOptions = [.replacesFile, .followsLinks, .keepsPermissions]
+
+    /// The path, if it is a pipe, which is written to while the body is received.
+    var pipe: RawText? {
+        guard case .path(let path) = name else { return nil }
+        var status = stat()
+        let isPipe = path.withCString { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFIFO
+        return isPipe ? path : nil
+    }
 
     /// Returns the path for the report, as it was given.
     func path(of response: DownloadResponse) -> String {

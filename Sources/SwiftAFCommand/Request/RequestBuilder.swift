@@ -9,7 +9,7 @@ struct RequestBuilder {
     let input: Int32
     var environment: [String: String] = [:]
     /// Asks for a secret; nil if that isn't possible.
-    var askSecret: (String) -> String? = Prompt.secret
+    var askSecret: (String) throws(Failure) -> String? = Prompt.secret
 
     /// Returns a complete and valid request. Reads files; sends nothing.
     func build() throws(Failure) -> HTTPRequest {

@@ -20,8 +20,13 @@ extension Secret {
 
 /// Asks for a secret on the terminal of the process.
 enum Prompt {
+    /// How often a wait for input looks whether it was cancelled, in milliseconds.
+    private static let patience: Int32 = 50
+
     /// Prints a question and reads a line without echo; nil without a terminal.
-    static func secret(_ question: String) -> String? {
+    ///
+    /// - Throws: If the task is cancelled meanwhile. The terminal's echo is on again then.
+    static func secret(_ question: String) throws(Failure) -> String? {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
         guard terminal >= 0 else { return nil }
         defer { close(terminal) }
@@ -29,14 +34,33 @@ enum Prompt {
         guard tcgetattr(terminal, &settings) == 0 else { return nil }
         var silent = settings
         silent.c_lflag &= ~tcflag_t(ECHO)
+        let former = settings
+        Screen.settings.withLock { $0 = former }
         tcsetattr(terminal, TCSAFLUSH, &silent)
-        defer { tcsetattr(terminal, TCSANOW, &settings) }
+        defer {
+            tcsetattr(terminal, TCSANOW, &settings)
+            Screen.settings.withLock { $0 = nil }
+            say("\n", terminal)
+        }
         say(question, terminal)
         var line: [UInt8] = []
-        var byte: UInt8 = 0
-        while read(terminal, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
-        say("\n", terminal)
+        while let byte = try nextByte(of: terminal), byte != UInt8(ascii: "\n") { line.append(byte) }
         return String(decoding: line, as: UTF8.self)
+    }
+
+    /// Waits for a byte; nil at the end of the input.
+    private static func nextByte(of terminal: Int32) throws(Failure) -> UInt8? {
+        while true {
+            guard !Task.isCancelled else { throw Failure(SessionError(.cancelled)) }
+            var wait = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
+            guard poll(&wait, 1, patience) > 0 else { continue }
+            var byte: UInt8 = 0
+            switch read(terminal, &byte, 1) {
+            case 1: return byte
+            case 0: return nil
+            default: if errno != EINTR, errno != EAGAIN { return nil }
+            }
+        }
     }
 
     private static func say(_ text: String, _ terminal: Int32) {

@@ -11,7 +11,7 @@ final class TerminalRun: Sendable {
     private let terminal: Int32
     private let bytes = Locked(Data())
 
-    init(_ arguments: String...) throws {
+    init(_ arguments: String..., environment: [String: String] = [:]) throws {
         guard let program = ProgramRun.path else { throw CocoaError(.executableNotLoadable) }
         // What posix_openpt, unlockpt and ptsname do: Swift sees neither them nor TIOCSPTLCK and TIOCGPTN.
         let (lock, getNumber) = (UInt(0x4004_5431), UInt(0x8004_5430))
@@ -31,7 +31,8 @@ final class TerminalRun: Sendable {
         posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO)
         process = try Launch.spawn(
-            ([program] + arguments).map { RawText($0) }, ["TERM": "xterm"], &actions, flags: 0x80)
+            ([program] + arguments).map { RawText($0) }, ["TERM": "xterm"].merging(environment) { $1 }, &actions,
+            flags: 0x80)
         posix_spawn_file_actions_destroy(&actions)
     }
 
@@ -43,6 +44,24 @@ final class TerminalRun: Sendable {
     func type(_ keys: String) {
         _ = Array(keys.utf8).withUnsafeBytes { Glibc.write(terminal, $0.baseAddress, $0.count) }
     }
+
+    func send(_ signal: Int32) {
+        kill(process, signal)
+    }
+
+    func resize(columns: UInt16) {
+        var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        _ = ioctl(terminal, UInt(TIOCSWINSZ), &size)
+    }
+
+    /// Whether the terminal shows what is typed.
+    var echoes: Bool {
+        var settings = termios()
+        return tcgetattr(terminal, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
+    }
+
+    /// All that was written to the terminal.
+    var text: String { String(decoding: bytes.withLock { $0 }, as: UTF8.self) }
 
     /// Reads what is shown until it ends, or holds `text`.
     func read(until text: String? = nil) async {

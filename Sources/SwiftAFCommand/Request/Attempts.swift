@@ -1,0 +1,63 @@
+import SwiftAF
+
+/// Counts the attempts of an exchange, and decides as `--retry` says whether there is another one.
+final class Attempts: RequestInterceptor {
+    private let policy: RetryPolicy?
+    private let count = Locked(0)
+    /// The end of `--timeout`, which is for all attempts; nil without a limit.
+    private let deadline: ContinuousClock.Instant?
+    private let willBegin: @Sendable () -> Void
+    private let show: (@Sendable ([String]) -> Void)?
+
+    /// - Parameters:
+    ///   - show: Writes why and for how long the next attempt waits; nil to be silent.
+    ///   - willBegin: Called at the start of each attempt.
+    init(
+        _ options: Options, show: (@Sendable ([String]) -> Void)?, willBegin: @escaping @Sendable () -> Void
+    ) {
+        policy = options.retryPolicy
+        deadline = options.timeouts.total.flatMap { $0 > .zero ? .now + $0 : nil }
+        self.show = show
+        self.willBegin = willBegin
+    }
+
+    /// The interceptors of a manager; none without `--retry`.
+    var interceptors: [any RequestInterceptor] { policy == nil ? [] : [self] }
+
+    func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest {
+        count.withLock { $0 += 1 }
+        willBegin()
+        return request
+    }
+
+    func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision {
+        guard let policy else { return .doNotRetry }
+        var outcome = outcome
+        outcome.attempt.number = count.withLock { $0 }
+        outcome.attempt.deadline = deadline
+        let decision = await policy.retry(request, after: outcome)
+        if case .retry(let delay) = decision { note(outcome, delay, policy.maximumRetries) }
+        return decision
+    }
+
+    /// Waits until a request can be repeated whose response had begun.
+    ///
+    /// - Returns: What is left of the time limit, zero without one; nil if there is no other attempt.
+    func pause(after error: SessionError, of request: HTTPRequest) async -> Duration? {
+        guard error.response != nil else { return nil }
+        let outcome = AttemptOutcome(attempt: RequestAttempt(), error: error)
+        guard case .retry(let delay) = await retry(request, after: outcome) else { return nil }
+        await delay.pause()
+        guard !Task.isCancelled else { return nil }
+        guard let deadline else { return .zero }
+        let rest = deadline - .now
+        return rest > .zero ? rest : nil
+    }
+
+    private func note(_ outcome: AttemptOutcome, _ delay: Duration, _ most: Int) {
+        let status = outcome.status.map { "the server answered \($0)" }
+        let cause = outcome.error.map { Advice.message(for: $0) } ?? status ?? "the attempt failed"
+        let number = "retry \(outcome.attempt.number) of \(most)"
+        show?(["swiftaf: \(cause.printable); \(number) in \(Format.seconds(delay))"])
+    }
+}

@@ -1,0 +1,82 @@
+import AFTestServer
+import FoundationEssentials
+import Glibc
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+/// Options that people type because curl or HTTPie have them.
+@Suite struct HabitOptionTests {
+    private let server: TestServer
+
+    init() throws {
+        server = try TestServer()
+        server.route("/", .text("done"))
+    }
+
+    private func request(_ words: String...) async -> TestServer.Request? {
+        #expect(await swiftaf([server.urlString()] + words).exit == 0)
+        return server.requests.last
+    }
+
+    @Test func textsOfDataAreJoined() async {
+        let one = await request("-d", "a=1", "-d", "b=2", "--data-urlencode", "c=x &", "--data-raw", "@d")
+        #expect(one?.method == "POST" && one?.bodyText == "a=1&b=2&c=x%20%26&@d")
+        #expect(await swiftaf("-d", "a", "-d", "@-", server.urlString()).exit == 1)
+        #expect(await swiftaf("--data-urlencode", "a@b", server.urlString()).exit == 1)
+    }
+
+    @Test func getMovesDataToTheQuery() async {
+        let one = await request("-G", "-d", "a=1", "--data-urlencode", "=x=y")
+        #expect(one?.method == "GET" && one?.target == "/?a=1&x%3Dy" && one?.body.isEmpty == true)
+        #expect(await swiftaf("-G", server.urlString()).exit == 1)
+    }
+
+    @Test func uploadFilePutsAFile() async throws {
+        let folder = try TemporaryFolder()
+        folder.write("content", to: "file")
+        let one = await request("-T", folder.path + "/file")
+        #expect(one?.method == "PUT" && one?.bodyText == "content")
+    }
+
+    @Test func failHidesTheBodyOfAnError() async {
+        server.route("/", .respond(404, body: Data("page".utf8)))
+        #expect(await swiftaf("-sf", server.urlString()).text.isEmpty)
+        let run = await swiftaf("-fi", server.urlString())
+        #expect(run.exit == 2 && run.text.hasPrefix("HTTP/1.1 404") && !run.text.contains("page"))
+    }
+
+    @Test func aPipeIsWrittenTo() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/pipe"
+        #expect(mkfifo(path, 0o600) == 0)
+        // Reading doesn't wait for a writer, nor writing for a reader.
+        let reader = open(path, O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        #expect(await swiftaf(server.urlString(), "-o", path).exit == 0)
+        var bytes = [UInt8](repeating: 0, count: 100)
+        #expect(read(reader, &bytes, bytes.count) == 4)
+        #expect(String(decoding: bytes.prefix(4), as: UTF8.self) == "done")
+    }
+
+    @Test func aFolderNamesTheFileByTheURL() async throws {
+        let folder = try TemporaryFolder()
+        server.route("/name", .text("done"))
+        #expect(await swiftaf(server.urlString("/name"), "-P", folder.path).exit == 0)
+        #expect(folder.content(of: "name") == "done")
+    }
+
+    @Test func severalDownloadsNeedNoScheme() {
+        let invocation = ArgumentParser.parse(["download", ":80/a", ":80/b", "example.org/c", "X-A:b"])
+        guard case .success(.request(let command)) = invocation.command else { return #expect(Bool(false)) }
+        #expect(command.moreURLs == ["http://localhost:80/b", "https://example.org/c"])
+        #expect(command.items.count == 1)
+    }
+
+    @Test func rawOutputShowsBinaryBodiesOnATerminal() async {
+        server.route("/", .respond(200, body: Data([0, 1, 2])))
+        let run = await swiftaf(server.urlString(), "-o", "-", output: MemorySink(isTerminal: true))
+        #expect(run.exit == 0 && run.output == Data([0, 1, 2]) && run.error.isEmpty)
+    }
+}

@@ -1,0 +1,66 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+/// What errors say: a plain sentence first, then the option that helps.
+@Suite struct MessageTests {
+    private let server: TestServer
+
+    init() throws {
+        server = try TestServer()
+    }
+
+    private func message(of error: SessionError) -> String { Advice.message(for: error) }
+
+    @Test(arguments: [
+        (SessionError(.timeout, reason: .connect), "--connect-timeout"),
+        (.init(.timeout, reason: .idle), "--idle-timeout"),
+        (.init(.timeout, reason: .total), "--timeout"), (.init(.untrusted, reason: .selfSigned), "--cacert"),
+        (.init(.untrusted, reason: .wrongHost), "swiftaf trust"), (.init(.untrusted, reason: .pin), "swiftaf trust"),
+    ])
+    func namesTheOptionForTheReason(error: SessionError, option: String) {
+        #expect(message(of: error).contains("; ") && message(of: error).contains(option))
+    }
+
+    @Test func putsASentenceBeforeATextOfLibcurl() {
+        #expect(message(of: SessionError(.connect, message: "Couldn't connect")) == "can't connect: Couldn't connect")
+        #expect(message(of: SessionError(.protocol, message: "nghttp2 error")).hasPrefix("the server's response"))
+        #expect(message(of: SessionError(.truncated, message: "the connection was closed")).hasPrefix("the connection"))
+    }
+
+    @Test func namesTheOptionOfALimitThatAResponsePassed() async {
+        server.route("/body", .respond(200, body: Data(count: 5000)))
+        server.route("/head", .respond(200, headers: ["X": String(repeating: "x", count: 5000)]))
+        server.route("/again", .redirect(to: "/again"))
+        let body = await swiftaf("get", server.urlString("/body"), "--max-body", "1k")
+        #expect(body.exit == 6 && body.error.contains("--max-body"))
+        let head = await swiftaf("get", server.urlString("/head"), "--max-headers", "1k")
+        #expect(head.exit == 6 && head.error.contains("--max-headers"))
+        for limit in ["0", "2"] {
+            let loop = await swiftaf("get", server.urlString("/again"), "--max-redirects", limit)
+            #expect(loop.exit == 3 && loop.error.contains("more than \(limit) redirects; --max-redirects"))
+        }
+    }
+
+    @Test func saysWhyAndHowLongARetryWaits() async {
+        server.route("/", times: 1, .respond(503, headers: ["Retry-After": "0"]))
+        server.route("/", .text("done"))
+        let run = await swiftaf("get", server.urlString(), "--retry", "2")
+        #expect(run.exit == 0 && run.text == "done")
+        #expect(run.error.contains("swiftaf: the server answered 503; retry 1 of 2 in "))
+        server.route("/", times: 1, .respond(503, headers: ["Retry-After": "0"]))
+        #expect(await swiftaf("get", server.urlString(), "--retry", "2", "-q").error.isEmpty)
+    }
+
+    @Test func aDownloadSaysWhereItWrote() async throws {
+        let folder = try TemporaryFolder()
+        server.route("/film", .respond(200, body: Data(count: 2048)))
+        let words = ["download", server.urlString("/film"), "-P", folder.path]
+        #expect(await swiftaf(words).error == "swiftaf: wrote \(folder.path)/film, 2.0 KiB\n")
+        #expect(await swiftaf(words + ["-q"]).error.isEmpty)
+        #expect(await swiftaf(words + ["--json"]).error.isEmpty)
+    }
+}

@@ -1,0 +1,70 @@
+import AFTestServer
+import FoundationEssentials
+import Glibc
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+/// The built program in a terminal.
+@Suite(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+struct TerminalTests {
+    private let server: TestServer
+
+    init() throws {
+        server = try TestServer()
+        server.route("/") { request, connection in
+            guard request["Authorization"] == nil else { return try connection.respond(body: Data("in\n".utf8)) }
+            try connection.respond(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""])
+        }
+    }
+
+    @Test func aPasswordIsAskedForWithoutEcho() async throws {
+        let run = try TerminalRun("-u", "joe", server.urlString())
+        await run.read(until: ": ")
+        #expect(!run.echoes)
+        run.type("s3cret\n")
+        #expect(await run.end() == 0)
+        #expect(run.screen.last == "in" && !run.screen.joined().contains("s3cret"))
+        #expect(server.requests.last?["Authorization"] == "Basic am9lOnMzY3JldA==")
+    }
+
+    @Test(arguments: [(SIGINT, 130 as Int32), (SIGTERM, 143 as Int32)] as [(Int32, Int32)])
+    func aSignalAtThePromptTurnsTheEchoOn(signal: Int32, status: Int32) async throws {
+        let run = try TerminalRun("-u", "joe", server.urlString())
+        await run.read(until: ": ")
+        if signal == SIGINT { run.type("\u{3}") } else { run.send(signal) }
+        #expect(await run.end() == status)
+        #expect(run.echoes)
+        #expect(run.screen.last == "swiftaf: cancelled")
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func coloursFollowTheTerminal() async throws {
+        server.route(
+            "/json", .respond(200, headers: ["Content-Type": "application/json"], body: Data("{\"a\":1}".utf8)))
+        let coloured = try TerminalRun("-i", server.urlString("/json"), environment: ["NO_COLOR": ""])
+        #expect(await coloured.end() == 0)
+        #expect(coloured.text.contains("\u{1B}[32mHTTP/1.1 200 OK") && coloured.text.contains("\u{1B}[36m\"a\""))
+        let plain = try TerminalRun("-i", server.urlString("/json"), environment: ["NO_COLOR": "1"])
+        #expect(await plain.end() == 0)
+        #expect(!plain.text.contains("\u{1B}") && plain.screen.contains("  \"a\": 1"))
+    }
+
+    @Test func progressFollowsTheWidthOfTheTerminal() async throws {
+        let folder = try TemporaryFolder()
+        server.route(
+            "/film",
+            [.send("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 100\r\n\r\n12345"), .stall(at: "never")])
+        let run = try TerminalRun("download", server.urlString("/film"), "-o", folder.path + "/film")
+        await run.read(until: "5% [")
+        run.resize(columns: 40)
+        // Narrower than this, there is no bar.
+        await run.read(until: "\r  5%  ")
+        run.type("\u{3}")
+        #expect(await run.end() == 130)
+        // The terminal echoes the keys; nothing of the bars stays.
+        #expect(run.screen.first == "swiftaf: cancelled")
+        #expect(folder.content(of: "film") == nil)
+    }
+}
