@@ -90,6 +90,11 @@ static journal_state check_head(const char head[HEAD_SIZE], uint64_t seed) {
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
+static void set_known(afc__journal *journal, uint64_t size) {
+    atomic_store(&journal->known, size);
+    atomic_store(&journal->settled, size);
+}
+
 /** Reads whole records up to `end`. false: damaged. */
 static bool read_records(afc__journal *journal, uint64_t end) {
     char *bytes = afc__alloc(BATCH * RECORD_SIZE);
@@ -108,7 +113,7 @@ static bool read_records(afc__journal *journal, uint64_t end) {
         at += size;
     }
     afc_free(bytes);
-    if (is_valid) atomic_store(&journal->known, at);
+    if (is_valid) set_known(journal, at);
     return is_valid;
 }
 
@@ -122,7 +127,7 @@ static journal_state read_all(afc__journal *journal) {
     if (pread(journal->descriptor, head, HEAD_SIZE, 0) != HEAD_SIZE) return DAMAGED;
     journal_state state = check_head(head, journal->seed);
     if (state == DAMAGED) return state;
-    atomic_store(&journal->known, HEAD_SIZE);
+    set_known(journal, HEAD_SIZE);
     return read_records(journal, (uint64_t)facts.st_size) ? state : DAMAGED;
 }
 
@@ -199,8 +204,11 @@ void afc__journal_unlock(afc__journal *journal) {
 
 bool afc__journal_has_changed(const afc__journal *journal) {
     struct stat facts;
+    /* In this order: what is between them was written by this process, or read by it before `known` says so. */
+    uint64_t settled = atomic_load(&journal->settled);
     if (fstat(journal->descriptor, &facts) != 0) return false;
-    return (uint64_t)facts.st_size != atomic_load(&journal->known) || facts.st_nlink == 0;
+    uint64_t size = (uint64_t)facts.st_size;
+    return size < settled || size > atomic_load(&journal->known) || facts.st_nlink == 0;
 }
 
 bool afc__journal_append(afc__journal *journal, const afc__journal_record *records, size_t count) {
@@ -213,11 +221,14 @@ bool afc__journal_append(afc__journal *journal, const afc__journal_record *recor
         encode(bytes + i * RECORD_SIZE, &records[i], journal->seed);
     }
     uint64_t known = atomic_load(&journal->known);
-    /* Before the write: the loop's threads compare it with the size of the file. */
+    /* Before the write: other threads compare it with the size of the file. */
     atomic_store(&journal->known, known + size);
     int error = afc__write_all(journal->descriptor, bytes, size);
     if (bytes != few) afc_free(bytes);
-    if (error == 0) return true;
+    if (error == 0) {
+        atomic_store(&journal->settled, known + size);
+        return true;
+    }
     atomic_store(&journal->known, known);
     /* A part of a record would spoil all that follow. If this fails as well, the next reader finds it damaged. */
     return ftruncate(journal->descriptor, (off_t)known) == 0 && false;
@@ -230,7 +241,7 @@ bool afc__journal_replace(afc__journal *journal, const afc__journal_record *reco
     afc__journal made = {.descriptor = descriptor, .seed = journal->seed};
     make_head(head, journal->seed);
     bool is_made = lock_file(descriptor) && afc__write_all(descriptor, head, HEAD_SIZE) == 0;
-    atomic_store(&made.known, HEAD_SIZE);
+    set_known(&made, HEAD_SIZE);
     for (size_t i = 0; is_made && i < count; i += BATCH) {
         size_t some = count - i < BATCH ? count - i : BATCH;
         is_made = afc__journal_append(&made, records + i, some);
@@ -238,7 +249,7 @@ bool afc__journal_replace(afc__journal *journal, const afc__journal_record *reco
     is_made = is_made && renameat(journal->folder, NEW_NAME, journal->folder, NAME) == 0;
     if (is_made && dup3(descriptor, journal->descriptor, O_CLOEXEC) >= 0) {
         /* The lock belongs to the open file, which stays open under the other number. */
-        atomic_store(&journal->known, atomic_load(&made.known));
+        set_known(journal, atomic_load(&made.known));
     } else {
         unlinkat(journal->folder, NEW_NAME, 0);
         is_made = false;

@@ -34,10 +34,11 @@ typedef struct afc__journal_reader {
 } afc__journal_reader;
 
 typedef struct afc__journal {
-    int folder;                 /**< Borrowed. */
-    int descriptor;             /**< Its number never changes while the journal is open. */
-    uint64_t seed;              /**< Of the checksums. */
-    atomic_uint_fast64_t known; /**< Bytes that were read or written. */
+    int folder;                   /**< Borrowed. */
+    int descriptor;               /**< Its number never changes while the journal is open. */
+    uint64_t seed;                /**< Of the checksums. */
+    atomic_uint_fast64_t known;   /**< Bytes that were read or written, or are being written. */
+    atomic_uint_fast64_t settled; /**< As `known`, without those that are being written. */
     bool
         is_incomplete; /**< It was missing, damaged or of another boot: the folder may hold more. */
     afc__journal_reader reader;
