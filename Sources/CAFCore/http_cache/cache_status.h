@@ -7,8 +7,12 @@
 
 #include <afcore/message.h>
 
-/** The most bytes of the lines of a head. */
-enum { AFC__ANSWER_HEAD_LONGEST = 128 * 1024 };
+enum {
+    AFC__ANSWER_HEAD_LONGEST = 2 * 1024 * 1024, /**< In bytes; no stored head has longer lines. */
+    /** The most that is added to a stored head: Age, Cache-Status, Content-Range, Content-Length. */
+    AFC__ANSWER_MORE_FIELDS = 4,
+    AFC__ANSWER_MORE_BYTES = 512
+};
 
 /** How the cache came to its answer. */
 typedef enum afc__answer_kind {

@@ -674,6 +674,8 @@ afc_status afc__disk_open(afc_http_cache *cache, const char *path, uint64_t capa
         return status;
     }
     cache->disk = made;
+    /* What killed processes were writing would stay beside the capacity. */
+    afc__folder_clean(&made->folder);
     if (made->journal.is_incomplete) afc__disk_begin_scan(made);
     return AFC_OK;
 }

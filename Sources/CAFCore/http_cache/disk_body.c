@@ -15,6 +15,7 @@ struct afc__disk_stream {
     uint64_t number; /* Of the file. */
     atomic_bool has_failed;
     bool has_begun; /* Something was ordered. */
+    uint64_t size;  /* Of the pieces so far. */
     afc__cache_stored *stored;
     /* The disk's thread. */
     int file;
@@ -37,15 +38,34 @@ afc__disk_stream *afc__disk_stream_new(afc__disk *disk, uint64_t content) {
     return stream;
 }
 
-static void count_queued(afc__disk *disk, int64_t bytes) {
+/** Counts bytes that wait for the disk no longer. */
+static void leave_queue(afc__disk *disk, size_t size) {
     pthread_mutex_lock(&disk->cache->lock);
-    disk->queued_bytes += (uint64_t)bytes;
+    disk->queued_bytes -= size;
     pthread_mutex_unlock(&disk->cache->lock);
 }
 
-static bool has_room_for(afc__disk *disk, size_t size) {
+/** Counts the stream's bytes as part of a response, or of nothing. */
+static void leave_unfinished(afc__disk_stream *stream, uint64_t size) {
+    pthread_mutex_lock(&stream->disk->cache->lock);
+    stream->disk->unfinished_bytes -= size;
+    pthread_mutex_unlock(&stream->disk->cache->lock);
+    stream->size -= size;
+}
+
+/** Counts another piece as waiting. false: too much waits, or is unfinished. */
+static bool enter_queue(afc__disk_stream *stream, size_t size) {
+    afc__disk *disk = stream->disk;
     pthread_mutex_lock(&disk->cache->lock);
-    bool has_room = disk->queued_bytes + size <= AFC__DISK_MOST_QUEUED;
+    uint64_t others = disk->unfinished_bytes - stream->size;
+    bool is_within = others == 0 ||
+                     disk->unfinished_bytes + size <= disk->capacity * AFC__ENTRY_UNIT / 2;
+    bool has_room = is_within && disk->queued_bytes + size <= AFC__DISK_MOST_QUEUED;
+    if (has_room) {
+        disk->queued_bytes += size;
+        disk->unfinished_bytes += size;
+        stream->size += size;
+    }
     pthread_mutex_unlock(&disk->cache->lock);
     return has_room;
 }
@@ -69,7 +89,7 @@ static bool work_piece(afc__disk_job *work) {
     if (!atomic_load(&stream->has_failed) && !write_piece(stream, job->bytes)) {
         atomic_store(&stream->has_failed, true);
     }
-    count_queued(work->disk, -(int64_t)job->bytes.size);
+    leave_queue(work->disk, job->bytes.size);
     afc_free(job->bytes.bytes);
     afc_free(job);
     return false;
@@ -77,17 +97,19 @@ static bool work_piece(afc__disk_job *work) {
 
 bool afc__disk_stream_append(afc__disk_stream *stream, afc_bytes bytes) {
     afc__disk *disk = stream->disk;
-    bool is_possible = !atomic_load(&stream->has_failed) && has_room_for(disk, bytes.size);
+    bool is_possible = !atomic_load(&stream->has_failed) && enter_queue(stream, bytes.size);
     piece_job *job = is_possible ? afc__alloc(sizeof *job) : NULL;
     if (job != NULL) {
         *job = (piece_job){.stream = stream, .bytes = bytes};
-        count_queued(disk, (int64_t)bytes.size);
         if (afc__disk_order(disk, &job->job, work_piece)) {
             stream->has_begun = true;
             return true;
         }
-        count_queued(disk, -(int64_t)bytes.size);
         afc_free(job);
+    }
+    if (is_possible) {
+        leave_queue(disk, bytes.size);
+        leave_unfinished(stream, bytes.size);
     }
     atomic_store(&stream->has_failed, true);
     afc_free(bytes.bytes);
@@ -117,6 +139,7 @@ static bool work_last(afc__disk_job *work) {
         afc__cache_stored_release(stored);
     }
     if (stream->file >= 0) close(stream->file);
+    leave_unfinished(stream, stream->size);
     afc_free(stream);
     return false;
 }
@@ -164,7 +187,8 @@ struct afc__disk_reader {
     uint64_t next_block;    /* The next one to be lent. */
     uint64_t next_read;     /* The next one to be read. */
     size_t skip;            /* Bytes of the first block before the offset. */
-    bool is_reading, is_broken, wants_wake, is_closed;
+    unsigned wakes;         /* Owed: one for each PENDING. */
+    bool is_reading, is_broken, is_closed;
 };
 
 static void free_reader(afc__disk_reader *reader) {
@@ -208,6 +232,10 @@ static read_buffer *next_buffer(afc__disk_reader *reader) {
     return buffer;
 }
 
+static void wake(afc__cache_wake wake, unsigned count) {
+    for (unsigned i = 0; i < count; i++) wake.wake(wake.context);
+}
+
 static bool work_read(afc__disk_job *work) {
     afc__disk_reader *reader = AFC__OWNER(work, afc__disk_reader, job);
     const afc__cache_stored *stored = reader->stored;
@@ -225,20 +253,20 @@ static bool work_read(afc__disk_job *work) {
         buffer->start = 0;
         buffer->size = size < 0 ? 0 : (size_t)size;
         /* Read the next block while the caller uses this one. */
-        if (reader->wants_wake) {
-            reader->wants_wake = false;
-            pthread_mutex_unlock(&reader->lock);
-            reader->wake.wake(reader->wake.context);
-            pthread_mutex_lock(&reader->lock);
-        }
+        unsigned wakes = reader->wakes;
+        reader->wakes = 0;
+        pthread_mutex_unlock(&reader->lock);
+        wake(reader->wake, wakes);
+        pthread_mutex_lock(&reader->lock);
     }
     reader->is_reading = false;
-    bool is_closed = reader->is_closed, wants_wake = reader->wants_wake;
-    afc__cache_wake wake = reader->wake;
-    reader->wants_wake = false;
+    bool is_closed = reader->is_closed;
+    unsigned wakes = reader->wakes;
+    afc__cache_wake receiver = reader->wake;
+    reader->wakes = 0;
     /* If it isn't closed yet, it may be freed from here on. */
     pthread_mutex_unlock(&reader->lock);
-    if (wants_wake) wake.wake(wake.context);
+    wake(receiver, wakes);
     if (is_closed) free_reader(reader);
     return false;
 }
@@ -278,7 +306,7 @@ afc__cache_step afc__disk_reader_read(afc__disk_reader *reader, afc_slice *piece
     } else if (reader->is_broken || !read_ahead(reader)) {
         step = AFC__CACHE_BROKEN;
     } else {
-        reader->wants_wake = true;
+        reader->wakes++;
     }
     pthread_mutex_unlock(&reader->lock);
     return step;

@@ -35,6 +35,7 @@ struct afc__disk {
     afc__writer *writer; /**< NULL before the first job. */
     uint64_t capacity;   /**< In AFC__ENTRY_UNIT. */
     uint64_t queued_bytes;
+    uint64_t unfinished_bytes;           /**< Of bodies whose responses aren't complete yet. */
     uint32_t pending[AFC__DISK_BUCKETS]; /**< Changes that wait, by the hash of their keys. */
     uint32_t changes[AFC__DISK_BUCKETS]; /**< Changes ever made. */
     afc__store_name uses[AFC__DISK_USES];

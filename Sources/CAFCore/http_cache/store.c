@@ -284,13 +284,17 @@ void afc__cache_remove_key(afc_http_cache *cache, afc_slice key) {
     afc__store_name names[AFC__CACHE_MOST_VARIANTS];
     if (!afc__store_is_usable(cache)) return;
     uint64_t primary = afc__store_hash_key(cache, key);
+    size_t count;
     pthread_mutex_lock(&cache->lock);
-    size_t count = afc__entry_table_variants(&cache->table, primary, variants,
-                                             AFC__CACHE_MOST_VARIANTS);
-    for (size_t i = 0; i < count; i++) {
-        names[i] = (afc__store_name){primary, variants[i].variant};
-    }
-    afc__store_remove(cache, names, count);
+    /* Processes that didn't know of each other's variants have stored more together. */
+    do {
+        count = afc__entry_table_variants(&cache->table, primary, variants,
+                                          AFC__CACHE_MOST_VARIANTS);
+        for (size_t i = 0; i < count; i++) {
+            names[i] = (afc__store_name){primary, variants[i].variant};
+        }
+        afc__store_remove(cache, names, count);
+    } while (count == AFC__CACHE_MOST_VARIANTS);
     afc__store_filter filter = {.has_primary = true, .primary = primary};
     if (cache->disk != NULL) afc__disk_remove_unknown(cache->disk, &filter);
     pthread_mutex_unlock(&cache->lock);

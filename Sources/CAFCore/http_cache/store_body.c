@@ -25,6 +25,7 @@ static uint64_t largest_body(afc_http_cache *cache) {
     if (capacity < disk_bytes) capacity = disk_bytes;
     uint64_t largest = cache->max_entry_bytes != 0 ? cache->max_entry_bytes : capacity / 20;
     pthread_mutex_unlock(&cache->lock);
+    if (largest > capacity) largest = capacity;
     return largest < AFC__ENTRY_LARGEST_BODY ? largest : AFC__ENTRY_LARGEST_BODY;
 }
 

@@ -39,9 +39,20 @@ static void count_use(const afc__cached *cached) {
     }
 }
 
+/** A response that the request may receive isn't refused for what the cache adds. */
+static void extend_limits(afc__head_limits *limits) {
+    if (limits->count <= UINT32_MAX - AFC__ANSWER_MORE_FIELDS) {
+        limits->count += AFC__ANSWER_MORE_FIELDS;
+    }
+    if (limits->bytes <= UINT32_MAX - AFC__ANSWER_MORE_BYTES) {
+        limits->bytes += AFC__ANSWER_MORE_BYTES;
+    }
+}
+
 static bool pass_head(afc__transfer *transfer) {
     afc__cached *cached = transfer->cached;
     afc__buffer lines;
+    extend_limits(&transfer->hop.reader->limits);
     afc__buffer_init(&lines, AFC__ANSWER_HEAD_LONGEST);
     cached->has_head = true;
     count_use(cached);

@@ -320,6 +320,26 @@ static void removed_responses_stay_removed(void **state) {
     assert_int_equal(statistics_of(box).disk_used, 0);
 }
 
+static void key_is_removed_with_the_variants_of_all_processes(void **state) {
+    box *box = *state, other = *box;
+    char key[64];
+    open_with(&other, MEMORY, DISK);
+    /* Neither knows yet what the other one stores. */
+    for (unsigned i = 0; i < 2 * AFC__CACHE_MOST_VARIANTS; i++) {
+        struct box *owner = i < AFC__CACHE_MOST_VARIANTS ? &other : box;
+        response response = {.url = 1, .variant = i + 1, .size = SMALL, .time = 1000};
+        assert_true(response_store(owner->cache, &response, PIECE));
+        if (i + 1 == AFC__CACHE_MOST_VARIANTS) afc_http_cache_flush(other.cache);
+    }
+    afc_http_cache_flush(box->cache);
+    afc__cache_remove_key(box->cache, response_key(key, 1));
+    check_found(box, 1, NULL, 0);
+    afc_http_cache_flush(box->cache);
+    check_found(&other, 1, NULL, 0);
+    assert_int_equal(for_each_file(box, NULL, NULL), 0);
+    close_box(&other);
+}
+
 /* ---- Limits ---------------------------------------------------------------------------------- */
 
 static void add_size(const char *path, void *context) {
@@ -327,6 +347,48 @@ static void add_size(const char *path, void *context) {
     uint64_t *sum = context;
     assert_int_equal(stat(path, &facts), 0);
     *sum += ((uint64_t)facts.st_size + 511) / 512 * 512;
+}
+
+static void unfinished_bodies_take_no_more_than_half_of_the_disk(void **state) {
+    box *box = *state;
+    enum { WRITINGS = 12 };
+    char key[64], path[400], *bytes = calloc(1, LARGE);
+    afc__cache_writing *writings[WRITINGS];
+    uint64_t sum = 0;
+    assert_non_null(bytes);
+    close_box(box);
+    open_with(box, MEMORY, 4 << 20);
+    for (unsigned i = 0; i < WRITINGS; i++) {
+        response response = {.url = i, .version = 1, .size = LARGE, .time = 1000};
+        writings[i] = afc__cache_begin(box->cache, response_key(key, i), response_meta(&response),
+                                       LARGE);
+        assert_non_null(writings[i]);
+        bool is_taken = afc__cache_append(writings[i], (afc_slice){bytes, LARGE});
+        if (i == 0) assert_true(is_taken);
+        if (i == WRITINGS - 1) assert_false(is_taken);
+        afc_http_cache_flush(box->cache);
+    }
+    snprintf(path, sizeof path, "%s/1/new", box->path);
+    DIR *names = opendir(path);
+    assert_non_null(names);
+    const struct dirent *entry;
+    while ((entry = readdir(names)) != NULL) {
+        if (entry->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "%s/1/new/%.32s", box->path, entry->d_name);
+        add_size(path, &sum);
+    }
+    closedir(names);
+    assert_in_range(sum, 1 << 20, (2 << 20) + (64 << 10));
+    for (unsigned i = 0; i < WRITINGS; i++) afc__cache_abandon(writings[i]);
+    /* Their room is free again. */
+    response response = {.url = 1, .version = 1, .size = LARGE, .time = 1000};
+    afc_http_cache_flush(box->cache);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(response_store(box->cache, &response, PIECE));
+        afc_http_cache_flush(box->cache);
+        check_found(box, 1, &response, 1);
+    }
+    free(bytes);
 }
 
 static void least_recently_used_entries_leave_the_disk(void **state) {
@@ -600,6 +662,19 @@ static void removed_folder_is_an_empty_cache(void **state) {
     assert_int_equal(count_right(box, later, 3), 3);
 }
 
+static void leftover_is_removed_when_a_cache_is_opened(void **state) {
+    box *box = *state;
+    char path[200];
+    response response = {.url = 1, .version = 1, .size = SMALL, .time = 1000};
+    assert_true(response_store(box->cache, &response, PIECE));
+    close_box(box);
+    snprintf(path, sizeof path, "%s/1/new/0123456789abcdef", box->path);
+    write_file(path, S("half of a response"));
+    open_with(box, MEMORY, DISK);
+    assert_int_equal(count_new(box), 0);
+    check_found(box, 1, &response, 1);
+}
+
 static void leftover_of_a_killed_writer_is_removed(void **state) {
     box *box = *state;
     char path[200], journal[160];
@@ -691,6 +766,8 @@ int main(void) {
         TEST(overwritten_file_never_reaches_a_reader_of_the_old_one),
         TEST(abandoned_body_leaves_no_file),
         TEST(removed_responses_stay_removed),
+        TEST(key_is_removed_with_the_variants_of_all_processes),
+        TEST(unfinished_bodies_take_no_more_than_half_of_the_disk),
         TEST(least_recently_used_entries_leave_the_disk),
         TEST(folders_and_files_are_private),
         TEST(damaged_files_are_never_served),
@@ -699,6 +776,7 @@ int main(void) {
         TEST(entries_removed_during_a_scan_stay_removed),
         TEST(lost_key_means_an_empty_cache),
         TEST(removed_folder_is_an_empty_cache),
+        TEST(leftover_is_removed_when_a_cache_is_opened),
         TEST(leftover_of_a_killed_writer_is_removed),
         TEST(journal_stays_short),
         TEST(out_of_memory_is_a_miss_on_disk_too),

@@ -330,6 +330,22 @@ static void out_of_memory_is_a_miss(void **state) {
     }
 }
 
+static void body_that_exceeds_the_capacity_is_given_up_early(void **state) {
+    (void)state;
+    char key[64], *bytes = calloc(1, CAPACITY);
+    assert_non_null(bytes);
+    afc_http_cache *cache = open_cache(CAPACITY, UINT64_MAX);
+    response response = {.url = 1, .version = 1, .time = 1000};
+    const afc__cache_meta *meta = response_meta(&response);
+    assert_null(afc__cache_begin(cache, response_key(key, 1), meta, CAPACITY + 1));
+    afc__cache_writing *writing = afc__cache_begin(cache, response_key(key, 1), meta, -1);
+    assert_true(afc__cache_append(writing, (afc_slice){bytes, CAPACITY}));
+    assert_false(afc__cache_append(writing, (afc_slice){bytes, 1}));
+    afc__cache_abandon(writing);
+    afc_http_cache_release(cache);
+    free(bytes);
+}
+
 static void wrong_options_are_refused(void **state) {
     (void)state;
     afc_http_cache *cache;
@@ -351,6 +367,7 @@ int main(void) {
         cmocka_unit_test(update_gives_a_body_another_head),
         cmocka_unit_test(abandoned_response_is_never_seen),
         cmocka_unit_test(too_large_response_is_refused),
+        cmocka_unit_test(body_that_exceeds_the_capacity_is_given_up_early),
         cmocka_unit_test(memory_stays_within_its_capacity),
         cmocka_unit_test(responses_are_removed_by_url_host_and_time),
         cmocka_unit_test(host_is_found_in_a_key),

@@ -30,7 +30,11 @@ typedef struct afc_http_cache_options {
     uint64_t max_entry_bytes;
     /** Folder on disk; it is made with mode 0700 if only it is missing. NULL: memory only. */
     const char *directory;
-    uint64_t disk_bytes; /**< Capacity on disk, in bytes of files. */
+    /**
+     * Capacity on disk, in bytes of files. Bodies that are still being received take up to half as much beside it, or
+     * one of them what `max_entry_bytes` allows.
+     */
+    uint64_t disk_bytes;
 } afc_http_cache_options;
 
 /** 20 MiB in memory; 150 MiB on disk, in no folder yet. */

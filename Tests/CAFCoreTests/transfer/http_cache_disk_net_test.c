@@ -1,0 +1,338 @@
+/* Answers from the HTTP cache that the disk, a decoder, a rate or the fields' size have a part in. */
+#include "support/call.h"
+#include "support/files.h"
+
+#include <afcore/http_cache.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRESH "Cache-Control: max-age=3600"
+#define STALE "Cache-Control: max-age=60\r\nAge: 100"
+#define TAG "\r\nETag: \"one\""
+
+enum { BLOCK = 1000, BLOCKS = 2500, LARGE = BLOCK * BLOCKS };
+
+typedef struct disk_site {
+    folder folder;
+    char path[96];
+    world *world;
+    afc_http_cache *cache;
+} disk_site;
+
+static afc_http_cache *open_cache(const disk_site *site) {
+    afc_http_cache *cache;
+    afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
+    options.directory = site->path;
+    check_status(afc_http_cache_open(&cache, &options, NULL), AFC_OK);
+    return cache;
+}
+
+static int site_setup(void **state) {
+    disk_site *site = calloc(1, sizeof *site);
+    assert_non_null(site);
+    folder_make(&site->folder);
+    snprintf(site->path, sizeof site->path, "%s", path_in(&site->folder, "cache"));
+    site->cache = open_cache(site);
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.http_cache = site->cache;
+    site->world = world_new(NULL, &options);
+    *state = site;
+    return 0;
+}
+
+static int site_teardown(void **state) {
+    char command[160];
+    disk_site *site = *state;
+    if (site->world->session != NULL) afc_session_cancel_all(site->world->session);
+    world_free(site->world);
+    afc_http_cache_release(site->cache);
+    afc_join_closed_sessions();
+    snprintf(command, sizeof command, "rm -rf %s", site->path);
+    assert_int_equal(system(command), 0);
+    folder_remove(&site->folder);
+    free(site);
+    return 0;
+}
+
+#define SITE_TEST(test) cmocka_unit_test_setup_teardown(test, site_setup, site_teardown)
+
+static size_t seen(const disk_site *site) {
+    return afts_server_stats(site->world->server).requests;
+}
+
+static afc_cache_use use_of(const call *call) {
+    assert_true(call->hop_count > 0);
+    return call->hops[call->hop_count - 1].cache;
+}
+
+/* ---- Large bodies ------------------------------------------------------------------------------ */
+
+static void check_large(afc_slice body) {
+    assert_int_equal(body.size, LARGE);
+    for (size_t i = 0; i < body.size; i++) {
+        if (body.bytes[i] != (char)('a' + i % BLOCK % 26)) fail_msg("byte %zu", i);
+    }
+}
+
+/** Stores a body at "/" that stays on disk. */
+static void store_large(disk_site *site) {
+    char block[BLOCK];
+    for (size_t i = 0; i < sizeof block; i++) block[i] = (char)('a' + i % 26);
+    afts_script *script = afts_script_new();
+    afts_respond_repeated(script, 200, FRESH, block, sizeof block, BLOCKS);
+    serve(site->world, "/", script);
+    call *call = call_fetch(site->world, "/");
+    check_ended(call, AFC_OK);
+    call_free(call);
+    afc_http_cache_flush(site->cache);
+}
+
+static void check_hit(call *call) {
+    check_ended(call, AFC_OK);
+    assert_int_equal(use_of(call), AFC_CACHE_HIT);
+}
+
+static void wakes_while_the_disk_is_read_change_nothing(void **state) {
+    disk_site *site = *state;
+    store_large(site);
+    for (unsigned round = 0; round < 20; round++) {
+        call *call = call_new(site->world, "/");
+        call_start(call);
+        while (atomic_load(&call->release_count) == 0) afc_task_wake(call->task);
+        call_wait(call);
+        check_hit(call);
+        check_large(call->body);
+        call_free(call);
+    }
+    assert_int_equal(seen(site), 1);
+}
+
+static void suspended_reader_of_the_disk_goes_on(void **state) {
+    disk_site *site = *state;
+    store_large(site);
+    for (unsigned round = 0; round < 20; round++) {
+        call *call = call_new(site->world, "/");
+        call_start(call);
+        while (atomic_load(&call->release_count) == 0) {
+            afc_task_suspend(call->task);
+            afc_task_resume(call->task);
+        }
+        call_wait(call);
+        check_hit(call);
+        check_large(call->body);
+        call_free(call);
+    }
+}
+
+static void reader_of_the_disk_may_be_cancelled_at_any_time(void **state) {
+    disk_site *site = *state;
+    store_large(site);
+    for (unsigned round = 0; round < 60; round++) {
+        call *call = call_new(site->world, "/");
+        call->request.sink.kind = AFC_SINK_CALLBACK;
+        call_start(call);
+        for (unsigned spins = 0; spins < round * 500; spins++) {
+            if (atomic_load(&call->release_count) != 0) break;
+        }
+        afc_task_cancel(call->task);
+        call_wait(call);
+        assert_true(call->failure.status == AFC_OK || call->failure.status == AFC_ECANCELED);
+        call_free(call);
+    }
+    call *call = call_fetch(site->world, "/");
+    check_hit(call);
+    check_large(call->body);
+    call_free(call);
+}
+
+static void cached_body_is_written_to_a_file(void **state) {
+    disk_site *site = *state;
+    store_large(site);
+    call *call = call_new(site->world, "/");
+    call->request.sink.kind = AFC_SINK_FILE;
+    call->request.sink.path = path_in(&site->folder, "file");
+    call_perform(call);
+    check_hit(call);
+    FILE *file = fopen(path_in(&site->folder, "file"), "rb");
+    char *bytes = malloc(LARGE + 1);
+    assert_true(file != NULL && bytes != NULL);
+    check_large((afc_slice){bytes, fread(bytes, 1, LARGE + 1, file)});
+    fclose(file);
+    free(bytes);
+    call_free(call);
+}
+
+static void cached_body_obeys_the_receive_rate(void **state) {
+    disk_site *site = *state;
+    store_large(site);
+    call *call = call_new(site->world, "/");
+    call->request.max_receive_rate = UINT64_C(20) << 20;
+    call_perform(call);
+    check_hit(call);
+    check_large(call->body);
+    call_free(call);
+}
+
+/** Gives the cache to the same folder's next user; the session stays closed meanwhile. */
+static void cache_closed_under_a_session_still_answers(void **state) {
+    disk_site *site = *state;
+    store_large(site);
+    call *call = call_new(site->world, "/");
+    call_start(call);
+    afc_http_cache_release(site->cache);
+    site->cache = NULL;
+    call_wait(call);
+    check_hit(call);
+    check_large(call->body);
+    call_free(call);
+}
+
+static void session_of_a_program_s_loop_reads_the_disk(void **state) {
+    disk_site *site = *state;
+    afc_session *session;
+    store_large(site);
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.loop = AFC_LOOP_EXTERNAL;
+    options.http_cache = site->cache;
+    check_status(afc_session_new(&session, &options, NULL), AFC_OK);
+    call *call = call_new(site->world, "/");
+    call->session = session;
+    call_start(call);
+    while (atomic_load(&call->release_count) == 0) {
+        struct pollfd polled = {.fd = afc_session_get_fd(session), .events = POLLIN};
+        int timeout = afc_session_timeout(session);
+        assert_true(poll(&polled, 1, timeout < 0 ? PATIENCE_MS : timeout) > 0 || timeout >= 0);
+        check_status(afc_session_dispatch(session), AFC_OK);
+    }
+    check_hit(call);
+    check_large(call->body);
+    call_free(call);
+    afc_session_release(session);
+    while (afc_session_dispatch(session) == AFC_OK) {}
+}
+
+/* ---- Encoded bodies ---------------------------------------------------------------------------- */
+
+static const char gzip[] =
+    "\x1F\x8B\x08\0\0\0\0\0\0\xFF\x01\x05\0\xFA\xFFhello\x86\xA6\x10\x36\x05\0\0\0";
+
+static void check_encoded(disk_site *site, bool is_kept, afc_cache_use use) {
+    call *call = call_new(site->world, "/");
+    call->request.keep_encoding = is_kept;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    assert_int_equal(use_of(call), use);
+    if (is_kept) {
+        assert_int_equal(call->body.size, sizeof gzip - 1);
+        assert_memory_equal(call->body.bytes, gzip, sizeof gzip - 1);
+    } else {
+        check_slice(call->body, "hello");
+    }
+    check_slice(field_of(call, "Content-Encoding"), "gzip");
+    call_free(call);
+}
+
+static void encoded_body_is_used_in_the_form_that_was_stored(void **state) {
+    disk_site *site = *state;
+    afts_script *script = afts_script_new();
+    afts_respond(script, 200, FRESH "\r\nContent-Encoding: gzip", gzip, sizeof gzip - 1);
+    serve(site->world, "/", script);
+    check_encoded(site, false, AFC_CACHE_UNUSED);
+    check_encoded(site, false, AFC_CACHE_HIT);
+    check_encoded(site, true, AFC_CACHE_UNUSED);
+    check_encoded(site, true, AFC_CACHE_HIT);
+    check_encoded(site, false, AFC_CACHE_UNUSED);
+}
+
+static void body_limit_holds_for_cached_bodies(void **state) {
+    disk_site *site = *state;
+    store_large(site);
+    call *call = call_new(site->world, "/");
+    call->request.limits.body = LARGE - 1;
+    call_perform(call);
+    check_ended(call, AFC_ETOOBIG);
+    call_free(call);
+}
+
+/* ---- Large heads ------------------------------------------------------------------------------- */
+
+/** Serves a response with `count` fields of `size` bytes each beside a few others. */
+static void serve_fields(disk_site *site, int status, const char *fields, const char *name,
+                         size_t count, size_t size) {
+    size_t room = strlen(fields) + count * (size + 40) + 1, used;
+    char *text = malloc(room);
+    assert_non_null(text);
+    used = (size_t)snprintf(text, room, "%s", fields);
+    for (size_t i = 0; i < count; i++) {
+        used += (size_t)snprintf(text + used, room - used, "\r\n%s-%zu: ", name, i);
+        memset(text + used, 'x', size);
+        used += size;
+    }
+    text[used] = '\0';
+    serve(site->world, "/", answer(status, text, status == 304 ? "" : "body"));
+    free(text);
+}
+
+static void check_answer(disk_site *site, afc_cache_use use) {
+    call *call = call_fetch(site->world, "/");
+    check_ended(call, AFC_OK);
+    check_slice(call->body, "body");
+    assert_int_equal(use_of(call), use);
+    call_free(call);
+}
+
+static void update_with_too_many_fields_fails_no_request(void **state) {
+    disk_site *site = *state;
+    serve_fields(site, 200, STALE TAG, "Old", 10, 4000);
+    check_answer(site, AFC_CACHE_UNUSED);
+    serve_fields(site, 304, FRESH TAG, "New", 10, 4000);
+    check_answer(site, AFC_CACHE_VALIDATED);
+    serve(site->world, "/", answer(200, FRESH, "body"));
+    check_answer(site, AFC_CACHE_UNUSED);
+}
+
+static void fields_of_the_cache_count_for_no_limit(void **state) {
+    disk_site *site = *state;
+    /* With Content-Length and Cache-Control as many as may be received. */
+    serve_fields(site, 200, FRESH, "Field", 510, 10);
+    check_answer(site, AFC_CACHE_UNUSED);
+    check_answer(site, AFC_CACHE_HIT);
+}
+
+static void long_reason_phrase_fails_no_request(void **state) {
+    disk_site *site = *state;
+    enum { REASON = 90000, FIELD = 60000 };
+    char *text = malloc(REASON + FIELD + 200);
+    assert_non_null(text);
+    size_t used = (size_t)sprintf(text, "HTTP/1.1 200 ");
+    memset(text + used, 'r', REASON);
+    used += REASON;
+    used += (size_t)sprintf(text + used, "\r\n" FRESH "\r\nContent-Length: 4\r\nLong: ");
+    memset(text + used, 'x', FIELD);
+    used += FIELD;
+    used += (size_t)sprintf(text + used, "\r\n\r\nbody");
+    serve_bytes(site->world, "/", (afc_slice){text, used});
+    free(text);
+    check_answer(site, AFC_CACHE_UNUSED);
+    check_answer(site, AFC_CACHE_HIT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SITE_TEST(wakes_while_the_disk_is_read_change_nothing),
+        SITE_TEST(suspended_reader_of_the_disk_goes_on),
+        SITE_TEST(reader_of_the_disk_may_be_cancelled_at_any_time),
+        SITE_TEST(cached_body_is_written_to_a_file),
+        SITE_TEST(cached_body_obeys_the_receive_rate),
+        SITE_TEST(cache_closed_under_a_session_still_answers),
+        SITE_TEST(session_of_a_program_s_loop_reads_the_disk),
+        SITE_TEST(encoded_body_is_used_in_the_form_that_was_stored),
+        SITE_TEST(body_limit_holds_for_cached_bodies),
+        SITE_TEST(update_with_too_many_fields_fails_no_request),
+        SITE_TEST(fields_of_the_cache_count_for_no_limit),
+        SITE_TEST(long_reason_phrase_fails_no_request),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
