@@ -180,12 +180,12 @@ static void on_alarm(afc__alarm *alarm) {
 
 /* ---- Receiving ----------------------------------------------------------------------------- */
 
-/** The peer broke a rule: it gets a close frame, and nothing more is read. */
+/** The peer broke a rule: it gets what it was about to get and a close frame, and nothing more is read. */
 static void fail(afc_websocket *socket, uint16_t code, const afc_failure *failure) {
     record(socket, failure);
     pthread_mutex_lock(&socket->lock);
     enter(socket, AFC__WEBSOCKET_FAILING);
-    afc__outbox_add_close(&socket->outbox, code, (afc_slice){NULL, 0}, true);
+    afc__outbox_add_close(&socket->outbox, code, (afc_slice){NULL, 0}, false);
     pthread_mutex_unlock(&socket->lock);
     await_close(socket);
     afc_task_wake(socket->task);
@@ -331,8 +331,9 @@ static ptrdiff_t read_outgoing(void *context, void *buffer, size_t size) {
     pthread_mutex_unlock(&socket->lock);
     if (delays_ping) afc__keepalive_excuse(&socket->keepalive, afc__now_us());
     report_sent(socket);
-    /* The peer has so much time for each part, not for all that waits. */
-    if (count > 0 && socket->close_deadline_us != 0) await_close(socket);
+    /* The time counts from the close frame, not from the messages before it; but no fault of the peer's is worth waiting. */
+    bool delays_close = count > 0 && state == AFC__WEBSOCKET_CLOSING;
+    if (delays_close && socket->close_deadline_us != 0) await_close(socket);
     if (count > 0) return (ptrdiff_t)count;
     if (state == AFC__WEBSOCKET_ANSWERING) return AFC_READ_END;
     return state == AFC__WEBSOCKET_FAILING ? AFC_READ_FAILED : AFC_READ_AGAIN;

@@ -13,11 +13,22 @@ void afc__outbox_init(afc__outbox *outbox, uint64_t limit) {
     *outbox = (afc__outbox){.limit = limit};
     afc__list_init(&outbox->messages);
     afc__list_init(&outbox->sent);
+    afc__list_init(&outbox->pongs);
+}
+
+/** Takes the oldest answer that hasn't begun; NULL: there is none. */
+static afc__pong *take_pong(afc__outbox *outbox) {
+    afc__node *node = afc__list_first(&outbox->pongs);
+    if (node == NULL) return NULL;
+    afc__list_remove(node);
+    outbox->pong_count--;
+    return AFC__OWNER(node, afc__pong, node);
 }
 
 void afc__outbox_clear(afc__outbox *outbox) {
     if (outbox->encoder.stream != NULL) outbox->encoder.codec->close(outbox->encoder.stream);
     outbox->encoder = (afc__encoder){0};
+    for (afc__pong *pong; (pong = take_pong(outbox)) != NULL;) afc_free(pong);
 }
 
 /* ---- Messages ------------------------------------------------------------------------------ */
@@ -158,9 +169,13 @@ afc_status afc__outbox_add_ping(afc__outbox *outbox, afc_slice payload, bool is_
 }
 
 void afc__outbox_add_pong(afc__outbox *outbox, afc_slice payload) {
-    if (payload.size > 0) memcpy(outbox->pong_payload, payload.bytes, payload.size);
-    outbox->pong_size = payload.size;
-    outbox->owes_pong = true;
+    afc__pong *pong = outbox->pong_count == AFC__PONGS ? take_pong(outbox)
+                                                       : afc__alloc(sizeof *pong);
+    if (pong == NULL) return;
+    if (payload.size > 0) memcpy(pong->payload, payload.bytes, payload.size);
+    pong->size = payload.size;
+    afc__list_append(&outbox->pongs, &pong->node);
+    outbox->pong_count++;
 }
 
 bool afc__outbox_take_pong(afc__outbox *outbox, afc_slice payload, afc__ping *out) {
@@ -252,10 +267,11 @@ static afc__control *next_control(afc__outbox *outbox) {
         afc__outbox_drop(outbox);
         return &outbox->close;
     }
-    if (outbox->owes_pong) {
-        outbox->owes_pong = false;
+    afc__pong *pong = take_pong(outbox);
+    if (pong != NULL) {
         write_control(outbox, &outbox->pong, AFC__OP_PONG,
-                      (afc_slice){(const char *)outbox->pong_payload, outbox->pong_size});
+                      (afc_slice){(const char *)pong->payload, pong->size});
+        afc_free(pong);
         if (is_pending(&outbox->pong)) return &outbox->pong;
     }
     if (!is_pending(&outbox->ping) && outbox->pings_written < outbox->ping_count) {

@@ -34,7 +34,17 @@ typedef struct afc__control {
     size_t size, offset; /**< size 0: there is none. */
 } afc__control;
 
-enum { AFC__PINGS = 8 };
+enum {
+    AFC__PINGS = 8,
+    AFC__PONGS = 16 /**< Answers that wait at most. */
+};
+
+/** The answer to a ping. */
+typedef struct afc__pong {
+    afc__node node;
+    size_t size;
+    unsigned char payload[AFC__FRAME_CONTROL_MAX];
+} afc__pong;
 
 /** A ping that was sent, or is about to be. */
 typedef struct afc__ping {
@@ -65,9 +75,8 @@ typedef struct afc__outbox {
     afc__utf8 text;
     /* Control frames. */
     afc__control pong, ping, close;
-    unsigned char pong_payload[AFC__FRAME_CONTROL_MAX];
-    size_t pong_size;
-    bool owes_pong; /**< With this payload. */
+    afc__list pongs; /**< Answers that haven't begun, oldest first. */
+    size_t pong_count;
     afc__farewell farewell;
     afc__ping pings[AFC__PINGS]; /**< Unanswered, oldest first. */
     size_t ping_count, pings_written;
@@ -75,7 +84,7 @@ typedef struct afc__outbox {
 
 void afc__outbox_init(afc__outbox *outbox, uint64_t limit);
 
-/** Frees the encoder's stream. No message may be left. */
+/** Frees the encoder's stream and the answers to pings. No message may be left. */
 void afc__outbox_clear(afc__outbox *outbox);
 
 /** Adds a message or a piece; see afc_websocket_send(). */
@@ -96,7 +105,10 @@ static inline bool afc__outbox_has_ping_to_send(const afc__outbox *outbox) {
     return outbox->pings_written < outbox->ping_count || outbox->ping.offset < outbox->ping.size;
 }
 
-/** Answers a ping. It replaces an earlier answer that hasn't begun (RFC 6455 5.5.3). */
+/**
+ * Answers a ping. Of more than AFC__PONGS answers that wait, the oldest is dropped, and without memory this one, as the later
+ * ones answer for it (RFC 6455 5.5.3).
+ */
 void afc__outbox_add_pong(afc__outbox *outbox, afc_slice payload);
 
 /** Finds the ping of a pong, and forgets it and those before it. false: there is none. */

@@ -65,7 +65,7 @@ static void sends_control_frames_before_messages_that_wait(void **state) {
         afc__outbox_add_pong(&outbox, S("last"));
         afc__outbox_add_close(&outbox, 1000, S("bye"), false);
         read_all(&outbox, portion, log, sizeof log);
-        assert_string_equal(log, "O:last;P:p;T:one;T+:two;C:three;X:\x03\xe8"
+        assert_string_equal(log, "O:first;O:last;P:p;T:one;T+:two;C:three;X:\x03\xe8"
                                  "bye;");
         end(&outbox);
     }
@@ -95,6 +95,26 @@ static void finishes_the_frame_that_has_begun_before_an_urgent_close(void **stat
     assert_int_equal((begun->offset == begun->size) + (dropped->offset == dropped->size), 1);
     afc_free(begun);
     afc_free(dropped);
+    end(&outbox);
+}
+
+static void bounds_answers_to_pings(void **state) {
+    (void)state;
+    afc__outbox outbox;
+    char log[512], name[8], expected[512] = "";
+    enum { PINGS = AFC__PONGS + 5 };
+    afc__outbox_init(&outbox, 1000);
+    for (int i = 0; i < PINGS; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        afc__outbox_add_pong(&outbox, afc_slice_of(name));
+        if (i < PINGS - AFC__PONGS) continue;
+        size_t used = strlen(expected);
+        snprintf(expected + used, sizeof expected - used, "O:%d;", i);
+    }
+    read_all(&outbox, 5, log, sizeof log);
+    assert_string_equal(log, expected);
+    /* What isn't sent is freed. */
+    afc__outbox_add_pong(&outbox, S("left"));
     end(&outbox);
 }
 
@@ -243,6 +263,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sends_control_frames_before_messages_that_wait),
         cmocka_unit_test(finishes_the_frame_that_has_begun_before_an_urgent_close),
+        cmocka_unit_test(bounds_answers_to_pings),
         cmocka_unit_test(bounds_the_queue),
         cmocka_unit_test(refuses_what_is_no_message),
         cmocka_unit_test(matches_pongs_with_pings),

@@ -1,0 +1,203 @@
+/* WebSockets and callbacks that use them, several threads, forks, and sessions that end. */
+#include "support/websocket.h"
+
+#include <semaphore.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- Callbacks ----------------------------------------------------------------- */
+
+static void send_and_close(wire *wire) {
+    (void)afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, afc_slice_of("from on_open"), 0,
+                             NULL);
+    (void)afc_websocket_close(wire->socket, AFC_WEBSOCKET_GOING_AWAY, afc_slice_of("bye"));
+}
+
+static void callbacks_may_send_and_close(void **state) {
+    world *world = *state;
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_new(world, "/");
+    wire->at_open = send_and_close;
+    wire_open(wire, world);
+    check_log(wire, "open;sent ok;text from on_open;closed 1001 bye;");
+    wire_free(wire);
+}
+
+static afc_status cancel_at_message(wire *wire, const afc_websocket_message *message) {
+    (void)message;
+    afc_websocket_cancel(wire->socket);
+    return AFC_OK;
+}
+
+/** What came with that message isn't passed on, and a close frame in it doesn't count. */
+static void cancel_in_on_message_is_the_last_callback_but_one(void **state) {
+    world *world = *state;
+    serve_wire(world, "/",
+               S("\x81\x01"
+                 "a\x81\x01"
+                 "b\x8a\x01"
+                 "c\x88\x00"));
+    wire *wire = wire_new(world, "/");
+    wire->at_message = cancel_at_message;
+    wire_open(wire, world);
+    check_log(wire, "open;text a;closed 1006;");
+    check_status(wire->failure.status, AFC_ECANCELED);
+    wire_free(wire);
+}
+
+static afc_status refuse(wire *wire, const afc_websocket_message *message) {
+    (void)wire, (void)message;
+    return AFC_EFILE;
+}
+
+static void status_of_on_message_ends_the_socket(void **state) {
+    world *world = *state;
+    serve_wire(world, "/",
+               S("\x81\x01"
+                 "a\x81\x01"
+                 "b"));
+    wire *wire = wire_new(world, "/");
+    wire->at_message = refuse;
+    wire_open(wire, world);
+    check_log(wire, "open;closed 1006;");
+    check_status(wire->failure.status, AFC_EFILE);
+    wire_free(wire);
+}
+
+/** A codec whose encoder waits, as another thread may when the process is forked. */
+static sem_t encoding, may_go_on;
+
+static afc_status (*convert)(void *stream, afc_slice *input, char *output, size_t *size);
+
+static afc_status convert_slowly(void *stream, afc_slice *input, char *output, size_t *size) {
+    sem_post(&encoding);
+    sem_wait(&may_go_on);
+    return convert(stream, input, output, size);
+}
+
+static void *send_slowly(void *context) {
+    wire_send_text(context, "compressed");
+    return NULL;
+}
+
+static int use_in_child(wire *wire) {
+    alarm(PATIENCE_MS / 1000);
+    bool is_closed = afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("x"), 0, NULL) ==
+                         AFC_ECLOSED &&
+                     afc_websocket_ping(wire->socket, S("x")) == AFC_ECLOSED &&
+                     afc_websocket_close(wire->socket, 1000, S("")) == AFC_OK &&
+                     afc_websocket_get_queued(wire->socket) == 0;
+    afc_websocket_cancel(wire->socket);
+    afc_websocket_resume(wire->socket);
+    afc_websocket_release(wire->socket);
+    return is_closed ? 0 : 1;
+}
+
+static void does_nothing_in_a_child_and_never_waits(void **state) {
+    world *world = *state;
+    pthread_t thread;
+    afc_websocket_codec codec = stored_codec(NULL);
+    serve_echo(world, "/", "Sec-WebSocket-Extensions: permessage-deflate");
+    sem_init(&encoding, 0, 0);
+    sem_init(&may_go_on, 0, 0);
+    convert = codec.convert;
+    codec.convert = convert_slowly;
+    wire *wire = wire_new(world, "/");
+    wire->options.codec = &codec;
+    wire->options.compression_threshold = 1;
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->open_count, 1);
+    pthread_create(&thread, NULL, send_slowly, wire);
+    sem_wait(&encoding);
+    pid_t child = fork();
+    if (child == 0) _exit(use_in_child(wire));
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    for (int i = 0; i < 100; i++) sem_post(&may_go_on);
+    pthread_join(thread, NULL);
+    wire_wait_for(wire, &wire->message_count, 1);
+    wire_close(wire);
+    wire_wait(wire);
+    check_status(wire->failure.status, AFC_OK);
+    wire_free(wire);
+}
+
+enum { SENDERS = 4, PER_SENDER = 200 };
+
+static void *send_many(void *context) {
+    wire *wire = context;
+    for (int i = 0; i < PER_SENDER; i++) {
+        while (afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, afc_slice_of("threads"), 0,
+                                  NULL) == AFC_EAGAIN) {}
+    }
+    return NULL;
+}
+
+static void threads_send_at_once(void **state) {
+    world *world = *state;
+    pthread_t threads[SENDERS];
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_opened(world, "/");
+    for (size_t i = 0; i < SENDERS; i++) pthread_create(&threads[i], NULL, send_many, wire);
+    for (size_t i = 0; i < SENDERS; i++) pthread_join(threads[i], NULL);
+    wire_wait_for(wire, &wire->message_count, SENDERS * PER_SENDER);
+    wire_close(wire);
+    wire_wait(wire);
+    check_status(wire->failure.status, AFC_OK);
+    assert_int_equal(atomic_load(&wire->sent_count), SENDERS * PER_SENDER);
+    wire_free(wire);
+}
+
+/** In any state: during the handshake, a message, the close. */
+static void cancel_at_any_moment_ends_once(void **state) {
+    world *world = *state;
+    serve_echo(world, "/", NULL);
+    for (int round = 0; round < 60; round++) {
+        wire *wire = wire_new(world, "/");
+        wire_open(wire, world);
+        if (round % 3 > 0) wire_wait_for(wire, &wire->open_count, 1);
+        if (round % 2 > 0) wire_send_text(wire, "in flight");
+        if (round % 3 > 1) wire_close(wire);
+        afc_websocket_cancel(wire->socket);
+        if (round % 5 == 0) afc_session_cancel_all(world->session);
+        wire_free(wire);
+    }
+}
+
+static void released_socket_goes_on_until_it_ends(void **state) {
+    world *world = *state;
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_opened(world, "/");
+    wire_send_text(wire, "in flight");
+    wire_close(wire);
+    afc_websocket_release(wire->socket);
+    wire->socket = NULL;
+    check_log(wire, "open;sent ok;text in flight;closed 1000;");
+    wire_free(wire);
+}
+
+static void session_waits_for_its_sockets(void **state) {
+    world *world = *state;
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_opened(world, "/");
+    wire_close(wire);
+    world_close_session(world);
+    assert_int_equal(atomic_load(&wire->release_count), 1);
+    wire_free(wire);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(callbacks_may_send_and_close),
+        WORLD_TEST(cancel_in_on_message_is_the_last_callback_but_one),
+        WORLD_TEST(status_of_on_message_ends_the_socket),
+        WORLD_TEST(does_nothing_in_a_child_and_never_waits),
+        WORLD_TEST(threads_send_at_once),
+        WORLD_TEST(cancel_at_any_moment_ends_once),
+        WORLD_TEST(released_socket_goes_on_until_it_ends),
+        WORLD_TEST(session_waits_for_its_sockets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
