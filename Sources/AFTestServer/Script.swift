@@ -206,6 +206,30 @@ extension Script {
     }
 }
 
+// MARK: - WebSockets
+
+extension Script {
+    /// Sends 101 with the Sec-WebSocket-Accept of the request's key. What follows are frames, or any bytes.
+    public static func upgrade(headers: Headers = [:]) -> Script {
+        let lines = headerLines(headers)
+        return Script { afts_upgrade($0, lines) }
+    }
+
+    /// Sends an unmasked WebSocket frame.
+    ///
+    /// - Parameter first: The first byte: FIN and the reserved bits, and the opcode, such as 0x81 for a whole text.
+    public static func frame(_ first: UInt8, _ payload: Data = Data()) -> Script {
+        Script { script in
+            payload.withUnsafeBytes { afts_send_frame(script, first, $0.baseAddress, $0.count) }
+        }
+    }
+
+    /// Sends back each frame of a message, answers pings, and answers a close frame and then closes.
+    public static var echoFrames: Script {
+        Script { afts_echo_frames($0) }
+    }
+}
+
 // MARK: - Reading
 
 extension Script {

@@ -17,4 +17,13 @@ static inline int czlib_inflate_init_gzip(z_stream *stream) {
     return inflateInit2(stream, czlib_gzip_window);
 }
 
+/* Without head and tail (RFC 1951); a window of 1 << bits bytes. */
+static inline int czlib_deflate_init_raw(z_stream *stream, int level, int bits) {
+    return deflateInit2(stream, level, Z_DEFLATED, -bits, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY);
+}
+
+static inline int czlib_inflate_init_raw(z_stream *stream, int bits) {
+    return inflateInit2(stream, -bits);
+}
+
 #endif
