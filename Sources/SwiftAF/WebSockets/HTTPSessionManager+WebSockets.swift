@@ -20,7 +20,8 @@ extension HTTPSessionManager {
     ) async throws(SessionError) -> WebSocket {
         var options = options
         options.protocols = protocols + options.protocols
-        let request = try serialize(.get, Self.httpURL(url), parameters, headers, snapshot)
+        let draft = HTTPRequest(Self.httpURL(url), headers: headers)
+        let request = try serialize(draft, parameters, snapshot)
         return try await webSocket(request, options: options)
     }
 
