@@ -84,6 +84,19 @@ struct CoreResult: @unchecked Sendable {
         return (makeResponse(head, url: url, metrics(lastURL: url)), takeBody())
     }
 
+    /// Converts the result of a socket, whose failure is more specific. The result stays the core's.
+    static func outcome(borrowing raw: OpaquePointer, failure: afc_failure, for url: String) -> CoreOutcome {
+        let result = CoreResult(taking: raw)
+        let url = result.lastURL(expecting: url)
+        let metrics = result.metrics(lastURL: url)
+        let response = afc_result_get_head(raw).map { result.makeResponse($0, url: url, metrics) }
+        guard failure.status != .AFC_OK else { return CoreOutcome(response: response) }
+        var error = SessionError(failure, url: url, response: response)
+        error.metrics = metrics
+        if error.code == .untrusted { error.trust = result.trust?.report }
+        return CoreOutcome(response: response, failure: error)
+    }
+
     /// Returns the URL of the last request: usually the given one, whose string is then reused.
     private func lastURL(expecting url: String) -> String {
         guard let last = afc_result_get_url(raw), last.pointee != 0 else { return url }

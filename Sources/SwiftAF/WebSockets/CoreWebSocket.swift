@@ -4,8 +4,8 @@ import Synchronization
 
 /// Owns a WebSocket of the core and receives its events.
 ///
-/// The core retains this object until its last event. This object holds a reference to the core's socket until it is
-/// freed.
+/// The core retains this object from a successful begin until it releases it after the last event. This object holds a
+/// reference to the core's socket until it is freed.
 final class CoreWebSocket: @unchecked Sendable {
     /// What the server agreed to.
     struct Opening: Sendable {
@@ -22,16 +22,20 @@ final class CoreWebSocket: @unchecked Sendable {
     }
 
     private let request: CoreRequest
+    private let protocols: [String]
     private let options: WebSocket.Options
-    private let codec: CompressionBox?
+    private let codec: CoreCompression?
     private let state: Locked<State>
+    /// The outcome of the socket and the events that report it. Either may be set first.
+    private let ending = Locked<(outcome: CoreOutcome?, events: RequestEvents?)>((nil, nil))
     private let lastID = Atomic<UInt64>(0)
 
-    init(_ request: CoreRequest, _ options: WebSocket.Options) {
+    init(_ request: CoreRequest, _ protocols: [String], _ options: WebSocket.Options) {
         self.request = request
+        self.protocols = protocols
         self.options = options
-        codec = options.compression.map(CompressionBox.init)
-        state = Locked(State(socket: WebSocketState(capacity: max(0, options.receiveBufferSize))))
+        codec = options.compression.map(CoreCompression.init)
+        state = Locked(State(socket: WebSocketState(capacity: options.receiveBufferSize)))
     }
 
     deinit {
@@ -40,13 +44,9 @@ final class CoreWebSocket: @unchecked Sendable {
         }
     }
 
-    private func newID() -> UInt64 {
-        lastID.wrappingAdd(1, ordering: .relaxed).newValue
-    }
-
     // MARK: Opening
 
-    /// Opens the socket. Cancelling the Swift task cancels the handshake.
+    /// Opens the socket. Call once. Cancelling the Swift task cancels the handshake.
     func open() async throws(SessionError) -> Opening {
         let opened = await withTaskCancellationHandler {
             await withUnsafeContinuation { waiter in
@@ -62,10 +62,10 @@ final class CoreWebSocket: @unchecked Sendable {
     ///   the lock wait until its socket is known.
     private func begin(_ waiter: WebSocketState.Waiter<Opening>) -> SessionError? {
         state.withLock { state -> SessionError? in
-            guard !state.isCancelled else { return SessionError(.cancelled, url: request.http.url) }
-            state.socket.opening = waiter
+            guard !state.isCancelled else { return cancelled }
+            state.socket.begin(waiter)
             guard let error = start(&state.raw) else { return nil }
-            state.socket.opening = nil
+            state.socket.cancelBegin()
             return error
         }
     }
@@ -80,13 +80,9 @@ final class CoreWebSocket: @unchecked Sendable {
             let status = withCodec { codec in
                 core.codec = codec
                 return request.withRequest(body: nil) { given in
-                    var own = given.pointee
-                    own.timeouts.total_ms = 0
-                    own.keep_encoding = false
-                    own.version = AFC_HTTP_PREFER_AUTOMATIC
-                    own.expect = AFC_EXPECT_AUTOMATIC
-                    (own.max_send_rate, own.max_receive_rate) = (0, 0)
-                    return afc_websocket_open(&raw, request.session.raw, &own, &core, &events, &failure)
+                    var handshake = given.pointee
+                    adapt(&handshake)
+                    return afc_websocket_open(&raw, request.session.raw, &handshake, &core, &events, &failure)
                 }
             }
             withExtendedLifetime(arena) {}
@@ -96,17 +92,30 @@ final class CoreWebSocket: @unchecked Sendable {
         }
     }
 
+    /// Removes what a handshake can't have. The limits of the body would apply to all messages together.
+    private func adapt(_ handshake: inout afc_request) {
+        handshake.sink = afc_sink()
+        handshake.timeouts.total_ms = 0
+        handshake.limits.body = 0
+        if request.refusesRedirects { handshake.limits.redirects = -1 }
+        handshake.keep_encoding = false
+        handshake.version = AFC_HTTP_PREFER_AUTOMATIC
+        handshake.expect = AFC_EXPECT_AUTOMATIC
+        (handshake.max_send_rate, handshake.max_receive_rate) = (0, 0)
+    }
+
     private func coreOptions(_ arena: CoreArena) throws(SessionError) -> afc_websocket_options {
         var core = afc_websocket_options()
         core.size = MemoryLayout<afc_websocket_options>.stride
         var names: [UnsafePointer<CChar>?] = []
-        for name in options.protocols { names.append(try arena.copy(name, "a WebSocket subprotocol")) }
+        for name in protocols { names.append(try arena.copy(name, "a WebSocket subprotocol")) }
         core.protocols = arena.copy(names)
         core.protocol_count = names.count
         core.limits.message = UInt64(clamping: max(1, options.maximumMessageSize))
         core.limits.fragments = UInt32(coreLimit: options.maximumFragments)
         core.limits.queue = UInt64(clamping: max(1, options.sendQueueSize))
-        core.open_timeout_ms = options.openTimeout.map { max(1, $0.coreMilliseconds) } ?? 0
+        let opening = [options.openTimeout, request.totalTimeout].compactMap { $0 }.min()
+        core.open_timeout_ms = opening.map { max(1, $0.coreMilliseconds) } ?? 0
         core.close_timeout_ms = max(1, options.closeTimeout.coreMilliseconds)
         core.ping_interval_ms = options.pingInterval.map { max(1, $0.coreMilliseconds) } ?? 0
         core.pong_timeout_ms = max(1, options.pongTimeout.coreMilliseconds)
@@ -120,14 +129,46 @@ final class CoreWebSocket: @unchecked Sendable {
         return body(&core)
     }
 
-    // MARK: Commands, from any thread
+    // MARK: Waiting
 
-    /// How the socket ended; nil while it is open.
-    var close: WebSocketState.End? { state.withLock { $0.socket.end } }
+    private var cancelled: SessionError { SessionError(.cancelled, url: request.http.url) }
 
-    var queuedBytes: Int {
-        state.withLock { state in state.raw.map { Int(clamping: afc_websocket_get_queued($0)) } ?? 0 }
+    private func newID() -> UInt64 {
+        lastID.wrappingAdd(1, ordering: .relaxed).newValue
     }
+
+    /// Waits until the waiter is resumed. Cancelling the Swift task resumes it with ``SessionError/Code/cancelled``.
+    ///
+    /// - Parameters:
+    ///   - begin: Resumes the waiter, or puts it into the state under `id`.
+    ///   - take: Takes it out of the state; nil if it was resumed.
+    private func wait<Value>(
+        _ id: UInt64, _ take: @escaping @Sendable (inout WebSocketState, UInt64) -> WebSocketState.Waiter<Value>?,
+        _ begin: (WebSocketState.Waiter<Value>) -> Void
+    ) async throws(SessionError) -> Value {
+        let result: Result<Value, SessionError> = await withTaskCancellationHandler {
+            await withUnsafeContinuation { waiter in
+                begin(waiter)
+                // The handler below may have run before the waiter was in the state.
+                if Task.isCancelled { cancelWait(id, take) }
+            }
+        } onCancel: {
+            cancelWait(id, take)
+        }
+        return try result.get()
+    }
+
+    private func cancelWait<Value>(
+        _ id: UInt64, _ take: (inout WebSocketState, UInt64) -> WebSocketState.Waiter<Value>?
+    ) {
+        let waiter = state.withLock { take(&$0.socket, id) }
+        waiter?.resume(returning: .failure(cancelled))
+    }
+
+    // MARK: Ending
+
+    /// How the socket ended; nil before.
+    var end: WebSocketState.End? { state.withLock { $0.socket.end } }
 
     func cancel() {
         state.withLock { state in
@@ -149,76 +190,101 @@ final class CoreWebSocket: @unchecked Sendable {
         }
     }
 
+    /// Closes the socket that nothing uses any more. Messages that still arrive are discarded, as one that is held would
+    /// keep the server's close frame from being read.
+    func abandon() {
+        let (raw, mustResume) = state.withLock { ($0.raw, $0.socket.discardMessages()) }
+        guard let raw else { return }
+        _ = afc_websocket_close(raw, WebSocket.CloseCode.goingAway.rawValue, afc_slice())
+        if mustResume { afc_websocket_resume(raw) }
+    }
+
     /// Waits for the end.
     ///
     /// - Throws: The error that ended the socket.
     func waitForEnd() async throws(SessionError) {
         let id = newID()
-        let ended: Result<Void, SessionError> = await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter in
-                let end = state.withLock { state -> WebSocketState.End? in
-                    if state.socket.end == nil { state.socket.addEnder(id, waiter) }
-                    return state.socket.end
-                }
-                if let end { waiter.resume(returning: end.failure.map { .failure($0) } ?? .success(())) }
-                if Task.isCancelled { cancelWait(id) { $0.cancelEnder($1) } }
+        try await wait(id, { $0.takeCloser($1) }) { waiter in
+            let end = state.withLock { state -> WebSocketState.End? in
+                if state.socket.end == nil { state.socket.addCloser(id, waiter) }
+                return state.socket.end
             }
-        } onCancel: {
-            cancelWait(id) { $0.cancelEnder($1) }
+            if let end { waiter.resume(returning: end.failure.map { .failure($0) } ?? .success(())) }
         }
-        try ended.get()
     }
 
-    /// Resumes a waiter whose Swift task was cancelled.
-    private func cancelWait<Value>(
-        _ id: UInt64, _ take: (inout WebSocketState, UInt64) -> WebSocketState.Waiter<Value>?
-    ) {
-        let waiter = state.withLock { take(&$0.socket, id) }
-        waiter?.resume(returning: .failure(SessionError(.cancelled, url: request.http.url)))
+    /// Reports the end to the monitors once it is reached.
+    func reportEnd(to events: RequestEvents) {
+        let outcome = ending.withLock { ending in
+            ending.events = events
+            return ending.outcome
+        }
+        if let outcome { events.finish(outcome, hasBody: false) }
     }
 
+    // MARK: Sending
+
+    var queuedBytes: Int {
+        state.withLock { state in state.raw.map { Int(clamping: afc_websocket_get_queued($0)) } ?? 0 }
+    }
+
+    /// Passes a message to the core and waits until it is sent. While the queue is full, calls wait in line.
     func send(_ message: WebSocket.Message) async throws(SessionError) {
-        while true {
-            guard !Task.isCancelled else { throw SessionError(.cancelled, url: request.http.url) }
-            let seen = state.withLock { $0.socket.sentCount }
-            let sent: Result<Bool, SessionError> = await withUnsafeContinuation { waiter in
-                switch enqueue(message, waiter) {
-                case .AFC_OK: break
-                case .AFC_EAGAIN: waiter.resume(returning: .success(false))
-                case .AFC_ETOOBIG:
-                    let error = SessionError(.tooLarge, message: "the message exceeds sendQueueSize")
-                    waiter.resume(returning: .failure(error))
-                case let status:
-                    waiter.resume(returning: .failure(refusal(status)))
+        let id = newID()
+        do throws(SessionError) {
+            while true {
+                guard !Task.isCancelled else { throw cancelled }
+                let turn = state.withLock { $0.socket.turn(of: id) }
+                if turn != nil, try await enqueue(message, id) { return }
+                try await wait(id, { $0.cancelInLine($1) }) { waiter in
+                    let waits = state.withLock { $0.socket.waitInLine(id, waiter, since: turn) }
+                    if !waits { waiter.resume(returning: .success(())) }
                 }
             }
-            if try sent.get() { return }
-            try await waitForRoom(since: seen)
+        } catch {
+            leaveLine(id)
+            throw error
         }
     }
 
-    /// Gives a message to the core. On success the waiter is resumed by on_sent.
-    private func enqueue(_ message: WebSocket.Message, _ waiter: UnsafeContinuation<Result<Bool, SessionError>, Never>)
-        -> afc_status
-    {
-        let box = Unmanaged.passRetained(SendBox(waiter))
-        let status: afc_status
+    private func leaveLine(_ id: UInt64) {
+        state.withLock { $0.socket.leaveLine(id) }?.resume(returning: .success(()))
+    }
+
+    /// - Returns: Whether the message was sent; false if the queue is full.
+    private func enqueue(_ message: WebSocket.Message, _ id: UInt64) async throws(SessionError) -> Bool {
+        try await wait(id, { $0.takeSend($1) }) { waiter in
+            // Before the core has the message, as it may be sent at once.
+            let raw = state.withLock { state in
+                state.socket.addSend(id, waiter)
+                return state.raw
+            }
+            // Not under the lock: compressing takes time. The core's socket lives as long as this object.
+            let status = raw.map { enqueue(message, id, to: $0) } ?? .AFC_ECLOSED
+            guard status != .AFC_OK else { return leaveLine(id) }
+            let result: Result<Bool, SessionError> =
+                switch status {
+                case .AFC_EAGAIN: .success(false)
+                case .AFC_ETOOBIG:
+                    .failure(
+                        SessionError(
+                            .tooLarge, message: "the message exceeds sendQueueSize, \(options.sendQueueSize) bytes"))
+                default: .failure(refusal(status))
+                }
+            state.withLock { $0.socket.takeSend(id) }?.resume(returning: result)
+        }
+    }
+
+    private func enqueue(_ message: WebSocket.Message, _ id: UInt64, to raw: OpaquePointer) -> afc_status {
+        let context = UnsafeMutableRawPointer(bitPattern: UInt(id))
         switch message {
         case .text(var text):
-            status = text.withUTF8 { enqueue(AFC_WEBSOCKET_TEXT, UnsafeRawBufferPointer($0), box.toOpaque()) }
+            return text.withUTF8 {
+                afc_websocket_send(raw, AFC_WEBSOCKET_TEXT, afc_slice(UnsafeRawBufferPointer($0)), 0, context)
+            }
         case .binary(let data):
-            status = data.withUnsafeBytes { enqueue(AFC_WEBSOCKET_BINARY, $0, box.toOpaque()) }
+            return data.withUnsafeBytes { afc_websocket_send(raw, AFC_WEBSOCKET_BINARY, afc_slice($0), 0, context) }
         }
-        if status != .AFC_OK { box.release() }
-        return status
-    }
-
-    private func enqueue(
-        _ kind: afc_websocket_kind, _ bytes: UnsafeRawBufferPointer, _ context: UnsafeMutableRawPointer
-    ) -> afc_status {
-        // Not under the lock: compressing takes time. The core's socket lives as long as this object.
-        guard let raw = state.withLock({ $0.raw }) else { return .AFC_ECLOSED }
-        return afc_websocket_send(raw, kind, afc_slice(bytes), 0, context)
     }
 
     private func refusal(_ status: afc_status) -> SessionError {
@@ -226,76 +292,39 @@ final class CoreWebSocket: @unchecked Sendable {
         return SessionError(SessionError.Code(status), url: request.http.url)
     }
 
-    private func waitForRoom(since seen: UInt64) async throws(SessionError) {
-        let id = newID()
-        let waited: Result<Void, SessionError> = await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter in
-                let mayRetry = state.withLock { state in
-                    let mayRetry = state.socket.end != nil || state.socket.sentCount != seen
-                    if !mayRetry { state.socket.addSender(id, waiter) }
-                    return mayRetry
-                }
-                if mayRetry { waiter.resume(returning: .success(())) }
-                if Task.isCancelled { cancelWait(id) { $0.cancelSender($1) } }
-            }
-        } onCancel: {
-            cancelWait(id) { $0.cancelSender($1) }
-        }
-        try waited.get()
-    }
-
     func ping() async throws(SessionError) -> Duration {
         let id = newID()
-        let answered: Result<Duration, SessionError> = await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter in
-                let status = state.withLock { state -> afc_status in
-                    guard let raw = state.raw, state.socket.end == nil else { return .AFC_ECLOSED }
-                    let status = withUnsafeBytes(of: id) { afc_websocket_ping(raw, afc_slice($0)) }
-                    if status == .AFC_OK { state.socket.addPing(id, waiter) }
-                    return status
-                }
-                switch status {
-                case .AFC_OK: break
-                case .AFC_EAGAIN:
-                    let error = SessionError(.invalidInput, message: "eight pings are unanswered")
-                    waiter.resume(returning: .failure(error))
-                default: waiter.resume(returning: .failure(refusal(status)))
-                }
-                if Task.isCancelled { cancelWait(id) { $0.takePing($1) } }
+        return try await wait(id, { $0.takePing($1) }) { waiter in
+            let status = state.withLock { state -> afc_status in
+                guard let raw = state.raw, state.socket.end == nil else { return .AFC_ECLOSED }
+                let status = withUnsafeBytes(of: id) { afc_websocket_ping(raw, afc_slice($0)) }
+                if status == .AFC_OK { state.socket.addPing(id, waiter) }
+                return status
             }
-        } onCancel: {
-            cancelWait(id) { $0.takePing($1) }
+            switch status {
+            case .AFC_OK: break
+            case .AFC_EAGAIN:
+                let error = SessionError(.invalidInput, message: "eight pings of the WebSocket are unanswered")
+                waiter.resume(returning: .failure(error))
+            default: waiter.resume(returning: .failure(refusal(status)))
+            }
         }
-        return try answered.get()
     }
+
+    // MARK: Receiving
 
     func next() async throws(SessionError) -> WebSocket.Message? {
         let id = newID()
-        let received: Result<WebSocket.Message?, SessionError> = await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter in
-                let (answer, raw) = state.withLock { ($0.socket.next(id, waiter), $0.raw) }
-                switch answer {
-                case .wait: break
-                case .end(let failure): waiter.resume(returning: failure.map { .failure($0) } ?? .success(nil))
-                case .message(let message, let mustResume):
-                    if mustResume, let raw { afc_websocket_resume(raw) }
-                    waiter.resume(returning: .success(message))
-                }
-                if Task.isCancelled { cancelWait(id) { $0.cancelReader($1) } }
+        return try await wait(id, { $0.cancelReader($1) }) { waiter in
+            let (answer, raw) = state.withLock { ($0.socket.next(id, waiter), $0.raw) }
+            switch answer {
+            case .wait: break
+            case .end(let failure): waiter.resume(returning: failure.map { .failure($0) } ?? .success(nil))
+            case .message(let message, let mustResume):
+                if mustResume, let raw { afc_websocket_resume(raw) }
+                waiter.resume(returning: .success(message))
             }
-        } onCancel: {
-            cancelWait(id) { $0.cancelReader($1) }
         }
-        return try received.get()
-    }
-}
-
-/// Who waits for the end of a message.
-private final class SendBox: Sendable {
-    let waiter: UnsafeContinuation<Result<Bool, SessionError>, Never>
-
-    init(_ waiter: UnsafeContinuation<Result<Bool, SessionError>, Never>) {
-        self.waiter = waiter
     }
 }
 
@@ -318,9 +347,7 @@ extension CoreWebSocket {
             return socket.didReceive(message.pointee)
         }
         events.on_sent = { context, message, status in
-            guard let message else { return }
-            let box = Unmanaged<SendBox>.fromOpaque(message).takeRetainedValue()
-            CoreWebSocket.from(context)?.didSend(box, status)
+            CoreWebSocket.from(context)?.didSend(UInt64(UInt(bitPattern: message)), status)
         }
         events.on_pong = { context, payload, roundTrip in
             CoreWebSocket.from(context)?.didReceivePong(payload, roundTrip)
@@ -340,105 +367,73 @@ extension CoreWebSocket {
         let opened = Opening(
             response: HTTPResponse(head.pointee, url: String(cString: url)),
             subprotocol: opening.protocol.size > 0 ? opening.protocol.text : nil, isCompressed: opening.is_compressed)
-        let waiter = state.withLock { state in
-            defer { state.socket.opening = nil }
-            return state.socket.opening
-        }
-        waiter?.resume(returning: .success(opened))
+        request.handlers.events?.tell(.answered(opened.response))
+        state.withLock { $0.socket.open() }?.resume(returning: .success(opened))
     }
 
     private func didReceive(_ message: afc_websocket_message) -> afc_status {
-        let taken = state.withLock { state in
-            state.socket.take(
-                {
-                    message.kind == AFC_WEBSOCKET_TEXT
-                        ? .text(message.bytes.text) : .binary(Data(message.bytes.buffer))
-                }, size: message.bytes.size)
+        let intake = state.withLock { $0.socket.decide(size: message.bytes.size) }
+        // Copied without the lock.
+        switch intake {
+        case .deliver(let reader): reader.resume(returning: .success(WebSocket.Message(message)))
+        case .buffer:
+            let copy = WebSocket.Message(message)
+            state.withLock { $0.socket.buffer(copy) }?.resume(returning: .success(copy))
+        case .hold: return .AFC_EAGAIN
+        case .discard: break
         }
-        guard let taken else { return .AFC_EAGAIN }
-        if let (reader, message) = taken { reader.resume(returning: .success(message)) }
         return .AFC_OK
     }
 
-    private func didSend(_ box: SendBox, _ status: afc_status) {
-        let (senders, end) = state.withLock { ($0.socket.messageWasSent(), $0.socket.end) }
-        let error = end?.failure ?? SessionError(SessionError.Code(status), url: request.http.url)
-        box.waiter.resume(returning: status == .AFC_OK ? .success(true) : .failure(error))
-        for sender in senders { sender.resume(returning: .success(())) }
+    private func didSend(_ id: UInt64, _ status: afc_status) {
+        let (sender, next) = state.withLock { $0.socket.didSend(id) }
+        sender?.resume(returning: status == .AFC_OK ? .success(true) : .failure(refusal(status)))
+        next?.resume(returning: .success(()))
     }
 
     private func didReceivePong(_ payload: afc_slice, _ roundTrip: Int64) {
         var id: UInt64 = 0
         guard roundTrip >= 0, payload.size == MemoryLayout.size(ofValue: id) else { return }
         withUnsafeMutableBytes(of: &id) { $0.copyBytes(from: payload.buffer) }
-        let waiter = state.withLock { $0.socket.takePing(id) }
-        waiter?.resume(returning: .success(.microseconds(roundTrip)))
+        // A pong also answers earlier pings (RFC 6455 5.5.3).
+        let waiters = state.withLock { $0.socket.takePings(through: id) }
+        for waiter in waiters { waiter.resume(returning: .success(.microseconds(roundTrip))) }
     }
 
-    private func didEnd(_ end: afc_websocket_end) {
-        let failure = end.failure.status == .AFC_OK ? nil : SessionError(end.failure, url: request.http.url)
-        let ended = WebSocketState.End(
-            code: WebSocket.CloseCode(rawValue: end.code), reason: end.reason.text, failure: failure)
-        let (resumed, closed) = state.withLock { ($0.socket.finish(ended), $0.socket.closed) }
+    private func didEnd(_ core: afc_websocket_end) {
+        let outcome = outcome(of: core)
+        let end = WebSocketState.End(
+            code: WebSocket.CloseCode(rawValue: core.code), reason: core.reason.text, failure: outcome.failure)
+        let (resumed, closed) = state.withLock { ($0.socket.finish(end), $0.socket.closed) }
+        if resumed.opening != nil, let refusal = outcome.response { request.handlers.events?.tell(.answered(refusal)) }
+        if request.handlers.events != nil {
+            let events = ending.withLock { ending in
+                ending.outcome = outcome
+                return ending.events
+            }
+            events?.finish(outcome, hasBody: false)
+        }
         resumed.opening?.resume(returning: .failure(closed))
-        resumed.reader?.resume(returning: failure.map { .failure($0) } ?? .success(nil))
+        resumed.reader?.resume(returning: end.failure.map { .failure($0) } ?? .success(nil))
         for ping in resumed.pings { ping.resume(returning: .failure(closed)) }
         for sender in resumed.senders { sender.resume(returning: .success(())) }
-        for ender in resumed.enders { ender.resume(returning: failure.map { .failure($0) } ?? .success(())) }
+        for closer in resumed.closers { closer.resume(returning: end.failure.map { .failure($0) } ?? .success(())) }
+    }
+
+    private func outcome(of end: afc_websocket_end) -> CoreOutcome {
+        guard let result = end.result else { return CoreOutcome(failure: SessionError(end.failure)) }
+        var outcome = CoreResult.outcome(borrowing: result, failure: end.failure, for: request.http.url)
+        // To the core, a response that refuses the upgrade is one that the protocol doesn't allow.
+        if outcome.failure?.code == .protocol, let status = outcome.response?.status, status != 101 {
+            outcome.failure?.code = .status
+        }
+        return outcome
     }
 }
 
-// MARK: - Compression
-
-/// Passes a ``WebSocketCompression`` to the core.
-private final class CompressionBox: Sendable {
-    let compression: any WebSocketCompression
-
-    init(_ compression: any WebSocketCompression) {
-        self.compression = compression
-    }
-
-    /// One direction of a socket, owned by the core.
-    final class Stream {
-        let stream: any WebSocketCompressionStream
-
-        init(_ stream: any WebSocketCompressionStream) {
-            self.stream = stream
-        }
-
-        static func from(_ raw: UnsafeMutableRawPointer) -> any WebSocketCompressionStream {
-            Unmanaged<Stream>.fromOpaque(raw).takeUnretainedValue().stream
-        }
-    }
-
-    /// The functions; valid as long as this object.
-    var core: afc_websocket_codec {
-        afc_websocket_codec(
-            context: Unmanaged.passUnretained(self).toOpaque(),
-            open: { context, encodes, bits in
-                guard let context else { return nil }
-                let box = Unmanaged<CompressionBox>.fromOpaque(context).takeUnretainedValue()
-                let stream = box.compression.makeStream(isCompressing: encodes, windowBits: Int(bits))
-                return stream.map { Unmanaged.passRetained(Stream($0)).toOpaque() }
-            },
-            convert: { raw, input, output, size in
-                guard let raw, let input, let output, let size else { return .AFC_EINTERNAL }
-                var rest = UnsafeRawBufferPointer(start: input.pointee.bytes, count: input.pointee.size)
-                let room = UnsafeMutableRawBufferPointer(start: output, count: size.pointee)
-                guard let count = Stream.from(raw).convert(&rest, into: room), count <= room.count else {
-                    return .AFC_EPROTOCOL
-                }
-                input.pointee = afc_slice(rest)
-                size.pointee = count
-                return .AFC_OK
-            },
-            reset: { raw in
-                guard let raw else { return }
-                Stream.from(raw).reset()
-            },
-            close: { raw in
-                guard let raw else { return }
-                Unmanaged<Stream>.fromOpaque(raw).release()
-            })
+extension WebSocket.Message {
+    fileprivate init(_ message: afc_websocket_message) {
+        self =
+            message.kind == AFC_WEBSOCKET_TEXT ? .text(message.bytes.text) : .binary(Data(message.bytes.buffer))
     }
 }

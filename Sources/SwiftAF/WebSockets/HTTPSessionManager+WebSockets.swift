@@ -5,39 +5,52 @@ extension HTTPSessionManager {
     ///
     /// ```swift
     /// let socket = try await manager.webSocket("wss://example.org/chat", protocols: ["v2.chat"])
+    /// try await socket.send("hello")
+    /// for try await message in socket {
+    ///     print(message)
+    /// }
     /// ```
     ///
     /// - Parameters:
     ///   - url: A ws, wss, http or https URL, or one relative to ``baseURL``.
-    ///   - protocols: The subprotocols to offer, before those of `options`.
-    ///   - parameters: Added to the URL's query.
-    ///   - headers: Headers that override those of the request serializer.
-    ///   - options: Limits and times.
-    /// - Throws: ``SessionError``: why the server refused, or why there is no connection.
+    ///   - protocols: The subprotocols to offer, the most wanted first.
+    ///   - parameters: Added to the query.
+    ///   - headers: Replace the fields of ``headers`` with the same names.
+    ///   - options: Limits, times and compression.
+    ///   - isolation: Leave the default: `configure` then runs where the caller runs.
+    ///   - configure: Changes the request of the handshake before its parameters are added. Called at once.
+    /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/authentication`` with the response if the server
+    ///   refuses, ``SessionError/Code/protocol`` if its 101 breaks a rule, or the error of the connection.
     public func webSocket(
         _ url: String, protocols: [String] = [], parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        options: WebSocket.Options = .init()
+        options: WebSocket.Options = .init(), isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> WebSocket {
-        var options = options
-        options.protocols = protocols + options.protocols
-        let draft = HTTPRequest(Self.httpURL(url), headers: headers)
+        let snapshot = snapshot
+        let draft = HTTPRequest(.get, Self.httpURL(url), headers, configure)
         let request = try serialize(draft, parameters, snapshot)
-        return try await webSocket(request, options: options)
+        return try await open(request, protocols, options, snapshot)
     }
 
     /// Opens a WebSocket with a request, which describes the handshake: URL, headers, credentials, proxy, cookies. Its
     /// method must be GET, without a body.
     ///
-    /// The session's trust policy, proxies, cookies, HSTS and credentials apply. Time limits other than the one to
-    /// connect don't, nor do rate limits, interceptors, event monitors, and the handlers of redirects and challenges.
+    /// The session's trust policy, proxies, cookies, HSTS and credentials apply, and so do interceptors, to which a
+    /// refusal is a response. The total time limit applies to the handshake. The idle limit, size limits of bodies, rate
+    /// limits, and the handlers of redirects, responses and challenges don't apply.
     public func webSocket(
-        _ request: HTTPRequest, options: WebSocket.Options = .init()
+        _ request: HTTPRequest, protocols: [String] = [], options: WebSocket.Options = .init()
+    ) async throws(SessionError) -> WebSocket {
+        try await open(request, protocols, options, snapshot)
+    }
+
+    private func open(
+        _ request: HTTPRequest, _ protocols: [String], _ options: WebSocket.Options, _ snapshot: Snapshot
     ) async throws(SessionError) -> WebSocket {
         var request = request
         request.url = Self.httpURL(request.url)
-        guard !Task.isCancelled else { throw SessionError(.cancelled, url: request.url) }
-        let core = CoreWebSocket(try prepare(request, snapshot), options)
-        return WebSocket(core, try await core.open())
+        let core = try prepare(request, snapshot, sink: .events)
+        return try await WebSocketHandshake(protocols: protocols, options: options).perform(core)
     }
 
     /// Returns the http or https URL of a ws or wss one; others unchanged.

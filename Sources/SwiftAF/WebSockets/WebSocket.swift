@@ -25,7 +25,7 @@ public final class WebSocket: Sendable {
     }
 
     deinit {
-        try? core.close(.goingAway, reason: "")
+        core.abandon()
     }
 
     /// The head of the response that opened the socket, with status 101.
@@ -39,10 +39,10 @@ public final class WebSocket: Sendable {
 
     /// The code of the server's close frame; nil before one arrives, and ``CloseCode/abnormal`` if the connection ended
     /// without one.
-    public var closeCode: CloseCode? { core.close?.code }
+    public var closeCode: CloseCode? { core.end?.code }
 
     /// The reason in the server's close frame; empty before it arrives, or if it has none.
-    public var closeReason: String { core.close?.reason ?? "" }
+    public var closeReason: String { core.end?.reason ?? "" }
 
     /// The number of bytes that wait to be sent, with the heads of frames.
     public var queuedBytes: Int { core.queuedBytes }
@@ -53,8 +53,8 @@ public final class WebSocket: Sendable {
     /// concurrent calls are sent one after the other.
     ///
     /// - Throws: ``SessionError/Code/closed`` if the socket is closed or closing, ``SessionError/Code/tooLarge`` if the
-    ///   message is larger than ``Options/sendQueueSize``, ``SessionError/Code/cancelled`` if the Swift task is cancelled
-    ///   before the message has a place in the queue; otherwise the error that ended the socket.
+    ///   message is larger than ``Options/sendQueueSize``, ``SessionError/Code/cancelled`` if the Swift task is cancelled:
+    ///   a message that is already in the queue is sent all the same. Otherwise the error that ended the socket.
     public func send(_ message: Message) async throws(SessionError) {
         try await core.send(message)
     }
@@ -96,6 +96,8 @@ public final class WebSocket: Sendable {
 
     /// Sends the messages that wait, then a close frame, and waits until the server has closed, at most for
     /// ``Options/closeTimeout``. Messages that arrive meanwhile can still be read. Has no effect on a closed socket.
+    ///
+    /// Messages that nobody reads can keep the close frame from arriving: read on, or use ``cancel()``.
     ///
     /// - Parameter reason: At most 123 bytes of UTF-8.
     /// - Throws: ``SessionError/Code/invalidInput`` for a longer reason, and for a code that can't be sent: others than
@@ -213,8 +215,6 @@ extension WebSocket {
 
     /// Options of a socket.
     public struct Options: Sendable {
-        /// The subprotocols to offer, the most wanted first.
-        public var protocols: [String] = []
         /// The maximum size of a received message in bytes, after decoding. A larger one ends the socket with
         /// ``CloseCode/messageTooBig``. Default: 16 MiB.
         public var maximumMessageSize = 16 * 1024 * 1024

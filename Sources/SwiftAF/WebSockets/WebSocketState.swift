@@ -1,7 +1,6 @@
-import FoundationEssentials
-
-/// What a socket has received, and who waits for what. A value without side effects.
+/// What a socket has received, and which calls wait for what. A value without side effects.
 struct WebSocketState {
+    // Unsafe, because a checked continuation allocates for each message.
     typealias Waiter<Value> = UnsafeContinuation<Result<Value, SessionError>, Never>
 
     /// How the socket ended.
@@ -12,36 +11,67 @@ struct WebSocketState {
         var failure: SessionError?
     }
 
-    /// Whom to resume at the end.
+    /// In this order; a handshake that fails ends the socket.
+    private enum Phase {
+        case new
+        case opening(Waiter<CoreWebSocket.Opening>)
+        case open
+        case ended(End)
+    }
+
+    /// What happens to the next message.
+    private enum Reading {
+        /// It is buffered.
+        case buffering
+        /// It is passed to the reader that waits.
+        case waiting(id: UInt64, Waiter<WebSocket.Message?>)
+        /// There is no room: the core holds it, and nothing is read.
+        case held
+        /// It is discarded: nothing can read it.
+        case discarding
+    }
+
+    /// The calls to resume at the end.
     struct Resumed {
         var opening: Waiter<CoreWebSocket.Opening>?
         var reader: Waiter<WebSocket.Message?>?
         var pings: [Waiter<Duration>] = []
+        /// They try again, and fail.
         var senders: [Waiter<Void>] = []
-        var enders: [Waiter<Void>] = []
+        var closers: [Waiter<Void>] = []
     }
 
-    let capacity: Int
-    private(set) var end: End?
-    var opening: Waiter<CoreWebSocket.Opening>?
+    private let capacity: Int
+    private var phase = Phase.new
 
+    private var reading = Reading.buffering
     private var messages: [WebSocket.Message] = []
     /// The index of the next message; those before it were read.
     private var first = 0
     private var buffered = 0
-    private(set) var isHeld = false
-    private var reader: (id: UInt64, waiter: Waiter<WebSocket.Message?>)?
-    private var hasThrown = false
+    /// The error that no reader has got yet.
+    private var unreadFailure: SessionError?
+
+    /// Calls whose message is in the core's queue.
+    private var sends: [UInt64: Waiter<Bool>] = [:]
+    /// Calls that wait for room in that queue, in their order. Those without a waiter are about to try again.
+    private var line: [(id: UInt64, waiter: Waiter<Void>?)] = []
+    /// Counts messages that were sent, so that no call waits for room that is already there.
+    private(set) var sentCount: UInt64 = 0
 
     private var pings: [UInt64: Waiter<Duration>] = [:]
-    /// Wait until the queue has room, in their order.
-    private var senders: [(id: UInt64, waiter: Waiter<Void>)] = []
-    /// Counts messages that were sent, so that no sender waits for one that is already gone.
-    private(set) var sentCount: UInt64 = 0
-    private var enders: [(id: UInt64, waiter: Waiter<Void>)] = []
+    private var closers: [UInt64: Waiter<Void>] = [:]
 
+    /// - Parameter capacity: How many bytes are buffered, at most, before messages are held.
     init(capacity: Int) {
-        self.capacity = capacity
+        self.capacity = max(0, capacity)
+    }
+
+    // MARK: Phases
+
+    /// Nil before the end.
+    var end: End? {
+        if case .ended(let end) = phase { end } else { nil }
     }
 
     /// What a command after the end throws.
@@ -49,84 +79,199 @@ struct WebSocketState {
         end?.failure ?? SessionError(.closed, message: "the WebSocket is closed")
     }
 
-    // MARK: Receiving
-
-    /// - Returns: Nil if the message must be held; otherwise the reader to resume with it, if there is one.
-    mutating func take(_ message: () -> WebSocket.Message, size: Int) -> (
-        reader: Waiter<WebSocket.Message?>, WebSocket.Message
-    )?? {
-        if let reader {
-            self.reader = nil
-            return .some((reader.waiter, message()))
-        }
-        // One that is larger than the buffer is taken when the buffer is empty.
-        guard buffered == 0 || size <= capacity - min(capacity, buffered) else {
-            isHeld = true
-            return .none
-        }
-        messages.append(message())
-        // An empty message uses memory, too.
-        buffered += max(size, 64)
-        return .some(nil)
+    mutating func begin(_ waiter: Waiter<CoreWebSocket.Opening>) {
+        phase = .opening(waiter)
     }
 
+    /// The core refused to begin; the caller resumes its waiter.
+    mutating func cancelBegin() {
+        phase = .new
+    }
+
+    /// - Returns: The call that waits for the handshake.
+    mutating func open() -> Waiter<CoreWebSocket.Opening>? {
+        guard case .opening(let waiter) = phase else { return nil }
+        phase = .open
+        return waiter
+    }
+
+    mutating func finish(_ end: End) -> Resumed {
+        var resumed = Resumed(
+            pings: Array(pings.values), senders: line.compactMap(\.waiter), closers: Array(closers.values))
+        if case .opening(let waiter) = phase { resumed.opening = waiter }
+        if case .waiting(_, let waiter) = reading {
+            resumed.reader = waiter
+        } else {
+            unreadFailure = end.failure
+        }
+        phase = .ended(end)
+        if case .discarding = reading {} else { reading = .buffering }
+        pings = [:]
+        for index in line.indices { line[index].waiter = nil }
+        closers = [:]
+        return resumed
+    }
+
+    // MARK: Receiving
+
+    /// What to do with a message that has arrived.
+    enum Intake {
+        case deliver(Waiter<WebSocket.Message?>)
+        case buffer
+        case hold
+        case discard
+    }
+
+    /// Decides on a message. The core passes a held message again, also before it is resumed.
+    mutating func decide(size: Int) -> Intake {
+        switch reading {
+        case .discarding:
+            return .discard
+        case .waiting(_, let waiter):
+            reading = .buffering
+            return .deliver(waiter)
+        case .buffering, .held:
+            // One that is larger than the buffer is taken when the buffer is empty.
+            guard buffered == 0 || size <= capacity - min(capacity, buffered) else {
+                reading = .held
+                return .hold
+            }
+            reading = .buffering
+            return .buffer
+        }
+    }
+
+    /// - Returns: The reader to resume with the message, if one has begun to wait since it was decided to buffer it.
+    mutating func buffer(_ message: WebSocket.Message) -> Waiter<WebSocket.Message?>? {
+        if case .waiting(_, let waiter) = reading {
+            reading = .buffering
+            return waiter
+        }
+        if case .discarding = reading { return nil }
+        messages.append(message)
+        buffered += Self.cost(message)
+        return nil
+    }
+
+    /// Empty messages use memory, too.
+    private static func cost(_ message: WebSocket.Message) -> Int { max(message.size, 64) }
+
+    /// The answer to a reader.
     enum Answer {
-        /// If `mustResume`, the socket held a message and must be resumed.
+        /// If `mustResume`, the core holds a message, and must be resumed.
         case message(WebSocket.Message, mustResume: Bool)
         case end(SessionError?)
         case wait
     }
 
     mutating func next(_ id: UInt64, _ waiter: Waiter<WebSocket.Message?>) -> Answer {
-        if first < messages.count {
-            let message = messages[first]
-            first += 1
-            buffered -= max(message.size, 64)
-            if first == messages.count {
-                messages.removeAll(keepingCapacity: messages.count < 64)
-                first = 0
-            } else if first >= 64, first > messages.count / 2 {
-                messages.removeFirst(first)
-                first = 0
-            }
-            let mustResume = isHeld && buffered <= capacity / 2
-            if mustResume { isHeld = false }
-            return .message(message, mustResume: mustResume)
+        if first < messages.count { return .message(takeMessage(), mustResume: takeHold()) }
+        if case .ended = phase {
+            defer { unreadFailure = nil }
+            return .end(unreadFailure)
         }
-        if let end {
-            defer { hasThrown = true }
-            return .end(hasThrown ? nil : end.failure)
+        if case .waiting = reading {
+            return .end(SessionError(.invalidInput, message: "two tasks wait for messages of the same WebSocket"))
         }
-        guard reader == nil else {
-            return .end(SessionError(.invalidInput, message: "two tasks wait for the same WebSocket"))
-        }
-        reader = (id, waiter)
+        reading = .waiting(id: id, waiter)
         return .wait
     }
 
+    private mutating func takeMessage() -> WebSocket.Message {
+        let message = messages[first]
+        first += 1
+        buffered -= Self.cost(message)
+        if first == messages.count {
+            messages.removeAll(keepingCapacity: messages.count < 64)
+            first = 0
+        } else if first >= 64, first > messages.count / 2 {
+            messages.removeFirst(first)
+            first = 0
+        }
+        return message
+    }
+
+    /// Whether there is enough room to read again.
+    private mutating func takeHold() -> Bool {
+        guard case .held = reading, buffered <= capacity / 2 else { return false }
+        reading = .buffering
+        return true
+    }
+
     mutating func cancelReader(_ id: UInt64) -> Waiter<WebSocket.Message?>? {
-        guard reader?.id == id else { return nil }
-        defer { reader = nil }
-        return reader?.waiter
+        guard case .waiting(id, let waiter) = reading else { return nil }
+        reading = .buffering
+        return waiter
+    }
+
+    /// Discards what arrives from now on, so that a close frame behind it is read.
+    ///
+    /// - Returns: Whether the core holds a message, and must be resumed.
+    mutating func discardMessages() -> Bool {
+        defer { reading = .discarding }
+        (messages, first, buffered) = ([], 0, 0)
+        if case .held = reading { return true } else { return false }
     }
 
     // MARK: Sending
 
-    mutating func addSender(_ id: UInt64, _ waiter: Waiter<Void>) {
-        senders.append((id, waiter))
+    /// - Returns: ``sentCount`` if a call may pass its message to the core; nil if others come before it.
+    func turn(of id: UInt64) -> UInt64? {
+        line.isEmpty || line[0].id == id ? sentCount : nil
     }
 
-    mutating func cancelSender(_ id: UInt64) -> Waiter<Void>? {
-        guard let index = senders.firstIndex(where: { $0.id == id }) else { return nil }
-        return senders.remove(at: index).waiter
+    mutating func addSend(_ id: UInt64, _ waiter: Waiter<Bool>) {
+        sends[id] = waiter
     }
 
-    /// - Returns: The senders that try again.
-    mutating func messageWasSent() -> [Waiter<Void>] {
+    /// The call that waits until a message is sent; nil if it was cancelled.
+    mutating func takeSend(_ id: UInt64) -> Waiter<Bool>? {
+        sends.removeValue(forKey: id)
+    }
+
+    /// A message was sent, so there is room.
+    ///
+    /// - Returns: The call that waited for it, and the one that tries next.
+    mutating func didSend(_ id: UInt64) -> (sender: Waiter<Bool>?, next: Waiter<Void>?) {
         sentCount += 1
-        defer { senders = [] }
-        return senders.map(\.waiter)
+        return (takeSend(id), takeFirstInLine())
     }
+
+    /// Waits for room.
+    ///
+    /// - Parameter seen: What ``turn(of:)`` returned before the call tried.
+    /// - Returns: False if the call can try at once.
+    mutating func waitInLine(_ id: UInt64, _ waiter: Waiter<Void>, since seen: UInt64?) -> Bool {
+        if end != nil { return false }
+        if let turn = turn(of: id), turn != seen { return false }
+        if let index = line.firstIndex(where: { $0.id == id }) {
+            line[index].waiter = waiter
+        } else {
+            line.append((id, waiter))
+        }
+        return true
+    }
+
+    /// - Returns: The call that tries next, if this one was the first in line.
+    mutating func leaveLine(_ id: UInt64) -> Waiter<Void>? {
+        guard let index = line.firstIndex(where: { $0.id == id }) else { return nil }
+        line.remove(at: index)
+        return index == 0 ? takeFirstInLine() : nil
+    }
+
+    private mutating func takeFirstInLine() -> Waiter<Void>? {
+        guard !line.isEmpty else { return nil }
+        defer { line[0].waiter = nil }
+        return line[0].waiter
+    }
+
+    mutating func cancelInLine(_ id: UInt64) -> Waiter<Void>? {
+        guard let index = line.firstIndex(where: { $0.id == id }) else { return nil }
+        defer { line[index].waiter = nil }
+        return line[index].waiter
+    }
+
+    // MARK: Pings and the close
 
     mutating func addPing(_ id: UInt64, _ waiter: Waiter<Duration>) {
         pings[id] = waiter
@@ -136,30 +281,17 @@ struct WebSocketState {
         pings.removeValue(forKey: id)
     }
 
-    // MARK: The end
-
-    mutating func addEnder(_ id: UInt64, _ waiter: Waiter<Void>) {
-        enders.append((id, waiter))
+    /// The calls that wait for the pong of a ping, or of an earlier one.
+    mutating func takePings(through id: UInt64) -> [Waiter<Duration>] {
+        pings.keys.filter { $0 <= id }.sorted().compactMap { takePing($0) }
     }
 
-    mutating func cancelEnder(_ id: UInt64) -> Waiter<Void>? {
-        guard let index = enders.firstIndex(where: { $0.id == id }) else { return nil }
-        return enders.remove(at: index).waiter
+    mutating func addCloser(_ id: UInt64, _ waiter: Waiter<Void>) {
+        closers[id] = waiter
     }
 
-    mutating func finish(_ end: End) -> Resumed {
-        self.end = end
-        // The reader that is resumed gets the error.
-        if reader != nil { hasThrown = true }
-        let resumed = Resumed(
-            opening: opening, reader: reader?.waiter, pings: Array(pings.values), senders: senders.map(\.waiter),
-            enders: enders.map(\.waiter))
-        opening = nil
-        reader = nil
-        pings = [:]
-        senders = []
-        enders = []
-        return resumed
+    mutating func takeCloser(_ id: UInt64) -> Waiter<Void>? {
+        closers.removeValue(forKey: id)
     }
 }
 

@@ -61,12 +61,13 @@ struct WebSocketTests {
     }
 
     @Test(
-        "A refusal says why", arguments: [(401, SessionError.Code.authentication), (403, .protocol), (200, .protocol)])
+        "A refusal says why", arguments: [(401, SessionError.Code.authentication), (403, .status), (200, .status)])
     func refusals(status: Int, code: SessionError.Code) async throws {
         server.route("/echo", .status(status))
         let error = await failure { _ = try await manager.webSocket("echo") }
         #expect(error?.code == code)
         #expect(error?.message.contains("\(status)") == true)
+        #expect(error?.status == status)
     }
 
     @Test("The server's close ends the iteration with its code")
@@ -201,9 +202,10 @@ struct WebSocketTests {
     @Test("Invalid input is refused")
     func invalidInput() async throws {
         serveEcho()
-        var options = WebSocket.Options()
-        options.protocols = ["not a token"]
-        #expect(await failure { _ = try await manager.webSocket("echo", options: options) }?.code == .invalidInput)
+        #expect(
+            await failure { _ = try await manager.webSocket("echo", protocols: ["not a token"]) }?.code
+                == .invalidInput)
+        #expect(await failure { _ = try await manager.webSocket(HTTPRequest(.post, "echo")) }?.code == .invalidInput)
         let fields: HTTPHeaders = ["Sec-WebSocket-Key": "x"]
         #expect(await failure { _ = try await manager.webSocket("echo", headers: fields) }?.code == .invalidInput)
         #expect(await failure { _ = try await manager.webSocket("ftp://localhost/") }?.code == .invalidInput)
@@ -212,5 +214,230 @@ struct WebSocketTests {
         #expect(await failure { try await socket.close(.normal, reason: long) }?.code == .invalidInput)
         #expect(await failure { try await socket.close(.abnormal) }?.code == .invalidInput)
         try await socket.close()
+    }
+
+    @Test("A cancelled send returns, although the server doesn't read")
+    func cancelledSend() async throws {
+        server.route("/", [.upgrade(), .stall(at: "never")])
+        var options = WebSocket.Options()
+        options.sendQueueSize = 20_000_000
+        let socket = try await manager.webSocket("/", options: options)
+        // The first one is in the queue, the others wait for room.
+        let sends = (0..<3).map { _ in Task { try await socket.send(Data(count: 15_000_000)) } }
+        while socket.queuedBytes == 0 { await Task.yield() }
+        for send in sends {
+            send.cancel()
+            #expect(await failure { try await send.value }?.code == .cancelled)
+        }
+        #expect(socket.closeCode == nil)
+        socket.cancel()
+    }
+
+    @Test("A cancelled ping and a cancelled close return, although the server doesn't answer")
+    func cancelledWaits() async throws {
+        server.route("/", [.upgrade(), .stall(at: "never")])
+        let socket = try await manager.webSocket("/")
+        let ping = Task { try await socket.ping() }
+        ping.cancel()
+        #expect(await failure { _ = try await ping.value }?.code == .cancelled)
+        let close = Task { try await socket.close() }
+        close.cancel()
+        #expect(await failure { try await close.value }?.code == .cancelled)
+        socket.cancel()
+    }
+
+    @Test("Only one task may wait for messages")
+    func twoReaders() async throws {
+        serveEcho()
+        let socket = try await manager.webSocket("echo")
+        let readers = (0..<2).map { _ in
+            Task {
+                var messages = socket.makeAsyncIterator()
+                return try await messages.next()
+            }
+        }
+        let codes = Recorder<SessionError.Code?>()
+        for reader in readers { Task { codes.record(await failure { _ = try await reader.value }?.code) } }
+        // The first one waits; the second one gets an error, and leaves the first one alone.
+        #expect(await codes.wait() == [.invalidInput])
+        try await socket.send("one")
+        #expect(await codes.wait(for: 2) == [.invalidInput, nil])
+        socket.cancel()
+    }
+
+    @Test("Every call returns once, whatever is cancelled meanwhile")
+    func cancelledAtRandom() async throws {
+        serveEcho()
+        var options = WebSocket.Options()
+        options.sendQueueSize = 3000
+        options.receiveBufferSize = 2000
+        let socket = try await manager.webSocket("echo", options: options)
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<60 {
+                group.addTask {
+                    let call = Task {
+                        switch index % 3 {
+                        case 0: try await socket.send(Data(count: 1000))
+                        case 1: try await socket.ping()
+                        default:
+                            var messages = socket.makeAsyncIterator()
+                            _ = try await messages.next()
+                        }
+                    }
+                    for _ in 0..<(index % 7) { await Task.yield() }
+                    call.cancel()
+                    let code = await failure { _ = try await call.value }?.code
+                    #expect([nil, .cancelled, .invalidInput].contains(code))
+                }
+            }
+        }
+        socket.cancel()
+        #expect(await failure { try await socket.close() }?.code == .cancelled)
+    }
+
+    @Test("A released socket closes itself, although messages wait for a reader")
+    func releasedWhileHeld() async throws {
+        let block = Data([0x82, 126, 0x03, 0xe8]) + Data(repeating: 7, count: 1000)
+        server.route(
+            "/",
+            [.upgrade(), .send(repeating: block, count: 5000), .frame(0x88), .halfClose, .waitForPeerClose])
+        do {
+            var options = WebSocket.Options()
+            options.receiveBufferSize = 3000
+            options.closeTimeout = .seconds(600)
+            let socket = try await manager.webSocket("/", options: options)
+            var messages = socket.makeAsyncIterator()
+            #expect(try await messages.next()?.size == 1000)
+        }
+        #expect(await server.waitForCloses(1))
+    }
+
+    @Test("Limits of bodies don't apply to the messages")
+    func bodyLimit() async throws {
+        let block = Data([0x82, 126, 0x03, 0xe8]) + Data(repeating: 7, count: 1000)
+        server.route(
+            "/", [.upgrade(), .send(repeating: block, count: 100), .frame(0x88), .halfClose, .waitForPeerClose])
+        let socket = try await manager.webSocket("/") { $0.limits.maximumBodySize = 5000 }
+        var count = 0
+        for try await _ in socket { count += 1 }
+        #expect(count == 100)
+    }
+
+    @Test("The total time limit is one of the handshake, not of the socket")
+    func totalTimeout() async throws {
+        server.route("/stall", .stall(at: "never"))
+        serveEcho()
+        let late = await failure {
+            _ = try await manager.webSocket("stall") { $0.timeouts.total = .milliseconds(20) }
+        }
+        #expect(late?.code == .timeout)
+        server.route("/late", [.upgrade(), .pause(.milliseconds(300)), .frame(0x81, Data("late".utf8)), .close])
+        let socket = try await manager.webSocket("late") { $0.timeouts.total = .milliseconds(200) }
+        var messages = socket.makeAsyncIterator()
+        #expect(try await messages.next() == .text("late"))
+    }
+
+    @Test("Redirects are followed, unless the policy says not to")
+    func redirects() async throws {
+        serveEcho()
+        server.route("/moved", .redirect(to: "/echo"))
+        let socket = try await manager.webSocket("moved")
+        #expect(socket.response.url.hasSuffix("/echo"))
+        try await socket.close()
+        for policy in [RedirectPolicy.doNotFollow, .follow(atMost: 0)] {
+            let error = await failure { _ = try await manager.webSocket("moved") { $0.redirectPolicy = policy } }
+            #expect(error?.status == 302)
+        }
+        #expect(server.requests.count == 4)
+    }
+
+    @Test("Interceptors change the handshake, and see a refusal as a response")
+    func interceptors() async throws {
+        serveEcho()
+        server.route("/echo", times: 2, .status(503))
+        let statuses = Recorder<Int?>()
+        manager.interceptors = [
+            Interceptor(
+                adapt: { request, attempt in
+                    var request = request
+                    request.headers.add(name: "X-Attempt", value: String(attempt.number))
+                    return request
+                },
+                retry: { _, outcome in
+                    statuses.record(outcome.status)
+                    return outcome.attempt.number <= 2 ? .retry : .doNotRetry
+                })
+        ]
+        let socket = try await manager.webSocket("echo")
+        #expect(server.requests.map { $0["X-Attempt"] } == ["1", "2", "3"])
+        #expect(statuses.values == [503, 503])
+        try await socket.close()
+        server.route("/refused", .status(503))
+        let error = await failure { _ = try await manager.webSocket("refused") }
+        #expect(error?.code == .status)
+        #expect(error?.status == 503)
+    }
+
+    @Test("A bearer token is sent with the handshake, and refreshed after a 401")
+    func bearer() async throws {
+        serveEcho()
+        server.route("/echo", times: 1, .status(401))
+        manager.interceptors = [
+            BearerAuthenticator(for: server.urlString("/")) { expired in
+                BearerToken(expired == nil ? "one" : "two")
+            }
+        ]
+        let socket = try await manager.webSocket("echo")
+        #expect(server.requests.map { $0["Authorization"] } == ["Bearer one", "Bearer two"])
+        try await socket.close()
+    }
+
+    @Test("An interceptor that doesn't send the handshake is an error")
+    func mocked() async throws {
+        manager.interceptors = [
+            Interceptor(intercept: { _, _ in Response(head: HTTPResponse(status: 101, url: "http://x")) })
+        ]
+        #expect(await failure { _ = try await manager.webSocket("echo") }?.code == .interceptor)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("Monitors see the handshake and the end")
+    func monitors() async throws {
+        serveEcho()
+        let notes = EventNotes()
+        manager.eventMonitors = [notes]
+        let socket = try await manager.webSocket("echo")
+        await manager.flushMonitors()
+        #expect(notes.events.values == ["created", "resumed", "sent 1 -", "answered 101"])
+        try await socket.close()
+        await notes.events.wait(for: 6)
+        #expect(notes.events.values.suffix(2) == ["metrics 1", "finished "])
+        #expect(notes.ends.values[0].1.response?.status == 101)
+        server.route("/refused", .status(403))
+        _ = await failure { _ = try await manager.webSocket("refused") }
+        await manager.flushMonitors()
+        let refused = ["created", "resumed", "sent 1 -", "answered 403", "metrics 1", "finished status"]
+        #expect(Array(notes.events.values.dropFirst(6)) == refused)
+    }
+
+    @Test("Monitors see the end of a socket that is lost")
+    func monitorsOfLostSocket() async throws {
+        server.route("/", [.upgrade(), .stall(at: "gate"), .close])
+        let notes = EventNotes()
+        manager.eventMonitors = [notes]
+        let socket = try await manager.webSocket("/")
+        server.open("gate")
+        #expect(await failure { for try await _ in socket {} }?.code == .connectionLost)
+        await notes.events.wait(for: 6)
+        #expect(notes.events.values.last == "finished connectionLost")
+    }
+
+    @Test("Cancelling all requests of a manager ends its sockets")
+    func cancelAll() async throws {
+        serveEcho()
+        let socket = try await manager.webSocket("echo")
+        manager.cancelAll()
+        #expect(await failure { for try await _ in socket {} }?.code == .cancelled)
+        #expect(socket.closeCode == .abnormal)
     }
 }
