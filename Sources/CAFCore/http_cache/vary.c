@@ -25,14 +25,20 @@ bool afc__vary_is_any(const afc_head *head) {
 
 /* ---- Values of the request ----------------------------------------------------------------- */
 
-/** Appends one line's members with ", " between them, the first one behind what is there. */
+/** Appends a line or a member, with ", " behind what is there. */
+static afc_status add_member(afc__buffer *out, afc_slice text) {
+    afc_status status = out->size > 1 ? afc__buffer_append(out, ", ", 2) : AFC_OK;
+    return status == AFC_OK ? afc__buffer_append(out, text.bytes, text.size) : status;
+}
+
+/** Appends one line's members, without the blanks around them, which mean nothing unless they are quoted. */
 static afc_status add_members(afc__buffer *out, afc_slice value) {
     afc_slice rest = value, each;
     afc_status status = AFC_OK;
+    bool is_quoted = value.size > 0 && memchr(value.bytes, '"', value.size) != NULL;
+    if (is_quoted) return add_member(out, value);
     while (status == AFC_OK && afc__next_member(&rest, &each)) {
-        if (each.size == 0) continue;
-        if (out->size > 1) status = afc__buffer_append(out, ", ", 2);
-        if (status == AFC_OK) status = afc__buffer_append(out, each.bytes, each.size);
+        if (each.size > 0) status = add_member(out, each);
     }
     return status;
 }
@@ -105,7 +111,9 @@ static afc_status read_value(afc__buffer *out, const afc__cache_request *request
         if ((header->flags & AFC_HEADER_SECRET) != 0) is_secret = true;
         if (!is_sent) status = afc__buffer_append(out, "=", 1);
         is_sent = true;
-        if (status == AFC_OK) status = add_members(out, header->value);
+        if (status != AFC_OK) break;
+        /* Secrets aren't known to be lists. */
+        status = is_secret ? add_member(out, header->value) : add_members(out, header->value);
     }
     const char *added = is_mentioned ? NULL : added_value(request, name);
     if (status == AFC_OK && added != NULL) {

@@ -29,7 +29,7 @@ bool afc__vary_is_any(const afc_head *head);
 /**
  * Appends the selecting fields: each name that Vary has, in lower case and once, with the request's value. A value begins
  * with "=", or is empty if the request has no such field. It is normalised: several lines are joined, blanks around
- * commas removed; languages are sorted and in lower case. Values of Cookie, Authorization and fields marked as secret
+ * commas removed unless the value is secret or has quoted strings; languages are sorted and in lower case. Values of Cookie, Authorization and fields marked as secret
  * are replaced by their fingerprints. Unless `is_public` the identity is added, as a field "*". Call afc__fields_bind()
  * before they are read. AFC_ETOOBIG, AFC_ENOMEM.
  */

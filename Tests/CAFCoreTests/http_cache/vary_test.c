@@ -76,6 +76,13 @@ static void second_request_matches_as_its_row_says(void **state) {
         {"Vary: A", "A: 1, 2", "A: 2, 1", false},
         {"Vary: A", "A: 12", "A: 1, 2", false},
         {"Vary: A", "A: 1 2", "A: 12", false},
+        /* They may mean something in a quoted string, and in secrets: these needn't be lists. */
+        {"Vary: A", "A: \"1, 2\"", "A: \"1,2\"", false},
+        {"Vary: A", "A: \"1,,2\"", "A: \"1,2\"", false},
+        {"Vary: A", "A: \"1,2\"", "A: \"1,2\"", true},
+        {"Vary: Cookie", "Cookie: a=1,2", "Cookie: a=1,,2", false},
+        {"Vary: Cookie", "Cookie: a=1,2", "Cookie: a=1, 2", false},
+        {"Vary: Authorization", "Authorization: x,y", "Authorization: x, y", false},
         /* Languages. */
         {"Vary: Accept-Language", "Accept-Language: en, de", "Accept-Language: de, en", true},
         {"Vary: Accept-Language", "Accept-Language: en, de", "Accept-Language: eN,De", true},

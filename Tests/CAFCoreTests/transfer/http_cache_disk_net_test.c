@@ -303,16 +303,17 @@ static void fields_of_the_cache_count_for_no_limit(void **state) {
 
 static void long_reason_phrase_fails_no_request(void **state) {
     disk_site *site = *state;
-    enum { REASON = 90000, FIELD = 60000 };
-    char *text = malloc(REASON + FIELD + 200);
+    enum { REASON = 90000, FIELD = 60000, ROOM = REASON + FIELD + 200 };
+    char *text = malloc(ROOM);
     assert_non_null(text);
-    size_t used = (size_t)sprintf(text, "HTTP/1.1 200 ");
+    size_t used = (size_t)snprintf(text, ROOM, "HTTP/1.1 200 ");
     memset(text + used, 'r', REASON);
     used += REASON;
-    used += (size_t)sprintf(text + used, "\r\n" FRESH "\r\nContent-Length: 4\r\nLong: ");
+    used += (size_t)snprintf(text + used, ROOM - used,
+                             "\r\n" FRESH "\r\nContent-Length: 4\r\nLong: ");
     memset(text + used, 'x', FIELD);
     used += FIELD;
-    used += (size_t)sprintf(text + used, "\r\n\r\nbody");
+    used += (size_t)snprintf(text + used, ROOM - used, "\r\n\r\nbody");
     serve_bytes(site->world, "/", (afc_slice){text, used});
     free(text);
     check_answer(site, AFC_CACHE_UNUSED);
