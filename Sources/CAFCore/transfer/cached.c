@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "http_cache/key.h"
 
 #include <time.h>
 
@@ -117,10 +118,22 @@ afc__reuse_question afc__cached_question(const afc__transfer *transfer) {
 
 /* ---- The hop ------------------------------------------------------------------------------- */
 
-void afc__transfer_note_request_time(afc__transfer *transfer) {
-    if (transfer->cached == NULL) return;
-    transfer->cached->request_time = (int64_t)time(NULL);
-    transfer->cached->is_outdated = false;
+/** Is the URL still that of the lookup? HSTS may have upgraded it since. */
+static bool has_key_of_url(const afc__transfer *transfer) {
+    const afc__cached *cached = transfer->cached;
+    afc_slice key = {cached->key.bytes, cached->key.size};
+    return afc__is_same(afc__cache_key_url(key), afc_slice_of(transfer->request.url.text));
+}
+
+void afc__transfer_cached_begin_hop(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    if (cached == NULL) return;
+    cached->request_time = (int64_t)time(NULL);
+    cached->is_outdated = false;
+    if (cached->key.size == 0 || has_key_of_url(transfer)) return;
+    afc__transfer_forget_cached(transfer);
+    cached->key.size = 0;
+    cached->state = AFC__CACHED_IGNORED;
 }
 
 bool afc__transfer_takes_validation(afc__transfer *transfer) {

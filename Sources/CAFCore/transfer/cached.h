@@ -93,8 +93,8 @@ void afc__transfer_forget_cached(afc__transfer *transfer);
 /** Before a hop. `wake` is called on any thread. */
 afc__cached_next afc__transfer_ask_cache(afc__transfer *transfer, afc__cache_wake wake);
 
-/** The hop begins now. */
-void afc__transfer_note_request_time(afc__transfer *transfer);
+/** The hop begins now. If its URL isn't that of the lookup any more, the cache leaves it alone. */
+void afc__transfer_cached_begin_hop(afc__transfer *transfer);
 
 /** The fields that make the hop conditional, and their number. */
 static inline const afc_header *afc__transfer_conditions(const afc__transfer *transfer,

@@ -182,7 +182,7 @@ bool afc__transfer_begin_hop(afc__transfer *transfer) {
     afc_failure failure = {0};
     transfer->progress.sent = 0;
     if (!afc__transfer_reset_hop(transfer)) return false;
-    afc__transfer_note_request_time(transfer);
+    afc__transfer_cached_begin_hop(transfer);
     if (!afc__transfer_ask_for_rest(transfer) || !afc__transfer_prepare_auth(transfer))
         return false;
     if (!transfer->request.sends_body) {

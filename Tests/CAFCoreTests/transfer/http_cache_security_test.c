@@ -459,6 +459,58 @@ static void response_over_an_unverified_connection_is_not_stored(void **state) {
     world_free(world);
 }
 
+/** Waits until the loop has taken what was posted before. */
+static void wait_for_loop(world *world) {
+    call *call = call_new(world, "/absent");
+    call->request.cache_policy = AFC_CACHE_ONLY;
+    check_end(call, AFC_OK);
+}
+
+static void response_of_http_is_not_validated_over_https(void **state) {
+    (void)state;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    check_status(afc_http_cache_open(&options.http_cache, NULL, NULL), AFC_OK);
+    check_status(afc_hsts_new(&options.hsts, NULL, NULL), AFC_OK);
+    options.max_connections = 1;
+    world *world = world_new_alpn(NULL, &options);
+    const char *http = text_of(world, "http%s", tls_url(world) + strlen("https"));
+    afc_http_cache_request request = AFC_HTTP_CACHE_REQUEST_INIT;
+    afc_http_cache_response response = AFC_HTTP_CACHE_RESPONSE_INIT;
+    const afc_header fields[] = {field("Cache-Control", "no-cache"), field("ETag", "\"one\"")};
+    request.url = http;
+    response.head.headers = fields;
+    response.head.header_count = COUNT_OF(fields);
+    response.body = S("forged");
+    check_status(afc_http_cache_store(options.http_cache, &request, &response, NULL), AFC_OK);
+    afts_script *script = afts_script_new();
+    afts_stall(script, "gate");
+    afts_respond(script, 200, NULL, "first", 5);
+    serve_once(world, "/", script);
+    call *first = call_new(world, "/");
+    first->request.url = tls_url(world);
+    call_start(first);
+    assert_true(afts_wait_stalled(world->server, "gate", 1, PATIENCE_MS));
+    /* It is looked up and waits for the connection; meanwhile the host turns out to require https. */
+    serve(world, "/", answer(304, "ETag: \"one\"", ""));
+    call *second = call_new(world, "/");
+    second->request.url = http;
+    call_start(second);
+    wait_for_loop(world);
+    check_status(afc_hsts_add(options.hsts, "localhost", INT64_MAX, false, NULL), AFC_OK);
+    afts_release(world->server, "gate", 1);
+    call_wait(first);
+    call_wait(second);
+    check_ended(second, AFC_OK);
+    assert_int_equal(status_of(second), 304);
+    assert_int_equal(use_of(second), AFC_CACHE_UNUSED);
+    assert_string_equal(seen_header(world, 1, "If-None-Match"), "");
+    call_free(first);
+    call_free(second);
+    world_free(world);
+    afc_hsts_release(options.hsts);
+    afc_http_cache_release(options.http_cache);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SITE_TEST(request_for_the_cache_only_never_reaches_the_server),
@@ -475,6 +527,7 @@ int main(void) {
         SITE_TEST(update_for_credentials_of_a_challenge_is_not_stored),
         SITE_TEST(response_requested_before_a_change_is_not_stored),
         cmocka_unit_test(stale_response_does_not_hide_an_untrusted_server),
+        cmocka_unit_test(response_of_http_is_not_validated_over_https),
         cmocka_unit_test(response_over_an_unverified_connection_is_not_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
