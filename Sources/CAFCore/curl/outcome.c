@@ -131,6 +131,15 @@ static bool is_cut_short(const afc__exchange *exchange, CURLcode code) {
 }
 
 /**
+ * Returns whether the server reset its stream in the middle of a body. PROTOCOL_ERROR is also what
+ * nghttp2 reports of a server that violates the protocol, such as by sending more than announced.
+ */
+static bool is_reset_stream(const afc__exchange *exchange, CURLcode code) {
+    return code == CURLE_HTTP2_STREAM && afc__hop_in_body(exchange->transfer) &&
+           strstr(exchange->error_text, "PROTOCOL_ERROR") == NULL;
+}
+
+/**
  * No socket could be opened: the process or the system ran out of descriptors or memory. The host
  * isn't the cause.
  */
@@ -232,7 +241,7 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     }
     long system_error = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
-    if (is_cut_short(exchange, code)) status = AFC_ETRUNCATED;
+    if (is_cut_short(exchange, code) || is_reset_stream(exchange, code)) status = AFC_ETRUNCATED;
     if (is_bad_chunk(exchange, code)) status = AFC_EPROTOCOL;
     if (is_long_line(exchange, code)) {
         status = AFC_ETOOBIG;

@@ -556,6 +556,21 @@ static void end_challenge(afc__transfer *transfer) {
     if (outcome != NULL) (void)judge_hop(transfer, outcome);
 }
 
+/**
+ * Does the result get what was collected in memory? Of a body that the server or a time limit has cut short: yes, but
+ * not of one that this side gave up.
+ */
+static bool keeps_body(const afc__transfer *transfer) {
+    const afc__sink *sink = &transfer->sink;
+    afc_status status = transfer->result->failure.status;
+    /* Other sinks gather in the same buffer what they write next. */
+    if (sink->kind != AFC_SINK_MEMORY && !sink->is_error_body) return false;
+    if (status == AFC_OK) return true;
+    bool is_cut_short = status == AFC_ETRUNCATED || status == AFC_ELOST ||
+                        status == AFC_EPROTOCOL || status == AFC_ETIMEOUT;
+    return is_cut_short && afc__hop_in_body(transfer);
+}
+
 void afc__transfer_finish(afc__transfer *transfer) {
     afc_failure failure = {0};
     afc_result *result = transfer->result;
@@ -568,7 +583,7 @@ void afc__transfer_finish(afc__transfer *transfer) {
     if (transfer->hop.reader != NULL) afc__head_reader_finish(transfer->hop.reader);
     transfer->hop.reader = NULL;
     result->body_size = transfer->sink.written;
-    if (result->failure.status == AFC_OK && transfer->sink.memory.size > 0) {
+    if (transfer->sink.memory.size > 0 && keeps_body(transfer)) {
         result->body = transfer->sink.memory;
         transfer->sink.memory = (afc__buffer){0};
     }

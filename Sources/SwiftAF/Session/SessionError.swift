@@ -75,7 +75,9 @@ public struct SessionError: Error, Sendable {
         set { update { $0.response = newValue } }
     }
 
-    /// The body of the response, if there is one and it was collected in memory.
+    /// The body of the response, if there is one and it was collected in memory. If the body was cut short
+    /// (``Code/truncated``, ``Code/connectionLost``, ``Code/protocol``, ``Code/timeout``), these are the decoded bytes
+    /// received until then.
     public var body: Data? {
         get { storage.values.body }
         set { update { $0.body = newValue } }

@@ -62,6 +62,24 @@ struct FailureTests {
         #expect(error.url == server.urlString("/x"))
     }
 
+    @Test(
+        "A body that is cut short stays with its error",
+        arguments: [
+            (Script.truncated(404, body: Data("half".utf8), promising: 8), 404),
+            (.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n").then(.close), 200),
+            (
+                .send("HTTP/1.1 200 OK\r\nContent-Length: 99\r\nContent-Encoding: deflate\r\n\r\n")
+                    .then(.send(Data([0x78, 1, 0, 4, 0, 0xFB, 0xFF]) + Data("half".utf8))).then(.close), 200
+            ),
+        ])
+    func cutBody(script: Script, status: Int) async {
+        server.route("/x", script)
+        let error = await error(of: HTTPRequest("x"))
+        #expect(error.code == .truncated)
+        #expect(error.status == status)
+        #expect(error.body == Data("half".utf8))
+    }
+
     @Test("A name that does not exist, and a port where nobody listens")
     func unreachable() async throws {
         #expect(await error(of: HTTPRequest("http://does-not-exist.invalid/")).code == .dns)

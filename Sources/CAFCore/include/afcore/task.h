@@ -654,7 +654,9 @@ AFC_API const char *afc_result_get_not_stored(const afc_result *result);
 AFC_API uint64_t afc_result_get_body_size(const afc_result *result);
 
 /**
- * Returns the body that was collected in memory.
+ * Returns the body that was collected in memory: by a MEMORY sink, or of a response that a FILE sink doesn't save. If
+ * the body was cut short (AFC_ETRUNCATED, AFC_ELOST, AFC_EPROTOCOL, AFC_ETIMEOUT), these are the decoded bytes received
+ * until then; after any other failure there are none.
  *
  * Thread: owner.    Owns: borrowed, lives with `result` or until it is taken.    Fails: never.
  */

@@ -1,0 +1,231 @@
+/* A body that is cut short: what was received of it stays in the result, beside the failure. */
+#include "support/call.h"
+#include "support/chop.h"
+#include "support/files.h"
+#include "support/h2.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/** "hello" as one stored block (RFC 1951 3.2.4), without the end of the stream. */
+static const char cut_zlib[] = "\x78\x01\0\x05\0\xFA\xFFhello";
+
+#define OK "HTTP/1.1 200 OK\r\n"
+#define CHUNKED OK "Transfer-Encoding: chunked\r\n"
+#define DEFLATE "Content-Encoding: deflate\r\n"
+
+typedef struct row {
+    const char *head;
+    afc_slice rest; /**< What follows the head until the connection ends. */
+    bool resets;
+    afc_status expected;
+    const char *body;
+} row;
+
+static const row rows[] = {
+    {OK "Content-Length: 10\r\n\r\n", S_INIT("hello"), false, AFC_ETRUNCATED, "hello"},
+    {OK "Content-Length: 10\r\n\r\n", S_INIT(""), false, AFC_ETRUNCATED, ""},
+    {OK "Content-Length: 10\r\n\r\n", S_INIT("hello"), true, AFC_ELOST, "hello"},
+    {CHUNKED "\r\n", S_INIT("5\r\nhello\r\n"), false, AFC_ETRUNCATED, "hello"},
+    {CHUNKED "\r\n", S_INIT("5\r\nhello\r\n0\r\n"), false, AFC_ETRUNCATED, "hello"},
+    {CHUNKED "\r\n", S_INIT("5\r\nhel"), false, AFC_ETRUNCATED, "hel"},
+    {CHUNKED "\r\n", S_INIT("5\r\nhello\r\nno chunk\r\n"), false, AFC_EPROTOCOL, "hello"},
+    {OK DEFLATE "Content-Length: 99\r\n\r\n",
+     {cut_zlib, sizeof cut_zlib - 1},
+     false,
+     AFC_ETRUNCATED,
+     "hello"},
+    {"HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\n", S_INIT("none"), false, AFC_ETRUNCATED,
+     "none"},
+    /* Not of a body: the head is refused. */
+    {OK "Content-Length: x\r\n\r\n", S_INIT("hello"), false, AFC_EPROTOCOL, ""},
+};
+
+static void serve_row(world *world, const row *row, size_t piece) {
+    afts_script *script = afts_script_new();
+    afts_send_text(script, row->head);
+    if (row->rest.size > 0) afts_send_crumbs(script, row->rest.bytes, row->rest.size, piece, 0);
+    if (row->resets) {
+        afts_stall(script, "all");
+        afts_reset(script);
+    } else {
+        afts_close(script);
+    }
+    serve(world, "/", script);
+}
+
+/** Counts in `refused_count`: has the body arrived? A reset would discard what the client hasn't read yet. */
+static void note_progress(void *context, const afc_progress *progress) {
+    call *call = context;
+    pthread_mutex_lock(&call->lock);
+    if (progress->received > 0) atomic_fetch_add(&call->refused_count, 1);
+    pthread_cond_broadcast(&call->changed);
+    pthread_mutex_unlock(&call->lock);
+}
+
+static call *start(world *world, const char *path) {
+    call *call = call_new(world, path);
+    call->events.on_progress = note_progress;
+    call_start(call);
+    return call;
+}
+
+static void body_received_before_the_cut_is_kept(void **state) {
+    world *world = *state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        CHOPPED(piece) {
+            if (rows[i].resets && piece < rows[i].rest.size) continue;
+            serve_row(world, &rows[i], piece);
+            call *call = start(world, "/");
+            if (rows[i].resets) {
+                call_wait_for(call, &call->refused_count, 1);
+                afts_release(world->server, "all", 1);
+            }
+            call_wait(call);
+            check_ended(call, rows[i].expected);
+            check_slice(call->body, rows[i].body);
+            assert_int_equal(afc_result_get_body_size(call->result), call->body.size);
+            afc_bytes taken = afc_result_take_body(call->result);
+            check_slice(((afc_slice){taken.bytes, taken.size}), rows[i].body);
+            afc_free(taken.bytes);
+            call_free(call);
+        }
+    }
+}
+
+static void large_body_received_before_the_cut_is_kept(void **state) {
+    world *world = *state;
+    enum { RECEIVED = 300000 };
+    char *body = malloc(RECEIVED);
+    assert_non_null(body);
+    for (size_t i = 0; i < RECEIVED; i++) body[i] = (char)(i * 31 + i / 251);
+    afts_script *script = afts_script_new();
+    afts_respond_truncated(script, 200, NULL, body, RECEIVED, 50000000);
+    serve(world, "/", script);
+    call *call = call_fetch(world, "/");
+    check_ended(call, AFC_ETRUNCATED);
+    assert_int_equal(call->body.size, RECEIVED);
+    assert_memory_equal(call->body.bytes, body, RECEIVED);
+    call_free(call);
+    free(body);
+}
+
+static void body_received_before_a_time_limit_is_kept(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_send_text(script, OK "Content-Length: 10\r\n\r\nhello");
+    afts_stall(script, "rest");
+    serve(world, "/", script);
+    call *call = call_new(world, "/");
+    call->request.timeouts.idle_ms = 500;
+    call_perform(call);
+    check_ended(call, AFC_ETIMEOUT);
+    check_slice(call->body, "hello");
+    call_free(call);
+}
+
+static void body_that_this_side_gave_up_is_not_kept(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_send_text(script, CHUNKED "\r\n5\r\nhello\r\n");
+    afts_stall(script, "rest");
+    afts_send_text(script, "5\r\nworld\r\n0\r\n\r\n");
+    serve(world, "/", script);
+    call *call = start(world, "/");
+    call_wait_for(call, &call->refused_count, 1);
+    afc_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AFC_ECANCELED);
+    assert_int_equal(call->body.size, 0);
+    call_free(call);
+
+    call = call_new(world, "/");
+    call->request.limits.body = 7;
+    call->events.on_progress = note_progress;
+    call_start(call);
+    call_wait_for(call, &call->refused_count, 1);
+    afts_release(world->server, "rest", 2);
+    call_wait(call);
+    check_ended(call, AFC_ETOOBIG);
+    assert_int_equal(call->body.size, 0);
+    call_free(call);
+}
+
+static void only_what_a_file_sink_does_not_save_is_kept(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    serve_text(world, "/found", OK "Content-Length: 10\r\n\r\nhello");
+    serve_text(world, "/missing", "HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\nnone");
+    for (int is_found = 0; is_found <= 1; is_found++) {
+        call *call = call_new(world, is_found ? "/found" : "/missing");
+        call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path_in(&folder, "file")};
+        call_perform(call);
+        check_ended(call, AFC_ETRUNCATED);
+        check_slice(call->body, is_found ? "" : "none");
+        call_free(call);
+    }
+    assert_int_equal(count_files(&folder), 0);
+    folder_remove(&folder);
+}
+
+/* ---- HTTP/2 -------------------------------------------------------------------------------- */
+
+typedef struct reset {
+    bool is_encoded;
+    uint32_t code; /**< Of RST_STREAM. */
+    afc_status expected;
+} reset;
+
+static void serve_reset(afts_conn *conn, const struct afts_request *request, void *payload) {
+    const reset *reset = payload;
+    h2_peer *peer = malloc(sizeof *peer);
+    (void)request;
+    if (peer != NULL && h2_begin(peer, conn)) {
+        uint32_t stream = h2_read_request(peer);
+        /* :status 200, and content-encoding: deflate by its name's place in the static table (RFC 7541). */
+        static const uint8_t head[] = "\x88\x0F\x0B\x07"
+                                      "deflate";
+        size_t head_size = reset->is_encoded ? sizeof head - 1 : 1;
+        const char *body = reset->is_encoded ? cut_zlib : "hello";
+        size_t size = reset->is_encoded ? sizeof cut_zlib - 1 : 5;
+        if (stream != 0 && h2_send(peer, H2_HEADERS, H2_END_HEADERS, stream, head, head_size) &&
+            h2_send(peer, H2_DATA, 0, stream, body, size)) {
+            h2_send_reset(peer, stream, reset->code);
+        }
+        (void)h2_read_request(peer);
+    }
+    free(peer);
+}
+
+static void body_received_before_the_reset_of_its_stream_is_kept(void **state) {
+    (void)state;
+    static const reset resets[] = {
+        {false, H2_INTERNAL_ERROR, AFC_ETRUNCATED},
+        {false, H2_CANCEL, AFC_ETRUNCATED},
+        {true, H2_INTERNAL_ERROR, AFC_ETRUNCATED},
+        {false, 1 /* PROTOCOL_ERROR */, AFC_EPROTOCOL},
+    };
+    for (size_t i = 0; i < COUNT_OF(resets); i++) {
+        reset reset = resets[i];
+        world *world = h2_world(NULL);
+        h2_serve(world, serve_reset, &reset, H2_CLOSE);
+        call *call = call_fetch(world, "/");
+        check_ended(call, reset.expected);
+        check_slice(call->body, "hello");
+        call_free(call);
+        world_free(world);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(body_received_before_the_cut_is_kept),
+        WORLD_TEST(large_body_received_before_the_cut_is_kept),
+        WORLD_TEST(body_received_before_a_time_limit_is_kept),
+        WORLD_TEST(body_that_this_side_gave_up_is_not_kept),
+        WORLD_TEST(only_what_a_file_sink_does_not_save_is_kept),
+        cmocka_unit_test(body_received_before_the_reset_of_its_stream_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
