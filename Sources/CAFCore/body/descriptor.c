@@ -5,9 +5,18 @@
 #include <afcore/task.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+/* ---- Reading ------------------------------------------------------------------------------- */
 
 afc_status afc__descriptor_copy(int *out, int descriptor, const char *what, afc_failure *failure) {
     *out = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
@@ -37,4 +46,124 @@ ptrdiff_t afc__descriptor_read(int descriptor, void *buffer, size_t size, afc_fa
     afc__fail(failure, AFC_EFILE, "cannot read the request body: %s", strerror(error));
     if (failure != NULL) failure->system_error = error;
     return AFC_READ_FAILED;
+}
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+/**
+ * Opens the same pipe or terminal again: the new descriptor doesn't block, and the caller's own, with those who share it,
+ * stays as it is. Fails for a terminal of another user, and without /proc.
+ */
+static bool reopen(afc__output *output) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", output->descriptor);
+    int again = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (again < 0) return false;
+    close(output->descriptor);
+    output->descriptor = again;
+    return true;
+}
+
+static afc__output_kind find_kind(afc__output *output, int flags, mode_t mode) {
+    if (S_ISREG(mode) || S_ISBLK(mode)) return AFC__OUTPUT_FILE;
+    if (S_ISSOCK(mode)) return AFC__OUTPUT_SOCKET;
+    if ((flags & O_NONBLOCK) != 0) return AFC__OUTPUT_NONBLOCKING;
+    /* Opening other devices again may do something. */
+    bool may_reopen = S_ISFIFO(mode) || isatty(output->descriptor);
+    return may_reopen && reopen(output) ? AFC__OUTPUT_NONBLOCKING : AFC__OUTPUT_BLOCKING;
+}
+
+afc_status afc__output_open(afc__output *output, int descriptor, afc_failure *failure) {
+    struct stat facts;
+    int flags = fcntl(descriptor, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) {
+        return afc__fail(failure, AFC_EINVAL, "descriptor %d isn't open for writing", descriptor);
+    }
+    afc_status status = afc__descriptor_copy(&output->descriptor, descriptor, "the response body",
+                                             failure);
+    if (status != AFC_OK) return status;
+    if (fstat(output->descriptor, &facts) != 0) facts.st_mode = S_IFCHR;
+    output->kind = find_kind(output, flags, facts.st_mode);
+    return AFC_OK;
+}
+
+void afc__output_close(afc__output *output) {
+    if (output->descriptor >= 0) close(output->descriptor);
+    *output = AFC__OUTPUT_CLOSED;
+}
+
+/** write() without SIGPIPE, whatever the thread of the program has set for it. */
+static ssize_t write_quietly(int descriptor, const char *bytes, size_t size) {
+    sigset_t pipe_signal, before, pending;
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    sigemptyset(&pending);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    /* One that is pending already is the program's. */
+    bool was_blocked = sigismember(&before, SIGPIPE) == 1;
+    if (was_blocked) sigpending(&pending);
+    ssize_t count;
+    while ((count = write(descriptor, bytes, size)) < 0 && errno == EINTR) {}
+    int error = errno;
+    if (count < 0 && error == EPIPE && sigismember(&pending, SIGPIPE) != 1) {
+        const struct timespec now = {0, 0};
+        while (sigtimedwait(&pipe_signal, NULL, &now) < 0 && errno == EINTR) {}
+    }
+    if (!was_blocked) pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return count;
+}
+
+static ssize_t send_now(int descriptor, const char *bytes, size_t size) {
+    ssize_t count;
+    do {
+        count = send(descriptor, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    } while (count < 0 && errno == EINTR);
+    return count;
+}
+
+/** A pipe with room for anything has room for PIPE_BUF bytes. */
+static ssize_t write_where_room_is(int descriptor, const char *bytes, size_t size) {
+    struct pollfd polled = {.fd = descriptor, .events = POLLOUT};
+    int ready;
+    while ((ready = poll(&polled, 1, 0)) < 0 && errno == EINTR) {}
+    if (ready <= 0) {
+        if (ready == 0) errno = EAGAIN;
+        return -1;
+    }
+    return write_quietly(descriptor, bytes, size < PIPE_BUF ? size : PIPE_BUF);
+}
+
+static ssize_t write_once(const afc__output *output, const char *bytes, size_t size) {
+    switch (output->kind) {
+    case AFC__OUTPUT_SOCKET:
+        return send_now(output->descriptor, bytes, size);
+    case AFC__OUTPUT_BLOCKING:
+        return write_where_room_is(output->descriptor, bytes, size);
+    case AFC__OUTPUT_FILE:
+    case AFC__OUTPUT_NONBLOCKING:
+        break;
+    case AFC__OUTPUT_NONE:
+        errno = EBADF;
+        return -1;
+    }
+    return write_quietly(output->descriptor, bytes, size);
+}
+
+ptrdiff_t afc__output_write(const afc__output *output, const char *bytes, size_t size,
+                            afc_failure *failure) {
+    size_t done = 0;
+    while (done < size) {
+        ssize_t count = write_once(output, bytes + done, size - done);
+        if (count > 0) {
+            done += (size_t)count;
+            continue;
+        }
+        int error = count < 0 ? errno : EIO;
+        if (error == EAGAIN || error == EWOULDBLOCK) break;
+        afc__fail(failure, AFC_EFILE, "cannot write the response body: %s", strerror(error));
+        if (failure != NULL) failure->system_error = error;
+        return -1;
+    }
+    return (ptrdiff_t)done;
 }

@@ -18,10 +18,13 @@
 void afc__sink_zero(afc__sink *sink) {
     *sink = (afc__sink){.end = AFC_LENGTH_UNKNOWN, .total = AFC_LENGTH_UNKNOWN};
     sink->file = AFC__FILE_NONE;
+    sink->output = AFC__OUTPUT_CLOSED;
 }
 
 static void set_kind(afc__sink *sink, afc_sink_kind kind) {
-    static const uint64_t stages[] = {[AFC_SINK_FILE] = AFC__SINK_STAGE, [AFC_SINK_CALLBACK] = 0};
+    static const uint64_t stages[] = {[AFC_SINK_FILE] = AFC__SINK_STAGE,
+                                      [AFC_SINK_CALLBACK] = 0,
+                                      [AFC_SINK_FD] = AFC__SINK_STAGE};
     sink->kind = kind;
     sink->limit = sink->asked_limit;
     if (sink->limit == 0) {
@@ -52,15 +55,23 @@ static afc_status read_token(afc__sink *sink, const afc_sink *options, afc_failu
     return afc__resume_read(sink->given, afc_slice_of(options->resume_token), failure);
 }
 
+static afc_status init_descriptor(afc__sink *sink, const afc_sink *options, afc_failure *failure) {
+    if (options->flags != 0) {
+        return afc__fail(failure, AFC_EINVAL, "an FD sink takes no flags: %#x", options->flags);
+    }
+    return afc__output_open(&sink->output, options->descriptor, failure);
+}
+
 afc_status afc__sink_init(afc__sink *sink, const afc__sink_config *config, afc_failure *failure) {
     const afc_sink *options = config->options;
     afc__sink_zero(sink);
-    if (options->kind < AFC_SINK_MEMORY || options->kind > AFC_SINK_CALLBACK) {
+    if (options->kind < AFC_SINK_MEMORY || options->kind > AFC_SINK_FD) {
         return afc__fail(failure, AFC_EINVAL, "invalid kind of sink: %d", (int)options->kind);
     }
     sink->may_resume = config->may_resume;
     sink->asked_limit = config->limit;
     set_kind(sink, options->kind);
+    if (options->kind == AFC_SINK_FD) return init_descriptor(sink, options, failure);
     afc_status status = set_flags(sink, options->flags, failure);
     if (status != AFC_OK || options->kind != AFC_SINK_FILE) return status;
     bool has_path = options->path != NULL && options->path[0] != '\0';
@@ -80,12 +91,14 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
     afc_status status = set_flags(sink, flags, failure);
     if (status != AFC_OK) return status;
     afc__file_clear(&sink->file);
+    afc__output_close(&sink->output);
     if (sink->kind != AFC_SINK_FILE) set_kind(sink, AFC_SINK_FILE);
     return afc__file_init(&sink->file, path, sink->flags, sink->is_resumable, failure);
 }
 
 void afc__sink_clear(afc__sink *sink) {
     afc__file_clear(&sink->file);
+    afc__output_close(&sink->output);
     if (sink->given != NULL) afc__resume_clear(sink->given);
     afc_free(sink->given);
     if (afc__hasher_is_active(&sink->hasher)) afc__hasher_clear(&sink->hasher);
@@ -222,6 +235,8 @@ afc_status afc__sink_open(afc__sink *sink, const afc__sink_start *start, afc_fai
         afc_status status = open_file(sink, start, failure);
         return status == AFC_OK ? afc__sink_attach_writer(sink, expected, failure) : status;
     }
+    case AFC_SINK_FD:
+        return afc__sink_attach_writer(sink, expected, failure);
     case AFC_SINK_CALLBACK:
         break;
     }
@@ -255,7 +270,9 @@ afc_status afc__sink_write(afc__sink *sink, afc_slice bytes, afc_failure *failur
         size_t room = AFC__ERROR_BODY_LIMIT - sink->memory.size;
         if (bytes.size > room) bytes.size = room;
     }
-    if (sink->kind == AFC_SINK_FILE && !sink->is_error_body) {
+    if (afc__sink_is_polled(sink)) {
+        status = afc__sink_write_polled(sink, bytes, failure);
+    } else if (sink->kind == AFC_SINK_FD || (sink->kind == AFC_SINK_FILE && !sink->is_error_body)) {
         status = afc__sink_write_file(sink, bytes, failure);
     } else {
         status = write_memory(sink, bytes, failure);

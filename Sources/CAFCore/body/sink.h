@@ -1,8 +1,9 @@
-/** The destination of a response body: memory, a file or the caller, behind one interface. */
+/** The destination of a response body: memory, a file, a descriptor or the caller, behind one interface. */
 #ifndef AFC_BODY_SINK_H
 #define AFC_BODY_SINK_H
 
 #include "base/buffer.h"
+#include "body/descriptor.h"
 #include "body/download_file.h"
 #include "body/hasher.h"
 
@@ -32,14 +33,17 @@ typedef struct afc__sink {
     /* FILE. */
     afc__file file;
     afc__resume_token *given; /**< NULL: none. */
-    afc_resumption resumption;
     int64_t offset;     /**< Bytes found in the file. */
     int64_t end;        /**< The file's size after the body, or AFC_LENGTH_UNKNOWN. */
     int64_t total;      /**< The size of the whole, or AFC_LENGTH_UNKNOWN. */
     const char *reason; /**< Why it was restarted or can't be resumed. */
+    afc_resumption resumption;
     afc__digest digest;
     afc__hasher hasher;
     afc__sink_work *work; /**< NULL: the file is small, and written directly. */
+
+    /* FD. A file is written like that of FILE; for others see afc__sink_is_polled(). */
+    afc__output output;
 } afc__sink;
 
 /** The settings of the request. */
@@ -90,7 +94,7 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
  */
 afc_status afc__sink_open(afc__sink *sink, const afc__sink_start *start, afc_failure *failure);
 
-/** Writes bytes to MEMORY and FILE. AFC_ETOOBIG, AFC_EFILE, AFC_EPROTOCOL, AFC_ENOMEM. */
+/** Writes bytes to MEMORY, FILE and FD. AFC_ETOOBIG, AFC_EFILE, AFC_EPROTOCOL, AFC_ENOMEM. */
 afc_status afc__sink_write(afc__sink *sink, afc_slice bytes, afc_failure *failure);
 
 /** Checks whether this many more bytes are within the limit. AFC_ETOOBIG. */
@@ -102,6 +106,17 @@ afc_status afc__sink_admit(afc__sink *sink, size_t size, afc_failure *failure);
  * `verdict` otherwise. Does nothing if the writer has ended it.
  */
 afc_status afc__sink_end(afc__sink *sink, afc_status verdict, afc_failure *failure);
+
+/**
+ * Returns whether the work below is waiting for a descriptor to have room. Then the loop waits for it, and runs
+ * afc__sink_do() when it is writable, instead of the writer thread.
+ */
+static inline bool afc__sink_is_polled(const afc__sink *sink) {
+    return sink->kind == AFC_SINK_FD && afc__output_is_polled(&sink->output);
+}
+
+/** The block under way can't be written, or the task has failed: nothing more is written. Polled sinks. */
+void afc__sink_give_up(afc__sink *sink, const afc_failure *failure);
 
 /*
  * Slow work is done on the writer thread instead of the loop's. After starting some, run

@@ -2,6 +2,9 @@
  * Writes a file, from its first byte to its final name. A small file is written directly. If
  * writing may be slow, the writer thread owns the file, a block at a time: bytes are gathered in
  * `memory` while the previous block is written, and the two buffers are then swapped.
+ *
+ * A pipe or socket that has room is written directly, too. The rest is such a block, which the loop writes when there is
+ * room again; until then the sink is full.
  */
 #include "base/alloc.h"
 #include "base/failure.h"
@@ -35,6 +38,7 @@ struct afc__sink_work {
     afc_status verdict;   /**< What the task has come to, at the end. */
     atomic_int stop;      /**< AFC_OK, or give up the end with that status. */
     afc__buffer inflight; /**< The block that is being written. */
+    size_t written; /**< Polled: bytes of it, or of the last one in `memory`, that are written. */
     afc_failure failure;
 };
 
@@ -72,11 +76,19 @@ static bool is_behind(const afc__sink *sink) {
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
+static afc_status write_block(afc__sink *sink, const afc__buffer *block, afc_failure *failure) {
+    if (sink->kind == AFC_SINK_FILE) {
+        return afc__file_write(&sink->file, block->bytes, block->size, failure);
+    }
+    bool is_written = afc__output_write(&sink->output, block->bytes, block->size, failure) >= 0;
+    return is_written ? AFC_OK : AFC_EFILE;
+}
+
 /** After a failure nothing more is written: it would be at the wrong position. */
 static afc_status write_out(afc__sink *sink, afc__buffer *block, afc_failure *failure) {
     afc_status status = AFC_OK;
     if (block->size > 0 && !sink->is_broken) {
-        status = afc__file_write(&sink->file, block->bytes, block->size, failure);
+        status = write_block(sink, block, failure);
         sink->is_broken = status != AFC_OK;
         if (status == AFC_OK) status = note_written(sink, block->bytes, block->size, failure);
     }
@@ -116,6 +128,7 @@ afc_status afc__sink_write_file(afc__sink *sink, afc_slice bytes, afc_failure *f
 /* ---- Ending -------------------------------------------------------------------------------- */
 
 static bool has_body_in_file(const afc__sink *sink) {
+    if (sink->kind == AFC_SINK_FD) return true;
     return sink->kind == AFC_SINK_FILE && sink->file.descriptor >= 0 && !sink->is_error_body;
 }
 
@@ -145,11 +158,15 @@ static afc_status finish(afc__sink *sink, bool *goes_on, afc_failure *failure) {
     }
     if (status != AFC_OK || *goes_on) return status;
     status = check_digest(sink, failure);
-    return status == AFC_OK ? afc__file_finish(&sink->file, failure) : status;
+    if (status != AFC_OK || sink->kind == AFC_SINK_FD) return status;
+    return afc__file_finish(&sink->file, failure);
 }
 
 /** Keeps a file that can be resumed, if requested. */
 static void abandon(afc__sink *sink, afc_status status) {
+    if (sink->kind == AFC_SINK_FD && !afc__sink_is_polled(sink)) {
+        (void)write_out(sink, &sink->memory, NULL);
+    }
     if (sink->kind != AFC_SINK_FILE || sink->file.descriptor < 0) return;
     sink->file.token.received = sink->file.size;
     if (!sink->file.is_touched) return;
@@ -175,6 +192,18 @@ afc_status afc__sink_end(afc__sink *sink, afc_status verdict, afc_failure *failu
     return status;
 }
 
+/* ---- Descriptors ----------------------------------------------------------------------------- */
+
+afc_status afc__sink_write_polled(afc__sink *sink, afc_slice bytes, afc_failure *failure) {
+    if (!afc__sink_is_full(sink)) {
+        ptrdiff_t count = afc__output_write(&sink->output, bytes.bytes, bytes.size, failure);
+        if (count < 0) return AFC_EFILE;
+        bytes.bytes += count;
+        bytes.size -= (size_t)count;
+    }
+    return gather(sink, bytes, failure);
+}
+
 /* ---- Handing over -------------------------------------------------------------------------- */
 
 static bool may_take_long(const afc__sink *sink, uint64_t expected) {
@@ -184,8 +213,9 @@ static bool may_take_long(const afc__sink *sink, uint64_t expected) {
 }
 
 afc_status afc__sink_attach_writer(afc__sink *sink, uint64_t expected, afc_failure *failure) {
-    if (!has_body_in_file(sink) || !may_take_long(sink, expected)) return AFC_OK;
-    if (!sink->can_wait) return AFC_OK;
+    bool is_polled = afc__sink_is_polled(sink);
+    if (!has_body_in_file(sink) || !(is_polled || may_take_long(sink, expected))) return AFC_OK;
+    if (!is_polled && !sink->can_wait) return AFC_OK;
     sink->work = afc__zalloc(sizeof *sink->work);
     if (sink->work == NULL) return afc__fail_memory(failure);
     atomic_init(&sink->work->stop, AFC_OK);
@@ -203,12 +233,15 @@ void afc__sink_detach_writer(afc__sink *sink) {
 
 bool afc__sink_is_full(const afc__sink *sink) {
     const afc__sink_work *work = sink->work;
-    return work != NULL && work->is_under_way && sink->memory.size >= FULL_BLOCK;
+    if (work == NULL) return false;
+    if (afc__sink_is_polled(sink)) return work->is_under_way || sink->memory.size > 0;
+    return work->is_under_way && sink->memory.size >= FULL_BLOCK;
 }
 
 bool afc__sink_has_block(const afc__sink *sink) {
     const afc__sink_work *work = sink->work;
-    return work != NULL && !work->is_under_way && sink->memory.size >= AFC__SINK_STAGE;
+    size_t least = afc__sink_is_polled(sink) ? 1 : AFC__SINK_STAGE;
+    return work != NULL && !work->is_under_way && sink->memory.size >= least;
 }
 
 void afc__sink_begin_block(afc__sink *sink) {
@@ -222,6 +255,9 @@ void afc__sink_begin_block(afc__sink *sink) {
 bool afc__sink_begin_end(afc__sink *sink, afc_status verdict) {
     afc__sink_work *work = sink->work;
     if (work == NULL || work->has_ended) return false;
+    /* What is under way or gathered is all that such an end has to do. */
+    bool is_written = sink->memory.size == 0 || verdict != AFC_OK;
+    if (afc__sink_is_polled(sink) && is_written) return false;
     work->verdict = verdict;
     work->is_end = work->is_under_way = true;
     return true;
@@ -239,8 +275,34 @@ void afc__sink_stop(afc__sink *sink, afc_status status) {
     atomic_store(&sink->work->stop, (int)status);
 }
 
+/** Writes what there is room for. Returns whether there is more. */
+static bool write_some(afc__sink *sink, afc__buffer *block) {
+    afc__sink_work *work = sink->work;
+    ptrdiff_t count = afc__output_write(&sink->output, block->bytes + work->written,
+                                        block->size - work->written, &work->failure);
+    if (count >= 0) work->written += (size_t)count;
+    if (count >= 0 && work->written < block->size) return true;
+    block->size = work->written = 0;
+    return false;
+}
+
+static bool do_polled(afc__sink *sink) {
+    afc__sink_work *work = sink->work;
+    afc_status stopped = work->is_end ? (afc_status)atomic_load(&work->stop) : AFC_OK;
+    if (stopped == AFC_OK) return write_some(sink, work->is_end ? &sink->memory : &work->inflight);
+    afc__fail(&work->failure, stopped, "%s", afc_status_text(stopped));
+    return false;
+}
+
+void afc__sink_give_up(afc__sink *sink, const afc_failure *failure) {
+    afc__sink_work *work = sink->work;
+    sink->memory.size = work->inflight.size = work->written = 0;
+    work->failure = *failure;
+}
+
 bool afc__sink_do(afc__sink *sink) {
     afc__sink_work *work = sink->work;
+    if (afc__sink_is_polled(sink)) return do_polled(sink);
     if (!work->is_end) {
         (void)write_out(sink, &work->inflight, &work->failure);
         return false;

@@ -92,7 +92,11 @@ struct afc_task {
     afc__entry entry;  /**< In session->queue. */
     afc__alarm alarm;
     afc__exchange *exchange;
-    afc__job job;
+    union {
+        afc__job job; /**< What the writer does for the sink, or */
+        afc__watch
+            sink_watch; /**< its descriptor, if it is polled; `ready` is NULL unless it is watched. */
+    };
     afc__watch body_watch; /**< Of the body's descriptor; `ready` is NULL unless it is watched. */
     int64_t started_us, connecting_since_us;
     struct afc__network_wait *network; /**< WAITING_FOR_NETWORK; else NULL. */

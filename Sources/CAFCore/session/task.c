@@ -85,10 +85,34 @@ static void waiting(void *context) {
     afc__task_arm(context);
 }
 
+static void worked(afc_task *task);
+
+/** The descriptor of the sink has room again, or is broken. */
+static void write_on(afc__watch *watch, unsigned readiness) {
+    afc_task *task = AFC__OWNER(watch, afc_task, sink_watch);
+    (void)readiness;
+    if (afc__sink_do(&task->transfer.sink)) return;
+    afc__task_unwatch_sink(task);
+    worked(task);
+}
+
+/** On the writer, or, once its descriptor has room, on the loop. */
+static void start_work(afc_task *task) {
+    afc__sink *sink = &task->transfer.sink;
+    if (!afc__sink_is_polled(sink)) {
+        afc__session_work(task->session, &task->job);
+    } else if (!afc__task_watch_sink(task, write_on)) {
+        afc_failure failure = {0};
+        afc__fail(&failure, AFC_EFILE, "cannot wait for the descriptor of the response body");
+        afc__sink_give_up(sink, &failure);
+        afc__task_post(task, AFC__TASK_WORKED);
+    }
+}
+
 static void filled(void *context) {
     afc_task *task = context;
     afc__sink_begin_block(&task->transfer.sink);
-    afc__session_work(task->session, &task->job);
+    start_work(task);
 }
 
 /* ---- On the loop --------------------------------------------------------------------------- */
@@ -125,12 +149,19 @@ void afc__task_complete(afc_task *task) {
 /** No hop follows. The writer may have work to finish first. */
 static void begin_writing(afc_task *task) {
     afc__sink *sink = &task->transfer.sink;
+    const afc_failure *failure = &task->transfer.result->failure;
     enter(task, AFC__STATE_WRITING);
     if (afc__sink_is_under_way(sink)) {
         afc__task_arm(task);
-    } else if (afc__sink_begin_end(sink, task->transfer.result->failure.status)) {
+        /* The reader may never make room. */
+        bool gives_up = afc__sink_is_polled(sink) && failure->status != AFC_OK;
+        if (!gives_up) return;
+        afc__task_unwatch_sink(task);
+        afc__sink_give_up(sink, failure);
+        worked(task);
+    } else if (afc__sink_begin_end(sink, failure->status)) {
         afc__task_arm(task);
-        afc__session_work(task->session, &task->job);
+        start_work(task);
     } else {
         finish(task);
     }
@@ -347,6 +378,7 @@ static void abort_task(afc_task *task, const afc_failure *failure) {
     afc__sink *sink = &task->transfer.sink;
     if (afc__sink_is_ending(sink)) {
         afc__sink_stop(sink, failure->status);
+        if (afc__sink_is_polled(sink)) write_on(&task->sink_watch, 0);
         return;
     }
     afc__transfer_fail(&task->transfer, failure);
@@ -438,10 +470,11 @@ static void check_flags(afc_task *task, bool is_woken) {
     continue_exchange(task);
 }
 
-/** The writer is done with the sink. */
+/** The writer, or the descriptor, is done with what the sink has begun. */
 static void worked(afc_task *task) {
     afc__transfer *transfer = &task->transfer;
     afc_failure failure;
+    if (!afc__sink_is_under_way(&transfer->sink)) return;
     if (afc__sink_return(&transfer->sink, &failure) != AFC_OK) {
         if (failure.status == AFC_ETIMEOUT) afc__task_say_incomplete(task, &failure);
         afc__transfer_fail(transfer, &failure);

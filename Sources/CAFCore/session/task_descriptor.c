@@ -23,3 +23,19 @@ void afc__task_unwatch_body(afc_task *task) {
     afc__loop_unwatch(&task->session->loop, &task->body_watch);
     task->body_watch.ready = NULL;
 }
+
+bool afc__task_watch_sink(afc_task *task, void (*ready)(afc__watch *watch, unsigned readiness)) {
+    if (task->sink_watch.ready != NULL) return true;
+    task->sink_watch = (afc__watch){.descriptor = task->transfer.sink.output.descriptor,
+                                    .ready = ready};
+    afc__loop *loop = &task->session->loop;
+    if (afc__loop_watch(loop, &task->sink_watch, AFC__WRITABLE, true) == AFC_OK) return true;
+    task->sink_watch.ready = NULL;
+    return false;
+}
+
+void afc__task_unwatch_sink(afc_task *task) {
+    if (task->sink_watch.ready == NULL) return;
+    afc__loop_unwatch(&task->session->loop, &task->sink_watch);
+    task->sink_watch.ready = NULL;
+}

@@ -84,7 +84,8 @@ typedef struct afc_body {
 typedef enum afc_sink_kind {
     AFC_SINK_MEMORY = 0, /**< Collected in memory; see afc_result_take_body(). */
     AFC_SINK_FILE = 1, /**< Written to the file `path`, which is created when the task succeeds. */
-    AFC_SINK_CALLBACK = 2 /**< Passed to on_body piece by piece. */
+    AFC_SINK_CALLBACK = 2, /**< Passed to on_body piece by piece. */
+    AFC_SINK_FD = 3        /**< Written to a pipe, socket, terminal or file: `descriptor`. */
 } afc_sink_kind;
 
 /** How a file is written: bits of afc_sink.flags. */
@@ -133,11 +134,22 @@ enum {
  * - Repr-Digest (RFC 9530: sha-256, sha-512) and Content-MD5 are verified. A mismatch is AFC_EPROTOCOL, and the
  *   partial file is removed.
  * - A 404 or 410 removes the partial file; any other status except 2xx keeps it.
+ *
+ * An FD sink receives the body of any status, from the position of the descriptor on. While its reader is slow, nothing
+ * more is received, and the task waits; the idle time limit doesn't count then. The loop never waits for the
+ * reader, whether or not the descriptor is non-blocking, and its flags stay as they are. The task succeeds when
+ * everything is written. If the reader closes its end, the task fails with AFC_EFILE and EPIPE, without a SIGPIPE.
+ * After a failure a beginning of the body was written. Regular files are written as those of a FILE sink.
  */
 typedef struct afc_sink {
     afc_sink_kind kind; /**< Default: AFC_SINK_MEMORY. */
     const char *path;   /**< For FILE. May be NULL if on_head sets it. */
     unsigned flags;     /**< AFC_SINK_… bits; also the default for a path that on_head sets. */
+    /**
+     * For FD: open for writing; `flags` must be 0. Duplicated by afc_task_new(), so that it can be closed then; the
+     * duplicate is closed before on_done. A reader sees the end of a pipe when both are closed.
+     */
+    int descriptor;
     const char *resume_token; /**< For RESUME: a token; NULL: the one in PATH.part.resume. */
     uint64_t reserved[4];     /**< 0. */
 } afc_sink;
@@ -165,7 +177,7 @@ typedef struct afc_timeouts {
 
 /** Size limits. A task that exceeds one fails at once with AFC_ETOOBIG. 0: the default given here. */
 typedef struct afc_limits {
-    uint64_t body; /**< Decoded bytes. Default: 64 MiB for MEMORY, none for FILE and CALLBACK. */
+    uint64_t body; /**< Decoded bytes. Default: 64 MiB for MEMORY, none for other sinks. */
     uint32_t
         head_bytes; /**< Bytes of a hop's heads and trailers, 1xx included. Default: 256 KiB. */
     uint32_t head_count;    /**< Fields of a hop's heads and trailers. Default: 512. */
@@ -311,7 +323,7 @@ typedef struct afc_request {
         sizeof(afc_request), "GET", NULL, NULL,                                                    \
             0, {AFC_BODY_NONE, 0,  {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0,       \
                 NULL,          {0}},                                                               \
-            {AFC_SINK_MEMORY, NULL, 0, NULL, {0}}, AFC_TIMEOUTS_INIT, AFC_LIMITS_INIT,             \
+            {AFC_SINK_MEMORY, NULL, 0, 0, NULL, {0}}, AFC_TIMEOUTS_INIT, AFC_LIMITS_INIT,          \
             AFC_HTTP_PREFER_AUTOMATIC, false, false, 0, 0, 0, 0, AFC_EXPECT_AUTOMATIC, false,      \
             NULL, NULL, NULL, false, NULL, NULL, AFC_CACHE_PROTOCOL, 0                             \
     }
@@ -666,7 +678,7 @@ AFC_API afc_slice afc_result_get_body(const afc_result *result);
 enum { AFC_BODY_SHORT = 2048 };
 
 /**
- * Takes the body that was collected in memory. One of more than AFC_BODY_SHORT bytes isn't copied.
+ * Takes the body that afc_result_get_body() returns. One of more than AFC_BODY_SHORT bytes isn't copied.
  *
  * Thread: owner.    Owns: yours, afc_free(bytes.bytes).
  * Fails: empty if there is none, or if a short one can't be copied because memory is out; it then stays in
