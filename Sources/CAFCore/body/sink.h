@@ -33,10 +33,10 @@ typedef struct afc__sink {
     /* FILE. */
     afc__file file;
     afc__resume_token *given; /**< NULL: none. */
-    int64_t offset;     /**< Bytes found in the file. */
-    int64_t end;        /**< The file's size after the body, or AFC_LENGTH_UNKNOWN. */
-    int64_t total;      /**< The size of the whole, or AFC_LENGTH_UNKNOWN. */
-    const char *reason; /**< Why it was restarted or can't be resumed. */
+    int64_t offset;           /**< Bytes found in the file. */
+    int64_t end;              /**< The file's size after the body, or AFC_LENGTH_UNKNOWN. */
+    int64_t total;            /**< The size of the whole, or AFC_LENGTH_UNKNOWN. */
+    const char *reason;       /**< Why it was restarted or can't be resumed. */
     afc_resumption resumption;
     afc__digest digest;
     afc__hasher hasher;

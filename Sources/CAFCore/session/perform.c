@@ -20,8 +20,9 @@ afc_status afc_perform(afc_result **out, afc_session *session, const afc_request
     }
     events.context = out;
     events.on_done = keep_result;
-    afc_status status = afc_task_begin(&task, session, request, &events, failure);
+    afc_status status = afc__task_make(&task, session, request, &events, failure);
     if (status != AFC_OK) return status;
+    afc_task_start(task);
     afc_task_wait(task, -1);
     afc_task_release(task);
     const afc_failure *found = afc_result_get_failure(*out);

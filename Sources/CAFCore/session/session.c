@@ -208,6 +208,7 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
     session->generation = afc__process_generation();
     session->gathers_results = options->gather_results;
     session->is_driven = options->loop == AFC_LOOP_EXTERNAL;
+    session->executor = options->executor;
     session->on_closed = options->on_closed;
     if (!set_store(session, options)) status = afc__fail_memory(failure);
     session->context = options->context;

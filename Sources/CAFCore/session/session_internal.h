@@ -35,7 +35,8 @@ struct afc_session {
     bool gathers_results;
     bool is_driven; /**< By the program: it has no thread. */
     afc__store store;
-    afc__list fills; /**< store.fills. Loop thread. */
+    afc__list fills;       /**< store.fills. Loop thread. */
+    afc_executor executor; /**< `post` is NULL: none. */
     void (*on_closed)(void *context);
     void *context;
     /* Loop thread only. */
@@ -165,6 +166,10 @@ bool afc__task_is_canceled(const afc_task *task);
 
 /** End now as cancelled, in whatever state. */
 void afc__task_cancel(afc_task *task);
+
+/** afc_task_new() for callbacks of the library, which an executor doesn't run. Any thread. */
+afc_status afc__task_make(afc_task **out, afc_session *session, const afc_request *request,
+                          const afc_task_events *events, afc_failure *failure);
 
 /** Releases what a request of any version gives to a task that isn't made. Any thread. */
 void afc__task_release_request(const afc_request *request);

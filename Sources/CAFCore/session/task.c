@@ -4,6 +4,7 @@
 #include "base/freelist.h"
 #include "base/sized.h"
 #include "run/threads.h"
+#include "session/delivery.h"
 #include "session/session_internal.h"
 #include "session/task_connectivity.h"
 #include "session/task_descriptor.h"
@@ -133,14 +134,21 @@ static void finish(afc_task *task) {
     afc__list_append(&session->completed, &task->node);
 }
 
+/** The last callback; waiting threads go on after it. */
+static void release_events(afc_task *task) {
+    afc_task_events *events = &task->transfer.events;
+    bool is_completed_here = !afc__delivery_completes(events);
+    void (*release)(void *) = events->release;
+    events->release = NULL;
+    if (release != NULL) release(events->context);
+    if (is_completed_here) afc__task_set_complete(task);
+}
+
 void afc__task_complete(afc_task *task) {
     afc__list_remove(&task->node);
     afc__transfer_finish(&task->transfer);
     unsigned pending = atomic_fetch_or(&task->requests, AFC__TASK_FINISHED);
-    void (*release)(void *) = task->transfer.events.release;
-    task->transfer.events.release = NULL;
-    if (release != NULL) release(task->transfer.events.context);
-    afc__task_set_complete(task);
+    release_events(task);
     /* An operation on its way still needs the loop; the task leaves when that has been taken. */
     enter(task, pending != 0 ? AFC__STATE_LEAVING : AFC__STATE_DETACHED);
     if (pending == 0) leave(task);
@@ -558,8 +566,17 @@ void afc__task_release_request(const afc_request *request) {
     give_back(&given);
 }
 
-afc_status afc_task_new(afc_task **out, afc_session *session, const afc_request *request,
-                        const afc_task_events *events, afc_failure *failure) {
+/** The callbacks of `given` go to the session's executor, if it has one. AFC_ENOMEM. */
+static afc_status deliver_elsewhere(read_structs *given, afc_session *session) {
+    if (!afc__delivery_is_needed(session, given->events)) return AFC_OK;
+    given->events_room = *given->events;
+    given->events = &given->events_room;
+    return afc__delivery_begin(session, &given->events_room);
+}
+
+static afc_status make_task(afc_task **out, afc_session *session, const afc_request *request,
+                            const afc_task_events *events, bool uses_executor,
+                            afc_failure *failure) {
     afc_failure ignored;
     if (failure == NULL) failure = &ignored;
     *out = NULL;
@@ -567,6 +584,9 @@ afc_status afc_task_new(afc_task **out, afc_session *session, const afc_request 
     afc_status status = read_given(&given, request, events, failure);
     if (status == AFC_OK && session->generation != afc__process_generation()) {
         status = afc__fail(failure, AFC_ECLOSED, "the session belongs to the parent process");
+    }
+    if (status == AFC_OK && uses_executor && deliver_elsewhere(&given, session) != AFC_OK) {
+        status = afc__fail_memory(failure);
     }
     afc_task *task = status == AFC_OK ? afc__task_take_spare() : NULL;
     if (task == NULL) {
@@ -592,10 +612,21 @@ afc_status afc_task_new(afc_task **out, afc_session *session, const afc_request 
     task->job.run = run_job;
     task->session = session;
     task->transfer.store = &session->store;
+    afc__delivery_set_task(&task->transfer.events, task);
     afc__session_reference(session);
     afc__session_keep_alive(session);
     *out = task;
     return AFC_OK;
+}
+
+afc_status afc_task_new(afc_task **out, afc_session *session, const afc_request *request,
+                        const afc_task_events *events, afc_failure *failure) {
+    return make_task(out, session, request, events, true, failure);
+}
+
+afc_status afc__task_make(afc_task **out, afc_session *session, const afc_request *request,
+                          const afc_task_events *events, afc_failure *failure) {
+    return make_task(out, session, request, events, false, failure);
 }
 
 /** A child has no loop thread: the completion comes on a thread of its own. */
@@ -606,10 +637,7 @@ static void complete_in_child(void *context) {
     afc__fail(&failure, AFC_ECLOSED, "the session belongs to the parent process");
     afc__transfer_fail(&task->transfer, &failure);
     afc__transfer_finish(&task->transfer);
-    void (*release)(void *) = task->transfer.events.release;
-    task->transfer.events.release = NULL;
-    if (release != NULL) release(task->transfer.events.context);
-    afc__task_set_complete(task);
+    release_events(task);
     afc_task_release(task);
 }
 

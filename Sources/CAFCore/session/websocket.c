@@ -557,7 +557,7 @@ static afc_status make_task(afc_websocket *socket, afc_session *session, const c
     own.limits.body = 0;
     own.timeouts.idle_ms = 0;
     own.timeouts.total_ms = socket->options.open_timeout_ms;
-    afc_status status = afc_task_new(&socket->task, session, &own, &events, failure);
+    afc_status status = afc__task_make(&socket->task, session, &own, &events, failure);
     afc_free(headers);
     return status;
 }

@@ -15,7 +15,7 @@
  *   of an array or lies in the caller's memory. `reserved` must be 0. A new field takes its place; 0 is then its
  *   default. Setting it for an older library is AFC_EUNSUPPORTED, too.
  * - A struct that only the library makes, and passes by pointer, may get new fields at its end.
- * - Other structs (afc_slice, afc_bytes, afc_header, afc_reader, hooks) never change.
+ * - Other structs (afc_slice, afc_bytes, afc_header, afc_reader, afc_executor, hooks) never change.
  *
  * Each function documents three things. "Thread": the threads that may call it; "owner" means one thread at
  * a time. "Owns": who owns arguments and results afterwards. "Fails": the errors.

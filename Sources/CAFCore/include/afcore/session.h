@@ -28,6 +28,24 @@ typedef enum afc_session_loop {
     AFC_LOOP_EXTERNAL = 1
 } afc_session_loop;
 
+/**
+ * Runs callbacks where the program wants them: on the thread of its user interface, in the order of its queue. Of each
+ * task, on_progress, on_done and release are passed to `post`. The other callbacks, which decide something or take
+ * part of a body, stay on the loop thread, and may run at the same time as on_progress.
+ */
+typedef struct afc_executor {
+    void *
+        context; /**< Passed to `post`. Free it in on_closed, which is called after all of these callbacks. */
+    /**
+     * Calls function(argument) once, at any time, on any thread, or inside `post`. Called on the loop thread; must not
+     * block. Of one task there is never more than one call pending, so its callbacks come in order and one at a time even
+     * if the executor has several threads; on_progress reports the newest numbers. Return false if the call can't be
+     * taken: the callbacks then run on the loop thread. A call that is taken and never made leaves its task incomplete, and
+     * its session open.
+     */
+    bool (*post)(void *context, void (*function)(void *argument), void *argument);
+} afc_executor;
+
 /** Options of a session. Start from AFC_SESSION_OPTIONS_INIT. All are copied. */
 typedef struct afc_session_options {
     size_t size; /**< sizeof(afc_session_options). */
@@ -91,6 +109,12 @@ typedef struct afc_session_options {
      * still has requests in flight then takes more, and is closed after the last one.
      */
     uint32_t max_requests_per_connection;
+    /**
+     * Where tasks call on_progress, on_done and release; `post` NULL, the default: on the loop thread. Not used for
+     * tasks of afc_perform(), for WebSockets, and for tasks that are never started. A thread that makes the calls must not
+     * wait for a task by afc_task_wait(), nor for the session by afc_join_closed_sessions(): it would wait for itself.
+     */
+    afc_executor executor;
 } afc_session_options;
 
 #define AFC_SESSION_OPTIONS_INIT                                                                   \
@@ -98,7 +122,9 @@ typedef struct afc_session_options {
         sizeof(afc_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,              \
             {AFC_TLS_DEFAULT, AFC_TLS_DEFAULT, NULL, NULL, NULL, 0, false, {NULL, NULL}, {0}},     \
             AFC_PROXIES_INIT, {NULL, 0, NULL, NULL, AFC_IP_ANY, 0, NULL, NULL, false, {0}}, NULL,  \
-            AFC_COOKIES_ALWAYS, NULL, NULL, AFC_LOOP_THREAD, 0, NULL, NULL, 0, 0                   \
+            AFC_COOKIES_ALWAYS, NULL, NULL, AFC_LOOP_THREAD, 0, NULL, NULL, 0, 0, {                \
+            NULL, NULL                                                                             \
+        }                                                                                          \
     }
 
 /** Counters of a session since it was created. */

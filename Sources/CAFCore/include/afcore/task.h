@@ -398,7 +398,8 @@ typedef struct afc_cache_candidate {
 } afc_cache_candidate;
 
 /**
- * Callbacks of a task. Each may be NULL. All are called on the loop thread, never inside an afc_task_ function.
+ * Callbacks of a task. Each may be NULL. All are called on the loop thread, never inside an afc_task_ function; but
+ * on_progress, on_done and release are called where the session's executor wants them, if it has one (afc_executor).
  * They may call any function of this library, including afc_task_cancel() and afc_session_release(). They
  * must not block, because all tasks of the session wait for them.
  *
@@ -435,7 +436,7 @@ typedef struct afc_task_events {
      * any thread. If on_done is NULL, the result is freed.
      */
     void (*on_done)(void *context, afc_result *result);
-    /** Called exactly once, last: on the loop thread, or in afc_task_release() if the task was never started. */
+    /** Called exactly once, last: where on_done is called, or in afc_task_release() if the task was never started. */
     void (*release)(void *context);
     /**
      * An afc_task_wake() has reached the loop; paused reads and on_body calls follow. One on_wake may stand for
