@@ -12,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { BATCH = 32 };
+enum { BATCH = 32, LONG_TURN_US = 20000 };
 
 static _Thread_local const afc__loop *current_loop;
 
@@ -109,10 +109,19 @@ static int timeout_ms(const afc__loop *loop) {
     return milliseconds > INT_MAX ? INT_MAX : (int)milliseconds;
 }
 
+/**
+ * The time by which alarms are due in this turn. When the turn took long, that of its look at the sockets: meanwhile
+ * data may have arrived whose absence an alarm is there to notice. The next turn looks again.
+ */
+static int64_t due_time(const afc__loop *loop) {
+    int64_t now = afc__now_us();
+    return now - loop->now_us > LONG_TURN_US ? loop->now_us : now;
+}
+
 static void ring_alarms(afc__loop *loop) {
     afc__timer *first = afc__timers_first(&loop->timers);
     if (first == NULL) return;
-    int64_t now = afc__now_us();
+    int64_t now = due_time(loop);
     /* Alarms that are armed during these calls wait for the next turn, so that sockets are handled in between. */
     for (size_t left = loop->timers.count; left > 0; left--) {
         first = afc__timers_first(&loop->timers);

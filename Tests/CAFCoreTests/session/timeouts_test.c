@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "support/call.h"
 
+#include <sched.h>
 #include <string.h>
 
 enum { SHORT_MS = 300, LONG_MS = 600000 };
@@ -117,6 +118,40 @@ static void slow_bytes_are_not_idle_and_hit_the_total_limit(void **state) {
         serve(world, "/", script);
         check_times_out(call_with_limits(world, "/", LONG_MS, 5000, SHORT_MS), AFC_TIMEOUT_TOTAL);
     }
+}
+
+/** Keeps the loop busy until the response that another task waits for is here, and its limit has passed. */
+static afc_status keep_loop_busy(call *call, afc_response *response) {
+    (void)response;
+    int64_t start = afc__now_us();
+    uint64_t sent = afts_server_stats(((world *)call->payload)->server).sent;
+    afts_release(((world *)call->payload)->server, "answer", 1);
+    while (afts_server_stats(((world *)call->payload)->server).sent == sent ||
+           afc__now_us() - start < PASSING_MS * INT64_C(1000)) {
+        sched_yield();
+    }
+    return AFC_OK;
+}
+
+static void response_that_waits_for_a_busy_loop_is_not_silence(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_stall(script, "answer");
+    afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+    serve(world, "/waits", script);
+    serve(world, "/busy", answer(200, NULL, "hi"));
+    call *waiting = call_with_limits(world, "/waits", LONG_MS, PASSING_MS, LONG_MS);
+    call_start(waiting);
+    assert_true(afts_wait_stalled(world->server, "answer", 1, PATIENCE_MS));
+    call *busy = call_with_limits(world, "/busy", LONG_MS, LONG_MS, LONG_MS);
+    busy->at_head = keep_loop_busy;
+    busy->payload = world;
+    call_perform(busy);
+    check_ended(busy, AFC_OK);
+    call_wait(waiting);
+    check_ended(waiting, AFC_OK);
+    call_free(busy);
+    call_free(waiting);
 }
 
 /** Lets the time of the limit pass on the loop, measured by a task that has only that to do. */
@@ -280,6 +315,7 @@ int main(void) {
         WORLD_TEST(silence_in_any_phase_hits_the_idle_limit),
         cmocka_unit_test(server_that_stops_reading_hits_the_idle_limit),
         WORLD_TEST(slow_bytes_are_not_idle_and_hit_the_total_limit),
+        WORLD_TEST(response_that_waits_for_a_busy_loop_is_not_silence),
         WORLD_TEST(suspended_task_is_not_idle),
         WORLD_TEST(paused_task_is_not_idle),
         WORLD_TEST(task_with_waiting_reader_is_not_idle),
