@@ -308,8 +308,9 @@ public final class HTTPSessionManager: Sendable {
     /// Connects to the server of a URL ahead of the first request: resolves its name, connects, and completes the TLS
     /// handshake, through a proxy if there is one. No request is sent; the connection waits in the pool.
     ///
-    /// Interceptors and monitors aren't called. A connection that is already idle is enough. Over TLS 1.3 with HTTP/1.1,
-    /// a server that sends session tickets makes the connection useless, and the next request uses a new one.
+    /// Interceptors and monitors aren't called. A connection that is already idle is enough. Over TLS 1.3, a server that
+    /// sends session tickets can make the connection useless, and the next request uses a new one: with HTTP/1.1
+    /// always, with HTTP/2 if the request comes before the server's settings.
     ///
     /// - Parameters:
     ///   - url: An absolute URL, or one relative to ``baseURL``.

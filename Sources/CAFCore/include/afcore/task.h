@@ -234,8 +234,9 @@ enum {
      * Only connect: resolve the name, connect, and complete the TLS handshake, through a proxy if there is one. No
      * request is sent; the task succeeds without a head, and the connection waits in the pool for the next
      * request. An idle connection that fits is enough. The request must have no body and a MEMORY sink. Over
-     * TLS 1.3 with HTTP/1.1, a server that sends session tickets makes the connection useless: the tickets can't
-     * be told from data that no request waits for, and the next request uses a new connection.
+     * TLS 1.3, session tickets can make the connection useless, because they can't be told from data that no
+     * request waits for: with HTTP/1.1 always, with HTTP/2 until the server's settings have arrived. Then the next
+     * request uses a new connection.
      */
     AFC_REQUEST_CONNECT_ONLY = 1u << 0,
     /**
