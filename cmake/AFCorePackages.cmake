@@ -1,5 +1,7 @@
 # Debian packages: `cpack --preset package`. The runtime package is named after the soname, so that two of them can be
-# installed together: libafcore0.1 now, libafcore1 from 1.0 on.
+# installed together: libafcore0.1 now, libafcore1 from 1.0 on. The package swiftaf is made of what Scripts/install has
+# installed, if AFCORE_SWIFTAF_PREFIX names its prefix.
+set(AFCORE_SWIFTAF_PREFIX "" CACHE PATH "Prefix of Scripts/install: also installs and packages the program swiftaf")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME afcore)
 set(CPACK_PACKAGE_VENDOR "SwiftAF")
@@ -9,6 +11,15 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 
 set(CPACK_COMPONENTS_ALL runtime development)
+if(AFCORE_SWIFTAF_PREFIX)
+    install(PROGRAMS "${AFCORE_SWIFTAF_PREFIX}/bin/swiftaf" DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT program)
+    install(DIRECTORY "${AFCORE_SWIFTAF_PREFIX}/share/" DESTINATION "${CMAKE_INSTALL_DATADIR}" COMPONENT program)
+    list(APPEND CPACK_COMPONENTS_ALL program)
+    set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME swiftaf)
+    set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION web)
+    set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "An HTTP client for the command line")
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_HOMEPAGE "${PROJECT_HOMEPAGE_URL}")
