@@ -184,7 +184,10 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
         return afc__fail(failure, AFC_EINVAL, "invalid cookie policy: %d",
                          (int)options->cookie_policy);
     }
-    if ((unsigned)options->loop > AFC_LOOP_EXTERNAL || options->reserved != 0) {
+    afc_status checked = afc__check_reserved(&options->reserved, sizeof options->reserved,
+                                             "afc_session_options", failure);
+    if (checked != AFC_OK) return checked;
+    if ((unsigned)options->loop > AFC_LOOP_EXTERNAL) {
         return afc__fail(failure, AFC_EINVAL,
                          "invalid loop: expected AFC_LOOP_THREAD or AFC_LOOP_EXTERNAL");
     }

@@ -489,6 +489,9 @@ static bool is_window(uint8_t bits) {
 
 static afc_status check_options(const afc_websocket_options *options, afc_failure *failure) {
     const afc_websocket_codec *codec = options->codec;
+    const afc_websocket_limits *limits = &options->limits;
+    afc_status status = AFC__CHECK_RESERVED(limits, "afc_websocket_limits", failure);
+    if (status != AFC_OK) return status;
     if (options->protocols == NULL && options->protocol_count > 0) {
         return afc__fail(failure, AFC_EINVAL, "protocol_count is set but protocols is NULL");
     }

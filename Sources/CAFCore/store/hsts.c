@@ -419,6 +419,9 @@ afc_status afc_hsts_new(afc_hsts **out, const afc_hsts_options *options, afc_fai
     options = afc__sized_read(&room, &defaults, options, AFC__SIZED(afc_hsts_options, reserved),
                               "AFC_HSTS_OPTIONS_INIT", failure);
     if (failure->status != AFC_OK) return failure->status;
+    afc_status checked = afc__check_reserved(&options->reserved, sizeof options->reserved,
+                                             "afc_hsts_options", failure);
+    if (checked != AFC_OK) return checked;
     afc_hsts *hsts = afc__zalloc(sizeof *hsts);
     if (hsts == NULL) return afc__fail_memory(failure);
     atomic_init(&hsts->references, 1);

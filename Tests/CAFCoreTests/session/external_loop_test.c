@@ -298,6 +298,10 @@ static void refuses_other_loops(void **state) {
     options.loop = (afc_session_loop)2;
     check_status(afc_session_new(&session, &options, NULL), AFC_EINVAL);
     assert_null(session);
+    options.loop = AFC_LOOP_THREAD;
+    options.reserved = 1;
+    check_status(afc_session_new(&session, &options, NULL), AFC_EUNSUPPORTED);
+    assert_null(session);
 }
 
 static void is_closed_in_a_child(void **state) {

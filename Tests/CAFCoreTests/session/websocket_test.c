@@ -165,6 +165,40 @@ static void refuses_invalid_input(void **state) {
     }
 }
 
+/** A program with other headers; base.h says how structs grow. */
+static void reads_options_of_other_versions(void **state) {
+    world *world = *state;
+    static const struct {
+        size_t size; /**< Of the options; 0: of this version. */
+        uint64_t unknown;
+        uint32_t reserved;
+        afc_status status;
+    } rows[] = {
+        {sizeof(afc_websocket_options) + sizeof(uint64_t), 0, 0, AFC_OK},
+        {sizeof(afc_websocket_options) + sizeof(uint64_t), 1, 0, AFC_EUNSUPPORTED},
+        {sizeof(afc_websocket_options) - sizeof(uint64_t), 0, 0, AFC_EINVAL},
+        {0, 0, 0, AFC_OK},
+        {0, 0, 1, AFC_EUNSUPPORTED},
+    };
+    serve_echo(world, "/", NULL);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        wire *wire = wire_new(world, "/");
+        struct {
+            afc_websocket_options known;
+            uint64_t unknown;
+        } later = {wire->options, rows[i].unknown};
+        afc_failure failure;
+        if (rows[i].size != 0) later.known.size = rows[i].size;
+        later.known.limits.reserved[3] = rows[i].reserved;
+        check_status(afc_websocket_open(&wire->socket, world->session, &wire->request, &later.known,
+                                        &wire->events, &failure),
+                     rows[i].status);
+        if (rows[i].status == AFC_OK) wire_wait_for(wire, &wire->open_count, 1);
+        if (rows[i].status == AFC_OK) wire_close(wire);
+        wire_free(wire);
+    }
+}
+
 static void limits_time_of_handshake(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
@@ -597,6 +631,7 @@ int main(void) {
         WORLD_TEST(answers_challenge_of_server),
         WORLD_TEST(uses_tunnel_through_http_proxy),
         WORLD_TEST(refuses_invalid_input),
+        WORLD_TEST(reads_options_of_other_versions),
         WORLD_TEST(limits_time_of_handshake),
         cmocka_unit_test(works_over_tls_with_http_1_1),
         WORLD_TEST(passes_on_bytes_that_come_with_the_head),

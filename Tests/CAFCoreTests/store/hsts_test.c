@@ -393,6 +393,15 @@ static void unicode_hosts_are_upgraded_like_their_a_labels(void **state) {
     end_site(&site);
 }
 
+static void refuses_options_of_a_later_version(void **state) {
+    (void)state;
+    afc_hsts_options options = AFC_HSTS_OPTIONS_INIT;
+    afc_hsts *hsts;
+    options.reserved = 1;
+    check_status(afc_hsts_new(&hsts, &options, NULL), AFC_EUNSUPPORTED);
+    assert_null(hsts);
+}
+
 int main(void) {
     setlocale(LC_ALL, "C.UTF-8");
     const struct CMUnitTest tests[] = {
@@ -409,6 +418,7 @@ int main(void) {
         cmocka_unit_test(ignores_field_of_unverified_server),
         cmocka_unit_test(ignores_field_if_an_invalid_chain_was_accepted),
         cmocka_unit_test(unicode_hosts_are_upgraded_like_their_a_labels),
+        cmocka_unit_test(refuses_options_of_a_later_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
