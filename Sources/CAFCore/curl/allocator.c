@@ -132,8 +132,10 @@ afc__memory *afc__memory_new(void) {
     return afc__zalloc(sizeof(afc__memory));
 }
 
-void afc__memory_use(afc__memory *memory) {
+afc__memory *afc__memory_use(afc__memory *memory) {
+    afc__memory *before = own;
     own = memory;
+    return before;
 }
 
 size_t afc__memory_kept(const afc__memory *memory) {

@@ -157,6 +157,15 @@ void afc__driver_free(afc__driver *driver) {
     afc_free(driver);
 }
 
+afc__memory *afc__driver_enter(afc__driver *driver) {
+    return afc__memory_use(driver->memory);
+}
+
+/* The thread may use libcurl for something else, while another one dispatches the session or closes it. */
+void afc__driver_leave(afc__memory *before) {
+    (void)afc__memory_use(before);
+}
+
 /* ---- Exchanges ----------------------------------------------------------------------------- */
 
 static void free_exchange(afc__driver *driver, afc__exchange *exchange) {
@@ -211,7 +220,7 @@ static afc_status prepare(afc__driver *driver, afc__exchange **exchange, afc__tr
 afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__transfer *transfer,
                              afc__exchange_owner owner, afc_failure *failure) {
     *out = NULL;
-    afc__memory_use(driver->memory);
+    (void)afc__memory_use(driver->memory);
     afc_failure refused = {0};
     afc_status status = afc__driver_convert_host(&transfer->request.url, failure);
     if (status != AFC_OK) return status;
@@ -248,7 +257,7 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
 
 bool afc__driver_handle_post(afc__driver *driver, const afc__post *post) {
     if (post != &driver->names.client.post) return false;
-    afc__memory_use(driver->memory);
+    (void)afc__memory_use(driver->memory);
     afc__names_take_ended(driver);
     return true;
 }

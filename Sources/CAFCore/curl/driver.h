@@ -51,6 +51,13 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
 void afc__driver_free(afc__driver *driver);
 
 /**
+ * For a loop without a thread of its own: the caller's thread uses the driver until afc__driver_leave(), which gets what
+ * this returns. Calls for different drivers nest.
+ */
+struct afc__memory *afc__driver_enter(afc__driver *driver);
+void afc__driver_leave(struct afc__memory *before);
+
+/**
  * Returns the host that libcurl counts the next hop for, and the kind of connection that the hop
  * needs.
  */

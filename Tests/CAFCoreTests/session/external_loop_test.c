@@ -1,4 +1,7 @@
 /* Sessions without a thread, which the program drives. */
+#include "curl/allocator.h"
+#include "curl/driver_internal.h"
+#include "session/session_internal.h"
 #include "support/call.h"
 #include "support/files.h"
 
@@ -226,6 +229,57 @@ static void starts_tasks_inside_callbacks(void **state) {
     call_free(second);
 }
 
+/** The thread's own use of libcurl must not touch what the session keeps: another thread may dispatch it then. */
+static void keeps_nothing_of_libcurl_outside_of_dispatch(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "hello"));
+    call_free(fetch(world, "/"));
+    const afc__memory *memory = world->session->driver->memory;
+    size_t kept = afc__memory_kept(memory);
+    CURL *easy = curl_easy_init();
+    assert_non_null(easy);
+    assert_int_equal(afc__memory_kept(memory), kept);
+    curl_easy_cleanup(easy);
+    assert_int_equal(afc__memory_kept(memory), kept);
+}
+
+typedef struct inner_loop {
+    afc_session *session;
+    call *call;
+} inner_loop;
+
+static afc_status run_inner_loop(call *call, afc_response *response) {
+    inner_loop *inner = call->payload;
+    (void)response;
+    while (atomic_load(&inner->call->release_count) == 0)
+        (void)afc_session_dispatch(inner->session);
+    return AFC_OK;
+}
+
+static void is_dispatched_inside_a_callback_of_another_session(void **state) {
+    world *world = *state;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    afc_session *threaded;
+    serve(world, "/", answer(200, NULL, "hello"));
+    check_status(afc_session_new(&threaded, &options, NULL), AFC_OK);
+    call *outer = call_new(world, "/"), *call = call_new(world, "/");
+    inner_loop inner = {world->session, call};
+    call_start(call);
+    outer->session = threaded;
+    outer->at_head = run_inner_loop;
+    outer->payload = &inner;
+    call_start(outer);
+    call_wait(outer);
+    check_ended(outer, AFC_OK);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    /* What the other session's thread keeps isn't this session's. */
+    close_session(world);
+    call_free(outer);
+    afc_session_release(threaded);
+    afc_join_closed_sessions();
+}
+
 /* ---- Closing ------------------------------------------------------------------------------- */
 
 static void completes_tasks_before_it_closes(void **state) {
@@ -345,6 +399,8 @@ int main(void) {
         EXTERNAL_TEST(ends_a_task_at_its_time_limit),
         EXTERNAL_TEST(wakes_for_posts_of_other_threads),
         EXTERNAL_TEST(starts_tasks_inside_callbacks),
+        EXTERNAL_TEST(keeps_nothing_of_libcurl_outside_of_dispatch),
+        EXTERNAL_TEST(is_dispatched_inside_a_callback_of_another_session),
         EXTERNAL_TEST(completes_tasks_before_it_closes),
         EXTERNAL_TEST(joining_does_not_wait_for_it),
         WORLD_TEST(refuses_sessions_with_a_thread),
