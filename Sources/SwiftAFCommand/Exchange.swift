@@ -188,6 +188,10 @@ struct Exchange {
             // The server responded; whether the status is acceptable is decided here.
             var outcome = outcome(of: response, body: error.body ?? Data())
             note(error.resumeToken, in: &outcome)
+            if response.status == 304, outcome.failure == nil, case .path(let path)? = file?.name {
+                outcome.file = path.shown
+                outcome.isDownload = options.comparesTimestamps
+            }
             return outcome
         }
         var outcome = Outcome(failure: file?.problem(behind: error).map(Failure.init) ?? Failure(error))
@@ -213,6 +217,7 @@ struct Exchange {
         switch response.status {
         case let status where options.acceptedStatuses.contains(status): return nil
         case 200...299: return nil
+        case 304 where options.comparesTimestamps: return nil
         case 300...399 where !options.redirects.followsRedirects: return nil
         case 401, 407: return Failure(.authentication, .authentication, message)
         default: return Failure(.status, .status, message)

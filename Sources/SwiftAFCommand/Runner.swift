@@ -42,6 +42,13 @@ struct Runner: Sendable {
     }
 
     private func exchange(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
+        var (command, options) = (command, options)
+        let session = try namedSession(command, options)
+        if let session {
+            try session.add(to: &command, &options)
+            options.cookieInput = options.cookieInput ?? session.cookiePath
+            options.cookieOutput = options.cookieOutput ?? session.cookiePath
+        }
         if options.printsCurlCommand {
             var text = ""
             for one in command.each { text += try request(one, options).curlCommand() + "\n" }
@@ -50,11 +57,19 @@ struct Runner: Sendable {
         let configuration = try options.configuration(environment)
         var outcome = try await exchange(command, options, configuration)
         do throws(Failure) {
-            try options.save(configuration)
+            // The cookies are written to its folder.
+            if outcome.response != nil { try session?.save(command, options) }
+            if outcome.response != nil || session == nil { try options.save(configuration) }
         } catch {
             outcome.failure = outcome.failure ?? error
         }
         return outcome
+    }
+
+    private func namedSession(_ command: RequestCommand, _ options: Options) throws(Failure) -> NamedSession? {
+        guard let name = options.session else { return nil }
+        guard command.moreURLs.isEmpty else { throw Failure(UsageError("--session takes one URL")) }
+        return try NamedSession(name, url: command.url, environment: environment)
     }
 
     private func exchange(
@@ -98,9 +113,14 @@ struct Runner: Sendable {
     private func prepare(
         _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration
     ) throws(Failure) -> Exchange {
-        let request = try request(command, options)
+        var request = try request(command, options)
         do throws(UsageError) {
             let file = try FileTarget.of(command, options)
+            if options.comparesTimestamps, case .path(let path)? = file?.name,
+                let condition = Timestamps.condition(for: path)
+            {
+                request.headers.fillGaps(from: ["If-Modified-Since": condition])
+            }
             return Exchange(
                 request: request, file: file, options: options, configuration: configuration, console: console)
         } catch {
@@ -148,6 +168,10 @@ struct Runner: Sendable {
     private func announce(_ outcome: Outcome) {
         for part in outcome.parts.isEmpty ? [outcome] : outcome.parts where part.failure == nil && part.isDownload {
             guard let file = part.file else { continue }
+            if part.response?.status == 304 {
+                console.complain("swiftaf: \(file.printable) is up to date")
+                continue
+            }
             console.complain("swiftaf: wrote \(file.printable), \(Format.bytes(Int64(part.bodyBytes ?? 0)))")
         }
     }

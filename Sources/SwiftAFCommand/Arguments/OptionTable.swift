@@ -62,6 +62,7 @@ struct OptionEntry: Sendable {
 enum OptionTable {
     static let groups: [(title: String, entries: [OptionEntry])] = [
         ("Request", request), ("Body", body), ("Credentials", credentials), ("Cookies", cookies),
+        ("Sessions", sessions),
         ("Time limits", timeouts), ("Retries", retries), ("Redirects", redirects), ("Protocol", versions),
         ("Network", network), ("Trust", trust), ("Size limits", limits), ("Output", output), ("Files", files),
         ("About", about),
@@ -189,6 +190,16 @@ enum OptionTable {
             options, value throws(UsageError) in
             options.cookieOutput = try Argument.path(value, of: "--cookie-jar")
         },
+    ]
+
+    private static let sessions: [OptionEntry] = [
+        .value(
+            "--session", placeholder: "NAME",
+            help: "keep headers, credentials and cookies of the host; or a path with /",
+            for: [.request, .upload, .download]
+        ) {
+            options, value in options.session = value
+        }
     ]
 
     private static let timeouts: [OptionEntry] = [
@@ -435,6 +446,18 @@ enum OptionTable {
         ) {
             options, value throws(UsageError) in
             options.folder = try Argument.path(value, of: "--output-dir")
+        },
+        .flag(
+            "--timestamps", help: "download only if the server's file is newer, and keep its time",
+            for: [.request, .download]
+        ) {
+            $0.comparesTimestamps = true
+        },
+        .value(
+            "--checksum", placeholder: "sha256:HEX", help: "keep the file only if it has this checksum",
+            for: [.request, .download]
+        ) {
+            options, value throws(UsageError) in options.checksum = try Checksum(value)
         },
         .flag("--no-clobber", help: "keep an existing file and fail", for: [.request, .upload, .download]) {
             $0.keepsExistingFile = true

@@ -65,6 +65,8 @@ struct Options: Sendable, Equatable {
     /// The cookie jar that is read, and the one that is written.
     var cookieInput: RawText?
     var cookieOutput: RawText?
+    /// The name or path of `--session`.
+    var session: String?
     /// The file of known HSTS hosts, read and written.
     var hstsPath: RawText?
     /// The file for an archive of the exchange.
@@ -80,6 +82,10 @@ struct Options: Sendable, Equatable {
     var isSilent = false
     /// The folder for downloads; nil for the current one.
     var folder: RawText?
+    /// Whether a file is downloaded only if the server's is newer, and gets the server's time.
+    var comparesTimestamps = false
+    /// What the downloaded file must hash to.
+    var checksum: Checksum?
     /// Whether an existing file is kept: the command fails instead.
     var keepsExistingFile = false
     /// The destination of the body; nil for standard output.

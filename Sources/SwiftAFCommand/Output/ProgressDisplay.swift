@@ -185,7 +185,10 @@ struct ProgressLines {
 
     /// Returns the text that erases the bars and keeps the lines of ended transfers. Empty if nothing was drawn.
     mutating func clear(width: Int) -> String {
-        drawn > 0 ? replace(by: [], width) : ""
+        guard drawn > 0 else { return "" }
+        // Something else may be written to this line then, which mustn't be erased.
+        defer { drawn = 0 }
+        return replace(by: [], width)
     }
 
     private mutating func replace(by bars: [String], _ width: Int) -> String {

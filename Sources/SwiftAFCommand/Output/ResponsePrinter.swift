@@ -104,10 +104,11 @@ struct ResponsePrinter: Sendable {
             try await flush(size == kept.count ? kept : kept.prefix(size))
             kept = size == kept.count ? Data() : Data(kept.dropFirst(size))
         }
-        let text = mode == .formatted && !kept.isEmpty ? formatted(response, kept) : kept
+        var text = mode == .formatted && !kept.isEmpty ? formatted(response, kept) : kept
         last = text.last ?? last
+        // In one write: lines of standard error may come between two.
+        if console.output.isTerminal, !isRaw, let last, last != UInt8(ascii: "\n") { text += "\n".utf8 }
         try await flush(text)
-        if console.output.isTerminal, !isRaw, let last, last != UInt8(ascii: "\n") { try write("\n") }
     }
 
     /// Prints the metrics, behind the body.

@@ -12,14 +12,36 @@ struct FileTarget: Sendable {
 
     let name: Name
     var options: DownloadOptions
+    /// What the file must hash to before it gets its name.
+    var checksum: Checksum?
+    /// Whether the file gets the time of the response.
+    var keepsTime = false
 
     /// - Returns: Nil if the body isn't written to a file.
     static func of(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
-        if options.outputPath == "-" { return nil }
         let kept = options.keepsExistingFile ? DownloadOptions.replacesFile : []
-        guard var target = try named(command, options) else { return nil }
+        let isChecked = options.checksum != nil || options.comparesTimestamps
+        guard options.outputPath != "-", var target = try named(command, options) else {
+            guard !isChecked else { throw UsageError("--checksum and --timestamps need a file: use download or -o") }
+            return nil
+        }
+        if isChecked { try target.refuseUnchecked(command, options) }
         target.options.subtract(kept)
+        target.checksum = options.checksum
+        target.keepsTime = options.comparesTimestamps
         return target
+    }
+
+    private func refuseUnchecked(_ command: RequestCommand, _ options: Options) throws(UsageError) {
+        guard case .path(let path) = name else {
+            throw UsageError("--checksum and --timestamps can't be combined with --content-disposition")
+        }
+        if options.comparesTimestamps, options.resumes {
+            throw UsageError("--timestamps and --resume can't be combined")
+        }
+        var status = stat()
+        let isSpecial = path.withCString { stat($0, &status) } == 0 && status.st_mode & S_IFMT != S_IFREG
+        guard !isSpecial else { throw UsageError("--checksum and --timestamps need a regular file") }
     }
 
     private static func named(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
@@ -79,7 +101,13 @@ struct FileTarget: Sendable {
     ) async throws(SessionError) -> DownloadResponse {
         switch name {
         case .path(let path):
-            return try await manager.download(request, toBytes: path.bytes, options: options, progress: progress)
+            let file = checksum == nil ? path : Checksum.unverified(path)
+            let written = checksum == nil ? options : options.union(.replacesFile)
+            let response = try await manager.download(
+                request, toBytes: file.bytes, options: written, progress: progress)
+            if keepsTime { Timestamps.apply(response.head, to: file) }
+            try checksum?.accept(file, as: path, replaces: options.contains(.replacesFile))
+            return response
         case .answer(let otherwise, let folder):
             let destination = DownloadDestination.named { response in
                 let isNamed = response.headers.contains(named: HTTPHeaders.Name.contentDisposition)

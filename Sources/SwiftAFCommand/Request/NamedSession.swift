@@ -1,0 +1,124 @@
+import FoundationEssentials
+import Glibc
+import SwiftAF
+
+/// `--session NAME`: headers, credentials and cookies that later runs use again, for one origin.
+///
+/// `NAME.json` has the headers and credentials, `NAME.cookies` the cookies in Netscape's format. Only their owner can
+/// read them.
+struct NamedSession {
+    let path: RawText
+    var cookiePath: RawText { RawText(path.bytes + ".cookies".utf8) }
+    private var documentPath: RawText { RawText(path.bytes + ".json".utf8) }
+    private let origin: String
+    private var document = JSONValue.null
+
+    /// Reads the session; it is empty if it doesn't exist.
+    ///
+    /// - Parameter name: A name, for a session in the user's folder for the origin; with a slash, a path.
+    init(_ name: String, url: String, environment: [String: String]) throws(Failure) {
+        guard let parts = URL(string: url), let scheme = parts.scheme, let host = parts.host() else {
+            throw Failure(UsageError("--session needs a URL with a host"))
+        }
+        let authority = host.lowercased() + (parts.port.map { "_\($0)" } ?? "")
+        origin = "\(scheme.lowercased())://\(authority)"
+        if name.contains("/") {
+            path = RawText(name)
+        } else {
+            guard !name.isEmpty, !name.hasPrefix("."), name.allSatisfy({ !$0.isWhitespace && $0 != "\0" }) else {
+                throw Failure(UsageError("invalid value for --session: expected a name, or a path with a slash"))
+            }
+            let home = environment["HOME"].map { "\($0)/.config" }
+            guard let folder = environment["XDG_CONFIG_HOME"].flatMap({ $0.isEmpty ? nil : $0 }) ?? home else {
+                throw Failure(UsageError("--session needs a path with a slash: HOME isn't set"))
+            }
+            path = RawText("\(folder)/swiftaf/sessions/\(scheme.lowercased())_\(authority)/\(name)")
+        }
+        guard documentPath.withCString({ access($0, F_OK) }) == 0 else { return }
+        guard let stored = try? JSONValue(parsing: Array(try InputFile.bytes(documentPath))), stored.object != nil
+        else {
+            throw Failure(.input, .invalidInput, "\(documentPath.shown.printable) isn't a session")
+        }
+        guard stored["origin"]?.string == origin else {
+            let owner = stored["origin"]?.string ?? "another program"
+            throw Failure(UsageError("the session belongs to \(owner.printable); --session NAME has one for each host"))
+        }
+        document = stored
+    }
+
+    /// Adds what is stored to a command line, which takes precedence.
+    func add(to command: inout RequestCommand, _ options: inout Options) throws(Failure) {
+        let given = Set(command.items.compactMap { $0.headerName?.lowercased() })
+        for pair in document["headers"]?.array ?? [] {
+            guard let name = pair.array?.first?.string, let value = pair.array?.last?.string,
+                !given.contains(name.lowercased())
+            else { continue }
+            command.items.append(.header(name: name, value: RawText(value)))
+        }
+        let isIdentified = options.user != nil || options.bearerToken != nil || given.contains("authorization")
+        guard !isIdentified, !command.items.contains(where: { $0.headerName?.lowercased() == "authorization" }) else {
+            return
+        }
+        do throws(UsageError) {
+            if let user = document["user"]?.string { options.user = try Secret(user) }
+            if let token = document["bearer"]?.string { options.bearerToken = try Secret(token) }
+        } catch {
+            throw Failure(error)
+        }
+        let scheme = document["auth"]?.string.flatMap(Options.Authentication.init)
+        options.authentication = options.authentication ?? scheme
+    }
+
+    /// Writes the headers and credentials of a command line. Headers about one body or one condition aren't kept.
+    func save(_ command: RequestCommand, _ options: Options) throws(Failure) {
+        var headers: [JSONValue] = []
+        for case .header(let name, let value) in command.items {
+            let lower = name.lowercased()
+            let isPassing =
+                ["content-", "if-"].contains { lower.hasPrefix($0) } || ["range", "cookie"].contains(lower)
+            guard !isPassing, let text = value.text else { continue }
+            headers.append(.array([.string(name), .string(text)]))
+        }
+        var members: [(String, JSONValue)] = [("origin", .string(origin)), ("headers", .array(headers))]
+        if let user = options.user { members.append(("user", .string(user.argument))) }
+        if let token = options.bearerToken { members.append(("bearer", .string(token.argument))) }
+        if let scheme = options.authentication { members.append(("auth", .string(scheme.rawValue))) }
+        makeFolder()
+        do {
+            let texts = try members.map { ($0.0, try JSONText.value($0.1)) }
+            let text = JSONText.object(texts).pretty
+            try OutputFile.write(Data(text.bytes + "\n".utf8), to: documentPath)
+        } catch let error as SessionError {
+            throw Failure(error)
+        } catch {
+            throw Failure(.file, .file, "the session can't be written: \(error)")
+        }
+    }
+
+    private func makeFolder() {
+        for (index, byte) in path.bytes.enumerated() where index > 0 && byte == UInt8(ascii: "/") {
+            _ = RawText(path.bytes.prefix(index)).withCString { mkdir($0, 0o700) }
+        }
+    }
+}
+
+extension Item {
+    /// The name of the header that the item sets or removes; nil for other items.
+    fileprivate var headerName: String? {
+        switch self {
+        case .header(let name, _), .headerFromFile(let name, _), .removedHeader(let name): name
+        default: nil
+        }
+    }
+}
+
+extension Secret {
+    /// The secret as it is written on a command line.
+    fileprivate var argument: String {
+        switch self {
+        case .text(let text): text
+        case .file(let path): "@\(path.shown)"
+        case .variable(let name): "env:\(name)"
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+/// `--session NAME`: what later runs send again.
+@Suite struct NamedSessionTests {
+    private let server: TestServer
+    private let folder: TemporaryFolder
+
+    init() throws {
+        server = try TestServer()
+        folder = try TemporaryFolder()
+        server.route("/", .respond(200, headers: ["Set-Cookie": "k=v; Max-Age=1000"]))
+    }
+
+    private func run(_ words: String...) async -> Run {
+        await swiftaf([server.urlString()] + words, environment: ["XDG_CONFIG_HOME": folder.path])
+    }
+
+    private var place: String { "swiftaf/sessions/http_127.0.0.1_\(server.port)" }
+
+    @Test func laterRunsSendWhatWasKept() async {
+        #expect(await run("--session", "a", "X-Token:1", "X-Other:2", "-u", "joe:s3cret", "--auth", "basic").exit == 0)
+        #expect(await run("--session", "a", "X-Other:3").exit == 0)
+        let second = server.requests.last
+        #expect(second?["X-Token"] == "1" && second?["X-Other"] == "3" && second?["Cookie"] == "k=v")
+        #expect(second?["Authorization"] == "Basic am9lOnMzY3JldA==")
+        // What was replaced stays replaced, what was removed stays removed.
+        #expect(await run("--session", "a", "X-Token:").exit == 0)
+        #expect(await run("--session", "a").exit == 0)
+        #expect(server.requests.last?["X-Other"] == "3" && server.requests.last?["X-Token"] == nil)
+        for name in ["a.json", "a.cookies"] {
+            #expect(folder.mode(of: RawText("\(place)/\(name)")) & 0o777 == 0o600)
+        }
+        #expect(folder.mode(of: RawText(place)) & 0o777 == 0o700)
+    }
+
+    @Test func passingHeadersAndOtherNamesAreNotKept() async {
+        #expect(await run("--session", "a", "If-None-Match:\"x\"", "Content-Type:a/b", "Range:bytes=0-").exit == 0)
+        #expect(await run("--session", "a").exit == 0)
+        let second = server.requests.last
+        #expect(second?["If-None-Match"] == nil && second?["Content-Type"] == nil && second?["Range"] == nil)
+        #expect(await run("--session", "b").exit == 0)
+        #expect(server.requests.last?["Cookie"] == nil)
+    }
+
+    @Test func aSessionBelongsToItsOrigin() async throws {
+        let path = folder.path + "/mine"
+        #expect(await run("--session", path, "X-Token:1").exit == 0)
+        #expect(folder.content(of: "mine.json")?.contains("X-Token") == true)
+        let other = try TestServer()
+        let run = await swiftaf(other.urlString(), "--session", path)
+        #expect(run.exit == 1 && run.error.contains("belongs to http://127.0.0.1"))
+        #expect(other.requests.isEmpty)
+    }
+
+    @Test(arguments: ["", ".a", "a b"])
+    func refusesNames(name: String) async {
+        #expect(await run("--session", name).exit == 1)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func refusesAFileThatIsNoSession() async {
+        folder.write("{}", to: "mine.json")
+        #expect(await run("--session", folder.path + "/mine").exit == 1)
+        folder.write("x", to: "mine.json")
+        #expect(await run("--session", folder.path + "/mine").exit == 1)
+    }
+}
