@@ -54,6 +54,19 @@ set(modules afcore)
 if(AFCORE_BUILD_STATIC)
     list(APPEND modules afcore-static)
 endif()
+# Pages of section 3, one for each function.
+find_package(Python3 QUIET COMPONENTS Interpreter)
+if(Python3_FOUND)
+    set(AFCORE_MAN3 "${PROJECT_BINARY_DIR}/man3")
+    set(AFCORE_MAN3_SCRIPT "${PROJECT_SOURCE_DIR}/Scripts/make-manual-pages")
+    add_custom_command(OUTPUT "${AFCORE_MAN3}/afc_task_begin.3"
+        COMMAND "${Python3_EXECUTABLE}" "${AFCORE_MAN3_SCRIPT}" "${AFCORE_MAN3}"
+        DEPENDS "${AFCORE_MAN3_SCRIPT}" ${AFCORE_PUBLIC_HEADERS}
+        VERBATIM)
+    add_custom_target(afcore_manual_pages ALL DEPENDS "${AFCORE_MAN3}/afc_task_begin.3")
+    install(DIRECTORY "${AFCORE_MAN3}/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man3" COMPONENT development)
+endif()
+
 foreach(module IN LISTS modules)
     configure_file("${CMAKE_CURRENT_LIST_DIR}/${module}.pc.in" "${PROJECT_BINARY_DIR}/${module}.pc" @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/${module}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"

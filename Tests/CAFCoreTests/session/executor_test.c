@@ -273,7 +273,10 @@ static void task_of_a_forked_child_completes_without_the_executor(void **state) 
     if (child == 0) {
         afc_task_start(task);
         bool completes = afc_task_wait(task, -1) == AFC_OK && seen.status == AFC_ECLOSED;
-        _exit(completes && strcmp(seen.log, "dx") == 0 ? 0 : 1);
+        bool is_fine = completes && strcmp(seen.log, "dx") == 0;
+        /* By exec: a leak checker would count what only the stacks of the parent's other threads hold. */
+        execl("/bin/sh", "sh", "-c", is_fine ? "exit 0" : "exit 1", (char *)NULL);
+        _exit(127);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
