@@ -18,6 +18,7 @@ let package = Package(
         .library(name: "SwiftAFCompression", targets: ["SwiftAFCompression"]),
         .library(name: "SwiftAFFoundation", targets: ["SwiftAFFoundation"]),
         .library(name: "SwiftAFImage", targets: ["SwiftAFImage"]),
+        .library(name: "SwiftAFGTK", targets: ["SwiftAFGTK"]),
         .library(name: "AFTestServer", targets: ["AFTestServer"]),
         .library(name: "CAFCore", targets: ["CAFCore"]),
         .executable(name: "swiftaf", targets: ["SwiftAFTool"]),
@@ -25,6 +26,9 @@ let package = Package(
     traits: [
         .trait(name: "Compression", description: "gzip for request bodies, with zlib (zlib1g-dev)"),
         .trait(name: "Images", description: "Decoding and writing images, with gdk-pixbuf (libgdk-pixbuf-2.0-dev)"),
+        .trait(
+            name: "GTK", description: "Views of GTK 4 (libgtk-4-dev), with the trait Images",
+            enabledTraits: ["Images"]),
     ],
     targets: [
         // The core, libafcore: C11 over libcurl and OpenSSL.
@@ -58,6 +62,16 @@ let package = Package(
         .target(
             name: "SwiftAFImage",
             dependencies: ["SwiftAF", .target(name: "CGdkPixbuf", condition: .when(traits: ["Images"]))],
+            swiftSettings: swiftStyle
+        ),
+
+        // Widgets of GTK 4 that show images and tasks; without the trait it is empty.
+        .systemLibrary(name: "CAFGTK"),
+        .target(
+            name: "SwiftAFGTK",
+            dependencies: [
+                "SwiftAF", "SwiftAFImage", .target(name: "CAFGTK", condition: .when(traits: ["GTK"])),
+            ],
             swiftSettings: swiftStyle
         ),
 
@@ -98,6 +112,16 @@ let package = Package(
             ]
         ),
         .testTarget(name: "SwiftAFImageTests", dependencies: ["SwiftAFImage", "SwiftAF", "AFTestServer"]),
+        // A program of its own, because GTK needs the first thread, which the test runner gives away.
+        .systemLibrary(name: "CGTKBinding", path: "Tests/CGTKBinding"),
+        .executableTarget(
+            name: "GTKTests",
+            dependencies: [
+                "SwiftAFGTK", "SwiftAFImage", "SwiftAF", "AFTestServer",
+                .target(name: "CGTKBinding", condition: .when(traits: ["GTK"])),
+            ],
+            path: "Tests/GTK"
+        ),
         // Counts allocations by standing in for malloc, in the tests' executable only.
         .target(name: "CAllocationCount", path: "Tests/CAllocationCount"),
         .testTarget(

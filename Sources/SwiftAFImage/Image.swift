@@ -58,7 +58,7 @@ public struct Image: Sendable {
         scale.isFinite && scale > 0 ? scale : 1
     }
 
-    /// Calls `body` with the bytes of all rows.
+    /// Calls `body` with the bytes of all rows. They stay where they are as long as a copy of the image exists.
     public func withPixels<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

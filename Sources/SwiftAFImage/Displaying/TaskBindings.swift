@@ -9,6 +9,8 @@ public final class TaskBindings {
     }
 
     private var bindings: [Aspect: Binding] = [:]
+    /// Whether the view shows that a task runs, because its binding said so.
+    var showsActivity = false
 
     /// Makes the state of a view that shows no task yet.
     public init() {}
@@ -33,6 +35,11 @@ public final class TaskBindings {
 
     func unbind(_ aspect: Aspect) {
         bindings[aspect] = nil
+    }
+
+    /// Shows no task any more.
+    package func unbindAll() {
+        bindings = [:]
     }
 
     /// A view shows one task at a time.

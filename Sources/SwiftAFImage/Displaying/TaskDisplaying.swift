@@ -56,13 +56,18 @@ public protocol ActivityIndicating: TaskDisplaying {
 }
 
 extension ActivityIndicating {
-    /// Starts while the task runs, and stops when it is suspended or ends. A task that has already ended changes
-    /// nothing.
+    /// Starts while the task runs, and stops when it is suspended or ends. A task that has already ended doesn't start
+    /// it.
     ///
     /// - Parameter task: Replaces the previous task; nil for none.
     public func setAnimating(withStateOf task: SessionTask?) {
         taskBindings.unbind(.activity)
-        guard let task, task.state != .completed else { return }
+        guard let task, task.state != .completed else {
+            // Nobody else would stop what the task before has started.
+            if taskBindings.showsActivity { stopAnimating() }
+            taskBindings.showsActivity = false
+            return
+        }
         let start: @MainActor @Sendable () -> Void = { [weak self] in self?.startAnimating() }
         let stop: @MainActor @Sendable () -> Void = { [weak self] in self?.stopAnimating() }
         taskBindings.switchWithState(of: task, start, stop)
@@ -79,13 +84,21 @@ public protocol Refreshing: TaskDisplaying {
 }
 
 extension Refreshing {
-    /// Refreshes while the task runs, and stops when it is suspended or ends; at once if it doesn't run.
+    /// Refreshes while the task runs, and stops when it is suspended or ends; at once if it doesn't run, or if there is
+    /// none any more.
     ///
     /// - Parameter task: Replaces the previous task; nil for none.
     public func setRefreshing(withStateOf task: SessionTask?) {
         taskBindings.unbind(.activity)
-        guard let task else { return }
-        guard task.state != .completed else { return endRefreshing() }
+        guard let task else {
+            if taskBindings.showsActivity { endRefreshing() }
+            taskBindings.showsActivity = false
+            return
+        }
+        guard task.state != .completed else {
+            taskBindings.showsActivity = false
+            return endRefreshing()
+        }
         let begin: @MainActor @Sendable () -> Void = { [weak self] in self?.beginRefreshing() }
         let end: @MainActor @Sendable () -> Void = { [weak self] in self?.endRefreshing() }
         taskBindings.switchWithState(of: task, begin, end)
@@ -99,9 +112,10 @@ extension TaskBindings {
         _ stop: @escaping @MainActor @Sendable () -> Void
     ) {
         var isOn: Bool?
-        let update: @MainActor @Sendable (SessionTask.State) -> Void = { state in
+        let update: @MainActor @Sendable (SessionTask.State) -> Void = { [weak self] state in
             guard isOn != (state == .running) else { return }
             isOn = state == .running
+            self?.showsActivity = state == .running
             if state == .running { start() } else { stop() }
         }
         followState(of: task, as: .activity, update)

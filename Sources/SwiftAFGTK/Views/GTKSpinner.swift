@@ -1,0 +1,42 @@
+#if GTK
+    internal import CAFGTK
+    public import SwiftAF
+    public import SwiftAFImage
+
+    /// A `GtkSpinner` that spins while a task runs, or while there is any network activity.
+    ///
+    /// ```swift
+    /// GTKSpinner.of(spinner).setAnimating(with: task)
+    /// GTKSpinner.of(headerSpinner).setAnimating(with: .shared)
+    /// ```
+    public final class GTKSpinner: GTKView, ActivityIndicating {
+        public let taskBindings = TaskBindings()
+
+        override class var type: cafgtk_type { cafgtk_spinner_type() }
+
+        public func startAnimating() {
+            if let widget { cafgtk_spinner_start(widget) }
+        }
+
+        public func stopAnimating() {
+            if let widget { cafgtk_spinner_stop(widget) }
+        }
+
+        /// Spins while the manager says that network activity is visible, and enables the manager. Replaces its
+        /// `visibilityHandler`, and a task that the spinner showed.
+        public func setAnimating(with activity: NetworkActivityIndicatorManager) {
+            setAnimating(withStateOf: nil)
+            activity.visibilityHandler = { [weak self] isVisible in
+                Task { @MainActor in
+                    if isVisible { self?.startAnimating() } else { self?.stopAnimating() }
+                }
+            }
+            activity.isEnabled = true
+            if activity.isNetworkActivityIndicatorVisible { startAnimating() } else { stopAnimating() }
+        }
+
+        override func cancel() {
+            taskBindings.unbindAll()
+        }
+    }
+#endif

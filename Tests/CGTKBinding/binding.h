@@ -1,0 +1,93 @@
+/*
+ * A binding of GTK as a program may have one of its own: the libraries' own names, for what the tests use. It shows that
+ * such a binding can be imported beside SwiftAFGTK. Scripts/checks/gtk-shim compiles it with the libraries' headers.
+ */
+#ifndef CGTK_BINDING_H
+#define CGTK_BINDING_H
+
+#include <stddef.h>
+
+typedef struct _GMainLoop GMainLoop;
+typedef struct _GMainContext GMainContext;
+typedef struct _GListModel GListModel;
+typedef struct _GtkWidget GtkWidget;
+typedef struct _GtkWindow GtkWindow;
+typedef struct _GtkBox GtkBox;
+typedef struct _GtkPicture GtkPicture;
+typedef struct _GtkButton GtkButton;
+typedef struct _GtkToggleButton GtkToggleButton;
+typedef struct _GtkProgressBar GtkProgressBar;
+typedef struct _GtkSpinner GtkSpinner;
+typedef struct _GtkRevealer GtkRevealer;
+typedef struct _GtkNative GtkNative;
+typedef struct _GdkSnapshot GtkSnapshot;
+typedef struct _GdkSnapshot GdkSnapshot;
+typedef struct _GdkPaintable GdkPaintable;
+typedef struct _GdkTexture GdkTexture;
+typedef struct _GskRenderNode GskRenderNode;
+typedef struct _GskRenderer GskRenderer;
+typedef struct _graphene_rect_t graphene_rect_t;
+
+GMainLoop *g_main_loop_new(GMainContext *context, int is_running);
+void g_main_loop_run(GMainLoop *loop);
+void g_main_loop_quit(GMainLoop *loop);
+int g_main_context_iteration(GMainContext *context, int may_block);
+unsigned int g_timeout_add(unsigned int interval, int (*function)(void *), void *data);
+unsigned int g_idle_add(int (*function)(void *), void *data);
+int g_source_remove(unsigned int tag);
+void g_object_unref(void *object);
+void *g_object_ref_sink(void *object);
+void g_signal_emit_by_name(void *instance, const char *signal, ...);
+
+int gtk_init_check(void);
+GtkWidget *gtk_window_new(void);
+void gtk_window_set_child(GtkWindow *window, GtkWidget *child);
+void gtk_window_set_default_size(GtkWindow *window, int width, int height);
+void gtk_window_present(GtkWindow *window);
+void gtk_window_destroy(GtkWindow *window);
+void gtk_widget_set_size_request(GtkWidget *widget, int width, int height);
+int gtk_widget_get_width(GtkWidget *widget);
+int gtk_widget_get_height(GtkWidget *widget);
+int gtk_widget_get_mapped(GtkWidget *widget);
+void gtk_widget_set_visible(GtkWidget *widget, int visible);
+void gtk_widget_set_sensitive(GtkWidget *widget, int sensitive);
+void gtk_widget_set_state_flags(GtkWidget *widget, unsigned int flags, int clear);
+void gtk_widget_unset_state_flags(GtkWidget *widget, unsigned int flags);
+GtkNative *gtk_widget_get_native(GtkWidget *widget);
+
+GtkWidget *gtk_box_new(unsigned int orientation, int spacing);
+void gtk_box_append(GtkBox *box, GtkWidget *child);
+GtkWidget *gtk_picture_new(void);
+GdkPaintable *gtk_picture_get_paintable(GtkPicture *self);
+GtkWidget *gtk_image_new(void);
+GtkWidget *gtk_label_new(const char *text);
+GtkWidget *gtk_button_new(void);
+GtkWidget *gtk_toggle_button_new(void);
+void gtk_toggle_button_set_active(GtkToggleButton *button, int is_active);
+GtkWidget *gtk_progress_bar_new(void);
+double gtk_progress_bar_get_fraction(GtkProgressBar *bar);
+GtkWidget *gtk_spinner_new(void);
+int gtk_spinner_get_spinning(GtkSpinner *spinner);
+GtkWidget *gtk_scrolled_window_new(void);
+int gtk_revealer_get_reveal_child(GtkRevealer *revealer);
+
+GdkPaintable *gtk_widget_paintable_new(GtkWidget *widget);
+void gdk_paintable_snapshot(GdkPaintable *paintable, GdkSnapshot *snapshot, double width,
+                            double height);
+int gdk_paintable_get_intrinsic_width(GdkPaintable *paintable);
+int gdk_texture_get_width(GdkTexture *texture);
+int gdk_texture_get_height(GdkTexture *texture);
+void gdk_texture_download(GdkTexture *texture, unsigned char *data, size_t stride);
+GtkSnapshot *gtk_snapshot_new(void);
+GskRenderNode *gtk_snapshot_free_to_node(GtkSnapshot *snapshot);
+void gsk_render_node_unref(GskRenderNode *node);
+GskRenderer *gtk_native_get_renderer(GtkNative *self);
+GdkTexture *gsk_renderer_render_texture(GskRenderer *renderer, GskRenderNode *root,
+                                        const graphene_rect_t *viewport);
+
+/* Swift calls no functions with a variable number of arguments. */
+static inline void cgtk_emit_number(void *instance, const char *signal, unsigned int number) {
+    g_signal_emit_by_name(instance, signal, number);
+}
+
+#endif

@@ -1,0 +1,130 @@
+#if GTK
+    import AFTestServer
+    import CGTKBinding
+    import Dispatch
+    import Glibc
+    import SwiftAF
+    import SwiftAFGTK
+
+    @MainActor
+    private final class Counts {
+        var jobs = 0
+        var ticks = 0
+        var longestPause: Duration = .zero
+        var last = ContinuousClock.now
+
+        func tick() {
+            let now = ContinuousClock.now
+            longestPause = max(longestPause, now - last)
+            last = now
+            ticks += 1
+        }
+    }
+
+    /// Counts with a timer of the main loop until `body` has ended.
+    @MainActor
+    private func counting(_ body: @MainActor (Counts) async throws -> Void) async rethrows -> Counts {
+        let counts = Counts()
+        let id = g_timeout_add(
+            1,
+            { counts in
+                guard let counts else { return 0 }
+                let object = Unmanaged<Counts>.fromOpaque(counts).takeUnretainedValue()
+                MainActor.assumeIsolated { object.tick() }
+                return 1
+            }, Unmanaged.passUnretained(counts).toOpaque())
+        defer { _ = g_source_remove(id) }
+        try await body(counts)
+        return counts
+    }
+
+    @MainActor let mainLoopTests = [
+        TestCase("jobs of the main actor run on the first thread, in the main loop") {
+            let thread = pthread_self()
+            await Task.detached { await MainActor.run { Harness.expect(pthread_self(), is: thread) } }.value
+            Harness.expect(MainActorInGLib.isInstalled)
+        },
+        TestCase("a second install() does nothing, one on another thread is refused") {
+            try MainActorInGLib.install()
+            let code = await Task.detached { () -> SessionError.Code? in
+                do throws(SessionError) {
+                    try MainActorInGLib.install()
+                    return nil
+                } catch {
+                    return error.code
+                }
+            }.value
+            Harness.expect(code, is: .invalidInput)
+        },
+        TestCase("blocks of the main queue run in their order, from any thread") {
+            let numbers = await withCheckedContinuation { continuation in
+                nonisolated(unsafe) var seen: [Int] = []
+                DispatchQueue(label: "other").async {
+                    for number in 0..<1000 {
+                        DispatchQueue.main.async {
+                            seen.append(number)
+                            if number == 999 { continuation.resume(returning: seen) }
+                        }
+                    }
+                }
+            }
+            Harness.expect(numbers, is: Array(0..<1000))
+        },
+        TestCase("completion closures of requests arrive") {
+            let server = try TestServer()
+            server.route("/hello", .text("hello"))
+            let manager = HTTPSessionManager(responseSerializer: DataResponseSerializer())
+            let body = await withCheckedContinuation { continuation in
+                manager.dataTask(for: HTTPRequest(server.urlString("/hello")), with: DataResponseSerializer()) {
+                    _, body, _ in
+                    continuation.resume(returning: body)
+                }.resume()
+            }
+            Harness.expect(body.map { String(decoding: $0, as: UTF8.self) }, is: "hello")
+        },
+        TestCase("timers and idle functions run while 200,000 jobs begin one another") {
+            let counts = try await counting { counts in
+                var idles = 0
+                for _ in 0..<1000 {
+                    await withTaskGroup { group in
+                        for _ in 0..<200 { group.addTask { @MainActor in counts.jobs += 1 } }
+                    }
+                }
+                try await Harness.until("a timer has run") { counts.ticks > 0 }
+                Harness.after(0) { idles += 1 }
+                try await Harness.until("a timer that was begun last has run") { idles == 1 }
+            }
+            Harness.expect(counts.jobs, is: 200_000)
+            Harness.expect(counts.ticks > 1, "timers ran \(counts.ticks) times")
+            print("    timers ran \(counts.ticks) times, the longest pause was \(counts.longestPause)")
+        },
+        TestCase("timers run after 200,000 jobs that waited at once") {
+            let counts = try await counting { counts in
+                for _ in 0..<200_000 { Task { @MainActor in counts.jobs += 1 } }
+                try await Harness.until("all have run") { counts.jobs == 200_000 }
+                try await Harness.until("a timer has run") { counts.ticks > 0 }
+            }
+            print("    the longest pause was \(counts.longestPause)")
+        },
+        TestCase("an idle program doesn't wake up") {
+            var before = rusage(), after = rusage()
+            await Harness.pause()
+            getrusage(__rusage_who_t(1), &before)
+            await Harness.pause(milliseconds: 300)
+            getrusage(__rusage_who_t(1), &after)
+            // One for the timer; a few for what the display has to say.
+            Harness.expect(
+                after.ru_nvcsw - before.ru_nvcsw < 15, "\(after.ru_nvcsw - before.ru_nvcsw) wake-ups in 300 ms")
+        },
+        TestCase("a job is done soon after it was posted from another thread") {
+            var turns: [Duration] = []
+            for _ in 0..<200 {
+                let start = ContinuousClock.now
+                await Task.detached { await MainActor.run {} }.value
+                turns.append(ContinuousClock.now - start)
+            }
+            turns.sort()
+            print("    there and back in \(turns[turns.count / 2]) (median)")
+        },
+    ]
+#endif
