@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "SwiftAFFoundation", targets: ["SwiftAFFoundation"]),
         .library(name: "SwiftAFImage", targets: ["SwiftAFImage"]),
         .library(name: "SwiftAFGTK", targets: ["SwiftAFGTK"]),
+        .library(name: "SwiftAFWebKit", targets: ["SwiftAFWebKit"]),
         .library(name: "AFTestServer", targets: ["AFTestServer"]),
         .library(name: "CAFCore", targets: ["CAFCore"]),
         .executable(name: "swiftaf", targets: ["SwiftAFTool"]),
@@ -29,6 +30,9 @@ let package = Package(
         .trait(
             name: "GTK", description: "Views of GTK 4 (libgtk-4-dev), with the trait Images",
             enabledTraits: ["Images"]),
+        .trait(
+            name: "WebKit", description: "Pages in WebKitGTK (libwebkitgtk-6.0-dev), with the trait GTK",
+            enabledTraits: ["GTK"]),
     ],
     targets: [
         // The core, libafcore: C11 over libcurl and OpenSSL.
@@ -75,6 +79,17 @@ let package = Package(
             swiftSettings: swiftStyle
         ),
 
+        // A web view of WebKitGTK; without the trait it is empty.
+        .systemLibrary(name: "CAFWebKit"),
+        .target(
+            name: "SwiftAFWebKit",
+            dependencies: [
+                "SwiftAF", "SwiftAFImage", "SwiftAFGTK",
+                .target(name: "CAFWebKit", condition: .when(traits: ["WebKit"])),
+            ],
+            swiftSettings: swiftStyle
+        ),
+
         // The command line program: what can be tested is a library, the product `swiftaf` only calls it.
         .target(
             name: "SwiftAFCommand",
@@ -117,7 +132,7 @@ let package = Package(
         .executableTarget(
             name: "GTKTests",
             dependencies: [
-                "SwiftAFGTK", "SwiftAFImage", "SwiftAF", "AFTestServer",
+                "SwiftAFGTK", "SwiftAFWebKit", "SwiftAFImage", "SwiftAF", "AFTestServer",
                 .target(name: "CGTKBinding", condition: .when(traits: ["GTK"])),
             ],
             path: "Tests/GTK"

@@ -66,7 +66,7 @@ find_fuzzer() {
 # The build that is used as it is: with all package traits. What is behind none of them is built and tested without
 # traits under the sanitizers.
 AF_SWIFT_BUILD=$AF_BUILD_DIR/swift-traits
-AF_SWIFT_TRAITS=(--scratch-path "$AF_SWIFT_BUILD" --traits Compression,Images,GTK)
+AF_SWIFT_TRAITS=(--scratch-path "$AF_SWIFT_BUILD" --traits Compression,Images,GTK,WebKit)
 
 swift_package() {
     local verb=$1

@@ -55,6 +55,11 @@ void gtk_widget_set_state_flags(GtkWidget *widget, unsigned int flags, int clear
 void gtk_widget_unset_state_flags(GtkWidget *widget, unsigned int flags);
 GtkNative *gtk_widget_get_native(GtkWidget *widget);
 
+typedef struct _WebKitWebView WebKitWebView;
+GtkWidget *webkit_web_view_new(void);
+const char *webkit_web_view_get_title(WebKitWebView *view);
+const char *webkit_web_view_get_uri(WebKitWebView *view);
+
 GtkWidget *gtk_box_new(unsigned int orientation, int spacing);
 void gtk_box_append(GtkBox *box, GtkWidget *child);
 GtkWidget *gtk_picture_new(void);
@@ -70,6 +75,42 @@ GtkWidget *gtk_spinner_new(void);
 int gtk_spinner_get_spinning(GtkSpinner *spinner);
 GtkWidget *gtk_scrolled_window_new(void);
 int gtk_revealer_get_reveal_child(GtkRevealer *revealer);
+
+typedef struct _GClosure GClosure;
+typedef struct _GtkStringList GtkStringList;
+typedef struct _GtkSelectionModel GtkSelectionModel;
+typedef struct _GtkNoSelection GtkNoSelection;
+typedef struct _GtkListItemFactory GtkListItemFactory;
+typedef struct _GtkListItem GtkListItem;
+typedef struct _GtkGridView GtkGridView;
+typedef struct _GtkScrolledWindow GtkScrolledWindow;
+typedef struct _GtkAdjustment GtkAdjustment;
+unsigned long g_signal_connect_data(void *instance, const char *signal, void (*handler)(void),
+                                    void *data, void (*destroy)(void *data, GClosure *closure),
+                                    unsigned int flags);
+GtkStringList *gtk_string_list_new(const char *const *strings);
+void gtk_string_list_append(GtkStringList *self, const char *string);
+GtkNoSelection *gtk_no_selection_new(GListModel *model);
+GtkListItemFactory *gtk_signal_list_item_factory_new(void);
+GtkWidget *gtk_grid_view_new(GtkSelectionModel *model, GtkListItemFactory *factory);
+void gtk_grid_view_set_max_columns(GtkGridView *self, unsigned int columns);
+void gtk_grid_view_set_min_columns(GtkGridView *self, unsigned int columns);
+void gtk_list_item_set_child(GtkListItem *self, GtkWidget *child);
+GtkWidget *gtk_list_item_get_child(GtkListItem *self);
+unsigned int gtk_list_item_get_position(GtkListItem *self);
+void gtk_scrolled_window_set_child(GtkScrolledWindow *window, GtkWidget *child);
+GtkAdjustment *gtk_scrolled_window_get_vadjustment(GtkScrolledWindow *window);
+double gtk_adjustment_get_value(GtkAdjustment *adjustment);
+double gtk_adjustment_get_upper(GtkAdjustment *adjustment);
+double gtk_adjustment_get_page_size(GtkAdjustment *adjustment);
+void gtk_adjustment_set_value(GtkAdjustment *adjustment, double value);
+
+typedef void (*cgtk_item_call)(void *factory, GtkListItem *item, void *data);
+
+static inline void cgtk_connect_item(void *factory, const char *signal, cgtk_item_call call,
+                                     void *data) {
+    g_signal_connect_data(factory, signal, (void (*)(void))call, data, 0, 0);
+}
 
 GdkPaintable *gtk_widget_paintable_new(GtkWidget *widget);
 void gdk_paintable_snapshot(GdkPaintable *paintable, GdkSnapshot *snapshot, double width,

@@ -10,7 +10,16 @@
     }
     let rounds = option("--rounds").flatMap(Int.init) ?? 1
     let filter = option("--filter") ?? ""
-    let tests = (mainLoopTests + imageTests + taskTests).filter { filter.isEmpty || $0.name.contains(filter) }
+    var tests = mainLoopTests + imageTests + gridTests + taskTests
+    #if WebKit
+        // WebKit's processes need a sandbox, which containers may refuse.
+        if arguments.contains("--without-web") {
+            print("the tests of web views are skipped")
+        } else {
+            tests += webTests
+        }
+    #endif
+    tests = tests.filter { filter.isEmpty || $0.name.contains(filter) }
 
     guard gtk_init_check() != 0 else {
         print("GTKTests: there is no display; Scripts/checks/gtk runs this with Xvfb")

@@ -46,9 +46,9 @@
             update()
         }
 
-        override func attach(to widget: OpaquePointer) {
+        override package func attach(to widget: OpaquePointer) {
             super.attach(to: widget)
-            onNumberSignal("state-flags-changed", of: widget) { [weak self] _ in self?.update() }
+            WidgetObjects.onNumberSignal("state-flags-changed", of: widget) { [weak self] _ in self?.update() }
         }
 
         override func cancel() {

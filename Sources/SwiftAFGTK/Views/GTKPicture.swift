@@ -31,10 +31,10 @@
             animation = Animation(frames, in: widget) { [weak self] in self?.set($0) }
         }
 
-        override func attach(to widget: OpaquePointer) {
+        override package func attach(to widget: OpaquePointer) {
             super.attach(to: widget)
-            onSignal("map", of: widget) { [weak self] in self?.animation?.start() }
-            onSignal("unmap", of: widget) { [weak self] in self?.animation?.stop() }
+            WidgetObjects.onSignal("map", of: widget) { [weak self] in self?.animation?.start() }
+            WidgetObjects.onSignal("unmap", of: widget) { [weak self] in self?.animation?.stop() }
         }
 
         override func cancel() {

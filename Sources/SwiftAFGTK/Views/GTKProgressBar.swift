@@ -44,10 +44,10 @@
             slide = Slide(tick: tick, from: cafgtk_progress_bar_fraction(widget), to: fraction)
         }
 
-        override func attach(to widget: OpaquePointer) {
+        override package func attach(to widget: OpaquePointer) {
             super.attach(to: widget)
             // Ticks stop with the screen: the bar must not stay on its way.
-            onSignal("unmap", of: widget) { [weak self] in
+            WidgetObjects.onSignal("unmap", of: widget) { [weak self] in
                 guard let self, let slide else { return }
                 setProgress(slide.to, animated: false)
             }

@@ -50,9 +50,9 @@
             setRefreshing(with: task)
         }
 
-        override func attach(to widget: OpaquePointer) {
+        override package func attach(to widget: OpaquePointer) {
             super.attach(to: widget)
-            onNumberSignal("edge-overshot", of: widget) { [weak self] edge in
+            WidgetObjects.onNumberSignal("edge-overshot", of: widget) { [weak self] edge in
                 if edge == cafgtk_top { self?.refresh() }
             }
         }

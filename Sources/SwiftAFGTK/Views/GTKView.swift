@@ -12,7 +12,7 @@
     /// The widget holds this object, and this object doesn't hold the widget. When the widget is destroyed, downloads
     /// for it end, and what you call after that has no effect.
     @MainActor
-    public class GTKView {
+    public class GTKView: WidgetBound {
         /// The widget; nil after it was destroyed.
         public private(set) var widget: OpaquePointer?
 
@@ -23,22 +23,7 @@
         ///
         /// - Parameter widget: A live widget of the kind that the class is named after; another kind stops the program.
         public static func of(_ widget: OpaquePointer) -> Self {
-            if let object = cafgtk_get_data(widget, key) {
-                return unsafeDowncast(Unmanaged<GTKView>.fromOpaque(object).takeUnretainedValue(), to: Self.self)
-            }
-            precondition(
-                cafgtk_is_a(widget, type) != 0,
-                "a \(self) needs a \(String(cString: cafgtk_type_name(type))), "
-                    + "and this is a \(String(cString: cafgtk_instance_type_name(widget)))")
-            let view = Self(widget)
-            cafgtk_set_data(widget, key, Unmanaged<GTKView>.passRetained(view).toOpaque()) { object in
-                guard let object else { return }
-                let view = Unmanaged<GTKView>.fromOpaque(object)
-                MainActor.assumeIsolated { view.takeUnretainedValue().forgetWidget() }
-                view.release()
-            }
-            view.attach(to: widget)
-            return view
+            WidgetObjects.object(of: widget, type: type) { Self(widget) }
         }
 
         /// Returns the object of a widget; the same one at each call.
@@ -54,66 +39,21 @@
         /// What the widget must be.
         class var type: cafgtk_type { cafgtk_widget_type() }
 
-        private static var key: String { "swiftaf-\(self)" }
-
         required init(_ widget: OpaquePointer) {
             self.widget = widget
         }
 
-        /// Called once, when the object belongs to the widget.
-        func attach(to widget: OpaquePointer) {
-            onSignal("destroy", of: widget) { [weak self] in self?.cancel() }
+        package func attach(to widget: OpaquePointer) {
+            WidgetObjects.onDestroy(of: widget) { [weak self] in self?.cancel() }
         }
 
         /// The widget is being destroyed: ends what was begun for it.
         func cancel() {}
 
-        private func forgetWidget() {
+        package final func forgetWidget() {
             // First: a widget at its very end takes no calls.
             widget = nil
             cancel()
-        }
-
-        /// Calls `body` at each signal, which may have no parameters. The widget holds `body`.
-        final func onSignal(_ name: String, of instance: OpaquePointer, _ body: @escaping @MainActor () -> Void) {
-            cafgtk_connect_plain(
-                UnsafeMutableRawPointer(instance), name,
-                { _, handler in SignalHandler.call(handler, 0) }, SignalHandler.retained { _ in body() },
-                { handler, _ in SignalHandler.release(handler) })
-        }
-
-        /// Calls `body` at each signal, whose only parameter is a number, flags or an enumeration. The widget holds
-        /// `body`.
-        final func onNumberSignal(
-            _ name: String, of instance: OpaquePointer, _ body: @escaping @MainActor (UInt32) -> Void
-        ) {
-            cafgtk_connect_number(
-                UnsafeMutableRawPointer(instance), name,
-                { _, number, handler in SignalHandler.call(handler, number) }, SignalHandler.retained(body),
-                { handler, _ in SignalHandler.release(handler) })
-        }
-    }
-
-    /// A closure that a signal calls; the connection holds it.
-    private final class SignalHandler: Sendable {
-        private let body: @MainActor (UInt32) -> Void
-
-        private init(_ body: @escaping @MainActor (UInt32) -> Void) {
-            self.body = body
-        }
-
-        static func retained(_ body: @escaping @MainActor (UInt32) -> Void) -> UnsafeMutableRawPointer {
-            Unmanaged.passRetained(SignalHandler(body)).toOpaque()
-        }
-
-        static func call(_ handler: UnsafeMutableRawPointer?, _ number: UInt32) {
-            guard let handler else { return }
-            let object = Unmanaged<SignalHandler>.fromOpaque(handler).takeUnretainedValue()
-            MainActor.assumeIsolated { object.body(number) }
-        }
-
-        static func release(_ handler: UnsafeMutableRawPointer?) {
-            if let handler { Unmanaged<SignalHandler>.fromOpaque(handler).release() }
         }
     }
 #endif

@@ -1,0 +1,88 @@
+#if GTK
+    internal import CAFGTK
+
+    /// An object that belongs to a widget, and lives as long as it.
+    @MainActor
+    package protocol WidgetBound: AnyObject {
+        /// Called once, when the object belongs to the widget.
+        func attach(to widget: OpaquePointer)
+        /// The widget is at its end, and takes no calls any more.
+        func forgetWidget()
+    }
+
+    /// The objects that belong to widgets, and the signals that they get from them.
+    @MainActor
+    package enum WidgetObjects {
+        /// Returns the widget's object of a class, which is made by the first call.
+        ///
+        /// - Parameter type: The `GType` that the widget must have.
+        package static func object<Object: WidgetBound>(
+            of widget: OpaquePointer, type: UInt, _ make: () -> Object
+        ) -> Object {
+            let key = "swiftaf-\(Object.self)"
+            if let object = cafgtk_get_data(widget, key) {
+                return unsafeDowncast(Unmanaged<AnyObject>.fromOpaque(object).takeUnretainedValue(), to: Object.self)
+            }
+            precondition(
+                cafgtk_is_a(widget, type) != 0,
+                "a \(Object.self) needs a \(String(cString: cafgtk_type_name(type))), "
+                    + "and this is a \(String(cString: cafgtk_instance_type_name(widget)))")
+            let object = make()
+            cafgtk_set_data(widget, key, Unmanaged<AnyObject>.passRetained(object).toOpaque()) { object in
+                guard let object else { return }
+                let held = Unmanaged<AnyObject>.fromOpaque(object)
+                MainActor.assumeIsolated { (held.takeUnretainedValue() as? any WidgetBound)?.forgetWidget() }
+                held.release()
+            }
+            object.attach(to: widget)
+            return object
+        }
+
+        /// Calls `body` when the widget is being destroyed, which may be long before its end.
+        package static func onDestroy(of widget: OpaquePointer, _ body: @escaping @MainActor () -> Void) {
+            onSignal("destroy", of: widget, body)
+        }
+
+        /// Calls `body` at each signal, which may have no parameters. The widget holds `body`.
+        static func onSignal(_ name: String, of widget: OpaquePointer, _ body: @escaping @MainActor () -> Void) {
+            cafgtk_connect_plain(
+                UnsafeMutableRawPointer(widget), name,
+                { _, handler in SignalHandler.call(handler, 0) }, SignalHandler.retained { _ in body() },
+                { handler, _ in SignalHandler.release(handler) })
+        }
+
+        /// Calls `body` at each signal, whose only parameter is a number, flags or an enumeration. The widget holds
+        /// `body`.
+        static func onNumberSignal(
+            _ name: String, of widget: OpaquePointer, _ body: @escaping @MainActor (UInt32) -> Void
+        ) {
+            cafgtk_connect_number(
+                UnsafeMutableRawPointer(widget), name,
+                { _, number, handler in SignalHandler.call(handler, number) }, SignalHandler.retained(body),
+                { handler, _ in SignalHandler.release(handler) })
+        }
+    }
+
+    /// A closure that a signal calls; the connection holds it.
+    private final class SignalHandler: Sendable {
+        private let body: @MainActor (UInt32) -> Void
+
+        private init(_ body: @escaping @MainActor (UInt32) -> Void) {
+            self.body = body
+        }
+
+        static func retained(_ body: @escaping @MainActor (UInt32) -> Void) -> UnsafeMutableRawPointer {
+            Unmanaged.passRetained(SignalHandler(body)).toOpaque()
+        }
+
+        static func call(_ handler: UnsafeMutableRawPointer?, _ number: UInt32) {
+            guard let handler else { return }
+            let object = Unmanaged<SignalHandler>.fromOpaque(handler).takeUnretainedValue()
+            MainActor.assumeIsolated { object.body(number) }
+        }
+
+        static func release(_ handler: UnsafeMutableRawPointer?) {
+            if let handler { Unmanaged<SignalHandler>.fromOpaque(handler).release() }
+        }
+    }
+#endif
