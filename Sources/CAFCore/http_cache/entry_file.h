@@ -30,8 +30,8 @@ typedef struct afc__entry_head {
     uint64_t meta_checksum;
 } afc__entry_head;
 
-/** Largest body that the format has room for. */
-#define AFC__ENTRY_LARGEST_BODY (UINT64_C(1) << 44)
+/** Largest body: the size of its file, in units of 512 bytes, fits the 32 bits that the journal has for it. */
+#define AFC__ENTRY_LARGEST_BODY (UINT64_C(1) << 40)
 
 /** Returns the room of a body with its checksums. */
 uint64_t afc__entry_span(uint64_t body_size);

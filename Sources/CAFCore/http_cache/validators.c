@@ -132,3 +132,9 @@ bool afc__validators_agree(const afc_head *a, const afc_head *b, bool *is_known)
     }
     return false;
 }
+
+bool afc__entity_tags_differ(const afc_head *a, const afc_head *b) {
+    const afc_header *of_a = afc_head_find(a, "ETag"), *of_b = afc_head_find(b, "ETag");
+    return of_a != NULL && of_b != NULL &&
+           !afc__is_same(without_weakness(of_a->value), without_weakness(of_b->value));
+}

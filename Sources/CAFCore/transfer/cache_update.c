@@ -274,7 +274,17 @@ static bool supersede(afc__transfer *transfer, afc_cache_use use) {
     return true;
 }
 
-/** The server was asked about the stored response. true: that is the answer. */
+/** The stored response is of no use: the lookup, and then a request without conditions, begin anew. */
+static bool ask_again(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    afc__cache_drop(cached->cache, cached->stored);
+    afc__cached_release_stored(cached);
+    cached->state = AFC__CACHED_NEW;
+    transfer->hop.phase = AFC__PHASE_SUPERSEDED;
+    return true;
+}
+
+/** The server was asked about the stored response. true: this hop's response isn't the answer. */
 static bool take_verdict(afc__transfer *transfer) {
     afc__cached *cached = transfer->cached;
     const afc_head *head = received_head(transfer);
@@ -282,6 +292,7 @@ static bool take_verdict(afc__transfer *transfer) {
     if (head->status == NOT_MODIFIED) {
         bool is_ours = cached->condition_count > 0;
         bool is_known;
+        if (is_ours && afc__entity_tags_differ(head, &cached->head)) return ask_again(transfer);
         /* In answer to the request's own conditions it may be about another response than the stored one. */
         bool agrees = is_ours || afc__validators_agree(head, &cached->head, &is_known);
         if (!agrees) return false;

@@ -124,8 +124,8 @@ typedef enum afc__replay {
 afc__replay afc__transfer_replay(afc__transfer *transfer);
 
 /**
- * At the final head of a hop. true: the stored response answers instead, and the hop's phase is SUPERSEDED. A failure
- * is the transfer's.
+ * At the final head of a hop. true: the stored response answers instead, or the server is asked again, and the hop's
+ * phase is SUPERSEDED. A failure is the transfer's.
  */
 bool afc__transfer_cache_head(afc__transfer *transfer);
 

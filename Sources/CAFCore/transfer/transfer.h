@@ -49,7 +49,7 @@ typedef enum afc__phase {
     AFC__PHASE_DISCARDING, /**< A redirect, or a useless part: the body goes nowhere, `next` follows. */
     AFC__PHASE_EXPECT_FAILED,   /**< 417: the same request again, without Expect. */
     AFC__PHASE_AWAITING_ANSWER, /**< 401, 407: not known yet whether the body goes anywhere. */
-    AFC__PHASE_SUPERSEDED,      /**< A stored response is used instead: the body goes nowhere. */
+    AFC__PHASE_SUPERSEDED, /**< A stored response is used instead, or the server is asked again: the body goes nowhere. */
     AFC__PHASE_CHALLENGED /**< 401, 407: the body goes nowhere, then the same with credentials. */
 } afc__phase;
 

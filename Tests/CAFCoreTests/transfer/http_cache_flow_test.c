@@ -105,6 +105,37 @@ static void stale_response_replaces_lost_connection_if_allowed(void **state) {
     check_fetch(world, "/forbidden", AFC_ELOST);
 }
 
+/* ---- Contradictions, RFC 9111 4.3.4 ------------------------------------------------------------ */
+
+static void not_modified_with_another_tag_confirms_nothing(void **state) {
+    cached_site *site = *state;
+    static const struct {
+        const char *tag;
+        bool confirms;
+    } rows[] = {{"ETag: \"one\"", true},
+                {"ETag: W/\"one\"", true},
+                {NULL, true},
+                {"ETag: \"two\"", false},
+                {"ETag: W/\"two\"", false}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_http_cache_remove_all(site->cache);
+        serve(site->world, "/", answer(200, "Cache-Control: max-age=0" TAG, "old"));
+        assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_UNUSED);
+        size_t before = seen(site);
+        serve(site->world, "/", answer(200, FRESH, "new"));
+        serve_once(site->world, "/", answer(304, rows[i].tag, ""));
+        if (rows[i].confirms) {
+            assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_VALIDATED);
+            assert_int_equal(seen(site) - before, 1);
+        } else {
+            assert_int_equal(fetch(site, "/", "new"), AFC_CACHE_UNUSED);
+            assert_int_equal(seen(site) - before, 2);
+            assert_string_equal(seen_header(site->world, before + 1, "If-None-Match"), "");
+            assert_int_equal(fetch(site, "/", "new"), AFC_CACHE_HIT);
+        }
+    }
+}
+
 /* ---- One request for many tasks --------------------------------------------------------------- */
 
 enum { TASKS = 20 };
@@ -286,6 +317,7 @@ int main(void) {
         SITE_TEST(stale_response_is_validated_in_background),
         SITE_TEST(changed_response_replaces_stale_one_in_background),
         SITE_TEST(stale_response_replaces_lost_connection_if_allowed),
+        SITE_TEST(not_modified_with_another_tag_confirms_nothing),
         SITE_TEST(equal_requests_collapse_into_one),
         SITE_TEST(collapsed_requests_ask_themselves_if_nothing_was_stored),
         SITE_TEST(cancelled_tasks_leave_the_others_alone),
