@@ -237,6 +237,38 @@ static void update_changes_only_the_head_on_disk(void **state) {
     assert_int_equal(for_each_file(box, NULL, NULL), 2);
 }
 
+/** Checks that the only variant is `variant`, with the body of `response`. */
+static void check_variant(const box *box, const response *response, unsigned variant) {
+    afc__cache_found found;
+    response_find(box->cache, response->url, &found);
+    assert_int_equal(found.count, 1);
+    assert_non_null(found_variant(&found, variant));
+    assert_true(response_read(box->cache, found.stored[0], response, 0));
+    found_clear(&found);
+}
+
+static void update_may_select_other_requests(void **state) {
+    box *box = *state;
+    static const size_t sizes[] = {SMALL, LARGE};
+    for (unsigned i = 0; i < 4; i++) {
+        response response = {.url = i, .variant = 1, .size = sizes[i % 2], .time = 1000};
+        struct response other = response;
+        other.variant = 2;
+        assert_true(response_store(box->cache, &response, PIECE));
+        if (i / 2 == 0) reopen(box);
+        afc__cache_found found;
+        response_find(box->cache, i, &found);
+        assert_int_equal(found.count, 1);
+        afc__cache_update(box->cache, found.stored[0], response_meta(&other));
+        found_clear(&found);
+        check_variant(box, &response, 2);
+        reopen(box);
+        check_variant(box, &response, 2);
+        assert_int_equal(for_each_file(box, NULL, NULL), i + 1);
+        assert_int_equal(statistics_of(box).entries, i + 1);
+    }
+}
+
 static void update_of_a_replaced_response_is_ignored(void **state) {
     box *box = *state;
     response old = {.url = 1, .version = 1, .size = LARGE, .time = 1000}, new = old;
@@ -762,6 +794,7 @@ int main(void) {
         TEST(large_body_is_read_from_an_offset),
         TEST(variants_survive_reopening),
         TEST(update_changes_only_the_head_on_disk),
+        TEST(update_may_select_other_requests),
         TEST(update_of_a_replaced_response_is_ignored),
         TEST(overwritten_file_never_reaches_a_reader_of_the_old_one),
         TEST(abandoned_body_leaves_no_file),
