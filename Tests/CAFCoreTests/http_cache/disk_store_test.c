@@ -89,34 +89,40 @@ static void check_found(const box *box, unsigned url, const response *expected, 
     found_clear(&found);
 }
 
-/** Calls `act` for each entry's file; returns their number. */
-static size_t for_each_file(const box *box, void (*act)(const char *path, void *context),
-                            void *context) {
+/** Calls `act` for each file of a folder; returns their number. */
+static size_t for_each_in(const char *folder, void (*act)(const char *path, void *context),
+                          void *context) {
     char path[512];
     size_t count = 0;
-    DIR *names = opendir(box->entries);
+    DIR *names = opendir(folder);
     assert_non_null(names);
     const struct dirent *entry;
     while ((entry = readdir(names)) != NULL) {
         if (entry->d_name[0] == '.') continue;
         count++;
-        snprintf(path, sizeof path, "%s/%s", box->entries, entry->d_name);
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         if (act != NULL) act(path, context);
     }
     closedir(names);
     return count;
 }
 
-static size_t count_new(const box *box) {
+/** Calls `act` for each entry's file. */
+static size_t for_each_file(const box *box, void (*act)(const char *path, void *context),
+                            void *context) {
+    return for_each_in(box->entries, act, context);
+}
+
+/** Calls `act` for each file that is being written. */
+static size_t for_each_new(const box *box, void (*act)(const char *path, void *context),
+                           void *context) {
     char path[160];
-    size_t count = 0;
     snprintf(path, sizeof path, "%s/1/new", box->path);
-    DIR *names = opendir(path);
-    assert_non_null(names);
-    const struct dirent *entry;
-    while ((entry = readdir(names)) != NULL) count += entry->d_name[0] != '.';
-    closedir(names);
-    return count;
+    return for_each_in(path, act, context);
+}
+
+static size_t count_new(const box *box) {
+    return for_each_new(box, NULL, NULL);
 }
 
 /* ---- What is kept ---------------------------------------------------------------------------- */
@@ -384,7 +390,7 @@ static void add_size(const char *path, void *context) {
 static void unfinished_bodies_take_no_more_than_half_of_the_disk(void **state) {
     box *box = *state;
     enum { WRITINGS = 12 };
-    char key[64], path[400], *bytes = calloc(1, LARGE);
+    char key[64], *bytes = calloc(1, LARGE);
     afc__cache_writing *writings[WRITINGS];
     uint64_t sum = 0;
     assert_non_null(bytes);
@@ -396,30 +402,17 @@ static void unfinished_bodies_take_no_more_than_half_of_the_disk(void **state) {
                                        LARGE);
         assert_non_null(writings[i]);
         bool is_taken = afc__cache_append(writings[i], (afc_slice){bytes, LARGE});
-        if (i == 0) assert_true(is_taken);
-        if (i == WRITINGS - 1) assert_false(is_taken);
+        if (i == 0 || i == WRITINGS - 1) assert_int_equal(is_taken, i == 0);
         afc_http_cache_flush(box->cache);
     }
-    snprintf(path, sizeof path, "%s/1/new", box->path);
-    DIR *names = opendir(path);
-    assert_non_null(names);
-    const struct dirent *entry;
-    while ((entry = readdir(names)) != NULL) {
-        if (entry->d_name[0] == '.') continue;
-        snprintf(path, sizeof path, "%s/1/new/%.32s", box->path, entry->d_name);
-        add_size(path, &sum);
-    }
-    closedir(names);
+    for_each_new(box, add_size, &sum);
     assert_in_range(sum, 1 << 20, (2 << 20) + (64 << 10));
     for (unsigned i = 0; i < WRITINGS; i++) afc__cache_abandon(writings[i]);
     /* Their room is free again. */
     response response = {.url = 1, .version = 1, .size = LARGE, .time = 1000};
     afc_http_cache_flush(box->cache);
-    for (unsigned i = 0; i < 2; i++) {
-        assert_true(response_store(box->cache, &response, PIECE));
-        afc_http_cache_flush(box->cache);
-        check_found(box, 1, &response, 1);
-    }
+    assert_true(response_store(box->cache, &response, PIECE));
+    check_found(box, 1, &response, 1);
     free(bytes);
 }
 
@@ -694,7 +687,7 @@ static void removed_folder_is_an_empty_cache(void **state) {
     assert_int_equal(count_right(box, later, 3), 3);
 }
 
-static void leftover_is_removed_when_a_cache_is_opened(void **state) {
+static void leftover_of_a_killed_writer_is_removed(void **state) {
     box *box = *state;
     char path[200];
     response response = {.url = 1, .version = 1, .size = SMALL, .time = 1000};
@@ -705,19 +698,6 @@ static void leftover_is_removed_when_a_cache_is_opened(void **state) {
     open_with(box, MEMORY, DISK);
     assert_int_equal(count_new(box), 0);
     check_found(box, 1, &response, 1);
-}
-
-static void leftover_of_a_killed_writer_is_removed(void **state) {
-    box *box = *state;
-    char path[200], journal[160];
-    close_box(box);
-    snprintf(path, sizeof path, "%s/1/new/0123456789abcdef", box->path);
-    write_file(path, S("half of a response"));
-    snprintf(journal, sizeof journal, "%s/1/journal", box->path);
-    assert_int_equal(unlink(journal), 0);
-    open_with(box, MEMORY, DISK);
-    afc_http_cache_flush(box->cache);
-    assert_int_equal(count_new(box), 0);
 }
 
 static void journal_stays_short(void **state) {
@@ -809,7 +789,6 @@ int main(void) {
         TEST(entries_removed_during_a_scan_stay_removed),
         TEST(lost_key_means_an_empty_cache),
         TEST(removed_folder_is_an_empty_cache),
-        TEST(leftover_is_removed_when_a_cache_is_opened),
         TEST(leftover_of_a_killed_writer_is_removed),
         TEST(journal_stays_short),
         TEST(out_of_memory_is_a_miss_on_disk_too),
