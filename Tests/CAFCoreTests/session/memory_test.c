@@ -8,6 +8,8 @@
 #include "support/guard.h"
 #include "support/torture.h"
 
+#include <unistd.h>
+
 /** Begin, and if that is not refused wait; the call tells what happened. */
 static void try(call *call) {
     afc_failure failure;
@@ -108,6 +110,13 @@ static void set_upload(call *call, folder *folder) {
     call->request.body = (afc_body){.kind = AFC_BODY_FILE, .path = path_in(folder, "body")};
 }
 
+static int drained[2];
+
+static void set_descriptor(call *call, folder *folder) {
+    (void)folder;
+    call->request.sink = (afc_sink){.kind = AFC_SINK_FD, .descriptor = drained[1]};
+}
+
 static void warm_up(world *world, afc_session *session) {
     call *call = call_new(world, "/warm");
     call->session = session;
@@ -186,6 +195,56 @@ static void files_survive_failed_allocations(void **state) {
     torture(*state, "/", set_download);
     torture(*state, "/", set_late_download);
     torture(*state, "/", set_upload);
+}
+
+static void *drain(void *context) {
+    char block[4096];
+    (void)context;
+    while (read(drained[0], block, sizeof block) > 0) {}
+    return NULL;
+}
+
+/** More than a pipe holds, so that some of it has to wait. */
+static void descriptors_survive_failed_allocations(void **state) {
+    world *world = *state;
+    static char block[1024];
+    afts_script *script = afts_script_new();
+    afts_respond_repeated(script, 200, NULL, block, sizeof block, 300);
+    serve(world, "/large", script);
+    pthread_t thread;
+    assert_int_equal(pipe(drained), 0);
+    assert_int_equal(pthread_create(&thread, NULL, drain, NULL), 0);
+    torture(world, "/large", set_descriptor);
+    close(drained[1]);
+    pthread_join(thread, NULL);
+    close(drained[0]);
+}
+
+static bool call_at_once(void *context, void (*function)(void *argument), void *argument) {
+    (void)context;
+    function(argument);
+    return true;
+}
+
+static void executor_survives_failed_allocations(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "hello"));
+    for (size_t n = 1;; n++) {
+        afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+        options.executor.post = call_at_once;
+        afc_session *session;
+        check_status(afc_session_new(&session, &options, NULL), AFC_OK);
+        call *call = call_new(world, "/");
+        call->session = session;
+        afc__alloc_fail_at(n);
+        try(call);
+        size_t made = afc__alloc_fail_at(0);
+        if (made < n) check_ended(call, AFC_OK);
+        call_free(call);
+        afc_session_release(session);
+        afc_join_closed_sessions();
+        if (made < n) break;
+    }
 }
 
 static void challenges_survive_failed_allocations(void **state) {
@@ -289,6 +348,8 @@ int main(void) {
         WORLD_TEST(challenges_survive_failed_allocations),
         WORLD_TEST(proxies_survive_failed_allocations),
         WORLD_TEST(files_survive_failed_allocations),
+        WORLD_TEST(descriptors_survive_failed_allocations),
+        WORLD_TEST(executor_survives_failed_allocations),
         cmocka_unit_test(tls_survives_failed_allocations),
         WORLD_TEST(lookups_survive_failed_allocations),
         cmocka_unit_test(session_is_made_or_refused),
