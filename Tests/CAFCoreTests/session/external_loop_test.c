@@ -4,6 +4,7 @@
 #include "session/session_internal.h"
 #include "support/call.h"
 #include "support/files.h"
+#include "support/websocket.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -161,6 +162,20 @@ static void writes_a_large_file_with_the_writer(void **state) {
     call_free(call);
     folder_remove(&folder);
     free(body);
+}
+
+/** A round of the loop for each event of a socket, until it has ended. */
+static void echoes_over_a_websocket(void **state) {
+    world *world = *state;
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_new(world, "/");
+    wire_open(wire, world);
+    wire_send_text(wire, "hello");
+    while (atomic_load(&wire->message_count) == 0) check_status(turn(world->session), AFC_OK);
+    wire_close(wire);
+    while (atomic_load(&wire->release_count) == 0) check_status(turn(world->session), AFC_OK);
+    check_log(wire, "open;sent ok;text hello;closed 1000;");
+    wire_free(wire);
 }
 
 /* ---- Waiting ------------------------------------------------------------------------------- */
@@ -395,6 +410,7 @@ int main(void) {
         cmocka_unit_test(fetches_over_tls),
         EXTERNAL_TEST(runs_many_tasks_at_once),
         EXTERNAL_TEST(writes_a_large_file_with_the_writer),
+        EXTERNAL_TEST(echoes_over_a_websocket),
         EXTERNAL_TEST(waits_without_a_limit_when_idle),
         EXTERNAL_TEST(ends_a_task_at_its_time_limit),
         EXTERNAL_TEST(wakes_for_posts_of_other_threads),

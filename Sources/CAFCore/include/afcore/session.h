@@ -178,7 +178,8 @@ AFC_API void afc_session_cancel_all(afc_session *session);
 
 /**
  * Returns a descriptor that is readable when a session with AFC_LOOP_EXTERNAL has something to do: wait for it with
- * poll(), epoll, or the event loop of the program, and call afc_session_dispatch(). Don't read from it or close it.
+ * poll(), epoll (level-triggered), or the event loop of the program, and call afc_session_dispatch(). Don't read from
+ * it or close it.
  *
  * Thread: any.    Owns: borrowed, valid until afc_session_dispatch() returns AFC_ECLOSED.
  * Fails: -1 if the session has a thread.
