@@ -66,6 +66,25 @@ static bool updates(const afc_head *update, const afc__cache_control *control, a
     return !describes_bytes(name) && is_stored(update, control, name);
 }
 
+afc_status afc__stored_fields_edit(afc__fields *out, const afc_head *received,
+                                   const afc_head *edited, const afc__cache_control *control) {
+    afc_status status = AFC_OK;
+    for (size_t i = 0; i < received->header_count && status == AFC_OK; i++) {
+        const afc_header *header = &received->headers[i];
+        if (describes_bytes(header->name)) {
+            status = afc__fields_add(out, header->name, header->value);
+        }
+    }
+    for (size_t i = 0; i < edited->header_count && status == AFC_OK; i++) {
+        const afc_header *header = &edited->headers[i];
+        if (updates(edited, control, header->name) &&
+            !is_named_by_connection(received, header->name)) {
+            status = afc__fields_add(out, header->name, header->value);
+        }
+    }
+    return status;
+}
+
 static bool is_replaced(const afc_head *update, const afc__cache_control *control, afc_slice name) {
     if (!updates(update, control, name)) return false;
     for (size_t i = 0; i < update->header_count; i++) {

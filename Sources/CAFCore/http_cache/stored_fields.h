@@ -16,6 +16,13 @@ afc_status afc__stored_fields_add(afc__fields *out, const afc_head *head,
                                   const afc__cache_control *control);
 
 /**
+ * Does the same for fields that the caller gave instead of the received ones, but for those that describe the stored bytes:
+ * they stay as they were received.
+ */
+afc_status afc__stored_fields_edit(afc__fields *out, const afc_head *received,
+                                   const afc_head *edited, const afc__cache_control *control);
+
+/**
  * Appends the fields of `stored`, updated by those of a 304, or of a 200 to HEAD: each that is stored replaces all of its
  * name, but those that describe the stored bytes, which may be decoded: Content-Encoding, Content-Length, Content-Range. As
  * afc__stored_fields_add().

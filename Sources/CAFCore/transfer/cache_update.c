@@ -229,7 +229,13 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head) 
     afc__fields fields, selecting;
     afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
     afc_status status = add_selecting(transfer, &selecting, received_head(transfer), control);
-    if (status == AFC_OK) status = afc__stored_fields_add(&fields, head, control);
+    if (status == AFC_OK) {
+        const afc_head *received = received_head(transfer);
+        bool is_edited = head->headers != received->headers ||
+                         head->header_count != received->header_count;
+        status = is_edited ? afc__stored_fields_edit(&fields, received, head, control)
+                           : afc__stored_fields_add(&fields, head, control);
+    }
     if (status == AFC_OK) {
         afc__fields_bind(&fields, 0);
         meta.head.headers = fields.headers;

@@ -250,6 +250,37 @@ static bool split(void *context, afc_cache_candidate *candidate) {
     return true;
 }
 
+/** Says of the body what isn't true. */
+static bool misdescribe(void *context, afc_cache_candidate *candidate) {
+    static const afc_header fields[] = {{{"Cache-Control", 13}, {"max-age=60", 10}, 0},
+                                        {{"Content-Length", 14}, {"999", 3}, 0},
+                                        {{"Content-Encoding", 16}, {"gzip", 4}, 0},
+                                        {{"Content-Range", 13}, {"bytes 0-9/10", 12}, 0}};
+    (void)context;
+    candidate->headers = fields;
+    candidate->header_count = COUNT_OF(fields);
+    return true;
+}
+
+static void hook_does_not_change_what_describes_the_body(void **state) {
+    cached_site *site = *state;
+    serve(site->world, "/", answer(200, FRESH, "body"));
+    call *call = call_new(site->world, "/");
+    call->events.on_cache = misdescribe;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    call = call_fetch(site->world, "/");
+    check_ended(call, AFC_OK);
+    check_slice(call->body, "body");
+    assert_int_equal(use_of(call), AFC_CACHE_HIT);
+    check_slice(field_of(call, "Cache-Control"), "max-age=60");
+    check_slice(field_of(call, "Content-Length"), "4");
+    assert_int_equal(field_of(call, "Content-Encoding").size, 0);
+    assert_int_equal(field_of(call, "Content-Range").size, 0);
+    call_free(call);
+}
+
 static void hook_refuses_and_edits_what_is_stored(void **state) {
     cached_site *site = *state;
     static const struct {
@@ -323,6 +354,7 @@ int main(void) {
         SITE_TEST(cancelled_tasks_leave_the_others_alone),
         SITE_TEST(requests_that_do_not_collapse_are_all_sent),
         SITE_TEST(hook_refuses_and_edits_what_is_stored),
+        SITE_TEST(hook_does_not_change_what_describes_the_body),
         SITE_TEST(no_allocation_that_fails_makes_a_wrong_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

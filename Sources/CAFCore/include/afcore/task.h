@@ -389,7 +389,8 @@ AFC_API const afc_trust_report *afc_response_get_trust(const afc_response *respo
 /**
  * A response that is about to be stored in the HTTP cache. To store other fields than the received ones, set
  * `headers` and `header_count`; they are read immediately after the callback returns. The stored Cache-Control and
- * Expires decide how long the response is fresh. Fields of the connection are never stored.
+ * Expires decide how long the response is fresh. Fields of the connection are never stored, and
+ * those that describe the body (Content-Encoding, Content-Length, Content-Range) are stored as received.
  */
 typedef struct afc_cache_candidate {
     const afc_head *head;      /**< Head of the response, as received. */
