@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// A download of a batch.
 public struct DownloadItem: Sendable {
     let spec: DownloadSpec
@@ -13,6 +15,11 @@ public struct DownloadItem: Sendable {
     /// The same, to a file at a path.
     public init<Source: DownloadSource>(_ source: Source, to path: String, options: DownloadOptions = .replacesFile) {
         spec = DownloadSpec(source, .path(path), options)
+    }
+
+    /// The same, to the file of a file URL.
+    public init<Source: DownloadSource>(_ source: Source, to file: URL, options: DownloadOptions = .replacesFile) {
+        spec = DownloadSpec(source, .path(file), options)
     }
 }
 
@@ -38,6 +45,12 @@ public struct DownloadBatchProgress: Hashable, Sendable {
     /// The sums over all items, including failed ones. The totals are nil until the total of every item is known. For
     /// an item that has ended, the total is the size received so far.
     public var all: TransferProgress
+    /// The number of items in the batch.
+    public var count: Int
+    /// The number of items that have ended, failed ones included.
+    public var ended: Int
+    /// The progress of the batch from 0 to 1, where each item counts the same, whatever its size; 1 at the end.
+    public var fractionCompleted: Double
 }
 
 /// The sums over several transfers. A value without side effects.
@@ -47,8 +60,13 @@ struct DownloadTally {
     private var sum = TransferProgress(sentTotal: 0, receivedTotal: 0)
     private var unknownSent: Int
     private var unknownReceived: Int
+    private var isEnded: [Bool]
+    private var ended = 0
+    /// The sum of the fractions of the items, in millionths.
+    private var millionths = 0
 
     init(count: Int) {
+        isEnded = Array(repeating: false, count: count)
         items = Array(repeating: TransferProgress(), count: count)
         unknownSent = count
         unknownReceived = count
@@ -63,9 +81,24 @@ struct DownloadTally {
 
     mutating func note(_ progress: TransferProgress, of index: Int) -> DownloadBatchProgress {
         count(items[index], -1)
+        millionths += millionths(of: progress, at: index) - millionths(of: items[index], at: index)
         items[index] = progress
         count(progress, 1)
-        return DownloadBatchProgress(index: index, item: progress, all: all)
+        return report(of: index)
+    }
+
+    func report(of index: Int) -> DownloadBatchProgress {
+        let whole = items.count * Self.million
+        return DownloadBatchProgress(
+            index: index, item: items[index], all: all, count: items.count, ended: ended,
+            fractionCompleted: whole > 0 ? Double(millionths) / Double(whole) : 1)
+    }
+
+    private static let million = 1_000_000
+
+    private func millionths(of progress: TransferProgress, at index: Int) -> Int {
+        if isEnded[index] { return Self.million }
+        return Int(min(1, max(0, progress.downloadFraction ?? 0)) * Double(Self.million))
     }
 
     /// Records that an item has ended.
@@ -74,6 +107,10 @@ struct DownloadTally {
         item.sentTotal = item.sent
         item.receivedTotal = item.received
         _ = note(item, of: index)
+        guard !isEnded[index] else { return }
+        millionths += Self.million - millionths(of: item, at: index)
+        isEnded[index] = true
+        ended += 1
     }
 
     private mutating func count(_ item: TransferProgress, _ sign: Int64) {
@@ -110,8 +147,8 @@ extension HTTPSessionManager {
     ///   - items: The downloads.
     ///   - maximumConcurrent: The maximum number of simultaneous downloads; at least 1.
     ///     ``SessionConfiguration/maximumConnectionsPerHost`` applies as well.
-    ///   - progress: Called on the network's thread, at most ten times a second per item and once when the item ends.
-    ///     Must not block.
+    ///   - progress: Called on the network's thread, at most ten times a second per item and once when the item ends,
+    ///     and once more when all have ended. Must not block.
     /// - Returns: A sequence that can be iterated once.
     public func downloads(
         of items: [DownloadItem], maximumConcurrent: Int = 4,
@@ -121,6 +158,7 @@ extension HTTPSessionManager {
         let (results, continuation) = AsyncStream.makeStream(of: DownloadResult.self)
         let work = Task {
             await batch.run(on: self, atOnce: max(1, maximumConcurrent)) { continuation.yield($0) }
+            batch.tellEnd()
             continuation.finish()
         }
         continuation.onTermination = { _ in work.cancel() }
@@ -155,6 +193,12 @@ private final class DownloadBatch: Sendable {
                 group.addTask { tell(await self.run(index, on: manager)) }
             }
         }
+    }
+
+    /// Called when no transfer is under way any more.
+    func tellEnd() {
+        guard let progress, let last = specs.indices.last else { return }
+        progress(tally.withLock { $0.report(of: last) })
     }
 
     private func run(_ index: Int, on manager: HTTPSessionManager) async -> DownloadResult {

@@ -17,6 +17,7 @@ public struct DownloadDestination: Sendable {
         case named(@Sendable (HTTPResponse) -> String)
         case resuming(ResumeToken)
         case managerDefault
+        case invalid(SessionError)
     }
 
     let choice: Choice
@@ -24,6 +25,15 @@ public struct DownloadDestination: Sendable {
     /// A file at a path.
     public static func path(_ path: String) -> DownloadDestination {
         DownloadDestination(choice: .path(path))
+    }
+
+    /// The file of a file URL. With another URL the download fails with ``SessionError/Code/invalidInput``.
+    public static func path(_ url: URL) -> DownloadDestination {
+        do {
+            return .path(try url.filePath(of: "destination"))
+        } catch {
+            return DownloadDestination(choice: .invalid(error))
+        }
     }
 
     /// A file in a folder, named by ``HTTPResponse/suggestedFileName``, which is safe within any folder.

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// A response whose body was saved to a file.
 public struct DownloadResponse: Sendable {
     /// How an existing partial file was used.
@@ -40,6 +42,9 @@ public struct DownloadResponse: Sendable {
         self.offset = offset
     }
 
+    /// ``filePath`` as a file URL.
+    public var fileURL: URL { URL(filePath: filePath) }
+
     /// The status code; 206 if the download was resumed.
     public var status: Int { head.status }
 
@@ -56,10 +61,11 @@ public struct DownloadResponse: Sendable {
 extension CoreOutcome {
     /// Returns the response of a successful transfer to a file; throws if the transfer failed or the status isn't
     /// acceptable.
-    func downloadResponse(_ validation: ResponseValidation) throws(SessionError) -> DownloadResponse {
-        let answer = try dataResponse()
+    func downloadResponse(_ settings: ResponseSettings) throws(SessionError) -> DownloadResponse {
+        var answer = try dataResponse()
+        answer.settings = settings
         do {
-            if download?.resumption != .alreadyComplete { try answer.validated(by: validation) }
+            if download?.resumption != .alreadyComplete { try answer.validated() }
         } catch {
             var error = error
             error.resumeToken = download?.token

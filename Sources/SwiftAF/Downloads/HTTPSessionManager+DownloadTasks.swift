@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 // AFNetworking's API with closures. Closures are called on the completion queue, except destinations. Tasks start
 // suspended and must be resumed.
 extension HTTPSessionManager {
@@ -23,6 +25,14 @@ extension HTTPSessionManager {
         makeTask(DownloadSpec(source, .path(path), options), progress, completionHandler)
     }
 
+    /// The same, to the file of a file URL.
+    public func downloadTask<Source: DownloadSource>(
+        for source: Source, to file: URL, options: DownloadOptions = .replacesFile,
+        progress: ProgressHandler? = nil, completionHandler: @escaping DownloadCompletion
+    ) -> DownloadTask {
+        makeTask(DownloadSpec(source, .path(file), options), progress, completionHandler)
+    }
+
     private func makeTask(
         _ spec: DownloadSpec, _ progress: ProgressHandler?, _ completion: @escaping DownloadCompletion
     ) -> DownloadTask {
@@ -31,10 +41,10 @@ extension HTTPSessionManager {
         let request = Result { () throws(SessionError) in
             try prepare(spec, snapshot, target.reporting(to: progress))
         }
-        let monitors = snapshot.settings.handlers.monitors
+        let (monitors, responses) = (snapshot.settings.handlers.monitors, snapshot.settings.responses)
         return makeTask(spec.request, .download, request, monitors, target) { task, outcome in
             outcome.reportFile(of: task)
-            let error = outcome.downloadError(snapshot.settings.responses.validation)
+            let error = outcome.downloadError(responses)
             let (response, filePath) = (outcome.response, outcome.filePath)
             let observed =
                 !ProcessEvents.isObserved
@@ -51,9 +61,9 @@ extension HTTPSessionManager {
 }
 
 extension CoreOutcome {
-    fileprivate func downloadError(_ validation: ResponseValidation) -> SessionError? {
+    fileprivate func downloadError(_ settings: ResponseSettings) -> SessionError? {
         do throws(SessionError) {
-            _ = try downloadResponse(validation)
+            _ = try downloadResponse(settings)
             return nil
         } catch {
             return error

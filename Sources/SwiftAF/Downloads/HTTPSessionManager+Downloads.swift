@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 
 // Requests are sent as they are, with the manager's headers: the request serializer isn't used.
 extension HTTPSessionManager {
@@ -37,6 +37,15 @@ extension HTTPSessionManager {
         try await download(DownloadSpec(source, .path(path), options), progress)
     }
 
+    /// The same, to the file of a file URL.
+    @discardableResult
+    public func download<Source: DownloadSource>(
+        _ source: Source, to file: URL, options: DownloadOptions = .replacesFile,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(SessionError) -> DownloadResponse {
+        try await download(DownloadSpec(source, .path(file), options), progress)
+    }
+
     /// Like `download(_:to:options:progress:)`, for a path that may not be valid UTF-8.
     package func download(
         _ request: HTTPRequest, toBytes path: [UInt8], options: DownloadOptions,
@@ -53,7 +62,7 @@ extension HTTPSessionManager {
         let snapshot = snapshot
         let outcome = await (try prepare(spec, snapshot, progress)).outcome()
         outcome.reportFile(of: nil)
-        return try outcome.downloadResponse(snapshot.settings.responses.validation)
+        return try outcome.downloadResponse(snapshot.settings.responses)
     }
 
     /// Returns the request for the core.
@@ -81,7 +90,7 @@ struct DownloadSpec: Sendable {
         case .resuming(let token):
             file = CoreFile(
                 path: token.filePath, options: options.union([.resumes, .keepsPartialFile]), token: token)
-        case .named, .managerDefault:
+        case .named, .managerDefault, .invalid:
             self.destination = destination
         }
     }
@@ -98,6 +107,7 @@ struct DownloadSpec: Sendable {
         switch choice {
         case .named(let destination): name = destination
         case .path(let path): name = { _ in path }
+        case .invalid(let error): throw invalid(error.message)
         case .resuming, .managerDefault, nil: throw invalid("the download has no destination")
         }
         return { [options = file.options] response in

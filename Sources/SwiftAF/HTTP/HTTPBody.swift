@@ -67,6 +67,16 @@ public struct HTTPBody: Sendable {
         HTTPBody(.file(path: path))
     }
 
+    /// The contents of the file at a file URL. A request with another URL as its body fails with
+    /// ``SessionError/Code/invalidInput``.
+    public static func file(_ url: URL) -> HTTPBody {
+        do {
+            return .file(try url.filePath(of: "body"))
+        } catch {
+            return HTTPBody(.invalid(error))
+        }
+    }
+
     /// Chunks of an async sequence. `makeSequence` is called each time the body is sent, so it can be replayed after a
     /// redirect or an authentication round.
     ///

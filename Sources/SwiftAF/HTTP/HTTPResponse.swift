@@ -17,14 +17,14 @@ public struct HTTPResponse: Sendable, Hashable {
     /// Times and sizes, hop by hop.
     public var metrics: ResponseMetrics
 
-    /// Makes a response, for tests and caches.
+    /// Makes a response, for tests and caches. An interceptor may leave out the URL: it is then the request's.
     public init(
         status: Int,
         version: HTTPVersion = .http1_1,
         reason: String = "",
         headers: HTTPHeaders = [:],
         trailers: HTTPHeaders = [:],
-        url: String,
+        url: String = "",
         metrics: ResponseMetrics = ResponseMetrics()
     ) {
         self.status = status

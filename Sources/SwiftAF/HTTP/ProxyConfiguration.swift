@@ -44,6 +44,15 @@ public struct ProxyConfiguration: Hashable, Sendable {
     public static let environment = ProxyConfiguration(.environment)
     /// No proxies.
     public static let direct = ProxyConfiguration(.direct)
+
+    /// One proxy for all URLs, such as `http://proxy.example.org:3128`.
+    ///
+    /// - Parameters:
+    ///   - url: The proxy, written as described above.
+    ///   - bypass: Hosts that are connected to directly; see ``bypass``. Nil for none.
+    public static func url(_ url: String, bypass: String? = nil) -> ProxyConfiguration {
+        ProxyConfiguration(all: url, bypass: bypass)
+    }
 }
 
 extension HTTPRequest {

@@ -42,6 +42,12 @@ extension HTTPRequest {
         }
     }
 
+    /// Which responses may come from the cache: ``Hints/cachePolicy``.
+    public var cachePolicy: CachePolicy? {
+        get { hints.cachePolicy }
+        set { hints.cachePolicy = newValue }
+    }
+
     /// Which responses may come from a cache. Later versions may add policies.
     public struct CachePolicy: RawRepresentable, Hashable, Sendable, Codable {
         /// The stable name of the policy.

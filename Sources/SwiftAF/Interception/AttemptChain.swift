@@ -38,7 +38,9 @@ final class AttemptChain: Sendable {
 
     func run(_ request: HTTPRequest) async -> CoreOutcome {
         do throws(SessionError) {
-            return outcome(of: try await intercept(request, from: 0))
+            var response = try await intercept(request, from: 0)
+            if response.head.url.isEmpty { response.head.url = request.url }
+            return outcome(of: response)
         } catch {
             return outcome(of: error)
         }

@@ -12,6 +12,11 @@ public struct BearerToken: Hashable, Sendable {
         self.value = value
         self.expires = expires
     }
+
+    /// Makes a token that isn't used after a duration from now, such as the `expires_in` of an OAuth 2.0 response.
+    public init(_ value: String, expiresIn duration: Duration) {
+        self.init(value, expires: Date(timeIntervalSinceNow: duration / .seconds(1)))
+    }
 }
 
 extension BearerToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

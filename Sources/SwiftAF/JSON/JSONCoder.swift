@@ -29,8 +29,9 @@ public struct JSONCoder: Sendable, Hashable, Codable {
     public enum KeyStyle: String, Sendable, Hashable, Codable {
         /// No conversion.
         case useDefaultKeys
-        /// The key `firstName` has the name `first_name`, as with `convertFromSnakeCase` and `convertToSnakeCase`. Keys
-        /// of dictionaries aren't converted.
+        /// The key `firstName` has the name `first_name`, as with `convertFromSnakeCase` and `convertToSnakeCase`. A key
+        /// with an acronym, such as `authorID`, is also found by the name that it is encoded with, `author_id`. Keys of
+        /// dictionaries aren't converted.
         case snakeCase
     }
 

@@ -17,8 +17,10 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard case .object(var object) = value else { throw mismatch([String: JSONValue].self, "an object") }
-        if convertsKeys, options.keys == .snakeCase { object = object.mapKeys(SnakeCase.decoded) }
-        return KeyedDecodingContainer(TreeKeyedContainer<Key>(object: object, path: path, options: options))
+        let isConverted = convertsKeys && options.keys == .snakeCase
+        if isConverted { object = object.mapKeys(SnakeCase.decoded) }
+        return KeyedDecodingContainer(
+            TreeKeyedContainer<Key>(object: object, isConverted: isConverted, path: path, options: options))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -187,13 +189,15 @@ extension JSONValue {
 /// A container for the members of an object.
 private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let object: JSONObject
+    /// Whether the names of the members were converted from snake case.
+    let isConverted: Bool
     let path: TreePath?
     let options: TreeOptions
 
     var codingPath: [any CodingKey] { path?.keys ?? [] }
     var allKeys: [Key] { object.uniqueKeys.compactMap { Key(stringValue: $0) } }
 
-    func contains(_ key: Key) -> Bool { object[key.stringValue] != nil }
+    func contains(_ key: Key) -> Bool { find(key) != nil }
     func decodeNil(forKey key: Key) throws -> Bool { try member(key).isNull }
 
     func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try child(key).decode(type) }
@@ -243,13 +247,21 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     }
 
     func superDecoder(forKey key: Key) -> any Decoder {
-        TreeDecoder(value: object[key.stringValue] ?? .null, step: .member(key), parent: path, options: options)
+        TreeDecoder(value: find(key) ?? .null, step: .member(key), parent: path, options: options)
     }
 
     /// Returns a decoder for a member; nil if it is missing or null.
     private func present(_ key: Key) -> TreeDecoder? {
-        guard let member = object[key.stringValue], !member.isNull else { return nil }
+        guard let member = find(key), !member.isNull else { return nil }
         return TreeDecoder(value: member, step: .member(key), parent: path, options: options)
+    }
+
+    /// Returns a member. The key `authorID` also finds `author_id`, the name that it is encoded with.
+    private func find(_ key: Key) -> JSONValue? {
+        let name = key.stringValue
+        if let member = object[name] { return member }
+        guard isConverted, SnakeCase.hasAcronym(name) else { return nil }
+        return object[SnakeCase.decoded(SnakeCase.encoded(name))]
     }
 
     private func child(_ key: Key) throws -> TreeDecoder {
@@ -257,7 +269,7 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     }
 
     private func member(_ key: Key) throws -> JSONValue {
-        guard let member = object[key.stringValue] else {
+        guard let member = find(key) else {
             let context = DecodingError.Context(
                 codingPath: codingPath, debugDescription: "the object has no member named \"\(key.stringValue)\"")
             throw DecodingError.keyNotFound(key, context)

@@ -17,6 +17,18 @@ enum SnakeCase {
         return name[..<first] + joined + name[name.index(after: last)...]
     }
 
+    /// Whether two capitals in ASCII follow one another, as in `authorID`, so that converting the name to snake case and
+    /// back changes it.
+    static func hasAcronym(_ name: String) -> Bool {
+        var wasCapital = false
+        for byte in name.utf8 {
+            let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+            if isCapital, wasCapital { return true }
+            wasCapital = isCapital
+        }
+        return false
+    }
+
     /// Converts `firstName` to `first_name` and `myURLProperty` to `my_url_property`. The first character is never
     /// treated as part of an acronym: `URLText` becomes `u_rl_text`, as in Foundation.
     static func encoded(_ name: String) -> String {

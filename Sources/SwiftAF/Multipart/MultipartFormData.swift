@@ -128,10 +128,20 @@ public struct MultipartFormData: Sendable {
     public mutating func append(
         fileURL url: URL, name: String, fileName: String? = nil, mediaType: String? = nil, headers: HTTPHeaders = [:]
     ) throws(SessionError) {
-        guard url.isFileURL else { throw SessionError(.invalidInput, message: "the URL of a part is no file URL") }
         try append(
-            file: url.path(percentEncoded: false), name: name, fileName: fileName, mediaType: mediaType,
-            headers: headers)
+            file: url.filePath(of: "part"), name: name, fileName: fileName, mediaType: mediaType, headers: headers)
+    }
+
+    /// The same as ``append(fileURL:name:fileName:mediaType:headers:)``.
+    public mutating func append(
+        file url: URL, name: String, fileName: String? = nil, mediaType: String? = nil, headers: HTTPHeaders = [:]
+    ) throws(SessionError) {
+        try append(fileURL: url, name: name, fileName: fileName, mediaType: mediaType, headers: headers)
+    }
+
+    @available(*, unavailable, message: "write append(file: url, name:), or append(url.absoluteString, name:)")
+    public mutating func append(_ url: URL, name: String) throws(SessionError) {
+        try append(fileURL: url, name: name)
     }
 
     /// Adds chunks of an async sequence. `makeSequence` is called each time the form is sent, so it can be replayed

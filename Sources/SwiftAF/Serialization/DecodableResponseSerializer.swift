@@ -57,24 +57,6 @@ public struct DecodableResponseSerializer<Output: Decodable & Sendable>: Respons
 
     private static func message(for error: any Error, isBlank: Bool) -> String {
         if isBlank { return "the body is empty, but a value of \(Output.self) was expected" }
-        guard let error = error as? DecodingError else { return "the body can't be decoded as \(Output.self)" }
-        return "the body can't be decoded as \(Output.self): \(explain(error))"
-    }
-
-    /// Describes the error and its location, without any of the data.
-    private static func explain(_ error: DecodingError) -> String {
-        switch error {
-        case .typeMismatch(let type, let context): "no \(type)\(place(context))"
-        case .valueNotFound(let type, let context): "no value for \(type)\(place(context))"
-        case .keyNotFound(let key, let context): "no member \"\(key.stringValue)\"\(place(context))"
-        case .dataCorrupted(let context): "malformed\(place(context))"
-        @unknown default: "not decodable"
-        }
-    }
-
-    private static func place(_ context: DecodingError.Context) -> String {
-        guard !context.codingPath.isEmpty else { return "" }
-        let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
-        return " at $\(ASCII.printable(path, limit: 200))"
+        return "the body \(DecodingFailure.text(error, of: Output.self))"
     }
 }

@@ -112,8 +112,10 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
 
     private func statusError(_ response: HTTPResponse, _ body: Data, underlying: SessionError?) -> SessionError {
         let phrase = HTTPStatus.phrase(for: response.status).map { " (\($0))" } ?? ""
-        return SessionError(
-            .status, message: "unacceptable status \(response.status)\(phrase)", response: response, body: body,
-            underlying: underlying)
+        let message =
+            response.cacheStatus == .missing
+            ? "the cache has no response, and the request's cache policy doesn't allow to ask the server"
+            : "unacceptable status \(response.status)\(phrase)"
+        return SessionError(.status, message: message, response: response, body: body, underlying: underlying)
     }
 }

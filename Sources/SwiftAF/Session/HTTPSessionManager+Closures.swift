@@ -173,7 +173,8 @@ extension HTTPSessionManager {
         _ request: HTTPRequest, _ serializer: Serializer, _ progress: ProgressHandler?, _ snapshot: Snapshot,
         _ completion: @escaping @Sendable (SessionTask, HTTPResponse?, Serializer.Output?, SessionError?) -> Void
     ) -> SessionTask {
-        let serializer = serializer.managed(by: snapshot.settings.responses)
+        let responses = snapshot.settings.responses
+        let serializer = serializer.managed(by: responses)
         let target = CompletionTarget(snapshot.settings)
         let prepared = Result { () throws(SessionError) in
             try prepare(request, snapshot, progress: target.reporting(to: progress))
@@ -181,7 +182,7 @@ extension HTTPSessionManager {
         let monitors = snapshot.settings.handlers.monitors
         return makeTask(request, request.body.taskKind, prepared, monitors, target) { task, outcome in
             outcome.reportFile(of: task)
-            let result = SerializedResult(outcome, serializer)
+            let result = SerializedResult(outcome, serializer, responses)
             let error = result.error as? SessionError
             let response = outcome.response
             // Built only if there are observers.
@@ -216,12 +217,14 @@ private struct HeadSerializer: ManagedSerializer, WrappingSerializer {
 
 extension SerializedResult {
     /// The result of a serializer, or of a failed transfer; the error is a ``SessionError``.
-    fileprivate init(_ outcome: CoreOutcome, _ serializer: some ResponseSerializer<Output>) {
+    fileprivate init(
+        _ outcome: CoreOutcome, _ serializer: some ResponseSerializer<Output>, _ settings: ResponseSettings
+    ) {
         do throws(SessionError) {
             let response = try outcome.dataResponse()
             self = serializer.result(for: response.head, body: response.body)
             guard let error else { return }
-            var refusal = SessionError(serializing: error, of: response)
+            var refusal = SessionError(serializing: error, of: response).decoded(by: settings.decoder)
             refusal.parsedBody = value
             self.error = refusal
         } catch {

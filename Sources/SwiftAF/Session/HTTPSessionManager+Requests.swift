@@ -18,13 +18,16 @@ extension HTTPSessionManager {
     ///     and an ``EmptyResponse`` such as ``Empty`` has its empty value, if the response has no body.
     ///   - isolation: Leave the default: `configure` then runs where the caller runs.
     ///   - configure: Changes the request before its parameters are added, such as its time limits. Called at once.
+    ///   - progress: Called on the session's network thread, at most ten times a second and once at the end. Must not
+    ///     block.
     /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType`` if ``validation`` doesn't accept the
     ///   response, ``SessionError/Code/serialization`` if the value can't be decoded, or the error of the transfer.
     public func get<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
-        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil
+        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await value(HTTPRequest(.get, url, headers, configure), parameters)
+        try await value(HTTPRequest(.get, url, headers, configure), parameters, progress)
     }
 
     /// Sends a POST request and decodes the response.
@@ -32,6 +35,7 @@ extension HTTPSessionManager {
     /// ```swift
     /// let user: User = try await manager.post("users", json: NewUser(name: "Ada"))
     /// let session: Session = try await manager.post("login", parameters: ["name": name, "password": password])
+    /// let film: Film = try await manager.post("films", body: .file("/tmp/film.mkv"), progress: { print($0.sent) })
     /// ```
     ///
     /// - Parameters:
@@ -44,38 +48,42 @@ extension HTTPSessionManager {
     ///   - type: The type of the value.
     ///   - isolation: Leave the default.
     ///   - configure: Changes the request before its parameters are added. Called at once.
+    ///   - progress: Called on the session's network thread with the bytes sent and received.
     ///
-    /// The other parameters and the errors are those of ``get(_:parameters:headers:as:isolation:configure:)``.
+    /// The other parameters and the errors are those of ``get(_:parameters:headers:as:isolation:configure:progress:)``.
     public func post<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
-        configure: ((inout HTTPRequest) -> Void)? = nil
+        configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await value(HTTPRequest(.post, url, headers, json, body, configure), parameters)
+        try await value(HTTPRequest(.post, url, headers, json, body, configure), parameters, progress)
     }
 
     /// Sends a PUT request and decodes the response; see
-    /// ``post(_:parameters:json:body:headers:as:isolation:configure:)``.
+    /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func put<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
-        configure: ((inout HTTPRequest) -> Void)? = nil
+        configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await value(HTTPRequest(.put, url, headers, json, body, configure), parameters)
+        try await value(HTTPRequest(.put, url, headers, json, body, configure), parameters, progress)
     }
 
     /// Sends a PATCH request and decodes the response; see
-    /// ``post(_:parameters:json:body:headers:as:isolation:configure:)``.
+    /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func patch<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
-        configure: ((inout HTTPRequest) -> Void)? = nil
+        configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await value(HTTPRequest(.patch, url, headers, json, body, configure), parameters)
+        try await value(HTTPRequest(.patch, url, headers, json, body, configure), parameters, progress)
     }
 
     /// Sends a DELETE request and decodes the response. Parameters are added to the query. See
-    /// ``post(_:parameters:json:body:headers:as:isolation:configure:)``.
+    /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func delete<Value: Decodable & Sendable>(
         _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
@@ -85,22 +93,20 @@ extension HTTPSessionManager {
     }
 
     /// Sends a request with any method and decodes the response; see
-    /// ``post(_:parameters:json:body:headers:as:isolation:configure:)``.
+    /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func request<Value: Decodable & Sendable>(
         _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
-        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil
+        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await value(HTTPRequest(method, url, headers, json, body, configure), parameters)
+        try await value(HTTPRequest(method, url, headers, json, body, configure), parameters, progress)
     }
 
     private func value<Value: Decodable & Sendable>(
-        _ draft: HTTPRequest, _ parameters: Parameters?
+        _ draft: HTTPRequest, _ parameters: Parameters?, _ progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        let snapshot = snapshot
-        let request = try prepare(serialize(draft, parameters, snapshot), snapshot)
-        let serializer = ValueResponseSerializer<Value>(snapshot.settings.responses)
-        return try await request.response().serialized(by: serializer)
+        try await send(draft, parameters, progress).value()
     }
 }
 
@@ -114,17 +120,18 @@ extension HTTPSessionManager {
     /// let user = try response.value(as: User.self)
     /// ```
     ///
-    /// The parameters are those of ``get(_:parameters:headers:as:isolation:configure:)``.
+    /// The parameters are those of ``get(_:parameters:headers:as:isolation:configure:progress:)``.
     ///
     /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType`` if ``validation`` doesn't accept the
     ///   response, or the error of the transfer.
-    ///   ``response(_:_:parameters:json:body:headers:isolation:configure:)`` returns every response.
+    ///   ``response(_:_:parameters:json:body:headers:isolation:configure:progress:)`` returns every response.
     @discardableResult
     public func get(
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil
+        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await send(HTTPRequest(.get, url, headers, configure), parameters).validated()
+        try await send(HTTPRequest(.get, url, headers, configure), parameters, progress).validated()
     }
 
     /// Sends a HEAD request and returns the response, if it is acceptable. Parameters are added to the query.
@@ -142,41 +149,44 @@ extension HTTPSessionManager {
     /// try await manager.post("users", json: NewUser(name: "Ada"))
     /// ```
     ///
-    /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:)``, the errors those of
-    /// ``get(_:parameters:headers:isolation:configure:)``.
+    /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``, the errors
+    /// those of ``get(_:parameters:headers:isolation:configure:progress:)``.
     @discardableResult
     public func post(
         _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
-        configure: ((inout HTTPRequest) -> Void)? = nil
+        configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await send(HTTPRequest(.post, url, headers, json, body, configure), parameters).validated()
+        try await send(HTTPRequest(.post, url, headers, json, body, configure), parameters, progress).validated()
     }
 
     /// Sends a PUT request and returns the response, if it is acceptable; see
-    /// ``post(_:parameters:json:body:headers:isolation:configure:)``.
+    /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
     @discardableResult
     public func put(
         _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
-        configure: ((inout HTTPRequest) -> Void)? = nil
+        configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await send(HTTPRequest(.put, url, headers, json, body, configure), parameters).validated()
+        try await send(HTTPRequest(.put, url, headers, json, body, configure), parameters, progress).validated()
     }
 
     /// Sends a PATCH request and returns the response, if it is acceptable; see
-    /// ``post(_:parameters:json:body:headers:isolation:configure:)``.
+    /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
     @discardableResult
     public func patch(
         _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
-        configure: ((inout HTTPRequest) -> Void)? = nil
+        configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await send(HTTPRequest(.patch, url, headers, json, body, configure), parameters).validated()
+        try await send(HTTPRequest(.patch, url, headers, json, body, configure), parameters, progress).validated()
     }
 
     /// Sends a DELETE request and returns the response, if it is acceptable. Parameters are added to the query. See
-    /// ``post(_:parameters:json:body:headers:isolation:configure:)``.
+    /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
     @discardableResult
     public func delete(
         _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
@@ -187,14 +197,15 @@ extension HTTPSessionManager {
     }
 
     /// Sends a request with any method and returns the response, if it is acceptable; see
-    /// ``post(_:parameters:json:body:headers:isolation:configure:)``.
+    /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
     @discardableResult
     public func request(
         _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
-        configure: ((inout HTTPRequest) -> Void)? = nil
+        configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await send(HTTPRequest(method, url, headers, json, body, configure), parameters).validated()
+        try await send(HTTPRequest(method, url, headers, json, body, configure), parameters, progress).validated()
     }
 
     /// Sends a request with any method and returns the response, whatever its status.
@@ -205,20 +216,22 @@ extension HTTPSessionManager {
     /// let user = try response.value(as: User.self)      // checks the status
     /// ```
     ///
-    /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:)``.
+    /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func response(
         _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
-        configure: ((inout HTTPRequest) -> Void)? = nil
+        configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await send(HTTPRequest(method, url, headers, json, body, configure), parameters)
+        try await send(HTTPRequest(method, url, headers, json, body, configure), parameters, progress)
     }
 
     private func send(
-        _ draft: HTTPRequest, _ parameters: Parameters?
+        _ draft: HTTPRequest, _ parameters: Parameters?, _ progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         let snapshot = snapshot
-        var response = try await prepare(serialize(draft, parameters, snapshot), snapshot).response()
+        let request = try prepare(serialize(draft, parameters, snapshot), snapshot, progress: progress)
+        var response = try await request.response()
         response.settings = snapshot.settings.responses
         return response
     }
@@ -235,7 +248,7 @@ extension HTTPSessionManager {
     /// let response = try await manager.response(for: request)
     /// ```
     ///
-    /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:)``.
+    /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` for a body given twice, ``SessionError/Code/serialization`` if
     ///   parameters or body can't be encoded.

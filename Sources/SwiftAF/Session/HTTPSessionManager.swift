@@ -417,7 +417,7 @@ public final class HTTPSessionManager: Sendable {
         if let credential = configuration.proxyCredential, request.proxyCredential == nil {
             request.proxyCredential = credential
         }
-        try request.validate()
+        try validate(request)
         var handlers = snapshot.settings.handlers.of(request, progress: progress)
         if case .file = sink { handlers.response = naming }
         if handlers.credentialStorage == nil, handlers.challenge != nil || !credentials.isUnused {
@@ -428,6 +428,17 @@ public final class HTTPSessionManager: Sendable {
             return CoreRequest(request, session: session, sink: sink, handlers: handlers)
         case .failure(var error):
             error.url = request.url
+            throw error
+        }
+    }
+
+    private func validate(_ request: HTTPRequest) throws(SessionError) {
+        do {
+            try request.validate()
+        } catch var error {
+            if base == nil, error.code == .invalidInput, URLText(request.url).scheme == nil {
+                error.message = "the URL has no scheme, and the manager has no base URL"
+            }
             throw error
         }
     }

@@ -72,7 +72,9 @@ extension Response where Value == Data {
     @discardableResult
     public func validated(by validation: ResponseValidation? = nil) throws(SessionError) -> Response {
         let validation = validation ?? settings?.validation ?? .default
-        if let error = validation.validate(head, body: body).error { throw error }
+        if let error = validation.validate(head, body: body).error {
+            throw settings.map { error.decoded(by: $0.decoder) } ?? error
+        }
         return self
     }
 
@@ -120,7 +122,8 @@ extension Response where Value == Data {
         do {
             return try serializer.serialize(head, body: body)
         } catch {
-            throw SessionError(serializing: error, of: self)
+            let error = SessionError(serializing: error, of: self)
+            throw settings.map { error.decoded(by: $0.decoder) } ?? error
         }
     }
 }

@@ -127,22 +127,32 @@ public struct SessionError: Error, Sendable {
         set { update { $0.curlCode = newValue } }
     }
 
-    /// Decodes the body of a failed response, such as a problem document, as JSON.
+    /// Decodes the body of a failed response, such as a problem document.
     ///
+    /// - Parameters:
+    ///   - type: The type of the value.
+    ///   - decoder: Nil uses the ``HTTPSessionManager/decoder`` of the manager whose call failed, else a ``JSONCoder``.
     /// - Throws: ``SessionError`` with code ``Code/serialization`` if there is no body, else the decoder's error.
     public func decodeBody<Value: Decodable>(
-        as type: Value.Type,
-        decoder: any DataDecoder = JSONCoder()
+        as type: Value.Type = Value.self,
+        decoder: (any DataDecoder)? = nil
     ) throws -> Value {
         guard let body, !body.isEmpty else {
             throw SessionError(.serialization, message: "the failed response has no body", url: url)
         }
-        return try decoder.decode(type, from: body)
+        return try (decoder ?? storage.values.decoder ?? JSONCoder()).decode(type, from: body)
     }
 
     /// Whether this error or one of its underlying errors has the given code.
     public func contains(_ code: Code) -> Bool {
         self.code == code || (underlying as? SessionError)?.contains(code) ?? false
+    }
+
+    /// The error, whose body is decoded by a manager's decoder.
+    func decoded(by decoder: any DataDecoder) -> SessionError {
+        var error = self
+        error.update { $0.decoder = $0.decoder ?? decoder }
+        return error
     }
 
     /// The error of a download that can be resumed with this token.
@@ -396,6 +406,8 @@ extension SessionError {
         var underlying: (any Error)?
         var systemError: Int32?
         var curlCode: Int32?
+        /// The decoder of the manager whose call failed.
+        var decoder: (any DataDecoder)?
     }
 
     /// Keeps the struct one word. Only ``SessionError`` touches it, and writes only what it holds alone.

@@ -8,6 +8,8 @@ struct EventStreamState {
         case read
         /// The server asks not to reconnect (204).
         case end
+        /// The status says that another attempt may succeed.
+        case lost(SessionError)
         case fail(SessionError)
     }
 
@@ -34,7 +36,7 @@ struct EventStreamState {
             isOpen = true
             return .read
         case .invalid(let error?):
-            return .fail(error)
+            return mayPass(error) ? .lost(error) : .fail(error)
         case .valid, .invalid(nil):
             let type = response.headers.first(named: HTTPHeaders.Name.contentType).map {
                 ASCII.printable($0, limit: 100)
@@ -52,7 +54,7 @@ struct EventStreamState {
     ///   - retry: The delay that the server asked for, if any.
     ///   - random: The jitter for the additional delay after failures: at least 0, less than 1.
     mutating func ended(_ error: SessionError?, retry: Duration?, random: Double) -> Next {
-        if let error, !Self.mayPass(error) { return .fail(error) }
+        if let error, !mayPass(error) { return .fail(error) }
         if !isOpen { failures += 1 }
         isOpen = false
         if let error, let most = options.maximumRetries, failures > most { return .fail(error) }
@@ -60,8 +62,9 @@ struct EventStreamState {
     }
 
     /// Whether the error may be transient, so that reconnecting could help.
-    private static func mayPass(_ error: SessionError) -> Bool {
-        [.dns, .connect, .connectionLost, .truncated, .timeout, .protocol, .tls].contains(error.code)
+    private func mayPass(_ error: SessionError) -> Bool {
+        if error.code == .status, let status = error.status { return options.retriedStatusCodes.contains(status) }
+        return [.dns, .connect, .connectionLost, .truncated, .timeout, .protocol, .tls].contains(error.code)
     }
 
     private func delay(retry: Duration?, random: Double) -> Duration {

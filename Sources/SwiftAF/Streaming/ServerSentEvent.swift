@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// An event of a `text/event-stream`, the format of server-sent events in the HTML standard.
 public struct ServerSentEvent: Sendable, Hashable {
     /// The last id that the server sent, in this event or an earlier one; empty if there was none. Sent as
@@ -9,6 +11,25 @@ public struct ServerSentEvent: Sendable, Hashable {
     public var data: String
     /// The delay before reconnecting, if the server set it with this event.
     public var retry: Duration?
+
+    /// Decodes the data, by default as JSON.
+    ///
+    /// ```swift
+    /// let price = try event.value(as: Price.self)
+    /// ```
+    ///
+    /// - Throws: ``SessionError/Code/serialization`` if the data isn't a value of the type.
+    public func value<Value: Decodable>(
+        as type: Value.Type = Value.self, decoder: any DataDecoder = JSONCoder()
+    ) throws(SessionError) -> Value {
+        do {
+            return try decoder.decode(type, from: Data(data.utf8))
+        } catch {
+            throw SessionError(
+                .serialization, message: "the data of an event \(DecodingFailure.text(error, of: type))",
+                underlying: error)
+        }
+    }
 
     /// Makes an event, for tests.
     public init(id: String = "", event: String = "message", data: String, retry: Duration? = nil) {

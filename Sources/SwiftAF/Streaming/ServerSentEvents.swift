@@ -39,8 +39,8 @@ extension HTTPSessionManager {
 /// added, whose maximum doubles with each consecutive failure. Reaching the session's idle limit counts as a lost
 /// connection.
 ///
-/// The sequence ends at status 204. It fails at any other status than 200 (503 included), at a type other than
-/// `text/event-stream`, if a limit is exceeded (``SessionError/Code/tooLarge``), if the certificate isn't trusted, and
+/// The sequence ends at status 204. It fails at any other status than 200, 503 included, unless
+/// ``Options/retriedStatusCodes`` lists it, at a type other than `text/event-stream`, if a limit is exceeded (``SessionError/Code/tooLarge``), if the certificate isn't trusted, and
 /// when the retries are exhausted. Cancelling the iterating task closes the connection and throws
 /// ``SessionError/Code/cancelled``. Releasing the iterator closes the connection without an error.
 public struct ServerSentEvents: AsyncSequence, Sendable {
@@ -58,6 +58,9 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         /// The maximum number of consecutive failed attempts before the sequence fails; nil for no limit. Default: 10.
         /// A response with an event stream resets the count.
         public var maximumRetries: Int? = 10
+        /// The status codes after which it connects again, like after a lost connection. Default: none, as the standard
+        /// says. `[502, 503, 504]` suits a server behind a gateway.
+        public var retriedStatusCodes: Set<Int> = []
         /// Limits on the size of events.
         public var limits = ServerSentEvent.Limits()
 
@@ -158,6 +161,7 @@ extension ServerSentEvents {
             switch state.judge(response.head) {
             case .read: body = response.bytes.makeAsyncIterator()
             case .end: finish()
+            case .lost(let error): try connectionEnded(error)
             case .fail(let error): throw error
             }
         }

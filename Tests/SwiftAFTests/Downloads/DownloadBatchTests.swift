@@ -49,6 +49,22 @@ struct DownloadBatchTests {
         #expect(tally.all.fractionCompleted == 1)
     }
 
+    @Test("Each item counts the same in the fraction, and one that has ended counts whole")
+    func fractions() {
+        var tally = DownloadTally(count: 4)
+        #expect(tally.report(of: 0).fractionCompleted == 0)
+        #expect(tally.note(TransferProgress(received: 5), of: 0).fractionCompleted == 0)
+        #expect(tally.note(TransferProgress(received: 5, receivedTotal: 10), of: 0).fractionCompleted == 0.125)
+        #expect(tally.note(TransferProgress(received: 900, receivedTotal: 900), of: 1).fractionCompleted == 0.375)
+        tally.end(2)
+        tally.end(2)
+        #expect(tally.report(of: 2).ended == 1)
+        #expect(tally.report(of: 2).fractionCompleted == 0.625)
+        for index in 0..<4 { tally.end(index) }
+        let last = tally.report(of: 3)
+        #expect(last.ended == 4 && last.count == 4 && last.fractionCompleted == 1)
+    }
+
     // MARK: Batches
 
     @Test("All come, each with its place", arguments: [-1, 1, 3, 100])
@@ -118,6 +134,21 @@ struct DownloadBatchTests {
         let sums = progress.values.map(\.all.received)
         #expect(sums == sums.sorted())
         #expect(Set(progress.values.map(\.index)) == [0, 1, 2])
+        #expect(last.ended == 3 && last.count == 3 && last.fractionCompleted == 1)
+        let fractions = progress.values.map(\.fractionCompleted)
+        #expect(fractions == fractions.sorted())
+    }
+
+    @Test("The last report says that all have ended, also if some failed or had no known size")
+    func lastReport() async throws {
+        server.route("/f0", .chunked(chunks: ["a"]))
+        server.route("/f1", .status(404))
+        let progress = Recorder<DownloadBatchProgress>()
+        for await download in manager.downloads(of: items(["f0", "f1"]), progress: { progress.record($0) }) {
+            #expect((0...1).contains(download.index))
+        }
+        let last = try #require(progress.values.last)
+        #expect(last.ended == 2 && last.fractionCompleted == 1)
     }
 
     @Test("The manager's destination names those that name none")

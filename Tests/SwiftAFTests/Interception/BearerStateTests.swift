@@ -19,6 +19,12 @@ struct BearerStateTests {
         }
     }
 
+    @Test func tokensExpireAfterADuration() throws {
+        let expires = try #require(BearerToken("a", expiresIn: .seconds(3600)).expires)
+        #expect(abs(expires.timeIntervalSinceNow - 3600) < 60)
+        #expect(BearerToken("a").expires == nil)
+    }
+
     @Test(
         "By its expiry",
         arguments: [

@@ -48,6 +48,11 @@ struct InterceptTests {
         #expect(server.requests.isEmpty)
     }
 
+    @Test func aMockWithoutURLHasThatOfTheRequest() async throws {
+        intercept { _, _ in Response(head: HTTPResponse(status: 404)) }
+        #expect(try await manager.response(.get, "x").url == server.urlString("/x"))
+    }
+
     @Test func seesTheBodyOfARefusedResponseAndReplacesIt() async throws {
         server.route("/x", .text("busy", status: 503))
         let seen = Recorder<String>()

@@ -162,6 +162,24 @@ import Testing
             ], coder: JSONCoder(keys: .snakeCase), decoder: decoder)
     }
 
+    @Test func snakeCaseOfAcronymsIsReadAsItIsWritten() throws {
+        struct Book: Codable, Equatable {
+            var authorID: Int
+            var coverURL: String?
+            var isbn: String? = nil
+        }
+        let coder = JSONCoder(keys: .snakeCase)
+        let book = Book(authorID: 7, coverURL: "x")
+        let text = try coder.encode(book)
+        #expect(text == Data(#"{"author_id":7,"cover_url":"x"}"#.utf8))
+        #expect(try coder.decode(Book.self, from: text) == book)
+        #expect(try coder.decode(Book.self, from: Data(#"{"authorID":7}"#.utf8)).authorID == 7)
+        // A member of exactly this name counts before one that is converted.
+        let both = Data(#"{"author_id":1,"authorID":2}"#.utf8)
+        #expect(try coder.decode(Book.self, from: both).authorID == 2)
+        #expect(throws: DecodingError.self) { try JSONCoder().decode(Book.self, from: text) }
+    }
+
     /// Containers used by hand.
     private struct Manual: Codable {
         enum Keys: String, CodingKey { case id, list, nested, missing }

@@ -223,7 +223,10 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
         ("", "the body is empty, but a value of User was expected"),
         ("{", "the body can't be decoded as User: malformed"),
         (#"{"name":"Ada"}"#, "the body can't be decoded as User: no member \"age\""),
-        (#"{"name":"Ada","age":"x"}"#, "the body can't be decoded as User: no Int at $.age"),
+        (#"{"name":"Ada","age":"x"}"#, "the body can't be decoded as User: expected Int at $.age"),
+        (#"{"name":"Ada","age":null}"#, "the body can't be decoded as User: expected Int at $.age, found null"),
+        ("null", "the body can't be decoded as User: expected an object, found null"),
+        ("[1]", "the body can't be decoded as User: expected an object"),
     ])
     func undecodables(body: String, message: String) {
         let error = #expect(throws: SessionError.self) {

@@ -48,6 +48,88 @@ struct CallTests {
         #expect(server.requests.map(\.method) == ["GET", "DELETE", "OPTIONS", "HEAD", "GET", "HEAD", "PUT"])
     }
 
+    @Test func awaitedCallsReportProgress() async throws {
+        let folder = try TestFolder()
+        try folder.write(String(repeating: "x", count: 100_000), to: "body")
+        let url = URL(filePath: folder.file("body"))
+        let sent = Recorder<TransferProgress>()
+        let _: User = try await manager.post("user", body: .file(url), progress: { sent.record($0) })
+        #expect(sent.values.last?.sent == 100_000 && sent.values.last?.sentTotal == 100_000)
+        let both = Recorder<TransferProgress>()
+        try await manager.put("user", body: .file(url)) { $0.priority = 1 } progress: { both.record($0) }
+        #expect(both.values.last?.sent == 100_000 && both.values.last?.received == 31)
+        let received = Recorder<TransferProgress>()
+        _ = try await manager.get("user", progress: { received.record($0) })
+        #expect(received.values.last?.received == 31)
+    }
+
+    @Test func failuresAreDecodedByTheManagersDecoder() async throws {
+        struct Refusal: Codable, Equatable, Sendable { var errorCode: Int }
+        manager.decoder = JSONCoder(keys: .snakeCase)
+        server.route("/refused", .json(#"{"error_code":17}"#, status: 422))
+        let refusal = Refusal(errorCode: 17)
+        let typed = try await failure { try await manager.get("refused", as: User.self) }
+        #expect(try typed.decodeBody() == refusal)
+        let plain = try await failure { try await manager.get("refused") }
+        #expect(try plain.decodeBody(as: Refusal.self) == refusal)
+        let response = try await manager.response(.get, "refused")
+        let checked = try await failure { try response.value(as: User.self) }
+        #expect(try checked.decodeBody(as: Refusal.self) == refusal)
+        let folder = try TestFolder()
+        let file = try await failure { try await manager.download("refused", to: folder.file("x")) }
+        #expect(try file.decodeBody(as: Refusal.self) == refusal)
+        #expect(throws: DecodingError.self) { try plain.decodeBody(as: Refusal.self, decoder: JSONCoder()) }
+        manager.completionQueue = .global()
+        let failures = Recorder<SessionError>()
+        manager.get("refused", success: nil, failure: { failures.record($1) })
+        let told = try #require(await failures.wait().first)
+        #expect(try told.decodeBody(as: Refusal.self) == refusal)
+    }
+
+    @Test func aResponseMissingInTheCacheIsNamedSo() async throws {
+        var configuration = SessionConfiguration()
+        configuration.cache = try HTTPCache()
+        let cached = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
+        let error = try await failure {
+            try await cached.get("user") { $0.cachePolicy = .returnCacheDataDontLoad }
+        }
+        #expect(error.status == 504 && error.response?.cacheStatus == .missing)
+        #expect(error.message == "the cache has no response, and the request's cache policy doesn't allow to ask the server")
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func oneProxyIsUsedForAllHosts() async throws {
+        var configuration = SessionConfiguration()
+        configuration.proxies = .url(server.urlString("/"), bypass: "127.0.0.1")
+        let proxied = HTTPSessionManager(configuration: configuration)
+        let echo = try await proxied.get("http://example.invalid/x").json()
+        #expect(echo["target"]?.string == "http://example.invalid/x")
+        try await proxied.get(server.urlString("/user"))
+        #expect(server.requests.last?.target == "/user")
+    }
+
+    @Test func relativeURLsWithoutABaseAreRefusedByName() async throws {
+        let lone = HTTPSessionManager()
+        for url in ["users/7", "example.org/", ""] {
+            let error = try await failure { try await lone.get(url) }
+            #expect(error.code == .invalidInput)
+            #expect(error.message == "the URL has no scheme, and the manager has no base URL")
+        }
+        #expect(try await failure { try await lone.get("http://a b/") }.message.contains("not allowed"))
+    }
+
+    @Test func URLsThatAreNoFilesAreRefused() async throws {
+        let remote = try #require(URL(string: "http://example.org/file"))
+        let body = try await failure { try await manager.put("user", body: .file(remote)) }
+        #expect(body.code == .invalidInput && body.message == "the URL of a body doesn't begin with file://")
+        let file = try await failure { try await manager.download("user", to: remote) }
+        #expect(file.code == .invalidInput && file.message == "the URL of a destination doesn't begin with file://")
+        #expect(server.requests.isEmpty)
+        let folder = try TestFolder()
+        let url = URL(filePath: folder.file("a b%"))
+        #expect(try await manager.download("user", to: url).fileURL == url)
+    }
+
     @Test func responsesOfAnyStatusCheckWhatTheyDecode() async throws {
         let response = try await manager.response(.get, "missing")
         #expect(response.status == 404)

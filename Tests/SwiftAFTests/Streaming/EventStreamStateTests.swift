@@ -45,9 +45,31 @@ struct EventStreamStateTests {
             switch state.judge(Self.response(status, type)) {
             case .read: "read"
             case .end: "end"
+            case .lost: "lost"
             case .fail(let error): error.code.rawValue
             }
         #expect(found == expected)
+    }
+
+    @Test("A listed status is a failed attempt", arguments: [(503, true), (500, false), (404, false)])
+    func retriedStatuses(status: Int, isRetried: Bool) {
+        var state = EventStreamState(
+            options: Self.options {
+                $0.retriedStatusCodes = [502, 503]
+                $0.maximumRetries = 1
+            })
+        switch state.judge(Self.response(status, nil)) {
+        case .lost(let error):
+            #expect(isRetried && error.status == status)
+            #expect(Self.delay(state.ended(error, retry: nil, random: 0)) == .seconds(3))
+            guard case .fail(let last) = state.ended(error, retry: nil, random: 0) else {
+                Issue.record("one attempt too many")
+                return
+            }
+            #expect(last.status == status)
+        case .fail: #expect(!isRetried)
+        case .read, .end: Issue.record("no event stream")
+        }
     }
 
     @Test(

@@ -54,6 +54,28 @@ struct ServerSentEventsTests {
         #expect(server.requests.allSatisfy { $0["Cache-Control"] == "no-cache" })
     }
 
+    @Test("A gateway's 503 between two streams is retried on request, and the last id is kept")
+    func gateway() async throws {
+        server.route("/events", times: 1, Self.stream("id: 1\ndata: a\n\n"))
+        server.route("/events", times: 1, .status(503))
+        server.route("/events", times: 1, Self.stream("data: b\n\n"))
+        server.route("/events", .status(204))
+        let all = try await collect(events { $0.retriedStatusCodes = [503] })
+        #expect(all.map(\.data) == ["a", "b"])
+        #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, "1", "1", "1"])
+    }
+
+    @Test("The data is decoded, and an error doesn't contain it")
+    func values() throws {
+        let event = ServerSentEvent(data: #"{"born": 1815}"#)
+        #expect(try event.value(as: [String: Int].self) == ["born": 1815])
+        let number: JSONValue = try event.value()
+        #expect(number["born"] == 1815)
+        let error = #expect(throws: SessionError.self) { try event.value(as: [String].self) }
+        #expect(error?.code == .serialization)
+        #expect(error?.message == "the data of an event can't be decoded as Array<String>: expected an array")
+    }
+
     @Test("A stream that is cut anywhere gives the same events", arguments: [1, 7, 4096])
     func crumbs(size: Int) async throws {
         let text = "\u{FEFF}: hello\r\n\r\nevent: näme\r\nid: 漢\r\ndata: one\r\ndata: two\r\n\r\ndata\r\n\r\n"

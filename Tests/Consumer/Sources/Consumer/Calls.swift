@@ -104,6 +104,21 @@ func sendsBodies(_ manager: HTTPSessionManager, user: User, jpeg: Data, album: I
     print(photo)
 }
 
+func sendsFiles(_ manager: HTTPSessionManager, file: URL, path: String) async throws {
+    let film: User = try await manager.post(
+        "films",
+        body: .multipart { form in
+            try form.append(file: file, name: "film", mediaType: "video/mp4")
+            try form.append(file: path, name: "poster")
+        },
+        progress: { print($0.sent) })
+    try await manager.put("films/7", body: .file(file), progress: { print($0.uploadFraction ?? 0) })
+    try await manager.put("films/7", body: .file(path)) { $0.timeouts.total = .seconds(5) } progress: { print($0.sent) }
+    let report: Data = try await manager.get("report", progress: { print($0.received) })
+    try await manager.request("PURGE", "cache", progress: { print($0) })
+    print(film, report, try await manager.response(.post, "x", body: .file(file), progress: { print($0.sent) }).status)
+}
+
 func configuresOneCall(_ manager: HTTPSessionManager, limit: Duration) async throws {
     let user: User = try await manager.get("users/7", configure: { $0.timeouts.total = .seconds(5) })
     try await manager.post("users", json: user, configure: { $0.timeouts.total = limit })
@@ -143,8 +158,14 @@ func downloads(_ manager: HTTPSessionManager, url: String, link: URL, path: Stri
         print(head?.status ?? 0, path ?? "", error?.status ?? 0)
     }
     task.resume()
+    try await manager.download(url, to: URL(filePath: path))
+    manager.downloadTask(for: url, to: URL(filePath: path)) { _, path, _ in print(path ?? "") }.resume()
+    print(response.fileURL, DownloadItem(url, to: URL(filePath: path)), DownloadItem(url, to: path))
     let items = [url, "b"].map { DownloadItem($0, to: .folder(path)) }
     for await result in manager.downloads(of: items) { print(try result.get().fileSize) }
+    for await result in manager.downloads(of: items, progress: { print($0.ended, $0.count, $0.fractionCompleted) }) {
+        print(result.index)
+    }
 }
 
 func readsErrors(_ manager: HTTPSessionManager) async {
@@ -225,6 +246,44 @@ func usesCookies(_ storage: CookieStorage, url: String) throws {
     cookie.sameSite = .unrestricted
     try storage.setCookie(cookie)
     print(try storage.cookies(for: url).count, HTTPCookie(properties: [:]) as Any)
+}
+
+func readsEvents(_ manager: HTTPSessionManager) async throws {
+    var options = ServerSentEvents.Options()
+    options.retriedStatusCodes = [502, 503, 504]
+    for try await event in manager.events(from: "users", options: options) {
+        let user: User = try event.value()
+        print(user, try event.value(as: User.self).name)
+    }
+}
+
+func usesTheCache(_ manager: HTTPSessionManager) async throws {
+    let user: User = try await manager.get("users/7") { $0.cachePolicy = .returnCacheDataElseLoad }
+    print(user, try await manager.get("users/7").cacheStatus.isFromCache)
+}
+
+func decodesFailures(_ manager: HTTPSessionManager) async throws {
+    do {
+        try await manager.delete("users/7")
+    } catch {
+        let user: User = try error.decodeBody()
+        print(user, try error.decodeBody(as: User.self), (try? error.decodeBody(as: User.self))?.name ?? "")
+    }
+}
+
+func configuresProxies() -> SessionConfiguration {
+    var configuration = SessionConfiguration()
+    configuration.proxies = .url("http://proxy.example.org:3128", bypass: "localhost")
+    configuration.proxies = .url("http://proxy.example.org:3128")
+    configuration.proxyCredential = Credential(user: "ada", password: "secret")
+    return configuration
+}
+
+func mocks(_ manager: HTTPSessionManager, seconds: Int) {
+    manager.interceptors = [
+        Interceptor(intercept: { _, _ in Response(head: HTTPResponse(status: 204)) }),
+        BearerAuthenticator(for: "https://example.org") { _ in BearerToken("a", expiresIn: .seconds(seconds)) },
+    ]
 }
 
 func configuresTrust() -> SecurityPolicy {

@@ -1,0 +1,34 @@
+/// Says why a value can't be decoded, without any of the data.
+enum DecodingFailure {
+    /// The end of a sentence about the data.
+    static func text(_ error: any Error, of type: any Any.Type) -> String {
+        guard let error = error as? DecodingError else { return "can't be decoded as \(type)" }
+        return "can't be decoded as \(type): \(explain(error))"
+    }
+
+    /// Texts of the error may contain data, so only its types and its path are used.
+    private static func explain(_ error: DecodingError) -> String {
+        switch error {
+        case .typeMismatch(let type, let context): "expected \(name(of: type))\(place(context))"
+        case .valueNotFound(let type, let context): "expected \(name(of: type))\(place(context)), found null"
+        case .keyNotFound(let key, let context): "no member \"\(key.stringValue)\"\(place(context))"
+        case .dataCorrupted(let context): "malformed\(place(context))"
+        @unknown default: "not decodable"
+        }
+    }
+
+    private static func place(_ context: DecodingError.Context) -> String {
+        guard !context.codingPath.isEmpty else { return "" }
+        let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
+        return " at $\(ASCII.printable(path, limit: 200))"
+    }
+
+    /// The type in words. A container is reported as a dictionary or an array of the decoder's own type of values.
+    private static func name(of type: any Any.Type) -> String {
+        switch type {
+        case is [String: JSONValue].Type, is [String: Any].Type: "an object"
+        case is [JSONValue].Type, is [Any].Type: "an array"
+        default: "\(type)"
+        }
+    }
+}
