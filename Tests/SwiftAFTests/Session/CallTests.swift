@@ -56,7 +56,11 @@ struct CallTests {
         let _: User = try await manager.post("user", body: .file(url), progress: { sent.record($0) })
         #expect(sent.values.last?.sent == 100_000 && sent.values.last?.sentTotal == 100_000)
         let both = Recorder<TransferProgress>()
-        try await manager.put("user", body: .file(url)) { $0.priority = 1 } progress: { both.record($0) }
+        try await manager.put("user", body: .file(url)) {
+            $0.priority = 1
+        } progress: {
+            both.record($0)
+        }
         #expect(both.values.last?.sent == 100_000 && both.values.last?.received == 31)
         let received = Recorder<TransferProgress>()
         _ = try await manager.get("user", progress: { received.record($0) })
@@ -94,7 +98,7 @@ struct CallTests {
             try await cached.get("user") { $0.cachePolicy = .returnCacheDataDontLoad }
         }
         #expect(error.status == 504 && error.response?.cacheStatus == .missing)
-        #expect(error.message == "the cache has no response, and the request's cache policy doesn't allow to ask the server")
+        #expect(error.message.hasPrefix("the cache has no response"))
         #expect(server.requests.isEmpty)
     }
 

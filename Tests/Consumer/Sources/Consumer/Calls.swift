@@ -113,7 +113,11 @@ func sendsFiles(_ manager: HTTPSessionManager, file: URL, path: String) async th
         },
         progress: { print($0.sent) })
     try await manager.put("films/7", body: .file(file), progress: { print($0.uploadFraction ?? 0) })
-    try await manager.put("films/7", body: .file(path)) { $0.timeouts.total = .seconds(5) } progress: { print($0.sent) }
+    try await manager.put("films/7", body: .file(path)) {
+        $0.priority = 1
+    } progress: {
+        print($0.sent)
+    }
     let report: Data = try await manager.get("report", progress: { print($0.received) })
     try await manager.request("PURGE", "cache", progress: { print($0) })
     print(film, report, try await manager.response(.post, "x", body: .file(file), progress: { print($0.sent) }).status)
