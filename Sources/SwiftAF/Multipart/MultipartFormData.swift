@@ -139,6 +139,7 @@ public struct MultipartFormData: Sendable {
         try append(fileURL: url, name: name, fileName: fileName, mediaType: mediaType, headers: headers)
     }
 
+    /// Refused by the compiler, because a URL may mean a file or a text.
     @available(*, unavailable, message: "write append(file: url, name:), or append(url.absoluteString, name:)")
     public mutating func append(_ url: URL, name: String) throws(SessionError) {
         try append(fileURL: url, name: name)
