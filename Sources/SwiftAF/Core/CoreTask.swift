@@ -103,6 +103,13 @@ class CoreTask: @unchecked Sendable {
         }
     }
 
+    /// Copies header fields for the core, which reads them right after the callback.
+    final func keepUntilNextDecision(_ headers: HTTPHeaders) -> UnsafeBufferPointer<afc_header> {
+        let arena = CoreArena()
+        decision = arena
+        return arena.copy(headers)
+    }
+
     /// Pauses the transfer.
     final func suspend() {
         state.withLock { state in
@@ -244,6 +251,12 @@ extension CoreTask {
             events.on_informational = { context, head in
                 guard let head else { return }
                 CoreTask.from(context)?.request.handlers.inform(InformationalResponse(head.pointee))
+            }
+        }
+        if handlers.caching != nil {
+            events.on_cache = { context, candidate in
+                guard let candidate, let task = CoreTask.from(context) else { return false }
+                return task.decide(candidate)
             }
         }
         if handlers.monitors?.tracesWire == true {

@@ -275,6 +275,13 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.handlers.informational = newValue } }
     }
 
+    /// Decides whether, and with which header fields, a response is stored in ``SessionConfiguration/cache``; nil stores all
+    /// that HTTP allows to store. Read when a task is made.
+    public var cachingHandler: CachingHandler? {
+        get { settings.handlers.caching }
+        set { set { $0.handlers.caching = newValue } }
+    }
+
     /// Chooses the path of downloads without a destination of their own. Read when a task is made.
     public var downloadDestination: DownloadDestination? {
         get { settings.downloadDestination }

@@ -8,6 +8,7 @@ struct TransferHandlers: Sendable {
     /// Empty for a single attempt with the unchanged request.
     var interceptors: [any RequestInterceptor] = []
     var informational: InformationalHandler?
+    var caching: CachingHandler?
     var challenge: AuthenticationChallengeHandler?
     /// Nil without credentials to propose.
     var credentialStorage: (any CredentialStorage)?

@@ -1,0 +1,146 @@
+import Dispatch
+public import FoundationEssentials
+
+/// A response of an ``HTTPCache``, with its body.
+public struct CachedResponse: Hashable, Sendable {
+    /// Status and header fields, without those of the connection.
+    public var head: HTTPResponse
+    /// The whole body.
+    public var body: Data
+    /// Whether ``body`` is without its Content-Encoding, as tasks deliver it by default.
+    public var isDecoded: Bool
+    /// When it was received, or last confirmed by the server; to the second.
+    public var date: Date
+    /// Its age when it was looked up (RFC 9111, section 4.2.3), in seconds. Ignored when one is stored.
+    public private(set) var age: Int
+    /// It is fresh while its age is less than this number of seconds. Ignored when one is stored.
+    public private(set) var lifetime: Int
+
+    /// Makes a response to store.
+    public init(head: HTTPResponse, body: Data, isDecoded: Bool = true, date: Date = Date()) {
+        self.init(head: head, body: body, isDecoded: isDecoded, date: date, age: 0, lifetime: 0)
+    }
+
+    init(head: HTTPResponse, body: Data, isDecoded: Bool, date: Date, age: Int, lifetime: Int) {
+        self.head = head
+        self.body = body
+        self.isDecoded = isDecoded
+        self.date = date
+        self.age = age
+        self.lifetime = lifetime
+    }
+
+    /// Whether it was fresh when it was looked up.
+    public var isFresh: Bool { age < lifetime }
+}
+
+extension HTTPCache {
+    /// Returns the newest stored response to a GET request, fresh or stale; nil if there is none.
+    ///
+    /// Credential and fields of the request select a response: those that Vary names, and Authorization. A credential of
+    /// the session must be set for the request. User-Agent and Accept-Encoding, which sessions add, select only if the
+    /// request has them. Neither ``statistics`` nor evictions count this as a use.
+    ///
+    /// - Parameters:
+    ///   - request: The request, with an absolute URL. An internationalised host must be given as A-labels (`xn--…`).
+    ///   - partition: The ``SessionConfiguration/cachePartition`` of the session.
+    /// - Throws: ``SessionError/Code/invalidInput`` for an invalid URL, or a partition with a line feed.
+    public func cachedResponse(
+        for request: HTTPRequest, partition: String? = nil
+    ) async throws(SessionError) -> CachedResponse? {
+        try await blocking { core throws(SessionError) in try core.lookUp(request, partition: partition) }
+    }
+
+    /// Stores a response to a GET request, in place of the one that the same request would select.
+    ///
+    /// The rules of HTTP apply: what they forbid to store is refused, and its fields say how long it is fresh.
+    ///
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - request: The request, as for ``cachedResponse(for:partition:)``.
+    ///   - partition: The ``SessionConfiguration/cachePartition`` of the session.
+    /// - Throws: ``SessionError/Code/invalidInput`` for a response that must not be stored, an invalid field, a
+    ///   Content-Length that isn't the body's, an invalid URL, or a partition with a line feed;
+    ///   ``SessionError/Code/tooLarge`` for a larger response than the cache stores.
+    public func store(
+        _ response: CachedResponse, for request: HTTPRequest, partition: String? = nil
+    ) throws(SessionError) {
+        try core.store(response, for: request, partition: partition)
+    }
+
+    /// Lists the stored responses, those of other processes included, in no particular order. Waits for the disk.
+    public func entries() async throws(SessionError) -> [Entry] {
+        try await blocking { core throws(SessionError) in try core.entries() }
+    }
+
+    /// Reads every file, compares all checksums, and removes what is damaged. Not needed for correct responses, as every
+    /// byte is checked while it is used.
+    public func verify() async throws(SessionError) -> Verification {
+        try await blocking { core throws(SessionError) in try core.verify() }
+    }
+
+    /// Calls the core on a thread that may wait for the disk.
+    private func blocking<Value: Sendable>(
+        _ work: @escaping @Sendable (CoreHTTPCache) throws(SessionError) -> Value
+    ) async throws(SessionError) -> Value {
+        let core = core
+        let result: Result<Value, SessionError> = await withCheckedContinuation { continuation in
+            DispatchQueue.global(qos: .utility).async {
+                continuation.resume(returning: Result { () throws(SessionError) in try work(core) })
+            }
+        }
+        return try result.get()
+    }
+
+    /// A stored response, without its body.
+    public struct Entry: Hashable, Sendable {
+        /// The URL of the request.
+        public var url: String
+        /// The ``SessionConfiguration/cachePartition`` of its session; nil without one.
+        public var partition: String?
+        /// The status code.
+        public var status: Int
+        /// The stored header fields.
+        public var headers: HTTPHeaders
+        /// The number of bytes of the body, as stored.
+        public var bodySize: Int
+        /// When it was received, or last confirmed by the server; to the second.
+        public var date: Date
+        /// Its age (RFC 9111, section 4.2.3), in seconds.
+        public var age: Int
+        /// It is fresh while its age is less than this number of seconds.
+        public var lifetime: Int
+        /// Whether it is in memory.
+        public var isInMemory: Bool
+        /// Whether it has a file.
+        public var isOnDisk: Bool
+
+        /// Whether it is fresh.
+        public var isFresh: Bool { age < lifetime }
+    }
+
+    /// The outcome of ``HTTPCache/verify()``.
+    public struct Verification: Hashable, Sendable {
+        /// The number of responses whose every byte is valid.
+        public var validCount: Int
+        /// The number of bytes of their bodies.
+        public var bodySize: Int
+        /// The number of damaged responses, which were removed.
+        public var damagedCount: Int
+    }
+}
+
+/// Whether, and with which fields, a response is stored in the ``HTTPCache`` of a session.
+public enum CachingDecision: Hashable, Sendable {
+    /// Store it as it was received.
+    case store
+    /// Store it with these header fields. Its Cache-Control and Expires decide how long it is fresh. With an invalid field
+    /// it isn't stored.
+    case storeWithHeaders(HTTPHeaders)
+    /// Don't store it.
+    case refuse
+}
+
+/// Decides whether a response that HTTP allows to store is stored. Called on the session's network thread when its head
+/// has arrived; also for redirects, but not for a 304 that updates a stored response. Must not block.
+public typealias CachingHandler = @Sendable (HTTPResponse) -> CachingDecision
