@@ -75,7 +75,7 @@ public final class ImageDownloader: Sendable {
     /// Makes a downloader.
     ///
     /// - Parameters:
-    ///   - fetcher: Performs the requests; nil for a new session with an idle time limit of 60 s.
+    ///   - fetcher: Performs the requests; nil for a new session with ``defaultSessionConfiguration``.
     ///   - responseSerializer: Decodes responses into images.
     ///   - downloadPrioritization: The order in which waiting images are downloaded.
     ///   - maximumActiveDownloads: The maximum number of images downloaded and decoded at once; at least one.
@@ -89,7 +89,7 @@ public final class ImageDownloader: Sendable {
         imageCache: (any ImageRequestCache)? = AutoPurgingImageCache(),
         completionQueue: DispatchQueue = .main
     ) {
-        self.fetcher = fetcher ?? HTTPSessionManager()
+        self.fetcher = fetcher ?? HTTPSessionManager(configuration: Self.defaultSessionConfiguration)
         self.responseSerializer = responseSerializer
         self.downloadPrioritization = downloadPrioritization
         self.maximumActiveDownloads = max(1, maximumActiveDownloads)
