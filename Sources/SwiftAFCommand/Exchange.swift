@@ -18,6 +18,9 @@ struct Exchange {
         let log = ExchangeLog(archives: options.archivePath != nil)
         var outcome = await transferWithProgress(log)
         outcome.locations = log.locations
+        if options.cache.isUsed, let response = outcome.response {
+            outcome.addedFields = [("cache", .string(response.cacheStatus.rawValue))]
+        }
         // With a destination file, the body is never printed.
         if file != nil { outcome.body = nil }
         parse(&outcome)
@@ -214,6 +217,10 @@ struct Exchange {
     private func refusal(of response: HTTPResponse) -> Failure? {
         let phrase = HTTPStatus.phrase(for: response.status).map { " \($0)" } ?? ""
         let message = "the server answered \(response.status)\(phrase)"
+        // Made by the library. The metrics, which also say so, aren't complete while a body is printed.
+        if options.cache.isUsed, response.headers["Cache-Status"] == "afcore; detail=not-stored" {
+            return Failure(.status, .status, "nothing is stored, and --cache-only doesn't ask the server")
+        }
         switch response.status {
         case let status where options.acceptedStatuses.contains(status): return nil
         case 200...299: return nil

@@ -34,6 +34,10 @@ struct Runner: Sendable {
                 return try await TrustInquiry(
                     authority: authority, options: invocation.options, environment: environment
                 ).run()
+            case .success(.cache(let command)):
+                return try await CacheInquiry(
+                    command: command, options: invocation.options, environment: environment
+                ).run()
             case .success(.request(let command)): return try await exchange(command, invocation.options)
             }
         } catch {

@@ -174,6 +174,8 @@ extension ArgumentParser {
             return .request(picture)
         case .trust:
             return .trust(authority: try authority(rest))
+        case .cache:
+            return .cache(try CacheCommand(rest))
         case .help:
             guard rest.count <= 1 else { throw UsageError("help takes one topic at most") }
             return .help(topic: try rest.first?.text(of: "the topic"))

@@ -10,6 +10,8 @@ enum Command: Sendable, Equatable {
     case demo
     /// Shows the certificates of a server. The value is the argument of `trust`.
     case trust(authority: String)
+    /// Shows or changes the stored responses.
+    case cache(CacheCommand)
     case request(RequestCommand)
 }
 

@@ -12,12 +12,13 @@ struct CommandKinds: OptionSet, Sendable {
     static let trust = CommandKinds(rawValue: 16)
     /// demo, help, completions
     static let tour = CommandKinds(rawValue: 32)
+    static let cache = CommandKinds(rawValue: 64)
 
     /// The commands that send a request.
     static let transfers: CommandKinds = [.request, .upload, .download, .image]
     /// The commands that open connections.
     static let connections: CommandKinds = [.transfers, .trust]
-    static let all: CommandKinds = [.connections, .tour]
+    static let all: CommandKinds = [.connections, .tour, .cache]
 }
 
 /// The command that the words of a command line begin with.
@@ -32,13 +33,13 @@ struct CommandName {
     enum Action: Equatable {
         /// Nil if the method follows from the rest.
         case request(HTTPMethod?)
-        case upload, download, image, trust, demo, help, completions
+        case upload, download, image, trust, cache, demo, help, completions
     }
 
     /// The commands that aren't methods.
     private static let others: [String: (CommandKinds, Action)] = [
         "upload": (.upload, .upload), "download": (.download, .download), "image": (.image, .image),
-        "trust": (.trust, .trust), "demo": (.tour, .demo), "help": (.tour, .help),
+        "trust": (.trust, .trust), "cache": (.cache, .cache), "demo": (.tour, .demo), "help": (.tour, .help),
         "completions": (.tour, .completions),
     ]
 

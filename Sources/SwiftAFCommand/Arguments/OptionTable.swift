@@ -62,7 +62,7 @@ struct OptionEntry: Sendable {
 enum OptionTable {
     static let groups: [(title: String, entries: [OptionEntry])] = [
         ("Request", request), ("Body", body), ("Credentials", credentials), ("Cookies", cookies),
-        ("Sessions", sessions),
+        ("Sessions", sessions), ("Cache", cache),
         ("Time limits", timeouts), ("Retries", retries), ("Redirects", redirects), ("Protocol", versions),
         ("Network", network), ("Trust", trust), ("Size limits", limits), ("Output", output), ("Files", files),
         ("About", about),

@@ -67,6 +67,8 @@ struct Options: Sendable, Equatable {
     var cookieOutput: RawText?
     /// The name or path of `--session`.
     var session: String?
+    /// The stored responses.
+    var cache = CacheOptions()
     /// The file of known HSTS hosts, read and written.
     var hstsPath: RawText?
     /// The file for an archive of the exchange.

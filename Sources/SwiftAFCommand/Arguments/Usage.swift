@@ -34,6 +34,7 @@ enum Usage {
           swiftaf download URL URL… [OPTIONS]            several files, in parallel
           swiftaf image URL [ITEM…] [OPTIONS]            show a picture in the terminal
           swiftaf trust HOST[:PORT] [OPTIONS]            show certificates, pins and the verdict
+          swiftaf cache list|show URL|clear [URL]|verify stored responses, see --cache
           swiftaf demo                                   a tour with an embedded server, without a network
           swiftaf help [TOPIC]                           items, trust, output …, an option, or man
           swiftaf completions bash|zsh|fish              a script that completes command lines

@@ -22,6 +22,8 @@ struct Outcome: Sendable {
     var metrics: ResponseMetrics?
     /// The result of `trust`.
     var trust: TrustReport?
+    /// Fields that the report of this command has besides the usual ones.
+    var addedFields: [(name: String, value: JSONValue)] = []
     /// The Location of each redirect that was followed, as received.
     var locations: [String] = []
     /// The outcomes of several transfers. All other properties are then empty, except the first failure.

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import SwiftAF
 
-/// The object that `--json` prints. It always has the same fields; those without a value are null. For `trust`, one
-/// field is added.
+/// The object that `--json` prints. It always has the same fields; those without a value are null. For `trust`,
+/// `cache` and `--cache`, fields are added.
 struct Report {
     let outcome: Outcome
 
@@ -37,7 +37,10 @@ struct Report {
             fields["trust"] = TrustText.value(trust)
             return .object(fields)
         }
-        return outcome.parts.isEmpty ? transfer : several
+        guard outcome.parts.isEmpty else { return several }
+        guard !outcome.addedFields.isEmpty, case .object(var fields) = transfer else { return transfer }
+        for (name, value) in outcome.addedFields { fields[name] = value }
+        return .object(fields)
     }
 
     private var several: JSONValue {

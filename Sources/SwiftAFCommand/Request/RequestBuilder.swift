@@ -28,6 +28,7 @@ struct RequestBuilder {
         request.limits = options.limits
         if let rate = options.rateLimit { request.rateLimit = .init(bytesPerSecond: rate) }
         request.redirectPolicy = options.redirects
+        request.hints.cachePolicy = options.cache.policy
         request.httpVersion = options.httpVersion
         request.decompressesBody = options.decompresses
         do {

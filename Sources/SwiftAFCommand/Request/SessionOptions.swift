@@ -44,6 +44,7 @@ extension Options {
         } catch {
             throw Failure(error)
         }
+        if cache.isUsed { configuration.cache = try cache.open(environment) }
         return configuration
     }
 
@@ -57,8 +58,9 @@ extension Options {
         return storage
     }
 
-    /// Writes the cookies and HSTS hosts of a session to their files.
+    /// Writes the cookies, HSTS hosts and stored responses of a session to their files.
     func save(_ configuration: SessionConfiguration) throws(Failure) {
+        configuration.cache?.flush()
         do throws(SessionError) {
             if let cookieOutput { try configuration.cookieStorage?.save(to: try cookieOutput.fileName("--cookies")) }
             if hstsPath != nil { try configuration.hsts?.save() }

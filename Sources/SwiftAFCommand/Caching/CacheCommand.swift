@@ -1,0 +1,123 @@
+import FoundationEssentials
+import SwiftAF
+
+/// A command about the stored responses.
+enum CacheCommand: Sendable, Equatable {
+    case list, verify
+    /// Prints the response to a GET request.
+    case show(url: String)
+    /// Removes the responses to requests for a URL; nil: all.
+    case clear(url: String?)
+
+    init(_ words: ArraySlice<RawText>) throws(UsageError) {
+        let name = try words.first?.text(of: "the command") ?? ""
+        let url = try words.dropFirst().first?.text(of: "the URL")
+        switch (name, url, words.count) {
+        case ("list", nil, 1): self = .list
+        case ("verify", nil, 1): self = .verify
+        case ("show", let url?, 2): self = .show(url: ShortURL.complete(url))
+        case ("clear", let url?, 2): self = .clear(url: ShortURL.complete(url))
+        case ("clear", nil, 1): self = .clear(url: nil)
+        default: throw UsageError("cache needs list, show URL, clear [URL] or verify")
+        }
+    }
+}
+
+/// Runs a ``CacheCommand``.
+struct CacheInquiry {
+    let command: CacheCommand
+    let options: Options
+    let environment: [String: String]
+
+    func run() async throws(Failure) -> Outcome {
+        let cache = try options.cache.open(environment)
+        do throws(SessionError) {
+            switch command {
+            case .list: return list(try await cache.entries())
+            case .verify: return verified(try await cache.verify())
+            case .show(let url):
+                let stored = try await cache.cachedResponse(for: HTTPRequest(url))
+                return shown(url, stored)
+            case .clear(let url): return try await clear(cache, url)
+            }
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    /// Text for people, or fields for the report.
+    private func outcome(_ text: @autoclosure () -> String, _ fields: KeyValuePairs<String, JSONValue>) -> Outcome {
+        var outcome = options.printsJSON ? Outcome() : Outcome(text: text())
+        outcome.addedFields = fields.map { ($0.key, $0.value) }
+        return outcome
+    }
+
+    // MARK: Listing
+
+    private func list(_ entries: [HTTPCache.Entry]) -> Outcome {
+        let sorted = entries.sorted { ($0.url, $1.date) < ($1.url, $0.date) }
+        return outcome(sorted.map(Self.line).joined(), ["entries": .array(sorted.map(Self.value))])
+    }
+
+    private static func line(_ entry: HTTPCache.Entry) -> String {
+        let size = Format.bytes(Int64(entry.bodySize)).rightAligned(to: 10)
+        let freshness = entry.isFresh ? "fresh" : "stale"
+        return "\(entry.status) \(freshness) \(size)  \(entry.date.formatted(.iso8601))  \(entry.url.printable)\n"
+    }
+
+    private static func value(_ entry: HTTPCache.Entry) -> JSONValue {
+        [
+            "url": .string(entry.url), "status": .integer(Int64(entry.status)),
+            "bodyBytes": .integer(Int64(entry.bodySize)), "date": .string(entry.date.formatted(.iso8601)),
+            "age": .integer(Int64(entry.age)), "lifetime": .integer(Int64(entry.lifetime)),
+            "fresh": .bool(entry.isFresh),
+        ]
+    }
+
+    // MARK: One response
+
+    private func shown(_ url: String, _ stored: CachedResponse?) -> Outcome {
+        guard let stored else {
+            return Outcome(failure: Failure(.status, .status, "no response to GET \(url.printable) is stored"))
+        }
+        var outcome = Outcome()
+        outcome.url = url
+        outcome.bodyBytes = stored.body.count
+        outcome.body = stored.body
+        if options.printsJSON {
+            outcome.response = stored.head
+            outcome.addedFields = [
+                ("age", .integer(Int64(stored.age))), ("lifetime", .integer(Int64(stored.lifetime))),
+                ("fresh", .bool(stored.isFresh)),
+            ]
+        } else {
+            outcome.body = Data(Self.head(stored.head).utf8) + stored.body
+        }
+        return outcome
+    }
+
+    private static func head(_ head: HTTPResponse) -> String {
+        let fields = head.headers.fields.map { "\($0.name): \($0.value.printable)\n" }
+        return "\(head.version) \(head.status) \(head.reason.printable)\n" + fields.joined() + "\n"
+    }
+
+    // MARK: Removing and verifying
+
+    private func clear(_ cache: HTTPCache, _ url: String?) async throws(SessionError) -> Outcome {
+        let before = try await cache.entries().count
+        if let url { try cache.removeResponses(for: url) } else { cache.removeAllResponses() }
+        cache.flush()
+        let removed = before - cache.statistics.count
+        return outcome("removed \(removed)\n", ["removed": .integer(Int64(removed))])
+    }
+
+    private func verified(_ result: HTTPCache.Verification) -> Outcome {
+        let size = Format.bytes(Int64(result.bodySize))
+        return outcome(
+            "valid \(result.validCount), \(size); damaged and removed \(result.damagedCount)\n",
+            [
+                "valid": .integer(Int64(result.validCount)), "bodyBytes": .integer(Int64(result.bodySize)),
+                "damaged": .integer(Int64(result.damagedCount)),
+            ])
+    }
+}

@@ -1,0 +1,64 @@
+import FoundationEssentials
+import SwiftAF
+
+/// Whether, where and how stored responses are used.
+struct CacheOptions: Sendable, Equatable {
+    /// Whether responses are stored and used again.
+    var isUsed = false
+    /// The folder; nil for `swiftaf/http` in the user's cache folder.
+    var folder: RawText?
+    /// Nil for the rules of HTTP.
+    var policy: HTTPRequest.CachePolicy?
+
+    /// Opens the cache.
+    func open(_ environment: [String: String]) throws(Failure) -> HTTPCache {
+        let path: String
+        if let folder {
+            guard let text = folder.text else {
+                throw Failure(UsageError("the path of --cache is not UTF-8"))
+            }
+            path = text
+        } else {
+            path = try Self.defaultFolder(environment)
+        }
+        do {
+            return try HTTPCache(directory: path)
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    private static func defaultFolder(_ environment: [String: String]) throws(Failure) -> String {
+        guard let path = UserCacheFolder.path(of: "swiftaf", "http", environment) else {
+            throw Failure(UsageError("there is no home for a cache: name a folder with --cache=DIR"))
+        }
+        UserCacheFolder.make(path)
+        return path
+    }
+}
+
+extension OptionTable {
+    static let cache: [OptionEntry] = [
+        OptionEntry.bytes(
+            "--cache", placeholder: "[=DIR]",
+            help: "store responses and use them again, in DIR or ~/.cache/swiftaf/http",
+            for: [.request, .image, .cache]
+        ) { options, value throws(UsageError) in
+            options.cache.isUsed = true
+            if !value.bytes.isEmpty { options.cache.folder = try Argument.path(value, of: "--cache") }
+        }.withOptionalValue,
+        .flag("--no-cache", help: "neither use nor store responses (default)", for: [.request, .image]) {
+            $0.cache = CacheOptions()
+        },
+        .flag(
+            "--cache-only", help: "use a stored response, however old; never ask the server", for: [.request, .image]
+        ) {
+            $0.cache.isUsed = true
+            $0.cache.policy = .returnCacheDataDontLoad
+        },
+        .flag("--refresh", help: "ask the server, and store its response", for: [.request, .image]) {
+            $0.cache.isUsed = true
+            $0.cache.policy = .reloadIgnoringLocalCacheData
+        },
+    ]
+}
