@@ -17,6 +17,7 @@ let package = Package(
         .executableTarget(name: "resume", dependencies: [http]),
         .executableTarget(name: "mirror", dependencies: [http]),
         .executableTarget(name: "events", dependencies: [http]),
+        .executableTarget(name: "chat", dependencies: [http]),
         .executableTarget(name: "gallery", dependencies: [http, images]),
         .executableTarget(name: "pinning", dependencies: [http]),
         .executableTarget(name: "archive", dependencies: [http]),

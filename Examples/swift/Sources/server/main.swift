@@ -59,6 +59,7 @@ server.route(
         body: Data(
             "id: 1\nevent: price\ndata: 17.2\n\nid: 2\nevent: price\ndata: 17.4\n\nid: 3\nevent: end\ndata: closed\n\n"
                 .utf8)))
+server.route("GET /chat", [.upgrade(), .echoFrames])
 
 let picture = Image(pixelWidth: 64, pixelHeight: 48, hasAlpha: false) { pixels in
     for y in 0..<48 {

@@ -28,6 +28,16 @@ final class Screen {
         try await manager.post("tags", body: .multipart { try $0.append("x", name: "tag") })
     }
 
+    func listen() async throws {
+        let socket = try await manager.webSocket("feed") { $0.timeouts.total = self.limit }
+        try await socket.send(title)
+        for try await message in socket {
+            guard case .text(let text) = message else { continue }
+            title = text
+        }
+        try await socket.close(reason: title)
+    }
+
     func refresh() {
         Task {
             do {
@@ -58,6 +68,16 @@ actor Store {
         let user: User = try await manager.get("users/\(id)", configure: { $0.timeouts.total = self.limit })
         users[id] = user
         return user
+    }
+
+    func follow() async throws {
+        let socket = try await manager.webSocket(
+            "users", protocols: ["v1"], configure: { $0.timeouts.total = self.limit })
+        try await socket.send(json: Array(users.values))
+        for try await message in socket {
+            let user = try message.decode(User.self)
+            users[user.id] = user
+        }
     }
 
     func save() async throws {

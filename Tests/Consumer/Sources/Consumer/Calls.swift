@@ -229,6 +229,32 @@ func usesClosures(_ manager: HTTPSessionManager, user: User, jpeg: Data) {
     task?.cancel()
 }
 
+func exchangesMessages(_ manager: HTTPSessionManager, user: User) async throws {
+    let socket = try await manager.webSocket("wss://example.org/chat", protocols: ["v2", "v1"])
+    try await socket.send("text")
+    try await socket.send(Data([1, 2]))
+    try await socket.send(.binary(Data()))
+    try await socket.send(json: user)
+    let time: Duration = try await socket.ping()
+    for try await message in socket {
+        switch message {
+        case .text(let text): print(text)
+        case .binary(let data): print(data.count)
+        }
+        print(try message.decode(User.self).name)
+    }
+    print(time, socket.closeCode ?? .abnormal, socket.closeReason, socket.subprotocol ?? "", socket.response.status)
+    var options = WebSocket.Options()
+    options.pingInterval = .seconds(30)
+    let second = try await manager.webSocket("chat", parameters: ["room": 7], headers: ["X-A": "b"], options: options)
+    let third = try await manager.webSocket(HTTPRequest("chat"), options: options)
+    async let first: Void = second.send("one")
+    async let other: Void = third.send("two")
+    _ = try await (first, other)
+    try await second.close(.goingAway, reason: "moved")
+    third.cancel()
+}
+
 /// Own serializers need no typealias.
 nonisolated struct LineSerializer: ValidatingResponseSerializer {
     var validation = ResponseValidation.default
