@@ -222,7 +222,7 @@ extension SessionError {
         public static let unsupported = Code(rawValue: "unsupported")
         /// Out of memory, or too many open files.
         public static let outOfMemory = Code(rawValue: "outOfMemory")
-        /// The manager was invalidated.
+        /// The manager was invalidated, or the WebSocket is closed.
         public static let closed = Code(rawValue: "closed")
         /// An interceptor refused the request or failed; ``SessionError/underlying`` is its error.
         public static let interceptor = Code(rawValue: "interceptor")

@@ -68,15 +68,8 @@ struct EventStreamState {
     }
 
     private func delay(retry: Duration?, random: Double) -> Duration {
-        let least = max(.zero, options.minimumDelay)
-        let most = max(least, options.maximumDelay)
-        let base = min(most, max(least, retry ?? options.reconnectionTime))
-        var longest = base
-        for _ in 0..<failures {
-            guard longest > .zero, longest < most else { break }
-            longest = longest < most / 2 ? longest * 2 : most
-        }
-        return base + (longest - base) * min(1, max(0, random))
+        ReconnectionDelay(minimum: options.minimumDelay, maximum: options.maximumDelay)
+            .after(retry ?? options.reconnectionTime, failures: failures, random: random)
     }
 
     private static let validation = ResponseValidation(

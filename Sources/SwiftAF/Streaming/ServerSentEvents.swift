@@ -68,18 +68,10 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         public init() {}
     }
 
-    /// The clock and the random numbers of an iterator, replaceable in tests.
-    struct Pacing: Sendable {
-        /// Waits; returns early if its task is cancelled.
-        var wait: @Sendable (Duration) async -> Void = { await $0.pause() }
-        /// Returns a number that is at least 0 and less than 1.
-        var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
-    }
-
     let manager: HTTPSessionManager
     let request: Result<HTTPRequest, SessionError>
     let options: Options
-    var pacing = Pacing()
+    var pacing = ReconnectionPacing()
 
     init(manager: HTTPSessionManager, request: Result<HTTPRequest, SessionError>, options: Options) {
         self.manager = manager

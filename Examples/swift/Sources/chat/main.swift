@@ -10,10 +10,13 @@ let lines = arguments.count > 1 ? Array(arguments.dropFirst()) : ["hello", "how 
 let socket = try await manager.webSocket("chat")
 let sender = Task {
     for line in lines { try await socket.send(line) }
-    try await socket.close(reason: "goodbye")
 }
+var count = 0
 for try await message in socket {
     if case .text(let text) = message { print("received:", text) }
+    count += 1
+    if count == lines.count { break }
 }
 try await sender.value
+try await socket.close(reason: "goodbye")
 print("closed:", socket.closeCode ?? .abnormal, socket.closeReason)

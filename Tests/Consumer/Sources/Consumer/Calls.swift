@@ -255,6 +255,16 @@ func exchangesMessages(_ manager: HTTPSessionManager, user: User) async throws {
     third.cancel()
 }
 
+func followsMessages(_ manager: HTTPSessionManager, user: User) async throws {
+    for try await message in manager.messages(from: "wss://example.org/feed") { print(message) }
+    var options = WebSocketMessages.Options()
+    options.maximumRetries = nil
+    let greeted = manager.messages(from: "feed", options: options) { socket in
+        try await socket.send(json: user)
+    }
+    for try await message in greeted { print(try message.decode(User.self)) }
+}
+
 /// Own serializers need no typealias.
 nonisolated struct LineSerializer: ValidatingResponseSerializer {
     var validation = ResponseValidation.default

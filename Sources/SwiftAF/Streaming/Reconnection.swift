@@ -1,0 +1,29 @@
+/// The clock and the random numbers of a stream that reconnects, replaceable in tests.
+struct ReconnectionPacing: Sendable {
+    /// Waits; returns early if its task is cancelled.
+    var wait: @Sendable (Duration) async -> Void = { await $0.pause() }
+    /// Returns a number that is at least 0 and less than 1.
+    var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+}
+
+/// The delay before a stream reconnects.
+struct ReconnectionDelay: Sendable {
+    var minimum: Duration
+    var maximum: Duration
+
+    /// - Parameters:
+    ///   - base: The delay without failures.
+    ///   - failures: The number of consecutive failures. Each doubles the delay's upper bound.
+    ///   - random: The position between `base` and the upper bound: at least 0, less than 1.
+    func after(_ base: Duration, failures: Int, random: Double) -> Duration {
+        let least = max(.zero, minimum)
+        let most = max(least, maximum)
+        let base = min(most, max(least, base))
+        var longest = base
+        for _ in 0..<max(0, failures) {
+            guard longest > .zero, longest < most else { break }
+            longest = longest < most / 2 ? longest * 2 : most
+        }
+        return base + (longest - base) * min(1, max(0, random))
+    }
+}

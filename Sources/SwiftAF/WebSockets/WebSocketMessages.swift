@@ -1,0 +1,175 @@
+import FoundationEssentials
+
+extension HTTPSessionManager {
+    /// Returns the messages that a server sends over a WebSocket; reconnects as needed.
+    ///
+    /// ```swift
+    /// let trades = manager.messages(from: "wss://example.org/trades") { socket in
+    ///     try await socket.send("subscribe SWFT")
+    /// }
+    /// for try await message in trades {
+    ///     print(message)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - url: A ws, wss, http or https URL, or one relative to ``baseURL``.
+    ///   - protocols: The subprotocols to offer, the most wanted first.
+    ///   - parameters: Added to the query.
+    ///   - headers: Replace the fields of ``headers`` with the same names.
+    ///   - options: When to reconnect, and the options of each socket.
+    ///   - onOpen: Called with each new socket before its messages are read, such as to subscribe again. An error that
+    ///     isn't a ``SessionError`` ends the sequence as ``SessionError/underlying`` of
+    ///     ``SessionError/Code/interceptor``.
+    public func messages(
+        from url: String, protocols: [String] = [], parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        options: WebSocketMessages.Options = .init(),
+        onOpen: @escaping @Sendable (WebSocket) async throws -> Void = { _ in }
+    ) -> WebSocketMessages {
+        WebSocketMessages(
+            manager: self, url: url, protocols: protocols, parameters: parameters, headers: headers, options: options,
+            onOpen: onOpen)
+    }
+}
+
+/// A sequence of messages of a WebSocket that reconnects. Each iterator has its own connection.
+///
+/// The iterator reconnects when the connection is lost, when the server closes with one of
+/// ``Options/reconnectingCodes``, and when a handshake fails for a reason that may pass: without a connection, and at the
+/// status codes 408, 425, 429, 500, 502, 503 and 504, whose `Retry-After` is obeyed. A random time is added to the delay, at
+/// most as long as the delay; the maximum doubles with each consecutive failure. Messages that the server sends meanwhile
+/// are lost.
+///
+/// The sequence ends when the server closes with 1000 or without a code. It fails with ``SessionError/Code/closed`` at
+/// other codes, at other refusals, if a message breaks a rule or a limit, if the certificate isn't trusted, and when the
+/// retries are exhausted. Cancelling the iterating task closes the socket and throws ``SessionError/Code/cancelled``.
+/// Releasing the iterator closes the socket.
+public struct WebSocketMessages: AsyncSequence, Sendable {
+    public typealias Element = WebSocket.Message
+    public typealias Failure = SessionError
+
+    /// Options for reconnecting.
+    public struct Options: Sendable {
+        /// The delay between connections. Default: 1 s.
+        public var reconnectionTime: Duration = .seconds(1)
+        /// The maximum delay, also if the server asks for more or many attempts failed. Default: 60 s.
+        public var maximumDelay: Duration = .seconds(60)
+        /// The maximum number of consecutive failed handshakes before the sequence fails; nil for no limit. Default: 10.
+        public var maximumRetries: Int? = 10
+        /// The close codes after which to reconnect. Default: 1001, and 1011 to 1014, which report trouble of the server.
+        public var reconnectingCodes: Set<WebSocket.CloseCode> = Set(
+            [1001, 1011, 1012, 1013, 1014].map(WebSocket.CloseCode.init(rawValue:)))
+        /// The options of each socket. With ``WebSocket/Options/pingInterval``, a server that has vanished is noticed.
+        public var socket = WebSocket.Options()
+
+        /// Makes the default options.
+        public init() {}
+    }
+
+    let manager: HTTPSessionManager
+    let url: String
+    let protocols: [String]
+    let parameters: Parameters?
+    let headers: HTTPHeaders
+    let options: Options
+    let onOpen: @Sendable (WebSocket) async throws -> Void
+    var pacing = ReconnectionPacing()
+
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(self)
+    }
+}
+
+extension WebSocketMessages {
+    /// Iterates over the messages and reconnects as needed.
+    public struct Iterator: AsyncIteratorProtocol {
+        private enum Phase {
+            case waiting(Duration)
+            case open(WebSocket)
+            case ended
+        }
+
+        private let source: WebSocketMessages
+        private var reconnection: WebSocketReconnection
+        private var phase = Phase.waiting(.zero)
+
+        init(_ source: WebSocketMessages) {
+            self.source = source
+            reconnection = WebSocketReconnection(options: source.options)
+        }
+
+        /// The socket that is open, to send messages; nil while there is none.
+        public var socket: WebSocket? {
+            if case .open(let socket) = phase { socket } else { nil }
+        }
+
+        /// Returns the next message; nil after the last one.
+        public mutating func next() async throws(SessionError) -> WebSocket.Message? {
+            try await next(isolation: nil)
+        }
+
+        /// Returns the next message; nil after the last one.
+        public mutating func next(isolation: isolated (any Actor)?) async throws(SessionError) -> WebSocket.Message? {
+            while true {
+                switch phase {
+                case .waiting(let delay):
+                    if delay > .zero { await source.pacing.wait(delay) }
+                    try await connect(isolation: isolation)
+                case .open(let socket):
+                    if let message = try await read(socket, isolation: isolation) { return message }
+                case .ended:
+                    return nil
+                }
+            }
+        }
+
+        private mutating func connect(isolation: isolated (any Actor)?) async throws(SessionError) {
+            do throws(SessionError) {
+                let socket = try await source.manager.webSocket(
+                    source.url, protocols: source.protocols, parameters: source.parameters, headers: source.headers,
+                    options: source.options.socket, isolation: isolation)
+                try await source.greet(socket)
+                reconnection.opened()
+                phase = .open(socket)
+            } catch {
+                let random = source.pacing.random()
+                try follow(reconnection.failedToOpen(error, now: .now, random: random))
+            }
+        }
+
+        /// - Returns: Nil if the socket has ended.
+        private mutating func read(
+            _ socket: WebSocket, isolation: isolated (any Actor)?
+        ) async throws(SessionError) -> WebSocket.Message? {
+            do throws(SessionError) {
+                if let message = try await socket.core.next() { return message }
+            } catch {
+                try follow(reconnection.lost(error, random: source.pacing.random()))
+                return nil
+            }
+            let code = socket.closeCode ?? .abnormal
+            try follow(reconnection.closed(code, reason: socket.closeReason, random: source.pacing.random()))
+            return nil
+        }
+
+        private mutating func follow(_ next: WebSocketReconnection.Next) throws(SessionError) {
+            switch next {
+            case .reconnect(let delay): phase = .waiting(delay)
+            case .end: phase = .ended
+            case .fail(let error):
+                phase = .ended
+                throw error
+            }
+        }
+    }
+
+    private func greet(_ socket: WebSocket) async throws(SessionError) {
+        do {
+            try await onOpen(socket)
+        } catch SessionError.Code.closed {
+            // Reading tells how it ended.
+        } catch {
+            throw SessionError(intercepting: error, url: socket.response.url)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import FoundationEssentials
+
+/// Decides what follows when a socket of ``WebSocketMessages`` ends or can't be opened. A value without side effects.
+struct WebSocketReconnection: Sendable {
+    enum Next: Sendable {
+        case reconnect(after: Duration)
+        case end
+        case fail(SessionError)
+    }
+
+    let options: WebSocketMessages.Options
+    /// Consecutive handshakes that failed.
+    private var failures = 0
+
+    init(options: WebSocketMessages.Options) {
+        self.options = options
+    }
+
+    /// A handshake succeeded.
+    mutating func opened() {
+        failures = 0
+    }
+
+    /// The server sent a close frame.
+    mutating func closed(_ code: WebSocket.CloseCode, reason: String, random: Double) -> Next {
+        if code == .normal || code == .noCode { return .end }
+        guard options.reconnectingCodes.contains(code) else { return .fail(Self.error(code, reason)) }
+        return .reconnect(after: delay(asked: nil, random: random))
+    }
+
+    /// A handshake failed.
+    mutating func failedToOpen(_ error: SessionError, now: Date, random: Double) -> Next {
+        guard Self.mayPass(error) else { return .fail(error) }
+        failures += 1
+        if let most = options.maximumRetries, failures > most { return .fail(error) }
+        let asked = error.response.flatMap { RetryAfter.delay(of: $0, now: now) }
+        return .reconnect(after: delay(asked: asked, random: random))
+    }
+
+    /// An open socket ended without a close frame.
+    mutating func lost(_ error: SessionError, random: Double) -> Next {
+        Self.mayPass(error) ? .reconnect(after: delay(asked: nil, random: random)) : .fail(error)
+    }
+
+    private func delay(asked: Duration?, random: Double) -> Duration {
+        // One more, so that the clients of a server that restarts don't return at the same time.
+        ReconnectionDelay(minimum: .zero, maximum: options.maximumDelay)
+            .after(max(options.reconnectionTime, asked ?? .zero), failures: failures + 1, random: random)
+    }
+
+    /// Whether the error may be transient, so that reconnecting could help.
+    private static func mayPass(_ error: SessionError) -> Bool {
+        if error.code == .status { return [408, 425, 429, 500, 502, 503, 504].contains(error.status) }
+        return [.dns, .connect, .connectionLost, .truncated, .timeout, .tls].contains(error.code)
+    }
+
+    private static func error(_ code: WebSocket.CloseCode, _ reason: String) -> SessionError {
+        let shown = reason.isEmpty ? "" : ": " + ASCII.printable(reason, limit: 123)
+        return SessionError(.closed, message: "the server closed the WebSocket with code \(code)\(shown)")
+    }
+}

@@ -1,0 +1,140 @@
+import AFTestServer
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("WebSockets that reconnect", .timeLimit(.minutes(10)))
+struct WebSocketMessagesTests {
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+    private let waits = Recorder<Duration>()
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+    }
+
+    private func messages(
+        _ change: (inout WebSocketMessages.Options) -> Void = { _ in },
+        onOpen: @escaping @Sendable (WebSocket) async throws -> Void = { _ in }
+    ) -> WebSocketMessages {
+        var options = WebSocketMessages.Options()
+        options.socket.closeTimeout = .milliseconds(50)
+        change(&options)
+        var messages = manager.messages(from: "feed", options: options, onOpen: onOpen)
+        messages.pacing = ReconnectionPacing(wait: { [waits] in waits.record($0) }, random: { 0 })
+        return messages
+    }
+
+    private func text(_ text: String) -> Script { .frame(0x81, Data(text.utf8)) }
+
+    private func close(_ code: UInt16) -> Script {
+        [.frame(0x88, Data([UInt8(code >> 8), UInt8(code & 0xff)])), .halfClose, .waitForPeerClose]
+    }
+
+    private func texts(_ messages: WebSocketMessages) async -> ([String], SessionError?) {
+        var texts: [String] = []
+        do {
+            for try await message in messages { texts.append(String(decoding: message.data, as: UTF8.self)) }
+            return (texts, nil)
+        } catch {
+            return (texts, error)
+        }
+    }
+
+    @Test("Connects again after a loss, a restart and a refusal that may pass, and ends with 1000")
+    func reconnects() async throws {
+        server.route("/feed", times: 1, [.upgrade(), text("one"), .close])
+        server.route("/feed", times: 1, .status(503, headers: ["Retry-After": "7"]))
+        server.route("/feed", times: 1, .reset)
+        server.route("/feed", times: 1, [.upgrade(), text("two"), close(1012)])
+        server.route("/feed", [.upgrade(), text("three"), close(1000)])
+        let (received, error) = await texts(messages())
+        #expect(received == ["one", "two", "three"])
+        #expect(error == nil)
+        #expect(waits.values == [.seconds(1), .seconds(7), .seconds(1), .seconds(1)])
+        #expect(server.requests.count == 5)
+    }
+
+    @Test("Each socket is greeted before its messages are read")
+    func greets() async throws {
+        server.route("/feed", times: 2, [.upgrade(), .read(bytes: 8), text("hello"), .close])
+        server.route("/feed", [.upgrade(), .echoFrames])
+        let sequence = messages(onOpen: { socket in
+            try await socket.send("hi")
+        })
+        var iterator = sequence.makeAsyncIterator()
+        #expect(try await iterator.next() == .text("hello"))
+        #expect(try await iterator.next() == .text("hello"))
+        #expect(try await iterator.next() == .text("hi"))
+        try await iterator.socket?.close()
+        #expect(try await iterator.next() == nil)
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test("Fails when the retries are exhausted")
+    func exhausted() async throws {
+        server.route("/feed", .status(502))
+        let (received, error) = await texts(messages { $0.maximumRetries = 2 })
+        #expect(received.isEmpty)
+        #expect(error?.status == 502)
+        #expect(server.requests.count == 3)
+    }
+
+    @Test("Fails at once at a code or a refusal that doesn't pass", arguments: [1002, 1008, 4001, 404])
+    func fails(code: UInt16) async throws {
+        server.route("/feed", code == 404 ? .status(404) : [.upgrade(), text("one"), close(code)])
+        let (received, error) = await texts(messages())
+        #expect(received == (code == 404 ? [] : ["one"]))
+        #expect(error?.code == (code == 404 ? .status : .closed))
+        #expect(error?.message.contains(String(code)) == true)
+        #expect(server.requests.count == 1)
+        #expect(waits.values.isEmpty)
+    }
+
+    @Test("An error of the greeting ends the sequence")
+    func refusesGreeting() async throws {
+        struct Refused: Error {}
+        server.route("/feed", [.upgrade(), .waitForPeerClose])
+        let (_, error) = await texts(messages(onOpen: { _ in throw Refused() }))
+        #expect(error?.code == .interceptor)
+        #expect(error?.underlying is Refused)
+        #expect(await server.waitForCloses(1))
+    }
+
+    @Test("Cancelling the task ends the sequence while it waits for a message or to reconnect")
+    func cancels() async throws {
+        server.route("/feed", times: 1, [.upgrade(), .stall(at: "never")])
+        server.route("/feed", .status(503))
+        for _ in 0..<2 {
+            var sequence = messages()
+            let isWaiting = Recorder<Void>()
+            sequence.pacing.wait = {
+                isWaiting.record(())
+                await $0.pause()
+            }
+            let task = Task { [sequence] in await texts(sequence) }
+            if server.requests.isEmpty { #expect(await server.waitForStalled(at: "never")) } else { await isWaiting.wait() }
+            task.cancel()
+            #expect(await task.value.1?.code == .cancelled)
+        }
+    }
+
+    @Test("The delay grows with failures, within its limits, and is random")
+    func delays() {
+        var options = WebSocketMessages.Options()
+        options.maximumDelay = .seconds(10)
+        options.maximumRetries = nil
+        var reconnection = WebSocketReconnection(options: options)
+        let busy = SessionError(.connect)
+        var delays: [Duration] = []
+        for _ in 0..<5 {
+            if case .reconnect(let delay) = reconnection.failedToOpen(busy, now: .now, random: 0.5) { delays.append(delay) }
+        }
+        #expect(delays == [.seconds(2.5), .seconds(4.5), .seconds(5.5), .seconds(5.5), .seconds(5.5)])
+        reconnection.opened()
+        guard case .reconnect(let delay) = reconnection.lost(busy, random: 0.5) else { return #expect(Bool(false)) }
+        #expect(delay == .seconds(1.5))
+    }
+}
