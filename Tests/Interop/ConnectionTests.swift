@@ -100,7 +100,8 @@ extension Interop {
         }
 
         @Test func aReloadLosesNone() async throws {
-            let nginx = try Nginx(authority: servers.authority, httpbinPort: servers.httpbin.port)
+            let nginx = try Nginx(
+                authority: servers.authority, httpbinPort: servers.httpbin.port, webSocketPort: servers.webSockets.port)
             for listener in [Nginx.Listener.plain, .tls] {
                 let request = HTTPRequest(nginx.url("/small", listener))
                 var worker = try await manager.response(for: request).worker

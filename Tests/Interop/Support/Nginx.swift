@@ -33,7 +33,8 @@ final class Nginx: Sendable {
     ///   - authority: Issues the certificates of the TLS ports.
     ///   - files: What is served under `/files/`.
     ///   - httpbinPort: What `/httpbin/` is forwarded to.
-    init(authority: TestCertificate, files: [String: Data] = [:], httpbinPort: Int) throws {
+    ///   - webSocketPort: What `/sockets/` is forwarded to.
+    init(authority: TestCertificate, files: [String: Data] = [:], httpbinPort: Int, webSocketPort: Int) throws {
         guard let program = Self.program else { throw SystemFailure("nginx") }
         folder = try TemporaryFolder()
         let sockets = try Listener.allCases.map { _ in try ListeningSocket() }
@@ -46,7 +47,8 @@ final class Nginx: Sendable {
             try folder.write(certificate.chainPEM, to: "\(listener).pem")
             try folder.write(certificate.keyPEM, to: "\(listener).key")
         }
-        let configuration = NginxConfiguration(folder: folder.path, ports: ports, httpbinPort: httpbinPort)
+        let configuration = NginxConfiguration(
+            folder: folder.path, ports: ports, httpbinPort: httpbinPort, webSocketPort: webSocketPort)
         try folder.write(configuration.locations, to: "locations.conf")
         try folder.write(Data("user:{PLAIN}passwd\n".utf8), to: "users")
         let path = try folder.write(configuration.main, to: "nginx.conf")

@@ -5,6 +5,7 @@ struct NginxConfiguration {
     let folder: String
     let ports: [Nginx.Listener: Int]
     let httpbinPort: Int
+    let webSocketPort: Int
 
     static func usesTLS(_ listener: Nginx.Listener) -> Bool {
         switch listener {
@@ -86,6 +87,12 @@ struct NginxConfiguration {
         }
         location /dav/ { root \(folder); dav_methods PUT DELETE; }
         location /httpbin/ { proxy_pass http://127.0.0.1:\(httpbinPort)/; }
+        location /sockets/ {
+            proxy_pass http://127.0.0.1:\(webSocketPort)/;
+            proxy_http_version 1.1;
+            proxy_set_header Upgrade $http_upgrade;
+            proxy_set_header Connection upgrade;
+        }
         location = /small { default_type text/plain; return 200 "small"; }
         location = /echo {
             default_type application/json;

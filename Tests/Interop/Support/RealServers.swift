@@ -7,6 +7,7 @@ import Testing
 struct RealServers: Sendable {
     let authority: TestCertificate
     let httpbin: Httpbin
+    let webSockets: WebSocketEcho
     let nginx: Nginx
 
     /// The running servers. Throws for every test if they can't be started.
@@ -20,10 +21,11 @@ struct RealServers: Sendable {
         guard RealServers.missing.isEmpty else { throw StartFailure(RealServers.missing) }
         authority = try TestCertificate.makeAuthority()
         httpbin = try Httpbin()
+        webSockets = try WebSocketEcho()
         nginx = try Nginx(
             authority: authority,
             files: ["large.bin": Payload.large, "medium.bin": Payload.medium, "small.bin": Payload.small],
-            httpbinPort: httpbin.port)
+            httpbinPort: httpbin.port, webSocketPort: webSockets.port)
         try await answers(nginx.url("/small"), nginx.process)
         try await answers(httpbin.url("/get"), httpbin.process)
     }

@@ -115,7 +115,11 @@ struct WebSocketMessagesTests {
                 await $0.pause()
             }
             let task = Task { [sequence] in await texts(sequence) }
-            if server.requests.isEmpty { #expect(await server.waitForStalled(at: "never")) } else { await isWaiting.wait() }
+            if server.requests.isEmpty {
+                #expect(await server.waitForStalled(at: "never"))
+            } else {
+                await isWaiting.wait()
+            }
             task.cancel()
             #expect(await task.value.1?.code == .cancelled)
         }
@@ -130,7 +134,9 @@ struct WebSocketMessagesTests {
         let busy = SessionError(.connect)
         var delays: [Duration] = []
         for _ in 0..<5 {
-            if case .reconnect(let delay) = reconnection.failedToOpen(busy, now: .now, random: 0.5) { delays.append(delay) }
+            if case .reconnect(let delay) = reconnection.failedToOpen(busy, now: .now, random: 0.5) {
+                delays.append(delay)
+            }
         }
         #expect(delays == [.seconds(2.5), .seconds(4.5), .seconds(5.5), .seconds(5.5), .seconds(5.5)])
         reconnection.opened()
