@@ -141,7 +141,7 @@ let package = Package(
         .target(name: "CAllocationCount", path: "Tests/CAllocationCount"),
         .testTarget(
             name: "AllocationTests",
-            dependencies: ["SwiftAF", "CAllocationCount"],
+            dependencies: ["SwiftAF", "AFTestServer", "CAllocationCount"],
             path: "Tests/Allocation"
         ),
         .testTarget(name: "SwiftAFFuzzTests", dependencies: ["SwiftAF", "SwiftAFImage"], path: "Tests/Fuzz/swift"),

@@ -74,21 +74,7 @@ struct SerializationAllocationTests {
         let before = allocation_count()
         for _ in 0..<Self.rounds { try operation() }
         let counted = Double(allocation_count() - before) / Double(Self.rounds)
-        let threshold = try #require(Self.thresholds()[name], "no threshold is recorded for \(name)")
-        #expect(counted <= threshold, "\(name), in a \(Self.configuration) build")
-    }
-
-    #if DEBUG
-        private static let configuration = "debug"
-    #else
-        private static let configuration = "release"
-    #endif
-
-    private static func thresholds() throws -> [String: Double] {
-        let path = #filePath.replacing(
-            "Allocation/SerializationAllocationTests.swift", with: "Thresholds/serialization.json")
-        let file = try Data(contentsOf: URL(filePath: path))
-        let thresholds = try JSONDecoder().decode([String: [String: Double]].self, from: file)
-        return thresholds[configuration] ?? [:]
+        let threshold = try AllocationThresholds.threshold(of: name, in: "serialization")
+        #expect(counted <= threshold, "\(name), in a \(AllocationThresholds.configuration) build")
     }
 }

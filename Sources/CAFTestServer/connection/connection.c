@@ -93,6 +93,7 @@ static void finish(afts_conn *conn) {
 
 static void *serve_connection(void *context) {
     afts_conn *conn = context;
+    pthread_setname_np(pthread_self(), "aft-connection");
     if (run_hook(conn, true) == AFTS_OK && afts__tls_handshake(conn) == AFTS_OK &&
         run_hook(conn, false) == AFTS_OK) {
         serve_requests(conn);

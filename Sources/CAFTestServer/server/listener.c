@@ -111,6 +111,7 @@ static void pause_accepting(afts_server *server) {
 
 static void *accept_connections(void *context) {
     afts_server *server = context;
+    pthread_setname_np(pthread_self(), "aft-listener");
     while (!afts__server_is_stopping(server)) {
         address peer = {0};
         socklen_t size = sizeof peer;

@@ -57,7 +57,15 @@ final class AttemptChain: Sendable {
         }
     }
 
+    // What comes before and after the transfer isn't async: the memory of a waiting task has no copy of its values.
     private func transfer(_ http: HTTPRequest) async throws(SessionError) -> Response<Data> {
+        let request = try begin(http)
+        return try end(request.http, await send(request))
+    }
+
+    /// Announces a transfer, and makes its request.
+    @inline(never)
+    private func begin(_ http: HTTPRequest) throws(SessionError) -> CoreRequest {
         let (prepared, last) = state.withLock { ($0.request, $0.last) }
         var http = http
         if let deadline = attempt.deadline {
@@ -76,11 +84,16 @@ final class AttemptChain: Sendable {
         }
         if let last { events?.tell(.retried(retried(last), delay: .zero)) }
         events?.tell(.sent(http, attempt: attempt.number))
-        let outcome = await send(prepared.with(http: http))
+        return prepared.with(http: http)
+    }
+
+    /// Records the outcome of a transfer.
+    @inline(never)
+    private func end(_ http: HTTPRequest, _ outcome: CoreOutcome) throws(SessionError) -> Response<Data> {
         state.withLock { state in
             state.sent = http
             state.last = outcome
-            state.request = prepared.resuming(after: outcome.failure)
+            state.request = state.request.resuming(after: outcome.failure)
         }
         loop.endSending(outcome, collects: sink == .memory)
         return try outcome.dataResponse()

@@ -48,7 +48,7 @@ final class RetryLoop: Sendable {
         if registration == nil { interrupt() }
         defer { registration.map { id in session.cancellations.withLock { $0.remove(id) } } }
         let deadline = request.totalTimeout.map { ContinuousClock.now + $0 }
-        if !isOver { startWorker { await self.attempts(request, deadline, send) } }
+        if !isOver { startWorker(request, deadline, send) }
         let timer = deadline.map { deadline in
             Task {
                 await (deadline - .now).pause()
@@ -61,8 +61,11 @@ final class RetryLoop: Sendable {
         return outcome
     }
 
-    private func startWorker(_ work: @escaping @Sendable () async -> CoreOutcome) {
-        let worker = Task { finish(await work()) }
+    private func startWorker(
+        _ request: CoreRequest, _ deadline: ContinuousClock.Instant?,
+        _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome
+    ) {
+        let worker = Task { finish(await attempts(request, deadline, send)) }
         let mustCancel = state.withLock { state in
             if state.phase != .ended { state.worker = worker }
             return state.stop != nil

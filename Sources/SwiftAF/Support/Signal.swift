@@ -3,7 +3,8 @@
 final class Signal<Value: Sendable>: Sendable {
     private enum State {
         case idle
-        case waiting(CheckedContinuation<Value, Never>)
+        // Unchecked, which saves an allocation per request with interceptors (`RequestAllocationTests`).
+        case waiting(UnsafeContinuation<Value, Never>)
         case sent(Value)
     }
 
@@ -11,7 +12,7 @@ final class Signal<Value: Sendable>: Sendable {
 
     /// Sends a value and ends the wait. Ignored if an earlier value hasn't been received yet.
     func send(_ value: Value) {
-        let waiting = state.withLock { state -> CheckedContinuation<Value, Never>? in
+        let waiting = state.withLock { state -> UnsafeContinuation<Value, Never>? in
             switch state {
             case .idle:
                 state = .sent(value)
@@ -28,7 +29,7 @@ final class Signal<Value: Sendable>: Sendable {
 
     /// Waits for the next value. Only one task may wait at a time.
     func wait() async -> Value {
-        await withCheckedContinuation { continuation in
+        await withUnsafeContinuation { continuation in
             let value = state.withLock { state -> Value? in
                 if case .sent(let value) = state {
                     state = .idle

@@ -8,6 +8,9 @@
 /* Blocks that this thread asked for since it began: malloc, calloc, realloc, aligned calls. */
 uint64_t allocation_count(void);
 
+/* Blocks that all threads asked for but those of the test server in the same process, which have names of their own. */
+uint64_t allocation_count_of_client(void);
+
 /* False under a sanitizer, which has an allocator of its own. */
 bool allocation_count_works(void);
 

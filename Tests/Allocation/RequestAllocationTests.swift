@@ -1,0 +1,74 @@
+import AFTestServer
+import CAllocationCount
+import Dispatch
+import SwiftAF
+import Testing
+
+/// Allocations per request on a connection that is open, in all threads of the client, held to the numbers in
+/// `Tests/Thresholds/requests.json`. libcurl's are among them.
+@Suite(.enabled(if: allocation_count_works()), .serialized)
+struct RequestAllocationTests {
+    private static let rounds = 2000
+
+    struct User: Codable, Sendable { var id: Int; var name: String }
+
+    let server: TestServer
+    let manager: HTTPSessionManager
+
+    init() throws {
+        server = try TestServer()
+        server.route("GET /users/7", .json(#"{"id": 7, "name": "Ada"}"#))
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        manager.completionQueue = DispatchQueue(label: "allocations")
+    }
+
+    @Test func bytes() async throws {
+        let request = HTTPRequest("users/7")
+        try await expect("bytes") { _ = try await manager.response(for: request) }
+    }
+
+    @Test func jsonValue() async throws {
+        try await expect("JSONValue") { _ = try await manager.get("users/7", as: JSONValue.self) }
+    }
+
+    @Test func typed() async throws {
+        try await expect("typed") { _ = try await manager.get("users/7", as: User.self) }
+    }
+
+    @Test func closure() async throws {
+        try await expect("closure") {
+            await withCheckedContinuation { continuation in
+                manager.get(
+                    "users/7", with: .value(User.self), success: { _, _ in continuation.resume() },
+                    failure: { _, error in
+                        Issue.record(error); continuation.resume()
+                    })
+            }
+        }
+    }
+
+    @Test func retryPolicy() async throws {
+        manager.interceptors = [RetryPolicy(maximumRetries: 3)]
+        try await expect("retry policy") { _ = try await manager.get("users/7", as: User.self) }
+    }
+
+    @Test func eventMonitor() async throws {
+        manager.eventMonitors = [Silent()]
+        try await expect("event monitor") { _ = try await manager.get("users/7", as: User.self) }
+    }
+
+    private struct Silent: EventMonitor {}
+
+    private func expect(_ name: String, _ request: @escaping @Sendable () async throws -> Void) async throws {
+        // Detached, because each new task would copy the task-local values of the testing library.
+        let counted = try await Task.detached {
+            // The first runs connect, and make what is made once.
+            for _ in 0..<20 { try await request() }
+            let before = allocation_count_of_client()
+            for _ in 0..<Self.rounds { try await request() }
+            return Double(allocation_count_of_client() - before) / Double(Self.rounds)
+        }.value
+        let threshold = try AllocationThresholds.threshold(of: name, in: "requests")
+        #expect(counted <= threshold, "\(name), in a \(AllocationThresholds.configuration) build")
+    }
+}
