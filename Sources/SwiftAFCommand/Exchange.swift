@@ -119,7 +119,12 @@ struct Exchange {
                 return try await print(printer, request, with: manager, wire, willPrint, &printed, progress: progress)
             } catch {
                 // What was printed can't be taken back.
-                guard !printed.hasBegun, let rest = await attempts.pause(after: error, of: request) else { throw error }
+                guard !printed.hasBegun, let rest = await attempts.pause(after: error, of: request) else {
+                    await willPrint()
+                    // Its failure would hide the one that matters.
+                    try? printer.printHeld(printed)
+                    throw error
+                }
                 request.timeouts.total = rest
             }
         }

@@ -38,6 +38,21 @@ import Testing
         #expect(folder.mode(of: RawText(place)) & 0o777 == 0o700)
     }
 
+    @Test(arguments: ["--session", "--cookies"])
+    func cookiesWithoutADateAreKept(option: String) async {
+        server.route("/", .respond(200, headers: ["Set-Cookie": "login=1; HttpOnly"]))
+        let path = folder.path + "/jar"
+        #expect(await run(option, path).exit == 0)
+        #expect(await run(option, path).exit == 0)
+        #expect(server.requests.last?["Cookie"] == "login=1")
+    }
+
+    @Test func aDeviceIsNotReplacedByCookies() async throws {
+        let run = await run("-c", "/dev/full")
+        #expect(run.exit == 8 && run.error.contains("/dev/full can't be written"))
+        #expect(await swiftaf(server.urlString(), "-c", "/dev/null").exit == 0)
+    }
+
     @Test func passingHeadersAndOtherNamesAreNotKept() async {
         #expect(await run("--session", "a", "If-None-Match:\"x\"", "Content-Type:a/b", "Range:bytes=0-").exit == 0)
         #expect(await run("--session", "a").exit == 0)

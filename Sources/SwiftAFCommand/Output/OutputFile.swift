@@ -4,8 +4,12 @@ import SwiftAF
 
 /// Writes files named on the command line.
 enum OutputFile {
-    /// Writes a new file beside the path, readable by its owner only, and renames it.
+    /// Writes a new file beside the path, readable by its owner only, and renames it. Pipes and devices are written to.
     static func write(_ content: Data, to path: RawText) throws(SessionError) {
+        var status = stat()
+        if path.withCString({ stat($0, &status) }) == 0, status.st_mode & S_IFMT != S_IFREG {
+            return try overwrite(path, with: content)
+        }
         var template = path.bytes.map { CChar(bitPattern: $0) } + Array(".XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
         guard descriptor >= 0 else { throw failure(path, errno) }
@@ -21,6 +25,17 @@ enum OutputFile {
             let number = errno
             unlink(template)
             throw failure(path, number)
+        }
+    }
+
+    private static func overwrite(_ path: RawText, with content: Data) throws(SessionError) {
+        let descriptor = path.withCString { open($0, O_WRONLY | O_CLOEXEC) }
+        guard descriptor >= 0 else { throw failure(path, errno) }
+        defer { close(descriptor) }
+        do throws(WriteError) {
+            try DescriptorSink(descriptor: descriptor).write(content)
+        } catch {
+            throw failure(path, error.systemError)
         }
     }
 

@@ -40,6 +40,8 @@ struct ResponsePrinter: Sendable {
         var isBinary = false
         /// Whether a part of the response was written, so that another attempt would repeat it.
         var hasBegun = false
+        /// What was held back when the response broke.
+        var held = Data()
     }
 
     /// Prints the parts of the request, once its head was sent.
@@ -77,17 +79,29 @@ struct ResponsePrinter: Sendable {
             head = Data()
         }
         if !isHeld { try await flush(Data()) }
+        // Asked once: it is a system call.
+        let isShown = console.output.isTerminal && !isRaw
         var kept = Data()
         var last: UInt8?
         var mode = mode(for: response)
-        for try await piece in body {
+        var pieces = body.makeAsyncIterator()
+        while true {
+            let next: Data?
+            do {
+                next = try await pieces.next()
+            } catch {
+                if isHeld { printed.held = head + kept }
+                throw error
+            }
+            guard let piece = next else { break }
             printed.bytes += piece.count
             guard mode != .discarded else { continue }
-            if console.output.isTerminal, !isRaw, piece.contains(0) {
+            if isShown, piece.contains(0) {
                 printed.isBinary = true
                 return try await flush(Data())
             }
-            kept += piece
+            // A large body passes without a copy.
+            if kept.isEmpty { kept = piece } else { kept += piece }
             isHeld = isHeld && kept.count <= Self.mostHeldBack
             if isHeld { continue }
             let size: Int
@@ -107,8 +121,13 @@ struct ResponsePrinter: Sendable {
         var text = mode == .formatted && !kept.isEmpty ? formatted(response, kept) : kept
         last = text.last ?? last
         // In one write: lines of standard error may come between two.
-        if console.output.isTerminal, !isRaw, let last, last != UInt8(ascii: "\n") { text += "\n".utf8 }
+        if isShown, let last, last != UInt8(ascii: "\n") { text += "\n".utf8 }
         try await flush(text)
+    }
+
+    /// Prints what was held back of a response that broke, if there is no other attempt.
+    func printHeld(_ printed: Printed) throws(WriteError) {
+        try write(printed.held)
     }
 
     /// Prints the metrics, behind the body.

@@ -62,7 +62,9 @@ extension Options {
     func save(_ configuration: SessionConfiguration) throws(Failure) {
         configuration.cache?.flush()
         do throws(SessionError) {
-            if let cookieOutput { try configuration.cookieStorage?.save(to: try cookieOutput.fileName("--cookies")) }
+            if let cookieOutput, let storage = configuration.cookieStorage {
+                try OutputFile.write(Data(CookieFile.text(of: try storage.cookies()).utf8), to: cookieOutput)
+            }
             if hstsPath != nil { try configuration.hsts?.save() }
         } catch {
             throw Failure(error)
