@@ -164,7 +164,10 @@ afc_status afc__handshake_check(const afc__handshake *handshake, const afc_head 
                                 afc__agreement *out, afc_failure *failure) {
     *out = (afc__agreement){0};
     if (head->status != SWITCHING_PROTOCOLS) return refuse_status(head, failure);
-    if (!names(head, "Upgrade", "websocket")) {
+    /* One protocol: a list of several isn't a match (RFC 6455 4.1). */
+    const afc_header *upgrade;
+    if (!find_single(head, "Upgrade", &upgrade) || upgrade == NULL ||
+        !afc__same_name(upgrade->value, "websocket")) {
         return afc__fail(failure, AFC_EPROTOCOL, "the server's 101 has no \"Upgrade: websocket\"");
     }
     if (!names(head, "Connection", "Upgrade")) {
