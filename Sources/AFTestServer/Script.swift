@@ -217,7 +217,9 @@ extension Script {
 
     /// Sends an unmasked WebSocket frame.
     ///
-    /// - Parameter first: The first byte: FIN and the reserved bits, and the opcode, such as 0x81 for a whole text.
+    /// - Parameters:
+    ///   - first: The first byte: FIN and the reserved bits, and the opcode, such as 0x81 for a whole text.
+    ///   - payload: The payload.
     public static func frame(_ first: UInt8, _ payload: Data = Data()) -> Script {
         Script { script in
             payload.withUnsafeBytes { afts_send_frame(script, first, $0.baseAddress, $0.count) }

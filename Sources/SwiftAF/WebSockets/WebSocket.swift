@@ -59,18 +59,21 @@ public final class WebSocket: Sendable {
         try await core.send(message)
     }
 
-    /// Sends a text; see ``send(_:)-(Message)``.
+    /// Sends a ``Message/text(_:)``.
     public func send(_ text: String) async throws(SessionError) {
         try await core.send(.text(text))
     }
 
-    /// Sends bytes; see ``send(_:)-(Message)``.
+    /// Sends a ``Message/binary(_:)``.
     public func send(_ bytes: Data) async throws(SessionError) {
         try await core.send(.binary(bytes))
     }
 
-    /// Sends a value as JSON, in a text message; see ``send(_:)-(Message)``.
+    /// Sends a value as JSON, in a ``Message/text(_:)``.
     ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - coder: Encodes it.
     /// - Throws: ``SessionError/Code/serialization`` if the value can't be encoded.
     public func send<Value: Encodable>(json value: Value, coder: JSONCoder = JSONCoder()) async throws(SessionError) {
         let data: Data
@@ -99,7 +102,9 @@ public final class WebSocket: Sendable {
     ///
     /// Messages that nobody reads can keep the close frame from arriving: read on, or use ``cancel()``.
     ///
-    /// - Parameter reason: At most 123 bytes of UTF-8.
+    /// - Parameters:
+    ///   - code: Why the socket is closed.
+    ///   - reason: At most 123 bytes of UTF-8.
     /// - Throws: ``SessionError/Code/invalidInput`` for a longer reason, and for a code that can't be sent: others than
     ///   1000 to 1003, 1007 to 1014 and 3000 to 4999. The error that ended the socket, such as
     ///   ``SessionError/Code/timeout`` if the server didn't close.
