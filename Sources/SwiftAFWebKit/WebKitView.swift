@@ -45,7 +45,7 @@
             of(OpaquePointer(webView))
         }
 
-        /// Loads a text and shows it: AFNetworking's name for ``SwiftAFImage/WebContentDisplaying/loadText(_:progress:success:failure:)``.
+        /// Loads a text and shows it: AFNetworking's name for `loadText(_:progress:success:failure:)` of SwiftAFImage.
         ///
         /// - Parameters:
         ///   - request: The request for the page.
