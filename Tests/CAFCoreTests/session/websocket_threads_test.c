@@ -4,6 +4,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- Callbacks ----------------------------------------------------------------- */
@@ -71,8 +72,12 @@ static sem_t encoding, may_go_on;
 static afc_status (*convert)(void *stream, afc_slice *input, char *output, size_t *size);
 
 static afc_status convert_slowly(void *stream, afc_slice *input, char *output, size_t *size) {
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 2;
     sem_post(&encoding);
-    sem_wait(&may_go_on);
+    /* Not for ever: fork() waits for the loop, and the loop may wait for the lock that this thread holds. */
+    sem_timedwait(&may_go_on, &end);
     return convert(stream, input, output, size);
 }
 
