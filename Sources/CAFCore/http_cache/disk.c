@@ -238,10 +238,10 @@ static bool publish(afc__disk *disk, const afc__cache_stored *stored, uint64_t n
 }
 
 /** Stops counting the file that is about to be replaced, and returns its size; 0 without one. */
-static uint32_t take_units(afc__disk *disk, const afc__cache_id *id) {
+static uint32_t take_units(afc__disk *disk, afc__store_name name) {
     lock(disk);
-    afc__entry_record *record = afc__entry_table_find(&disk->cache->table, id->primary,
-                                                      id->variant);
+    afc__entry_record *record = afc__entry_table_find(&disk->cache->table, name.primary,
+                                                      name.variant);
     uint32_t units = record != NULL ? record->units : 0;
     if (record != NULL) afc__entry_table_set_units(&disk->cache->table, record, 0);
     unlock(disk);
@@ -263,7 +263,7 @@ static bool put(afc__disk *disk, const afc__cache_stored *stored, removals *gone
     const afc__cache_id *id = &stored->id;
     uint64_t number = afc__store_new_content(disk->cache);
     uint32_t needed = units_of(afc__entry_size(stored->body_size, stored->block.size));
-    uint32_t old = take_units(disk, id);
+    uint32_t old = take_units(disk, (afc__store_name){id->primary, id->variant});
     int file = -1;
     if (is_like(old, needed)) {
         file = afc__folder_reuse(&disk->folder, id->primary, id->variant, number);
@@ -312,7 +312,7 @@ static bool publish_with_room(afc__disk *disk, const afc__cache_stored *stored, 
                               removals *gone) {
     const afc__cache_id *id = &stored->id;
     uint32_t needed = units_of(afc__entry_size(stored->body_size, stored->block.size));
-    if (take_units(disk, id) != 0) {
+    if (take_units(disk, (afc__store_name){id->primary, id->variant}) != 0) {
         afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
     }
     bool is_stored = make_room(disk, needed, number, NULL, gone) &&
@@ -394,6 +394,9 @@ static bool change_meta(afc__disk *disk, const afc__cache_stored *stored, uint64
         }
         add_gone(disk, gone, old);
     }
+    /* The file may have grown. It isn't evicted itself: its units don't count meanwhile. */
+    take_units(disk, (afc__store_name){id->primary, id->variant});
+    if (!make_room(disk, units_of(size), 0, NULL, gone)) return false;
     afc__journal_record put = {
         .kind = AFC__JOURNAL_PUT,
         .primary = id->primary,

@@ -190,11 +190,64 @@ static void memory_over_disk_matches_the_model(void **state) {
     run_with(8 << 20, 4 << 20, 6);
 }
 
+/** The heads of a full disk grow, as those of validated responses may. */
+static void updates_with_larger_heads_stay_within_the_disk(void **state) {
+    (void)state;
+    enum { CAPACITY = 1 << 20, COUNT = 60, MORE = 12000 };
+    static char value[MORE];
+    folder folder;
+    char command[128];
+    folder_make(&folder);
+    afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
+    options.directory = path_in(&folder, "cache");
+    options.memory_bytes = 0;
+    options.disk_bytes = CAPACITY;
+    snprintf(command, sizeof command, "rm -rf %s", options.directory);
+    afc_http_cache *cache;
+    check_status(afc_http_cache_open(&cache, &options, NULL), AFC_OK);
+    for (unsigned url = 0; url < COUNT; url++) {
+        response response = {.url = url, .version = 1, .size = 15000, .time = 1000};
+        assert_true(response_store(cache, &response, 15000));
+    }
+    afc_http_cache_flush(cache);
+    memset(value, 'v', sizeof value);
+    for (unsigned url = 0; url < COUNT; url++) {
+        afc__cache_found found;
+        response_find(cache, url, &found);
+        if (found.count == 1) {
+            afc_header field = {.name = S("X-More"), .value = {value, sizeof value}};
+            afc__cache_meta meta = *afc__cache_stored_meta(found.stored[0]);
+            meta.head.headers = &field;
+            meta.head.header_count = 1;
+            afc__cache_update(cache, found.stored[0], &meta);
+        }
+        found_clear(&found);
+        afc_http_cache_flush(cache);
+        afc_http_cache_statistics statistics;
+        afc_http_cache_get_statistics(cache, &statistics);
+        assert_true(statistics.disk_used <= CAPACITY);
+        assert_true(statistics.disk_used > CAPACITY / 2);
+    }
+    /* The last one was updated, and is whole. */
+    afc__cache_found found;
+    response_find(cache, COUNT - 1, &found);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(afc__cache_stored_meta(found.stored[0])->head.headers[0].value.size, MORE);
+    response last = {.url = COUNT - 1, .version = 1, .size = 15000, .time = 1000};
+    assert_true(response_read(cache, found.stored[0], &last, 0));
+    found_clear(&found);
+    afc_http_cache_release(cache);
+    afc_join_closed_sessions();
+    assert_int_equal(system(command), 0);
+    folder_remove(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_matches_the_model),
         cmocka_unit_test(disk_matches_the_model),
         cmocka_unit_test(memory_over_disk_matches_the_model),
+        cmocka_unit_test(updates_with_larger_heads_stay_within_the_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
