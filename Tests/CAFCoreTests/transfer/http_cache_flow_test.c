@@ -1,51 +1,24 @@
 /* The HTTP cache when several tasks, callbacks or failures take part. */
 #include "base/alloc.h"
-#include "support/call.h"
+#include "support/cached_site.h"
 
-#include <afcore/http_cache.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FRESH "Cache-Control: max-age=3600"
 #define TAG "\r\nETag: \"one\""
 
-typedef struct cached_site {
-    world *world;
-    afc_http_cache *cache;
-} cached_site;
-
-static int site_setup(void **state) {
-    cached_site *site = calloc(1, sizeof *site);
-    if (site == NULL) return -1;
-    check_status(afc_http_cache_open(&site->cache, NULL, NULL), AFC_OK);
+/** All requests at once, over as many connections. */
+static int wide_site_setup(void **state) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
-    options.http_cache = site->cache;
     options.max_connections_per_host = 0;
-    site->world = world_new(NULL, &options);
-    *state = site;
+    *state = site_new(&options);
     return 0;
 }
 
-static int site_teardown(void **state) {
-    cached_site *site = *state;
-    world_free(site->world);
-    afc_http_cache_release(site->cache);
-    free(site);
-    return 0;
-}
+#define WIDE_SITE_TEST(test) cmocka_unit_test_setup_teardown(test, wide_site_setup, site_teardown)
 
-#define SITE_TEST(test) cmocka_unit_test_setup_teardown(test, site_setup, site_teardown)
-
-static size_t seen(const cached_site *site) {
-    return afts_server_stats(site->world->server).requests;
-}
-
-static afc_cache_use use_of(const call *call) {
-    assert_true(call->hop_count > 0);
-    return call->hops[call->hop_count - 1].cache;
-}
-
-/** Fetches `path` and tells how the cache took part. */
+/** Fetches `path` and returns how the cache took part. */
 static afc_cache_use fetch(cached_site *site, const char *path, const char *body) {
     call *call = call_fetch(site->world, path);
     check_ended(call, AFC_OK);
@@ -345,17 +318,17 @@ static void no_allocation_that_fails_makes_a_wrong_answer(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SITE_TEST(stale_response_is_validated_in_background),
-        SITE_TEST(changed_response_replaces_stale_one_in_background),
-        SITE_TEST(stale_response_replaces_lost_connection_if_allowed),
-        SITE_TEST(not_modified_with_another_tag_confirms_nothing),
-        SITE_TEST(equal_requests_collapse_into_one),
-        SITE_TEST(collapsed_requests_ask_themselves_if_nothing_was_stored),
-        SITE_TEST(cancelled_tasks_leave_the_others_alone),
-        SITE_TEST(requests_that_do_not_collapse_are_all_sent),
-        SITE_TEST(hook_refuses_and_edits_what_is_stored),
-        SITE_TEST(hook_does_not_change_what_describes_the_body),
-        SITE_TEST(no_allocation_that_fails_makes_a_wrong_answer),
+        WIDE_SITE_TEST(stale_response_is_validated_in_background),
+        WIDE_SITE_TEST(changed_response_replaces_stale_one_in_background),
+        WIDE_SITE_TEST(stale_response_replaces_lost_connection_if_allowed),
+        WIDE_SITE_TEST(not_modified_with_another_tag_confirms_nothing),
+        WIDE_SITE_TEST(equal_requests_collapse_into_one),
+        WIDE_SITE_TEST(collapsed_requests_ask_themselves_if_nothing_was_stored),
+        WIDE_SITE_TEST(cancelled_tasks_leave_the_others_alone),
+        WIDE_SITE_TEST(requests_that_do_not_collapse_are_all_sent),
+        WIDE_SITE_TEST(hook_refuses_and_edits_what_is_stored),
+        WIDE_SITE_TEST(hook_does_not_change_what_describes_the_body),
+        WIDE_SITE_TEST(no_allocation_that_fails_makes_a_wrong_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,43 +1,10 @@
 /* The HTTP cache in the flow, over real connections: two requests for each row, and what the server saw of the second. */
-#include "support/call.h"
+#include "support/cached_site.h"
 
-#include <afcore/http_cache.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* ---- A world with a cache ------------------------------------------------------------------ */
-
-typedef struct cached_site {
-    world *world;
-    afc_http_cache *cache;
-} cached_site;
-
-static int site_setup(void **state) {
-    cached_site *site = calloc(1, sizeof *site);
-    if (site == NULL) return -1;
-    check_status(afc_http_cache_open(&site->cache, NULL, NULL), AFC_OK);
-    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
-    options.http_cache = site->cache;
-    site->world = world_new(NULL, &options);
-    *state = site;
-    return 0;
-}
-
-static int site_teardown(void **state) {
-    cached_site *site = *state;
-    world_free(site->world);
-    afc_http_cache_release(site->cache);
-    free(site);
-    return 0;
-}
-
-#define SITE_TEST(test) cmocka_unit_test_setup_teardown(test, site_setup, site_teardown)
-
-static size_t seen(const cached_site *site) {
-    return afts_server_stats(site->world->server).requests;
-}
 
 /** Replaces each "@-100@" by the date of 100 seconds ago. */
 static const char *with_dates(world *world, const char *text) {

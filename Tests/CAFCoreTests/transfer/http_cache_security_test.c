@@ -1,9 +1,8 @@
 /* What a request or a session demands holds with the HTTP cache, too: where it goes, whose response it is, whom it trusts. */
-#include "support/call.h"
+#include "support/cached_site.h"
 #include "support/files.h"
 
 #include <afcore/cookie.h>
-#include <afcore/http_cache.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,47 +10,6 @@
 #define STALE "Cache-Control: max-age=60\r\nAge: 100"
 #define TAG "\r\nETag: \"one\""
 #define USABLE_STALE "Cache-Control: max-age=60, stale-while-revalidate=600\r\nAge: 100"
-
-typedef struct cached_site {
-    world *world;
-    afc_http_cache *cache;
-} cached_site;
-
-static cached_site *site_new(const afc_session_options *given) {
-    cached_site *site = calloc(1, sizeof *site);
-    assert_non_null(site);
-    check_status(afc_http_cache_open(&site->cache, NULL, NULL), AFC_OK);
-    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
-    if (given != NULL) options = *given;
-    options.http_cache = site->cache;
-    site->world = world_new(NULL, &options);
-    return site;
-}
-
-static int site_setup(void **state) {
-    *state = site_new(NULL);
-    return 0;
-}
-
-static int site_teardown(void **state) {
-    cached_site *site = *state;
-    if (site->world->session != NULL) afc_session_cancel_all(site->world->session);
-    world_free(site->world);
-    afc_http_cache_release(site->cache);
-    free(site);
-    return 0;
-}
-
-#define SITE_TEST(test) cmocka_unit_test_setup_teardown(test, site_setup, site_teardown)
-
-static size_t seen(const cached_site *site) {
-    return afts_server_stats(site->world->server).requests;
-}
-
-static afc_cache_use use_of(const call *call) {
-    assert_true(call->hop_count > 0);
-    return call->hops[call->hop_count - 1].cache;
-}
 
 static afc_cache_use fetch(cached_site *site, const char *path) {
     call *call = call_fetch(site->world, path);
