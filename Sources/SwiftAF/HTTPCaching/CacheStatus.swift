@@ -23,6 +23,11 @@ public struct CacheStatus: RawRepresentable, Hashable, Sendable, Codable {
     public var isFromCache: Bool { self == .hit || self == .stale || self == .revalidated }
 }
 
+extension CacheStatus: CustomStringConvertible {
+    /// The stable name, such as `hit`.
+    public var description: String { rawValue }
+}
+
 extension HTTPResponse {
     /// Where the response came from.
     public var cacheStatus: CacheStatus { metrics.hops.last?.cacheStatus ?? .server }

@@ -4,6 +4,7 @@ import FoundationEssentials
 /// Owns a reference to an HTTP cache of the core. Thread-safe.
 final class CoreHTTPCache: @unchecked Sendable {
     let raw: OpaquePointer
+    private let capacities = Locked(())
 
     init(
         memoryCapacity: Int, diskCapacity: Int, directory: String?, maximumEntrySize: Int?
@@ -46,10 +47,13 @@ final class CoreHTTPCache: @unchecked Sendable {
 
     /// Changes the capacities that aren't nil.
     func setCapacities(memory: Int?, disk: Int?) {
-        let core = coreStatistics
-        afc_http_cache_set_capacity(
-            raw, memory.map { UInt64(clamping: $0) } ?? core.memory_capacity,
-            disk.map { UInt64(clamping: $0) } ?? core.disk_capacity)
+        // The core sets both at once; without the lock, one of two callers could set the other's former value again.
+        capacities.withLock { _ in
+            let core = coreStatistics
+            afc_http_cache_set_capacity(
+                raw, memory.map { UInt64(clamping: $0) } ?? core.memory_capacity,
+                disk.map { UInt64(clamping: $0) } ?? core.disk_capacity)
+        }
     }
 
     func remove(url: String, partition: String?) throws(SessionError) {

@@ -9,8 +9,8 @@ public import FoundationEssentials
 ///
 /// Responses are stored and used again as their header fields say. ``HTTPRequest/Hints/cachePolicy`` changes that for a
 /// request, and ``Response/cacheStatus`` says where a response came from. A response that can't be stored or read is
-/// one that isn't there: no request fails because of the cache, but for one whose stored body turns out to be damaged
-/// after its first 64 KiB were passed on.
+/// one that isn't there: no request fails because of the cache, except when a stored body of more than 256 KiB turns out
+/// to be damaged after a part of it was passed on.
 ///
 /// Several processes may use the same folder at the same time. Files are checked while they are read, so a process may be
 /// killed at any moment. Folders have mode 0700 and files 0600; nothing is encrypted. Thread-safe; no property waits for

@@ -135,11 +135,24 @@ import Testing
     @Test func capacitiesCanBeChanged() async throws {
         let manager = manager()
         #expect(cache.memoryCapacity == 20 << 20 && cache.diskCapacity == 0)
+        #expect("\(CacheStatus.hit)" == "hit")
         _ = try await manager.response(for: request("/fresh"))
         cache.memoryCapacity = 0
         #expect(cache.statistics.count == 0 && cache.memoryCapacity == 0)
         _ = try await manager.response(for: request("/fresh"))
         #expect(try await manager.response(for: request("/fresh")).cacheStatus == .server)
+    }
+
+    @Test func capacitiesSetByTwoTasksAreBothKept() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "cache-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let cache = try HTTPCache(directory: folder.path)
+        for round in 1...1000 {
+            async let memory: Void = { cache.memoryCapacity = round << 20 }()
+            async let disk: Void = { cache.diskCapacity = round << 20 }()
+            _ = await (memory, disk)
+            #expect(cache.memoryCapacity == round << 20 && cache.diskCapacity == round << 20)
+        }
     }
 
     @Test func responsesSurviveOnDisk() async throws {
