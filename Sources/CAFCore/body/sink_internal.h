@@ -19,7 +19,7 @@ void afc__sink_detach_writer(afc__sink *sink);
 /** The limits are kept. AFC_EFILE, AFC_EPROTOCOL, AFC_ENOMEM. */
 afc_status afc__sink_write_file(afc__sink *sink, afc_slice bytes, afc_failure *failure);
 
-/** The same to a descriptor: what there is no room for is gathered. AFC_EFILE, AFC_ENOMEM. */
+/** The same to a descriptor. Keeps the bytes that it doesn't accept at once. AFC_EFILE, AFC_ENOMEM. */
 afc_status afc__sink_write_polled(afc__sink *sink, afc_slice bytes, afc_failure *failure);
 
 #endif

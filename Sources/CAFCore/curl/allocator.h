@@ -13,7 +13,7 @@ CURLcode afc__memory_init_libcurl(void);
 /** Makes the store for the freed blocks of one loop thread. NULL when out of memory. */
 afc__memory *afc__memory_new(void);
 
-/** Makes this thread keep the blocks that it frees in `memory`; NULL: in none. Returns what it used before. */
+/** Makes this thread keep the blocks that it frees in `memory`. NULL frees them. Returns the previous store. */
 afc__memory *afc__memory_use(afc__memory *memory);
 
 /** Returns the number of bytes kept. Call it on the thread that uses `memory`. */

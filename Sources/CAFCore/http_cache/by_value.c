@@ -72,7 +72,7 @@ static bool has_field(const afc__cache_request *request, afc_slice name) {
     return false;
 }
 
-/** Does the request select this response? Fields that sessions add are compared only if the request has them. */
+/** Returns whether the request selects this response. Fields that sessions add are compared only if the request has them. */
 static bool is_selected(const afc__cache_meta *meta, const afc__cache_request *request) {
     for (size_t i = 0; i < meta->request_field_count; i++) {
         const afc_header *field = &meta->request_fields[i];
@@ -84,7 +84,7 @@ static bool is_selected(const afc__cache_meta *meta, const afc__cache_request *r
     return true;
 }
 
-/** Takes the newest whole response that is selected, and releases the others. NULL: there is none. */
+/** Returns the newest whole response that the request selects, and releases the others. NULL if no response fits. */
 static afc__cache_stored *take_selected(afc__cache_found *found,
                                         const afc__cache_request *request) {
     afc__cache_stored *taken = NULL;

@@ -37,8 +37,8 @@ void afc__entry_table_clear(afc__entry_table *table);
 bool afc__entry_table_reserve(afc__entry_table *table, size_t count);
 
 /**
- * Finds a record; NULL if there is none. Until the next put or removal, the caller may change it, except for its hashes
- * and units.
+ * Returns the record with these hashes, or NULL. It stays valid until the next put or removal. The caller may change it,
+ * except for its hashes and units.
  */
 afc__entry_record *afc__entry_table_find(const afc__entry_table *table, uint64_t primary,
                                          uint64_t variant);

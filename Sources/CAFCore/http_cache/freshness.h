@@ -35,7 +35,7 @@ afc__freshness afc__freshness_of(const afc__freshness_question *question);
  */
 int64_t afc__current_age(const afc__freshness *freshness, int64_t response_time, int64_t now);
 
-/** May this status be fresh without explicit freshness (RFC 9110 15.1)? */
+/** Returns whether this status may be fresh without explicit freshness (RFC 9110 15.1). */
 bool afc__status_has_heuristic(int status);
 
 /**

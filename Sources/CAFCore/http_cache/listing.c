@@ -26,7 +26,7 @@ static afc__entry_record *copy_records(afc_http_cache *cache, size_t *count) {
     return copies;
 }
 
-/** Returns the response of a record, with a reference; NULL: it has gone, or is damaged. */
+/** Returns the response of a record, with a reference; NULL if it was removed or is damaged. */
 static afc__cache_stored *read_record(afc_http_cache *cache, const afc__entry_record *record) {
     afc__cache_stored *stored = NULL;
     afc__response_set *set = afc__store_copy_set(cache, record->primary);

@@ -33,8 +33,8 @@ static inline bool afc__status_is_error(int status) {
 }
 
 /**
- * Must the request not leave the machine? Then a miss is a 504 (RFC 9111 5.2.1.7). For one that bypasses the cache
- * there is none that could obey only-if-cached.
+ * Returns whether the request may be answered by the cache only, so that a miss is a 504 (RFC 9111 5.2.1.7). A request
+ * that bypasses the cache isn't subject to only-if-cached.
  */
 static inline bool afc__reuse_is_local(const afc__cache_control *request, afc_cache_policy policy) {
     if (policy == AFC_CACHE_BYPASS) return false;

@@ -59,7 +59,7 @@ bool afc__store_matches(const afc__entry_record *record, const afc__store_filter
 /** Returns the hash of a variant: of the hash of its key, and the selecting fields of its meta. */
 uint64_t afc__store_hash_variant(const afc_http_cache *cache, uint64_t primary, afc_slice block);
 
-/** Is a response where its key belongs? Not so after the folder's key was lost. */
+/** Returns whether a response is where its key belongs. It isn't after the folder's key was lost. */
 bool afc__store_is_at_home(const afc_http_cache *cache, const afc__cache_stored *stored,
                            uint64_t primary, uint64_t variant);
 

@@ -42,7 +42,7 @@ bool afc__if_range_allows(afc_slice value, const afc_head *stored);
  */
 bool afc__validators_agree(const afc_head *a, const afc_head *b, bool *is_known);
 
-/** Have both an entity-tag, and different ones? Then neither updates the other (RFC 9111 4.3.4). Compares weakly. */
+/** Returns whether both have an entity-tag, and different ones: neither updates the other (RFC 9111 4.3.4). Compares weakly. */
 bool afc__entity_tags_differ(const afc_head *a, const afc_head *b);
 
 #endif

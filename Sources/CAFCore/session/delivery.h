@@ -9,7 +9,7 @@
 
 typedef struct afc__delivery afc__delivery;
 
-/** Does a task with these callbacks need one? */
+/** Returns whether a task with these callbacks needs a delivery. */
 bool afc__delivery_is_needed(const afc_session *session, const afc_task_events *events);
 
 /**
@@ -21,7 +21,7 @@ afc_status afc__delivery_begin(afc_session *session, afc_task_events *events);
 /** Tells the delivery of a new task, if these events are one's, which task it is for. */
 void afc__delivery_set_task(const afc_task_events *events, afc_task *task);
 
-/** Are these events a delivery's? Then it completes the task, once the callbacks have returned. */
+/** Returns whether these events belong to a delivery, which completes the task once the callbacks have returned. */
 bool afc__delivery_completes(const afc_task_events *events);
 
 #endif

@@ -279,7 +279,7 @@ static afc_status refuse_message(afc_websocket *socket, afc_status status) {
     return status;
 }
 
-/** False after a cancel too, as a callback may have cancelled: the rest of what has come isn't passed on. */
+/** Returns whether received messages are reported. Not after a cancel, which a callback may have called. */
 static bool receives(afc_websocket *socket) {
     return afc__websocket_receives(state_of(socket)) && !afc__task_is_canceled(socket->task);
 }

@@ -29,7 +29,7 @@ static bool is_method(const afc__transfer *transfer, const char *method) {
     return strcmp(transfer->request.method, method) == 0;
 }
 
-/** Are credentials sent that replace the request's own field? */
+/** Returns whether credentials are sent that replace the request's own field. */
 static bool sends_credentials(const afc__transfer *transfer) {
     unsigned scheme;
     return afc__transfer_authorization(transfer) != NULL ||
@@ -55,12 +55,12 @@ static bool make_key(afc__transfer *transfer) {
                                afc_slice_of(transfer->request.url.text)) == AFC_OK;
 }
 
-/** Does the URL not name the server? Another one may be behind each Unix socket. */
+/** Returns whether the URL doesn't name the server: another one may be behind each Unix socket. */
 static bool is_elsewhere(const afc__transfer *transfer) {
     return transfer->unix_socket != NULL;
 }
 
-/** Is the cache bypassed? A download that may be resumed keeps the bytes received so far in its own file. */
+/** Returns whether the cache is bypassed. A download that may be resumed keeps the bytes received so far in its own file. */
 static bool is_ignored(const afc__transfer *transfer) {
     const afc__request_head *request = &transfer->request;
     return transfer->cache_policy == AFC_CACHE_BYPASS || transfer->sink.is_resumable ||
@@ -224,7 +224,8 @@ static afc__cached_next validate(afc__transfer *transfer) {
 }
 
 /**
- * May it be validated without its task? Then nobody answers challenges, is asked by a callback, or chooses the proxy.
+ * Returns whether the stored response can be validated without its task: only if the request needs no credentials, no
+ * on_cache callback and no proxy of its own.
  */
 static bool may_validate_alone(const afc__transfer *transfer) {
     return transfer->auth == NULL && transfer->events.on_cache == NULL && !transfer->has_own_proxy;

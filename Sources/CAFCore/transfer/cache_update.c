@@ -25,7 +25,7 @@ static const afc_head *received_head(const afc__transfer *transfer) {
 static const char outdated[] = "an unsafe request has changed it meanwhile";
 static const char unverified[] = "the server's certificate wasn't verified without a fault";
 
-/** Returns why nothing of this hop's head may be stored, whatever it says; NULL: it may. */
+/** Returns why this hop's response may not be stored, whatever its fields say; NULL if they decide. */
 static const char *why_not_kept(const afc__transfer *transfer) {
     char identity[AFC__FINGERPRINT_ROOM];
     const afc_result *result = transfer->result;

@@ -118,7 +118,7 @@ afc__reuse_question afc__cached_question(const afc__transfer *transfer) {
 
 /* ---- The hop ------------------------------------------------------------------------------- */
 
-/** Is the URL still that of the lookup? HSTS may have upgraded it since. */
+/** Returns whether the URL is still that of the lookup. HSTS may have upgraded it since. */
 static bool has_key_of_url(const afc__transfer *transfer) {
     const afc__cached *cached = transfer->cached;
     afc_slice key = {cached->key.bytes, cached->key.size};

@@ -127,7 +127,7 @@ typedef struct afc__transfer {
     afc__proxy *own_proxy; /**< With has_own_proxy: NULL is none at all. */
     char *unix_socket;     /**< NULL: the session's; "": none. */
 
-    const afc__store *store;    /**< The session's; NULL: there is none. */
+    const afc__store *store;    /**< The session's; NULL without a cache. */
     char *document_host;        /**< Of the main document; NULL: unknown, or not needed. */
     struct afc__cached *cached; /**< NULL: there is no cache, or nothing was looked up yet. */
 

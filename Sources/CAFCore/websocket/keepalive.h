@@ -34,7 +34,10 @@ static inline void afc__keepalive_excuse(afc__keepalive *keepalive, int64_t now_
     keepalive->excused_us = now_us;
 }
 
-/** A ping was sent, or a pong received. `oldest_us` is when the oldest ping without a pong was sent; 0: there is none. */
+/**
+ * Records that a ping was sent, or a pong received. `oldest_us` is the time of the oldest ping without a pong, or 0 if
+ * each ping has its pong.
+ */
 void afc__keepalive_update(afc__keepalive *keepalive, int64_t oldest_us);
 
 /** Returns what is due. */

@@ -16,7 +16,7 @@ void afc__outbox_init(afc__outbox *outbox, uint64_t limit) {
     afc__list_init(&outbox->pongs);
 }
 
-/** Takes the oldest answer that hasn't begun; NULL: there is none. */
+/** Removes and returns the oldest answer of which nothing was sent; NULL if no answer waits. */
 static afc__pong *take_pong(afc__outbox *outbox) {
     afc__node *node = afc__list_first(&outbox->pongs);
     if (node == NULL) return NULL;

@@ -95,7 +95,7 @@ afc_status afc__outbox_add(afc__outbox *outbox, afc_websocket_kind kind, afc_sli
 afc_status afc__outbox_add_ping(afc__outbox *outbox, afc_slice payload, bool is_automatic,
                                 int64_t now_us);
 
-/** Returns when the oldest ping without a pong was added; 0: there is none. */
+/** Returns when the oldest ping without a pong was added, or 0 if each ping has its pong. */
 static inline int64_t afc__outbox_oldest_ping(const afc__outbox *outbox) {
     return outbox->ping_count > 0 ? outbox->pings[0].sent_us : 0;
 }

@@ -11,8 +11,8 @@ public import FoundationEssentials
 /// print(socket.closeCode ?? .abnormal)
 /// ```
 ///
-/// All members may be used from any task. Iterate over the messages in one task at a time; while nobody does, a limited
-/// number of bytes is buffered and then nothing more is read, so that the server has to wait. Releasing the socket
+/// All members may be used from any task. Iterate over the messages in one task at a time. Without a reader, a
+/// limited number of bytes is buffered; then reading stops, and the server has to wait. Releasing the socket
 /// closes it with ``CloseCode/goingAway``.
 public final class WebSocket: Sendable {
     let core: CoreWebSocket
@@ -100,7 +100,7 @@ public final class WebSocket: Sendable {
     /// Sends the messages that wait, then a close frame, and waits until the server has closed, at most for
     /// ``Options/closeTimeout``. Messages that arrive meanwhile can still be read. Has no effect on a closed socket.
     ///
-    /// Messages that nobody reads can keep the close frame from arriving: read on, or use ``cancel()``.
+    /// Unread messages can keep the close frame from arriving: continue reading, or use ``cancel()``.
     ///
     /// - Parameters:
     ///   - code: Why the socket is closed.

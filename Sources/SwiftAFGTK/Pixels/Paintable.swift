@@ -39,7 +39,7 @@
         }
 
         private static func texture(_ image: Image) -> OpaquePointer? {
-            // Whoever draws the texture may keep its bytes, on any thread: they hold the image.
+            // A renderer may keep the texture's bytes, on any thread. They hold the image.
             let owner = Unmanaged.passRetained(PixelOwner(image))
             let bytes = image.withPixels { pixels in
                 cafgtk_bytes_new(

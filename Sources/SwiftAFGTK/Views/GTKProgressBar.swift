@@ -58,7 +58,7 @@
             taskBindings.unbindAll()
         }
 
-        /// Whether the bar goes on moving.
+        /// Whether the animation continues.
         private func move(at now: Int64) -> Bool {
             guard let widget, var slide else { return false }
             let start = slide.start ?? now

@@ -63,7 +63,7 @@ extension ActivityIndicating {
     public func setAnimating(withStateOf task: SessionTask?) {
         taskBindings.unbind(.activity)
         guard let task, task.state != .completed else {
-            // Nobody else would stop what the task before has started.
+            // The previous task is unbound, so its end won't stop the animation.
             if taskBindings.showsActivity { stopAnimating() }
             taskBindings.showsActivity = false
             return

@@ -86,8 +86,8 @@ struct CallTests {
         manager.completionQueue = .global()
         let failures = Recorder<SessionError>()
         manager.get("refused", success: nil, failure: { failures.record($1) })
-        let told = try #require(await failures.wait().first)
-        #expect(try told.decodeBody(as: Refusal.self) == refusal)
+        let failed = try #require(await failures.wait().first)
+        #expect(try failed.decodeBody(as: Refusal.self) == refusal)
     }
 
     @Test func aResponseMissingInTheCacheIsNamedSo() async throws {

@@ -2,9 +2,9 @@
  * A private HTTP cache (RFC 9111): responses that are used again instead of being requested again.
  *
  * Several sessions may use the same cache. Every function may be called from any thread. A response that can't be
- * stored or read is one that isn't there: no request fails because of the cache, but for one whose stored body turns
- * out to be damaged after its first block was passed on (AFC_ETRUNCATED). A response of an https server whose
- * certificate wasn't verified without a fault isn't stored.
+ * stored or read is treated as missing: no request fails because of the cache, except when a stored body of more than
+ * 256 KiB turns out to be damaged after a part of it was passed on (AFC_ETRUNCATED). A response of an https server
+ * whose certificate wasn't verified without a fault isn't stored.
  *
  * With a folder, responses are kept in memory and on disk. Several processes may use the same folder at the same time.
  * Files are checked while they are read, and a damaged one counts as missing, so a process may be killed and the
@@ -228,7 +228,7 @@ AFC_API afc_status afc_http_cache_list_begin(afc_http_cache *cache, afc_http_cac
                                              afc_failure *failure);
 
 /**
- * Reads the next response; one that has gone or is damaged is left out. false: that was the last one.
+ * Reads the next response; one that was removed meanwhile or is damaged is left out. false: there are no more responses.
  *
  * Thread: one at a time, any but loops.    Owns: `*out` borrows from `list`.
  * Fails: never; without memory a response is left out.

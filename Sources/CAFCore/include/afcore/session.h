@@ -38,10 +38,10 @@ typedef struct afc_executor {
         context; /**< Passed to `post`. Free it in on_closed, which is called after all of these callbacks. */
     /**
      * Calls function(argument) once, at any time, on any thread, or inside `post`. Called on the loop thread; must not
-     * block. Of one task there is never more than one call pending, so its callbacks come in order and one at a time even
-     * if the executor has several threads; on_progress reports the newest numbers. Return false if the call can't be
-     * taken: the callbacks then run on the loop thread. A call that is taken and never made leaves its task incomplete, and
-     * its session open.
+     * block. At most one call for each task is pending, so the task's callbacks run in order and one at a time, even if
+     * the executor has several threads; on_progress reports the newest numbers. Return false to refuse the call: the
+     * callbacks then run on the loop thread. If a call is accepted and never made, its task stays incomplete and its
+     * session open.
      */
     bool (*post)(void *context, void (*function)(void *argument), void *argument);
 } afc_executor;
@@ -99,7 +99,8 @@ typedef struct afc_session_options {
     /**
      * Separates the responses of this session from those of others with the same cache: sessions of other users, with
      * another client certificate, with network options that lead to other servers, or with a trust policy or pins
-     * that are less strict, because the session that stores a response has verified its server. At most 255 bytes without a line feed; NULL: the empty one.
+     * that are less strict, because the session that stores a response has verified its server. At most 255 bytes
+     * without a line feed. NULL is the same as "".
      */
     const char *cache_partition;
     /** Connections aren't reused when they are older, in seconds; 0, the default: no limit. */
