@@ -7,6 +7,7 @@
 #include "curl/resolve.h"
 #include "run/resolver.h"
 #include "support/call.h"
+#include "support/child.h"
 #include "support/names.h"
 #include "support/relay.h"
 #include "support/torture.h"
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static call *named_call(world *world, const char *host) {
@@ -126,10 +126,7 @@ static void process_exits_while_lookup_hangs(void **state) {
         names_wait_hanging(1);
         exit(0);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    child_check(child);
 }
 
 static void child_process_looks_up_its_own_names(void **state) {
@@ -153,13 +150,9 @@ static void child_process_looks_up_its_own_names(void **state) {
             pthread_mutex_unlock(&call->lock);
         }
         bool is_fine = begins && call->failure.status == AFC_OK;
-        execl("/bin/sh", "sh", "-c", is_fine ? "exit 0" : "exit 1", (char *)NULL);
-        _exit(127);
+        child_exit(is_fine ? 0 : 1);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    child_check(child);
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);

@@ -1,4 +1,5 @@
 /* Monitors as a program uses them; the loopback is all that they need of a network. */
+#include "support/child.h"
 #include "support/torture.h"
 #include "support/watcher.h"
 #include "support/world.h"
@@ -257,11 +258,6 @@ static void joined_threads_are_not_counted(void **state) {
 
 /* ---- Forks and memory ---------------------------------------------------------------------- */
 
-static _Noreturn void child_exit(bool is_fine) {
-    execl("/bin/sh", "sh", "-c", is_fine ? "exit 0" : "exit 1", (char *)NULL);
-    _exit(127);
-}
-
 static void tell_pipe(void *context, const afc_reachability *state) {
     char status = (char)state->status;
     ssize_t written = write(*(int *)context, &status, 1);
@@ -294,12 +290,9 @@ static void child_process_has_its_own_monitors(void **state) {
             }
             afc_reach_monitor_free(monitor);
             afc_join_closed_sessions();
-            child_exit(is_fine && count_threads("af-reach") == 0);
+            child_exit(is_fine && count_threads("af-reach") == 0 ? 0 : 1);
         }
-        int status;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_true(WIFEXITED(status));
-        assert_int_equal(WEXITSTATUS(status), 0);
+        child_check(child);
     }
     /* The parent's goes on. */
     check_status(afc_reach_monitor_start(monitor, NULL), AFC_OK);

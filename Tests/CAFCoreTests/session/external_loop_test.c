@@ -3,6 +3,7 @@
 #include "curl/driver_internal.h"
 #include "session/session_internal.h"
 #include "support/call.h"
+#include "support/child.h"
 #include "support/files.h"
 #include "support/websocket.h"
 
@@ -10,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static int closed_count;
@@ -376,10 +376,8 @@ static void refuses_other_loops(void **state) {
 static void is_closed_in_a_child(void **state) {
     world *world = *state;
     pid_t child = fork();
-    if (child == 0) _exit(afc_session_dispatch(world->session) == AFC_ECLOSED ? 0 : 1);
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    if (child == 0) child_exit(afc_session_dispatch(world->session) == AFC_ECLOSED ? 0 : 1);
+    child_check(child);
 }
 
 /** The thread of a session blocks all signals; a program's thread may not. */

@@ -1,8 +1,8 @@
 /* A forked child has the memory of its parent's sessions but not their threads. */
 #include "support/call.h"
+#include "support/child.h"
 
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,20 +20,6 @@ static bool child_waits_for(atomic_uint *counter, call *call) {
     return error == 0;
 }
 
-/* By exec: a leak checker at the child's exit would count as lost what only the stacks of the
- * parent's other threads held, and the child has none of them. */
-static _Noreturn void child_exit(bool is_fine) {
-    execl("/bin/sh", "sh", "-c", is_fine ? "exit 0" : "exit 1", (char *)NULL);
-    _exit(127);
-}
-
-static void check_child(pid_t child) {
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
-
 static void session_refuses_tasks_in_a_child(void **state) {
     world *world = *state;
     check_fetch(world, "/", AFC_OK);
@@ -44,9 +30,12 @@ static void session_refuses_tasks_in_a_child(void **state) {
         afc_status status = afc_task_begin(&task, call->session, &call->request, &call->events,
                                            NULL);
         child_exit(status == AFC_ECLOSED && task == NULL &&
-                   atomic_load(&call->release_count) == 1 && atomic_load(&call->done_count) == 0);
+                           atomic_load(&call->release_count) == 1 &&
+                           atomic_load(&call->done_count) == 0
+                       ? 0
+                       : 1);
     }
-    check_child(child);
+    child_check(child);
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);
@@ -67,9 +56,9 @@ static void task_made_before_the_fork_completes_in_the_child(void **state) {
         afc_session_cancel_all(call->session);
         afc_session_release(call->session);
         afc_join_closed_sessions();
-        child_exit(ended && call->failure.status == AFC_ECLOSED && call->done_count == 1);
+        child_exit(ended && call->failure.status == AFC_ECLOSED && call->done_count == 1 ? 0 : 1);
     }
-    check_child(child);
+    child_check(child);
     afc_task_start(call->task);
     call_wait(call);
     check_ended(call, AFC_OK);
@@ -90,9 +79,9 @@ static void fork_does_not_disturb_tasks_in_flight(void **state) {
         afc_task_cancel(call->task);
         afc_task_release(call->task);
         afc_session_release(call->session);
-        child_exit(true);
+        child_exit(0);
     }
-    check_child(child);
+    child_check(child);
     check_fetch(world, "/other", AFC_OK);
     afts_release(world->server, "late", 1);
     call_wait(call);
@@ -107,14 +96,14 @@ static void child_can_make_its_own_sessions(void **state) {
     pid_t child = fork();
     if (child == 0) {
         call *call = call_new(world, "/child");
-        if (afc_session_new(&call->session, NULL, NULL) != AFC_OK) child_exit(false);
+        if (afc_session_new(&call->session, NULL, NULL) != AFC_OK) child_exit(1);
         call_start(call);
         bool ended = child_waits_for(&call->release_count, call);
         bool is_fine = ended && call->failure.status == AFC_OK;
         call_free(call);
-        child_exit(is_fine);
+        child_exit(is_fine ? 0 : 1);
     }
-    check_child(child);
+    child_check(child);
     check_fetch(world, "/", AFC_OK);
     assert_int_equal(afts_server_stats(world->server).accepted, 2);
 }

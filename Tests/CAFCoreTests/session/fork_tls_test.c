@@ -2,6 +2,7 @@
  * A process forks while its loops are in the middle of TLS handshakes: what OpenSSL's locks are at that moment they stay
  * in the child. The server lives in another process, so that the only OpenSSL that is in use is the library's own.
  */
+#include "support/child.h"
 #include "support/world.h"
 
 #include <afcore/task.h>
@@ -36,17 +37,6 @@ enum { SESSIONS = 2, TASKS = 4, LONGEST_CHILD_S = 30 };
 enum { IS_FINE, HAS_NO_POLICY, HAS_NO_SESSION, HAS_NO_TASK, HAS_NO_ANSWER };
 
 static const char *program, *url, *anchors;
-
-/**
- * By exec: a leak checker at the child's exit would count as lost what only the stacks of the parent's
- * other threads held, and the child has none of them.
- */
-static _Noreturn void child_exit(int code) {
-    char command[32];
-    snprintf(command, sizeof command, "exit %d", code);
-    execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-    _exit(127);
-}
 
 /* ---- In the process that forks ------------------------------------------------------------- */
 
@@ -149,10 +139,7 @@ static void child_forked_during_handshakes_can_make_sessions(void **state) {
     char *arguments[] = {"fork_tls_test", (char *)(uintptr_t)tls_url(world), NULL};
     pid_t child;
     assert_int_equal(posix_spawn(&child, program, NULL, NULL, arguments, environ), 0);
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    child_check(child);
     world_free(world);
 }
 
@@ -190,10 +177,7 @@ static void child_of_a_blocked_loop_is_refused_a_session(void **state) {
         child_exit(is_refused ? 0 : 1);
     }
     sem_post(&may_leave);
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    child_check(child);
     world_free(world);
 }
 
@@ -220,10 +204,7 @@ static void child_forked_in_a_callback_can_make_sessions(void **state) {
     events.context = &child;
     check_status(afc_task_begin(NULL, world->session, &request, &events, NULL), AFC_OK);
     while (sem_wait(&is_inside) != 0) continue;
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    child_check(child);
     world_free(world);
 }
 

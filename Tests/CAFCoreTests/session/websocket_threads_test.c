@@ -1,9 +1,9 @@
 /* WebSockets and callbacks that use them, several threads, forks, and sessions that end. */
+#include "support/child.h"
 #include "support/websocket.h"
 
 #include <semaphore.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -116,10 +116,8 @@ static void does_nothing_in_a_child_and_never_waits(void **state) {
     pthread_create(&thread, NULL, send_slowly, wire);
     sem_wait(&encoding);
     pid_t child = fork();
-    if (child == 0) _exit(use_in_child(wire));
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    if (child == 0) child_exit(use_in_child(wire));
+    child_check(child);
     for (int i = 0; i < 100; i++) sem_post(&may_go_on);
     pthread_join(thread, NULL);
     wire_wait_for(wire, &wire->message_count, 1);
