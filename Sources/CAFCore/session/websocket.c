@@ -31,10 +31,15 @@ static const uint64_t default_queue = 16 * 1024 * 1024;
 struct afc_websocket {
     atomic_uint references; /**< The caller's, and one of the task until its release. */
     afc_task *task;         /**< A reference. */
-    /* Any thread, under the lock. */
+    /**
+     * Held while a message is checked, compressed and masked, so that messages are sent in the order of their compression.
+     * Taken before the lock. A loop never waits for it unless it sends pieces.
+     */
+    pthread_mutex_t turn;
+    /* Any thread, under the lock, which is never held for long. */
     pthread_mutex_t lock;
     afc__websocket_state state;
-    afc__outbox outbox;
+    afc__outbox outbox; /**< Its encoder's stream is used with the turn. */
     /* Constant once it is opened. */
     afc_websocket_options options; /**< Its pointers aren't used. */
     afc_websocket_codec codec;
@@ -438,6 +443,17 @@ static void on_done(void *context, afc_result *result) {
     afc_result_free(result);
 }
 
+/** Closes the encoder of a socket that has ended; if a thread is compressing, that does it afterwards. */
+static void retire_encoder(afc_websocket *socket) {
+    if (pthread_mutex_trylock(&socket->turn) != 0) return;
+    pthread_mutex_lock(&socket->lock);
+    afc__encoder encoder = socket->outbox.encoder;
+    socket->outbox.encoder = (afc__encoder){0};
+    pthread_mutex_unlock(&socket->lock);
+    pthread_mutex_unlock(&socket->turn);
+    afc__encoder_close(&encoder);
+}
+
 /** The task's reference goes, with what only the loop uses. */
 static void on_release(void *context) {
     afc_websocket *socket = context;
@@ -448,6 +464,7 @@ static void on_release(void *context) {
     pthread_mutex_lock(&socket->lock);
     afc__outbox_clear(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
+    retire_encoder(socket);
     if (release != NULL) release(socket->events.context);
     afc_websocket_release(socket);
 }
@@ -572,6 +589,11 @@ static afc_websocket *make_socket(const afc_websocket_events *events) {
         afc_free(socket);
         return NULL;
     }
+    if (pthread_mutex_init(&socket->turn, NULL) != 0) {
+        pthread_mutex_destroy(&socket->lock);
+        afc_free(socket);
+        return NULL;
+    }
     atomic_init(&socket->references, 2);
     socket->events = *events;
     socket->code = AFC_WEBSOCKET_ABNORMAL;
@@ -662,15 +684,65 @@ static bool is_parents(const afc_websocket *socket) {
     return socket->task->session->generation != afc__process_generation();
 }
 
-afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind, afc_slice bytes,
-                              unsigned flags, void *message_context) {
+/**
+ * Takes the turn to send. A loop doesn't wait for a thread that compresses a large message: what it sends overtakes that, not
+ * compressed, as the peer's decoder doesn't see such messages.
+ */
+static afc__order take_turn(afc_websocket *socket, unsigned flags) {
+    if (afc__loop_is_any_current()) {
+        if (pthread_mutex_trylock(&socket->turn) == 0) return AFC__IN_TURN;
+        pthread_mutex_lock(&socket->lock);
+        bool may_overtake = afc__outbox_may_overtake(&socket->outbox, flags);
+        pthread_mutex_unlock(&socket->lock);
+        if (may_overtake) return AFC__OVERTAKING;
+    }
+    pthread_mutex_lock(&socket->turn);
+    return AFC__IN_TURN;
+}
+
+static void give_turn(afc_websocket *socket, afc__order order) {
+    if (order == AFC__OVERTAKING) return;
+    pthread_mutex_unlock(&socket->turn);
+    if (state_of(socket) == AFC__WEBSOCKET_ENDED) retire_encoder(socket);
+}
+
+static afc_status begin(afc_websocket *socket, afc_websocket_kind kind, size_t size, unsigned flags,
+                        afc__order order, afc__draft *out) {
     afc_status status = AFC_ECLOSED;
-    if (is_parents(socket)) return status;
     pthread_mutex_lock(&socket->lock);
     if (afc__websocket_takes_messages(socket->state)) {
-        status = afc__outbox_add(&socket->outbox, kind, bytes, flags, message_context);
+        status = afc__outbox_begin(&socket->outbox, kind, size, flags, order, out);
     }
     pthread_mutex_unlock(&socket->lock);
+    return status;
+}
+
+/** Adds the frame of a draft, or drops both, also if the socket has been closed since it began. */
+static afc_status add(afc_websocket *socket, afc__draft *draft, afc__outgoing *frame,
+                      afc_status status, void *context) {
+    pthread_mutex_lock(&socket->lock);
+    bool is_late = !afc__websocket_takes_messages(socket->state);
+    if (status == AFC_OK && is_late) status = AFC_ECLOSED;
+    if (status == AFC_OK) status = afc__outbox_add(&socket->outbox, draft, frame, context);
+    if (status != AFC_OK) afc__outbox_abandon(&socket->outbox, draft, status);
+    pthread_mutex_unlock(&socket->lock);
+    if (status == AFC_OK) return status;
+    afc_free(frame);
+    afc__encoder_close(&draft->encoder);
+    return status;
+}
+
+afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind, afc_slice bytes,
+                              unsigned flags, void *message_context) {
+    if (is_parents(socket)) return AFC_ECLOSED;
+    afc__draft draft;
+    afc__order order = take_turn(socket, flags);
+    afc_status status = begin(socket, kind, bytes.size, flags, order, &draft);
+    if (status == AFC_OK) {
+        afc__outgoing *frame = afc__outgoing_make(&draft, bytes, &status);
+        status = add(socket, &draft, frame, status, message_context);
+    }
+    give_turn(socket, order);
     if (status == AFC_OK) afc_task_wake(socket->task);
     return status;
 }
@@ -730,6 +802,7 @@ afc_websocket *afc_websocket_retain(afc_websocket *socket) {
 void afc_websocket_release(afc_websocket *socket) {
     if (socket == NULL || atomic_fetch_sub(&socket->references, 1) != 1) return;
     afc_task_release(socket->task);
+    pthread_mutex_destroy(&socket->turn);
     pthread_mutex_destroy(&socket->lock);
     afc_free(socket);
 }

@@ -4,11 +4,6 @@
 
 #include <stddef.h>
 
-enum { ROOM = 16 * 1024 };
-
-/** The end of every block that was flushed, which the last frame of a message leaves out (RFC 7692 7.2.1). */
-static const char tail[4] = {0x00, 0x00, (char)0xff, (char)0xff};
-
 void afc__outbox_init(afc__outbox *outbox, uint64_t limit) {
     *outbox = (afc__outbox){.limit = limit};
     afc__list_init(&outbox->messages);
@@ -26,122 +21,70 @@ static afc__pong *take_pong(afc__outbox *outbox) {
 }
 
 void afc__outbox_clear(afc__outbox *outbox) {
-    if (outbox->encoder.stream != NULL) outbox->encoder.codec->close(outbox->encoder.stream);
-    outbox->encoder = (afc__encoder){0};
     for (afc__pong *pong; (pong = take_pong(outbox)) != NULL;) afc_free(pong);
 }
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
-static afc__outgoing *make_frame(afc__outbox *outbox, const afc__frame *frame, afc_slice payload,
-                                 afc_status *status) {
-    unsigned char mask[AFC__FRAME_MASK];
-    *status = AFC_EINTERNAL;
-    if (!afc__frame_make_mask(&outbox->masks, mask)) return NULL;
-    *status = AFC_ENOMEM;
-    if (payload.size > SIZE_MAX / 2) return NULL;
-    afc__outgoing *out = afc__alloc(sizeof *out + AFC__FRAME_HEAD_MAX + payload.size);
-    if (out == NULL) return NULL;
-    size_t head = afc__frame_write_head((unsigned char *)out->bytes, frame, mask);
-    afc__frame_mask(out->bytes + head, payload.bytes, payload.size, mask, 0);
-    out->size = head + payload.size;
-    out->offset = 0;
-    *status = AFC_OK;
-    return out;
-}
-
-static void append(afc__outbox *outbox, afc__outgoing *frame, void *context) {
-    frame->context = context;
-    afc__list_append(&outbox->messages, &frame->node);
-    outbox->queued += frame->size;
-}
-
-/** Compresses a piece. `out` is initialised. */
-static afc_status encode(afc__outbox *outbox, afc_slice bytes, bool is_last, afc__buffer *out) {
-    char room[ROOM];
-    size_t size;
-    afc__encoder *encoder = &outbox->encoder;
-    do {
-        size = sizeof room;
-        afc_status status = encoder->codec->convert(encoder->stream, &bytes, room, &size);
-        if (status == AFC_OK && size > sizeof room) status = AFC_EINTERNAL;
-        if (status == AFC_OK) status = afc__buffer_append(out, room, size);
-        if (status != AFC_OK) return status == AFC_ENOMEM ? AFC_ENOMEM : AFC_EINTERNAL;
-    } while (size == sizeof room);
-    /* It broke its contract; the peer would miss the rest. */
-    if (bytes.size > 0) return AFC_EINTERNAL;
-    if (!is_last) return AFC_OK;
-    if (encoder->forgets) encoder->codec->reset(encoder->stream);
-    /* Nothing to flush since the last time: an empty block without its end. */
-    if (out->size == 0) return afc__buffer_append(out, tail, 1);
-    bool is_flushed = out->size > sizeof tail &&
-                      memcmp(out->bytes + out->size - sizeof tail, tail, sizeof tail) == 0;
-    if (!is_flushed) return AFC_EINTERNAL;
-    out->size -= sizeof tail;
-    return AFC_OK;
-}
-
-/** Makes a frame of a piece, compressed if the message is. */
-static afc__outgoing *make_piece(afc__outbox *outbox, const afc__frame *frame, bool is_compressed,
-                                 afc_slice bytes, afc_status *status) {
-    afc__frame head = *frame;
-    if (!is_compressed) {
-        head.length = bytes.size;
-        return make_frame(outbox, &head, bytes, status);
-    }
-    afc__buffer encoded;
-    /* A block that can't be compressed grows by its head. */
-    afc__buffer_init(&encoded, (uint64_t)bytes.size + bytes.size / 8 + ROOM);
-    *status = encode(outbox, bytes, frame->is_final, &encoded);
-    head.length = encoded.size;
-    afc_slice payload = {encoded.bytes, encoded.size};
-    afc__outgoing *out = *status == AFC_OK ? make_frame(outbox, &head, payload, status) : NULL;
-    afc__buffer_clear(&encoded);
-    /* The stream knows bytes that the peer never gets: nothing after them could be decoded. */
-    if (out == NULL) {
-        outbox->encoder.codec->close(outbox->encoder.stream);
-        outbox->encoder = (afc__encoder){0};
-    }
-    return out;
-}
-
-static afc_status check(const afc__outbox *outbox, afc_websocket_kind kind, afc_slice bytes,
-                        unsigned flags, afc__utf8 *text) {
+static afc_status check(const afc__outbox *outbox, afc_websocket_kind kind, size_t size,
+                        unsigned flags, afc__order order) {
     bool is_known = kind == AFC_WEBSOCKET_TEXT || kind == AFC_WEBSOCKET_BINARY;
     if (!is_known || (flags & ~(unsigned)AFC_WEBSOCKET_MORE) != 0) return AFC_EINVAL;
     if (outbox->kind != 0 && outbox->kind != kind) return AFC_EINVAL;
-    if (bytes.size > outbox->limit || bytes.size + AFC__FRAME_HEAD_MAX > outbox->limit) {
-        return AFC_ETOOBIG;
-    }
+    if (order == AFC__OVERTAKING && !afc__outbox_may_overtake(outbox, flags)) return AFC_EINVAL;
+    if (size > outbox->limit || size + AFC__FRAME_HEAD_MAX > outbox->limit) return AFC_ETOOBIG;
     uint64_t room = outbox->queued < outbox->limit ? outbox->limit - outbox->queued : 0;
-    if (bytes.size + AFC__FRAME_HEAD_MAX > room) return AFC_EAGAIN;
-    if (kind != AFC_WEBSOCKET_TEXT) return AFC_OK;
-    if (!afc__utf8_take(text, bytes)) return AFC_EINVAL;
-    bool is_last = (flags & AFC_WEBSOCKET_MORE) == 0;
-    return !is_last || afc__utf8_is_complete(text) ? AFC_OK : AFC_EINVAL;
+    return size + AFC__FRAME_HEAD_MAX > room ? AFC_EAGAIN : AFC_OK;
 }
 
-afc_status afc__outbox_add(afc__outbox *outbox, afc_websocket_kind kind, afc_slice bytes,
-                           unsigned flags, void *context) {
-    bool is_first = outbox->kind == 0;
-    afc__utf8 text = is_first ? (afc__utf8){0} : outbox->text;
-    afc_status status = check(outbox, kind, bytes, flags, &text);
+afc_status afc__outbox_begin(afc__outbox *outbox, afc_websocket_kind kind, size_t size,
+                             unsigned flags, afc__order order, afc__draft *out) {
+    afc_status status = check(outbox, kind, size, flags, order);
     if (status != AFC_OK) return status;
+    bool is_first = outbox->kind == 0;
     const afc__encoder *encoder = &outbox->encoder;
-    bool is_compressed = is_first ? encoder->stream != NULL && bytes.size >= encoder->threshold
-                                  : outbox->is_compressed;
+    bool is_compressed = outbox->is_compressed;
+    if (is_first) {
+        is_compressed = order == AFC__IN_TURN && encoder->stream != NULL &&
+                        size >= encoder->threshold;
+    }
     /* After a failure to compress, the rest of its message has no meaning either. */
     if (is_compressed && encoder->stream == NULL) return AFC_ECLOSED;
-    afc__frame frame = {.is_final = (flags & AFC_WEBSOCKET_MORE) == 0,
-                        .is_compressed = is_first && is_compressed,
-                        .opcode = is_first ? (uint8_t)kind : (uint8_t)AFC__OP_CONTINUATION};
-    afc__outgoing *out = make_piece(outbox, &frame, is_compressed, bytes, &status);
-    if (out == NULL) return status;
-    append(outbox, out, context);
-    outbox->kind = frame.is_final ? (afc_websocket_kind)0 : kind;
-    outbox->is_compressed = is_compressed;
-    outbox->text = text;
+    *out = (afc__draft){.kind = kind, .order = order, .is_first = is_first};
+    out->frame = (afc__frame){.is_final = (flags & AFC_WEBSOCKET_MORE) == 0,
+                              .is_compressed = is_first && is_compressed,
+                              .opcode = is_first ? (uint8_t)kind : (uint8_t)AFC__OP_CONTINUATION};
+    if (!afc__frame_make_mask(&outbox->masks, out->mask)) return AFC_EINTERNAL;
+    if (is_compressed) out->encoder = *encoder;
+    if (!is_first) out->text = outbox->text;
+    if (!out->frame.is_final) outbox->kind = kind;
     return AFC_OK;
+}
+
+afc_status afc__outbox_add(afc__outbox *outbox, const afc__draft *draft, afc__outgoing *frame,
+                           void *context) {
+    /* Another message has begun meanwhile, and only pieces of it may follow. */
+    if (draft->order == AFC__OVERTAKING && outbox->kind != 0) return AFC_EINVAL;
+    if (draft->order == AFC__IN_TURN) {
+        outbox->kind = draft->frame.is_final ? (afc_websocket_kind)0 : draft->kind;
+        outbox->is_compressed = draft->encoder.stream != NULL;
+        outbox->text = draft->text;
+    }
+    frame->context = context;
+    afc__list_append(&outbox->messages, &frame->node);
+    outbox->queued += frame->size;
+    return AFC_OK;
+}
+
+void afc__outbox_abandon(afc__outbox *outbox, afc__draft *draft, afc_status status) {
+    bool was_encoded = draft->encoder.stream != NULL && status != AFC_EINVAL;
+    if (draft->order == AFC__IN_TURN && draft->is_first) outbox->kind = (afc_websocket_kind)0;
+    if (was_encoded) {
+        /* The stream knows bytes that the peer never gets: nothing after them could be decoded. */
+        outbox->encoder = (afc__encoder){0};
+    } else {
+        draft->encoder = (afc__encoder){0};
+    }
 }
 
 /* ---- Control frames ------------------------------------------------------------------------ */

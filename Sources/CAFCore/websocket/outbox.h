@@ -5,28 +5,12 @@
 #ifndef AFC_WEBSOCKET_OUTBOX_H
 #define AFC_WEBSOCKET_OUTBOX_H
 
-#include "base/buffer.h"
 #include "base/list.h"
 #include "websocket/frame.h"
+#include "websocket/outgoing.h"
 #include "websocket/utf8.h"
 
 #include <afcore/websocket.h>
-
-/** How messages are encoded. Zeroed: they aren't compressed. */
-typedef struct afc__encoder {
-    const afc_websocket_codec *codec; /**< NULL: none. */
-    void *stream;
-    bool forgets; /**< Each message is encoded by itself. */
-    size_t threshold;
-} afc__encoder;
-
-/** A frame of a message, complete and masked. */
-typedef struct afc__outgoing {
-    afc__node node;
-    void *context;
-    size_t size, offset;
-    char bytes[];
-} afc__outgoing;
 
 /** A control frame. */
 typedef struct afc__control {
@@ -64,10 +48,10 @@ typedef enum afc__farewell {
 typedef struct afc__outbox {
     uint64_t limit; /**< Of `queued`. */
     uint64_t
-        queued; /**< Bytes of frames of messages that weren't read. What compression adds may exceed the limit. */
+        queued; /**< Bytes of frames of messages that weren't read. See afc__outbox_begin(). */
     afc__list messages;
     afc__list sent; /**< Read completely, or dropped; see afc__outbox_take_sent(). */
-    afc__encoder encoder;
+    afc__encoder encoder; /**< Not closed by the outbox. */
     afc__mask_source masks;
     /* The message whose pieces are being added. */
     afc_websocket_kind kind; /**< 0: none. */
@@ -84,12 +68,31 @@ typedef struct afc__outbox {
 
 void afc__outbox_init(afc__outbox *outbox, uint64_t limit);
 
-/** Frees the encoder's stream and the answers to pings. No message may be left. */
+/** Frees the answers to pings. No message may be left. */
 void afc__outbox_clear(afc__outbox *outbox);
 
-/** Adds a message or a piece; see afc_websocket_send(). */
-afc_status afc__outbox_add(afc__outbox *outbox, afc_websocket_kind kind, afc_slice bytes,
-                           unsigned flags, void *context);
+/** Returns whether a message may overtake: a whole one, while none is sent in pieces. */
+static inline bool afc__outbox_may_overtake(const afc__outbox *outbox, unsigned flags) {
+    return outbox->kind == 0 && (flags & AFC_WEBSOCKET_MORE) == 0;
+}
+
+/**
+ * Begins a message or a piece of `size` bytes; see afc_websocket_send(). afc__outgoing_make() makes its frame, beside other
+ * calls for the outbox; then afc__outbox_add() or afc__outbox_abandon() follows. Those in turn must not overlap. The limit is
+ * checked here, so it may be exceeded by what compression adds, and by messages that overtake, which are as many bytes at most.
+ */
+afc_status afc__outbox_begin(afc__outbox *outbox, afc_websocket_kind kind, size_t size,
+                             unsigned flags, afc__order order, afc__draft *out);
+
+/** Adds a frame, which it takes. AFC_EINVAL: it can't overtake any more; then it takes nothing. */
+afc_status afc__outbox_add(afc__outbox *outbox, const afc__draft *draft, afc__outgoing *frame,
+                           void *context);
+
+/**
+ * Forgets a draft that isn't added, for this reason. If its encoder was used, no message is compressed any more; `draft->encoder`
+ * is then the caller's to close, and otherwise zeroed.
+ */
+void afc__outbox_abandon(afc__outbox *outbox, afc__draft *draft, afc_status status);
 
 /** Adds a ping. AFC_EAGAIN: AFC__PINGS are unanswered. */
 afc_status afc__outbox_add_ping(afc__outbox *outbox, afc_slice payload, bool is_automatic,

@@ -44,11 +44,31 @@ static void end(afc__outbox *outbox) {
     afc__outbox_drop(outbox);
     free_sent(outbox);
     assert_int_equal(outbox->queued, 0);
+    afc__encoder_close(&outbox->encoder);
     afc__outbox_clear(outbox);
 }
 
+/** Adds a frame, or drops it with its draft. */
+static afc_status finish(afc__outbox *outbox, afc__draft *draft, afc_slice bytes) {
+    afc_status status;
+    afc__outgoing *frame = afc__outgoing_make(draft, bytes, &status);
+    if (status == AFC_OK) status = afc__outbox_add(outbox, draft, frame, NULL);
+    if (status == AFC_OK) return status;
+    afc_free(frame);
+    afc__outbox_abandon(outbox, draft, status);
+    afc__encoder_close(&draft->encoder);
+    return status;
+}
+
+static afc_status begin(afc__outbox *outbox, const char *text, unsigned flags, afc__order order,
+                        afc__draft *out) {
+    return afc__outbox_begin(outbox, AFC_WEBSOCKET_TEXT, strlen(text), flags, order, out);
+}
+
 static afc_status add(afc__outbox *outbox, const char *text, unsigned flags) {
-    return afc__outbox_add(outbox, AFC_WEBSOCKET_TEXT, afc_slice_of(text), flags, NULL);
+    afc__draft draft;
+    afc_status status = begin(outbox, text, flags, AFC__IN_TURN, &draft);
+    return status == AFC_OK ? finish(outbox, &draft, afc_slice_of(text)) : status;
 }
 
 static void sends_control_frames_before_messages_that_wait(void **state) {
@@ -141,9 +161,14 @@ static void refuses_what_is_no_message(void **state) {
     check_status(add(&outbox, "\xff", 0), AFC_EINVAL);
     check_status(add(&outbox, "\xc3", 0), AFC_EINVAL);
     check_status(add(&outbox, "a", 2), AFC_EINVAL);
-    check_status(afc__outbox_add(&outbox, (afc_websocket_kind)3, S("a"), 0, NULL), AFC_EINVAL);
+    afc__draft draft;
+    check_status(
+        afc__outbox_begin(&outbox, (afc_websocket_kind)3, 1, 0, AFC__IN_TURN, &draft),
+        AFC_EINVAL);
     check_status(add(&outbox, "\xc3", AFC_WEBSOCKET_MORE), AFC_OK);
-    check_status(afc__outbox_add(&outbox, AFC_WEBSOCKET_BINARY, S("a"), 0, NULL), AFC_EINVAL);
+    check_status(
+        afc__outbox_begin(&outbox, AFC_WEBSOCKET_BINARY, 1, 0, AFC__IN_TURN, &draft),
+        AFC_EINVAL);
     check_status(add(&outbox, "a", 0), AFC_EINVAL);
     check_status(add(&outbox, "\xa4", 0), AFC_OK);
     end(&outbox);
@@ -238,6 +263,74 @@ static void refuses_a_codec_that_leaves_input(void **state) {
     end(&outbox);
 }
 
+static void lets_whole_messages_overtake_one_that_is_compressed(void **state) {
+    (void)state;
+    atomic_int streams = 0;
+    afc_websocket_codec codec = stored_codec(&streams);
+    afc__outbox outbox;
+    afc__draft slow, fast;
+    char log[512];
+    afc__outbox_init(&outbox, 1000);
+    use_codec(&outbox, &codec, 0);
+    check_status(begin(&outbox, "slow", 0, AFC__IN_TURN, &slow), AFC_OK);
+    check_status(begin(&outbox, "fast", 0, AFC__OVERTAKING, &fast), AFC_OK);
+    check_status(finish(&outbox, &fast, S("fast")), AFC_OK);
+    check_status(begin(&outbox, "piece", AFC_WEBSOCKET_MORE, AFC__OVERTAKING, &fast), AFC_EINVAL);
+    check_status(finish(&outbox, &slow, S("slow")), AFC_OK);
+    check_status(add(&outbox, "next", 0), AFC_OK);
+    read_all(&outbox, 100, log, sizeof log);
+    check_contains(log, "T:fast;Tz:");
+    check_contains(log, "next");
+    end(&outbox);
+    assert_int_equal(streams, 0);
+}
+
+/** Only pieces of a message may follow its first one. */
+static void lets_nothing_overtake_pieces(void **state) {
+    (void)state;
+    afc__outbox outbox;
+    afc__draft first, fast, early;
+    char log[512];
+    afc__outbox_init(&outbox, 1000);
+    check_status(begin(&outbox, "early", 0, AFC__OVERTAKING, &early), AFC_OK);
+    check_status(begin(&outbox, "one", AFC_WEBSOCKET_MORE, AFC__IN_TURN, &first), AFC_OK);
+    check_status(begin(&outbox, "fast", 0, AFC__OVERTAKING, &fast), AFC_EINVAL);
+    check_status(finish(&outbox, &early, S("early")), AFC_EINVAL);
+    check_status(finish(&outbox, &first, S("one")), AFC_OK);
+    check_status(begin(&outbox, "fast", 0, AFC__OVERTAKING, &fast), AFC_EINVAL);
+    check_status(add(&outbox, "two", 0), AFC_OK);
+    check_status(begin(&outbox, "fast", 0, AFC__OVERTAKING, &fast), AFC_OK);
+    check_status(finish(&outbox, &fast, S("fast")), AFC_OK);
+    read_all(&outbox, 100, log, sizeof log);
+    assert_string_equal(log, "T+:one;C:two;T:fast;");
+    end(&outbox);
+}
+
+/** A message that isn't sent leaves no gap: the next one is a message of its own, and not compressed. */
+static void forgets_an_abandoned_message(void **state) {
+    (void)state;
+    static const afc_status reasons[] = {AFC_EINVAL, AFC_ENOMEM, AFC_ECLOSED};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        atomic_int streams = 0;
+        afc_websocket_codec codec = stored_codec(&streams);
+        afc__outbox outbox;
+        afc__draft draft;
+        char log[512];
+        afc__outbox_init(&outbox, 1000);
+        use_codec(&outbox, &codec, 0);
+        check_status(begin(&outbox, "one", AFC_WEBSOCKET_MORE, AFC__IN_TURN, &draft), AFC_OK);
+        afc__outbox_abandon(&outbox, &draft, reasons[i]);
+        /* An invalid text wasn't encoded. */
+        assert_int_equal(draft.encoder.stream == NULL, reasons[i] == AFC_EINVAL);
+        afc__encoder_close(&draft.encoder);
+        check_status(add(&outbox, "two", 0), AFC_OK);
+        read_all(&outbox, 100, log, sizeof log);
+        check_contains(log, reasons[i] == AFC_EINVAL ? "Tz:" : "T:two;");
+        end(&outbox);
+        assert_int_equal(streams, 0);
+    }
+}
+
 static void survives_every_failed_allocation(void **state) {
     (void)state;
     TORTURE(n) {
@@ -270,6 +363,9 @@ int main(void) {
         cmocka_unit_test(compresses_messages_of_the_threshold),
         cmocka_unit_test(bounds_the_queue_also_of_messages_that_grow),
         cmocka_unit_test(refuses_a_codec_that_leaves_input),
+        cmocka_unit_test(lets_whole_messages_overtake_one_that_is_compressed),
+        cmocka_unit_test(lets_nothing_overtake_pieces),
+        cmocka_unit_test(forgets_an_abandoned_message),
         cmocka_unit_test(survives_every_failed_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

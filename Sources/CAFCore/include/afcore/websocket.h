@@ -57,7 +57,8 @@ enum { AFC_WEBSOCKET_MORE = 1u << 0 };
  */
 typedef struct afc_websocket_codec {
     void *
-        context; /**< Passed to `open`. Must be valid until every socket with this codec has ended. */
+        context; /**< Passed to `open`. Must be valid until every socket with this codec has ended, and no call of
+                     afc_websocket_send() for one runs. */
     /**
      * Makes a stream with a window of 1 << `window_bits` bytes; `window_bits` is 8 to 15. NULL: out of memory, or not
      * supported. A socket that can't encode sends messages as they are; one that can't decode isn't opened.
@@ -87,7 +88,7 @@ typedef struct afc_websocket_limits {
     uint32_t decoding_ratio;
     /**
      * Bytes that wait to be sent, with frame heads. A call that would exceed it is AFC_EAGAIN; a message that compression
-     * makes longer is accepted. Default: 16 MiB.
+     * makes longer is accepted, and so is one that others overtake. Default: 16 MiB.
      */
     uint64_t queue;
     uint32_t reserved[4]; /**< 0. */
@@ -209,7 +210,12 @@ AFC_API afc_status afc_websocket_open(afc_websocket **out, afc_session *session,
 
 /**
  * Sends a message, or with AFC_WEBSOCKET_MORE a piece of one. `bytes` are copied. The kind of all pieces must be the same, and
- * texts must be UTF-8, which is checked. Before the socket is open, messages wait.
+ * texts must be UTF-8, which is checked. Before the socket is open, messages wait. No other message may be sent between the
+ * pieces of one.
+ *
+ * Messages are checked, compressed and masked on the calling thread, one at a time: other threads that send wait. A callback
+ * doesn't wait; its message overtakes the other one, and isn't compressed. With AFC_WEBSOCKET_MORE, and until the last piece
+ * of that message, it waits. What is closed or canceled meanwhile isn't sent: AFC_ECLOSED.
  *
  * Thread: any.    Owns: nothing; `message_context` is passed to on_sent.
  * Fails: AFC_EAGAIN (the queue is full: wait for on_sent), AFC_ETOOBIG (larger than the whole queue may be), AFC_EINVAL (no

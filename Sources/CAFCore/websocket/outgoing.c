@@ -1,0 +1,74 @@
+#include "websocket/outgoing.h"
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+
+enum { ROOM = 16 * 1024 };
+
+/** The end of every block that was flushed, which the last frame of a message leaves out (RFC 7692 7.2.1). */
+static const char tail[4] = {0x00, 0x00, (char)0xff, (char)0xff};
+
+void afc__encoder_close(afc__encoder *encoder) {
+    if (encoder->stream != NULL) encoder->codec->close(encoder->stream);
+    *encoder = (afc__encoder){0};
+}
+
+static afc__outgoing *make_frame(const afc__draft *draft, afc_slice payload, afc_status *status) {
+    afc__frame frame = draft->frame;
+    frame.length = payload.size;
+    *status = AFC_ENOMEM;
+    if (payload.size > SIZE_MAX / 2) return NULL;
+    afc__outgoing *out = afc__alloc(sizeof *out + AFC__FRAME_HEAD_MAX + payload.size);
+    if (out == NULL) return NULL;
+    size_t head = afc__frame_write_head((unsigned char *)out->bytes, &frame, draft->mask);
+    afc__frame_mask(out->bytes + head, payload.bytes, payload.size, draft->mask, 0);
+    out->size = head + payload.size;
+    out->offset = 0;
+    *status = AFC_OK;
+    return out;
+}
+
+/** Compresses a piece. `out` is initialised. */
+static afc_status encode(const afc__encoder *encoder, afc_slice bytes, bool is_last,
+                         afc__buffer *out) {
+    char room[ROOM];
+    size_t size;
+    do {
+        size = sizeof room;
+        afc_status status = encoder->codec->convert(encoder->stream, &bytes, room, &size);
+        if (status == AFC_OK && size > sizeof room) status = AFC_EINTERNAL;
+        if (status == AFC_OK) status = afc__buffer_append(out, room, size);
+        if (status != AFC_OK) return status == AFC_ENOMEM ? AFC_ENOMEM : AFC_EINTERNAL;
+    } while (size == sizeof room);
+    /* It broke its contract; the peer would miss the rest. */
+    if (bytes.size > 0) return AFC_EINTERNAL;
+    if (!is_last) return AFC_OK;
+    if (encoder->forgets) encoder->codec->reset(encoder->stream);
+    /* Nothing to flush since the last time: an empty block without its end. */
+    if (out->size == 0) return afc__buffer_append(out, tail, 1);
+    bool is_flushed = out->size > sizeof tail &&
+                      memcmp(out->bytes + out->size - sizeof tail, tail, sizeof tail) == 0;
+    if (!is_flushed) return AFC_EINTERNAL;
+    out->size -= sizeof tail;
+    return AFC_OK;
+}
+
+static bool check_text(afc__draft *draft, afc_slice bytes) {
+    if (draft->kind != AFC_WEBSOCKET_TEXT) return true;
+    return afc__utf8_take(&draft->text, bytes) &&
+           (!draft->frame.is_final || afc__utf8_is_complete(&draft->text));
+}
+
+afc__outgoing *afc__outgoing_make(afc__draft *draft, afc_slice bytes, afc_status *status) {
+    *status = AFC_EINVAL;
+    if (!check_text(draft, bytes)) return NULL;
+    if (draft->encoder.stream == NULL) return make_frame(draft, bytes, status);
+    afc__buffer encoded;
+    /* A block that can't be compressed grows by its head. */
+    afc__buffer_init(&encoded, (uint64_t)bytes.size + bytes.size / 8 + ROOM);
+    *status = encode(&draft->encoder, bytes, draft->frame.is_final, &encoded);
+    afc_slice payload = {encoded.bytes, encoded.size};
+    afc__outgoing *out = *status == AFC_OK ? make_frame(draft, payload, status) : NULL;
+    afc__buffer_clear(&encoded);
+    return out;
+}

@@ -1,0 +1,378 @@
+/* Messages that take long to compress: nothing but their own thread waits for them. */
+#include "support/websocket.h"
+
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- A codec with a context, whose encoder can be stopped -------------------------------------- */
+
+/**
+ * Blocks of stored bytes, each changed by the number of bytes before it in the stream: what was encoded in another order than it
+ * was sent in is decoded to something else.
+ */
+typedef struct context_codec {
+    afc_websocket_codec table, stored;
+    atomic_int streams;
+    atomic_int encoding;    /* Threads in the encoder: at most one. */
+    atomic_bool is_misused; /* There were two. */
+    bool stops;             /* The encoder waits for `may_go_on`, once. */
+    sem_t has_stopped, may_go_on;
+} context_codec;
+
+typedef struct context_stream {
+    context_codec *codec;
+    void *stored;
+    bool encodes;
+    unsigned char count;
+} context_stream;
+
+static void *open_context(void *context, bool encodes, int window_bits) {
+    context_codec *codec = context;
+    context_stream *stream = malloc(sizeof *stream);
+    if (stream == NULL) return NULL;
+    *stream = (context_stream){codec, codec->stored.open(&codec->streams, encodes, window_bits),
+                               encodes, 0};
+    if (stream->stored != NULL) return stream;
+    free(stream);
+    return NULL;
+}
+
+static void close_context(void *stream) {
+    context_stream *own = stream;
+    own->codec->stored.close(own->stored);
+    free(own);
+}
+
+static void reset_context(void *stream) {
+    context_stream *own = stream;
+    own->codec->stored.reset(own->stored);
+    own->count = 0;
+}
+
+static void change(context_stream *stream, char *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = (char)((unsigned char)bytes[i] ^ stream->count++);
+    }
+}
+
+static afc_status encode(context_stream *stream, afc_slice *input, char *output, size_t *size) {
+    context_codec *codec = stream->codec;
+    char changed[256];
+    if (atomic_fetch_add(&codec->encoding, 1) != 0) atomic_store(&codec->is_misused, true);
+    if (codec->stops) {
+        codec->stops = false;
+        sem_post(&codec->has_stopped);
+        sem_wait(&codec->may_go_on);
+    }
+    /* The messages of these tests are short, so one call takes all. */
+    afc_slice copy = {changed, input->size < sizeof changed ? input->size : sizeof changed};
+    if (copy.size > 0) memcpy(changed, input->bytes, copy.size);
+    change(stream, changed, copy.size);
+    input->bytes += copy.size;
+    input->size -= copy.size;
+    afc_status status = codec->stored.convert(stream->stored, &copy, output, size);
+    atomic_fetch_sub(&codec->encoding, 1);
+    return status;
+}
+
+static afc_status convert_context(void *stream, afc_slice *input, char *output, size_t *size) {
+    context_stream *own = stream;
+    if (own->encodes) return encode(own, input, output, size);
+    afc_status status = own->codec->stored.convert(own->stored, input, output, size);
+    if (status == AFC_OK) change(own, output, *size);
+    return status;
+}
+
+static void codec_init(context_codec *codec, bool stops) {
+    *codec = (context_codec){.stored = stored_codec(NULL), .stops = stops};
+    codec->table = (afc_websocket_codec){codec, open_context, convert_context, reset_context,
+                                         close_context};
+    sem_init(&codec->has_stopped, 0, 0);
+    sem_init(&codec->may_go_on, 0, 0);
+}
+
+static void codec_clear(context_codec *codec) {
+    assert_int_equal(atomic_load(&codec->streams), 0);
+    assert_false(atomic_load(&codec->is_misused));
+    sem_destroy(&codec->has_stopped);
+    sem_destroy(&codec->may_go_on);
+}
+
+/** Makes a socket to an echo server that compresses with this codec, not opened. */
+static wire *make_with(world *world, context_codec *codec) {
+    serve_echo(world, "/", "Sec-WebSocket-Extensions: permessage-deflate");
+    wire *wire = wire_new(world, "/");
+    wire->options.codec = &codec->table;
+    wire->options.compression_threshold = 1;
+    return wire;
+}
+
+static void open_compressed(wire *wire, world *world) {
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->open_count, 1);
+    assert_true(wire->is_compressed);
+}
+
+/** Opens one whose encoder stops, or not. */
+static wire *open_with(world *world, context_codec *codec, bool stops) {
+    codec_init(codec, stops);
+    wire *wire = make_with(world, codec);
+    open_compressed(wire, world);
+    return wire;
+}
+
+/* ---- A thread that sends, stopped in the encoder ------------------------------------------------ */
+
+typedef struct sender {
+    afc_websocket *socket;
+    pthread_t thread;
+    afc_status status;
+} sender;
+
+static void *send_slowly(void *context) {
+    sender *sender = context;
+    sender->status = afc_websocket_send(sender->socket, AFC_WEBSOCKET_TEXT, S("slow"), 0, NULL);
+    afc_websocket_release(sender->socket);
+    return NULL;
+}
+
+/** Returns while the thread is in the encoder. */
+static void sender_start(sender *sender, wire *wire, context_codec *codec) {
+    sender->socket = afc_websocket_retain(wire->socket);
+    assert_int_equal(pthread_create(&sender->thread, NULL, send_slowly, sender), 0);
+    sem_wait(&codec->has_stopped);
+}
+
+static afc_status sender_end(sender *sender, context_codec *codec) {
+    sem_post(&codec->may_go_on);
+    pthread_join(sender->thread, NULL);
+    return sender->status;
+}
+
+static void end(wire *wire) {
+    wire_close(wire);
+    wire_wait(wire);
+    check_status(wire->failure.status, AFC_OK);
+    wire_free(wire);
+}
+
+/* ---- Tests --------------------------------------------------------------------- */
+
+static void loop_goes_on_while_a_message_is_compressed(void **state) {
+    world *world = *state;
+    context_codec codec;
+    sender sender;
+    wire *wire = open_with(world, &codec, true);
+    sender_start(&sender, wire, &codec);
+    check_status(afc_websocket_ping(wire->socket, S("p")), AFC_OK);
+    wire_wait_for(wire, &wire->pong_count, 1);
+    assert_int_equal(afc_websocket_get_queued(wire->socket), 0);
+    check_status(sender_end(&sender, &codec), AFC_OK);
+    wire_wait_for(wire, &wire->message_count, 1);
+    end(wire);
+    codec_clear(&codec);
+}
+
+/** A pong is reported by the loop, which answers with a message. */
+static void send_at_pong(void *context, afc_slice payload, int64_t round_trip_us) {
+    wire *wire = context;
+    (void)round_trip_us;
+    (void)afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, payload, 0, NULL);
+}
+
+static void callback_sends_while_a_message_is_compressed(void **state) {
+    world *world = *state;
+    context_codec codec;
+    sender sender;
+    codec_init(&codec, true);
+    wire *wire = make_with(world, &codec);
+    wire->events.on_pong = send_at_pong;
+    open_compressed(wire, world);
+    sender_start(&sender, wire, &codec);
+    check_status(afc_websocket_ping(wire->socket, S("fast")), AFC_OK);
+    wire_wait_for(wire, &wire->message_count, 1);
+    check_status(sender_end(&sender, &codec), AFC_OK);
+    wire_wait_for(wire, &wire->message_count, 2);
+    /* The decoder doesn't see what wasn't compressed. */
+    wire_send_text(wire, "next");
+    wire_wait_for(wire, &wire->message_count, 3);
+    wire_close(wire);
+    check_log(wire, "open;sent ok;text fast;sent ok;text slow;sent ok;text next;closed 1000;");
+    wire_free(wire);
+    codec_clear(&codec);
+}
+
+/** As the test's name says, and the stream of the codec is closed by the thread that used it. */
+static void cancel_ends_a_socket_while_a_message_is_compressed(void **state) {
+    world *world = *state;
+    context_codec codec;
+    sender sender;
+    wire *wire = open_with(world, &codec, true);
+    sender_start(&sender, wire, &codec);
+    afc_websocket_cancel(wire->socket);
+    wire_wait(wire);
+    check_status(wire->failure.status, AFC_ECANCELED);
+    check_status(sender_end(&sender, &codec), AFC_ECLOSED);
+    assert_int_equal(atomic_load(&wire->sent_count), 0);
+    assert_int_equal(atomic_load(&codec.streams), 0);
+    wire_free(wire);
+    codec_clear(&codec);
+}
+
+static void close_does_not_wait_for_a_message_that_is_compressed(void **state) {
+    world *world = *state;
+    context_codec codec;
+    sender sender;
+    wire *wire = open_with(world, &codec, true);
+    sender_start(&sender, wire, &codec);
+    wire_close(wire);
+    check_log(wire, "open;closed 1000;");
+    check_status(wire->failure.status, AFC_OK);
+    check_status(sender_end(&sender, &codec), AFC_ECLOSED);
+    wire_free(wire);
+    codec_clear(&codec);
+}
+
+static void session_ends_while_a_message_is_compressed(void **state) {
+    world *world = *state;
+    context_codec codec;
+    sender sender;
+    wire *wire = open_with(world, &codec, true);
+    sender_start(&sender, wire, &codec);
+    wire_close(wire);
+    world_close_session(world);
+    assert_int_equal(atomic_load(&wire->release_count), 1);
+    wire_free(wire);
+    check_status(sender_end(&sender, &codec), AFC_ECLOSED);
+    codec_clear(&codec);
+}
+
+static void fork_does_not_wait_for_a_message_that_is_compressed(void **state) {
+    world *world = *state;
+    context_codec codec;
+    sender sender;
+    wire *wire = open_with(world, &codec, true);
+    sender_start(&sender, wire, &codec);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(PATIENCE_MS / 1000);
+        afc_status status = afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("x"), 0, NULL);
+        afc_websocket_release(wire->socket);
+        _exit(status == AFC_ECLOSED ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    check_status(sender_end(&sender, &codec), AFC_OK);
+    wire_wait_for(wire, &wire->message_count, 1);
+    end(wire);
+    codec_clear(&codec);
+}
+
+/* ---- Several threads --------------------------------------------------------------------------- */
+
+enum { SENDERS = 4, PER_SENDER = 100 };
+
+typedef struct numbered {
+    wire *wire;
+    char name;
+    pthread_t thread;
+} numbered;
+
+static void *send_numbered(void *context) {
+    numbered *own = context;
+    char text[8] = {own->name};
+    for (int i = 0; i < PER_SENDER; i++) {
+        snprintf(text + 1, sizeof text - 1, "%04d", i);
+        while (afc_websocket_send(own->wire->socket, AFC_WEBSOCKET_TEXT, afc_slice_of(text), 0,
+                                  NULL) == AFC_EAGAIN) {}
+    }
+    return NULL;
+}
+
+/** Checks that the numbers of each sender come in order; and answers some on the loop thread, which must come back as well. */
+static afc_status check_order(wire *wire, const afc_websocket_message *message) {
+    int *next = wire->payload;
+    char text[8] = {0};
+    if (message->bytes.size != 5 || memchr("abcdL", message->bytes.bytes[0], 5) == NULL) {
+        return AFC_EPROTOCOL;
+    }
+    memcpy(text, message->bytes.bytes, 5);
+    if (text[0] == 'L') return AFC_OK;
+    if (atoi(text + 1) != next[text[0] - 'a']++) return AFC_EPROTOCOL;
+    return afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("Lloop"), 0, NULL);
+}
+
+static void threads_and_callbacks_send_in_the_order_of_compression(void **state) {
+    world *world = *state;
+    context_codec codec;
+    numbered senders[SENDERS];
+    int next[SENDERS] = {0};
+    codec_init(&codec, false);
+    wire *wire = make_with(world, &codec);
+    wire->at_message = check_order;
+    wire->payload = next;
+    open_compressed(wire, world);
+    for (size_t i = 0; i < SENDERS; i++) {
+        senders[i] = (numbered){.wire = wire, .name = (char)('a' + i)};
+        pthread_create(&senders[i].thread, NULL, send_numbered, &senders[i]);
+    }
+    for (size_t i = 0; i < SENDERS; i++) pthread_join(senders[i].thread, NULL);
+    wire_wait_for(wire, &wire->message_count, 2 * SENDERS * PER_SENDER);
+    end(wire);
+    codec_clear(&codec);
+}
+
+/** Threads send until they learn of the end, which comes at any moment. */
+static void *send_until_closed(void *context) {
+    afc_websocket *socket = context;
+    afc_status status;
+    do {
+        status = afc_websocket_send(socket, AFC_WEBSOCKET_TEXT, S("again"), 0, NULL);
+    } while (status == AFC_OK || status == AFC_EAGAIN);
+    afc_websocket_release(socket);
+    return status == AFC_ECLOSED ? NULL : context;
+}
+
+static void socket_ends_at_any_moment_of_sending(void **state) {
+    world *world = *state;
+    for (int round = 0; round < 20; round++) {
+        context_codec codec;
+        pthread_t threads[2];
+        wire *wire = open_with(world, &codec, false);
+        for (size_t i = 0; i < 2; i++) {
+            pthread_create(&threads[i], NULL, send_until_closed,
+                           afc_websocket_retain(wire->socket));
+        }
+        wire_wait_for(wire, &wire->message_count, (unsigned)round);
+        if (round % 2 == 0) {
+            afc_websocket_cancel(wire->socket);
+        } else {
+            wire_close(wire);
+        }
+        for (size_t i = 0; i < 2; i++) {
+            void *failure;
+            pthread_join(threads[i], &failure);
+            assert_null(failure);
+        }
+        wire_free(wire);
+        codec_clear(&codec);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(loop_goes_on_while_a_message_is_compressed),
+        WORLD_TEST(callback_sends_while_a_message_is_compressed),
+        WORLD_TEST(cancel_ends_a_socket_while_a_message_is_compressed),
+        WORLD_TEST(close_does_not_wait_for_a_message_that_is_compressed),
+        WORLD_TEST(session_ends_while_a_message_is_compressed),
+        WORLD_TEST(fork_does_not_wait_for_a_message_that_is_compressed),
+        WORLD_TEST(threads_and_callbacks_send_in_the_order_of_compression),
+        WORLD_TEST(socket_ends_at_any_moment_of_sending),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
