@@ -11,74 +11,14 @@
 #include "base/sized.h"
 #include "message/fields.h"
 #include "message/url.h"
-#include "run/threads.h"
-#include "session/session_internal.h"
 #include "session/task_limits.h"
-#include "websocket/handshake.h"
-#include "websocket/keepalive.h"
-#include "websocket/outbox.h"
-#include "websocket/reader.h"
-#include "websocket/state.h"
-
-#include <afcore/websocket.h>
-#include <assert.h>
-#include <pthread.h>
+#include "session/websocket_internal.h"
 
 enum { SWITCHING_PROTOCOLS = 101, MS = 1000 };
 
 static const uint64_t default_queue = 16 * 1024 * 1024;
 
-struct afc_websocket {
-    atomic_uint references; /**< The caller's, and one of the task until its release. */
-    afc_task *task;         /**< A reference. */
-    /**
-     * Held while a message is checked, compressed and masked, so that messages are sent in the order of their compression.
-     * Taken before the lock. A loop never waits for it unless it sends pieces.
-     */
-    pthread_mutex_t turn;
-    /* Any thread, under the lock, which is never held for long. */
-    pthread_mutex_t lock;
-    afc__websocket_state state;
-    afc__outbox outbox; /**< Its encoder's stream is used with the turn. */
-    /* Constant once it is opened. */
-    afc_websocket_options options; /**< Its pointers aren't used. */
-    afc_websocket_codec codec;
-    afc_websocket_events events;
-    /* Loop thread only, but before the start. */
-    afc__handshake handshake;
-    afc__websocket_reader reader;
-    afc__alarm alarm;
-    afc__keepalive keepalive;
-    int64_t close_deadline_us; /**< 0: none. */
-    uint64_t pings;            /**< Automatic ones so far. */
-    /* on_message returned AFC_EAGAIN. */
-    bool is_held;
-    afc__websocket_item held; /**< Passed on again before anything is read. */
-    afc__buffer held_bytes;
-    size_t skip; /**< Bytes that the reader has consumed, and that will be passed again. */
-    /* How it ends. */
-    afc_failure failure; /**< The first; AFC_OK: none. */
-    bool got_close;
-    uint16_t code;
-    size_t reason_size;
-    char reason[AFC_WEBSOCKET_REASON_MAX];
-};
-
-/* ---- States -------------------------------------------------------------------------------- */
-
-/** With the lock. */
-static void enter(afc_websocket *socket, afc__websocket_state state) {
-    assert(afc__websocket_may_enter(socket->state, state));
-    socket->state = state;
-}
-
-/** For the loop thread, which alone makes most changes; others may only close. */
-static afc__websocket_state state_of(afc_websocket *socket) {
-    pthread_mutex_lock(&socket->lock);
-    afc__websocket_state state = socket->state;
-    pthread_mutex_unlock(&socket->lock);
-    return state;
-}
+/* ---- Failures and sent messages ------------------------------------------------------------ */
 
 static void record(afc_websocket *socket, const afc_failure *failure) {
     if (socket->failure.status == AFC_OK) socket->failure = *failure;
@@ -189,7 +129,7 @@ static void on_alarm(afc__alarm *alarm) {
 static void fail(afc_websocket *socket, uint16_t code, const afc_failure *failure) {
     record(socket, failure);
     pthread_mutex_lock(&socket->lock);
-    enter(socket, AFC__WEBSOCKET_FAILING);
+    afc__websocket_enter(socket, AFC__WEBSOCKET_FAILING);
     afc__outbox_add_close(&socket->outbox, code, (afc_slice){NULL, 0}, false);
     pthread_mutex_unlock(&socket->lock);
     await_close(socket);
@@ -202,7 +142,7 @@ static void take_close(afc_websocket *socket, const afc__websocket_item *item) {
     socket->reason_size = item->payload.size;
     if (item->payload.size > 0) memcpy(socket->reason, item->payload.bytes, item->payload.size);
     pthread_mutex_lock(&socket->lock);
-    enter(socket, AFC__WEBSOCKET_ANSWERING);
+    afc__websocket_enter(socket, AFC__WEBSOCKET_ANSWERING);
     uint16_t code = item->code == AFC_WEBSOCKET_NO_CODE ? 0 : item->code;
     afc__outbox_add_close(&socket->outbox, code, (afc_slice){NULL, 0}, true);
     pthread_mutex_unlock(&socket->lock);
@@ -286,7 +226,8 @@ static afc_status refuse_message(afc_websocket *socket, afc_status status) {
 
 /** Returns whether received messages are reported. Not after a cancel, which a callback may have called. */
 static bool receives(afc_websocket *socket) {
-    return afc__websocket_receives(state_of(socket)) && !afc__task_is_canceled(socket->task);
+    return afc__websocket_receives(afc__websocket_state_of(socket)) &&
+           !afc__task_is_canceled(socket->task);
 }
 
 /** Reads all of `input`. AFC_EAGAIN: `input` is the rest, behind a message that is held. */
@@ -352,7 +293,7 @@ static bool rewind_outgoing(void *context) {
 
 static void on_wake(void *context) {
     afc_websocket *socket = context;
-    bool is_closing = state_of(socket) == AFC__WEBSOCKET_CLOSING;
+    bool is_closing = afc__websocket_state_of(socket) == AFC__WEBSOCKET_CLOSING;
     if (is_closing && socket->close_deadline_us == 0) await_close(socket);
 }
 
@@ -396,7 +337,7 @@ static afc_status on_head(void *context, afc_response *response) {
                          socket->options.pong_timeout_ms, afc__now_us());
     arm(socket);
     pthread_mutex_lock(&socket->lock);
-    enter(socket, AFC__WEBSOCKET_OPEN);
+    afc__websocket_enter(socket, AFC__WEBSOCKET_OPEN);
     pthread_mutex_unlock(&socket->lock);
     if (socket->events.on_open != NULL) {
         afc_websocket_opening opening = {response->head, response->url, agreement.protocol,
@@ -429,7 +370,7 @@ static void on_done(void *context, afc_result *result) {
         afc__loop_disarm(&socket->task->session->loop, &socket->alarm);
     }
     pthread_mutex_lock(&socket->lock);
-    enter(socket, AFC__WEBSOCKET_ENDED);
+    afc__websocket_enter(socket, AFC__WEBSOCKET_ENDED);
     afc__outbox_drop(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
     report_sent(socket);
@@ -443,17 +384,6 @@ static void on_done(void *context, afc_result *result) {
     afc_result_free(result);
 }
 
-/** Closes the encoder of a socket that has ended; if a thread is compressing, that does it afterwards. */
-static void retire_encoder(afc_websocket *socket) {
-    if (pthread_mutex_trylock(&socket->turn) != 0) return;
-    pthread_mutex_lock(&socket->lock);
-    afc__encoder encoder = socket->outbox.encoder;
-    socket->outbox.encoder = (afc__encoder){0};
-    pthread_mutex_unlock(&socket->lock);
-    pthread_mutex_unlock(&socket->turn);
-    afc__encoder_close(&encoder);
-}
-
 /** The task's reference goes, with what only the loop uses. */
 static void on_release(void *context) {
     afc_websocket *socket = context;
@@ -464,7 +394,7 @@ static void on_release(void *context) {
     pthread_mutex_lock(&socket->lock);
     afc__outbox_clear(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
-    retire_encoder(socket);
+    afc__websocket_retire_encoder(socket);
     if (release != NULL) release(socket->events.context);
     afc_websocket_release(socket);
 }
@@ -675,134 +605,4 @@ afc_status afc_websocket_open(afc_websocket **out, afc_session *session, const a
     bool takes_context = given.events != NULL && given.events->release != NULL;
     if (takes_context) given.events->release(given.events->context);
     return status;
-}
-
-/* ---- Any thread ---------------------------------------------------------------------------- */
-
-/** In a forked child: the lock may be held by a thread that doesn't exist there. */
-static bool is_parents(const afc_websocket *socket) {
-    return socket->task->session->generation != afc__process_generation();
-}
-
-/**
- * Takes the turn to send. A loop doesn't wait for a thread that compresses a large message: what it sends overtakes that, not
- * compressed, as the peer's decoder doesn't see such messages.
- */
-static afc__order take_turn(afc_websocket *socket, unsigned flags) {
-    if (afc__loop_is_any_current()) {
-        if (pthread_mutex_trylock(&socket->turn) == 0) return AFC__IN_TURN;
-        pthread_mutex_lock(&socket->lock);
-        bool may_overtake = afc__outbox_may_overtake(&socket->outbox, flags);
-        pthread_mutex_unlock(&socket->lock);
-        if (may_overtake) return AFC__OVERTAKING;
-    }
-    pthread_mutex_lock(&socket->turn);
-    return AFC__IN_TURN;
-}
-
-static void give_turn(afc_websocket *socket, afc__order order) {
-    if (order == AFC__OVERTAKING) return;
-    pthread_mutex_unlock(&socket->turn);
-    if (state_of(socket) == AFC__WEBSOCKET_ENDED) retire_encoder(socket);
-}
-
-static afc_status begin(afc_websocket *socket, afc_websocket_kind kind, size_t size, unsigned flags,
-                        afc__order order, afc__draft *out) {
-    afc_status status = AFC_ECLOSED;
-    pthread_mutex_lock(&socket->lock);
-    if (afc__websocket_takes_messages(socket->state)) {
-        status = afc__outbox_begin(&socket->outbox, kind, size, flags, order, out);
-    }
-    pthread_mutex_unlock(&socket->lock);
-    return status;
-}
-
-/** Adds the frame of a draft, or drops both, also if the socket has been closed since it began. */
-static afc_status add(afc_websocket *socket, afc__draft *draft, afc__outgoing *frame,
-                      afc_status status, void *context) {
-    pthread_mutex_lock(&socket->lock);
-    bool is_late = !afc__websocket_takes_messages(socket->state);
-    if (status == AFC_OK && is_late) status = AFC_ECLOSED;
-    if (status == AFC_OK) status = afc__outbox_add(&socket->outbox, draft, frame, context);
-    if (status != AFC_OK) afc__outbox_abandon(&socket->outbox, draft, status);
-    pthread_mutex_unlock(&socket->lock);
-    if (status == AFC_OK) return status;
-    afc_free(frame);
-    afc__encoder_close(&draft->encoder);
-    return status;
-}
-
-afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind, afc_slice bytes,
-                              unsigned flags, void *message_context) {
-    if (is_parents(socket)) return AFC_ECLOSED;
-    afc__draft draft;
-    afc__order order = take_turn(socket, flags);
-    afc_status status = begin(socket, kind, bytes.size, flags, order, &draft);
-    if (status == AFC_OK) {
-        afc__outgoing *frame = afc__outgoing_make(&draft, bytes, &status);
-        status = add(socket, &draft, frame, status, message_context);
-    }
-    give_turn(socket, order);
-    if (status == AFC_OK) afc_task_wake(socket->task);
-    return status;
-}
-
-afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload) {
-    afc_status status = AFC_ECLOSED;
-    if (is_parents(socket)) return status;
-    pthread_mutex_lock(&socket->lock);
-    if (socket->state == AFC__WEBSOCKET_OPEN) {
-        status = afc__outbox_add_ping(&socket->outbox, payload, false, afc__now_us());
-    }
-    pthread_mutex_unlock(&socket->lock);
-    if (status == AFC_OK) afc_task_wake(socket->task);
-    return status;
-}
-
-afc_status afc_websocket_close(afc_websocket *socket, uint16_t code, afc_slice reason) {
-    bool is_valid = code == 0 ? reason.size == 0
-                              : afc__close_code_is_valid(code) &&
-                                    reason.size <= AFC_WEBSOCKET_REASON_MAX && afc__is_utf8(reason);
-    if (!is_valid) return AFC_EINVAL;
-    if (is_parents(socket)) return AFC_OK;
-    pthread_mutex_lock(&socket->lock);
-    afc__websocket_state state = socket->state;
-    if (state == AFC__WEBSOCKET_OPEN) {
-        enter(socket, AFC__WEBSOCKET_CLOSING);
-        afc__outbox_add_close(&socket->outbox, code, reason, false);
-    }
-    pthread_mutex_unlock(&socket->lock);
-    if (state == AFC__WEBSOCKET_OPEN) afc_task_wake(socket->task);
-    if (state == AFC__WEBSOCKET_OPENING) afc_task_cancel(socket->task);
-    return AFC_OK;
-}
-
-void afc_websocket_cancel(afc_websocket *socket) {
-    afc_task_cancel(socket->task);
-}
-
-void afc_websocket_resume(afc_websocket *socket) {
-    afc_task_wake(socket->task);
-}
-
-uint64_t afc_websocket_get_queued(const afc_websocket *socket) {
-    afc_websocket *own = (afc_websocket *)(uintptr_t)socket;
-    if (is_parents(socket)) return 0;
-    pthread_mutex_lock(&own->lock);
-    uint64_t queued = socket->outbox.queued;
-    pthread_mutex_unlock(&own->lock);
-    return queued;
-}
-
-afc_websocket *afc_websocket_retain(afc_websocket *socket) {
-    atomic_fetch_add_explicit(&socket->references, 1, memory_order_relaxed);
-    return socket;
-}
-
-void afc_websocket_release(afc_websocket *socket) {
-    if (socket == NULL || atomic_fetch_sub(&socket->references, 1) != 1) return;
-    afc_task_release(socket->task);
-    pthread_mutex_destroy(&socket->turn);
-    pthread_mutex_destroy(&socket->lock);
-    afc_free(socket);
 }

@@ -46,11 +46,10 @@ typedef enum afc__farewell {
 } afc__farewell;
 
 typedef struct afc__outbox {
-    uint64_t limit; /**< Of `queued`. */
-    uint64_t
-        queued; /**< Bytes of frames of messages that weren't read. See afc__outbox_begin(). */
+    uint64_t limit;  /**< Of `queued`. */
+    uint64_t queued; /**< Bytes of frames of messages that weren't read. See afc__outbox_begin(). */
     afc__list messages;
-    afc__list sent; /**< Read completely, or dropped; see afc__outbox_take_sent(). */
+    afc__list sent;       /**< Read completely, or dropped; see afc__outbox_take_sent(). */
     afc__encoder encoder; /**< Not closed by the outbox. */
     afc__mask_source masks;
     /* The message whose pieces are being added. */

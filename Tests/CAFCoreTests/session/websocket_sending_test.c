@@ -1,10 +1,10 @@
 /* Messages that take long to compress: nothing but their own thread waits for them. */
+#include "support/child.h"
 #include "support/websocket.h"
 
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- A codec with a context, whose encoder can be stopped -------------------------------------- */
@@ -261,11 +261,9 @@ static void fork_does_not_wait_for_a_message_that_is_compressed(void **state) {
         alarm(PATIENCE_MS / 1000);
         afc_status status = afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("x"), 0, NULL);
         afc_websocket_release(wire->socket);
-        _exit(status == AFC_ECLOSED ? 0 : 1);
+        child_exit(status == AFC_ECLOSED ? 0 : 1);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    child_check(child);
     check_status(sender_end(&sender, &codec), AFC_OK);
     wire_wait_for(wire, &wire->message_count, 1);
     end(wire);
@@ -296,13 +294,12 @@ static void *send_numbered(void *context) {
 /** Checks that the numbers of each sender come in order; and answers some on the loop thread, which must come back as well. */
 static afc_status check_order(wire *wire, const afc_websocket_message *message) {
     int *next = wire->payload;
-    char text[8] = {0};
-    if (message->bytes.size != 5 || memchr("abcdL", message->bytes.bytes[0], 5) == NULL) {
-        return AFC_EPROTOCOL;
-    }
-    memcpy(text, message->bytes.bytes, 5);
-    if (text[0] == 'L') return AFC_OK;
-    if (atoi(text + 1) != next[text[0] - 'a']++) return AFC_EPROTOCOL;
+    char expected[8];
+    const char *bytes = message->bytes.bytes;
+    if (message->bytes.size != 5 || memchr("abcdL", bytes[0], 5) == NULL) return AFC_EPROTOCOL;
+    if (bytes[0] == 'L') return AFC_OK;
+    snprintf(expected, sizeof expected, "%c%04d", bytes[0], next[bytes[0] - 'a']++);
+    if (memcmp(bytes, expected, 5) != 0) return AFC_EPROTOCOL;
     return afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("Lloop"), 0, NULL);
 }
 

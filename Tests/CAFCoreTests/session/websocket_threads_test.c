@@ -76,7 +76,7 @@ static afc_status convert_slowly(void *stream, afc_slice *input, char *output, s
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec += 2;
     sem_post(&encoding);
-    /* Not for ever: fork() waits for the loop, and the loop may wait for the lock that this thread holds. */
+    /* Not for ever: a test that fails before it goes on would wait for this thread. */
     sem_timedwait(&may_go_on, &end);
     return convert(stream, input, output, size);
 }

@@ -1,0 +1,145 @@
+/* Functions of a WebSocket that any thread may call. */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "run/loop.h"
+#include "run/threads.h"
+#include "session/websocket_internal.h"
+
+/** In a forked child: the lock may be held by a thread that doesn't exist there. */
+static bool is_parents(const afc_websocket *socket) {
+    return socket->task->session->generation != afc__process_generation();
+}
+
+/**
+ * Takes the turn to send. A loop doesn't wait for a thread that compresses a large message: what it sends overtakes that, not
+ * compressed, as the peer's decoder doesn't see such messages.
+ */
+static afc__order take_turn(afc_websocket *socket, unsigned flags) {
+    if (afc__loop_is_any_current()) {
+        if (pthread_mutex_trylock(&socket->turn) == 0) return AFC__IN_TURN;
+        pthread_mutex_lock(&socket->lock);
+        bool may_overtake = afc__outbox_may_overtake(&socket->outbox, flags);
+        pthread_mutex_unlock(&socket->lock);
+        if (may_overtake) return AFC__OVERTAKING;
+    }
+    pthread_mutex_lock(&socket->turn);
+    return AFC__IN_TURN;
+}
+
+void afc__websocket_retire_encoder(afc_websocket *socket) {
+    if (pthread_mutex_trylock(&socket->turn) != 0) return;
+    pthread_mutex_lock(&socket->lock);
+    afc__encoder encoder = socket->outbox.encoder;
+    socket->outbox.encoder = (afc__encoder){0};
+    pthread_mutex_unlock(&socket->lock);
+    pthread_mutex_unlock(&socket->turn);
+    afc__encoder_close(&encoder);
+}
+
+static void give_turn(afc_websocket *socket, afc__order order) {
+    if (order == AFC__OVERTAKING) return;
+    pthread_mutex_unlock(&socket->turn);
+    if (afc__websocket_state_of(socket) == AFC__WEBSOCKET_ENDED)
+        afc__websocket_retire_encoder(socket);
+}
+
+static afc_status begin(afc_websocket *socket, afc_websocket_kind kind, size_t size, unsigned flags,
+                        afc__order order, afc__draft *out) {
+    afc_status status = AFC_ECLOSED;
+    pthread_mutex_lock(&socket->lock);
+    if (afc__websocket_takes_messages(socket->state)) {
+        status = afc__outbox_begin(&socket->outbox, kind, size, flags, order, out);
+    }
+    pthread_mutex_unlock(&socket->lock);
+    return status;
+}
+
+/** Adds the frame of a draft, or drops both, also if the socket has been closed since it began. */
+static afc_status add(afc_websocket *socket, afc__draft *draft, afc__outgoing *frame,
+                      afc_status status, void *context) {
+    pthread_mutex_lock(&socket->lock);
+    bool is_late = !afc__websocket_takes_messages(socket->state);
+    if (status == AFC_OK && is_late) status = AFC_ECLOSED;
+    if (status == AFC_OK) status = afc__outbox_add(&socket->outbox, draft, frame, context);
+    if (status != AFC_OK) afc__outbox_abandon(&socket->outbox, draft, status);
+    pthread_mutex_unlock(&socket->lock);
+    if (status == AFC_OK) return status;
+    afc_free(frame);
+    afc__encoder_close(&draft->encoder);
+    return status;
+}
+
+afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind, afc_slice bytes,
+                              unsigned flags, void *message_context) {
+    if (is_parents(socket)) return AFC_ECLOSED;
+    afc__draft draft;
+    afc__order order = take_turn(socket, flags);
+    afc_status status = begin(socket, kind, bytes.size, flags, order, &draft);
+    if (status == AFC_OK) {
+        afc__outgoing *frame = afc__outgoing_make(&draft, bytes, &status);
+        status = add(socket, &draft, frame, status, message_context);
+    }
+    give_turn(socket, order);
+    if (status == AFC_OK) afc_task_wake(socket->task);
+    return status;
+}
+
+afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload) {
+    afc_status status = AFC_ECLOSED;
+    if (is_parents(socket)) return status;
+    pthread_mutex_lock(&socket->lock);
+    if (socket->state == AFC__WEBSOCKET_OPEN) {
+        status = afc__outbox_add_ping(&socket->outbox, payload, false, afc__now_us());
+    }
+    pthread_mutex_unlock(&socket->lock);
+    if (status == AFC_OK) afc_task_wake(socket->task);
+    return status;
+}
+
+afc_status afc_websocket_close(afc_websocket *socket, uint16_t code, afc_slice reason) {
+    bool is_valid = code == 0 ? reason.size == 0
+                              : afc__close_code_is_valid(code) &&
+                                    reason.size <= AFC_WEBSOCKET_REASON_MAX && afc__is_utf8(reason);
+    if (!is_valid) return AFC_EINVAL;
+    if (is_parents(socket)) return AFC_OK;
+    pthread_mutex_lock(&socket->lock);
+    afc__websocket_state state = socket->state;
+    if (state == AFC__WEBSOCKET_OPEN) {
+        afc__websocket_enter(socket, AFC__WEBSOCKET_CLOSING);
+        afc__outbox_add_close(&socket->outbox, code, reason, false);
+    }
+    pthread_mutex_unlock(&socket->lock);
+    if (state == AFC__WEBSOCKET_OPEN) afc_task_wake(socket->task);
+    if (state == AFC__WEBSOCKET_OPENING) afc_task_cancel(socket->task);
+    return AFC_OK;
+}
+
+void afc_websocket_cancel(afc_websocket *socket) {
+    afc_task_cancel(socket->task);
+}
+
+void afc_websocket_resume(afc_websocket *socket) {
+    afc_task_wake(socket->task);
+}
+
+uint64_t afc_websocket_get_queued(const afc_websocket *socket) {
+    afc_websocket *own = (afc_websocket *)(uintptr_t)socket;
+    if (is_parents(socket)) return 0;
+    pthread_mutex_lock(&own->lock);
+    uint64_t queued = socket->outbox.queued;
+    pthread_mutex_unlock(&own->lock);
+    return queued;
+}
+
+afc_websocket *afc_websocket_retain(afc_websocket *socket) {
+    atomic_fetch_add_explicit(&socket->references, 1, memory_order_relaxed);
+    return socket;
+}
+
+void afc_websocket_release(afc_websocket *socket) {
+    if (socket == NULL || atomic_fetch_sub(&socket->references, 1) != 1) return;
+    afc_task_release(socket->task);
+    pthread_mutex_destroy(&socket->turn);
+    pthread_mutex_destroy(&socket->lock);
+    afc_free(socket);
+}

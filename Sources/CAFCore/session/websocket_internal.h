@@ -1,0 +1,69 @@
+/** What a WebSocket holds, for the files that make it one: websocket.c on the loop thread, websocket_calls.c on any. */
+#ifndef AFC_SESSION_WEBSOCKET_INTERNAL_H
+#define AFC_SESSION_WEBSOCKET_INTERNAL_H
+
+#include "session/session_internal.h"
+#include "websocket/handshake.h"
+#include "websocket/keepalive.h"
+#include "websocket/outbox.h"
+#include "websocket/reader.h"
+#include "websocket/state.h"
+
+#include <afcore/websocket.h>
+#include <assert.h>
+#include <pthread.h>
+
+struct afc_websocket {
+    atomic_uint references; /**< The caller's, and one of the task until its release. */
+    afc_task *task;         /**< A reference. */
+    /**
+     * Held while a message is checked, compressed and masked, so that messages are sent in the order of their compression.
+     * Taken before the lock. A loop never waits for it unless it sends pieces.
+     */
+    pthread_mutex_t turn;
+    /* Any thread, under the lock, which is never held for long. */
+    pthread_mutex_t lock;
+    afc__websocket_state state;
+    afc__outbox outbox; /**< Its encoder's stream is used with the turn. */
+    /* Constant once it is opened. */
+    afc_websocket_options options; /**< Its pointers aren't used. */
+    afc_websocket_codec codec;
+    afc_websocket_events events;
+    /* Loop thread only, but before the start. */
+    afc__handshake handshake;
+    afc__websocket_reader reader;
+    afc__alarm alarm;
+    afc__keepalive keepalive;
+    int64_t close_deadline_us; /**< 0: none. */
+    uint64_t pings;            /**< Automatic ones so far. */
+    /* on_message returned AFC_EAGAIN. */
+    bool is_held;
+    afc__websocket_item held; /**< Passed on again before anything is read. */
+    afc__buffer held_bytes;
+    size_t skip; /**< Bytes that the reader has consumed, and that will be passed again. */
+    /* How it ends. */
+    afc_failure failure; /**< The first; AFC_OK: none. */
+    bool got_close;
+    uint16_t code;
+    size_t reason_size;
+    char reason[AFC_WEBSOCKET_REASON_MAX];
+};
+
+/** With the lock. */
+static inline void afc__websocket_enter(afc_websocket *socket, afc__websocket_state state) {
+    assert(afc__websocket_may_enter(socket->state, state));
+    socket->state = state;
+}
+
+/** For the loop thread, which alone makes most changes; others may only close. */
+static inline afc__websocket_state afc__websocket_state_of(afc_websocket *socket) {
+    pthread_mutex_lock(&socket->lock);
+    afc__websocket_state state = socket->state;
+    pthread_mutex_unlock(&socket->lock);
+    return state;
+}
+
+/** Closes the encoder of a socket that has ended; if a thread is compressing, that does it afterwards. */
+void afc__websocket_retire_encoder(afc_websocket *socket);
+
+#endif
