@@ -164,6 +164,10 @@ afc_status afc__handshake_check(const afc__handshake *handshake, const afc_head 
                                 afc__agreement *out, afc_failure *failure) {
     *out = (afc__agreement){0};
     if (head->status != SWITCHING_PROTOCOLS) return refuse_status(head, failure);
+    /* An upgrade is a feature of HTTP/1.1 (RFC 9110 7.8, RFC 6455 4.1). */
+    if (head->version != AFC_HTTP_1_1) {
+        return afc__fail(failure, AFC_EPROTOCOL, "the server's 101 isn't HTTP/1.1");
+    }
     /* One protocol: a list of several isn't a match (RFC 6455 4.1). */
     const afc_header *upgrade;
     if (!find_single(head, "Upgrade", &upgrade) || upgrade == NULL ||

@@ -55,6 +55,8 @@ static void reports_why_handshake_was_refused(void **state) {
         {"HTTP/1.1 101 Ok\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
          "Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n\r\n",
          AFC_EPROTOCOL, "doesn't match"},
+        {"HTTP/1.0 101 Ok\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", AFC_EPROTOCOL,
+         "101 isn't HTTP/1.1"},
         {"HTTP/1.1 101 Ok\r\nUpgrade: websocket\r\nTransfer-Encoding: chunked\r\n\r\n",
          AFC_EPROTOCOL, "Content-Length or an encoding"},
         {"HTTP/1.1 101 Ok\r\nUpgrade: websocket\r\nContent-Length: 5\r\n\r\n", AFC_EPROTOCOL,

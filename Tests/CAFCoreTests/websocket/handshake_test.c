@@ -88,6 +88,26 @@ static void checks_responses(void **state) {
     afc__handshake_clear(&handshake);
 }
 
+static void accepts_a_101_of_http_1_1_only(void **state) {
+    (void)state;
+    static const afc_http_version versions[] = {AFC_HTTP_UNKNOWN, AFC_HTTP_1_0, AFC_HTTP_1_1,
+                                                AFC_HTTP_2, AFC_HTTP_3};
+    afc__handshake handshake;
+    init(&handshake, &deflate);
+    for (size_t i = 0; i < COUNT_OF(versions); i++) {
+        written written;
+        afc__agreement agreement;
+        afc_failure failure = {0};
+        write_head(&written, 101, UPGRADE);
+        written.head.version = versions[i];
+        afc_status status = afc__handshake_check(&handshake, &written.head, &agreement, &failure);
+        bool is_right = versions[i] == AFC_HTTP_1_1;
+        check_status(status, is_right ? AFC_OK : AFC_EPROTOCOL);
+        if (!is_right) check_contains(failure.text, "101 isn't HTTP/1.1");
+    }
+    afc__handshake_clear(&handshake);
+}
+
 static void asks_with_the_fields_of_the_standard(void **state) {
     (void)state;
     afc__handshake handshake;
@@ -149,6 +169,7 @@ static void survives_every_failed_allocation(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checks_responses),
+        cmocka_unit_test(accepts_a_101_of_http_1_1_only),
         cmocka_unit_test(asks_with_the_fields_of_the_standard),
         cmocka_unit_test(makes_a_new_key_each_time),
         cmocka_unit_test(refuses_invalid_subprotocols),
