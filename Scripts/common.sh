@@ -97,6 +97,23 @@ build_swift() {
     fi
 }
 
+# build_gallery [ARGUMENT…]: the example of views, a package of its own.
+AF_GALLERY_BUILD=$AF_BUILD_DIR/gallery
+build_gallery() {
+    swift build --package-path "$AF_ROOT/Examples/gallery" --scratch-path "$AF_GALLERY_BUILD" --traits WebKit "$@"
+}
+
+# on_screen COMMAND…: a program of GTK, on a screen in memory, drawn without a graphics card.
+on_screen() {
+    GDK_BACKEND=x11 GSK_RENDERER=cairo GTK_A11Y=none GSETTINGS_BACKEND=memory G_DEBUG=fatal-criticals \
+        xvfb-run --auto-servernum --server-args='-screen 0 1280x1024x24' "$@"
+}
+
+# has_web_sandbox: WebKit's processes need one, which containers may refuse.
+has_web_sandbox() {
+    bwrap --ro-bind / / --unshare-all true 2>/dev/null
+}
+
 AF_ANY_WARNING='(^|[^a-z])warning:'
 # Of the compiler about a source: sanitizers may have remarks of their own.
 AF_SOURCE_WARNING='\.(swift|c|h):[0-9].*warning:'
