@@ -135,9 +135,24 @@ struct Exchange {
         _ willPrint: () async -> Void, _ printed: inout ResponsePrinter.Printed,
         progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(SessionError) -> Outcome {
+        let direct = DirectOutput(printer)
+        var request = request
+        request.responseHandler = direct.decide
         let stream = try await manager.stream(request, progress: progress)
         var outcome = outcome(of: stream.head, body: Data())
         (outcome.metrics, outcome.body) = (nil, nil)
+        guard !direct.isChosen else {
+            outcome.bodyBytes = nil
+            do throws(SessionError) {
+                // It has no chunks, and ends when the core has written everything.
+                var bytes = stream.bytes.makeAsyncIterator()
+                while try await bytes.next() != nil {}
+            } catch {
+                guard error.code == .file, let number = error.systemError else { throw error }
+                outcome.failure = Failure(standardOutput: WriteError(systemError: number))
+            }
+            return outcome
+        }
         do {
             if printer.parts.contains(.requestHead) || printer.parts.contains(.requestBody) { await willPrint() }
             try printer.print(request: request, head: wire?.lastHead)

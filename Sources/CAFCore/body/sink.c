@@ -96,6 +96,19 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
     return afc__file_init(&sink->file, path, sink->flags, sink->is_resumable, failure);
 }
 
+afc_status afc__sink_set_descriptor(afc__sink *sink, int descriptor) {
+    afc__output output = AFC__OUTPUT_CLOSED;
+    afc_status status = afc__output_open(&output, descriptor, NULL);
+    if (status != AFC_OK) return status;
+    afc__file_clear(&sink->file);
+    afc__output_close(&sink->output);
+    sink->output = output;
+    sink->is_resumable = false;
+    sink->flags = 0;
+    set_kind(sink, AFC_SINK_FD);
+    return AFC_OK;
+}
+
 void afc__sink_clear(afc__sink *sink) {
     afc__file_clear(&sink->file);
     afc__output_close(&sink->output);

@@ -89,6 +89,12 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
                               afc_failure *failure);
 
 /**
+ * Changes the sink to a descriptor, which is duplicated, whatever its kind. Call it before afc__sink_open(). AFC_EINVAL,
+ * AFC_EFILE: nothing is changed.
+ */
+afc_status afc__sink_set_descriptor(afc__sink *sink, int descriptor);
+
+/**
  * Prepares for a body. Opens the file if the status is 2xx. AFC_ETOOBIG if the announced length
  * exceeds the limit, AFC_EFILE, AFC_EINVAL, AFC_EPROTOCOL, AFC_ENOMEM.
  */
@@ -114,6 +120,12 @@ afc_status afc__sink_end(afc__sink *sink, afc_status verdict, afc_failure *failu
 static inline bool afc__sink_is_polled(const afc__sink *sink) {
     return sink->kind == AFC_SINK_FD && afc__output_is_polled(&sink->output);
 }
+
+/** Returns whether a polled sink holds back what it has, for the end of the loop's turn: then call afc__sink_flush(). */
+bool afc__sink_gathers(const afc__sink *sink);
+
+/** Writes what a polled sink has gathered. What there is no room for is a block then. AFC_EFILE. */
+afc_status afc__sink_flush(afc__sink *sink, afc_failure *failure);
 
 /** The block under way can't be written, or the task has failed: nothing more is written. Polled sinks. */
 void afc__sink_give_up(afc__sink *sink, const afc_failure *failure);

@@ -3,8 +3,8 @@
  * writing may be slow, the writer thread owns the file, a block at a time: bytes are gathered in
  * `memory` while the previous block is written, and the two buffers are then swapped.
  *
- * A pipe or socket that has room is written directly, too. The rest is such a block, which the loop writes when there is
- * room again; until then the sink is full.
+ * What a pipe or socket gets is gathered for one turn of the loop at most, because each write wakes its reader. What it has
+ * no room for is such a block, which the loop writes when there is room again; until then the sink is full.
  */
 #include "base/alloc.h"
 #include "base/failure.h"
@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 
 enum {
     /* Copying a block of this size would cost more than writing it directly. */
@@ -37,6 +38,7 @@ struct afc__sink_work {
     bool has_ended;       /**< and has come back. */
     afc_status verdict;   /**< What the task has come to, at the end. */
     atomic_int stop;      /**< AFC_OK, or give up the end with that status. */
+    bool lacks_room;      /**< Polled: the last write left bytes in `memory`. */
     afc__buffer inflight; /**< The block that is being written. */
     size_t written; /**< Polled: bytes of it, or of the last one in `memory`, that are written. */
     afc_failure failure;
@@ -194,14 +196,32 @@ afc_status afc__sink_end(afc__sink *sink, afc_status verdict, afc_failure *failu
 
 /* ---- Descriptors ----------------------------------------------------------------------------- */
 
+/** Writes what is gathered, and keeps what there is no room for. */
+static afc_status write_gathered(afc__sink *sink, afc_failure *failure) {
+    afc__buffer *memory = &sink->memory;
+    ptrdiff_t count = afc__output_write(&sink->output, memory->bytes, memory->size, failure);
+    if (count < 0) return AFC_EFILE;
+    memory->size -= (size_t)count;
+    if (memory->size > 0) memmove(memory->bytes, memory->bytes + count, memory->size);
+    sink->work->lacks_room = memory->size > 0;
+    return AFC_OK;
+}
+
 afc_status afc__sink_write_polled(afc__sink *sink, afc_slice bytes, afc_failure *failure) {
-    if (!afc__sink_is_full(sink)) {
-        ptrdiff_t count = afc__output_write(&sink->output, bytes.bytes, bytes.size, failure);
-        if (count < 0) return AFC_EFILE;
-        bytes.bytes += count;
-        bytes.size -= (size_t)count;
-    }
-    return gather(sink, bytes, failure);
+    if (afc__sink_is_full(sink)) return gather(sink, bytes, failure);
+    afc_status status = gather(sink, bytes, failure);
+    if (status != AFC_OK || afc__sink_gathers(sink)) return status;
+    return write_gathered(sink, failure);
+}
+
+bool afc__sink_gathers(const afc__sink *sink) {
+    return afc__sink_is_polled(sink) && !afc__sink_is_full(sink) &&
+           sink->memory.size < AFC__SINK_STAGE;
+}
+
+afc_status afc__sink_flush(afc__sink *sink, afc_failure *failure) {
+    if (sink->memory.size == 0 || afc__sink_is_full(sink)) return AFC_OK;
+    return write_gathered(sink, failure);
 }
 
 /* ---- Handing over -------------------------------------------------------------------------- */
@@ -234,7 +254,7 @@ void afc__sink_detach_writer(afc__sink *sink) {
 bool afc__sink_is_full(const afc__sink *sink) {
     const afc__sink_work *work = sink->work;
     if (work == NULL) return false;
-    if (afc__sink_is_polled(sink)) return work->is_under_way || sink->memory.size > 0;
+    if (afc__sink_is_polled(sink)) return work->is_under_way || work->lacks_room;
     return work->is_under_way && sink->memory.size >= FULL_BLOCK;
 }
 
@@ -323,6 +343,7 @@ afc_status afc__sink_return(afc__sink *sink, afc_failure *failure) {
     afc__sink_work *work = sink->work;
     work->is_under_way = false;
     work->has_ended = work->is_end;
+    work->lacks_room = false;
     *failure = work->failure;
     return failure->status;
 }

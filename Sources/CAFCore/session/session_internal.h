@@ -65,7 +65,8 @@ enum {
     AFC__TASK_NETWORK = 16u,  /**< A monitor has reported on the network. */
     AFC__TASK_WORKED = 32u,   /**< Its job on the writer is done. */
     AFC__TASK_ANSWERED = 64u, /**< A challenge has been answered. */
-    AFC__TASK_CACHED = 128u /**< The cache has what the task waits for, or it is its turn again. */
+    AFC__TASK_CACHED = 128u, /**< The cache has what the task waits for, or it is its turn again. */
+    AFC__TASK_GATHERED = 256u /**< Its sink holds bytes back until the turn of the loop ends. */
 };
 
 /** An answer to a challenge, on its way to the loop. */

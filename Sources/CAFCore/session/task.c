@@ -110,10 +110,19 @@ static void start_work(afc_task *task) {
     }
 }
 
-static void filled(void *context) {
-    afc_task *task = context;
+static void write_block(afc_task *task) {
     afc__sink_begin_block(&task->transfer.sink);
     start_work(task);
+}
+
+static void filled(void *context) {
+    afc_task *task = context;
+    if (afc__sink_gathers(&task->transfer.sink)) {
+        /* Taken once everything was read that can be read now. */
+        afc__task_post(task, AFC__TASK_GATHERED);
+    } else {
+        write_block(task);
+    }
 }
 
 /* ---- On the loop --------------------------------------------------------------------------- */
@@ -154,22 +163,42 @@ void afc__task_complete(afc_task *task) {
     if (pending == 0) leave(task);
 }
 
+/** Writes what a pipe or socket has room for. false: the task has failed. */
+static bool flush(afc_task *task) {
+    afc_failure failure = {0};
+    if (!afc__sink_is_polled(&task->transfer.sink)) return true;
+    if (afc__sink_flush(&task->transfer.sink, &failure) == AFC_OK) return true;
+    return afc__transfer_fail(&task->transfer, &failure);
+}
+
+/** Returns whether what was received before the failure needn't be written, because the reader may never make room. */
+static bool gives_up_writing(const afc_task *task) {
+    afc_status status = task->transfer.result->failure.status;
+    return afc__sink_is_polled(&task->transfer.sink) &&
+           (status == AFC_ECANCELED || status == AFC_ETIMEOUT || status == AFC_EFILE);
+}
+
+static void give_up_writing(afc_task *task) {
+    afc__task_unwatch_sink(task);
+    afc__sink_give_up(&task->transfer.sink, &task->transfer.result->failure);
+    worked(task);
+}
+
 /** No hop follows. The writer may have work to finish first. */
 static void begin_writing(afc_task *task) {
     afc__sink *sink = &task->transfer.sink;
-    const afc_failure *failure = &task->transfer.result->failure;
     enter(task, AFC__STATE_WRITING);
+    (void)flush(task);
+    afc_status status = task->transfer.result->failure.status;
     if (afc__sink_is_under_way(sink)) {
         afc__task_arm(task);
-        /* The reader may never make room. */
-        bool gives_up = afc__sink_is_polled(sink) && failure->status != AFC_OK;
-        if (!gives_up) return;
-        afc__task_unwatch_sink(task);
-        afc__sink_give_up(sink, failure);
-        worked(task);
-    } else if (afc__sink_begin_end(sink, failure->status)) {
+        if (gives_up_writing(task)) give_up_writing(task);
+    } else if (afc__sink_begin_end(sink, status)) {
         afc__task_arm(task);
         start_work(task);
+    } else if (afc__sink_is_polled(sink) && afc__sink_has_block(sink) && !gives_up_writing(task)) {
+        afc__task_arm(task);
+        write_block(task);
     } else {
         finish(task);
     }
@@ -394,6 +423,8 @@ static void abort_task(afc_task *task, const afc_failure *failure) {
         afc__task_exchange_ended(task);
     } else if (task->state != AFC__STATE_WRITING) {
         begin_writing(task);
+    } else if (afc__sink_is_polled(sink) && afc__sink_is_under_way(sink)) {
+        give_up_writing(task);
     }
 }
 
@@ -501,6 +532,17 @@ static void worked(afc_task *task) {
     }
 }
 
+/** What can be read now was read. */
+static void on_gathered(afc_task *task) {
+    afc__sink *sink = &task->transfer.sink;
+    if (task->state == AFC__STATE_WRITING) return;
+    if (!flush(task)) {
+        abort_task(task, &task->transfer.result->failure);
+    } else if (afc__sink_has_block(sink) && !afc__sink_gathers(sink)) {
+        write_block(task);
+    }
+}
+
 void afc__task_handle(afc_task *task) {
     unsigned requests = atomic_fetch_and(&task->requests, AFC__TASK_FINISHED);
     if (requests & AFC__TASK_FINISHED) {
@@ -513,6 +555,7 @@ void afc__task_handle(afc_task *task) {
     } else {
         if (is_active(task) && (requests & AFC__TASK_NETWORK)) on_network_report(task);
         if (requests & AFC__TASK_WORKED) worked(task);
+        if (is_active(task) && (requests & AFC__TASK_GATHERED)) on_gathered(task);
         if (is_active(task) && (requests & AFC__TASK_ANSWERED)) on_challenge_answer(task);
         if (is_active(task) && (requests & AFC__TASK_CACHED)) continue_from_cache(task);
         bool has_flags = (requests & (AFC__TASK_CHECK | AFC__TASK_WAKE)) != 0;

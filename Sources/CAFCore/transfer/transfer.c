@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/failure.h"
+#include "base/list.h"
 #include "base/sized.h"
 #include "message/route.h"
 #include "transfer/auth.h"
@@ -259,6 +260,19 @@ static bool give_up_expectation(afc__transfer *transfer) {
     return false;
 }
 
+/** What on_head gets, and whose it is. */
+typedef struct reported_response {
+    afc_response response;
+    afc__transfer *transfer;
+} reported_response;
+
+afc_status afc_response_set_descriptor(afc_response *response, int descriptor) {
+    afc__transfer *transfer = AFC__OWNER(response, reported_response, response)->transfer;
+    bool is_resuming = transfer->range == AFC__RANGE_ASKED || transfer->range == AFC__RANGE_REFUSED;
+    if (transfer->upgrades || is_resuming) return AFC_EINVAL;
+    return afc__sink_set_descriptor(&transfer->sink, descriptor);
+}
+
 /** false: the caller refused the response. */
 static bool report_head(afc__transfer *transfer, afc_response *response) {
     if (transfer->events.on_head == NULL) return true;
@@ -276,9 +290,11 @@ static bool accept_head(afc__transfer *transfer) {
     transfer->progress.received_total = transfer->hop.framing.kind == AFC__FRAMING_NONE
                                             ? 0
                                             : transfer->hop.framing.length;
-    afc_response response = {&transfer->hop.reader->head, transfer->request.url.text, NULL,
-                             transfer->sink.flags, transfer->result};
-    return report_head(transfer, &response) && afc__transfer_open_sink(transfer, &response);
+    reported_response reported = {{&transfer->hop.reader->head, transfer->request.url.text, NULL,
+                                   transfer->sink.flags, transfer->result},
+                                  transfer};
+    return report_head(transfer, &reported.response) &&
+           afc__transfer_open_sink(transfer, &reported.response);
 }
 
 /** A 101 ends HTTP on the connection, so nothing of HTTP frames what follows (RFC 9112 6.3). */

@@ -307,6 +307,12 @@ extension CoreTask {
             return .AFC_OK
         case .cancel:
             return .AFC_ECANCELED
+        case .write(let descriptor):
+            let status = afc_response_set_descriptor(response, descriptor)
+            if status == .AFC_EINVAL {
+                decidedFailure = SessionError(.invalidInput, message: "descriptor \(descriptor) isn't open for writing")
+            }
+            return status
         case .fail(let error):
             decidedFailure = SessionError(error, or: .cancelled)
             return .AFC_ECANCELED

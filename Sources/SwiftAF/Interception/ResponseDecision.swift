@@ -15,6 +15,15 @@ public enum ResponseDecision: Sendable {
     /// a safe name in a folder of your choice. ``DownloadOptions/resumes`` has no effect, because the request is
     /// already sent.
     case download(to: String, options: DownloadOptions = .replacesFile)
+    /// Write the body to a pipe, socket, terminal or file, from its current position; the body in memory is empty. Applies
+    /// to every status.
+    ///
+    /// The descriptor must be open for writing, else the transfer fails with ``SessionError/Code/invalidInput``. It is
+    /// duplicated, so that it can be closed when the head has arrived. While its reader is slow, nothing more is
+    /// received, and the idle time limit doesn't count. The transfer ends when everything is written. If the reader
+    /// closes its end, it fails with ``SessionError/Code/file`` and the ``SessionError/systemError`` `EPIPE`, without a
+    /// signal.
+    case write(toDescriptor: Int32)
 }
 
 /// Decides what to do with the body when the final head of a response arrives; not called for followed redirects.

@@ -128,7 +128,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     override func didReceiveHead(_ response: HTTPResponse) -> ResponseDecision {
         let disposition = super.didReceiveHead(response)
         switch disposition {
-        case .allow: break
+        case .allow, .write: break
         case .cancel, .fail: return disposition
         case .download(let path, _): filePath = path
         }

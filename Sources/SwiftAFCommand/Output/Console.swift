@@ -32,8 +32,14 @@ protocol ByteSink: Sendable {
     var isTerminal: Bool { get }
     /// The width of the terminal in columns.
     var columns: Int { get }
+    /// The descriptor that the bytes go to, if nothing comes in between.
+    var descriptor: Int32? { get }
     /// Writes all bytes.
     func write(_ bytes: Data) throws(WriteError)
+}
+
+extension ByteSink {
+    var descriptor: Int32? { nil }
 }
 
 /// A failed write.
@@ -44,13 +50,19 @@ struct WriteError: Error, Sendable {
 
 /// A file descriptor. It isn't closed.
 struct DescriptorSink: ByteSink {
-    let descriptor: Int32
+    private let number: Int32
 
-    var isTerminal: Bool { isatty(descriptor) == 1 }
+    init(descriptor: Int32) {
+        number = descriptor
+    }
+
+    var descriptor: Int32? { number }
+
+    var isTerminal: Bool { isatty(number) == 1 }
 
     var columns: Int {
         var size = winsize()
-        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        guard ioctl(number, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
 
@@ -64,13 +76,13 @@ struct DescriptorSink: ByteSink {
     /// Writes as much as possible, at least one byte. If the descriptor is non-blocking, waits until it is writable.
     private func writeSome(_ bytes: Data) throws(WriteError) -> Int {
         while true {
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = bytes.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
             if count > 0 { return count }
             let reason = count < 0 ? errno : EIO
             switch reason {
             case EINTR: continue
             case EAGAIN:
-                var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                var wait = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&wait, 1, -1)
             default: throw WriteError(systemError: reason)
             }

@@ -68,7 +68,7 @@ struct ResponsePrinter: Sendable {
         willWrite: () async -> Void
     ) async throws {
         printed = Printed()
-        var head = Data(parts.contains(.responseHead) ? style.text(of: response).utf8 : "".utf8)
+        var head = head(of: response)
         // Events have to appear at once.
         var isHeld = holdsBack && response.mediaType?.essence != "text/event-stream"
         func flush(_ bytes: Data) async throws(WriteError) {
@@ -123,6 +123,19 @@ struct ResponsePrinter: Sendable {
         // In one write: lines of standard error may come between two.
         if isShown, let last, last != UInt8(ascii: "\n") { text += "\n".utf8 }
         try await flush(text)
+    }
+
+    /// Returns the text of the head, if it is printed.
+    func head(of response: HTTPResponse) -> Data {
+        Data(parts.contains(.responseHead) ? style.text(of: response).utf8 : "".utf8)
+    }
+
+    /// Returns the descriptor of a body that is written as it is, at once, and behind nothing but its head.
+    func directDescriptor(for response: HTTPResponse) -> Int32? {
+        guard !holdsBack, parts.isSubset(of: [.responseHead, .responseBody, .metrics]), !console.output.isTerminal,
+            mode(for: response) == .streamed
+        else { return nil }
+        return console.output.descriptor
     }
 
     /// Prints what was held back of a response that broke, if there is no other attempt.

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -361,6 +362,117 @@ static void on_head_can_choose_a_file_instead(void **state) {
     folder_remove(&folder);
 }
 
+/** A head that announces LARGE bytes, and half of them. */
+static void serve_half(world *world, const char *path) {
+    static char bytes[64 + LARGE / 2];
+    int head = snprintf(bytes, sizeof bytes, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n",
+                        LARGE);
+    for (size_t i = 0; i < LARGE / 2; i++) bytes[(size_t)head + i] = content_at(i);
+    serve_bytes(world, path, (afc_slice){bytes, (size_t)head + LARGE / 2});
+}
+
+static void failure_comes_after_what_was_received(void **state) {
+    world *world = *state;
+    serve_half(world, "/half");
+    for (channel channel = 0; channel < CHANNELS; channel++) {
+        int ends[2];
+        make_channel(channel, ends);
+        call *call = write_to(world, "/half", ends[1]);
+        call_start(call);
+        close(ends[1]);
+        assert_int_equal(read_content(ends[0]), LARGE / 2);
+        call_wait(call);
+        check_ended(call, AFC_ETRUNCATED);
+        call_free(call);
+        close(ends[0]);
+    }
+}
+
+/** The transfer has failed, but its reader takes nothing. */
+static void ends_although_the_reader_of_a_broken_body_waits(void **state) {
+    world *world = *state;
+    static char some[100 * 1024];
+    int head = snprintf(some, sizeof some, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", LARGE);
+    memset(some + head, 'x', sizeof some - (size_t)head);
+    serve_bytes(world, "/some", (afc_slice){some, sizeof some});
+    for (int i = 0; i < 2; i++) {
+        int ends[2];
+        bool cancels = i == 0;
+        assert_int_equal(pipe(ends), 0);
+        call *call = write_to(world, "/some", ends[1]);
+        if (!cancels) call->request.timeouts.total_ms = 300;
+        call_start(call);
+        struct pollfd readable = {.fd = ends[0], .events = POLLIN};
+        assert_int_equal(poll(&readable, 1, PATIENCE_MS), 1);
+        if (cancels) afc_task_cancel(call->task);
+        call_wait(call);
+        /* Whichever was noticed first. */
+        afc_status status = call->failure.status;
+        assert_true(status == AFC_ETRUNCATED || status == (cancels ? AFC_ECANCELED : AFC_ETIMEOUT));
+        call_free(call);
+        close(ends[0]);
+        close(ends[1]);
+    }
+}
+
+static int chosen_descriptor;
+
+static afc_status choose_descriptor(call *call, afc_response *response) {
+    (void)call;
+    check_status(afc_response_set_descriptor(response, -1), AFC_EINVAL);
+    return afc_response_set_descriptor(response, chosen_descriptor);
+}
+
+static void on_head_can_choose_a_descriptor(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    serve(world, "/missing", answer(404, NULL, "none"));
+    serve(world, "/here", answer(200, NULL, "here"));
+    static const char *const paths[] = {"/missing", "/here"};
+    static const afc_sink_kind kinds[] = {AFC_SINK_MEMORY, AFC_SINK_CALLBACK, AFC_SINK_FILE};
+    for (size_t i = 0; i < COUNT_OF(kinds) * COUNT_OF(paths); i++) {
+        int ends[2];
+        char text[8];
+        assert_int_equal(pipe(ends), 0);
+        chosen_descriptor = ends[1];
+        call *call = call_new(world, paths[i % COUNT_OF(paths)]);
+        call->request.sink.kind = kinds[i / COUNT_OF(paths)];
+        if (call->request.sink.kind == AFC_SINK_FILE) {
+            call->request.sink.path = path_in(&folder, "file");
+            call->request.sink.flags = AFC_SINK_KEEP_PARTIAL;
+        }
+        call->at_head = choose_descriptor;
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        assert_int_equal(call->body.size, 0);
+        assert_int_equal(call->collected_size, 0);
+        call_free(call);
+        close(ends[1]);
+        assert_int_equal(read(ends[0], text, sizeof text), 4);
+        assert_memory_equal(text, i % COUNT_OF(paths) == 0 ? "none" : "here", 4);
+        assert_int_equal(read(ends[0], text, sizeof text), 0);
+        close(ends[0]);
+    }
+    assert_int_not_equal(access(path_in(&folder, "file"), F_OK), 0);
+    folder_remove(&folder);
+}
+
+static void on_head_refuses_a_descriptor_for_a_reader(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "hello"));
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    chosen_descriptor = ends[0];
+    call *call = call_new(world, "/");
+    call->at_head = choose_descriptor;
+    call_perform(call);
+    check_ended(call, AFC_EINVAL);
+    call_free(call);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /** From a descriptor to another one. */
 static void body_goes_from_a_pipe_to_a_pipe(void **state) {
     world *world = *state;
@@ -397,10 +509,14 @@ int main(void) {
         WORLD_TEST(regular_file_is_written_from_its_position),
         WORLD_TEST(devices_are_written),
         WORLD_TEST(beginning_is_written_before_a_failure),
+        WORLD_TEST(failure_comes_after_what_was_received),
+        WORLD_TEST(ends_although_the_reader_of_a_broken_body_waits),
         WORLD_TEST(limit_of_the_body_counts),
         WORLD_TEST(refuses_what_can_not_be_written),
         WORLD_TEST(ends_while_it_waits_for_room),
         WORLD_TEST(on_head_can_choose_a_file_instead),
+        WORLD_TEST(on_head_can_choose_a_descriptor),
+        WORLD_TEST(on_head_refuses_a_descriptor_for_a_reader),
         WORLD_TEST(body_goes_from_a_pipe_to_a_pipe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,6 +165,55 @@ struct ResponseDecisionTests {
         #expect(try folder.read("a") == Data("onetwo".utf8))
     }
 
+    // MARK: Descriptors
+
+    private func openPipe() throws -> (reader: Int32, writer: Int32) {
+        // Swift doesn't have pipe2.
+        var ends: [Int32] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+        return (ends[0], ends[1])
+    }
+
+    private func readSome(_ descriptor: Int32) -> String {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = read(descriptor, &bytes, bytes.count)
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    }
+
+    @Test("A body of any status is written to a descriptor, and isn't in memory", arguments: ["json", "gone"])
+    func writing(path: String) async throws {
+        let ends = try openPipe()
+        defer { close(ends.reader) }
+        let stream = try await manager.stream(request(path, .write(toDescriptor: ends.writer)))
+        for try await chunk in stream.bytes { Issue.record("a chunk of \(chunk.count)") }
+        let text = path == "json" ? #"{"a":1}"# : "not here"
+        #expect(readSome(ends.reader) == text)
+        let answer = try await manager.response(for: request(path, .write(toDescriptor: ends.writer)))
+        #expect(answer.status == stream.status && answer.body.isEmpty)
+        close(ends.writer)
+        #expect(readSome(ends.reader) == text)
+        #expect(readSome(ends.reader) == "")
+    }
+
+    @Test("A descriptor that can't be written to is an error")
+    func wrongDescriptor() async throws {
+        let ends = try openPipe()
+        let unwritable = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        defer { for descriptor in [ends.writer, unwritable] { close(descriptor) } }
+        for descriptor in [unwritable, -1] {
+            let error = try await failure {
+                try await manager.response(for: request("json", .write(toDescriptor: descriptor)))
+            }
+            #expect(error.code == .invalidInput && error.response?.status == 200)
+        }
+        close(ends.reader)
+        let error = try await failure {
+            let stream = try await manager.stream(request("endless", .write(toDescriptor: ends.writer)))
+            for try await _ in stream.bytes {}
+        }
+        #expect(error.code == .file && error.systemError == EPIPE)
+    }
+
     @Test("Another status than 200 to 299 is allowed")
     func refusal() async throws {
         let answer = try await manager.response(for: request("gone", .download(to: path)))

@@ -139,7 +139,8 @@ enum {
  * more is received, and the task waits; the idle time limit doesn't count then. The loop never waits for the
  * reader, whether or not the descriptor is non-blocking, and its flags stay as they are. The task succeeds when
  * everything is written. If the reader closes its end, the task fails with AFC_EFILE and EPIPE, without a SIGPIPE.
- * After a failure a beginning of the body was written. Regular files are written as those of a FILE sink.
+ * After a failure of the transfer, what was received is written first; after a cancel, a time limit or a failure to write,
+ * only a beginning was written. Regular files are written as those of a FILE sink.
  */
 typedef struct afc_sink {
     afc_sink_kind kind; /**< Default: AFC_SINK_MEMORY. */
@@ -385,6 +386,16 @@ typedef struct afc_response {
  * Fails: NULL without TLS, or when out of memory.
  */
 AFC_API const afc_trust_report *afc_response_get_trust(const afc_response *response);
+
+/**
+ * Writes the body to `descriptor` instead of the request's sink, as an FD sink does, whatever the status. A `path`
+ * takes precedence for a 2xx.
+ *
+ * Thread: loop, inside on_head.    Owns: the descriptor is duplicated; it can be closed then.
+ * Fails: AFC_EINVAL (not open for writing; the response of a WebSocket; a download that is being resumed), AFC_EFILE (no
+ * descriptor is left). The sink is unchanged then.
+ */
+AFC_API afc_status afc_response_set_descriptor(afc_response *response, int descriptor);
 
 /**
  * A response that is about to be stored in the HTTP cache. To store other fields than the received ones, set
