@@ -37,6 +37,11 @@ enum {
     LARGE_BUFFER = 256 * 1024,
     SMALL_UPLOAD_BUFFER = 64 * 1024,
     /*
+     * A message of 64 KiB with its head, in one system call. Less than what malloc maps apart, of which the kernel has a
+     * limit: a socket that stays open keeps it, but what it never fills is no memory.
+     */
+    UPGRADED_BUFFER = 68 * 1024,
+    /*
      * libcurl's own limit is 1 MiB for a head with a small body, and is reported as out of memory.
      */
     LONGEST_FIELDS = 900 * 1024,
@@ -596,7 +601,8 @@ static long receive_buffer(const afc__transfer *transfer) {
      * head was received. But they are twice as long as libcurl's, which takes a sixth of the
      * processor time of the rows `file` and `events` of Benchmarks/run; more gains little.
      */
-    bool is_plain = transfer->coding != AFC__CODING_DECODED && !transfer->upgrades;
+    if (transfer->upgrades) return UPGRADED_BUFFER;
+    bool is_plain = transfer->coding != AFC__CODING_DECODED;
     bool receives_bulk = transfer->sink.kind != AFC_SINK_MEMORY ||
                          transfer->sink.limit > UINT64_C(256) * 1024 * 1024;
     if (!receives_bulk) return SMALL_BUFFER;
@@ -627,10 +633,12 @@ static bool needs_head_buffer(const afc__exchange *exchange) {
 static void set_upload_buffer(afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->transfer;
     afc__easy_state *state = &exchange->state;
-    bool sends_bulk = transfer->request.sends_body && !transfer->upgrades &&
+    bool sends_bulk = transfer->request.sends_body &&
                       (transfer->source.length == AFC_LENGTH_UNKNOWN ||
                        transfer->source.length > LARGE_BUFFER);
-    long size = sends_bulk ? LARGE_BUFFER : SMALL_UPLOAD_BUFFER;
+    long size = transfer->upgrades ? UPGRADED_BUFFER
+                : sends_bulk       ? LARGE_BUFFER
+                                   : SMALL_UPLOAD_BUFFER;
     if (needs_head_buffer(exchange)) size = HEAD_UPLOAD_BUFFER;
     if (size != state->upload_buffer_size) {
         SET(CURLOPT_UPLOAD_BUFFERSIZE, size);

@@ -26,10 +26,12 @@ static void record(afc_websocket *socket, const afc_failure *failure) {
 
 /** Calls on_sent for what was sent or dropped. Without the lock. */
 static void report_sent(afc_websocket *socket) {
-    for (;;) {
+    for (afc__outgoing *used = NULL, *message;; used = message) {
         pthread_mutex_lock(&socket->lock);
-        afc__outgoing *message = afc__outbox_take_sent(&socket->outbox);
+        if (used != NULL) used = afc__outbox_recycle(&socket->outbox, used);
+        message = afc__outbox_take_sent(&socket->outbox);
         pthread_mutex_unlock(&socket->lock);
+        afc_free(used);
         if (message == NULL) return;
         afc_status status = AFC_OK;
         if (message->offset < message->size) {
@@ -38,7 +40,6 @@ static void report_sent(afc_websocket *socket) {
         if (socket->events.on_sent != NULL) {
             socket->events.on_sent(socket->events.context, message->context, status);
         }
-        afc_free(message);
     }
 }
 

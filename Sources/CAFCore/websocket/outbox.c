@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+enum { KEPT_FRAME = 64 * 1024 + AFC__FRAME_HEAD_MAX /* Of memory, for the next frame. */ };
+
 void afc__outbox_init(afc__outbox *outbox, uint64_t limit) {
     *outbox = (afc__outbox){.limit = limit};
     afc__list_init(&outbox->messages);
@@ -22,6 +24,8 @@ static afc__pong *take_pong(afc__outbox *outbox) {
 
 void afc__outbox_clear(afc__outbox *outbox) {
     for (afc__pong *pong; (pong = take_pong(outbox)) != NULL;) afc_free(pong);
+    afc_free(outbox->spare);
+    outbox->spare = NULL;
 }
 
 /* ---- Messages ------------------------------------------------------------------------------ */
@@ -58,6 +62,8 @@ afc_status afc__outbox_begin(afc__outbox *outbox, afc_websocket_kind kind, size_
     if (is_compressed) out->encoder = *encoder;
     if (!is_first) out->text = outbox->text;
     if (!out->frame.is_final) outbox->kind = kind;
+    out->spare = outbox->spare;
+    outbox->spare = NULL;
     return AFC_OK;
 }
 
@@ -248,4 +254,10 @@ afc__outgoing *afc__outbox_take_sent(afc__outbox *outbox) {
     if (node == NULL) return NULL;
     afc__list_remove(node);
     return AFC__OWNER(node, afc__outgoing, node);
+}
+
+afc__outgoing *afc__outbox_recycle(afc__outbox *outbox, afc__outgoing *frame) {
+    if (outbox->spare != NULL || frame->capacity > KEPT_FRAME) return frame;
+    outbox->spare = frame;
+    return NULL;
 }

@@ -50,6 +50,7 @@ typedef struct afc__outbox {
     uint64_t queued; /**< Bytes of frames of messages that weren't read. See afc__outbox_begin(). */
     afc__list messages;
     afc__list sent;       /**< Read completely, or dropped; see afc__outbox_take_sent(). */
+    afc__outgoing *spare; /**< Memory for the next frame; NULL: none. */
     afc__encoder encoder; /**< Not closed by the outbox. */
     afc__mask_source masks;
     /* The message whose pieces are being added. */
@@ -67,7 +68,7 @@ typedef struct afc__outbox {
 
 void afc__outbox_init(afc__outbox *outbox, uint64_t limit);
 
-/** Frees the answers to pings. No message may be left. */
+/** Frees the answers to pings and the spare memory. No message may be left. */
 void afc__outbox_clear(afc__outbox *outbox);
 
 /** Returns whether a message may overtake: a whole one, while none is sent in pieces. */
@@ -128,7 +129,13 @@ size_t afc__outbox_read(afc__outbox *outbox, char *out, size_t size);
 /** Drops every message. */
 void afc__outbox_drop(afc__outbox *outbox);
 
-/** Takes the next message that was read completely or dropped; NULL: none. afc_free() releases it. */
+/** Takes the next message that was read completely or dropped; NULL: none. afc__outbox_recycle() takes it back. */
 afc__outgoing *afc__outbox_take_sent(afc__outbox *outbox);
+
+/**
+ * Keeps the memory of a frame for the next one, or returns what is to be freed. malloc gives memory of this size back to the
+ * kernel, which clears every page of it again: more than half of the processor time of an echo of 64 KiB.
+ */
+afc__outgoing *afc__outbox_recycle(afc__outbox *outbox, afc__outgoing *frame);
 
 #endif

@@ -13,12 +13,23 @@ void afc__encoder_close(afc__encoder *encoder) {
     *encoder = (afc__encoder){0};
 }
 
-static afc__outgoing *make_frame(const afc__draft *draft, afc_slice payload, afc_status *status) {
+/** Takes the spare memory, unless the frame is larger, or so small that it would hold much more than it needs. */
+static afc__outgoing *find_memory(afc__draft *draft, size_t size) {
+    afc__outgoing *spare = draft->spare;
+    draft->spare = NULL;
+    if (spare != NULL && spare->capacity >= size && spare->capacity / 4 <= size) return spare;
+    afc_free(spare);
+    afc__outgoing *out = afc__alloc(sizeof *out + size);
+    if (out != NULL) out->capacity = size;
+    return out;
+}
+
+static afc__outgoing *make_frame(afc__draft *draft, afc_slice payload, afc_status *status) {
     afc__frame frame = draft->frame;
     frame.length = payload.size;
     *status = AFC_ENOMEM;
     if (payload.size > SIZE_MAX / 2) return NULL;
-    afc__outgoing *out = afc__alloc(sizeof *out + AFC__FRAME_HEAD_MAX + payload.size);
+    afc__outgoing *out = find_memory(draft, AFC__FRAME_HEAD_MAX + payload.size);
     if (out == NULL) return NULL;
     size_t head = afc__frame_write_head((unsigned char *)out->bytes, &frame, draft->mask);
     afc__frame_mask(out->bytes + head, payload.bytes, payload.size, draft->mask, 0);
@@ -59,7 +70,7 @@ static bool check_text(afc__draft *draft, afc_slice bytes) {
            (!draft->frame.is_final || afc__utf8_is_complete(&draft->text));
 }
 
-afc__outgoing *afc__outgoing_make(afc__draft *draft, afc_slice bytes, afc_status *status) {
+static afc__outgoing *make(afc__draft *draft, afc_slice bytes, afc_status *status) {
     *status = AFC_EINVAL;
     if (!check_text(draft, bytes)) return NULL;
     if (draft->encoder.stream == NULL) return make_frame(draft, bytes, status);
@@ -70,5 +81,12 @@ afc__outgoing *afc__outgoing_make(afc__draft *draft, afc_slice bytes, afc_status
     afc_slice payload = {encoded.bytes, encoded.size};
     afc__outgoing *out = *status == AFC_OK ? make_frame(draft, payload, status) : NULL;
     afc__buffer_clear(&encoded);
+    return out;
+}
+
+afc__outgoing *afc__outgoing_make(afc__draft *draft, afc_slice bytes, afc_status *status) {
+    afc__outgoing *out = make(draft, bytes, status);
+    afc_free(draft->spare);
+    draft->spare = NULL;
     return out;
 }

@@ -27,6 +27,7 @@ typedef struct afc__outgoing {
     afc__node node;
     void *context;
     size_t size, offset;
+    size_t capacity; /**< Of `bytes`. */
     char bytes[];
 } afc__outgoing;
 
@@ -45,10 +46,11 @@ typedef struct afc__draft {
     unsigned char mask[AFC__FRAME_MASK];
     afc__encoder encoder; /**< Zeroed: isn't compressed. */
     afc__utf8 text;       /**< Before it; afterwards behind it. */
+    afc__outgoing *spare; /**< Memory for the frame, owned; NULL: none. */
 } afc__draft;
 
 /**
- * Makes the frame. NULL: `*status` is AFC_EINVAL (not UTF-8; the encoder wasn't used), AFC_ENOMEM, or AFC_EINTERNAL (the codec
+ * Makes the frame, in the spare memory if that fits, which is freed otherwise. NULL: `*status` is AFC_EINVAL (not UTF-8; the encoder wasn't used), AFC_ENOMEM, or AFC_EINTERNAL (the codec
  * broke its contract). Calls with the same encoder must not overlap.
  */
 afc__outgoing *afc__outgoing_make(afc__draft *draft, afc_slice bytes, afc_status *status);

@@ -329,6 +329,44 @@ static void forgets_an_abandoned_message(void **state) {
     }
 }
 
+/** Memory of a frame is used again for one of a similar size, and not kept for others. */
+static void keeps_the_memory_of_one_frame(void **state) {
+    (void)state;
+    static char large[64 * 1024 + 2], medium[64 * 1024 + 1];
+    afc__outbox outbox;
+    memset(large, 'a', sizeof large - 1);
+    memset(medium, 'b', sizeof medium - 1);
+    afc__outbox_init(&outbox, 1 << 20);
+    check_status(add(&outbox, medium, 0), AFC_OK);
+    check_status(add(&outbox, "short", 0), AFC_OK);
+    afc__outbox_drop(&outbox);
+    afc__outgoing *first = afc__outbox_take_sent(&outbox);
+    afc__outgoing *second = afc__outbox_take_sent(&outbox);
+    assert_null(afc__outbox_recycle(&outbox, first));
+    /* One is enough. */
+    assert_ptr_equal(afc__outbox_recycle(&outbox, second), second);
+    afc_free(second);
+    check_status(add(&outbox, medium, 0), AFC_OK);
+    assert_null(outbox.spare);
+    afc__outbox_drop(&outbox);
+    second = afc__outbox_take_sent(&outbox);
+    assert_ptr_equal(second, first);
+    assert_null(afc__outbox_recycle(&outbox, second));
+    check_status(add(&outbox, "short", 0), AFC_OK);
+    assert_null(outbox.spare);
+    afc__outbox_drop(&outbox);
+    second = afc__outbox_take_sent(&outbox);
+    assert_true(second->capacity < 100);
+    assert_null(afc__outbox_recycle(&outbox, second));
+    check_status(add(&outbox, large, 0), AFC_OK);
+    afc__outbox_drop(&outbox);
+    second = afc__outbox_take_sent(&outbox);
+    assert_int_equal(second->size, sizeof large - 1 + 14);
+    assert_ptr_equal(afc__outbox_recycle(&outbox, second), second);
+    afc_free(second);
+    end(&outbox);
+}
+
 static void survives_every_failed_allocation(void **state) {
     (void)state;
     TORTURE(n) {
@@ -364,6 +402,7 @@ int main(void) {
         cmocka_unit_test(lets_whole_messages_overtake_one_that_is_compressed),
         cmocka_unit_test(lets_nothing_overtake_pieces),
         cmocka_unit_test(forgets_an_abandoned_message),
+        cmocka_unit_test(keeps_the_memory_of_one_frame),
         cmocka_unit_test(survives_every_failed_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
