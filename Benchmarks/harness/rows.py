@@ -31,6 +31,9 @@ CPU_GIB = Measure("CPU s per GiB", lambda run: run["cpu_us"] / 1e6 * GIB / run["
 THROUGHPUT = Measure("MiB/s", lambda run: run["moved"] / (1 << 20) / run["wall_us"] * 1e6, digits=0, rate=True)
 PEAK = Measure("peak RSS, MiB", lambda run: run["peak_kib"] / 1024)
 GROWTH = Measure("KiB per request", lambda run: (run["peak_kib"] - run["base_kib"]) / run["requests"])
+MESSAGE_US = Measure("CPU µs per message", lambda run: run["cpu_us"] / run["requests"])
+MESSAGE_RATE = Measure("messages/s", lambda run: run["requests"] / run["wall_us"] * 1e6, digits=0, rate=True)
+SOCKET_KIB = Measure("KiB per socket", lambda run: (run["peak_kib"] - run["base_kib"]) / run["requests"])
 CONNECTIONS = Measure("connections", lambda run: run["connections"], digits=0, compared=False)
 ANSWERED = Measure("ms to the first answer", lambda run: run["start_us"] / 1e3)
 
@@ -72,7 +75,7 @@ def plan(names, bulk, quick, rounds):
     """The rows of these names, in their order."""
     rounds = rounds or (1 if quick else 3)
     every = (_small(quick, rounds) + _small_values(quick, rounds) + _bulk(bulk, rounds)
-             + _connections(quick, rounds) + _queued(quick, rounds))
+             + _connections(quick, rounds) + _queued(quick, rounds) + _sockets(quick, rounds))
     return [row for row in every if row.name in names]
 
 
@@ -120,6 +123,24 @@ def _queued(quick, rounds):
     ]
 
 
+def _sockets(quick, rounds):
+    # Each client and the server have a descriptor for each socket.
+    idle = 1000 if quick else 10000
+    common = {"server": "echo", "target": "", "only": ("floor-epoll", "core")}
+    cases = [("echo_32_1", "32 bytes", 32, 1, 40000), ("echo_32_64", "32 bytes", 32, 64, 100000),
+             ("echo_64k_1", "64 KiB", 65536, 1, 5000), ("echo_64k_64", "64 KiB", 65536, 64, 20000)]
+    echoes = [
+        Row(name, f"WebSocket echo of {words}, {width} sockets" if width > 1 else f"WebSocket echo of {words}, 1 socket",
+            measures=(MESSAGE_US, MESSAGE_RATE, WAKEUPS), kind="echo", bytes=size, in_flight=width,
+            count=(count // 10 if quick else count,) * 2, warmup=(10 * width,) * 2, rounds=(3 * rounds,) * 2, **common)
+        for name, words, size, width, count in cases
+    ]
+    return echoes + [
+        Row("sockets_idle", f"{idle} idle WebSockets", measures=(SOCKET_KIB,), kind="sockets", bytes=0,
+            count=(idle, idle), in_flight=idle, rounds=(rounds, rounds), **common)
+    ]
+
+
 def _connections(quick, rounds):
     waiting = 500 if quick else 2000
     starts = 5 if quick else 20
@@ -136,4 +157,4 @@ def _connections(quick, rounds):
 
 
 NAMES = tuple(row.name for row in _small(False, 1) + _small_values(False, 1) + _bulk(GIB, 1) + _connections(False, 1)
-              + _queued(False, 1))
+              + _queued(False, 1) + _sockets(False, 1))

@@ -65,6 +65,7 @@ class Site:
     https: str
     http2: str
     other: str
+    echo: str
     authority: pathlib.Path
     upload: pathlib.Path
     download: pathlib.Path
@@ -90,8 +91,8 @@ def start(stack, scratch, certificates, server, bulk_size):
     stack.callback(status.close)
     http_url, https_url, http2_url = (f"{scheme}://127.0.0.1:{port}" for scheme, port in
                                       zip(("http", "https", "https"), ports))
-    return Site(http_url, https_url, http2_url, f"http://127.0.0.1:{other}", certificates.authority,
-                www / "big", scratch / "received", status)
+    return Site(http_url, https_url, http2_url, f"http://127.0.0.1:{other}", f"ws://127.0.0.1:{other}",
+                certificates.authority, www / "big", scratch / "received", status)
 
 
 def _start_nginx(stack, scratch, certificates):

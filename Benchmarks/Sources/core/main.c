@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "bench.h"
+#include "echo.h"
 
 static bench_options options;
 static afc_session *session;
@@ -92,6 +93,7 @@ static void describe_request(void) {
         [BENCH_MEMORY] = AFC_SINK_MEMORY,   [BENCH_FILE] = AFC_SINK_FILE,
         [BENCH_EVENTS] = AFC_SINK_CALLBACK, [BENCH_UPLOAD] = AFC_SINK_MEMORY,
         [BENCH_JSON] = AFC_SINK_MEMORY,     [BENCH_CLOSURES] = AFC_SINK_MEMORY,
+        [BENCH_ECHO] = AFC_SINK_MEMORY,     [BENCH_SOCKETS] = AFC_SINK_MEMORY,
     };
     request = (afc_request)AFC_REQUEST_INIT;
     request.url = options.url;
@@ -113,10 +115,14 @@ int main(int argc, char **argv) {
     sem_init(&finished, 0, 0);
     describe_request();
     open_session();
-    if (options.warmup > 0) run(options.warmup);
-    bench_begin();
-    run(options.count);
-    bench_end(&options, "core");
+    if (options.kind == BENCH_ECHO || options.kind == BENCH_SOCKETS) {
+        echo_run(&options, session);
+    } else {
+        if (options.warmup > 0) run(options.warmup);
+        bench_begin();
+        run(options.count);
+        bench_end(&options, "core");
+    }
     afc_session_release(session);
     if (options.loop == BENCH_LOOP_EXTERNAL) {
         while (take_turn() == AFC_OK) continue;

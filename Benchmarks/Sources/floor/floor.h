@@ -22,6 +22,9 @@ int64_t floor_harvest(CURLM *multi);
 /** Drive `multi` with curl_multi_perform and curl_multi_poll until nothing is under way. */
 void floor_run_poll(CURLM *multi);
 
+/** Echoes over WebSockets without libcurl: plain sockets, one buffer each, and epoll. Prints the report. */
+void floor_echo(const bench_options *options);
+
 /** Once, before the first transfer, for the loop below. */
 void floor_prepare_epoll(CURLM *multi);
 

@@ -216,6 +216,10 @@ static void clean_up(CURLM *multi, slot **slots) {
 
 int main(int argc, char **argv) {
     options = bench_parse(argc, argv);
+    if (options.kind == BENCH_ECHO || options.kind == BENCH_SOCKETS) {
+        floor_echo(&options);
+        return 0;
+    }
     floor_check_easy(curl_global_init(CURL_GLOBAL_DEFAULT));
     CURLM *multi = curl_multi_init();
     slot **slots = calloc((size_t)options.in_flight, sizeof *slots);

@@ -3,8 +3,12 @@
  * or POST is read to its end, thrown away by the kernel (MSG_TRUNC), and then answered: a 200 means
  * that exactly as many bytes came as the command line says. Every connection serves one request.
  *
+ * A GET that asks for a WebSocket gets one, which echoes messages (echo.c).
+ *
  * server BYTES: serve uploads of BYTES bytes; prints the port on stdout, and ends with its parent.
  */
+#include "echo.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -30,6 +34,7 @@ typedef struct connection {
     size_t head_size;
     int64_t body_left;
     int64_t answer_at_ms;
+    echo *echo; /* Of a WebSocket; else NULL. */
     char head[HEAD_SIZE + 1];
 } connection;
 
@@ -53,6 +58,7 @@ static int64_t now_ms(void) {
 
 static void drop(connection *self) {
     close(self->socket);
+    echo_free(self->echo);
     free(self);
 }
 
@@ -99,6 +105,11 @@ static int64_t content_length(const char *head) {
 
 static void head_done(connection *self, size_t head_size) {
     self->head_read = true;
+    if (strcasestr(self->head, "\r\nUpgrade: websocket") != NULL) {
+        self->echo = echo_new(self->socket, self->head);
+        if (self->echo == NULL) drop(self);
+        return;
+    }
     if (strncmp(self->head, "GET ", 4) == 0) {
         hold(self);
         return;
@@ -143,6 +154,8 @@ static void read_body(connection *self) {
 static void ready(connection *self) {
     if (!self->head_read) {
         read_head(self);
+    } else if (self->echo != NULL) {
+        if (!echo_read(self->echo)) drop(self);
     } else if (self->body_left > 0) {
         read_body(self);
     } else { /* Held: whatever comes now, the client is no longer waiting. */

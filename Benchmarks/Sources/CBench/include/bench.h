@@ -15,7 +15,9 @@ typedef enum bench_kind {
     BENCH_EVENTS, /**< GET, the body counted as it comes, not kept. */
     BENCH_UPLOAD, /**< PUT of the file `path`; the answer is collected in memory. */
     BENCH_JSON,   /**< GET, decoded as a typed value by a client that can; else like MEMORY. */
-    BENCH_CLOSURES /**< GET with a closure for the answer, by a client that has both; else like MEMORY. */
+    BENCH_CLOSURES, /**< GET with a closure for the answer, by a client that has both; else like MEMORY. */
+    BENCH_ECHO, /**< Messages of `bytes` bytes over WebSockets, as many as are in flight, each awaited before the next. */
+    BENCH_SOCKETS /**< `in_flight` WebSockets are opened, and nothing is sent. */
 } bench_kind;
 
 /** How the floor waits for its sockets; EXTERNAL: the core's session has no thread. */
@@ -34,7 +36,7 @@ typedef struct bench_options {
     const char *url;
     const char *path; /**< FILE: where to; UPLOAD: where from. Otherwise NULL. */
     const char *ca;   /**< PEM file, trusted instead of the system store; NULL: the system store. */
-    int64_t count;    /**< Requests measured. */
+    int64_t count;    /**< Requests measured; ECHO: messages. */
     int64_t warmup;   /**< Requests before that, on the same connections, not measured. */
     int64_t in_flight;   /**< Requests at the same time. */
     int64_t connections; /**< To one host at most; 0: no limit. Heeded by the core alone. */
