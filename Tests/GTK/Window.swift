@@ -62,24 +62,46 @@
         }
 
         /// What the widget's renderer draws there; nil if it has drawn nothing.
-        private func pixel(_ x: Double, _ y: Double) -> Colour? {
+        func pixel(_ x: Double, _ y: Double) -> Colour? {
             let child = OpaquePointer(child)
             let width = Double(gtk_widget_get_width(child)), height = Double(gtk_widget_get_height(child))
             let paintable = gtk_widget_paintable_new(child)
             defer { g_object_unref(UnsafeMutableRawPointer(paintable)) }
+            guard let drawn = draw(paintable, width, height) else { return nil }
+            return drawn.colour(
+                min(drawn.columns - 1, Int(Double(drawn.columns) * x)), min(drawn.rows - 1, Int(Double(drawn.rows) * y))
+            )
+        }
+
+        /// The first row of what the renderer draws of something square with a width in pixels.
+        func row(of paintable: OpaquePointer, width: Int) -> [Colour?] {
+            guard let drawn = draw(paintable, Double(width), Double(width)) else { return [] }
+            return (0..<drawn.columns).map { drawn.colour($0, 0) }
+        }
+
+        private struct Drawing {
+            let columns, rows: Int
+            /// Blue, green, red, alpha.
+            let bytes: [UInt8]
+
+            func colour(_ column: Int, _ row: Int) -> Colour? {
+                let at = (row * columns + column) * 4
+                return bytes[at + 3] == 255 ? Colour(red: bytes[at + 2], green: bytes[at + 1], blue: bytes[at]) : nil
+            }
+        }
+
+        private func draw(_ paintable: OpaquePointer?, _ width: Double, _ height: Double) -> Drawing? {
             let snapshot = gtk_snapshot_new()
             gdk_paintable_snapshot(paintable, snapshot, width, height)
             guard let node = gtk_snapshot_free_to_node(snapshot) else { return nil }
             defer { gsk_render_node_unref(node) }
-            let renderer = gtk_native_get_renderer(gtk_widget_get_native(child))
+            let renderer = gtk_native_get_renderer(gtk_widget_get_native(OpaquePointer(child)))
             guard let texture = gsk_renderer_render_texture(renderer, node, nil) else { return nil }
             defer { g_object_unref(UnsafeMutableRawPointer(texture)) }
             let columns = Int(gdk_texture_get_width(texture)), rows = Int(gdk_texture_get_height(texture))
             var bytes = [UInt8](repeating: 0, count: columns * rows * 4)
             gdk_texture_download(texture, &bytes, columns * 4)
-            // Blue, green, red, alpha.
-            let at = (min(rows - 1, Int(Double(rows) * y)) * columns + min(columns - 1, Int(Double(columns) * x))) * 4
-            return bytes[at + 3] == 255 ? Colour(red: bytes[at + 2], green: bytes[at + 1], blue: bytes[at]) : nil
+            return Drawing(columns: columns, rows: rows, bytes: bytes)
         }
     }
 #endif

@@ -3,14 +3,14 @@
     import Glibc
     import SwiftAFGTK
 
-    // GTKTests [--rounds N] [--filter TEXT]
+    // GTKTests [--rounds N] [--filter TEXT] [--scale N] [--without-web]
     let arguments = CommandLine.arguments
     func option(_ name: String) -> String? {
         arguments.firstIndex(of: name).flatMap { arguments.indices.contains($0 + 1) ? arguments[$0 + 1] : nil }
     }
     let rounds = option("--rounds").flatMap(Int.init) ?? 1
     let filter = option("--filter") ?? ""
-    var tests = mainLoopTests + imageTests + gridTests + taskTests
+    var tests = mainLoopTests + imageTests + previewTests + gridTests + taskTests
     #if WebKit
         // WebKit's processes need a sandbox, which containers may refuse.
         if arguments.contains("--without-web") {
