@@ -10,6 +10,7 @@
  */
 #include "curl/body_flow.h"
 
+#include "base/clock.h"
 #include "base/failure.h"
 #include "curl/early_response.h"
 #include "curl/read_pause.h"
@@ -213,6 +214,48 @@ afc__exchange *afc__driver_next_broken(afc__driver *driver) {
     afc__exchange *exchange = driver->broken;
     if (exchange != NULL) afc__exchange_forget_flush(exchange);
     return exchange;
+}
+
+/* ---- Bodies that wait for 100 (Continue) ---------------------------------------------------- */
+
+bool afc__forgets_waiting_body(void) {
+    return curl_version_info(CURLVERSION_NOW)->version_num < 0x080700;
+}
+
+static void wait_for_continue(afc__exchange *exchange, int64_t wait_ms) {
+    exchange->continue_due_us = afc__now_us() + wait_ms * 1000;
+}
+
+void afc__exchange_begin_waiting(afc__exchange *exchange) {
+    exchange->continue_due_us = 0;
+    if (!exchange->driver->forgets_waiting_body) return;
+    if (!afc__transfer_expects(exchange->transfer)) return;
+    /* As a rule libcurl's timer does it. */
+    wait_for_continue(exchange, exchange->state.expect_ms + 20);
+}
+
+int64_t afc__exchange_continue_due(const afc__exchange *exchange) {
+    bool waits = exchange->continue_due_us != 0 && !exchange->has_ended &&
+                 afc__transfer_awaits_continue(exchange->transfer);
+    return waits ? exchange->continue_due_us : INT64_MAX;
+}
+
+/**
+ * libcurl looks at the wait when it runs the exchange, which it does after a change of its pauses. Its receiving side
+ * stays as it is.
+ */
+bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
+    int receiving = exchange->has_paused ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
+    curl_easy_setopt(exchange->easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 0L);
+    exchange->state.expect_ms = 0;
+    /* Once more if something arrives at the same time. */
+    wait_for_continue(exchange, 100);
+    if (exchange->has_paused) afc__reading_stops(exchange);
+    curl_easy_pause(exchange->easy, receiving | CURLPAUSE_SEND);
+    CURLcode code = curl_easy_pause(exchange->easy, receiving);
+    /* Without a connection the exchange has ended, and libcurl's message follows. */
+    if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);
+    return !exchange->has_ended;
 }
 
 /* ---- Going on ------------------------------------------------------------------------------ */

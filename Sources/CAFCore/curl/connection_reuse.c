@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/failure.h"
+#include "curl/body_flow.h"
 #include "curl/early_response.h"
 #include "curl/handle.h"
 #include "curl/isolation.h"
@@ -328,6 +329,7 @@ int afc__exchange_connected(void *context, char *remote, char *local, int remote
                                                 !afc__must_not_share(exchange->transfer);
     afc__exchange_trace_ready(exchange);
     exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
+    afc__exchange_begin_waiting(exchange);
     exchange->owner.connected(exchange->owner.context);
     return CURL_PREREQFUNC_OK;
 }

@@ -87,6 +87,7 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     driver->multiplexes = afc__may_multiplex();
     driver->guards_fields = afc__must_guard_fields();
     driver->parks_handles = afc__must_park_handles();
+    driver->forgets_waiting_body = afc__forgets_waiting_body();
     driver->reads_while_paused = afc__reads_while_paused();
     driver->max_idle_s = (long)options->max_idle_s;
     driver->max_age_s = (long)options->max_connection_age_s;

@@ -95,6 +95,15 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
  */
 bool afc__exchange_continue(afc__exchange *exchange);
 
+/**
+ * Returns when afc__exchange_send_waiting_body() is due; INT64_MAX: never. It is known once the exchange has its
+ * connection.
+ */
+int64_t afc__exchange_continue_due(const afc__exchange *exchange);
+
+/** Sends a body that has waited for 100 (Continue) long enough. Otherwise like afc__exchange_continue(). */
+bool afc__exchange_send_waiting_body(afc__exchange *exchange);
+
 /** Returns whether a hold, a suspension or AFC_READ_AGAIN stops the exchange at the moment. */
 bool afc__exchange_is_paused(const afc__exchange *exchange);
 

@@ -92,8 +92,9 @@ struct afc__exchange {
     afc__tls_peer *proxy_peer; /**< Of a new connection to a proxy over TLS. */
     unsigned tls_layers;       /**< TLS layers prepared for the connection being made. */
     int64_t last_activity_us;
-    bool is_multiplexed; /**< Activity on the connection may belong to other exchanges. */
-    curl_off_t moved;    /**< If so: body bytes at the last check. */
+    int64_t continue_due_us; /**< See afc__exchange_continue_due(); 0: never. */
+    bool is_multiplexed;     /**< Activity on the connection may belong to other exchanges. */
+    curl_off_t moved;        /**< If so: body bytes at the last check. */
     /** The connection is established: input is from the server, or a proxy without a tunnel. */
     bool is_ready;
     afc__buffer proxy_text;
@@ -179,10 +180,11 @@ struct afc__driver {
     uint32_t max_requests; /**< Per connection; 0: no limit. */
     bool multiplexes;      /**< afc__may_multiplex() */
     bool forbids_reuse;
-    bool guards_fields;      /**< afc__must_guard_fields() */
-    bool reads_while_paused; /**< afc__reads_while_paused() */
-    bool rechecks;           /**< Some socket must be rechecked. */
-    unsigned auth_schemes;   /**< afc__connection_schemes() */
+    bool guards_fields;        /**< afc__must_guard_fields() */
+    bool reads_while_paused;   /**< afc__reads_while_paused() */
+    bool forgets_waiting_body; /**< afc__forgets_waiting_body() */
+    bool rechecks;             /**< Some socket must be rechecked. */
+    unsigned auth_schemes;     /**< afc__connection_schemes() */
     uint32_t max_connections_per_host, max_connections;
     uint32_t active;
     bool is_abandoning; /**< libcurl is releasing connections with unfinished exchanges. */

@@ -71,6 +71,7 @@ static void connected(void *context) {
     enter(task, AFC__STATE_CONNECTED);
     afc__queue_connected(&task->session->queue, &task->entry,
                          afc__exchange_sharing(task->exchange));
+    if (afc__exchange_continue_due(task->exchange) != INT64_MAX) afc__task_arm(task);
 }
 
 static void body_ready(afc__watch *watch, unsigned readiness) {
@@ -453,6 +454,13 @@ static void on_alarm(afc__alarm *alarm) {
     case AFC__DUE_BYTES:
         afc__task_stop_waiting(task, now);
         if (continue_exchange(task)) afc__task_arm(task);
+        break;
+    case AFC__DUE_BODY:
+        if (afc__exchange_send_waiting_body(task->exchange)) {
+            afc__task_arm(task);
+        } else {
+            afc__task_exchange_ended(task);
+        }
         break;
     case AFC__DUE_NOTHING:
         afc__task_arm(task);

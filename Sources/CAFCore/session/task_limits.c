@@ -51,6 +51,11 @@ static int64_t next_try(const afc_task *task) {
     return earlier(rates, body_deadline(task));
 }
 
+static int64_t continue_deadline(const afc_task *task) {
+    if (task->exchange == NULL || task->state != AFC__STATE_CONNECTED) return INT64_MAX;
+    return afc__exchange_continue_due(task->exchange);
+}
+
 static int64_t network_deadline(const afc_task *task) {
     return task->network_retry_us != 0 ? task->network_retry_us : INT64_MAX;
 }
@@ -66,6 +71,7 @@ void afc__task_arm(afc_task *task) {
     int64_t deadline = after(task->started_us, task->transfer.timeouts.total_ms);
     deadline = earlier(deadline, connect_deadline(task));
     deadline = earlier(deadline, next_try(task));
+    deadline = earlier(deadline, continue_deadline(task));
     deadline = earlier(deadline, network_deadline(task));
     /* While idleness doesn't count it may begin to; looking again then is cheap. */
     if (task->exchange != NULL && task->transfer.timeouts.idle_ms != 0) {
@@ -106,5 +112,6 @@ afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure) 
         say_late(failure, AFC_TIMEOUT_IDLE, "idle timeout: no data", limits->idle_ms);
         return AFC__DUE_END;
     }
+    if (now >= continue_deadline(task)) return AFC__DUE_BODY;
     return now >= next_try(task) ? AFC__DUE_BYTES : AFC__DUE_NOTHING;
 }

@@ -8,6 +8,7 @@
 typedef enum afc__due {
     AFC__DUE_NOTHING,
     AFC__DUE_BYTES, /**< A rate, or a reader, lets a direction move on. */
+    AFC__DUE_BODY,  /**< The body has waited for 100 (Continue) long enough. */
     AFC__DUE_HOP,   /**< The same hop once more, as the network may be back. */
     AFC__DUE_END    /**< A limit is reached. */
 } afc__due;

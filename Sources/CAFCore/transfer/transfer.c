@@ -208,9 +208,13 @@ bool afc__transfer_expects(const afc__transfer *transfer) {
            length > LARGE_BODY;
 }
 
+bool afc__transfer_awaits_continue(const afc__transfer *transfer) {
+    return !afc__hop_is_http_2(transfer) && !transfer->source.has_started &&
+           afc__transfer_expects(transfer);
+}
+
 bool afc__transfer_expects_unsent_body(const afc__transfer *transfer) {
-    return !afc__hop_in_head(transfer) && !afc__hop_is_http_2(transfer) &&
-           !transfer->source.has_started && afc__transfer_expects(transfer);
+    return !afc__hop_in_head(transfer) && afc__transfer_awaits_continue(transfer);
 }
 
 ptrdiff_t afc__transfer_read_body(afc__transfer *transfer, void *buffer, size_t size) {

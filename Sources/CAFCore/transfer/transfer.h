@@ -254,6 +254,9 @@ bool afc__transfer_begin_hop(afc__transfer *transfer);
 /** Does this hop send Expect: 100-continue, if its version of HTTP has that? */
 bool afc__transfer_expects(const afc__transfer *transfer);
 
+/** Has nothing of the body been sent because this hop waits for 100 (Continue)? */
+bool afc__transfer_awaits_continue(const afc__transfer *transfer);
+
 /**
  * Was a final response sent instead of 100 (Continue), so that the request body will not be sent? A server
  * that still expects it would take the next request on the connection for that body.

@@ -191,9 +191,9 @@ static void ring(afc__alarm *alarm) {
     count(owner, &owner->rings);
 }
 
-static void arm(owner *owner, bell *bell, int number, int64_t delay_us) {
+static void arm(owner *owner, bell *bell, int number, int64_t deadline_us) {
     *bell = (struct bell){.alarm.callback = ring, .owner = owner, .number = number};
-    bell->deadline_us = afc__now_us() + delay_us;
+    bell->deadline_us = deadline_us;
     afc__loop_arm(&owner->loop, &bell->alarm, bell->deadline_us);
 }
 
@@ -201,12 +201,13 @@ static void timers_fire_in_order_and_never_early(void **state) {
     (void)state;
     owner owner;
     bell bells[5];
+    int64_t now_us = afc__now_us();
     make(&owner);
-    arm(&owner, &bells[0], 0, 30000);
-    arm(&owner, &bells[1], 1, 10000);
-    arm(&owner, &bells[2], 2, 20000);
-    arm(&owner, &bells[3], 3, 15000);
-    arm(&owner, &bells[4], 4, -5);
+    arm(&owner, &bells[0], 0, now_us + 30000);
+    arm(&owner, &bells[1], 1, now_us + 10000);
+    arm(&owner, &bells[2], 2, now_us + 20000);
+    arm(&owner, &bells[3], 3, now_us + 15000);
+    arm(&owner, &bells[4], 4, now_us - 5);
     afc__loop_disarm(&owner.loop, &bells[3].alarm);
     start(&owner);
     wait_for(&owner, &owner.rings, 4);
@@ -231,7 +232,7 @@ static void timer_that_is_always_due_starves_nothing(void **state) {
     owner owner;
     bell bell;
     make(&owner);
-    arm(&owner, &bell, 0, 0);
+    arm(&owner, &bell, 0, afc__now_us());
     bell.alarm.callback = rearm;
     start(&owner);
     wait_for(&owner, &owner.rings, 100);

@@ -98,6 +98,8 @@ call *call_new(world *world, const char *path) {
     new->session = world->session;
     new->request = (afc_request)AFC_REQUEST_INIT;
     new->request.url = url_of(world, path);
+    /* A limit that a test doesn't set is not what it tests, however slow the machine is. */
+    new->request.timeouts.connect_ms = new->request.timeouts.idle_ms = PATIENCE_MS;
     new->events = (afc_task_events)AFC_TASK_EVENTS_INIT;
     new->events.context = new;
     new->events.on_redirect = on_redirect;
