@@ -320,6 +320,41 @@ static afc_status use_codec(afc_websocket *socket, const afc__deflate *agreed,
     return AFC_OK;
 }
 
+static afc_redirect_answer on_redirect(void *context, afc_redirect *redirect) {
+    afc_websocket *socket = context;
+    return socket->events.on_redirect(socket->events.context, redirect);
+}
+
+static void on_informational(void *context, const afc_head *head) {
+    afc_websocket *socket = context;
+    socket->events.on_informational(socket->events.context, head);
+}
+
+static afc_challenge_answer on_challenge(void *context, const afc_challenge *challenge,
+                                         afc_credentials *credentials) {
+    afc_websocket *socket = context;
+    return socket->events.on_challenge(socket->events.context, challenge, credentials);
+}
+
+static void on_challenge_accepted(void *context, const afc_challenge *challenge) {
+    afc_websocket *socket = context;
+    socket->events.on_challenge_accepted(socket->events.context, challenge);
+}
+
+static void on_trace(void *context, const afc_trace *trace) {
+    afc_websocket *socket = context;
+    socket->events.on_trace(socket->events.context, trace);
+}
+
+/** Passes on what concerns the handshake only. What the caller doesn't want isn't asked for: a trace has a cost. */
+static void pass_on(afc_task_events *out, const afc_websocket_events *events) {
+    if (events->on_redirect != NULL) out->on_redirect = on_redirect;
+    if (events->on_informational != NULL) out->on_informational = on_informational;
+    if (events->on_challenge != NULL) out->on_challenge = on_challenge;
+    if (events->on_challenge_accepted != NULL) out->on_challenge_accepted = on_challenge_accepted;
+    if (events->on_trace != NULL) out->on_trace = on_trace;
+}
+
 static afc_status on_head(void *context, afc_response *response) {
     afc_websocket *socket = context;
     afc_failure failure = {0};
@@ -487,6 +522,7 @@ static afc_status make_task(afc_websocket *socket, afc_session *session, const c
     events.on_wake = on_wake;
     events.on_done = on_done;
     events.release = on_release;
+    pass_on(&events, &socket->events);
     size_t count = AFC__HANDSHAKE_FIELDS + 1 + request->header_count;
     afc_header *headers = afc__alloc(count * sizeof *headers);
     if (headers == NULL) {

@@ -84,6 +84,12 @@ afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind, af
     return status;
 }
 
+afc_status afc_websocket_answer_challenge(afc_websocket *socket, uint32_t number,
+                                          afc_challenge_answer answer,
+                                          const afc_credentials *credentials) {
+    return afc_task_answer_challenge(socket->task, number, answer, credentials);
+}
+
 afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload) {
     afc_status status = AFC_ECLOSED;
     if (is_parents(socket)) return status;

@@ -161,7 +161,9 @@ typedef struct afc_websocket_end {
 
 /**
  * Callbacks of a socket. Each may be NULL. All are called on the loop thread, and may call any function of this library. They
- * must not block. In a forked child a socket of the parent does nothing, and none of these is called. Order: on_open? (on_message | on_sent | on_pong)* on_sent* on_closed release.
+ * must not block. In a forked child a socket of the parent does nothing, and none of these is called. Order:
+ * (on_informational* (on_redirect | on_challenge? on_challenge_accepted?))* on_open? (on_message | on_sent | on_pong)* on_sent*
+ * on_closed release, with on_trace anywhere before on_closed.
  */
 typedef struct afc_websocket_events {
     size_t size;   /**< sizeof(afc_websocket_events), for growth. */
@@ -187,10 +189,31 @@ typedef struct afc_websocket_events {
     void (*on_closed)(void *context, const afc_websocket_end *end);
     /** Called exactly once, last. */
     void (*release)(void *context);
+    /* Of the handshake, as in afc_task_events. */
+    /**
+     * The handshake is about to be redirected. STOP refuses it: the socket ends, and its result has the 3xx. The proposed
+     * headers include those of the handshake. NULL: AFC_REDIRECT_FOLLOW.
+     */
+    afc_redirect_answer (*on_redirect)(void *context, afc_redirect *redirect);
+    /** A 1xx response other than 101 was received. */
+    void (*on_informational)(void *context, const afc_head *head);
+    /**
+     * A 401 or 407 was received in answer to the handshake or to CONNECT. With LATER the handshake waits for
+     * afc_websocket_answer_challenge(), and open_timeout_ms continues to count. NULL: AFC_CHALLENGE_DEFAULT.
+     */
+    afc_challenge_answer (*on_challenge)(void *context, const afc_challenge *challenge,
+                                         afc_credentials *credentials);
+    /** The handshake is sent again with credentials. */
+    void (*on_challenge_accepted)(void *context, const afc_challenge *challenge);
+    /** Reports connections, and the heads that are sent and received. Frames aren't reported. NULL costs nothing. */
+    void (*on_trace)(void *context, const afc_trace *trace);
 } afc_websocket_events;
 
 #define AFC_WEBSOCKET_EVENTS_INIT                                                                  \
-    { sizeof(afc_websocket_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+    {                                                                                              \
+        sizeof(afc_websocket_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,  \
+            NULL, NULL                                                                             \
+    }
 
 /**
  * Opens a socket. `request` describes the handshake: its URL is ws, wss, http or https; method, body, sink, version, expect,
@@ -207,6 +230,16 @@ AFC_API afc_status afc_websocket_open(afc_websocket **out, afc_session *session,
                                       const afc_request *request,
                                       const afc_websocket_options *options,
                                       const afc_websocket_events *events, afc_failure *failure);
+
+/**
+ * Answers a challenge for which on_challenge returns AFC_CHALLENGE_LATER; see afc_task_answer_challenge().
+ *
+ * Thread: any.    Owns: nothing; `credentials` are copied.
+ * Fails: AFC_EINVAL (no challenge of that number is waiting, `answer` is LATER, invalid credentials), AFC_ENOMEM.
+ */
+AFC_API afc_status afc_websocket_answer_challenge(afc_websocket *socket, uint32_t number,
+                                                  afc_challenge_answer answer,
+                                                  const afc_credentials *credentials);
 
 /**
  * Sends a message, or with AFC_WEBSOCKET_MORE a piece of one. `bytes` are copied. The kind of all pieces must be the same, and

@@ -1,0 +1,224 @@
+/* What the callbacks of a WebSocket see of its handshake, and what they decide about it. */
+#include "support/websocket.h"
+
+#include <semaphore.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/** What the callbacks saw, in order. Written on the loop thread, read after the end. */
+typedef struct seen {
+    wire *wire;
+    char log[1024];
+    char trace[4096];
+    afc_redirect_answer redirect;
+    afc_challenge_answer challenge;
+    uint32_t number; /* Of the challenge. */
+    sem_t is_asked;
+} seen;
+
+static void note(seen *seen, const char *what, long number) {
+    size_t used = strlen(seen->log);
+    snprintf(seen->log + used, sizeof seen->log - used, "%s %ld;", what, number);
+}
+
+/* The context of the callbacks is the wire, whose payload is this. */
+static seen *seen_of(void *context) {
+    return ((wire *)context)->payload;
+}
+
+static afc_redirect_answer on_redirect(void *context, afc_redirect *redirect) {
+    seen *seen = seen_of(context);
+    note(seen, "redirect", redirect->head->status);
+    return seen->redirect;
+}
+
+static void on_informational(void *context, const afc_head *head) {
+    note(seen_of(context), "informational", head->status);
+}
+
+static const char *const user = "user", *const password = "pass";
+
+static afc_challenge_answer on_challenge(void *context, const afc_challenge *challenge,
+                                         afc_credentials *credentials) {
+    seen *seen = seen_of(context);
+    note(seen, "challenge", challenge->head->status);
+    credentials->user = user;
+    credentials->password = password;
+    seen->number = challenge->number;
+    sem_post(&seen->is_asked);
+    return seen->challenge;
+}
+
+static void on_challenge_accepted(void *context, const afc_challenge *challenge) {
+    note(seen_of(context), "accepted", challenge->head->status);
+}
+
+static void on_trace(void *context, const afc_trace *trace) {
+    seen *seen = seen_of(context);
+    size_t used = strlen(seen->trace);
+    if (trace->kind == AFC_TRACE_CONNECTION) return;
+    snprintf(seen->trace + used, sizeof seen->trace - used, "%.*s", (int)trace->bytes.size,
+             trace->bytes.bytes);
+}
+
+static wire *watched(world *world, seen *seen) {
+    wire *wire = wire_new(world, "/");
+    *seen = (struct seen){.wire = wire, .challenge = AFC_CHALLENGE_USE};
+    sem_init(&seen->is_asked, 0, 0);
+    wire->payload = seen;
+    wire->events.on_redirect = on_redirect;
+    wire->events.on_informational = on_informational;
+    wire->events.on_challenge = on_challenge;
+    wire->events.on_challenge_accepted = on_challenge_accepted;
+    return wire;
+}
+
+static void end(wire *wire, seen *seen) {
+    wire_free(wire);
+    sem_destroy(&seen->is_asked);
+}
+
+/** "/" has an early hint and a redirect to "/echo", which asks for credentials once. */
+static void serve_way(world *world) {
+    static const char found[] =
+        "HTTP/1.1 302 Found\r\nLocation: /echo\r\nContent-Length: 0\r\n\r\n";
+    afts_script *script = afts_script_new();
+    afts_interim(script, 103, "Link: </a>; rel=preload");
+    afts_send(script, found, sizeof found - 1);
+    serve(world, "/", script);
+    serve_echo(world, "/echo", NULL);
+    serve_once(world, "/echo", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
+}
+
+static void reports_each_step_of_the_handshake(void **state) {
+    world *world = *state;
+    seen seen;
+    serve_way(world);
+    wire *wire = watched(world, &seen);
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->open_count, 1);
+    wire_close(wire);
+    check_log(wire, "open;closed 1000;");
+    assert_string_equal(seen.log, "informational 103;redirect 302;challenge 401;accepted 401;");
+    assert_string_equal(seen_header(world, 2, "Authorization"), "Basic dXNlcjpwYXNz");
+    end(wire, &seen);
+}
+
+static void redirect_may_be_refused(void **state) {
+    world *world = *state;
+    static const struct {
+        afc_redirect_answer answer;
+        afc_status status;
+        const char *text;
+    } rows[] = {
+        {AFC_REDIRECT_STOP, AFC_EPROTOCOL, "status 302"},
+        {AFC_REDIRECT_FAIL, AFC_EREDIRECT, ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        seen seen;
+        serve(world, "/", answer(302, "Location: /echo", "elsewhere"));
+        wire *wire = watched(world, &seen);
+        seen.redirect = rows[i].answer;
+        wire_open(wire, world);
+        check_log(wire, "closed 1006;");
+        check_status(wire->failure.status, rows[i].status);
+        check_contains(wire->failure.text, rows[i].text);
+        assert_string_equal(seen.log, "redirect 302;");
+        end(wire, &seen);
+    }
+}
+
+static void challenge_may_be_answered_later(void **state) {
+    world *world = *state;
+    seen seen;
+    serve_echo(world, "/", NULL);
+    serve_once(world, "/", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
+    wire *wire = watched(world, &seen);
+    seen.challenge = AFC_CHALLENGE_LATER;
+    wire_open(wire, world);
+    sem_wait(&seen.is_asked);
+    afc_credentials credentials = AFC_CREDENTIALS_INIT;
+    credentials.user = user;
+    credentials.password = password;
+    check_status(afc_websocket_answer_challenge(wire->socket, seen.number + 1, AFC_CHALLENGE_USE,
+                                                &credentials),
+                 AFC_EINVAL);
+    check_status(
+        afc_websocket_answer_challenge(wire->socket, seen.number, AFC_CHALLENGE_USE, &credentials),
+        AFC_OK);
+    check_status(
+        afc_websocket_answer_challenge(wire->socket, seen.number, AFC_CHALLENGE_USE, &credentials),
+        AFC_EINVAL);
+    wire_wait_for(wire, &wire->open_count, 1);
+    wire_close(wire);
+    check_log(wire, "open;closed 1000;");
+    assert_string_equal(seen.log, "challenge 401;accepted 401;");
+    end(wire, &seen);
+}
+
+static void challenge_may_be_cancelled(void **state) {
+    world *world = *state;
+    seen seen;
+    serve(world, "/", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
+    wire *wire = watched(world, &seen);
+    seen.challenge = AFC_CHALLENGE_CANCEL;
+    wire_open(wire, world);
+    check_log(wire, "closed 1006;");
+    check_status(wire->failure.status, AFC_ECANCELED);
+    assert_string_equal(seen.log, "challenge 401;");
+    end(wire, &seen);
+}
+
+/** Heads, with secrets hidden; but no frames. */
+static void trace_shows_the_heads_of_the_handshake(void **state) {
+    world *world = *state;
+    seen seen;
+    serve_echo(world, "/", NULL);
+    serve_once(world, "/", answer(401, "WWW-Authenticate: Basic realm=\"x\"", "who?"));
+    wire *wire = watched(world, &seen);
+    wire->events.on_trace = on_trace;
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->open_count, 1);
+    wire_send_text(wire, "a message");
+    wire_wait_for(wire, &wire->message_count, 1);
+    wire_close(wire);
+    wire_wait(wire);
+    check_contains(seen.trace, "GET / HTTP/1.1\r\n");
+    check_contains(seen.trace, "Upgrade: websocket\r\n");
+    check_contains(seen.trace, "HTTP/1.1 401");
+    check_contains(seen.trace, "Authorization: <hidden>\r\n");
+    check_contains(seen.trace, "HTTP/1.1 101");
+    assert_null(strstr(seen.trace, "a message"));
+    end(wire, &seen);
+}
+
+/** A program that was built with the first version of the struct has other memory behind it. */
+static void events_of_the_first_version_have_no_handlers(void **state) {
+    world *world = *state;
+    seen seen;
+    serve_way(world);
+    wire *wire = watched(world, &seen);
+    afc_credentials credentials = AFC_CREDENTIALS_INIT;
+    credentials.user = user;
+    credentials.password = password;
+    wire->request.credentials = &credentials;
+    wire->events.size = offsetof(afc_websocket_events, on_redirect);
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->open_count, 1);
+    wire_close(wire);
+    check_log(wire, "open;closed 1000;");
+    assert_string_equal(seen.log, "");
+    end(wire, &seen);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(reports_each_step_of_the_handshake),
+        WORLD_TEST(redirect_may_be_refused),
+        WORLD_TEST(challenge_may_be_answered_later),
+        WORLD_TEST(challenge_may_be_cancelled),
+        WORLD_TEST(trace_shows_the_heads_of_the_handshake),
+        WORLD_TEST(events_of_the_first_version_have_no_handlers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
