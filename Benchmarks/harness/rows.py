@@ -126,7 +126,7 @@ def _queued(quick, rounds):
 def _sockets(quick, rounds):
     # Each client and the server have a descriptor for each socket.
     idle = 1000 if quick else 10000
-    common = {"server": "echo", "target": "", "only": ("floor-epoll", "core")}
+    common = {"server": "echo", "target": "", "only": ("floor-epoll", "core", "swift")}
     cases = [("echo_32_1", "32 bytes", 32, 1, 40000), ("echo_32_64", "32 bytes", 32, 64, 100000),
              ("echo_64k_1", "64 KiB", 65536, 1, 5000), ("echo_64k_64", "64 KiB", 65536, 64, 20000)]
     echoes = [

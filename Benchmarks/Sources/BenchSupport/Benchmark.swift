@@ -11,6 +11,8 @@ public struct Benchmark: @unchecked Sendable {
         case upload(path: String)
         case json
         case closures
+        case echo
+        case sockets
     }
 
     public let kind: Kind
@@ -36,6 +38,8 @@ public struct Benchmark: @unchecked Sendable {
             case BENCH_UPLOAD: .upload(path: path)
             case BENCH_JSON: .json
             case BENCH_CLOSURES: .closures
+            case BENCH_ECHO: .echo
+            case BENCH_SOCKETS: .sockets
             default: .memory
             }
     }
@@ -64,6 +68,46 @@ public struct Benchmark: @unchecked Sendable {
         }
     }
 
+    /// The same for requests that share connections, which are opened before the warm-up: one for each request in flight.
+    public func run<Connection: Sendable>(
+        client: String, open: @Sendable () async throws -> Connection,
+        request: @escaping @Sendable (Connection) async throws -> Void
+    ) async {
+        do {
+            var connections: [Connection] = []
+            for _ in 0..<inFlight {
+                connections.append(try await open())
+            }
+            if options.warmup > 0 {
+                try await perform(Int(options.warmup), connections, request)
+            }
+            bench_begin()
+            try await perform(Int(options.count), connections, request)
+            withUnsafePointer(to: options) { bench_end($0, client) }
+        } catch {
+            bench_fail(client, "\(error)")
+        }
+    }
+
+    /// Opens connections at the same time, and measures only that.
+    public func open<Connection: Sendable>(
+        client: String, _ open: @escaping @Sendable () async throws -> Connection
+    ) async {
+        do {
+            bench_begin()
+            let connections = try await withThrowingTaskGroup(of: Connection.self) { group in
+                for _ in 0..<inFlight {
+                    group.addTask { try await open() }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            withUnsafePointer(to: options) { bench_end($0, client) }
+            withExtendedLifetime(connections) {}
+        } catch {
+            bench_fail(client, "\(error)")
+        }
+    }
+
     /// The same for requests that call a closure when they have ended, which starts the next one.
     public func run(client: String, request: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) async {
         if options.warmup > 0 { await perform(Int(options.warmup), request) }
@@ -86,6 +130,24 @@ public struct Benchmark: @unchecked Sendable {
                     await withCheckedContinuation { ended in make(share) { ended.resume() } }
                 }
             }
+        }
+    }
+
+    private func perform<Connection: Sendable>(
+        _ count: Int, _ connections: [Connection], _ request: @escaping @Sendable (Connection) async throws -> Void
+    ) async throws {
+        let width = min(count, inFlight)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<width {
+                let share = count / width + (index < count % width ? 1 : 0)
+                let connection = connections[index]
+                group.addTask {
+                    for _ in 0..<share {
+                        try await request(connection)
+                    }
+                }
+            }
+            try await group.waitForAll()
         }
     }
 

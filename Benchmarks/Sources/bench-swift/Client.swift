@@ -1,5 +1,6 @@
 import BenchSupport
 import Dispatch
+import FoundationEssentials
 import SwiftAF
 
 /// What the row `json` decodes.
@@ -28,7 +29,7 @@ struct Client {
         var configuration = SessionConfiguration()
         configuration.maximumConnectionsPerHost = 0
         configuration.maximumIdleConnections = benchmark.inFlight
-        configuration.limits.maximumBodySize = Int64(benchmark.bytes)
+        configuration.limits.maximumBodySize = Int64(max(benchmark.bytes, 1))
         if let ca = benchmark.ca {
             configuration.security.anchors = .file(ca)
         }
@@ -39,8 +40,15 @@ struct Client {
 
     static func main() async {
         let client = Client()
-        if case .closures = client.benchmark.kind {
+        switch client.benchmark.kind {
+        case .closures:
             return await client.benchmark.run(client: "swift") { client.start($0) }
+        case .echo:
+            return await client.echo()
+        case .sockets:
+            return await client.benchmark.open(client: "swift") { try await client.manager.webSocket(client.request) }
+        default:
+            break
         }
         await client.benchmark.run(client: "swift") { try await client.perform() }
     }
@@ -53,7 +61,19 @@ struct Client {
         case .file(let path): try await download(to: path)
         case .upload(let path): try await upload(path)
         case .json: try await decode()
-        case .closures: break
+        case .closures, .echo, .sockets: break
+        }
+    }
+
+    func echo() async {
+        let message = Data(count: benchmark.bytes)
+        await benchmark.run(client: "swift") {
+            try await manager.webSocket(request)
+        } request: { socket in
+            try await socket.send(message)
+            var messages = socket.makeAsyncIterator()
+            let answer = try await messages.next()
+            benchmark.check(status: 200, bytes: answer?.data.count ?? -1)
         }
     }
 
