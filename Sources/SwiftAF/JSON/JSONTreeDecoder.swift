@@ -68,29 +68,29 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
     func decode(_ type: UInt128.Type) throws -> UInt128 { try integer() }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        // Fast paths for the most frequent element types. The casts are between identical types.
+        // Fast paths for the most frequent element types. The casts are between identical types. None is to an
+        // Optional of the type, whose metadata the runtime would look up for each value.
         if type == String.self { return unsafeBitCast(try decode(String.self), to: type) }
         if type == Double.self { return unsafeBitCast(try decode(Double.self), to: type) }
         if type == Int.self { return unsafeBitCast(try integer() as Int, to: type) }
         if type == Int64.self { return unsafeBitCast(try integer() as Int64, to: type) }
         if type == UInt8.self { return unsafeBitCast(try integer() as UInt8, to: type) }
-        if let array = scalars(type) { return array }
-        if let value = try foreign(type) { return value }
+        // Arrays of common scalars need no container. If an element doesn't fit, the container reports which.
+        if type == [String].self, let array = elements(\.string) { return unsafeBitCast(array, to: type) }
+        if type == [Int].self, let array = elements(\.int) { return unsafeBitCast(array, to: type) }
+        if type == [Double].self, let array = elements(\.double) { return unsafeBitCast(array, to: type) }
+        // Types whose own decoding differs from their representation in JSON.
+        if type == JSONValue.self { return unsafeBitCast(value, to: type) }
+        if type == Date.self { return unsafeBitCast(try date(), to: type) }
+        if type == Data.self { return unsafeBitCast(try data(), to: type) }
+        if type == URL.self { return unsafeBitCast(try url(), to: type) }
+        if type == Decimal.self { return unsafeBitCast(try decimal(), to: type) }
         if options.keys == .snakeCase {
             var decoder = self
             decoder.convertsKeys = options.convertsKeys(of: type)
             return try Value(from: decoder)
         }
         return try Value(from: self)
-    }
-
-    /// Decodes an array of a common scalar type without a container. Nil for other types, and if an element doesn't
-    /// fit, in which case the container reports which.
-    private func scalars<Value>(_ type: Value.Type) -> Value? {
-        if type == [String].self { return unsafeBitCast(elements(\.string), to: Value?.self) }
-        if type == [Int].self { return unsafeBitCast(elements(\.int), to: Value?.self) }
-        if type == [Double].self { return unsafeBitCast(elements(\.double), to: Value?.self) }
-        return nil
     }
 
     private func elements<Element>(_ get: (JSONValue) -> Element?) -> [Element]? {
@@ -104,28 +104,24 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
         return result
     }
 
-    /// Decodes a type whose own decoding differs from its representation in JSON; nil for other types.
-    private func foreign<Value: Decodable>(_ type: Value.Type) throws -> Value? {
-        if type == JSONValue.self { return value as? Value }
-        if type == Date.self { return try date() as? Value }
-        if type == Data.self {
-            guard let data = Data(base64Encoded: try decode(String.self)) else {
-                throw corrupted("the string isn't valid Base64")
-            }
-            return data as? Value
+    private func data() throws -> Data {
+        guard let data = Data(base64Encoded: try decode(String.self)) else {
+            throw corrupted("the string isn't valid Base64")
         }
-        if type == URL.self {
-            guard let url = URL(string: try decode(String.self)) else {
-                throw corrupted("the string isn't a valid URL")
-            }
-            return url as? Value
+        return data
+    }
+
+    private func url() throws -> URL {
+        guard let url = URL(string: try decode(String.self)) else {
+            throw corrupted("the string isn't a valid URL")
         }
-        if type == Decimal.self {
-            guard case .number(let number) = value else { throw mismatch(type) }
-            guard let decimal = number.decimal else { throw corrupted("the number has no exact value as a Decimal") }
-            return decimal as? Value
-        }
-        return nil
+        return url
+    }
+
+    private func decimal() throws -> Decimal {
+        guard case .number(let number) = value else { throw mismatch(Decimal.self) }
+        guard let decimal = number.decimal else { throw corrupted("the number has no exact value as a Decimal") }
+        return decimal
     }
 
     private func integer<Number: FixedWidthInteger>() throws -> Number {
