@@ -1,4 +1,3 @@
-import Dispatch
 import FoundationEssentials
 
 /// An event of a request.
@@ -75,12 +74,12 @@ final class RequestEvents: Sendable {
 /// The monitors of a manager and the queue that they are called on.
 final class MonitorGroup: Sendable {
     let monitors: [any EventMonitor]
-    let queue: DispatchQueue
+    let queue: MonitorQueue
     /// Whether a monitor traces the wire.
     let tracesWire: Bool
 
     /// - Returns: Nil for none.
-    init?(_ monitors: [any EventMonitor], on queue: DispatchQueue) {
+    init?(_ monitors: [any EventMonitor], on queue: MonitorQueue) {
         guard !monitors.isEmpty else { return nil }
         self.monitors = monitors
         tracesWire = monitors.contains { $0.tracesWire }
@@ -88,20 +87,16 @@ final class MonitorGroup: Sendable {
     }
 
     func tell(_ event: RequestEvent, of request: MonitoredRequest) {
-        queue.async { [monitors] in
-            for monitor in monitors { monitor.hear(event, of: request) }
-        }
+        queue.add(.request(event, request, self))
     }
 
     func tellInvalidated() {
-        queue.async { [monitors] in
-            for monitor in monitors { monitor.managerInvalidated() }
-        }
+        queue.add(.invalidated(self))
     }
 }
 
 extension EventMonitor {
-    fileprivate func hear(_ event: RequestEvent, of request: MonitoredRequest) {
+    func hear(_ event: RequestEvent, of request: MonitoredRequest) {
         switch event {
         case .created: requestCreated(request)
         case .resumed: requestResumed(request)

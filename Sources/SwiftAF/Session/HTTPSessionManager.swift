@@ -66,7 +66,7 @@ public final class HTTPSessionManager: Sendable {
         var completionGroup: DispatchGroup?
         var handlers = TransferHandlers()
         /// Of all monitors, so that events keep their order when monitors change. Nil before the first ones.
-        var monitorQueue: DispatchQueue?
+        var monitorQueue: MonitorQueue?
         var downloadDestination: DownloadDestination?
 
         init(
@@ -253,7 +253,7 @@ public final class HTTPSessionManager: Sendable {
         get { settings.handlers.monitors?.monitors ?? [] }
         set {
             set { settings in
-                if settings.monitorQueue == nil { settings.monitorQueue = DispatchQueue(label: "swiftaf.monitors") }
+                if settings.monitorQueue == nil { settings.monitorQueue = MonitorQueue() }
                 settings.handlers.monitors = settings.monitorQueue.flatMap { MonitorGroup(newValue, on: $0) }
             }
         }
@@ -262,10 +262,7 @@ public final class HTTPSessionManager: Sendable {
     /// Waits until the ``eventMonitors`` were called for all events so far, such as those of an awaited call that has
     /// returned, or of a task whose completion was called.
     public func flushMonitors() async {
-        guard let queue = settings.monitorQueue else { return }
-        await withCheckedContinuation { continuation in
-            queue.async { continuation.resume() }
-        }
+        await settings.monitorQueue?.flush()
     }
 
     /// Called for each 1xx response that arrives before a final one, such as a 103 (Early Hints, RFC 8297). Read when a
