@@ -35,7 +35,7 @@ class CoreTask: @unchecked Sendable {
     /// The continuation that waits for the result. Set before the task begins.
     // Unsafe, because a checked continuation allocates for each request.
     private var continuation: UnsafeContinuation<Result<CoreResult, SessionError>, Never>?
-    /// The handle that gets the result if there is no continuation. Retained until then. Set before the task begins.
+    /// The handle that gets the progress, and the result if there is no continuation. Set before the task begins.
     final var handle: SessionTask?
 
     /// Orders the loop thread before the thread that takes the result, for ThreadSanitizer.
@@ -221,10 +221,10 @@ extension CoreTask {
         events.release = { context in
             context.map { Unmanaged<CoreTask>.fromOpaque($0).release() }
         }
-        if handlers.progress != nil {
+        if handlers.progress != nil || handle != nil {
             events.on_progress = { context, progress in
-                guard let progress else { return }
-                CoreTask.from(context)?.request.handlers.progress?(TransferProgress(progress.pointee))
+                guard let progress, let task = CoreTask.from(context) else { return }
+                task.report(TransferProgress(progress.pointee))
             }
         }
         if handlers.redirect != nil || request.refusesRedirects || isMonitored {
@@ -280,6 +280,14 @@ extension CoreTask {
             events.on_wake = { CoreTask.from($0)?.didWake() }
         }
         return events
+    }
+
+    private func report(_ progress: TransferProgress) {
+        if let handle {
+            handle.progressed(to: progress, request.handlers.progress)
+        } else {
+            request.handlers.progress?(progress)
+        }
     }
 
     /// Answers asynchronously, because a handler may take time and the loop must not block.

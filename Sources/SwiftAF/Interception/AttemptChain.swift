@@ -48,6 +48,11 @@ final class AttemptChain: Sendable {
 
     /// Calls the interceptor with this index; after the last one, sends the request.
     func intercept(_ request: HTTPRequest, from index: Int) async throws(SessionError) -> Response<Data> {
+        var index = index
+        // The type is cast, because casting the value copies it to the heap.
+        while index < interceptors.count, type(of: interceptors[index]) is any NonWrappingInterceptor.Type {
+            index += 1
+        }
         guard index < interceptors.count else { return try await transfer(request) }
         do {
             let next = RequestSender(attempt: attempt, step: .chain(self, index: index + 1))
@@ -105,6 +110,7 @@ final class AttemptChain: Sendable {
 
     // MARK: The result of the interceptors
 
+    @inline(never)
     private func outcome(of response: Response<Data>) -> CoreOutcome {
         let last = state.withLock { $0.last }
         guard sink == .memory else {

@@ -19,7 +19,7 @@ import FoundationEssentials
 /// their own `Authorization` field, or with ``HTTPHeaders/suppressDefault(_:)`` for it, aren't changed.
 ///
 /// The refresh may use the same manager: requests made in its task or child tasks aren't changed either.
-public final class BearerAuthenticator: RequestInterceptor {
+public final class BearerAuthenticator: RequestInterceptor, NonWrappingInterceptor {
     /// Returns a new token for one that was refused or has expired; the argument is nil if there was none.
     public typealias Refresh = @Sendable (BearerToken?) async throws -> BearerToken
 

@@ -78,6 +78,10 @@ extension RequestInterceptor {
     public func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision { .doNotRetry }
 }
 
+/// An interceptor that doesn't wrap the sending. Its ``RequestInterceptor/intercept(_:next:)`` is skipped, which saves
+/// the memory of two async calls for each attempt.
+protocol NonWrappingInterceptor: RequestInterceptor {}
+
 /// What comes after an interceptor: the next interceptor, or the transfer. Call it like a function.
 public struct RequestSender: Sendable {
     /// Sends a request and returns the response, whatever its status.

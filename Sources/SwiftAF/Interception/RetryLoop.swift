@@ -44,7 +44,7 @@ final class RetryLoop: Sendable {
         _ request: CoreRequest, _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome
     ) async -> CoreOutcome {
         let session = request.session
-        let registration = session.cancellations.withLock { $0.add { [weak self] in self?.interrupt() } }
+        let registration = session.cancellations.withLock { $0.add(interrupt) }
         if registration == nil { interrupt() }
         defer { registration.map { id in session.cancellations.withLock { $0.remove(id) } } }
         let deadline = request.totalTimeout.map { ContinuousClock.now + $0 }
@@ -158,7 +158,8 @@ final class RetryLoop: Sendable {
                 let adapted = try await adapt(request, for: attempt)
                 let chain = AttemptChain(self, interceptors, request, attempt, events, send)
                 let outcome = await chain.run(adapted)
-                guard try await retries(chain.sent ?? adapted, attempt, outcome) else { return outcome }
+                let sent = chain.sent ?? adapted
+                guard isRetryable(sent, outcome), try await retries(sent, attempt, outcome) else { return outcome }
                 attempt.earlierStatuses.append(outcome.response?.status ?? 0)
                 request = request.resuming(after: outcome.failure)
             } catch {
@@ -170,6 +171,8 @@ final class RetryLoop: Sendable {
     }
 
     /// The request to send in an attempt.
+    // Not inlined, like the others below, because the memory of a waiting task would include their values.
+    @inline(never)
     private func adapt(_ request: CoreRequest, for attempt: RequestAttempt) async throws(SessionError) -> HTTPRequest {
         var http = request.http
         for interceptor in interceptors {
@@ -182,11 +185,11 @@ final class RetryLoop: Sendable {
         return http
     }
 
-    /// Waits for the next attempt; returns whether there is one.
+    /// Waits for the next attempt after a retryable outcome; returns whether there is one.
+    @inline(never)
     private func retries(
         _ request: HTTPRequest, _ attempt: RequestAttempt, _ last: CoreOutcome
     ) async throws(SessionError) -> Bool {
-        guard isRetryable(request, last) else { return false }
         let outcome = AttemptOutcome(
             attempt: attempt, response: last.response, body: last.body, error: last.failure)
         switch await decision(request, outcome) {
@@ -214,6 +217,7 @@ final class RetryLoop: Sendable {
         return .doNotRetry
     }
 
+    @inline(never)
     private func isRetryable(_ request: HTTPRequest, _ last: CoreOutcome) -> Bool {
         guard !isOver, request.body.isReplayable else { return false }
         guard let failure = last.failure else { return (last.response?.status ?? 0) >= 400 }

@@ -9,7 +9,7 @@ import FoundationEssentials
 /// Only idempotent methods (RFC 9110 9.2.2) with replayable bodies are retried. Delays grow exponentially and are
 /// randomised ("full jitter"), so that clients don't retry at the same time. `Retry-After`, in seconds or as a date, is
 /// obeyed (RFC 9110 10.2.3). Copies share their ``budget``.
-public struct RetryPolicy: RequestInterceptor {
+public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// The maximum number of retries of a request.
     public var maximumRetries = 3
 

@@ -71,6 +71,8 @@ public final class SessionTask: Sendable {
     }
 
     private static let lastID = Atomic<UInt64>(0)
+    /// Where results are converted. Kept, because each call of `global()` allocates.
+    private static let workers = DispatchQueue.global()
 
     /// Of a task, or of a request that has none.
     static func nextID() -> UInt64 {
@@ -224,19 +226,15 @@ public final class SessionTask: Sendable {
         complete(failing: SessionError(.cancelled, url: originalRequest.url, resumeToken: request?.resumeToken))
     }
 
-    /// The request with the task's priority, and with handlers that retain the task and report its transfer.
+    /// The request with the task's priority, and with handlers that report its transfer. Copied only for a difference,
+    /// because a request is large.
     private func reporting(_ request: CoreRequest, priority: Float?) -> CoreRequest {
+        guard events != nil || request.handlers.response != nil || request.http.priority != priority else {
+            return request
+        }
         var (http, handlers) = (request.http, request.handlers)
         if http.priority != priority { http.priority = priority }
         handlers.events = events
-        handlers.progress = { [progress = handlers.progress] now in
-            let watchers = self.storage.withLock { storage in
-                storage.progress = now
-                return storage.watchers
-            }
-            progress?(now)
-            for watcher in watchers { watcher(self) }
-        }
         if let response = handlers.response {
             handlers.response = { head in
                 let disposition = response(head)
@@ -275,10 +273,20 @@ public final class SessionTask: Sendable {
         }
     }
 
+    /// Records the progress of a transfer, and reports it to its handler and to observers. Called on the loop thread.
+    func progressed(to now: TransferProgress, _ handler: (@Sendable (TransferProgress) -> Void)?) {
+        let watchers = storage.withLock { storage in
+            storage.progress = now
+            return storage.watchers
+        }
+        handler?(now)
+        for watcher in watchers { watcher(self) }
+    }
+
     /// Completes the task with its transfer's result. Called on the loop thread; the result is released where work may be
     /// done.
     func finish(_ transfer: CoreTask, with result: CoreResult) {
-        DispatchQueue.global().async { self.complete(with: transfer.take(result)) }
+        Self.workers.async { self.complete(with: transfer.take(result)) }
     }
 
     // MARK: Attempts
@@ -287,6 +295,7 @@ public final class SessionTask: Sendable {
     private func send(_ request: CoreRequest) async -> CoreOutcome {
         await waitForTurn()
         let transfer = CoreTask(request)
+        transfer.handle = self
         let isCancelled = storage.withLock { storage in
             guard storage.machine.state != .cancelling else { return true }
             if storage.machine.state == .suspended { transfer.suspend() }
@@ -316,7 +325,7 @@ public final class SessionTask: Sendable {
     }
 
     private func complete(failing error: SessionError) {
-        DispatchQueue.global().async { self.complete(with: CoreOutcome(failure: error)) }
+        Self.workers.async { self.complete(with: CoreOutcome(failure: error)) }
     }
 
     private func complete(with outcome: CoreOutcome) {

@@ -167,4 +167,17 @@ struct ClosureTests {
         #expect(zip(snapshots, snapshots.dropFirst()).allSatisfy { $0.sent <= $1.sent && $0.received <= $1.received })
         #expect(task.progress == last)
     }
+
+    @Test func reportsProgressOfTaskWithInterceptors() async throws {
+        server.route("/x", .text(String(repeating: "x", count: 100_000)))
+        manager.interceptors = [RetryPolicy()]
+        let (ends, seen) = (Recorder<Int?>(), Recorder<TransferProgress>())
+        let task = manager.dataTask(
+            for: HTTPRequest("x"), with: DataResponseSerializer(), progress: { seen.record($0) },
+            completionHandler: { _, body, _ in ends.record(body?.count) })
+        task.resume()
+        #expect(await ends.wait() == [100_000])
+        #expect(seen.values.last?.received == 100_000)
+        #expect(task.progress == seen.values.last)
+    }
 }
