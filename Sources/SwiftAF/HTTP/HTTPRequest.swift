@@ -163,6 +163,13 @@ extension HTTPRequest {
         set { update { $0.interceptors = newValue } }
     }
 
+    /// Whether a ``RetryPolicy`` may retry the request. Default: true. Other interceptors decide for themselves: a
+    /// ``BearerAuthenticator`` still repeats a request that was refused, with a new token.
+    public var allowsRetries: Bool {
+        get { settings?.values.allowsRetries ?? true }
+        set { update { $0.allowsRetries = newValue } }
+    }
+
     /// Called for each 1xx response, in addition to ``HTTPSessionManager/informationalHandler``.
     public var informationalHandler: InformationalHandler? {
         get { settings?.values.informationalHandler }
@@ -205,6 +212,7 @@ extension HTTPRequest {
             var proxyCredential: Credential?
             var hints = Hints()
             var interceptors: [any RequestInterceptor] = []
+            var allowsRetries = true
             var informationalHandler: InformationalHandler?
             var reportsTrust = false
         }

@@ -8,7 +8,8 @@ import FoundationEssentials
 ///
 /// Only idempotent methods (RFC 9110 9.2.2) with replayable bodies are retried. Delays grow exponentially and are
 /// randomised ("full jitter"), so that clients don't retry at the same time. `Retry-After`, in seconds or as a date, is
-/// obeyed (RFC 9110 10.2.3). Copies share their ``budget``.
+/// obeyed (RFC 9110 10.2.3). ``HTTPRequest/allowsRetries`` turns retries off for one request. Copies share their
+/// ``budget``.
 public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// The maximum number of retries of a request.
     public var maximumRetries = 3
@@ -68,8 +69,8 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         for request: HTTPRequest, after outcome: AttemptOutcome, now: Date, at moment: ContinuousClock.Instant,
         random: Double
     ) -> Duration? {
-        guard outcome.attempt.number <= maximumRetries, methods.contains(request.method), request.body.isReplayable,
-            mayPass(outcome)
+        guard request.allowsRetries, outcome.attempt.number <= maximumRetries, methods.contains(request.method),
+            request.body.isReplayable, mayPass(outcome)
         else { return nil }
         var delay = backoff(outcome.attempt.number) * min(1, max(0, random))
         if outcome.error == nil, let response = outcome.response, let asked = RetryAfter.delay(of: response, now: now) {

@@ -53,6 +53,20 @@ struct RetryPolicyTests {
         #expect((Self.delay(error: failed) != nil) == isRepeated)
     }
 
+    @Test func leavesRequestsThatDontAllowRetries() async {
+        let outcome = AttemptOutcome(
+            attempt: RequestAttempt(), response: HTTPResponse(status: 503, url: "http://host/"))
+        for allowsRetries in [true, false] {
+            var request = HTTPRequest("http://host/")
+            request.allowsRetries = allowsRetries
+            guard case .retry = await RetryPolicy().retry(request, after: outcome) else {
+                #expect(!allowsRetries)
+                continue
+            }
+            #expect(allowsRetries)
+        }
+    }
+
     @Test("Each time limit but the last one")
     func timeouts() {
         #expect(Self.delay(error: SessionError(.timeout, reason: .connect)) != nil)
