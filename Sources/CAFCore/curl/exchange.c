@@ -551,12 +551,25 @@ static void set_method(afc__exchange *exchange) {
     exchange->state.has_custom_method = !is_natural;
 }
 
+/**
+ * Returns whether libcurl doesn't use a connection that may be multiplexed and has had no response yet, but waits for
+ * that response. From 8.16 on ALPN's answer is enough, which plain HTTP has not.
+ */
+static bool wants_response_first(const afc__exchange *exchange) {
+    unsigned version = curl_version_info(CURLVERSION_NOW)->version_num;
+    if (version < 0x080c00) return false;
+    return version < 0x081000 || !exchange->transfer->request.url.is_https;
+}
+
 static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
     const afc__transfer *transfer = exchange->transfer;
     long version = CURL_HTTP_VERSION_2TLS;
     switch (exchange->state.connection_auth ? AFC_HTTP_PREFER_1_1 : transfer->version) {
     case AFC_HTTP_PREFER_AUTOMATIC:
     case AFC_HTTP_PREFER_2:
+        /* HTTP/2 is for https here. */
+        if (!transfer->request.url.is_https && wants_response_first(exchange))
+            version = CURL_HTTP_VERSION_1_1;
         break;
     case AFC_HTTP_PREFER_1_1:
         version = CURL_HTTP_VERSION_1_1;
@@ -665,7 +678,10 @@ static void set_rest(afc__exchange *exchange) {
     afc__easy_state *state = &exchange->state;
     isolate(exchange);
     bool is_alone = exchange->slot == AFC__ISOLATE_ONE_SHOT || exchange->is_reinjected;
-    afc__exchange_set_reuse(exchange, exchange->driver->forbids_reuse || is_alone);
+    bool would_block_others = transfer->connect_only && transfer->request.url.is_https &&
+                              wants_response_first(exchange);
+    afc__exchange_set_reuse(exchange,
+                            exchange->driver->forbids_reuse || is_alone || would_block_others);
     bool decodes = transfer->coding != AFC__CODING_KEPT;
     if (decodes != state->decodes) {
         SET(CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);

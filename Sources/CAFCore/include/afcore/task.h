@@ -237,7 +237,7 @@ enum {
      * request. An idle connection that fits is enough. The request must have no body and a MEMORY sink. Over
      * TLS 1.3, session tickets can make the connection useless, because they can't be told from data that no
      * request waits for: with HTTP/1.1 always, with HTTP/2 until the server's settings have arrived. Then the next
-     * request uses a new connection.
+     * request uses a new connection. So it does with libcurl 8.12 to 8.15 over TLS.
      */
     AFC_REQUEST_CONNECT_ONLY = 1u << 0,
     /**
