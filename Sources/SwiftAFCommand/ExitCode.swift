@@ -78,7 +78,7 @@ struct Failure: Error, Sendable, Equatable {
         switch error.code {
         case .invalidInput, .unsupported: (.input, .invalidInput)
         case .status: (.status, .status)
-        case .dns, .connect, .connectionLost, .truncated, .protocol, .redirect: (.network, error.code)
+        case .dns, .connect, .connectionLost, .truncated, .protocol, .redirect, .closed: (.network, error.code)
         // Bodies are replayed for redirects and for challenges; scripts get one code for both.
         case .bodyNotReplayable: (.network, .redirect)
         case .timeout: (.timeout, .timeout)

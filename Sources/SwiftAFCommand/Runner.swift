@@ -38,6 +38,7 @@ struct Runner: Sendable {
                 return try await CacheInquiry(
                     command: command, options: invocation.options, environment: environment
                 ).run()
+            case .success(.socket(let command)): return try await converse(command, invocation.options)
             case .success(.request(let command)): return try await exchange(command, invocation.options)
             }
         } catch {
@@ -64,6 +65,20 @@ struct Runner: Sendable {
             // The cookies are written to its folder.
             if outcome.response != nil { try session?.save(command, options) }
             if outcome.response != nil || session == nil { try options.save(configuration) }
+        } catch {
+            outcome.failure = outcome.failure ?? error
+        }
+        return outcome
+    }
+
+    private func converse(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
+        let configuration = try options.configuration(environment)
+        let request = try request(command, options)
+        var outcome = await SocketConsole(
+            request: request, options: options, configuration: configuration, console: console
+        ).run()
+        do throws(Failure) {
+            try options.save(configuration)
         } catch {
             outcome.failure = outcome.failure ?? error
         }
@@ -153,7 +168,7 @@ struct Runner: Sendable {
     private func print(_ outcome: inout Outcome, options: Options) {
         do throws(WriteError) {
             if options.printsJSON {
-                try printReport(&outcome)
+                if !outcome.isReported { try printReport(&outcome) }
             } else {
                 try printBody(of: outcome)
             }

@@ -172,6 +172,8 @@ extension ArgumentParser {
             var picture = try request(.get, rest)
             picture.showsPicture = true
             return .request(picture)
+        case .socket:
+            return .socket(try socket(rest))
         case .trust:
             return .trust(authority: try authority(rest))
         case .cache:
@@ -188,6 +190,19 @@ extension ArgumentParser {
             guard rest.isEmpty else { throw UsageError("demo takes no arguments") }
             return .demo
         }
+    }
+
+    private mutating func socket(_ words: ArraySlice<RawText>) throws(UsageError) -> RequestCommand {
+        var socket = try request(.get, words)
+        guard !socket.hasBodyItem else {
+            throw UsageError("ws sends no body: the lines of standard input are messages")
+        }
+        let scheme = socket.url.prefix { $0 != ":" }.lowercased()
+        if ["ws", "wss"].contains(scheme) {
+            socket.url = (scheme == "ws" ? "http" : "https") + socket.url.dropFirst(scheme.count)
+        }
+        options.ignoresInput = true
+        return socket
     }
 
     private mutating func download(_ words: ArraySlice<RawText>) throws(UsageError) -> RequestCommand {

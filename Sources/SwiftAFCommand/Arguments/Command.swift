@@ -13,6 +13,8 @@ enum Command: Sendable, Equatable {
     /// Shows or changes the stored responses.
     case cache(CacheCommand)
     case request(RequestCommand)
+    /// Opens a WebSocket. The request is that of the handshake.
+    case socket(RequestCommand)
 }
 
 /// A request, as given on the command line.

@@ -13,11 +13,14 @@ struct CommandKinds: OptionSet, Sendable {
     /// demo, help, completions
     static let tour = CommandKinds(rawValue: 32)
     static let cache = CommandKinds(rawValue: 64)
+    static let socket = CommandKinds(rawValue: 128)
 
     /// The commands that send a request.
     static let transfers: CommandKinds = [.request, .upload, .download, .image]
+    /// The commands that send the head of a request.
+    static let exchanges: CommandKinds = [.transfers, .socket]
     /// The commands that open connections.
-    static let connections: CommandKinds = [.transfers, .trust]
+    static let connections: CommandKinds = [.exchanges, .trust]
     static let all: CommandKinds = [.connections, .tour, .cache]
 }
 
@@ -33,12 +36,13 @@ struct CommandName {
     enum Action: Equatable {
         /// Nil if the method follows from the rest.
         case request(HTTPMethod?)
-        case upload, download, image, trust, cache, demo, help, completions
+        case upload, download, image, socket, trust, cache, demo, help, completions
     }
 
     /// The commands that aren't methods.
     private static let others: [String: (CommandKinds, Action)] = [
         "upload": (.upload, .upload), "download": (.download, .download), "image": (.image, .image),
+        "ws": (.socket, .socket),
         "trust": (.trust, .trust), "cache": (.cache, .cache), "demo": (.tour, .demo), "help": (.tour, .help),
         "completions": (.tour, .completions),
     ]

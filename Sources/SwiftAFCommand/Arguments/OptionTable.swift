@@ -62,7 +62,7 @@ struct OptionEntry: Sendable {
 enum OptionTable {
     static let groups: [(title: String, entries: [OptionEntry])] = [
         ("Request", request), ("Body", body), ("Credentials", credentials), ("Cookies", cookies),
-        ("Sessions", sessions), ("Cache", cache),
+        ("Sessions", sessions), ("Cache", cache), ("WebSockets", sockets),
         ("Time limits", timeouts), ("Retries", retries), ("Redirects", redirects), ("Protocol", versions),
         ("Network", network), ("Trust", trust), ("Size limits", limits), ("Output", output), ("Files", files),
         ("About", about),
@@ -87,13 +87,14 @@ enum OptionTable {
         ) {
             options, value in options.method = HTTPMethod(value)
         },
-        .bytes("-H", "--header", placeholder: "LINE", help: "a header, as 'Name: value'; repeatable") {
+        .bytes("-H", "--header", placeholder: "LINE", help: "a header, as 'Name: value'; repeatable", for: .exchanges) {
             options, value throws(UsageError) in options.items.append(try Item.curlHeader(value))
         },
-        .bytes("-A", "--user-agent", placeholder: "TEXT", help: "the User-Agent header") { options, value in
+        .bytes("-A", "--user-agent", placeholder: "TEXT", help: "the User-Agent header", for: .exchanges) {
+            options, value in
             options.items.append(.header(name: HTTPHeaders.Name.userAgent, value: value))
         },
-        .bytes("-e", "--referer", placeholder: "URL", help: "the Referer header") { options, value in
+        .bytes("-e", "--referer", placeholder: "URL", help: "the Referer header", for: .exchanges) { options, value in
             options.items.append(.header(name: "Referer", value: value))
         },
     ]
@@ -148,11 +149,14 @@ enum OptionTable {
         .value(
             "-a", "-u", "--user", placeholder: "NAME:PASSWORD",
             help:
-                "credentials, sent if asked for; also NAME, @FILE or env:NAME"
+                "credentials, sent if asked for; also NAME, @FILE or env:NAME", for: .exchanges
         ) { options, value throws(UsageError) in
             options.user = try Secret(value)
         }.secret,
-        .value("--auth", placeholder: "SCHEME", help: "basic (sent at once), digest, ntlm, negotiate or any") {
+        .value(
+            "--auth", placeholder: "SCHEME", help: "basic (sent at once), digest, ntlm, negotiate or any",
+            for: .exchanges
+        ) {
             options, value throws(UsageError) in
             guard let authentication = Options.Authentication(rawValue: value) else {
                 throw UsageError("invalid value for --auth: expected basic, digest, any, ntlm or negotiate")
@@ -161,23 +165,30 @@ enum OptionTable {
         },
         .value(
             "--oauth2-bearer", "--bearer", placeholder: "TOKEN",
-            help: "send Authorization: Bearer TOKEN; or @FILE, env:NAME"
+            help: "send Authorization: Bearer TOKEN; or @FILE, env:NAME", for: .exchanges
         ) {
             options, value throws(UsageError) in options.bearerToken = try Secret(value)
         }.secret,
-        .bytes("-n", "--netrc", placeholder: "[=FILE]", help: "credentials of the host in FILE (default: ~/.netrc)") {
+        .bytes(
+            "-n", "--netrc", placeholder: "[=FILE]", help: "credentials of the host in FILE (default: ~/.netrc)",
+            for: .exchanges
+        ) {
             options, value in options.netrc = value.bytes.isEmpty ? .ofHome : .path(value)
         }.withOptionalValue,
     ]
 
     private static let cookies: [OptionEntry] = [
-        .bytes("--cookies", placeholder: "PATH", help: "a cookie jar in Netscape's format, read and written") {
+        .bytes(
+            "--cookies", placeholder: "PATH", help: "a cookie jar in Netscape's format, read and written",
+            for: .exchanges
+        ) {
             options, value throws(UsageError) in
             options.cookieInput = try Argument.path(value, of: "--cookies")
             options.cookieOutput = options.cookieInput
         },
         .bytes(
-            "-b", "--cookie", placeholder: "DATA", help: "cookies to send, as 'name=value; …', or a cookie jar to read"
+            "-b", "--cookie", placeholder: "DATA", help: "cookies to send, as 'name=value; …', or a cookie jar to read",
+            for: .exchanges
         ) {
             options, value throws(UsageError) in
             if value.bytes.contains(UInt8(ascii: "=")) {
@@ -186,7 +197,10 @@ enum OptionTable {
                 options.cookieInput = try Argument.path(value, of: "--cookie")
             }
         }.secret,
-        .bytes("-c", "--cookie-jar", placeholder: "PATH", help: "write the cookies to this file at the end") {
+        .bytes(
+            "-c", "--cookie-jar", placeholder: "PATH", help: "write the cookies to this file at the end",
+            for: .exchanges
+        ) {
             options, value throws(UsageError) in
             options.cookieOutput = try Argument.path(value, of: "--cookie-jar")
         },
@@ -202,6 +216,21 @@ enum OptionTable {
         }
     ]
 
+    private static let sockets: [OptionEntry] = [
+        .value(
+            "--subprotocol", placeholder: "NAME", help: "a subprotocol to offer; repeatable, the most wanted first",
+            for: .socket
+        ) {
+            options, value in options.socket.protocols.append(value)
+        },
+        .value("--ping", placeholder: "S", help: "send pings, and fail if no pong arrives in time", for: .socket) {
+            options, value throws(UsageError) in
+            let interval = try Argument.seconds(value, of: "--ping")
+            options.socket.pingInterval = interval > .zero ? interval : nil
+        },
+        .flag("--binary", help: "send each line as a binary message", for: .socket) { $0.socket.sendsBinary = true },
+    ]
+
     private static let timeouts: [OptionEntry] = [
         .value(
             "--connect-timeout", placeholder: "S", help: "time limit to connect, in seconds (default: 30)",
@@ -212,7 +241,7 @@ enum OptionTable {
         },
         .value(
             "--idle-timeout", placeholder: "S", help: "time limit without data, in seconds (default: 60)",
-            for: .connections
+            for: [.transfers, .trust]
         ) {
             options, value throws(UsageError) in
             options.timeouts.idle = try Argument.seconds(value, of: "--idle-timeout")
@@ -237,14 +266,16 @@ enum OptionTable {
     ]
 
     private static let redirects: [OptionEntry] = [
-        .value("--max-redirects", placeholder: "N", help: "follow at most N redirects (default: 20)") {
+        .value("--max-redirects", placeholder: "N", help: "follow at most N redirects (default: 20)", for: .exchanges) {
             options, value throws(UsageError) in
             options.redirects.maximumCount = try Argument.count(value, of: "--max-redirects", in: 0...1_000_000)
         },
-        .flag("-L", "--follow", "--location", help: "follow redirects (default)") {
+        .flag("-L", "--follow", "--location", help: "follow redirects (default)", for: .exchanges) {
             $0.redirects.followsRedirects = true
         },
-        .flag("--no-redirects", help: "don't follow redirects") { $0.redirects.followsRedirects = false },
+        .flag("--no-redirects", help: "don't follow redirects", for: .exchanges) {
+            $0.redirects.followsRedirects = false
+        },
     ]
 
     private static let versions: [OptionEntry] = [
@@ -347,7 +378,7 @@ enum OptionTable {
         {
             $0.ciphers = $1
         },
-        .bytes("--hsts", placeholder: "PATH", help: "hosts that require https, read and written") {
+        .bytes("--hsts", placeholder: "PATH", help: "hosts that require https, read and written", for: .exchanges) {
             options, value throws(UsageError) in
             options.hstsPath = try Argument.path(value, of: "--hsts")
         },
@@ -365,12 +396,18 @@ enum OptionTable {
     ]
 
     private static let limits: [OptionEntry] = [
-        .value("--max-body", placeholder: "BYTES", help: "maximum body size (default: 64 MiB; none to a file)") {
+        .value(
+            "--max-body", placeholder: "BYTES", help: "maximum body size (default: 64 MiB; none to a file)",
+            for: .exchanges
+        ) {
             options, value throws(UsageError) in
             let limit = try Argument.size(value, of: "--max-body", in: 1...Int.max)
             options.limits.maximumBodySize = Int64(limit)
         },
-        .value("--max-headers", placeholder: "BYTES", help: "maximum size of the response heads (default: 256 KiB)") {
+        .value(
+            "--max-headers", placeholder: "BYTES", help: "maximum size of the response heads (default: 256 KiB)",
+            for: .exchanges
+        ) {
             options, value throws(UsageError) in
             let range = 1...Int(UInt32.max)
             options.limits.maximumHeaderBytes = try Argument.size(value, of: "--max-headers", in: range)
@@ -416,13 +453,15 @@ enum OptionTable {
         },
         .flag("-N", "--no-buffer", help: "print at once (default)", for: .request) { _ in },
         .flag("--timings", help: "print the phases of each hop to standard error") { $0.printsTimings = true },
-        .flag("-q", "--quiet", help: "no progress bar") { $0.isQuiet = true },
-        .flag("-s", "--silent", help: "no progress bar and no error message") {
+        .flag("-q", "--quiet", help: "no progress bar", for: .exchanges) { $0.isQuiet = true },
+        .flag("-s", "--silent", help: "no progress bar and no error message", for: .exchanges) {
             $0.isQuiet = true
             $0.isSilent = true
         },
-        .flag("-S", "--show-error", help: "print error messages in spite of -s") { $0.isSilent = false },
-        .flag("-v", "--verbose", help: "print what was sent and received, with credentials hidden") {
+        .flag("-S", "--show-error", help: "print error messages in spite of -s", for: .exchanges) {
+            $0.isSilent = false
+        },
+        .flag("-v", "--verbose", help: "print what was sent and received, with credentials hidden", for: .exchanges) {
             $0.isVerbose = true
         },
     ]

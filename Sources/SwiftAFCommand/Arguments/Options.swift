@@ -71,6 +71,8 @@ struct Options: Sendable, Equatable {
     var cache = CacheOptions()
     /// The file of known HSTS hosts, read and written.
     var hstsPath: RawText?
+    /// What `ws` sends.
+    var socket = SocketOptions()
     /// The file for an archive of the exchange.
     var archivePath: RawText?
 
@@ -222,4 +224,14 @@ struct PrintedParts: OptionSet, Sendable {
             }
         }
     }
+}
+
+/// The options of `ws`.
+struct SocketOptions: Sendable, Equatable {
+    /// The subprotocols to offer, the most wanted first.
+    var protocols: [String] = []
+    /// The time between pings; nil for none.
+    var pingInterval: Duration?
+    /// Whether lines are sent as binary messages.
+    var sendsBinary = false
 }

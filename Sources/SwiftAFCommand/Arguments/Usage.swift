@@ -33,6 +33,7 @@ enum Usage {
           swiftaf download URL [-o PATH] [OPTIONS]       to a file; without -o, named by the URL
           swiftaf download URL URL… [OPTIONS]            several files, in parallel
           swiftaf image URL [ITEM…] [OPTIONS]            show a picture in the terminal
+          swiftaf ws URL [ITEM…] [OPTIONS]               a WebSocket: lines in and out are messages
           swiftaf trust HOST[:PORT] [OPTIONS]            show certificates, pins and the verdict
           swiftaf cache list|show URL|clear [URL]|verify stored responses, see --cache
           swiftaf demo                                   a tour with an embedded server, without a network

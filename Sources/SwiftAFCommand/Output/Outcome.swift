@@ -24,6 +24,8 @@ struct Outcome: Sendable {
     var trust: TrustReport?
     /// Fields that the report of this command has besides the usual ones.
     var addedFields: [(name: String, value: JSONValue)] = []
+    /// Whether the run has printed what `--json` prints.
+    var isReported = false
     /// The Location of each redirect that was followed, as received.
     var locations: [String] = []
     /// The outcomes of several transfers. All other properties are then empty, except the first failure.

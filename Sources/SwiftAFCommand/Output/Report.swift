@@ -105,7 +105,7 @@ struct Report {
         duration.map { .double($0.milliseconds) } ?? .null
     }
 
-    private static func error(_ failure: Failure) -> JSONValue {
+    static func error(_ failure: Failure) -> JSONValue {
         [
             "code": .string(failure.code), "message": .string(failure.message), "reason": failure.reason.orNull,
             "resumable": .bool(failure.resumption != nil),

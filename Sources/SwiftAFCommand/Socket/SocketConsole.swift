@@ -1,0 +1,214 @@
+import FoundationEssentials
+import SwiftAF
+
+/// Runs `ws`: sends the lines of standard input as messages, and prints those that it receives.
+struct SocketConsole {
+    let request: HTTPRequest
+    let options: Options
+    let configuration: SessionConfiguration
+    let console: Console
+
+    func run() async -> Outcome {
+        let manager = HTTPSessionManager(configuration: configuration)
+        // The options say what is sent.
+        manager.headers = [:]
+        let drain = MonitorDrain()
+        if options.isVerbose { manager.eventMonitors = [WireLog(console.complain), drain] }
+        let outcome = await converse(manager, deadline: ContinuousClock.now)
+        if options.isVerbose { await drain.drain(manager) }
+        return outcome
+    }
+
+    /// - Parameter deadline: The start of the run; `--timeout` is added to it.
+    private func converse(_ manager: HTTPSessionManager, deadline start: ContinuousClock.Instant) async -> Outcome {
+        do throws(SessionError) {
+            let socket = try await manager.webSocket(
+                request, protocols: options.socket.protocols, options: socketOptions)
+            let end = request.timeouts.total.flatMap { $0 > .zero ? start + $0 : nil }
+            return await Conversation(socket, options, console).run(until: end)
+        } catch {
+            var outcome = Outcome(failure: Failure(error))
+            outcome.response = error.response
+            outcome.url = error.response?.url ?? request.url
+            outcome.metrics = error.metrics.hops.isEmpty ? nil : error.metrics
+            return outcome
+        }
+    }
+
+    private var socketOptions: WebSocket.Options {
+        var socketOptions = WebSocket.Options()
+        socketOptions.pingInterval = options.socket.pingInterval
+        // The time limit of the whole run is that of the request.
+        if let connect = options.timeouts.connect { socketOptions.openTimeout = connect > .zero ? connect : nil }
+        if let limit = options.limits.maximumBodySize { socketOptions.maximumMessageSize = Int(clamping: limit) }
+        return socketOptions
+    }
+}
+
+/// An open socket: one task sends, one receives.
+private final class Conversation: Sendable {
+    /// The longest line: a longer message would never fit into the queue.
+    private static let longestLine = WebSocket.Options().sendQueueSize - 64
+
+    private let socket: WebSocket
+    private let options: Options
+    private let console: Console
+    /// Why it ends, unless the server closes the socket or the connection is lost.
+    private let reason = Locked<Failure?>(nil)
+
+    init(_ socket: WebSocket, _ options: Options, _ console: Console) {
+        self.socket = socket
+        self.options = options
+        self.console = console
+    }
+
+    /// Runs to the end of the socket. Cancelling the Swift task closes it.
+    func run(until deadline: ContinuousClock.Instant?) async -> Outcome {
+        let receiving = Task { await receive() }
+        let sending = Task { await send(stopping: receiving) }
+        let waiting = deadline.map { deadline in
+            Task {
+                await (deadline - .now).pause()
+                guard !Task.isCancelled else { return }
+                stop(Failure(SessionError(.timeout, reason: .total, message: "the time limit has passed")), receiving)
+            }
+        }
+        let failure = await withTaskCancellationHandler {
+            await receiving.value
+        } onCancel: {
+            stop(Failure(SessionError(.cancelled)), receiving)
+        }
+        sending.cancel()
+        waiting?.cancel()
+        var outcome = Outcome(failure: failure)
+        outcome.isReported = true
+        do throws(WriteError) {
+            try report(["event": "close", "code": closeCode, "reason": .string(socket.closeReason)], failure)
+        } catch {
+            outcome.failure = outcome.failure ?? Failure(standardOutput: error)
+        }
+        return outcome
+    }
+
+    private func stop(_ failure: Failure, _ receiving: Task<Failure?, Never>) {
+        reason.withLock { $0 = $0 ?? failure }
+        receiving.cancel()
+    }
+
+    // MARK: Receiving
+
+    /// Prints messages until the socket ends. Returns why, if that is a failure.
+    private func receive() async -> Failure? {
+        do {
+            try announce()
+            for try await message in socket { try print(message) }
+            return verdict
+        } catch let error as WriteError {
+            await close(.goingAway)
+            return Failure(standardOutput: error)
+        } catch {
+            guard let stopped = reason.withLock({ $0 }) else {
+                return Failure(error as? SessionError ?? SessionError(.unknown, message: "\(error)"))
+            }
+            await close(.goingAway)
+            return stopped
+        }
+    }
+
+    /// Closes the socket in a task of its own, because this one may be cancelled.
+    private func close(_ code: WebSocket.CloseCode) async {
+        let socket = socket
+        await Task { try? await socket.close(code) }.value
+    }
+
+    private var closeCode: JSONValue { (socket.closeCode?.rawValue).map { .integer(Int64($0)) } ?? .null }
+
+    /// The server has closed the socket.
+    private var verdict: Failure? {
+        guard let code = socket.closeCode, ![.normal, .goingAway, .noCode].contains(code) else { return nil }
+        let text = socket.closeReason.isEmpty ? "" : ": \(socket.closeReason)"
+        return Failure(.network, .closed, "the server closed the socket with code \(code)\(text)")
+    }
+
+    // MARK: Output
+
+    private func announce() throws(WriteError) {
+        try report([
+            "event": "open", "status": .integer(Int64(socket.response.status)),
+            "url": .string(URLText(socket.response.url).withoutUserInfo),
+            "protocol": socket.subprotocol.map { .string($0) } ?? .null,
+            "headers": .array(
+                socket.response.headers.fields.map { .array([.string($0.name), .string($0.value)]) }),
+        ])
+        guard console.error.isTerminal, !options.isQuiet else { return }
+        console.complain("swiftaf: connected; each line is a message, the end of input (Ctrl-D) closes")
+    }
+
+    private func print(_ message: WebSocket.Message) throws(WriteError) {
+        switch message {
+        case .text(let text):
+            try report(["event": "message", "text": .string(text)])
+            guard !options.printsJSON else { return }
+            if console.output.isTerminal, text.utf8.contains(0) { return noteBinary(text.utf8.count) }
+            try console.output.write(Data((text + "\n").utf8))
+        case .binary(let bytes):
+            try report(["event": "message", "base64": .string(bytes.base64EncodedString())])
+            guard !options.printsJSON else { return }
+            if console.output.isTerminal { return noteBinary(bytes.count) }
+            try console.output.write(bytes)
+        }
+    }
+
+    private func noteBinary(_ size: Int) {
+        console.complain("swiftaf: a binary message of \(size) bytes: a pipe or --json passes it on")
+    }
+
+    /// Writes an event, with `--json`.
+    private func report(_ event: KeyValuePairs<String, JSONValue>, _ failure: Failure?? = nil) throws(WriteError) {
+        guard options.printsJSON else { return }
+        var fields = event.map { ($0.key, $0.value) }
+        if let failure {
+            fields.append(("ok", .bool(failure == nil)))
+            fields.append(("error", failure.map(Report.error) ?? .null))
+        }
+        try console.output.write(Data((JSONValue.object(JSONObject(fields)).description + "\n").utf8))
+    }
+
+    // MARK: Sending
+
+    /// Sends the lines of standard input, then closes.
+    private func send(stopping receiving: Task<Failure?, Never>) async {
+        do {
+            var line = Data()
+            for try await bytes in ByteStream(descriptor: console.input) {
+                var rest = bytes[...]
+                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                    try await send(line + rest[..<end])
+                    line = Data()
+                    rest = rest[rest.index(after: end)...]
+                }
+                line += rest
+                guard line.count <= Self.longestLine else {
+                    throw Failure(.limit, .tooLarge, "a line of the input is longer than \(Self.longestLine) bytes")
+                }
+            }
+            if !line.isEmpty { try await send(line) }
+            try await socket.close()
+        } catch let failure as Failure {
+            stop(failure, receiving)
+        } catch let error as SessionError where error.code == .file {
+            stop(Failure(error), receiving)
+        } catch {
+            // The receiver finds out what ended the socket, or the run is over.
+        }
+    }
+
+    private func send(_ line: Data) async throws {
+        let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+        guard !options.socket.sendsBinary else { return try await socket.send(Data(line)) }
+        guard let text = String(validating: line, as: UTF8.self) else {
+            throw Failure(.input, .invalidInput, "a line of the input is not UTF-8: --binary sends it as it is")
+        }
+        try await socket.send(text)
+    }
+}
