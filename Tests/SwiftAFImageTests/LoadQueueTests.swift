@@ -125,4 +125,54 @@ struct LoadQueueTests {
         #expect(queue.finish(second.run).map(\.handler) == ["2"])
         #expect(!queue.isKnown("a"))
     }
+
+    @Test(
+        "chooses as a sorted list would, whatever was added, cancelled and ended",
+        arguments: [ImageDownloadPrioritization.fifo, .lifo])
+    func choosesAsASortedList(prioritization: ImageDownloadPrioritization) {
+        let queue = Subject(maximumActive: 3, prioritization: prioritization)
+        var line: [(key: String, id: UUID, priority: Int)] = []
+        var active: [(key: String, run: Int)] = []
+        var random = SystemRandomNumberGenerator()
+        for step in 0..<3000 {
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0...2:
+                let entry = (key: "\(step)", id: UUID(), priority: Int.random(in: -1...1, using: &random))
+                queue.add(waiting(entry.key, entry.id), for: entry.key, priority: entry.priority)
+                let index = line.firstIndex {
+                    prioritization == .fifo ? $0.priority < entry.priority : $0.priority <= entry.priority
+                }
+                line.insert(entry, at: index ?? line.endIndex)
+            case 3 where !line.isEmpty:
+                let entry = line.remove(at: Int.random(in: line.indices, using: &random))
+                #expect(queue.cancel(entry.id, for: entry.key)?.handler == entry.key)
+            case 4 where !active.isEmpty:
+                let run = active.removeFirst()
+                #expect(queue.finish(run.run).map(\.handler) == [run.key])
+            default:
+                let next = queue.next()
+                #expect(next?.key == (active.count < 3 ? line.first?.key : nil))
+                if let next {
+                    line.removeFirst()
+                    active.append(next)
+                }
+            }
+            #expect(queue.queuedCount == line.count)
+        }
+    }
+
+    @Test("takes 20,000 requests, in order and without those that were cancelled")
+    func takesMany() {
+        let queue = Subject(maximumActive: 1, prioritization: .fifo)
+        let ids = (0..<20_000).map { _ in UUID() }
+        for (number, id) in ids.enumerated() { queue.add(waiting("", id), for: "\(number)", priority: .min) }
+        for number in ids.indices where number % 4 != 0 { _ = queue.cancel(ids[number], for: "\(number)") }
+        #expect(queue.queuedCount == 5000)
+        for number in stride(from: 0, to: ids.count, by: 4) {
+            let next = queue.next()
+            #expect(next?.key == "\(number)")
+            if let next { _ = queue.finish(next.run) }
+        }
+        #expect(queue.next() == nil && queue.queuedCount == 0)
+    }
 }

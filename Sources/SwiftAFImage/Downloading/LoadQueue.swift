@@ -12,24 +12,52 @@ public enum ImageDownloadPrioritization: Sendable, Hashable {
 ///
 /// Each image is loaded once at a time; further requests join it. A load without requests is cancelled, but counts as
 /// active until it has ended. A new request for the image waits for that end.
+///
+/// Adding, cancelling and choosing cost the same for any number of waiting loads: a view that scrolls does all of them
+/// between two frames.
 struct LoadQueue<Handler> {
     struct Waiting {
         let receiptID: UUID
         let handler: Handler
     }
 
+    private enum State {
+        /// In the line of its priority, with this ticket.
+        case queued(ticket: Int)
+        case running(Int)
+    }
+
     private struct Load {
         var waiting: [Waiting]
         var priority: Int
-        /// Nil while the image isn't being loaded.
-        var run: Int?
+        var state: State
+
+        var run: Int? {
+            if case .running(let run) = state { run } else { nil }
+        }
+
+        func isQueued(with ticket: Int) -> Bool {
+            if case .queued(let current) = state { current == ticket } else { false }
+        }
+    }
+
+    /// The waiting keys of one priority, in order of their tickets. A key that has left stays until it is reached, or
+    /// until half of the line has left.
+    private struct Line {
+        var entries: [(key: String, ticket: Int)] = []
+        /// All entries before it have left.
+        var start = 0
+        /// The number of keys that haven't left.
+        var count = 0
     }
 
     let maximumActive: Int
     let prioritization: ImageDownloadPrioritization
     private var loads: [String: Load] = [:]
-    /// The waiting keys, in order.
-    private var queue: [String] = []
+    private var lines: [Int: Line] = [:]
+    /// Of the lines, highest first.
+    private var priorities: [Int] = []
+    private var lastTicket = 0
     /// Keys by run, including cancelled runs that haven't ended.
     private var runs: [Int: String] = [:]
     private var lastRun = 0
@@ -43,7 +71,7 @@ struct LoadQueue<Handler> {
     var activeCount: Int { runs.count }
 
     /// The number of waiting loads.
-    var queuedCount: Int { queue.count }
+    var queuedCount: Int { lines.values.reduce(0) { $0 + $1.count } }
 
     /// The number of requests, for active and waiting loads.
     var waitingCount: Int { loads.values.reduce(0) { $0 + $1.waiting.count } }
@@ -57,7 +85,7 @@ struct LoadQueue<Handler> {
     /// Whether a run has requests.
     func isWanted(_ run: Int) -> Bool { runs[run].map { loads[$0]?.run == run } ?? false }
 
-    var isEmpty: Bool { loads.isEmpty && queue.isEmpty && runs.isEmpty }
+    var isEmpty: Bool { loads.isEmpty && lines.isEmpty && runs.isEmpty }
 
     /// The requests of a run.
     func waiting(for run: Int) -> [Waiting] {
@@ -70,39 +98,81 @@ struct LoadQueue<Handler> {
 
     /// Adds a request. ``next()`` returns the loads to start.
     mutating func add(_ waiting: Waiting, for key: String, priority: Int) {
-        if var load = loads[key] {
-            load.waiting.append(waiting)
-            if priority > load.priority, load.run == nil, let index = queue.firstIndex(of: key) {
-                queue.remove(at: index)
-                load.priority = priority
-                enqueue(key, priority)
-            }
+        guard var load = loads[key] else {
+            loads[key] = Load(waiting: [waiting], priority: priority, state: .queued(ticket: enqueue(key, priority)))
+            return
+        }
+        load.waiting.append(waiting)
+        if load.run == nil, priority > load.priority {
+            let former = load.priority
+            load.priority = priority
+            load.state = .queued(ticket: enqueue(key, priority))
             loads[key] = load
+            leaveLine(of: former)
         } else {
-            enqueue(key, priority)
-            loads[key] = Load(waiting: [waiting], priority: priority)
+            loads[key] = load
         }
     }
 
-    /// After the others of the same priority, or before them if the order is last in, first out.
-    private mutating func enqueue(_ key: String, _ priority: Int) {
-        let index = queue.firstIndex { other in
-            let others = loads[other]?.priority ?? 0
-            return prioritization == .fifo ? others < priority : others <= priority
+    /// Adds a key to the end of the line of a priority.
+    ///
+    /// - Returns: Its ticket.
+    private mutating func enqueue(_ key: String, _ priority: Int) -> Int {
+        lastTicket += 1
+        if lines[priority] == nil {
+            priorities.insert(priority, at: priorities.firstIndex { $0 < priority } ?? priorities.endIndex)
         }
-        queue.insert(key, at: index ?? queue.endIndex)
+        lines[priority, default: Line()].entries.append((key, lastTicket))
+        lines[priority]?.count += 1
+        return lastTicket
+    }
+
+    /// Counts that a key has left a line, whose ticket is void by now.
+    private mutating func leaveLine(of priority: Int) {
+        guard var line = lines.removeValue(forKey: priority) else { return }
+        line.count -= 1
+        guard line.count > 0 else { return priorities.removeAll { $0 == priority } }
+        if line.count * 2 < line.entries.count {
+            line.entries.removeAll { !isInLine($0) }
+            line.start = 0
+        }
+        lines[priority] = line
     }
 
     /// The next image to load, with the number of its run, if the limit allows it.
     mutating func next() -> (key: String, run: Int)? {
-        guard runs.count < maximumActive, let index = queue.firstIndex(where: { !runs.values.contains($0) }) else {
-            return nil
+        guard runs.count < maximumActive else { return nil }
+        for priority in priorities {
+            guard let key = firstKey(in: priority) else { continue }
+            lastRun += 1
+            runs[lastRun] = key
+            loads[key]?.state = .running(lastRun)
+            leaveLine(of: priority)
+            return (key, lastRun)
         }
-        let key = queue.remove(at: index)
-        lastRun += 1
-        runs[lastRun] = key
-        loads[key]?.run = lastRun
-        return (key, lastRun)
+        return nil
+    }
+
+    private func isInLine(_ entry: (key: String, ticket: Int)) -> Bool {
+        loads[entry.key]?.isQueued(with: entry.ticket) == true
+    }
+
+    /// The key whose turn it is in a line. One whose cancelled run hasn't ended is passed over.
+    private mutating func firstKey(in priority: Int) -> String? {
+        // Taken out, as a copy of it would copy all entries.
+        guard var line = lines.removeValue(forKey: priority) else { return nil }
+        defer { lines[priority] = line }
+        func isReady(_ entry: (key: String, ticket: Int)) -> Bool {
+            isInLine(entry) && !runs.values.contains(entry.key)
+        }
+        switch prioritization {
+        case .fifo:
+            while line.start < line.entries.count, !isInLine(line.entries[line.start]) { line.start += 1 }
+            return line.entries[line.start...].first(where: isReady)?.key
+        case .lifo:
+            while let last = line.entries.last, !isInLine(last) { line.entries.removeLast() }
+            return line.entries.last(where: isReady)?.key
+        }
     }
 
     /// Ends a run and returns its requests in order; none if it was cancelled.
@@ -119,12 +189,12 @@ struct LoadQueue<Handler> {
             return nil
         }
         let waiting = load.waiting.remove(at: index)
-        if load.waiting.isEmpty {
-            loads[key] = nil
-            if load.run == nil { queue.removeAll { $0 == key } }
-        } else {
+        guard load.waiting.isEmpty else {
             loads[key] = load
+            return (waiting.handler, nil)
         }
-        return (waiting.handler, load.waiting.isEmpty ? load.run : nil)
+        loads[key] = nil
+        if load.run == nil { leaveLine(of: load.priority) }
+        return (waiting.handler, load.run)
     }
 }
