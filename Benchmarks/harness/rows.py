@@ -75,7 +75,7 @@ def plan(names, bulk, quick, rounds):
     """The rows of these names, in their order."""
     rounds = rounds or (1 if quick else 3)
     every = (_small(quick, rounds) + _small_values(quick, rounds) + _bulk(bulk, rounds)
-             + _connections(quick, rounds) + _queued(quick, rounds) + _sockets(quick, rounds))
+             + _connections(quick, rounds) + _queued(quick, rounds) + _cached(quick, rounds) + _sockets(quick, rounds))
     return [row for row in every if row.name in names]
 
 
@@ -123,6 +123,17 @@ def _queued(quick, rounds):
     ]
 
 
+def _cached(quick, rounds):
+    count = 20000 if quick else 100000
+    common = {"server": "http", "target": "/cached", "measures": (CPU_US, RATE, WAKEUPS), "in_flight": 16,
+              "warmup": (32, 32), "rounds": (3 * rounds,) * 2, "only": ("floor-epoll", "core")}
+    cases = [("cache_none", "no cache", "memory", count // 5),
+             ("cache_stored", "stored in a cache in memory", "stored", count // 5),
+             ("cache_hit", "answered from a cache in memory", "cached", count)]
+    return [Row(name, f"GET 1 KiB, {words}, 16 in flight", kind=kind, count=(count,) * 2, **common)
+            for name, words, kind, count in cases]
+
+
 def _sockets(quick, rounds):
     # Each client and the server have a descriptor for each socket.
     idle = 1000 if quick else 10000
@@ -157,4 +168,4 @@ def _connections(quick, rounds):
 
 
 NAMES = tuple(row.name for row in _small(False, 1) + _small_values(False, 1) + _bulk(GIB, 1) + _connections(False, 1)
-              + _queued(False, 1) + _sockets(False, 1))
+              + _queued(False, 1) + _cached(False, 1) + _sockets(False, 1))

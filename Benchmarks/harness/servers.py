@@ -45,6 +45,7 @@ http {{
         listen 127.0.0.1:{ports[2]} backlog=4096 ssl http2;
         root {scratch}/www;
         location /fresh/ {{ alias {scratch}/www/; keepalive_timeout 0; }}
+        location = /cached {{ alias {scratch}/www/small; add_header Cache-Control max-age=86400; }}
         location = /json {{ default_type application/json; }}
         location = /status {{ stub_status; }}
     }}

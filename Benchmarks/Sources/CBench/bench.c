@@ -12,7 +12,8 @@
 /* ---- The command line ---------------------------------------------------------------------- */
 
 static const char usage[] =
-    "arguments: --kind memory|file|events|upload|json|closures|echo|sockets --url URL --count N "
+    "arguments: --kind memory|file|events|upload|json|closures|echo|sockets|cached|stored --url "
+    "URL --count N "
     "--bytes N\n"
     "           [--in-flight N] [--connections N] [--warmup N] [--path FILE] [--ca FILE]\n"
     "           [--loop poll|epoll|external] [--handles recycled|fresh]\n";
@@ -39,12 +40,12 @@ static int parse_choice(const char *text, const char *const *names, int count) {
 }
 
 static void parse_option(bench_options *options, const char *name, const char *value) {
-    static const char *const kinds[] = {"memory", "file",     "events", "upload",
-                                        "json",   "closures", "echo",   "sockets"};
+    static const char *const kinds[] = {"memory",   "file", "events",  "upload", "json",
+                                        "closures", "echo", "sockets", "cached", "stored"};
     static const char *const loops[] = {"poll", "epoll", "external"};
     static const char *const handles[] = {"recycled", "fresh"};
     if (strcmp(name, "--kind") == 0)
-        options->kind = (bench_kind)parse_choice(value, kinds, 8);
+        options->kind = (bench_kind)parse_choice(value, kinds, 10);
     else if (strcmp(name, "--loop") == 0)
         options->loop = (bench_loop)parse_choice(value, loops, 3);
     else if (strcmp(name, "--handles") == 0)

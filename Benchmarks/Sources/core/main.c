@@ -21,6 +21,7 @@ static sem_t finished;
 /* Written by main before a run's first request starts, then only by the loop thread. */
 static int64_t unstarted;
 static int64_t unfinished;
+static bool has_warmed_up;
 
 static _Noreturn void fail(const afc_failure *failure) {
     bench_fail(afc_status_name(failure->status), failure->text);
@@ -37,12 +38,22 @@ static afc_status on_body(void *context, afc_slice chunk) {
     return AFC_OK; /* The library counts: afc_result_get_body_size(). */
 }
 
+/** A request that asked the server would not be what is measured. */
+static void check_hit(const afc_result *result) {
+    size_t count;
+    const afc_hop *hops = afc_result_get_hops(result, &count);
+    if (count == 0 || hops[count - 1].cache != AFC_CACHE_HIT) {
+        bench_fail("cache", "a request was not answered from the cache");
+    }
+}
+
 static void on_done(void *context, afc_result *result) {
     (void)context;
     const afc_failure *failure = afc_result_get_failure(result);
     const afc_head *head = afc_result_get_head(result);
     if (failure->status != AFC_OK || head == NULL) fail(failure);
     bench_check(&options, head->status, (int64_t)afc_result_get_body_size(result));
+    if (has_warmed_up && options.kind == BENCH_CACHED) check_hit(result);
     afc_result_free(result);
     if (unstarted > 0) {
         unstarted--;
@@ -84,7 +95,12 @@ static void open_session(void) {
             fail(&failure);
         free(anchors);
     }
+    bool has_cache = options.kind == BENCH_CACHED || options.kind == BENCH_STORED;
+    afc_http_cache *cache = NULL;
+    if (has_cache && afc_http_cache_open(&cache, NULL, &failure) != AFC_OK) fail(&failure);
+    session_options.http_cache = cache;
     if (afc_session_new(&session, &session_options, &failure) != AFC_OK) fail(&failure);
+    afc_http_cache_release(cache);
     afc_trust_policy_release(session_options.trust);
 }
 
@@ -94,11 +110,13 @@ static void describe_request(void) {
         [BENCH_EVENTS] = AFC_SINK_CALLBACK, [BENCH_UPLOAD] = AFC_SINK_MEMORY,
         [BENCH_JSON] = AFC_SINK_MEMORY,     [BENCH_CLOSURES] = AFC_SINK_MEMORY,
         [BENCH_ECHO] = AFC_SINK_MEMORY,     [BENCH_SOCKETS] = AFC_SINK_MEMORY,
+        [BENCH_CACHED] = AFC_SINK_MEMORY,   [BENCH_STORED] = AFC_SINK_MEMORY,
     };
     request = (afc_request)AFC_REQUEST_INIT;
     request.url = options.url;
     request.sink.kind = sinks[options.kind];
     request.limits.body = (uint64_t)options.bytes;
+    if (options.kind == BENCH_STORED) request.cache_policy = AFC_CACHE_RELOAD;
     if (options.kind == BENCH_FILE) request.sink.path = options.path;
     if (options.kind == BENCH_UPLOAD) {
         request.method = "PUT";
@@ -119,6 +137,7 @@ int main(int argc, char **argv) {
         echo_run(&options, session);
     } else {
         if (options.warmup > 0) run(options.warmup);
+        has_warmed_up = true;
         bench_begin();
         run(options.count);
         bench_end(&options, "core");
