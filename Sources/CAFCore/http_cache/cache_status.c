@@ -12,6 +12,19 @@ static afc_status add_text(afc__buffer *out, const char *text) {
     return afc__buffer_append(out, slice.bytes, slice.size);
 }
 
+/** In decimal. Without snprintf(), which was a tenth of a hit's instructions (the row cache_hit in Benchmarks). */
+static afc_status add_number(afc__buffer *out, int64_t number) {
+    char digits[20];
+    size_t first = sizeof digits;
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    do {
+        digits[--first] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest != 0);
+    if (number < 0) digits[--first] = '-';
+    return afc__buffer_append(out, digits + first, sizeof digits - first);
+}
+
 static afc_status add_field(afc__buffer *out, afc_slice name, afc_slice value) {
     afc_status status = afc__buffer_append_two(out, name, afc_slice_of(": "));
     if (status == AFC_OK) status = afc__buffer_append_two(out, value, afc_slice_of("\r\n"));
@@ -23,7 +36,6 @@ static afc_status add_named(afc__buffer *out, const char *name, const char *valu
 }
 
 static afc_status add_status_line(afc__buffer *out, const afc__answer *answer) {
-    char line[64];
     const afc_head *head = answer->head;
     int status = head->status;
     afc_slice reason = head->reason;
@@ -34,12 +46,13 @@ static afc_status add_status_line(afc__buffer *out, const afc__answer *answer) {
         status = PARTIAL_CONTENT;
         reason = afc_slice_of("Partial Content");
     }
-    const char *version = head->version == AFC_HTTP_1_0   ? "1.0"
-                          : head->version == AFC_HTTP_1_1 ? "1.1"
-                          : head->version == AFC_HTTP_3   ? "3"
-                                                          : "2";
-    snprintf(line, sizeof line, "HTTP/%s %d ", version, status);
-    afc_status result = add_text(out, line);
+    const char *version = head->version == AFC_HTTP_1_0   ? "HTTP/1.0 "
+                          : head->version == AFC_HTTP_1_1 ? "HTTP/1.1 "
+                          : head->version == AFC_HTTP_3   ? "HTTP/3 "
+                                                          : "HTTP/2 ";
+    afc_status result = add_text(out, version);
+    if (result == AFC_OK) result = add_number(out, status);
+    if (result == AFC_OK) result = add_text(out, " ");
     if (result == AFC_OK) result = afc__buffer_append(out, reason.bytes, reason.size);
     return result == AFC_OK ? add_text(out, "\r\n") : result;
 }
@@ -61,12 +74,15 @@ static afc_status add_part(afc__buffer *out, const afc__answer *answer) {
 }
 
 static afc_status add_age(afc__buffer *out, const afc__answer *answer) {
-    char text[96];
-    snprintf(text, sizeof text, "%" PRId64, answer->age);
-    afc_status status = add_named(out, "Age", text);
-    const char *what = answer->kind == AFC__ANSWER_VALIDATED ? "fwd=stale; fwd-status=304" : "hit";
-    snprintf(text, sizeof text, "afcore; %s; ttl=%" PRId64, what, answer->lifetime - answer->age);
-    return status == AFC_OK ? add_named(out, "Cache-Status", text) : status;
+    bool is_validated = answer->kind == AFC__ANSWER_VALIDATED;
+    afc_status status = add_text(out, "Age: ");
+    if (status == AFC_OK) status = add_number(out, answer->age);
+    if (status == AFC_OK) status = add_text(out, "\r\nCache-Status: afcore; ");
+    if (status == AFC_OK)
+        status = add_text(out, is_validated ? "fwd=stale; fwd-status=304" : "hit");
+    if (status == AFC_OK) status = add_text(out, "; ttl=");
+    if (status == AFC_OK) status = add_number(out, answer->lifetime - answer->age);
+    return status == AFC_OK ? add_text(out, "\r\n") : status;
 }
 
 static afc_status write_missing(afc__buffer *out) {

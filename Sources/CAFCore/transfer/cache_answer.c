@@ -52,8 +52,11 @@ static void extend_limits(afc__head_limits *limits) {
 static bool pass_head(afc__transfer *transfer) {
     afc__cached *cached = transfer->cached;
     afc__buffer lines;
+    /* Enough for most heads. */
+    char room[1024];
     extend_limits(&transfer->hop.reader->limits);
     afc__buffer_init(&lines, AFC__ANSWER_HEAD_LONGEST);
+    afc__buffer_use_storage(&lines, (afc__storage){room, sizeof room});
     cached->has_head = true;
     count_use(cached);
     bool goes_on = afc__answer_write_head(&lines, &cached->answer) == AFC_OK
