@@ -38,8 +38,6 @@ struct SocketConsole {
     private var socketOptions: WebSocket.Options {
         var socketOptions = WebSocket.Options()
         socketOptions.pingInterval = options.socket.pingInterval
-        // The answer to the close frame comes behind all messages, which a slow reader of the output holds up.
-        socketOptions.closeTimeout = .seconds(60)
         // The time limit of the whole run is that of the request.
         if let connect = options.timeouts.connect { socketOptions.openTimeout = connect > .zero ? connect : nil }
         if let limit = options.limits.maximumBodySize { socketOptions.maximumMessageSize = Int(clamping: limit) }
@@ -117,16 +115,10 @@ private final class Conversation: Sendable {
         }
     }
 
-    /// Closes the socket in a task of its own, because this one may be cancelled. Nobody waits for its messages any more:
-    /// a server that doesn't answer soon is left.
+    /// Closes the socket in a task of its own, because this one may be cancelled.
     private func close(_ code: WebSocket.CloseCode) async {
         let socket = socket
-        let leaving = Task {
-            await Duration.seconds(10).pause()
-            if !Task.isCancelled { socket.cancel() }
-        }
         await Task { try? await socket.close(code) }.value
-        leaving.cancel()
     }
 
     private var closeCode: JSONValue { (socket.closeCode?.rawValue).map { .integer(Int64($0)) } ?? .null }
