@@ -155,6 +155,8 @@ struct Exchange {
         }
         do {
             if printer.parts.contains(.requestHead) || printer.parts.contains(.requestBody) { await willPrint() }
+            // The monitors may not have been notified of the head yet.
+            if wire?.keepsHead == true { await manager.flushMonitors() }
             try printer.print(request: request, head: wire?.lastHead)
             try await printer.print(stream.head, stream.bytes, &printed, willWrite: willPrint)
             outcome.bodyBytes = printed.bytes
