@@ -116,64 +116,73 @@ static void open_compressed(wire *wire, world *world) {
     assert_true(wire->is_compressed);
 }
 
-/** Opens one whose encoder stops, or not. */
-static wire *open_with(world *world, context_codec *codec, bool stops) {
-    codec_init(codec, stops);
-    wire *wire = make_with(world, codec);
-    open_compressed(wire, world);
-    return wire;
-}
+/* ---- A message that is being compressed ---------------------------------------------------------- */
 
-/* ---- A thread that sends, stopped in the encoder ------------------------------------------------ */
-
-typedef struct sender {
-    afc_websocket *socket;
+typedef struct slow {
+    world *world;
+    context_codec codec;
+    wire *wire;
+    afc_websocket *socket; /* The thread's reference. */
     pthread_t thread;
     afc_status status;
-} sender;
+} slow;
 
 static void *send_slowly(void *context) {
-    sender *sender = context;
-    sender->status = afc_websocket_send(sender->socket, AFC_WEBSOCKET_TEXT, S("slow"), 0, NULL);
-    afc_websocket_release(sender->socket);
+    slow *slow = context;
+    slow->status = afc_websocket_send(slow->socket, AFC_WEBSOCKET_TEXT, S("slow"), 0, NULL);
+    afc_websocket_release(slow->socket);
     return NULL;
 }
 
-/** Returns while the thread is in the encoder. */
-static void sender_start(sender *sender, wire *wire, context_codec *codec) {
-    sender->socket = afc_websocket_retain(wire->socket);
-    assert_int_equal(pthread_create(&sender->thread, NULL, send_slowly, sender), 0);
-    sem_wait(&codec->has_stopped);
+/** Opens the socket of slow->wire, and returns while a thread that sends "slow" is in the encoder. */
+static void slow_begin(slow *slow) {
+    open_compressed(slow->wire, slow->world);
+    slow->socket = afc_websocket_retain(slow->wire->socket);
+    assert_int_equal(pthread_create(&slow->thread, NULL, send_slowly, slow), 0);
+    sem_wait(&slow->codec.has_stopped);
 }
 
-static afc_status sender_end(sender *sender, context_codec *codec) {
-    sem_post(&codec->may_go_on);
-    pthread_join(sender->thread, NULL);
-    return sender->status;
+static void slow_init(slow *slow, world *world) {
+    slow->world = world;
+    codec_init(&slow->codec, true);
+    slow->wire = make_with(world, &slow->codec);
 }
 
-static void end(wire *wire) {
+static void slow_start(slow *slow, world *world) {
+    slow_init(slow, world);
+    slow_begin(slow);
+}
+
+/** Lets the encoder go on, and checks what the thread's call returns. */
+static void slow_finish(slow *slow, afc_status expected) {
+    sem_post(&slow->codec.may_go_on);
+    pthread_join(slow->thread, NULL);
+    check_status(slow->status, expected);
+}
+
+static void slow_free(slow *slow) {
+    wire_free(slow->wire);
+    codec_clear(&slow->codec);
+}
+
+static void close_and_check(wire *wire) {
     wire_close(wire);
     wire_wait(wire);
     check_status(wire->failure.status, AFC_OK);
-    wire_free(wire);
 }
 
 /* ---- Tests --------------------------------------------------------------------- */
 
 static void loop_goes_on_while_a_message_is_compressed(void **state) {
-    world *world = *state;
-    context_codec codec;
-    sender sender;
-    wire *wire = open_with(world, &codec, true);
-    sender_start(&sender, wire, &codec);
-    check_status(afc_websocket_ping(wire->socket, S("p")), AFC_OK);
-    wire_wait_for(wire, &wire->pong_count, 1);
-    assert_int_equal(afc_websocket_get_queued(wire->socket), 0);
-    check_status(sender_end(&sender, &codec), AFC_OK);
-    wire_wait_for(wire, &wire->message_count, 1);
-    end(wire);
-    codec_clear(&codec);
+    slow slow;
+    slow_start(&slow, *state);
+    check_status(afc_websocket_ping(slow.wire->socket, S("p")), AFC_OK);
+    wire_wait_for(slow.wire, &slow.wire->pong_count, 1);
+    assert_int_equal(afc_websocket_get_queued(slow.wire->socket), 0);
+    slow_finish(&slow, AFC_OK);
+    wire_wait_for(slow.wire, &slow.wire->message_count, 1);
+    close_and_check(slow.wire);
+    slow_free(&slow);
 }
 
 /** A pong is reported by the loop, which answers with a message. */
@@ -184,90 +193,72 @@ static void send_at_pong(void *context, afc_slice payload, int64_t round_trip_us
 }
 
 static void callback_sends_while_a_message_is_compressed(void **state) {
-    world *world = *state;
-    context_codec codec;
-    sender sender;
-    codec_init(&codec, true);
-    wire *wire = make_with(world, &codec);
-    wire->events.on_pong = send_at_pong;
-    open_compressed(wire, world);
-    sender_start(&sender, wire, &codec);
-    check_status(afc_websocket_ping(wire->socket, S("fast")), AFC_OK);
-    wire_wait_for(wire, &wire->message_count, 1);
-    check_status(sender_end(&sender, &codec), AFC_OK);
-    wire_wait_for(wire, &wire->message_count, 2);
+    slow slow;
+    slow_init(&slow, *state);
+    slow.wire->events.on_pong = send_at_pong;
+    slow_begin(&slow);
+    check_status(afc_websocket_ping(slow.wire->socket, S("fast")), AFC_OK);
+    wire_wait_for(slow.wire, &slow.wire->message_count, 1);
+    slow_finish(&slow, AFC_OK);
+    wire_wait_for(slow.wire, &slow.wire->message_count, 2);
     /* The decoder doesn't see what wasn't compressed. */
-    wire_send_text(wire, "next");
-    wire_wait_for(wire, &wire->message_count, 3);
-    wire_close(wire);
-    check_log(wire, "open;sent ok;text fast;sent ok;text slow;sent ok;text next;closed 1000;");
-    wire_free(wire);
-    codec_clear(&codec);
+    wire_send_text(slow.wire, "next");
+    wire_wait_for(slow.wire, &slow.wire->message_count, 3);
+    wire_close(slow.wire);
+    check_log(slow.wire, "open;sent ok;text fast;sent ok;text slow;sent ok;text next;closed 1000;");
+    slow_free(&slow);
 }
 
-/** As the test's name says, and the stream of the codec is closed by the thread that used it. */
+/** The stream of the codec is then closed by the thread that used it. */
 static void cancel_ends_a_socket_while_a_message_is_compressed(void **state) {
-    world *world = *state;
-    context_codec codec;
-    sender sender;
-    wire *wire = open_with(world, &codec, true);
-    sender_start(&sender, wire, &codec);
-    afc_websocket_cancel(wire->socket);
-    wire_wait(wire);
-    check_status(wire->failure.status, AFC_ECANCELED);
-    check_status(sender_end(&sender, &codec), AFC_ECLOSED);
-    assert_int_equal(atomic_load(&wire->sent_count), 0);
-    assert_int_equal(atomic_load(&codec.streams), 0);
-    wire_free(wire);
-    codec_clear(&codec);
+    slow slow;
+    slow_start(&slow, *state);
+    afc_websocket_cancel(slow.wire->socket);
+    wire_wait(slow.wire);
+    check_status(slow.wire->failure.status, AFC_ECANCELED);
+    slow_finish(&slow, AFC_ECLOSED);
+    assert_int_equal(atomic_load(&slow.wire->sent_count), 0);
+    assert_int_equal(atomic_load(&slow.codec.streams), 0);
+    slow_free(&slow);
 }
 
 static void close_does_not_wait_for_a_message_that_is_compressed(void **state) {
-    world *world = *state;
-    context_codec codec;
-    sender sender;
-    wire *wire = open_with(world, &codec, true);
-    sender_start(&sender, wire, &codec);
-    wire_close(wire);
-    check_log(wire, "open;closed 1000;");
-    check_status(wire->failure.status, AFC_OK);
-    check_status(sender_end(&sender, &codec), AFC_ECLOSED);
-    wire_free(wire);
-    codec_clear(&codec);
+    slow slow;
+    slow_start(&slow, *state);
+    wire_close(slow.wire);
+    check_log(slow.wire, "open;closed 1000;");
+    check_status(slow.wire->failure.status, AFC_OK);
+    slow_finish(&slow, AFC_ECLOSED);
+    slow_free(&slow);
 }
 
 static void session_ends_while_a_message_is_compressed(void **state) {
-    world *world = *state;
-    context_codec codec;
-    sender sender;
-    wire *wire = open_with(world, &codec, true);
-    sender_start(&sender, wire, &codec);
-    wire_close(wire);
-    world_close_session(world);
-    assert_int_equal(atomic_load(&wire->release_count), 1);
-    wire_free(wire);
-    check_status(sender_end(&sender, &codec), AFC_ECLOSED);
-    codec_clear(&codec);
+    slow slow;
+    slow_start(&slow, *state);
+    wire_close(slow.wire);
+    world_close_session(slow.world);
+    assert_int_equal(atomic_load(&slow.wire->release_count), 1);
+    wire_free(slow.wire);
+    slow_finish(&slow, AFC_ECLOSED);
+    codec_clear(&slow.codec);
 }
 
 static void fork_does_not_wait_for_a_message_that_is_compressed(void **state) {
-    world *world = *state;
-    context_codec codec;
-    sender sender;
-    wire *wire = open_with(world, &codec, true);
-    sender_start(&sender, wire, &codec);
+    slow slow;
+    slow_start(&slow, *state);
     pid_t child = fork();
     if (child == 0) {
         alarm(PATIENCE_MS / 1000);
-        afc_status status = afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("x"), 0, NULL);
-        afc_websocket_release(wire->socket);
+        afc_websocket *socket = slow.wire->socket;
+        afc_status status = afc_websocket_send(socket, AFC_WEBSOCKET_TEXT, S("x"), 0, NULL);
+        afc_websocket_release(socket);
         child_exit(status == AFC_ECLOSED ? 0 : 1);
     }
     child_check(child);
-    check_status(sender_end(&sender, &codec), AFC_OK);
-    wire_wait_for(wire, &wire->message_count, 1);
-    end(wire);
-    codec_clear(&codec);
+    slow_finish(&slow, AFC_OK);
+    wire_wait_for(slow.wire, &slow.wire->message_count, 1);
+    close_and_check(slow.wire);
+    slow_free(&slow);
 }
 
 /* ---- Several threads --------------------------------------------------------------------------- */
@@ -319,7 +310,8 @@ static void threads_and_callbacks_send_in_the_order_of_compression(void **state)
     }
     for (size_t i = 0; i < SENDERS; i++) pthread_join(senders[i].thread, NULL);
     wire_wait_for(wire, &wire->message_count, 2 * SENDERS * PER_SENDER);
-    end(wire);
+    close_and_check(wire);
+    wire_free(wire);
     codec_clear(&codec);
 }
 
@@ -339,7 +331,9 @@ static void socket_ends_at_any_moment_of_sending(void **state) {
     for (int round = 0; round < 20; round++) {
         context_codec codec;
         pthread_t threads[2];
-        wire *wire = open_with(world, &codec, false);
+        codec_init(&codec, false);
+        wire *wire = make_with(world, &codec);
+        open_compressed(wire, world);
         for (size_t i = 0; i < 2; i++) {
             pthread_create(&threads[i], NULL, send_until_closed,
                            afc_websocket_retain(wire->socket));
