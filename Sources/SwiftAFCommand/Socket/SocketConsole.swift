@@ -14,13 +14,13 @@ struct SocketConsole {
         manager.headers = [:]
         let drain = MonitorDrain()
         if options.isVerbose { manager.eventMonitors = [WireLog(console.complain), drain] }
-        let outcome = await converse(manager, deadline: ContinuousClock.now)
+        let outcome = await converse(manager, since: ContinuousClock.now)
         if options.isVerbose { await drain.drain(manager) }
         return outcome
     }
 
-    /// - Parameter deadline: The start of the run; `--timeout` is added to it.
-    private func converse(_ manager: HTTPSessionManager, deadline start: ContinuousClock.Instant) async -> Outcome {
+    /// - Parameter start: When the run began: `--timeout` limits the time from then on.
+    private func converse(_ manager: HTTPSessionManager, since start: ContinuousClock.Instant) async -> Outcome {
         do throws(SessionError) {
             let socket = try await manager.webSocket(
                 request, protocols: options.socket.protocols, options: socketOptions)
@@ -83,7 +83,10 @@ private final class Conversation: Sendable {
         var outcome = Outcome(failure: failure)
         outcome.isReported = true
         do throws(WriteError) {
-            try report(["event": "close", "code": closeCode, "reason": .string(socket.closeReason)], failure)
+            try report([
+                "event": "close", "code": closeCode, "reason": .string(socket.closeReason),
+                "ok": .bool(failure == nil), "error": failure.map(Report.error) ?? .null,
+            ])
         } catch {
             outcome.failure = outcome.failure ?? Failure(standardOutput: error)
         }
@@ -102,7 +105,8 @@ private final class Conversation: Sendable {
         do {
             try announce()
             for try await message in socket { try print(message) }
-            return verdict
+            // The server may have closed the socket at the moment in which the run was stopped.
+            return reason.withLock { $0 } ?? verdict
         } catch let error as WriteError {
             await close(.goingAway)
             return Failure(standardOutput: error)
@@ -164,13 +168,9 @@ private final class Conversation: Sendable {
     }
 
     /// Writes an event, with `--json`.
-    private func report(_ event: KeyValuePairs<String, JSONValue>, _ failure: Failure?? = nil) throws(WriteError) {
+    private func report(_ event: KeyValuePairs<String, JSONValue>) throws(WriteError) {
         guard options.printsJSON else { return }
-        var fields = event.map { ($0.key, $0.value) }
-        if let failure {
-            fields.append(("ok", .bool(failure == nil)))
-            fields.append(("error", failure.map(Report.error) ?? .null))
-        }
+        let fields = event.map { ($0.key, $0.value) }
         try console.output.write(Data((JSONValue.object(JSONObject(fields)).description + "\n").utf8))
     }
 
