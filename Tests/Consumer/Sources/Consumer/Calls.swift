@@ -229,6 +229,15 @@ func usesClosures(_ manager: HTTPSessionManager, user: User, jpeg: Data) {
     task?.cancel()
 }
 
+func decidesAboutRetriesAndBodies(_ manager: HTTPSessionManager) async throws {
+    let user = try await manager.get("users/7", as: User.self, configure: { $0.allowsRetries = false })
+    var request = HTTPRequest("log")
+    request.allowsRetries = false
+    request.responseHandler = { $0.status == 200 ? .write(toDescriptor: 1) : .allow }
+    let written = try await manager.response(for: request)
+    print(user, written.status)
+}
+
 func exchangesMessages(_ manager: HTTPSessionManager, user: User) async throws {
     let socket = try await manager.webSocket("wss://example.org/chat", protocols: ["v2", "v1"])
     try await socket.send("text")
