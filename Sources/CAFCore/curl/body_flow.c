@@ -218,6 +218,13 @@ afc__exchange *afc__driver_next_broken(afc__driver *driver) {
 
 /* ---- Bodies that wait for 100 (Continue) ---------------------------------------------------- */
 
+enum {
+    /* libcurl's own timer comes first, as a rule. */
+    AFTER_TIMER_MS = 20,
+    /* Once more, if something arrived at the same moment. */
+    NEXT_TRY_MS = 100
+};
+
 bool afc__forgets_waiting_body(void) {
     return curl_version_info(CURLVERSION_NOW)->version_num < 0x080700;
 }
@@ -230,8 +237,7 @@ void afc__exchange_begin_waiting(afc__exchange *exchange) {
     exchange->continue_due_us = 0;
     if (!exchange->driver->forgets_waiting_body) return;
     if (!afc__transfer_expects(exchange->transfer)) return;
-    /* As a rule libcurl's timer does it. */
-    wait_for_continue(exchange, exchange->state.expect_ms + 20);
+    wait_for_continue(exchange, exchange->state.expect_ms + AFTER_TIMER_MS);
 }
 
 int64_t afc__exchange_continue_due(const afc__exchange *exchange) {
@@ -241,15 +247,14 @@ int64_t afc__exchange_continue_due(const afc__exchange *exchange) {
 }
 
 /**
- * libcurl looks at the wait when it runs the exchange, which it does after a change of its pauses. Its receiving side
- * stays as it is.
+ * libcurl checks whether the wait is over when it runs the exchange. A change of its pauses makes it run; receiving stays
+ * paused if it was.
  */
 bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
     int receiving = exchange->has_paused ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
     curl_easy_setopt(exchange->easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 0L);
     exchange->state.expect_ms = 0;
-    /* Once more if something arrives at the same time. */
-    wait_for_continue(exchange, 100);
+    wait_for_continue(exchange, NEXT_TRY_MS);
     if (exchange->has_paused) afc__reading_stops(exchange);
     curl_easy_pause(exchange->easy, receiving | CURLPAUSE_SEND);
     CURLcode code = curl_easy_pause(exchange->easy, receiving);

@@ -37,8 +37,8 @@ enum {
     LARGE_BUFFER = 256 * 1024,
     SMALL_UPLOAD_BUFFER = 64 * 1024,
     /*
-     * A message of 64 KiB with its head, in one system call. Less than what malloc maps apart, of which the kernel has a
-     * limit: a socket that stays open keeps it, but what it never fills is no memory.
+     * For WebSockets: one system call reads or writes a message of 64 KiB with its head. Below 128 KiB, malloc() doesn't
+     * make a mapping for each buffer; the kernel limits their number. Pages that are never used take no memory.
      */
     UPGRADED_BUFFER = 68 * 1024,
     /*
@@ -552,8 +552,8 @@ static void set_method(afc__exchange *exchange) {
 }
 
 /**
- * Returns whether libcurl doesn't use a connection that may be multiplexed and has had no response yet, but waits for
- * that response. From 8.16 on ALPN's answer is enough, which plain HTTP has not.
+ * Returns whether libcurl doesn't use a connection without a response yet. If HTTP/2 is possible, it opens another one,
+ * or with CURLOPT_PIPEWAIT waits for that response. From 8.16 on, the result of ALPN is enough; plain HTTP has none.
  */
 static bool wants_response_first(const afc__exchange *exchange) {
     unsigned version = curl_version_info(CURLVERSION_NOW)->version_num;

@@ -11,8 +11,8 @@ static bool is_parents(const afc_websocket *socket) {
 }
 
 /**
- * Takes the turn to send. A loop doesn't wait for a thread that compresses a large message: what it sends overtakes that, not
- * compressed, as the peer's decoder doesn't see such messages.
+ * Takes the turn to send. A loop must not wait while another thread compresses a large message, so a message that a callback
+ * sends is sent before that one. It isn't compressed: the peer's decoder then doesn't see it, and needs no order.
  */
 static afc__order take_turn(afc_websocket *socket, unsigned flags) {
     if (afc__loop_is_any_current()) {

@@ -17,8 +17,8 @@ struct afc_websocket {
     atomic_uint references; /**< The caller's, and one of the task until its release. */
     afc_task *task;         /**< A reference. */
     /**
-     * Held while a message is checked, compressed and masked, so that messages are sent in the order of their compression.
-     * Taken before the lock. A loop never waits for it unless it sends pieces.
+     * Held while a message is checked, compressed and masked, so that messages are sent in the order in which they were
+     * compressed. Taken before the lock. A loop waits for it only to send a piece of a message.
      */
     pthread_mutex_t turn;
     /* Any thread, under the lock, which is never held for long. */

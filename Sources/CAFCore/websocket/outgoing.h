@@ -1,6 +1,7 @@
 /**
- * Makes the frames of messages that are sent: checks texts, compresses, masks. For a large message this takes long, so it needs
- * nothing of the outbox, and a thread that sends does it without the outbox's lock. Pure, but for the codec.
+ * Makes the frames of messages that are sent: checks that texts are UTF-8, compresses, and masks. This takes long for a large
+ * message, so the sending thread does it without the lock of the outbox, and nothing here uses the outbox. Only the codec has
+ * side effects.
  */
 #ifndef AFC_WEBSOCKET_OUTGOING_H
 #define AFC_WEBSOCKET_OUTGOING_H
@@ -31,10 +32,10 @@ typedef struct afc__outgoing {
     char bytes[];
 } afc__outgoing;
 
-/** When a message is added while another thread makes the frame of one. */
+/** The order in which messages of several threads are sent. */
 typedef enum afc__order {
-    AFC__IN_TURN,   /**< One at a time. */
-    AFC__OVERTAKING /**< Beside one in turn, before which it is sent: a whole message, as it is. */
+    AFC__IN_TURN, /**< Its frame is made while no other message in turn is made. */
+    AFC__OVERTAKING /**< A whole, uncompressed message. It is sent before the one whose frame is being made. */
 } afc__order;
 
 /** What is known of a message, or a piece of one, before its frame is made. */
@@ -45,13 +46,14 @@ typedef struct afc__draft {
     afc__frame frame; /**< Without its length. */
     unsigned char mask[AFC__FRAME_MASK];
     afc__encoder encoder; /**< Zeroed: isn't compressed. */
-    afc__utf8 text;       /**< Before it; afterwards behind it. */
+    afc__utf8 text; /**< The state of the UTF-8 check, before these bytes; then behind them. */
     afc__outgoing *spare; /**< Memory for the frame, owned; NULL: none. */
 } afc__draft;
 
 /**
- * Makes the frame, in the spare memory if that fits, which is freed otherwise. NULL: `*status` is AFC_EINVAL (not UTF-8; the encoder wasn't used), AFC_ENOMEM, or AFC_EINTERNAL (the codec
- * broke its contract). Calls with the same encoder must not overlap.
+ * Makes the frame. Uses the spare memory if the frame fits into it, and frees it otherwise. NULL: `*status` is AFC_EINVAL (not
+ * UTF-8; the encoder wasn't used), AFC_ENOMEM, or AFC_EINTERNAL (the codec broke its contract). Two threads must not call
+ * it with the same encoder at the same time.
  */
 afc__outgoing *afc__outgoing_make(afc__draft *draft, afc_slice bytes, afc_status *status);
 
