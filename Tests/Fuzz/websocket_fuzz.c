@@ -10,20 +10,28 @@ enum { MESSAGE = 1000 };
 
 static const afc_websocket_limits limits = {MESSAGE, 600, 20, 0, 0, {0}};
 
-/** A decoder that passes bytes on unchanged, twice. */
+/** A decoder that passes on each byte twice. Like a real one, it gives the same bytes whatever room it gets. */
+typedef struct repeater {
+    bool owes; /* The second of two bytes had no room. */
+    char owed;
+} repeater;
+
 static afc_status repeat(void *stream, afc_slice *input, char *output, size_t *size) {
-    size_t room = *size;
-    (void)stream;
-    *size = 0;
-    while (input->size > 0 && room - *size >= 2) {
+    repeater *repeater = stream;
+    size_t room = *size, count = 0;
+    while (count < room && (repeater->owes || input->size > 0)) {
+        if (repeater->owes) {
+            output[count++] = repeater->owed;
+            repeater->owes = false;
+            continue;
+        }
         if (*input->bytes == 'X') return AFC_EPROTOCOL;
-        output[*size] = output[*size + 1] = *input->bytes;
-        *size += 2;
+        repeater->owed = output[count++] = *input->bytes;
+        repeater->owes = true;
         input->bytes++;
         input->size--;
     }
-    /* All is converted only if there was room for more. */
-    if (input->size > 0 && *size < room) output[(*size)++] = 'o';
+    *size = count;
     return AFC_OK;
 }
 
@@ -63,9 +71,10 @@ static summary read_all(const uint8_t *data, size_t size, size_t portion, bool d
     static const afc_websocket_codec codec = {NULL, NULL, repeat, ignore_stream, ignore_stream};
     summary out = {.hash = 1};
     bool has_ended = false;
+    repeater repeater = {false, 0};
     afc__websocket_reader reader;
     afc__websocket_reader_init(&reader, &limits, in_pieces);
-    if (decodes) reader.decoder = (afc__decoder){&codec, &reader, false, false};
+    if (decodes) reader.decoder = (afc__decoder){&codec, &repeater, false, false};
     for (size_t at = 0; at < size && out.status == AFC_OK; at += portion) {
         afc_slice input = {(const char *)data + at, size - at < portion ? size - at : portion};
         afc__websocket_item item;

@@ -203,12 +203,15 @@ static afc_status read_control(afc__websocket_reader *reader, afc_slice *input,
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
-/** Counts and checks bytes of the message, once they are decoded. */
+/**
+ * Counts and checks bytes of the message, once they are decoded. Of two faults, the one of the earlier byte is reported: how
+ * the bytes were divided on their way doesn't matter.
+ */
 static afc_status accept(afc__websocket_reader *reader, afc_slice bytes, uint16_t *code,
                          afc_failure *failure) {
-    if (bytes.size > reader->limits.message - reader->decoded) {
-        return refuse_size(code, failure, "message", reader->limits.message);
-    }
+    uint64_t room = reader->limits.message - reader->decoded;
+    bool is_too_big = bytes.size > room;
+    if (is_too_big) bytes.size = (size_t)room;
     reader->decoded += bytes.size;
     bool is_bomb = reader->is_compressed && reader->decoded > RATIO_STARTS_AT &&
                    reader->decoded / reader->limits.decoding_ratio > reader->received;
@@ -216,9 +219,12 @@ static afc_status accept(afc__websocket_reader *reader, afc_slice bytes, uint16_
         return refuse_size(code, failure, "message's ratio of decoded to received bytes",
                            reader->limits.decoding_ratio);
     }
-    if (reader->kind != AFC_WEBSOCKET_TEXT || afc__utf8_take(&reader->text, bytes)) return AFC_OK;
-    *code = AFC_WEBSOCKET_INVALID_PAYLOAD;
-    return afc__fail(failure, AFC_EPROTOCOL, "a WebSocket text isn't UTF-8");
+    if (reader->kind == AFC_WEBSOCKET_TEXT && !afc__utf8_take(&reader->text, bytes)) {
+        *code = AFC_WEBSOCKET_INVALID_PAYLOAD;
+        return afc__fail(failure, AFC_EPROTOCOL, "a WebSocket text isn't UTF-8");
+    }
+    if (is_too_big) return refuse_size(code, failure, "message", reader->limits.message);
+    return AFC_OK;
 }
 
 static void give(afc__websocket_reader *reader, afc_slice bytes, bool is_last,

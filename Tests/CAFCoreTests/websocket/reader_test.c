@@ -149,6 +149,22 @@ static const row compressed_rows[] = {
             "0123456789012345678901234567890123456789"
             "\x00"),
      "", 1009},
+    {"invalid UTF-8 before the limit, and more than the limit",
+     S_INIT("\x41\x2d\x00\x28\x00\xd7\xff"
+            "0123456789012345678901234567890123456789"
+            "\x80\x2e\x00\x28\x00\xd7\xff"
+            "\xff"
+            "123456789012345678901234567890123456789"
+            "\x00"),
+     "", 1007},
+    {"more than the limit, and invalid UTF-8 behind it",
+     S_INIT("\x41\x2d\x00\x28\x00\xd7\xff"
+            "0123456789012345678901234567890123456789"
+            "\x80\x2e\x00\x28\x00\xd7\xff"
+            "012345678901234567890123456789012345678"
+            "\xff"
+            "\x00"),
+     "", 1009},
 };
 
 /* ---- Running a row ------------------------------------------------------------------------- */
@@ -220,7 +236,7 @@ static void check_rows(const row *table, size_t count, bool has_codec) {
             if (in_pieces &&
                 (strstr(table[i].log, "ping") || strstr(table[i].name, "inside a message")))
                 continue;
-            for (size_t step = 1; step <= 64; step = step < 4 ? step + 1 : step * 4) {
+            for (size_t step = 1; step <= 256; step = step < 4 ? step + 1 : step * 4) {
                 reading got;
                 assert_true(read_row(&table[i], has_codec, in_pieces != 0, step, &got));
                 check_reading(&table[i], &got, in_pieces != 0, in_pieces ? "in pieces" : "whole");
