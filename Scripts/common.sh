@@ -169,7 +169,7 @@ show() {
 # show_failures: the lines of the failed stage that name a failed test, a sanitizer's finding or a compiler's error.
 # The summary repeats them: the end of a long output must say what failed.
 show_failures() {
-    grep -E '✘|\[  FAILED  \]|\(Failed\)|\(Timeout\)|error:|SUMMARY: |ERROR: |WARNING: ThreadSanitizer|signal code' \
+    grep -E '✘|\[  FAILED  \]|\(Failed\)|\(Timeout\)|error:|SUMMARY: |ERROR: |WARNING: ThreadSanitizer|signal code|^fuzz: ' \
         "$AF_RUN/$AF_LANE.log" | cut -c 1-300 | tail -n 15 || tail -n 15 "$AF_RUN/$AF_LANE.log"
 }
 

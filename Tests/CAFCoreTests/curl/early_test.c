@@ -12,9 +12,8 @@
 
 enum { SIZE = 8 << 20, ROUNDS = 200, FEW_ROUNDS = 20, READ = 100000 };
 
-/** AF_TEST_TASKS is set where everything is slow. */
 static size_t rounds(void) {
-    return getenv("AF_TEST_TASKS") != NULL ? FEW_ROUNDS : ROUNDS;
+    return test_amount(ROUNDS, FEW_ROUNDS);
 }
 
 typedef struct bodies {

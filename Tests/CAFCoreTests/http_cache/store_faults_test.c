@@ -181,8 +181,8 @@ static void fail_everywhere(int error, unsigned run) {
     snprintf(command, sizeof command, "rm -rf %s", path);
     atomic_store(&fault, error);
     bool is_reached = true;
-    unsigned round = 1;
-    for (; is_reached; round += 1 + round / 40) {
+    unsigned round = 1, stride = (unsigned)test_amount(40, 4);
+    for (; is_reached; round += 1 + round / stride) {
         assert_true(round < MOST_ROUNDS);
         atomic_store(&calls, 0);
         atomic_store(&fails_until, round + run - 1);

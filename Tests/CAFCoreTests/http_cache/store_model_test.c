@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { URLS = 24, VARIANTS = 4, HELD = 6, STEPS = 4000 };
+enum { URLS = 24, VARIANTS = 4, HELD = 6, STEPS = 4000, FEW_STEPS = 1000 };
 
 typedef struct model {
     afc_http_cache *cache;
@@ -126,8 +126,9 @@ static void reopen_model(model *model) {
 }
 
 static void run_model(model *model) {
+    size_t steps = test_amount(STEPS, FEW_STEPS);
     open_model(model);
-    for (unsigned step = 0; step < STEPS; step++) {
+    for (size_t step = 0; step < steps; step++) {
         unsigned action = pick(model, 100);
         if (action < 35) {
             store_one(model);
@@ -149,7 +150,7 @@ static void run_model(model *model) {
     afc_http_cache_release(model->cache);
     afc_join_closed_sessions();
     /* It is a cache, after all. */
-    assert_true(model->found > STEPS / 10);
+    assert_true(model->found > steps / 10);
 }
 
 static void run_with(uint64_t memory, uint64_t disk, uint64_t random) {

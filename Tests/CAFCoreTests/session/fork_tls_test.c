@@ -26,11 +26,6 @@ enum { FORKS = 50 };
 enum { FORKS = 600 };
 #endif
 
-/** valgrind sets AF_TEST_TASKS, for tests that would take too long there. */
-static unsigned count_forks(void) {
-    return getenv("AF_TEST_TASKS") != NULL ? 20 : FORKS;
-}
-
 /* A child that needs longer hangs. */
 enum { SESSIONS = 2, TASKS = 4, LONGEST_CHILD_S = 30 };
 
@@ -100,7 +95,7 @@ static _Noreturn void live_as_child(void) {
 /** Prints how the children ended; 0: all of them as promised. */
 static int fork_again_and_again(void) {
     afc_session *sessions[SESSIONS];
-    unsigned counts[HAS_NO_ANSWER + 1] = {0}, hanging = 0, forks = count_forks();
+    unsigned counts[HAS_NO_ANSWER + 1] = {0}, hanging = 0, forks = (unsigned)test_amount(FORKS, 20);
     sem_init(&has_fetched, 0, 0);
     for (size_t i = 0; i < SESSIONS; i++) {
         sessions[i] = open_session();

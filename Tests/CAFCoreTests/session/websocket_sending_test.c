@@ -2,6 +2,7 @@
 #include "support/child.h"
 #include "support/websocket.h"
 
+#include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -263,7 +264,11 @@ static void fork_does_not_wait_for_a_message_that_is_compressed(void **state) {
 
 /* ---- Several threads --------------------------------------------------------------------------- */
 
-enum { SENDERS = 4, PER_SENDER = 100 };
+enum { SENDERS = 4 };
+
+static int per_sender(void) {
+    return (int)test_amount(100, 20);
+}
 
 typedef struct numbered {
     wire *wire;
@@ -273,11 +278,13 @@ typedef struct numbered {
 
 static void *send_numbered(void *context) {
     numbered *own = context;
-    char text[8] = {own->name};
-    for (int i = 0; i < PER_SENDER; i++) {
+    char text[12] = {own->name};
+    for (int i = 0; i < per_sender(); i++) {
         snprintf(text + 1, sizeof text - 1, "%04d", i);
         while (afc_websocket_send(own->wire->socket, AFC_WEBSOCKET_TEXT, afc_slice_of(text), 0,
-                                  NULL) == AFC_EAGAIN) {}
+                                  NULL) == AFC_EAGAIN) {
+            sched_yield();
+        }
     }
     return NULL;
 }
@@ -309,7 +316,7 @@ static void threads_and_callbacks_send_in_the_order_of_compression(void **state)
         pthread_create(&senders[i].thread, NULL, send_numbered, &senders[i]);
     }
     for (size_t i = 0; i < SENDERS; i++) pthread_join(senders[i].thread, NULL);
-    wire_wait_for(wire, &wire->message_count, 2 * SENDERS * PER_SENDER);
+    wire_wait_for(wire, &wire->message_count, 2 * SENDERS * (size_t)per_sender());
     close_and_check(wire);
     wire_free(wire);
     codec_clear(&codec);
@@ -321,6 +328,7 @@ static void *send_until_closed(void *context) {
     afc_status status;
     do {
         status = afc_websocket_send(socket, AFC_WEBSOCKET_TEXT, S("again"), 0, NULL);
+        if (status == AFC_EAGAIN) sched_yield();
     } while (status == AFC_OK || status == AFC_EAGAIN);
     afc_websocket_release(socket);
     return status == AFC_ECLOSED ? NULL : context;
@@ -328,7 +336,7 @@ static void *send_until_closed(void *context) {
 
 static void socket_ends_at_any_moment_of_sending(void **state) {
     world *world = *state;
-    for (int round = 0; round < 20; round++) {
+    for (size_t round = 0; round < test_amount(20, 4); round++) {
         context_codec codec;
         pthread_t threads[2];
         codec_init(&codec, false);

@@ -1,5 +1,7 @@
 #include "support/check.h"
 
+#include <stdlib.h>
+
 void check_slice_at(afc_slice actual, const char *expected, const char *file, int line) {
     size_t size = strlen(expected);
     if (actual.size == size && (size == 0 || memcmp(actual.bytes, expected, size) == 0)) return;
@@ -18,6 +20,10 @@ void check_contains_at(const char *text, const char *part, const char *file, int
     if (strstr(text, part) != NULL) return;
     print_error("\"%s\" does not contain \"%s\"\n", text, part);
     _fail(file, line);
+}
+
+size_t test_amount(size_t usual, size_t few) {
+    return getenv("AF_TEST_TASKS") != NULL ? few : usual;
 }
 
 uint64_t next_random(uint64_t *state) {

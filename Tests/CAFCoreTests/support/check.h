@@ -47,6 +47,9 @@ void check_status_at(afc_status actual, afc_status expected, const char *file, i
 #define check_contains(text, part) check_contains_at((text), (part), __FILE__, __LINE__)
 void check_contains_at(const char *text, const char *part, const char *file, int line);
 
+/** How often a test repeats something: `few` times under tools that make everything slow (they set AF_TEST_TASKS). */
+size_t test_amount(size_t usual, size_t few);
+
 /** The next number of a sequence that is the same in every run. `*state` must not be 0. */
 uint64_t next_random(uint64_t *state);
 

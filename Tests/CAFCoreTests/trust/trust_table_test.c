@@ -82,6 +82,7 @@ typedef struct table {
     column columns[MOST_COLUMNS];
     char heads[MOST_COLUMNS][40];
     size_t column_count, cells, wrong;
+    size_t stride; /* Each cell, or each n-th. */
     void *payload;
 } table;
 
@@ -118,9 +119,9 @@ static void check_row(table *table, char *row, judge *judge) {
     if (prints) print_message("| %s | %s |", chain->name, host);
     for (size_t i = 0; i < table->column_count; i++) {
         const char *expected = next_cell(&row);
+        if (table->cells++ % table->stride != 0) continue;
         const char *found = judge(table, chain, host, i);
         if (prints) print_message(" %s |", found);
-        table->cells++;
         if (expected != NULL && strcmp(expected, found) == 0) continue;
         table->wrong++;
         if (!prints) {
@@ -135,7 +136,7 @@ static void check_row(table *table, char *row, judge *judge) {
 static void check_page(judge *judge, void *payload) {
     char line[4096];
     bool is_inside = false;
-    table table = {.chains = chains_new(), .payload = payload};
+    table table = {.chains = chains_new(), .payload = payload, .stride = test_amount(1, 7)};
     FILE *page = fopen(AF_DOCS "/trust.md", "r");
     assert_non_null(page);
     while (fgets(line, sizeof line, page) != NULL) {
