@@ -40,6 +40,7 @@ typedef GdkPaintable cafgtk_paintable;
 typedef GdkTexture cafgtk_texture;
 typedef GdkMemoryFormat cafgtk_memory_format;
 typedef GdkFrameClock cafgtk_frame_clock;
+typedef GtkSettings cafgtk_settings;
 typedef graphene_rect_t cafgtk_rect;
 typedef graphene_size_t cafgtk_size;
 #else
@@ -68,6 +69,7 @@ typedef struct cafgtk_paintable cafgtk_paintable;
 typedef struct cafgtk_texture cafgtk_texture;
 typedef unsigned int cafgtk_memory_format;
 typedef struct cafgtk_frame_clock cafgtk_frame_clock;
+typedef struct cafgtk_settings cafgtk_settings;
 typedef struct {
     float x, y, width, height;
 } cafgtk_rect;
@@ -103,6 +105,7 @@ void *cafgtk_ref_sink(void *object) __asm__("g_object_ref_sink");
 void cafgtk_unref(void *object) __asm__("g_object_unref");
 void *cafgtk_get_data(cafgtk_object *object, const char *key) __asm__("g_object_get_data");
 void cafgtk_set_data(cafgtk_object *object, const char *key, void *data, cafgtk_destroy destroy) __asm__("g_object_set_data_full");
+void cafgtk_get(void *object, const char *property, ...) __asm__("g_object_get");
 int cafgtk_is_a(cafgtk_instance *instance, cafgtk_type type) __asm__("g_type_check_instance_is_a");
 const char *cafgtk_instance_type_name(cafgtk_instance *instance) __asm__("g_type_name_from_instance");
 const char *cafgtk_type_name(cafgtk_type type) __asm__("g_type_name");
@@ -119,6 +122,7 @@ unsigned int cafgtk_source_attach(cafgtk_source *source, cafgtk_context *context
 
 cafgtk_type cafgtk_widget_type(void) __asm__("gtk_widget_get_type");
 int cafgtk_widget_scale(cafgtk_widget *widget) __asm__("gtk_widget_get_scale_factor");
+cafgtk_settings *cafgtk_widget_settings(cafgtk_widget *widget) __asm__("gtk_widget_get_settings");
 int cafgtk_widget_is_mapped(cafgtk_widget *widget) __asm__("gtk_widget_get_mapped");
 void cafgtk_widget_set_visible(cafgtk_widget *widget, int visible) __asm__("gtk_widget_set_visible");
 cafgtk_state_flags cafgtk_widget_state(cafgtk_widget *widget) __asm__("gtk_widget_get_state_flags");
@@ -170,6 +174,13 @@ void cafgtk_main_queue_drain(void *ignored) __asm__("_dispatch_main_queue_callba
 
 static inline int cafgtk_is_first_thread(void) {
     return (long)getpid() == syscall(SYS_gettid);
+}
+
+/* Whether the user wants things to move. */
+static inline int cafgtk_wants_animations(cafgtk_widget *widget) {
+    int wants = 1;
+    cafgtk_get(cafgtk_widget_settings(widget), "gtk-enable-animations", &wants, (void *)0);
+    return wants;
 }
 
 /* A descriptor source calls a function of this type, which GLib takes untyped. */

@@ -4,10 +4,12 @@ internal import SwiftAF
 /// A decoded image. A value; copies share the pixels.
 ///
 /// The pixels are 8-bit RGBA, not premultiplied, in rows from top to bottom. The orientation in EXIF data is already
-/// applied.
+/// applied. An animated image has further frames in ``animation``; everything else is about the first one.
 public struct Image: Sendable {
     /// Read-only after initialisation.
     private nonisolated(unsafe) let pixels: Pixels
+    /// All frames, if the image is animated. The first has the pixels of this image.
+    public let animation: ImageAnimation?
 
     /// The width in pixels.
     public var pixelWidth: Int { pixels.header.width }
@@ -19,8 +21,10 @@ public struct Image: Sendable {
     public var hasAlpha: Bool { pixels.header.hasAlpha }
     /// The number of bytes from one row to the next.
     public var bytesPerRow: Int { pixelWidth * Self.bytesPerPixel }
-    /// The size in bytes: the image's cost in a cache.
+    /// The size of the pixels in bytes.
     public var byteCount: Int { bytesPerRow * pixelHeight }
+    /// The size of the pixels of all frames in bytes: the image's cost in a cache.
+    public var cost: Int { animation?.byteCount ?? byteCount }
 
     /// Four: red, green, blue and alpha.
     public static let bytesPerPixel = 4
@@ -47,11 +51,21 @@ public struct Image: Sendable {
         }
         pixels = unsafeDowncast(made, to: Pixels.self)
         self.scale = Self.sound(scale)
+        animation = nil
     }
 
-    private init(_ pixels: Pixels, scale: Double) {
+    /// Makes an animated image. Where animations don't play, it is its first frame.
+    ///
+    /// - Returns: Nil if there are no frames. One frame makes a still image.
+    public init?(_ animation: ImageAnimation) {
+        guard let first = animation.frames.first?.image else { return nil }
+        self.init(first.pixels, scale: first.scale, animation: animation.frames.count > 1 ? animation : nil)
+    }
+
+    private init(_ pixels: Pixels, scale: Double, animation: ImageAnimation?) {
         self.pixels = pixels
         self.scale = Self.sound(scale)
+        self.animation = animation
     }
 
     private static func sound(_ scale: Double) -> Double {
@@ -69,7 +83,13 @@ public struct Image: Sendable {
 
     /// The same pixels at another scale.
     public func withScale(_ scale: Double) -> Image {
-        Image(pixels, scale: scale)
+        Image(pixels, scale: scale, animation: animation?.map { $0.withScale(scale) })
+    }
+
+    /// Changes each frame.
+    func mapFrames<Failure: Error>(_ change: (Image) throws(Failure) -> Image) throws(Failure) -> Image {
+        guard let animation else { return try change(self) }
+        return Image(try animation.map(change)) ?? self
     }
 
     /// Whether two values share the same pixels in memory.
@@ -86,11 +106,11 @@ public struct Image: Sendable {
     private final class Pixels: ManagedBuffer<Shape, UInt8> {}
 }
 
-/// By size, scale and the pixels themselves.
+/// By size, scale, the pixels themselves and the animation.
 extension Image: Equatable {
     public static func == (left: Image, right: Image) -> Bool {
         guard left.pixelWidth == right.pixelWidth, left.pixelHeight == right.pixelHeight, left.scale == right.scale,
-            left.hasAlpha == right.hasAlpha
+            left.hasAlpha == right.hasAlpha, left.animation == right.animation
         else { return false }
         return left.isIdentical(to: right)
             || left.withPixels { mine in right.withPixels { mine.elementsEqual($0) } }
@@ -111,7 +131,7 @@ extension Image {
         case jpeg(quality: Int)
     }
 
-    /// Encodes the image as a file.
+    /// Encodes the image as a file; of an animation, the first frame.
     ///
     /// - Throws: ``/SwiftAF/SessionError`` with code ``/SwiftAF/SessionError/Code/unsupported`` if the package was built
     ///   without the trait `Images`.

@@ -14,6 +14,7 @@ typedef struct _GtkWidget GtkWidget;
 typedef struct _GtkWindow GtkWindow;
 typedef struct _GtkBox GtkBox;
 typedef struct _GtkPicture GtkPicture;
+typedef struct _GtkImage GtkImage;
 typedef struct _GtkButton GtkButton;
 typedef struct _GtkToggleButton GtkToggleButton;
 typedef struct _GtkProgressBar GtkProgressBar;
@@ -27,6 +28,7 @@ typedef struct _GdkTexture GdkTexture;
 typedef struct _GskRenderNode GskRenderNode;
 typedef struct _GskRenderer GskRenderer;
 typedef struct _graphene_rect_t graphene_rect_t;
+typedef struct _GtkSettings GtkSettings;
 
 GMainLoop *g_main_loop_new(GMainContext *context, int is_running);
 void g_main_loop_run(GMainLoop *loop);
@@ -37,9 +39,11 @@ unsigned int g_idle_add(int (*function)(void *), void *data);
 int g_source_remove(unsigned int tag);
 void g_object_unref(void *object);
 void *g_object_ref_sink(void *object);
+void g_object_set(void *object, const char *property, ...);
 void g_signal_emit_by_name(void *instance, const char *signal, ...);
 
 int gtk_init_check(void);
+GtkSettings *gtk_settings_get_default(void);
 GtkWidget *gtk_window_new(void);
 void gtk_window_set_child(GtkWindow *window, GtkWidget *child);
 void gtk_window_set_default_size(GtkWindow *window, int width, int height);
@@ -65,6 +69,8 @@ void gtk_box_append(GtkBox *box, GtkWidget *child);
 GtkWidget *gtk_picture_new(void);
 GdkPaintable *gtk_picture_get_paintable(GtkPicture *self);
 GtkWidget *gtk_image_new(void);
+GdkPaintable *gtk_image_get_paintable(GtkImage *image);
+void gtk_image_set_pixel_size(GtkImage *image, int size);
 GtkWidget *gtk_label_new(const char *text);
 GtkWidget *gtk_button_new(void);
 GtkWidget *gtk_toggle_button_new(void);
@@ -129,6 +135,10 @@ GdkTexture *gsk_renderer_render_texture(GskRenderer *renderer, GskRenderNode *ro
 /* Swift calls no functions with a variable number of arguments. */
 static inline void cgtk_emit_number(void *instance, const char *signal, unsigned int number) {
     g_signal_emit_by_name(instance, signal, number);
+}
+
+static inline void cgtk_enable_animations(int enable) {
+    g_object_set(gtk_settings_get_default(), "gtk-enable-animations", enable, (void *)0);
 }
 
 #endif

@@ -247,21 +247,5 @@
                 Harness.expect(gdk_paintable_get_intrinsic_width(gtk_picture_get_paintable(widget)), is: 16)
                 window.close()
             },
-            TestCase("an animation plays on the screen, and rests while it is hidden") {
-                let (widget, view) = try Pictures().picture()
-                let window = try await Window(widget)
-                let frames = [Colour.red, .green].map { ImageFrame(image: $0.image(), duration: .milliseconds(30)) }
-                view.play(frames)
-                for colour in [Colour.red, .green, .red] { try await window.wait(for: colour) }
-                gtk_widget_set_visible(widget, 0)
-                let hidden = gtk_picture_get_paintable(widget)
-                await Harness.pause(milliseconds: 100)
-                Harness.expect(gtk_picture_get_paintable(widget) == hidden, "it went on while it was hidden")
-                gtk_widget_set_visible(widget, 1)
-                for colour in [Colour.green, .red] { try await window.wait(for: colour) }
-                view.show(Colour.blue.image(), in: .image)
-                try await window.wait(for: .blue)
-                window.close()
-            },
         ]
 #endif

@@ -34,12 +34,6 @@
         return made ?? Colour.blue.image()
     }
 
-    /// A GIF of one red and one green pixel, each shown for 50 ms.
-    private let blinkingGIF = Data(
-        Array("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 255, 0, 0, 0, 255, 0]
-            + [0x44, 0x4C].flatMap { [0x21, 0xF9, 4, 0, 5, 0, 0, 0, 0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, $0, 1, 0] }
-            + [0x3B])
-
     @MainActor let previewTests = [
         TestCase("a preview shows the top of an image before the rest has arrived") {
             let pictures = try Pictures()
@@ -77,20 +71,6 @@
             let mixed = Colour(red: 128, green: 128, blue: 0)
             let expected = (0..<16 * scale).map { scale == 1 ? mixed : $0 % 2 == 0 ? .red : .green }
             Harness.expect(row, is: expected)
-            window.close()
-        },
-        TestCase("an animation from a server plays, and without playing its first frame is shown") {
-            let pictures = try Pictures()
-            pictures.server.route("/blinking", .respond(headers: ["Content-Type": "image/gif"], body: blinkingGIF))
-            let (widget, view) = pictures.picture()
-            let window = try await Window(widget)
-            view.setImage(with: pictures.url("blinking"))
-            try await window.wait(for: .red)
-            let manager = HTTPSessionManager(baseURL: pictures.server.urlString("/"))
-            let file = try await manager.response(for: HTTPRequest("blinking"))
-                .serialized(by: ImageFileResponseSerializer())
-            view.play(try file.frames())
-            for colour in [Colour.green, .red, .green] { try await window.wait(for: colour) }
             window.close()
         },
     ]

@@ -10,7 +10,7 @@
     }
     let rounds = option("--rounds").flatMap(Int.init) ?? 1
     let filter = option("--filter") ?? ""
-    var tests = mainLoopTests + imageTests + previewTests + gridTests + taskTests
+    var tests = mainLoopTests + imageTests + previewTests + animationTests + gridTests + taskTests
     #if WebKit
         // WebKit's processes need a sandbox, which containers may refuse.
         if arguments.contains("--without-web") {

@@ -13,10 +13,15 @@ enum Pictures {
         return made ?? image(1, 1)
     }
 
-    /// A GIF of 1 × 1 pixels with so many frames, each shown for 20 ms; its head claims a size.
-    static func gif(frames: Int, width: UInt16 = 1, height: UInt16 = 1) -> Data {
+    /// A GIF of 1 × 1 pixels with so many frames, each shown for 20 ms; its head claims a size. It says how often it is
+    /// repeated, where 0 means without end, or doesn't.
+    static func gif(frames: Int, width: UInt16 = 1, height: UInt16 = 1, repetitions: UInt16? = nil) -> Data {
         var file = Data("GIF89a".utf8)
         file.append(contentsOf: littleEndian(width) + littleEndian(height) + [0x80, 0, 0, 0, 0, 0, 255, 255, 255])
+        if let repetitions {
+            file.append(
+                contentsOf: [0x21, 0xFF, 11] + Array("NETSCAPE2.0".utf8) + [3, 1] + littleEndian(repetitions) + [0])
+        }
         for _ in 0..<frames {
             file.append(contentsOf: [0x21, 0xF9, 4, 0, 2, 0, 0, 0])
             file.append(contentsOf: [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x4C, 1, 0])

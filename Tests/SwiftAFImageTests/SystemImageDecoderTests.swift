@@ -116,6 +116,42 @@ struct SystemImageDecoderTests {
         #expect(GIFFrames.count(Pictures.gif(frames: 300), limit: 100) == 101)
     }
 
+    @Test(
+        "what a GIF says about its repetition",
+        arguments: [(nil, 1), (0, nil), (1, 2), (65_535, 65_536)] as [(UInt16?, Int?)])
+    func playCount(repetitions: UInt16?, plays: Int?) throws {
+        let file = Pictures.gif(frames: 2, repetitions: repetitions)
+        let animation = try #require(try decoder.decodeAnimation(file, options: ImageDecodingOptions()))
+        #expect(animation.playCount == plays)
+        #expect(animation.frames.count == 2)
+        // Cut off anywhere, it says nothing about it, or the same.
+        for size in 0..<file.count { #expect([1, plays].contains(GIFFrames.playCount(file.prefix(size)))) }
+    }
+
+    @Test("a file of one frame, and of another type, is no animation")
+    func stills() throws {
+        for file in [Pictures.gif(frames: 1), Pictures.gif(frames: 0), try Pictures.image(2, 2).data(as: .png)] {
+            #expect(try decoder.decodeAnimation(file, options: ImageDecodingOptions()) == nil)
+        }
+    }
+
+    @Test("the serializer decodes an animation within its limit, and else its first frame")
+    func serializedAnimation() throws {
+        let file = Pictures.gif(frames: 3, width: 10, height: 10)
+        let response = HTTPResponse(status: 200, headers: ["Content-Type": "image/gif"])
+        for (limit, frames) in [(300, 3), (299, nil), (0, nil)] {
+            let serializer = ImageResponseSerializer(maximumAnimationPixelCount: limit)
+            let image = try serializer.serialize(response, body: file)
+            #expect(image.pixelWidth == 10)
+            #expect(image.animation?.frames.count == frames)
+            #expect(image.cost == (frames ?? 1) * 400)
+        }
+        var serializer = ImageResponseSerializer()
+        serializer.options.maximumPixelCount = 299
+        #expect(try serializer.serialize(response, body: file).animation == nil)
+        #expect(throws: SessionError.self) { try serializer.serialize(response, body: file.prefix(40)) }
+    }
+
     @Test("a size beyond the limits is refused before memory is taken for it")
     func bombs() {
         #expect(failure(Pictures.pngHead(width: 100_000, height: 100_000)) == .tooLarge)

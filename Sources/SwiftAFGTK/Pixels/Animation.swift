@@ -2,57 +2,101 @@
     internal import CAFGTK
     internal import SwiftAFImage
 
-    /// Shows the frames of an animation, one after the other, without end. A timer runs only while the widget is on the
-    /// screen.
+    /// Plays an animation in a widget, with a timer that runs only while the widget is on the screen and the user wants
+    /// animations (`gtk-enable-animations`).
     @MainActor
     final class Animation {
         private let frames: [ImageFrame]
+        private var clock: AnimationClock
         private let show: @MainActor (Image) -> Void
-        private var next = 0
+        private let widget: OpaquePointer
         private var timer: UInt32?
 
-        /// Browsers wait this long for a frame that says less than 20 ms, too.
-        private static let shortest: Duration = .milliseconds(20)
-        private static let replacement: Duration = .milliseconds(100)
+        private static var now: Duration { .microseconds(cafgtk_now()) }
 
-        init(_ frames: [ImageFrame], in widget: OpaquePointer, _ show: @escaping @MainActor (Image) -> Void) {
-            self.frames = frames
+        /// Shows the first frame before it returns.
+        init(_ animation: ImageAnimation, in widget: OpaquePointer, _ show: @escaping @MainActor (Image) -> Void) {
+            frames = animation.frames
+            clock = AnimationClock(animation)
             self.show = show
-            advance()
-            if cafgtk_widget_is_mapped(widget) == 0 { stop() }
+            self.widget = widget
+            show(frames[clock.frame].image)
+            start()
         }
 
         isolated deinit {
             stop()
         }
 
+        /// Starts it, or goes on, if the widget is on the screen and the user wants animations.
         func start() {
-            if timer == nil { advance() }
+            guard timer == nil, cafgtk_widget_is_mapped(widget) != 0, cafgtk_wants_animations(widget) != 0 else {
+                return
+            }
+            setTimer(clock.start(at: Self.now))
         }
 
+        /// Stays at the current frame.
         func stop() {
             if let timer { cafgtk_source_remove(timer) }
             timer = nil
+            clock.rest()
         }
 
         private func advance() {
-            let frame = frames[next]
-            next = (next + 1) % frames.count
-            show(frame.image)
-            let duration = frame.duration < Self.shortest ? Self.replacement : frame.duration
-            let (seconds, attoseconds) = duration.components
-            let milliseconds = min(seconds, 86_400) * 1000 + attoseconds / 1_000_000_000_000_000
+            timer = nil
+            guard cafgtk_wants_animations(widget) != 0 else { return clock.rest() }
+            let former = clock.frame
+            setTimer(clock.advance(at: Self.now))
+            if clock.frame != former { show(frames[clock.frame].image) }
+        }
+
+        private func setTimer(_ wait: Duration?) {
+            guard let wait else { return }
+            let (seconds, attoseconds) = wait.components
             timer = cafgtk_timeout(
-                UInt32(milliseconds),
+                UInt32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000),
                 { animation in
                     guard let animation else { return 0 }
                     let object = Unmanaged<Animation>.fromOpaque(animation).takeUnretainedValue()
-                    MainActor.assumeIsolated {
-                        object.timer = nil
-                        object.advance()
-                    }
+                    MainActor.assumeIsolated { object.advance() }
                     return 0
                 }, Unmanaged.passUnretained(self).toOpaque())
+        }
+    }
+
+    /// The animations of a widget, one for each place.
+    @MainActor
+    final class Animations {
+        private var playing: [ImageSlot: Animation] = [:]
+        private var isAttached = false
+
+        /// Shows an image instead of what the place has shown; plays it if it is animated.
+        ///
+        /// - Parameter show: Called with each frame, or with the still image.
+        func show(
+            _ image: Image?, in slot: ImageSlot, of widget: OpaquePointer, _ show: @escaping @MainActor (Image?) -> Void
+        ) {
+            playing[slot] = nil
+            guard let animation = image?.animation else { return show(image) }
+            attach(to: widget)
+            playing[slot] = Animation(animation, in: widget) { show($0) }
+        }
+
+        /// The frames that are shown stay.
+        func stop() {
+            playing = [:]
+        }
+
+        private func attach(to widget: OpaquePointer) {
+            guard !isAttached else { return }
+            isAttached = true
+            WidgetObjects.onSignal("map", of: widget) { [weak self] in
+                self?.playing.values.forEach { $0.start() }
+            }
+            WidgetObjects.onSignal("unmap", of: widget) { [weak self] in
+                self?.playing.values.forEach { $0.stop() }
+            }
         }
     }
 #endif

@@ -18,6 +18,7 @@
     public final class GTKButton: GTKView, ImageDisplaying {
         public let imageLoads = ImageLoads()
         private var images: [ImageSlot: Paintable] = [:]
+        private let animations = Animations()
         /// Made with the first image.
         private var layers: Layers?
 
@@ -41,9 +42,11 @@
 
         public func show(_ image: Image?, in slot: ImageSlot) {
             guard let widget else { return }
-            images[slot] = image.flatMap { Paintable($0) }
             if layers == nil { layers = makeLayers(in: widget) }
-            update()
+            animations.show(image, in: slot, of: widget) { [weak self] image in
+                self?.images[slot] = image.flatMap { Paintable($0) }
+                self?.update()
+            }
         }
 
         override package func attach(to widget: OpaquePointer) {
@@ -53,6 +56,7 @@
 
         override func cancel() {
             cancelImageDownloads()
+            animations.stop()
             layers = nil
             images = [:]
         }

@@ -2,7 +2,7 @@ public import SwiftAF
 
 /// An image cache in memory that evicts the least recently used images.
 ///
-/// An image costs four bytes per pixel. When the total exceeds ``memoryCapacity``, the least recently used images are
+/// An image costs four bytes per pixel, an animated one those of all its frames. When the total exceeds ``memoryCapacity``, the least recently used images are
 /// evicted until at most ``preferredMemoryUsageAfterPurge`` is left. An image larger than the capacity isn't cached and
 /// evicts nothing.
 public final class AutoPurgingImageCache: ImageRequestCache {
@@ -28,7 +28,7 @@ public final class AutoPurgingImageCache: ImageRequestCache {
     }
 
     public func add(_ image: Image, identifier: String) {
-        images.insert(image, for: identifier, cost: image.byteCount)
+        images.insert(image, for: identifier, cost: image.cost)
     }
 
     @discardableResult

@@ -12,6 +12,10 @@ public protocol ImageDecoding: Sendable {
     /// Decodes all frames of an animation, or the only image. The default returns the image of ``decode(_:options:)``.
     func decodeFrames(_ data: Data, options: ImageDecodingOptions) throws -> [ImageFrame]
 
+    /// Decodes all frames of an animation, with the number of times that they are shown; nil for any other file. The
+    /// default returns nil. Images that views request play if this returns an animation.
+    func decodeAnimation(_ data: Data, options: ImageDecodingOptions) throws -> ImageAnimation?
+
     /// Makes a decoder for previews during a download. The default returns nil.
     func makeProgressiveDecoder(options: ImageDecodingOptions) -> (any ProgressiveImageDecoding)?
 }
@@ -31,20 +35,8 @@ extension ImageDecoding {
     public func decodeFrames(_ data: Data, options: ImageDecodingOptions) throws -> [ImageFrame] {
         [ImageFrame(image: try decode(data, options: options), duration: .zero)]
     }
-}
 
-/// A frame of an animation.
-public struct ImageFrame: Sendable, Equatable {
-    /// The pixels.
-    public var image: Image
-    /// The duration of the frame.
-    public var duration: Duration
-
-    /// Makes a frame.
-    public init(image: Image, duration: Duration) {
-        self.image = image
-        self.duration = duration
-    }
+    public func decodeAnimation(_ data: Data, options: ImageDecodingOptions) throws -> ImageAnimation? { nil }
 }
 
 /// Limits and options of decoding.
@@ -120,6 +112,15 @@ public struct SystemImageDecoder: ImageDecoding, Hashable {
     public func decodeFrames(_ data: Data, options: ImageDecodingOptions) throws -> [ImageFrame] {
         #if Images
             return try Pixbuf.decodeFrames(data, options: options)
+        #else
+            throw SessionError(.unsupported, message: Self.unavailable)
+        #endif
+    }
+
+    /// Supports GIF.
+    public func decodeAnimation(_ data: Data, options: ImageDecodingOptions) throws -> ImageAnimation? {
+        #if Images
+            return try Pixbuf.decodeAnimation(data, options: options)
         #else
             throw SessionError(.unsupported, message: Self.unavailable)
         #endif

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import SwiftAF
 
-/// Decodes the body as an image. Throws if it can't be decoded.
+/// Decodes the body as an image, animated if the file is. Throws if it can't be decoded.
 public struct ImageResponseSerializer: ValidatingResponseSerializer {
     /// The decoded image.
     public typealias Output = Image
@@ -12,6 +12,9 @@ public struct ImageResponseSerializer: ValidatingResponseSerializer {
     public var decoder: any ImageDecoding
     /// The options of decoding, with the limits that protect against hostile files.
     public var options: ImageDecodingOptions
+    /// The maximum number of pixels of all frames of an animation together, four bytes each. Of an animation with more,
+    /// the first frame is decoded; with 0, of each. Default: 10 million.
+    public var maximumAnimationPixelCount: Int
 
     /// The number of pixels per point of the images.
     public var imageScale: Double {
@@ -29,15 +32,29 @@ public struct ImageResponseSerializer: ValidatingResponseSerializer {
     public init(
         validation: ResponseValidation = ResponseValidation(acceptableContentTypes: contentTypes),
         decoder: any ImageDecoding = SystemImageDecoder(),
-        options: ImageDecodingOptions = ImageDecodingOptions()
+        options: ImageDecodingOptions = ImageDecodingOptions(),
+        maximumAnimationPixelCount: Int = 10_000_000
     ) {
         self.validation = validation
         self.decoder = decoder
         self.options = options
+        self.maximumAnimationPixelCount = maximumAnimationPixelCount
     }
 
     public func parse(_ body: Data, of response: HTTPResponse) throws -> Image {
         guard !body.isEmpty else { throw SessionError(.serialization, message: "there is no image in the response") }
-        return try decoder.decode(body, options: options)
+        return try animatedImage(body) ?? decoder.decode(body, options: options)
+    }
+
+    /// Nil for a still image, and for an animation that is too large.
+    private func animatedImage(_ body: Data) throws -> Image? {
+        guard maximumAnimationPixelCount > 0 else { return nil }
+        var options = options
+        options.maximumPixelCount = min(options.maximumPixelCount, maximumAnimationPixelCount)
+        do {
+            return try decoder.decodeAnimation(body, options: options).flatMap { Image($0) }
+        } catch let error as SessionError where error.code == .tooLarge {
+            return nil
+        }
     }
 }

@@ -37,6 +37,12 @@
             return frames
         }
 
+        static func decodeAnimation(_ data: Data, options: ImageDecodingOptions) throws -> ImageAnimation? {
+            guard ImageType(sniffing: data) == .gif, GIFFrames.count(data, limit: 1) > 1 else { return nil }
+            return ImageAnimation(
+                try decodeFrames(data, options: options), playCount: GIFFrames.playCount(data))
+        }
+
         static func encode(_ image: Image, as format: Image.FileFormat) throws -> Data {
             try image.withPixels { pixels in
                 guard

@@ -308,7 +308,7 @@ public final class ImageDownloader: Sendable {
 
     private static func apply(_ processor: any ImageProcessing, to image: Image) throws(SessionError) -> Image {
         do {
-            return try processor.process(image)
+            return try image.mapFrames(processor.process)
         } catch {
             throw error as? SessionError
                 ?? SessionError(.serialization, message: "the image can't be processed", underlying: error)

@@ -4,7 +4,7 @@ internal import SwiftAF
 public protocol ImageProcessing: Sendable {
     /// A name with all parameters: part of the cache key.
     var identifier: String { get }
-    /// Called on any thread, concurrently.
+    /// Called on any thread, concurrently; for an animated image, with each of its frames.
     func process(_ image: Image) throws -> Image
 }
 

@@ -47,6 +47,11 @@ struct ImageFuzzTests {
             #expect(frames.reduce(0) { $0 + $1.image.byteCount } <= Self.limits.maximumPixelCount * 4)
         }
         try expectErrorOfOurs {
+            guard let animation = try decoder.decodeAnimation(file, options: Self.limits) else { return }
+            #expect((1...Self.limits.maximumFrameCount).contains(animation.frames.count))
+            #expect(animation.byteCount <= Self.limits.maximumPixelCount * 4)
+        }
+        try expectErrorOfOurs {
             var smaller = Self.limits
             smaller.maximumPixelSize = 3
             let image = try decoder.decode(file, options: smaller)
