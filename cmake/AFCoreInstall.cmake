@@ -1,5 +1,5 @@
 # Install rules: headers, libraries, the CMake package and the files of pkg-config. The component `runtime` is what programs need to
-# run, `development` what it takes to build them.
+# run, `development` what it takes to build them. Those of libafcore-gio are `gio` and `gio_development`.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -72,3 +72,20 @@ foreach(module IN LISTS modules)
     install(FILES "${PROJECT_BINARY_DIR}/${module}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
         COMPONENT development)
 endforeach()
+
+if(AFCORE_BUILD_GIO)
+    install(FILES ${AFCORE_GIO_PUBLIC_HEADERS} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/afcore-gio"
+        COMPONENT gio_development)
+    install(TARGETS afcore-gio
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT gio NAMELINK_COMPONENT gio_development)
+    configure_file("${CMAKE_CURRENT_LIST_DIR}/afcore-gio.pc.in" "${PROJECT_BINARY_DIR}/afcore-gio.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/afcore-gio.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+        COMPONENT gio_development)
+    if(TARGET afcore_gio_introspection)
+        install(FILES "${AFCORE_TYPELIB}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/girepository-1.0" COMPONENT gio)
+        install(FILES "${AFCORE_GIR}" DESTINATION "${CMAKE_INSTALL_DATADIR}/gir-1.0" COMPONENT gio_development)
+    endif()
+    if(AFCORE_VAPI)
+        install(FILES "${AFCORE_VAPI}" DESTINATION "${CMAKE_INSTALL_DATADIR}/vala/vapi" COMPONENT gio_development)
+    endif()
+endif()

@@ -1,0 +1,342 @@
+#include "internal.h"
+
+#include <string.h>
+
+typedef struct header_field {
+    char *name, *value; /* `value` NULL: not sent, not even by default. */
+} header_field;
+
+struct _AfgioRequest {
+    GObject parent;
+    char *method, *url;
+    GArray *fields; /* Of header_field. */
+    GBytes *body;
+    GFile *destination;
+    gboolean resume;
+    AfgioCachePolicy cache_policy;
+};
+
+enum {
+    PROP_METHOD = 1,
+    PROP_URL,
+    PROP_BODY,
+    PROP_DESTINATION,
+    PROP_RESUME,
+    PROP_CACHE_POLICY,
+    PROP_COUNT
+};
+
+static GParamSpec *properties[PROP_COUNT];
+static guint progress_signal;
+
+G_DEFINE_ENUM_TYPE(AfgioCachePolicy, afgio_cache_policy,
+                   G_DEFINE_ENUM_VALUE(AFGIO_CACHE_POLICY_PROTOCOL, "protocol"),
+                   G_DEFINE_ENUM_VALUE(AFGIO_CACHE_POLICY_RELOAD, "reload"),
+                   G_DEFINE_ENUM_VALUE(AFGIO_CACHE_POLICY_ELSE_LOAD, "else-load"),
+                   G_DEFINE_ENUM_VALUE(AFGIO_CACHE_POLICY_ONLY, "only"),
+                   G_DEFINE_ENUM_VALUE(AFGIO_CACHE_POLICY_REVALIDATE, "revalidate"),
+                   G_DEFINE_ENUM_VALUE(AFGIO_CACHE_POLICY_BYPASS, "bypass"))
+
+_Static_assert((int)AFGIO_CACHE_POLICY_BYPASS == AFC_CACHE_BYPASS,
+               "policies are those of the core");
+
+G_DEFINE_TYPE(AfgioRequest, afgio_request, G_TYPE_OBJECT)
+
+static void field_clear(gpointer pointer) {
+    header_field *field = pointer;
+    g_free(field->name);
+    g_free(field->value);
+}
+
+static void get_property(GObject *object, guint number, GValue *value, GParamSpec *spec) {
+    AfgioRequest *self = AFGIO_REQUEST(object);
+    switch (number) {
+    case PROP_METHOD:
+        g_value_set_string(value, self->method);
+        break;
+    case PROP_URL:
+        g_value_set_string(value, self->url);
+        break;
+    case PROP_BODY:
+        g_value_set_boxed(value, self->body);
+        break;
+    case PROP_DESTINATION:
+        g_value_set_object(value, self->destination);
+        break;
+    case PROP_RESUME:
+        g_value_set_boolean(value, self->resume);
+        break;
+    case PROP_CACHE_POLICY:
+        g_value_set_enum(value, self->cache_policy);
+        break;
+    default:
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, number, spec);
+    }
+}
+
+static void set_property(GObject *object, guint number, const GValue *value, GParamSpec *spec) {
+    AfgioRequest *self = AFGIO_REQUEST(object);
+    switch (number) {
+    case PROP_METHOD:
+        g_free(self->method);
+        self->method = g_value_dup_string(value);
+        break;
+    case PROP_URL:
+        g_free(self->url);
+        self->url = g_value_dup_string(value);
+        break;
+    case PROP_BODY:
+        if (self->body != NULL) g_bytes_unref(self->body);
+        self->body = g_value_dup_boxed(value);
+        break;
+    case PROP_DESTINATION:
+        g_set_object(&self->destination, g_value_get_object(value));
+        break;
+    case PROP_RESUME:
+        self->resume = g_value_get_boolean(value);
+        break;
+    case PROP_CACHE_POLICY:
+        self->cache_policy = g_value_get_enum(value);
+        break;
+    default:
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, number, spec);
+    }
+}
+
+static void finalize(GObject *object) {
+    AfgioRequest *self = AFGIO_REQUEST(object);
+    g_free(self->method);
+    g_free(self->url);
+    g_array_unref(self->fields);
+    if (self->body != NULL) g_bytes_unref(self->body);
+    g_clear_object(&self->destination);
+    G_OBJECT_CLASS(afgio_request_parent_class)->finalize(object);
+}
+
+static void afgio_request_init(AfgioRequest *self) {
+    self->fields = g_array_new(FALSE, FALSE, sizeof(header_field));
+    g_array_set_clear_func(self->fields, field_clear);
+}
+
+static void afgio_request_class_init(AfgioRequestClass *class) {
+    GObjectClass *object_class = G_OBJECT_CLASS(class);
+    const GParamFlags flags = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS;
+    object_class->get_property = get_property;
+    object_class->set_property = set_property;
+    object_class->finalize = finalize;
+    /**
+     * AfgioRequest:method:
+     *
+     * The method, any token (RFC 9110, section 9.1).
+     */
+    properties[PROP_METHOD] = g_param_spec_string("method", NULL, NULL, "GET",
+                                                  flags | G_PARAM_CONSTRUCT);
+    /**
+     * AfgioRequest:url:
+     *
+     * An http or https URL, or a reference relative to #AfgioSession:base-url.
+     */
+    properties[PROP_URL] = g_param_spec_string("url", NULL, NULL, "", flags | G_PARAM_CONSTRUCT);
+    /**
+     * AfgioRequest:body:
+     *
+     * The body; %NULL: none. See afgio_request_set_body().
+     */
+    properties[PROP_BODY] = g_param_spec_boxed("body", NULL, NULL, G_TYPE_BYTES, flags);
+    /**
+     * AfgioRequest:destination:
+     *
+     * The local file that the body of the response is written to; %NULL: none. See afgio_request_set_destination().
+     */
+    properties[PROP_DESTINATION] = g_param_spec_object("destination", NULL, NULL, G_TYPE_FILE,
+                                                       flags);
+    /**
+     * AfgioRequest:resume:
+     *
+     * Whether an interrupted download to #AfgioRequest:destination is kept and continued.
+     */
+    properties[PROP_RESUME] = g_param_spec_boolean("resume", NULL, NULL, FALSE, flags);
+    /**
+     * AfgioRequest:cache-policy:
+     *
+     * How the cache of the session is used.
+     */
+    properties[PROP_CACHE_POLICY] = g_param_spec_enum(
+        "cache-policy", NULL, NULL, AFGIO_TYPE_CACHE_POLICY, AFGIO_CACHE_POLICY_PROTOCOL, flags);
+    g_object_class_install_properties(object_class, PROP_COUNT, properties);
+    /**
+     * AfgioRequest::progress:
+     * @self: the request
+     * @sent: bytes of the request body that were sent
+     * @sent_total: its size; -1 if unknown
+     * @received: bytes of the response body so far, before decoding, with those of a resumed file
+     * @received_total: its size; -1 if unknown
+     *
+     * Reports progress about every 100 ms, and once with the final numbers before the request ends. Connect before the
+     * request is sent. Emitted where afgio_session_send_async() calls its callback, or inside afgio_session_send().
+     */
+    progress_signal = g_signal_new("progress", G_TYPE_FROM_CLASS(class), G_SIGNAL_RUN_LAST, 0, NULL,
+                                   NULL, NULL, G_TYPE_NONE, 4, G_TYPE_INT64, G_TYPE_INT64,
+                                   G_TYPE_INT64, G_TYPE_INT64);
+}
+
+AfgioRequest *afgio_request_new(const char *method, const char *url) {
+    g_return_val_if_fail(method != NULL, NULL);
+    g_return_val_if_fail(url != NULL, NULL);
+    return g_object_new(AFGIO_TYPE_REQUEST, "method", method, "url", url, NULL);
+}
+
+static void append(AfgioRequest *self, const char *name, const char *value) {
+    header_field new = {g_strdup(name), g_strdup(value)};
+    g_array_append_val(self->fields, new);
+}
+
+/* Removes the fields of a name: all, or those that only keep a default one from being sent. */
+static void remove_fields(AfgioRequest *self, const char *name, bool all) {
+    for (guint i = self->fields->len; i > 0; i--) {
+        const header_field *field = &g_array_index(self->fields, header_field, i - 1);
+        if ((all || field->value == NULL) && g_ascii_strcasecmp(field->name, name) == 0)
+            g_array_remove_index(self->fields, i - 1);
+    }
+}
+
+void afgio_request_set_header(AfgioRequest *self, const char *name, const char *value) {
+    g_return_if_fail(AFGIO_IS_REQUEST(self));
+    g_return_if_fail(name != NULL);
+    remove_fields(self, name, true);
+    append(self, name, value);
+}
+
+void afgio_request_append_header(AfgioRequest *self, const char *name, const char *value) {
+    g_return_if_fail(AFGIO_IS_REQUEST(self));
+    g_return_if_fail(name != NULL);
+    g_return_if_fail(value != NULL);
+    remove_fields(self, name, false);
+    append(self, name, value);
+}
+
+void afgio_request_set_body(AfgioRequest *self, const char *content_type, GBytes *body) {
+    g_return_if_fail(AFGIO_IS_REQUEST(self));
+    if (content_type != NULL) afgio_request_set_header(self, "Content-Type", content_type);
+    g_object_set(self, "body", body, NULL);
+}
+
+GBytes *afgio_request_get_body(AfgioRequest *self) {
+    g_return_val_if_fail(AFGIO_IS_REQUEST(self), NULL);
+    return self->body;
+}
+
+void afgio_request_set_destination(AfgioRequest *self, GFile *destination, gboolean resume) {
+    g_return_if_fail(AFGIO_IS_REQUEST(self));
+    g_object_set(self, "destination", destination, "resume", resume, NULL);
+}
+
+GFile *afgio_request_get_destination(AfgioRequest *self) {
+    g_return_val_if_fail(AFGIO_IS_REQUEST(self), NULL);
+    return self->destination;
+}
+
+void afgio_request_set_cache_policy(AfgioRequest *self, AfgioCachePolicy policy) {
+    g_return_if_fail(AFGIO_IS_REQUEST(self));
+    g_object_set(self, "cache-policy", policy, NULL);
+}
+
+AfgioCachePolicy afgio_request_get_cache_policy(AfgioRequest *self) {
+    g_return_val_if_fail(AFGIO_IS_REQUEST(self), AFGIO_CACHE_POLICY_PROTOCOL);
+    return self->cache_policy;
+}
+
+/* ---- Orders -------------------------------------------------------------------------------- */
+
+/* The URL that `reference` means. g_free() */
+static char *resolve(const char *base, const char *reference) {
+    if (base == NULL) return g_strdup(reference);
+    size_t room = strlen(base) + strlen(reference) + 2;
+    char *url = g_malloc(room + 1);
+    url[afc_url_resolve(url, room, afc_slice_of(base), afc_slice_of(reference))] = 0;
+    return url;
+}
+
+static void read_fields(afgio__order *order, const GArray *fields) {
+    order->headers = g_array_sized_new(FALSE, TRUE, sizeof(afc_header), fields->len);
+    order->texts = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < fields->len; i++) {
+        const header_field *field = &g_array_index(fields, header_field, i);
+        char *name = g_strdup(field->name);
+        char *value = g_strdup(field->value);
+        afc_header header = {afc_slice_of(name), afc_slice_of(value),
+                             value == NULL ? AFC_HEADER_REMOVE : 0};
+        g_ptr_array_add(order->texts, name);
+        g_ptr_array_add(order->texts, value);
+        g_array_append_val(order->headers, header);
+    }
+}
+
+/* The core's reference to the body ends with its task: the order holds the real one. */
+static void keep_body(void *context) {
+    (void)context;
+}
+
+bool afgio__order_read(afgio__order *order, AfgioRequest *request, const char *base_url,
+                       GError **error) {
+    char *path = NULL;
+    if (request->destination != NULL) {
+        path = g_file_get_path(request->destination);
+        if (path == NULL) {
+            char *uri = g_file_get_uri(request->destination);
+            g_set_error(error, AFGIO_ERROR, AFGIO_ERROR_INVALID_INPUT,
+                        "the destination \"%s\" isn't a local file", uri);
+            g_free(uri);
+            return false;
+        }
+    }
+    *order = (afgio__order){
+        .core = AFC_REQUEST_INIT,
+        .method = g_strdup(request->method != NULL ? request->method : ""),
+        .url = resolve(base_url, request->url != NULL ? request->url : ""),
+        .path = path,
+    };
+    read_fields(order, request->fields);
+    if (request->body != NULL) order->body = g_bytes_ref(request->body);
+    if (request->destination != NULL) order->destination = g_object_ref(request->destination);
+    afc_request *core = &order->core;
+    core->method = order->method;
+    core->url = order->url;
+    core->headers = (const afc_header *)(void *)order->headers->data;
+    core->header_count = order->headers->len;
+    core->cache_policy = (afc_cache_policy)request->cache_policy;
+    if (order->body != NULL) {
+        core->body.kind = AFC_BODY_BYTES;
+        core->body.bytes.bytes = g_bytes_get_data(order->body, &core->body.bytes.size);
+        core->body.release = keep_body;
+    }
+    if (order->path != NULL) {
+        core->sink.kind = AFC_SINK_FILE;
+        core->sink.path = order->path;
+        if (request->resume) core->sink.flags = AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME;
+    }
+    return true;
+}
+
+void afgio__order_clear(afgio__order *order) {
+    g_free(order->method);
+    g_free(order->url);
+    g_free(order->path);
+    g_array_unref(order->headers);
+    g_ptr_array_unref(order->texts);
+    if (order->body != NULL) g_bytes_unref(order->body);
+    g_clear_object(&order->destination);
+}
+
+/* ---- Progress ------------------------------------------------------------------------------ */
+
+bool afgio__request_has_listener(AfgioRequest *request) {
+    return g_signal_has_handler_pending(request, progress_signal, 0, FALSE);
+}
+
+void afgio__request_emit_progress(AfgioRequest *request, const afc_progress *progress) {
+    gint64 total = progress->received_total;
+    if (total != AFC_LENGTH_UNKNOWN) total += progress->offset;
+    g_signal_emit(request, progress_signal, 0, (gint64)progress->sent, (gint64)progress->sent_total,
+                  (gint64)(progress->received + progress->offset), total);
+}

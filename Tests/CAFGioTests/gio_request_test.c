@@ -1,0 +1,405 @@
+/* Requests: what is sent and received, where callbacks are called, cancelling, errors. */
+#include "fetch.h"
+
+#include <string.h>
+
+typedef struct scene {
+    world *world;
+    AfgioSession *session;
+} scene;
+
+static int scene_setup(void **state) {
+    scene *scene = g_new0(struct scene, 1);
+    scene->world = world_new(NULL, NULL);
+    scene->session = afgio_session_new();
+    *state = scene;
+    return 0;
+}
+
+static int scene_teardown(void **state) {
+    scene *scene = *state;
+    g_clear_object(&scene->session);
+    world_free(scene->world);
+    g_free(scene);
+    return 0;
+}
+
+#define SCENE_TEST(test) cmocka_unit_test_setup_teardown(test, scene_setup, scene_teardown)
+
+/** Serves a response that comes after the gate "gate" was opened. */
+static void serve_later(world *world, const char *path) {
+    afts_script *script = afts_script_new();
+    afts_stall(script, "gate");
+    afts_respond(script, 200, "", "late", 4);
+    serve(world, path, script);
+}
+
+/* ---- What is sent and received ------------------------------------------------------------- */
+
+static void returns_status_fields_and_body(void **state) {
+    scene *scene = *state;
+    serve_text(scene->world, "/",
+               "HTTP/1.1 203 Quite Good\r\nA: 1\r\nB: caf\xe9\r\na: 2\r\nC: caf\xc3\xa9\r\n"
+               "Content-Length: 5\r\n\r\nhello");
+    fetch *fetch = fetch_url(scene->session, url_of(scene->world, "/"));
+    check_response(fetch, 203, "hello");
+    AfgioResponse *response = fetch->response;
+    assert_string_equal(afgio_response_get_reason(response), "Quite Good");
+    assert_string_equal(afgio_response_get_url(response), url_of(scene->world, "/"));
+    assert_string_equal(afgio_response_get_header(response, "a"), "1");
+    assert_string_equal(afgio_response_get_header(response, "B"), "caf\xc3\xa9");
+    assert_string_equal(afgio_response_get_header(response, "C"), "caf\xc3\xa9");
+    assert_null(afgio_response_get_header(response, "D"));
+    assert_int_equal(afgio_response_get_n_headers(response), 5);
+    const char *name, *value;
+    assert_true(afgio_response_get_nth_header(response, 2, &name, &value));
+    assert_string_equal(name, "a");
+    assert_string_equal(value, "2");
+    assert_false(afgio_response_get_nth_header(response, 5, &name, &value));
+    assert_null(name);
+    assert_null(value);
+    assert_null(afgio_response_get_file(response));
+    assert_int_equal(afgio_response_get_cache_use(response), AFGIO_CACHE_USE_UNUSED);
+    fetch_free(fetch);
+}
+
+static void has_properties_of_response(void **state) {
+    scene *scene = *state;
+    serve(scene->world, "/", answer(404, "", "none"));
+    fetch *fetch = fetch_url(scene->session, url_of(scene->world, "/"));
+    check_response(fetch, 404, "none");
+    guint status;
+    char *reason, *url;
+    GBytes *body;
+    GFile *file;
+    AfgioResumption resumption;
+    AfgioCacheUse use;
+    g_object_get(fetch->response, "status", &status, "reason", &reason, "url", &url, "body", &body,
+                 "file", &file, "resumption", &resumption, "cache-use", &use, NULL);
+    assert_int_equal(status, 404);
+    assert_string_equal(reason, afgio_response_get_reason(fetch->response));
+    assert_string_equal(url, url_of(scene->world, "/"));
+    assert_int_equal(g_bytes_get_size(body), 4);
+    assert_null(file);
+    assert_int_equal(resumption, AFGIO_RESUMPTION_NONE);
+    assert_int_equal(use, AFGIO_CACHE_USE_UNUSED);
+    g_free(reason);
+    g_free(url);
+    g_bytes_unref(body);
+    fetch_free(fetch);
+}
+
+static void sends_method_fields_and_body(void **state) {
+    scene *scene = *state;
+    fetch *fetch = fetch_new(scene->session, "PATCH", url_of(scene->world, "/echo"));
+    AfgioRequest *request = fetch->request;
+    GBytes *body = g_bytes_new_static("{}", 2);
+    afgio_request_set_body(request, "application/json", body);
+    g_bytes_unref(body);
+    afgio_request_set_header(request, "X", "0");
+    afgio_request_append_header(request, "x", "1");
+    afgio_request_set_header(request, "X", "2");
+    afgio_request_append_header(request, "Y", "3");
+    afgio_request_append_header(request, "Y", "4");
+    afgio_request_set_header(request, "Accept", NULL);
+    afgio_request_set_header(request, "Z", NULL);
+    afgio_request_append_header(request, "Z", "5");
+    fetch_send(fetch, NULL);
+    /* It was read: this is for the next time. */
+    afgio_request_set_header(request, "X", "changed");
+    afgio_request_set_body(request, NULL, NULL);
+    fetch_wait(fetch);
+    assert_non_null(fetch->response);
+    afts_request *seen = afts_copy_request(scene->world->server, 0);
+    assert_non_null(seen);
+    assert_string_equal(seen->method, "PATCH");
+    check_slice(((afc_slice){(const char *)seen->body, seen->body_size}), "{}");
+    assert_string_equal(afts_request_header(seen, "Content-Type"), "application/json");
+    assert_string_equal(afts_request_header(seen, "X"), "2");
+    assert_string_equal(afts_request_header(seen, "Y"), "3");
+    assert_string_equal(afts_request_header(seen, "Z"), "5");
+    assert_null(afts_request_header(seen, "Accept"));
+    afts_request_free(seen);
+    fetch_free(fetch);
+}
+
+static void keeps_properties_of_request(void **state) {
+    (void)state;
+    AfgioRequest *request = g_object_new(AFGIO_TYPE_REQUEST, NULL);
+    char *method, *url;
+    GFile *file = g_file_new_for_path("/tmp/file");
+    GBytes *body = g_bytes_new_static("1", 1);
+    gboolean resume;
+    AfgioCachePolicy policy;
+    assert_null(afgio_request_get_body(request));
+    assert_null(afgio_request_get_destination(request));
+    afgio_request_set_destination(request, file, TRUE);
+    afgio_request_set_cache_policy(request, AFGIO_CACHE_POLICY_RELOAD);
+    g_object_set(request, "body", body, "url", "http://host/", NULL);
+    g_object_get(request, "method", &method, "url", &url, "resume", &resume, "cache-policy",
+                 &policy, NULL);
+    assert_string_equal(method, "GET");
+    assert_string_equal(url, "http://host/");
+    assert_true(resume);
+    assert_int_equal(policy, AFGIO_CACHE_POLICY_RELOAD);
+    assert_int_equal(afgio_request_get_cache_policy(request), AFGIO_CACHE_POLICY_RELOAD);
+    assert_ptr_equal(afgio_request_get_destination(request), file);
+    assert_ptr_equal(afgio_request_get_body(request), body);
+    afgio_request_set_destination(request, NULL, FALSE);
+    assert_null(afgio_request_get_destination(request));
+    g_free(method);
+    g_free(url);
+    g_bytes_unref(body);
+    g_object_unref(file);
+    g_object_unref(request);
+}
+
+static void reports_url_after_redirect(void **state) {
+    scene *scene = *state;
+    serve(scene->world, "/from", answer(302, "Location: /to\r\n", ""));
+    serve(scene->world, "/to", answer(200, "", "there"));
+    fetch *fetch = fetch_url(scene->session, url_of(scene->world, "/from"));
+    check_response(fetch, 200, "there");
+    assert_string_equal(afgio_response_get_url(fetch->response), url_of(scene->world, "/to"));
+    fetch_free(fetch);
+}
+
+/* ---- Where and when ------------------------------------------------------------------------ */
+
+enum { LARGE_BODY = 300000, FETCHES = 40, THREADS = 4 };
+
+static void reports_progress_before_the_callback(void **state) {
+    scene *scene = *state;
+    afts_script *script = afts_script_new();
+    afts_respond_repeated(script, 200, "", "0123456789", 10, LARGE_BODY / 10);
+    serve(scene->world, "/", script);
+    fetch *fetch = fetch_new(scene->session, "POST", url_of(scene->world, "/"));
+    GBytes *body = g_bytes_new_static("four", 4);
+    afgio_request_set_body(fetch->request, NULL, body);
+    g_bytes_unref(body);
+    fetch_watch(fetch);
+    fetch_send(fetch, NULL);
+    fetch_wait(fetch);
+    assert_non_null(fetch->response);
+    assert_true(fetch->progress > 0);
+    assert_int_equal(fetch->sent, 4);
+    assert_int_equal(fetch->sent_total, 4);
+    assert_int_equal(fetch->received, LARGE_BODY);
+    assert_int_equal(fetch->received_total, LARGE_BODY);
+    fetch_free(fetch);
+}
+
+static void waits_for_response_and_reports_progress_meanwhile(void **state) {
+    scene *scene = *state;
+    serve(scene->world, "/", answer(200, "", "hello"));
+    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    fetch_watch(fetch);
+    fetch->response = afgio_session_send(fetch->session, fetch->request, NULL, &fetch->error);
+    check_response(fetch, 200, "hello");
+    assert_true(fetch->progress > 0);
+    assert_int_equal(fetch->received, 5);
+    fetch->callbacks = 1;
+    fetch_free(fetch);
+}
+
+static gpointer fetch_many(gpointer pointer) {
+    scene *scene = pointer;
+    fetch *fetches[FETCHES];
+    char url[128];
+    afts_server_url(scene->world->server, "/", url, sizeof url);
+    for (int i = 0; i < FETCHES; i++) {
+        fetches[i] = fetch_new(scene->session, "GET", url);
+        fetch_watch(fetches[i]);
+        fetch_send(fetches[i], NULL);
+    }
+    guint succeeded = 0;
+    for (int i = 0; i < FETCHES; i++) {
+        fetch_wait(fetches[i]);
+        if (fetches[i]->response != NULL && fetches[i]->misplaced == 0) succeeded++;
+        g_clear_object(&fetches[i]->response);
+        g_clear_error(&fetches[i]->error);
+        g_object_unref(fetches[i]->request);
+        g_object_unref(fetches[i]->session);
+        g_main_context_unref(fetches[i]->context);
+        free(fetches[i]);
+    }
+    return GUINT_TO_POINTER(succeeded);
+}
+
+static void calls_back_on_the_thread_of_each_caller(void **state) {
+    scene *scene = *state;
+    serve(scene->world, "/", answer(200, "", "hello"));
+    GThread *threads[THREADS];
+    for (int i = 0; i < THREADS; i++) threads[i] = g_thread_new("caller", fetch_many, scene);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(GPOINTER_TO_UINT(g_thread_join(threads[i])), FETCHES);
+}
+
+static void request_keeps_its_session(void **state) {
+    scene *scene = *state;
+    serve_later(scene->world, "/");
+    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    fetch_send(fetch, NULL);
+    g_clear_object(&scene->session);
+    g_clear_object(&fetch->session);
+    assert_true(afts_wait_stalled(scene->world->server, "gate", 1, PATIENCE_MS));
+    afts_release(scene->world->server, "gate", AFTS_OPEN);
+    fetch_wait(fetch);
+    check_response(fetch, 200, "late");
+    fetch_free(fetch);
+}
+
+/* ---- Cancelling ---------------------------------------------------------------------------- */
+
+static void cancels_before_sending(void **state) {
+    scene *scene = *state;
+    GCancellable *cancellable = g_cancellable_new();
+    g_cancellable_cancel(cancellable);
+    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    fetch_send(fetch, cancellable);
+    fetch_wait(fetch);
+    check_error(fetch, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+    fetch_free(fetch);
+    GError *error = NULL;
+    AfgioRequest *request = afgio_request_new("GET", url_of(scene->world, "/"));
+    assert_null(afgio_session_send(scene->session, request, cancellable, &error));
+    assert_true(g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED));
+    g_error_free(error);
+    g_object_unref(request);
+    g_object_unref(cancellable);
+    assert_int_equal(afts_server_stats(scene->world->server).requests, 0);
+}
+
+static void cancels_under_way(void **state) {
+    scene *scene = *state;
+    serve_later(scene->world, "/");
+    GCancellable *cancellable = g_cancellable_new();
+    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    fetch_send(fetch, cancellable);
+    assert_true(afts_wait_stalled(scene->world->server, "gate", 1, PATIENCE_MS));
+    g_cancellable_cancel(cancellable);
+    fetch_wait(fetch);
+    check_error(fetch, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+    fetch_free(fetch);
+    g_object_unref(cancellable);
+}
+
+static gpointer cancel_when_stalled(gpointer pointer) {
+    gpointer *both = pointer;
+    bool is_stalled = afts_wait_stalled(both[0], "gate", 1, PATIENCE_MS);
+    g_cancellable_cancel(both[1]);
+    return GINT_TO_POINTER(is_stalled);
+}
+
+static void cancels_a_waiting_thread(void **state) {
+    scene *scene = *state;
+    serve_later(scene->world, "/");
+    GCancellable *cancellable = g_cancellable_new();
+    gpointer both[] = {scene->world->server, cancellable};
+    GThread *thread = g_thread_new("canceller", cancel_when_stalled, both);
+    AfgioRequest *request = afgio_request_new("GET", url_of(scene->world, "/"));
+    GError *error = NULL;
+    assert_null(afgio_session_send(scene->session, request, cancellable, &error));
+    assert_true(g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED));
+    g_error_free(error);
+    assert_true(GPOINTER_TO_INT(g_thread_join(thread)));
+    g_object_unref(request);
+    g_object_unref(cancellable);
+}
+
+static void succeeds_if_cancelled_after_the_end(void **state) {
+    scene *scene = *state;
+    serve(scene->world, "/", answer(200, "", "hello"));
+    GCancellable *cancellable = g_cancellable_new();
+    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    fetch_send(fetch, cancellable);
+    fetch_wait(fetch);
+    g_cancellable_cancel(cancellable);
+    check_response(fetch, 200, "hello");
+    fetch_free(fetch);
+    g_object_unref(cancellable);
+}
+
+static void cancels_all(void **state) {
+    scene *scene = *state;
+    serve_later(scene->world, "/");
+    afgio_session_cancel_all(scene->session);
+    fetch *one = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    fetch *two = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    fetch_send(one, NULL);
+    fetch_send(two, NULL);
+    afgio_session_cancel_all(scene->session);
+    fetch_wait(one);
+    fetch_wait(two);
+    check_error(one, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+    check_error(two, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+    fetch_free(one);
+    fetch_free(two);
+}
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+static void check_fails(scene *scene, const char *method, const char *url, AfgioError code) {
+    fetch *fetch = fetch_new(scene->session, method, url);
+    fetch_send(fetch, NULL);
+    fetch_wait(fetch);
+    check_error(fetch, AFGIO_ERROR, code);
+    assert_true(strlen(fetch->error->message) > 0);
+    fetch_free(fetch);
+}
+
+static void maps_failures_to_errors(void **state) {
+    scene *scene = *state;
+    check_fails(scene, "GET", "ftp://host/", AFGIO_ERROR_INVALID_INPUT);
+    check_fails(scene, "GET", "", AFGIO_ERROR_INVALID_INPUT);
+    check_fails(scene, "NOT A TOKEN", "http://127.0.0.1/", AFGIO_ERROR_INVALID_INPUT);
+    serve_text(scene->world, "/cut", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
+    check_fails(scene, "GET", url_of(scene->world, "/cut"), AFGIO_ERROR_TRUNCATED);
+    serve_text(scene->world, "/wrong", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n");
+    check_fails(scene, "GET", url_of(scene->world, "/wrong"), AFGIO_ERROR_PROTOCOL);
+    const char *url = url_of(scene->world, "/");
+    afts_server_stop(scene->world->server);
+    check_fails(scene, "GET", url, AFGIO_ERROR_CONNECT);
+}
+
+static void refuses_invalid_requests(void **state) {
+    scene *scene = *state;
+    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    afgio_request_set_header(fetch->request, "A", "one\ntwo");
+    fetch_send(fetch, NULL);
+    fetch_wait(fetch);
+    check_error(fetch, AFGIO_ERROR, AFGIO_ERROR_INVALID_INPUT);
+    fetch_free(fetch);
+    fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    GFile *file = g_file_new_for_uri("resource:///file");
+    afgio_request_set_destination(fetch->request, file, FALSE);
+    fetch_send(fetch, NULL);
+    fetch_wait(fetch);
+    check_error(fetch, AFGIO_ERROR, AFGIO_ERROR_INVALID_INPUT);
+    check_contains(fetch->error->message, "resource:///file");
+    fetch_free(fetch);
+    g_object_unref(file);
+    assert_int_equal(afts_server_stats(scene->world->server).requests, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(returns_status_fields_and_body),
+        SCENE_TEST(has_properties_of_response),
+        SCENE_TEST(sends_method_fields_and_body),
+        cmocka_unit_test(keeps_properties_of_request),
+        SCENE_TEST(reports_url_after_redirect),
+        SCENE_TEST(reports_progress_before_the_callback),
+        SCENE_TEST(waits_for_response_and_reports_progress_meanwhile),
+        SCENE_TEST(calls_back_on_the_thread_of_each_caller),
+        SCENE_TEST(request_keeps_its_session),
+        SCENE_TEST(cancels_before_sending),
+        SCENE_TEST(cancels_under_way),
+        SCENE_TEST(cancels_a_waiting_thread),
+        SCENE_TEST(succeeds_if_cancelled_after_the_end),
+        SCENE_TEST(cancels_all),
+        SCENE_TEST(maps_failures_to_errors),
+        SCENE_TEST(refuses_invalid_requests),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
