@@ -75,7 +75,7 @@ final class CoreWebSocket: @unchecked Sendable {
         var failure = afc_failure()
         do throws(SessionError) {
             var core = try coreOptions(arena)
-            var events = Self.events
+            var events = events
             events.context = Unmanaged.passRetained(self).toOpaque()
             let status = withCodec { codec in
                 core.codec = codec
@@ -335,7 +335,7 @@ extension CoreWebSocket {
         context.map { Unmanaged<CoreWebSocket>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    private static var events: afc_websocket_events {
+    private var events: afc_websocket_events {
         var events = afc_websocket_events()
         events.size = MemoryLayout<afc_websocket_events>.stride
         events.on_open = { context, opening in
@@ -359,7 +359,44 @@ extension CoreWebSocket {
         events.release = { context in
             context.map { Unmanaged<CoreWebSocket>.fromOpaque($0).release() }
         }
+        addHandshake(to: &events)
         return events
+    }
+
+    /// Adds what is reported of the handshake, if anything asks for it.
+    private func addHandshake(to events: inout afc_websocket_events) {
+        let handlers = request.handlers
+        let isMonitored = handlers.monitors != nil
+        if handlers.informational != nil || isMonitored {
+            events.on_informational = { context, head in
+                guard let head else { return }
+                CoreWebSocket.from(context)?.request.handlers.inform(InformationalResponse(head.pointee))
+            }
+        }
+        if isMonitored {
+            events.on_challenge_accepted = { context, challenge in
+                guard let challenge, var shown = AuthenticationChallenge(challenge.pointee) else { return }
+                shown.proposedCredential = nil
+                CoreWebSocket.from(context)?.request.handlers.events?.tell(.challenged(shown))
+            }
+            events.on_redirect = { context, redirect in
+                guard let redirect, let socket = CoreWebSocket.from(context) else { return AFC_REDIRECT_FAIL }
+                return socket.decide(RedirectProposal(redirect.pointee))
+            }
+        }
+        if handlers.monitors?.tracesWire == true {
+            events.on_trace = { context, trace in
+                guard let trace, let seen = WireTrace(trace.pointee) else { return }
+                CoreWebSocket.from(context)?.request.handlers.events?.tell(.traced(seen))
+            }
+        }
+    }
+
+    /// Decides as the core does without a callback, and reports it.
+    private func decide(_ proposal: RedirectProposal) -> afc_redirect_answer {
+        let refuses = request.refusesRedirects
+        request.handlers.events?.tell(.redirected(proposal, refuses ? .fail(SessionError(.redirect)) : .follow))
+        return refuses ? AFC_REDIRECT_FAIL : AFC_REDIRECT_FOLLOW
     }
 
     private func didOpen(_ opening: afc_websocket_opening) {

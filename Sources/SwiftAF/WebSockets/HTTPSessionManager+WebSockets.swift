@@ -37,7 +37,8 @@ extension HTTPSessionManager {
     ///
     /// The session's trust policy, proxies, cookies, HSTS and credentials apply, and so do interceptors, to which a
     /// refusal is a response. The total time limit applies to the handshake. The idle limit, size limits of bodies, rate
-    /// limits, and the handlers of redirects, responses and challenges don't apply.
+    /// limits, and the handlers of redirects, responses and challenges don't apply. Event monitors see the handshake, with
+    /// its redirects, challenges and traces.
     public func webSocket(
         _ request: HTTPRequest, protocols: [String] = [], options: WebSocket.Options = .init()
     ) async throws(SessionError) -> WebSocket {

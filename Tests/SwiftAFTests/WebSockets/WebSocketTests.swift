@@ -420,6 +420,27 @@ struct WebSocketTests {
         #expect(Array(notes.events.values.dropFirst(6)) == refused)
     }
 
+    @Test("Monitors see redirects and challenges of the handshake, and handlers its 1xx responses")
+    func monitorsOfHandshake() async throws {
+        server.route("/moved", .redirect(to: "/login"))
+        server.route("/login", [.interim(103), .upgrade(), .echoFrames])
+        server.route("/login", times: 1, .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]))
+        let notes = EventNotes()
+        manager.eventMonitors = [notes]
+        let interim = Recorder<Int>()
+        let socket = try await manager.webSocket("moved") { request in
+            request.credential = Credential(user: "joe", password: "pw")
+            request.informationalHandler = { interim.record($0.status) }
+        }
+        await manager.flushMonitors()
+        #expect(
+            notes.events.values == [
+                "created", "resumed", "sent 1 -", "redirected 302", "challenged", "by Basic r", "answered 101",
+            ])
+        #expect(interim.values == [103])
+        try await socket.close()
+    }
+
     @Test("Monitors see the end of a socket that is lost")
     func monitorsOfLostSocket() async throws {
         server.route("/", [.upgrade(), .stall(at: "gate"), .close])
