@@ -1,11 +1,13 @@
 #include "http_cache/vary.h"
 
 #include "http_cache/fingerprint.h"
+#include "http_cache/languages.h"
 
 #include <string.h>
 
 /* The name of the field that holds the identity; no Vary can name it. */
 static const char identity_name[] = "*";
+static const char language_name[] = "Accept-Language";
 
 /* ---- Vary ---------------------------------------------------------------------------------- */
 
@@ -122,7 +124,7 @@ static afc_status read_value(afc__buffer *out, const afc__cache_request *request
     }
     if (status != AFC_OK || !is_sent) return status;
     if (is_secret) return hide(out);
-    return afc__same_name(name, "Accept-Language") ? sort_languages(out) : AFC_OK;
+    return afc__same_name(name, language_name) ? sort_languages(out) : AFC_OK;
 }
 
 /* ---- Selecting fields ---------------------------------------------------------------------- */
@@ -185,4 +187,26 @@ bool afc__selecting_fields_match(const afc_header *selecting, size_t count,
         if (!matches(&selecting[i], request)) return false;
     }
     return true;
+}
+
+static bool prefers(const afc__cache_request *request, const afc_head *head) {
+    afc__buffer value;
+    afc__buffer_init(&value, AFC__SELECTING_LONGEST);
+    bool is_preferred = read_value(&value, request, afc_slice_of(language_name)) == AFC_OK &&
+                        value.size > 0 &&
+                        afc__language_is_preferred(head,
+                                                   (afc_slice){value.bytes + 1, value.size - 1});
+    afc__buffer_clear(&value);
+    return is_preferred;
+}
+
+bool afc__selecting_fields_match_language(const afc_header *selecting, size_t count,
+                                          const afc__cache_request *request, const afc_head *head) {
+    bool varies = false;
+    for (size_t i = 0; i < count; i++) {
+        bool is_language = afc__same_name(selecting[i].name, language_name);
+        if (!is_language && !matches(&selecting[i], request)) return false;
+        if (is_language) varies = true;
+    }
+    return varies && prefers(request, head);
 }

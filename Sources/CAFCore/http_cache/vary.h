@@ -40,4 +40,11 @@ afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
 bool afc__selecting_fields_match(const afc_header *selecting, size_t count,
                                  const afc__cache_request *request);
 
+/**
+ * Does a response with this head fit although Accept-Language has another value, because it is in the single language
+ * that the request prefers? All other selecting fields must be the same. false also when out of memory.
+ */
+bool afc__selecting_fields_match_language(const afc_header *selecting, size_t count,
+                                          const afc__cache_request *request, const afc_head *head);
+
 #endif

@@ -119,11 +119,19 @@ static bool choose_part(afc__transfer *transfer, const afc__cache_stored *stored
     return *is_part || is_whole(stored);
 }
 
-static bool fits(const afc__transfer *transfer, const afc__cache_stored *stored) {
+/** How well a stored response fits the selecting fields of the request. */
+typedef enum fit { FITS_NOT, FITS_BY_LANGUAGE, FITS_EXACTLY } fit;
+
+static fit fit_of(const afc__transfer *transfer, const afc__cache_stored *stored) {
     const afc__cache_meta *meta = afc__cache_stored_meta(stored);
     afc__cache_request request = afc__cached_request(transfer);
-    return fits_coding(transfer, meta) &&
-           afc__selecting_fields_match(meta->request_fields, meta->request_field_count, &request);
+    const afc_header *selecting = meta->request_fields;
+    size_t count = meta->request_field_count;
+    if (!fits_coding(transfer, meta)) return FITS_NOT;
+    if (afc__selecting_fields_match(selecting, count, &request)) return FITS_EXACTLY;
+    return afc__selecting_fields_match_language(selecting, count, &request, &meta->head)
+               ? FITS_BY_LANGUAGE
+               : FITS_NOT;
 }
 
 /* ---- Answering ----------------------------------------------------------------------------- */
@@ -264,19 +272,29 @@ static afc__cached_next consider(afc__transfer *transfer, bool is_part) {
     return miss(transfer);
 }
 
+/** The newest of those that fit best. */
 static afc__cached_next choose(afc__transfer *transfer, const afc__cache_found *found) {
     afc__cached *cached = transfer->cached;
-    bool is_part = false;
+    fit best = FITS_NOT;
+    size_t chosen = 0;
+    bool is_part = false, is_chosen_part = false;
+    afc__byte_range range = {0, 0};
     for (size_t i = 0; i < found->count; i++) {
-        bool is_chosen = cached->stored == NULL && fits(transfer, found->stored[i]) &&
-                         choose_part(transfer, found->stored[i], &is_part);
-        if (is_chosen) {
-            cached->stored = found->stored[i];
-        } else {
-            afc__cache_stored_release(found->stored[i]);
-        }
+        fit each = fit_of(transfer, found->stored[i]);
+        if (each <= best || !choose_part(transfer, found->stored[i], &is_part)) continue;
+        best = each;
+        chosen = i;
+        is_chosen_part = is_part;
+        range = cached->range;
     }
-    return cached->stored != NULL ? consider(transfer, is_part) : miss(transfer);
+    for (size_t i = 0; i < found->count; i++) {
+        if (best != FITS_NOT && i == chosen) continue;
+        afc__cache_stored_release(found->stored[i]);
+    }
+    if (best == FITS_NOT) return miss(transfer);
+    cached->stored = found->stored[chosen];
+    cached->range = range;
+    return consider(transfer, is_chosen_part);
 }
 
 /* ---- Asking -------------------------------------------------------------------------------- */

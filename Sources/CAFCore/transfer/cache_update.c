@@ -161,7 +161,10 @@ static void invalidate(afc__transfer *transfer) {
 
 /* ---- Storing ------------------------------------------------------------------------------- */
 
-/** A part is stored only if it is known which one, and if nothing better is. */
+/**
+ * A part is stored only if it is known which one, and if nothing better is. One whose content ends before its range is
+ * the part that there is (RFC 9111 3.3).
+ */
 static bool describe_part(const afc__transfer *transfer, afc__cache_meta *meta) {
     afc__byte_range range;
     int64_t total;
@@ -171,7 +174,7 @@ static bool describe_part(const afc__transfer *transfer, afc__cache_meta *meta) 
         return false;
     meta->range_start = range.first;
     meta->total = total;
-    return framing->length < 0 || framing->length == range.last - range.first + 1;
+    return framing->length < 0 || framing->length <= range.last - range.first + 1;
 }
 
 static afc__storable judge(const afc__transfer *transfer, const afc__cache_control *control) {
@@ -345,8 +348,19 @@ void afc__transfer_cache_body(afc__transfer *transfer, afc_slice bytes) {
     afc__cache_count(cached->cache, AFC__CACHE_REFUSED);
 }
 
+/** A part without a length may be longer than its range: then it is unknown which part it is. */
+static bool is_within_range(const afc__transfer *transfer) {
+    afc__byte_range range;
+    int64_t total;
+    const afc_head *head = received_head(transfer);
+    if (head->status != PARTIAL_CONTENT) return true;
+    return afc__content_range_read(head, &range, &total) &&
+           transfer->cached->written <= (uint64_t)(range.last - range.first + 1);
+}
+
 static bool has_all(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
+    if (!is_within_range(transfer)) return false;
     if (framing->kind != AFC__FRAMING_LENGTH || afc__hop_is_decoded(transfer)) return true;
     return transfer->cached->written == (uint64_t)framing->length;
 }

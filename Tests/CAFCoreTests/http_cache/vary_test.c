@@ -3,6 +3,7 @@
 #include "support/head.h"
 #include "support/torture.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct selected {
@@ -110,6 +111,67 @@ static void second_request_matches_as_its_row_says(void **state) {
     }
 }
 
+/** RFC 9110 12.5.4, 8.5: a response in the language that the request prefers to all others. */
+static void response_in_the_preferred_language_fits_as_its_row_says(void **state) {
+    (void)state;
+    static const struct {
+        const char *response, *asking;
+        bool fits;
+    } rows[] = {
+        {"Content-Language: de", "fr;q=0.5, de;q=1.0", true},
+        {"Content-Language: de", "fr;q=0.5, de", true},
+        {"Content-Language: DE", "dE;q=0.501, fr;q=0.5, *;q=0.1", true},
+        {"Content-Language: de", "de", true},
+        {"Content-Language: de", "de;q=0.001", true},
+        {"Content-Language: de", "de-at, de;q=0.5", false},
+        {"Content-Language: de-at", "de", false},
+        {"Content-Language: de-at", "DE-AT, de;q=0.9", true},
+        {"Content-Language: de", "fr, de;q=0.9", false},
+        {"Content-Language: de", "fr, de", false},
+        {"Content-Language: de", "de;q=0", false},
+        {"Content-Language: de", "de;q=1.1", false},
+        {"Content-Language: de", "de;q=2", false},
+        {"Content-Language: de", "de;q=", false},
+        {"Content-Language: de", "de;q=0,5", false},
+        {"Content-Language: de", "de;q=.5", false},
+        {"Content-Language: de", "de;q=0.0001", false},
+        {"Content-Language: de", "de;x=1", false},
+        {"Content-Language: de", "de;q=1, fr;q=x", false},
+        {"Content-Language: *", "*", false},
+        {"Content-Language: de, fr", "de", false},
+        {"Content-Language: de\nContent-Language: de", "de", false},
+        {"Content-Language:", "de", false},
+        {"", "de", false},
+        {"Content-Language: de", "", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        written head, asking;
+        char line[128] = "";
+        afc_header selecting = {S("accept-language"), S("=de, en"), 0};
+        if (rows[i].asking[0] != '\0') {
+            snprintf(line, sizeof line, "Accept-Language: %s", rows[i].asking);
+        }
+        write_head(&head, 200, rows[i].response);
+        write_head(&asking, 200, line);
+        afc__cache_request request = request_of(&asking);
+        bool fits = afc__selecting_fields_match_language(&selecting, 1, &request, &head.head);
+        if (fits != rows[i].fits) fail_msg("%s / %s", rows[i].response, rows[i].asking);
+    }
+}
+
+static void language_decides_only_where_the_response_varies_by_it(void **state) {
+    (void)state;
+    written head, asking;
+    afc_header selecting[] = {{S("a"), S("=1"), 0}, {S("accept-language"), S("=de, en"), 0}};
+    write_head(&head, 200, "Content-Language: de");
+    write_head(&asking, 200, "Accept-Language: de\nA: 1");
+    afc__cache_request request = request_of(&asking);
+    assert_true(afc__selecting_fields_match_language(selecting, 2, &request, &head.head));
+    assert_false(afc__selecting_fields_match_language(selecting, 1, &request, &head.head));
+    selecting[0].value = S("=2");
+    assert_false(afc__selecting_fields_match_language(selecting, 2, &request, &head.head));
+}
+
 static void star_and_invalid_names_match_nothing(void **state) {
     (void)state;
     static const struct {
@@ -205,6 +267,8 @@ static void runs_out_of_memory_without_a_match(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(second_request_matches_as_its_row_says),
+        cmocka_unit_test(response_in_the_preferred_language_fits_as_its_row_says),
+        cmocka_unit_test(language_decides_only_where_the_response_varies_by_it),
         cmocka_unit_test(star_and_invalid_names_match_nothing),
         cmocka_unit_test(too_many_names_match_nothing),
         cmocka_unit_test(identity_separates_users_unless_public),
