@@ -158,33 +158,49 @@
             let tasks = try Tasks()
             let spinner = held(gtk_spinner_new())
             let scrolled = held(gtk_scrolled_window_new())
-            let bar = held(gtk_progress_bar_new())
-            let refresh = GTKRefresh.of(scrolled)
+            // On the screen, where it moves.
+            let bar: OpaquePointer = gtk_progress_bar_new()
+            let window = try await Window(bar)
+            weak let spinnerView = GTKSpinner.of(spinner)
+            weak let refresh = GTKRefresh.of(scrolled)
+            weak let barView = GTKProgressBar.of(bar)
             var random = SystemRandomNumberGenerator()
             for round in 0..<100 {
                 var all: [SessionTask] = []
-                for _ in 0..<100 {
+                for number in 0..<100 {
                     let task = tasks.task("quick")
-                    let choice = Int.random(in: 0..<4, using: &random)
+                    // The last one is bound before it runs, and not cancelled, so that the bar must show its end.
+                    let choice =
+                        number == 99 ? Int.random(in: 1...2, using: &random) : .random(in: 0..<4, using: &random)
                     if choice == 0 { task.resume() }
-                    GTKSpinner.of(spinner).setAnimating(with: task)
-                    refresh.setRefreshing(with: task)
-                    GTKProgressBar.of(bar).setProgressWithDownloadProgress(of: task, animated: choice == 1)
+                    spinnerView?.setAnimating(with: task)
+                    refresh?.setRefreshing(with: task)
+                    barView?.setProgressWithDownloadProgress(of: task, animated: choice == 1)
                     if choice != 3 { task.resume() } else { task.cancel() }
                     if choice == 2 {
-                        GTKSpinner.of(spinner).setAnimating(with: nil as SessionTask?)
-                        let short = held(gtk_spinner_new())
-                        GTKSpinner.of(short).setAnimating(with: task)
-                        release(short)
+                        spinnerView?.setAnimating(with: nil as SessionTask?)
+                        let short = [
+                            held(gtk_spinner_new()), held(gtk_scrolled_window_new()), held(gtk_progress_bar_new()),
+                        ]
+                        GTKSpinner.of(short[0]).setAnimating(with: task)
+                        GTKRefresh.of(short[1]).setRefreshing(with: task)
+                        GTKProgressBar.of(short[2]).setProgressWithDownloadProgress(of: task, animated: true)
+                        for widget in short { release(widget) }
                     }
                     all.append(task)
                 }
                 try await Harness.until("round \(round) has ended") {
-                    all.allSatisfy { $0.state == .completed } && !refresh.isRefreshing
-                        && gtk_spinner_get_spinning(spinner) == 0
+                    all.allSatisfy { $0.state == .completed } && refresh?.isRefreshing == false
+                        && gtk_spinner_get_spinning(spinner) == 0 && gtk_progress_bar_get_fraction(bar) == 1
                 }
+                barView?.setProgress(0, animated: false)
             }
-            for widget in [spinner, scrolled, bar] { release(widget) }
+            release(spinner)
+            release(scrolled)
+            window.close()
+            try await Harness.until("their objects have gone") {
+                spinnerView == nil && refresh == nil && barView == nil
+            }
         },
     ]
 #endif
