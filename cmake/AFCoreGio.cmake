@@ -92,6 +92,8 @@ if(AFCORE_VAPIGEN)
         COMMAND "${AFCORE_VAPIGEN}" --quiet --library=afcore-gio --pkg=gio-2.0 "--directory=${PROJECT_BINARY_DIR}" "${AFCORE_GIR}"
         DEPENDS "${AFCORE_GIR}"
         VERBATIM)
+    # Which other bindings valac reads.
+    file(WRITE "${PROJECT_BINARY_DIR}/afcore-gio.deps" "gio-2.0\n")
 else()
     message(STATUS "libafcore-gio: without bindings for Vala: there is no vapigen")
 endif()

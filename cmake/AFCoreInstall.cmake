@@ -86,6 +86,7 @@ if(AFCORE_BUILD_GIO)
         install(FILES "${AFCORE_GIR}" DESTINATION "${CMAKE_INSTALL_DATADIR}/gir-1.0" COMPONENT gio_development)
     endif()
     if(AFCORE_VAPI)
-        install(FILES "${AFCORE_VAPI}" DESTINATION "${CMAKE_INSTALL_DATADIR}/vala/vapi" COMPONENT gio_development)
+        install(FILES "${AFCORE_VAPI}" "${PROJECT_BINARY_DIR}/afcore-gio.deps"
+            DESTINATION "${CMAKE_INSTALL_DATADIR}/vala/vapi" COMPONENT gio_development)
     endif()
 endif()

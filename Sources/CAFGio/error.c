@@ -1,6 +1,8 @@
 #include "internal.h"
 
-G_DEFINE_QUARK(afgio - error - quark, afgio_error)
+GQuark afgio_error_quark(void) {
+    return g_quark_from_static_string("afgio-error-quark");
+}
 
 _Static_assert(AFGIO_ERROR_INVALID_INPUT == -AFC_EINVAL, "codes are statuses");
 _Static_assert(AFGIO_ERROR_OUT_OF_MEMORY == -AFC_ENOMEM, "codes are statuses");
