@@ -51,7 +51,7 @@ static bool find_preferred(afc_slice accept_language, afc_slice *out) {
 }
 
 bool afc__language_is_preferred(const afc_head *head, afc_slice accept_language) {
-    afc_slice preferred;
+    afc_slice preferred = {NULL, 0};
     const afc_header *content = NULL;
     for (size_t i = 0; i < head->header_count; i++) {
         if (!afc__same_name(head->headers[i].name, "Content-Language")) continue;
