@@ -235,6 +235,43 @@ static void calls_back_on_the_thread_of_each_caller(void **state) {
         assert_int_equal(GPOINTER_TO_UINT(g_thread_join(threads[i])), FETCHES);
 }
 
+typedef struct many {
+    AfgioSession *session;
+    const char *url;
+    guint ended, succeeded; /* Counted on the thread that runs the default context. */
+} many;
+
+static void count_response(GObject *session, GAsyncResult *result, gpointer pointer) {
+    many *many = pointer;
+    AfgioResponse *response = afgio_session_send_finish(AFGIO_SESSION(session), result, NULL);
+    if (response != NULL && g_main_context_is_owner(NULL)) many->succeeded++;
+    g_clear_object(&response);
+    many->ended++;
+}
+
+static gpointer send_many(gpointer pointer) {
+    many *many = pointer;
+    for (int i = 0; i < FETCHES; i++) {
+        AfgioRequest *request = afgio_request_new("GET", many->url);
+        afgio_session_send_async(many->session, request, NULL, count_response, many);
+        g_object_unref(request);
+    }
+    return NULL;
+}
+
+static void calls_back_in_default_context_of_threads_without_one(void **state) {
+    scene *scene = *state;
+    serve(scene->world, "/", answer(200, "", "hello"));
+    many many = {scene->session, url_of(scene->world, "/"), 0, 0};
+    GThread *threads[THREADS];
+    assert_true(g_main_context_acquire(NULL));
+    for (int i = 0; i < THREADS; i++) threads[i] = g_thread_new("sender", send_many, &many);
+    while (many.ended < THREADS * FETCHES) g_main_context_iteration(NULL, TRUE);
+    g_main_context_release(NULL);
+    for (int i = 0; i < THREADS; i++) g_thread_join(threads[i]);
+    assert_int_equal(many.succeeded, THREADS * FETCHES);
+}
+
 static void request_keeps_its_session(void **state) {
     scene *scene = *state;
     serve_later(scene->world, "/");
@@ -320,6 +357,36 @@ static void succeeds_if_cancelled_after_the_end(void **state) {
     g_object_unref(cancellable);
 }
 
+static gpointer cancel_each(gpointer pointer) {
+    GAsyncQueue *queue = pointer;
+    for (int i = 0; i < FETCHES; i++) {
+        GCancellable *cancellable = g_async_queue_pop(queue);
+        g_cancellable_cancel(cancellable);
+        g_object_unref(cancellable);
+    }
+    return NULL;
+}
+
+static void ends_once_when_another_thread_cancels(void **state) {
+    scene *scene = *state;
+    serve(scene->world, "/", answer(200, "", "hello"));
+    GAsyncQueue *queue = g_async_queue_new();
+    GThread *thread = g_thread_new("canceller", cancel_each, queue);
+    for (int i = 0; i < FETCHES; i++) {
+        GCancellable *cancellable = g_cancellable_new();
+        fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+        g_async_queue_push(queue, g_object_ref(cancellable));
+        fetch_watch(fetch);
+        fetch_send(fetch, cancellable);
+        fetch_wait(fetch);
+        if (fetch->response == NULL) check_error(fetch, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+        fetch_free(fetch);
+        g_object_unref(cancellable);
+    }
+    g_thread_join(thread);
+    g_async_queue_unref(queue);
+}
+
 static void cancels_all(void **state) {
     scene *scene = *state;
     serve_later(scene->world, "/");
@@ -394,11 +461,13 @@ int main(void) {
         SCENE_TEST(reports_progress_before_the_callback),
         SCENE_TEST(waits_for_response_and_reports_progress_meanwhile),
         SCENE_TEST(calls_back_on_the_thread_of_each_caller),
+        SCENE_TEST(calls_back_in_default_context_of_threads_without_one),
         SCENE_TEST(request_keeps_its_session),
         SCENE_TEST(cancels_before_sending),
         SCENE_TEST(cancels_under_way),
         SCENE_TEST(cancels_a_waiting_thread),
         SCENE_TEST(succeeds_if_cancelled_after_the_end),
+        SCENE_TEST(ends_once_when_another_thread_cancels),
         SCENE_TEST(cancels_all),
         SCENE_TEST(maps_failures_to_errors),
         SCENE_TEST(refuses_invalid_requests),
