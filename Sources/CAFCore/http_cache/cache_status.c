@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { NOT_MODIFIED = 304, PARTIAL_CONTENT = 206, GATEWAY_TIMEOUT = 504 };
+enum { OK = 200, NOT_MODIFIED = 304, PARTIAL_CONTENT = 206, GATEWAY_TIMEOUT = 504 };
 
 static afc_status add_text(afc__buffer *out, const char *text) {
     afc_slice slice = afc_slice_of(text);
@@ -46,6 +46,10 @@ static afc_status add_status_line(afc__buffer *out, const afc__answer *answer) {
         status = PARTIAL_CONTENT;
         reason = afc_slice_of("Partial Content");
     }
+    if (answer->kind == AFC__ANSWER_COMPLETED) {
+        status = OK;
+        reason = afc_slice_of("OK");
+    }
     const char *version = head->version == AFC_HTTP_1_0   ? "HTTP/1.0 "
                           : head->version == AFC_HTTP_1_1 ? "HTTP/1.1 "
                           : head->version == AFC_HTTP_3   ? "HTTP/3 "
@@ -61,6 +65,7 @@ static afc_status add_status_line(afc__buffer *out, const afc__answer *answer) {
 static bool is_kept(const afc__answer *answer, afc_slice name) {
     bool describes_size = afc__same_name(name, "Content-Length") ||
                           afc__same_name(name, "Content-Range");
+    if (answer->kind == AFC__ANSWER_COMPLETED) return !describes_size;
     if (afc__same_name(name, "Age")) return false;
     return !describes_size || (answer->range == NULL && !answer->is_not_modified);
 }
@@ -85,6 +90,13 @@ static afc_status add_age(afc__buffer *out, const afc__answer *answer) {
     return status == AFC_OK ? add_text(out, "\r\n") : status;
 }
 
+static afc_status add_completion(afc__buffer *out, const afc__answer *answer) {
+    afc_status status = add_text(out, "Content-Length: ");
+    if (status == AFC_OK) status = add_number(out, answer->total);
+    if (status != AFC_OK) return status;
+    return add_text(out, "\r\nCache-Status: afcore; fwd=partial; fwd-status=206\r\n");
+}
+
 static afc_status write_missing(afc__buffer *out) {
     char line[64];
     snprintf(line, sizeof line, "HTTP/1.1 %d Gateway Timeout\r\n", GATEWAY_TIMEOUT);
@@ -103,6 +115,8 @@ afc_status afc__answer_write_head(afc__buffer *out, const afc__answer *answer) {
         if (is_kept(answer, header->name)) status = add_field(out, header->name, header->value);
     }
     if (status == AFC_OK && answer->range != NULL) status = add_part(out, answer);
-    if (status == AFC_OK) status = add_age(out, answer);
+    bool is_completed = answer->kind == AFC__ANSWER_COMPLETED;
+    if (status == AFC_OK && is_completed) status = add_completion(out, answer);
+    if (status == AFC_OK && !is_completed) status = add_age(out, answer);
     return status == AFC_OK ? add_text(out, "\r\n") : status;
 }

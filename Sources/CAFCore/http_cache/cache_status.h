@@ -18,16 +18,17 @@ enum {
 typedef enum afc__answer_kind {
     AFC__ANSWER_HIT,
     AFC__ANSWER_VALIDATED, /**< The server said 304. */
+    AFC__ANSWER_COMPLETED, /**< A 200 of a stored part and the rest, which the server sends. */
     AFC__ANSWER_MISSING    /**< There is nothing, and the server may not be asked: 504. */
 } afc__answer_kind;
 
 typedef struct afc__answer {
     afc__answer_kind kind;
-    const afc_head *head;         /**< The stored one; NULL with MISSING. */
-    int64_t age, lifetime;        /**< Seconds; ttl is what is left. */
-    bool is_not_modified;         /**< 304: the client has it. */
+    const afc_head *head;  /**< The stored one; NULL with MISSING. It may have been updated. */
+    int64_t age, lifetime; /**< Seconds; ttl is what is left. */
+    bool is_not_modified;  /**< 304: the client has it. */
     const afc__byte_range *range; /**< 206 of a whole: this part; NULL: what is stored. */
-    int64_t total;                /**< Of the representation; with `range`. */
+    int64_t total;                /**< Of the representation; with `range` or COMPLETED. */
 } afc__answer;
 
 /** Appends the status line, the fields and the empty line, each with CR LF. AFC_ETOOBIG, AFC_ENOMEM. */

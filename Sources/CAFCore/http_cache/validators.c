@@ -110,15 +110,24 @@ afc__condition afc__condition_of(const afc_header *headers, size_t count, const 
 
 /* ---- Comparing ----------------------------------------------------------------------------- */
 
+/** Is Last-Modified a strong validator of this head? */
+static bool has_strong_date(const afc_head *head) {
+    int64_t date = 0, last = 0;
+    return afc__cache_date_read(head, "Date", 0, &date) &&
+           afc__cache_date_read(head, "Last-Modified", date, &last) && last + STRONG_AGE_S <= date;
+}
+
+const afc_header *afc__strong_validator(const afc_head *head) {
+    const afc_header *tag = afc_head_find(head, "ETag");
+    if (tag != NULL && is_strong(tag->value)) return tag;
+    return has_strong_date(head) ? afc_head_find(head, "Last-Modified") : NULL;
+}
+
 bool afc__if_range_allows(afc_slice value, const afc_head *stored) {
     const afc_header *tag = afc_head_find(stored, "ETag");
     const afc_header *modified = afc_head_find(stored, "Last-Modified");
-    int64_t date = 0, last = 0;
     if (is_strong(value)) return tag != NULL && afc__is_same(value, tag->value);
-    if (modified == NULL || !afc__is_same(value, modified->value)) return false;
-    return afc__cache_date_read(stored, "Date", 0, &date) &&
-           afc__cache_date_read(stored, "Last-Modified", date, &last) &&
-           last + STRONG_AGE_S <= date;
+    return modified != NULL && afc__is_same(value, modified->value) && has_strong_date(stored);
 }
 
 bool afc__validators_agree(const afc_head *a, const afc_head *b, bool *is_known) {

@@ -36,6 +36,9 @@ bool afc__entity_tag_is_among(afc_slice list, afc_slice tag);
  */
 bool afc__if_range_allows(afc_slice value, const afc_head *stored);
 
+/** Returns ETag if it is strong, or else Last-Modified if that is (RFC 9110 8.8.2.2); NULL: neither. */
+const afc_header *afc__strong_validator(const afc_head *head);
+
 /**
  * Do two heads describe the same representation: equal strong entity-tags, or else equal dates of modification?
  * `is_known` is set to whether both have a validator that tells.

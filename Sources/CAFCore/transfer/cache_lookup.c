@@ -11,6 +11,9 @@
 #include <string.h>
 #include <time.h>
 
+/* The longest part that is completed, in bytes: it is in memory while the server is asked for the rest. */
+enum { MOST_COMPLETED = 1024 * 1024 };
+
 /* ---- Making ------------------------------------------------------------------------------- */
 
 static afc__cached *make_cached(afc__transfer *transfer) {
@@ -18,6 +21,7 @@ static afc__cached *make_cached(afc__transfer *transfer) {
     if (cached == NULL) return NULL;
     cached->cache = afc_http_cache_retain(transfer->store->http_cache);
     afc__buffer_init(&cached->key, AFC__CACHE_LONGEST_KEY);
+    afc__buffer_init(&cached->part, MOST_COMPLETED);
     afc__list_init(&cached->waiters);
     transfer->cached = cached;
     return cached;
@@ -134,6 +138,32 @@ static fit fit_of(const afc__transfer *transfer, const afc__cache_stored *stored
                : FITS_NOT;
 }
 
+/* ---- Completing a part --------------------------------------------------------------------- */
+
+static bool asks_for_whole(const afc__transfer *transfer) {
+    const afc__request_head *request = &transfer->request;
+    return is_method(transfer, "GET") &&
+           !afc__has_conditions(request->headers, request->header_count) &&
+           !afc__request_head_sends(request, afc_slice_of("Range")) &&
+           !afc__request_head_sends(request, afc_slice_of("If-Range"));
+}
+
+static bool may_complete(afc__transfer *transfer, const afc__cache_stored *stored) {
+    afc__cached *cached = transfer->cached;
+    const afc__cache_meta *meta = afc__cache_stored_meta(stored);
+    uint64_t size = afc__cache_stored_body_size(stored);
+    if (size > MOST_COMPLETED || !afc__part_is_beginning(meta, size)) return false;
+    if (fit_of(transfer, stored) != FITS_EXACTLY || !asks_for_whole(transfer)) return false;
+    afc__cached_set_head(transfer, &meta->head, meta->request_time, meta->response_time);
+    cached->condition_count = afc__rest_fields_write(cached->conditions, cached->range_text,
+                                                     &cached->head, size);
+    /* If-Range says whether it is still the same. Without that it must be fresh. */
+    afc__reuse_question question = afc__cached_question(transfer);
+    afc__reuse reuse = afc__reuse_of(&question);
+    return cached->condition_count == AFC__REST_FIELDS ? reuse != AFC__REUSE_NEVER
+                                                       : reuse == AFC__REUSE_FRESH;
+}
+
 /* ---- Answering ----------------------------------------------------------------------------- */
 
 /** The server is asked, unless another transfer does that for both. */
@@ -150,7 +180,7 @@ static afc__cached_next send_or_wait(afc__transfer *transfer, afc__cached_state 
     }
     cached->state = state;
     if (is_method(transfer, "GET")) afc__list_append(transfer->store->fills, &cached->fill);
-    if (state == AFC__CACHED_PASSING) afc__cache_count(cached->cache, AFC__CACHE_MISS);
+    if (state != AFC__CACHED_VALIDATING) afc__cache_count(cached->cache, AFC__CACHE_MISS);
     return AFC__CACHED_SEND;
 }
 
@@ -213,6 +243,33 @@ static afc__cached_next read_first(afc__transfer *transfer) {
     return AFC__CACHED_ANSWER;
 }
 
+/** The server is asked for the rest once all of the part is in memory: it may leave the store meanwhile. */
+static afc__cached_next collect(afc__transfer *transfer) {
+    afc_slice piece;
+    afc__cached *cached = transfer->cached;
+    afc__cache_step step = AFC__CACHE_BROKEN;
+    if (cached->reader != NULL) step = afc__cache_read(cached->reader, &piece);
+    while (step == AFC__CACHE_READY) {
+        if (afc__buffer_append(&cached->part, piece.bytes, piece.size) != AFC_OK) {
+            return miss(transfer);
+        }
+        step = afc__cache_read(cached->reader, &piece);
+    }
+    if (step == AFC__CACHE_PENDING) return AFC__CACHED_WAIT;
+    afc__cache_reader_close(cached->reader);
+    cached->reader = NULL;
+    bool is_whole_part = step == AFC__CACHE_END &&
+                         cached->part.size == afc__cache_stored_body_size(cached->stored);
+    return is_whole_part ? send_or_wait(transfer, AFC__CACHED_COMPLETING) : miss(transfer);
+}
+
+static afc__cached_next begin_collecting(afc__transfer *transfer) {
+    afc__cached *cached = transfer->cached;
+    cached->state = AFC__CACHED_COLLECTING;
+    cached->reader = afc__cache_reader_open(cached->cache, cached->stored, 0, cached->wake);
+    return collect(transfer);
+}
+
 static afc__cached_next answer(afc__transfer *transfer, afc_cache_use use) {
     afc__cached *cached = transfer->cached;
     cached->use = use;
@@ -272,13 +329,14 @@ static afc__cached_next consider(afc__transfer *transfer, bool is_part) {
     return miss(transfer);
 }
 
-/** The newest of those that fit best. */
+/** The newest of those that fit best. Without any, the newest part that can be completed. */
 static afc__cached_next choose(afc__transfer *transfer, const afc__cache_found *found) {
     afc__cached *cached = transfer->cached;
     fit best = FITS_NOT;
-    size_t chosen = 0;
+    size_t chosen = found->count;
     bool is_part = false, is_chosen_part = false;
     afc__byte_range range = {0, 0};
+    bool is_local = afc__reuse_is_local(&cached->request, transfer->cache_policy);
     for (size_t i = 0; i < found->count; i++) {
         fit each = fit_of(transfer, found->stored[i]);
         if (each <= best || !choose_part(transfer, found->stored[i], &is_part)) continue;
@@ -287,12 +345,15 @@ static afc__cached_next choose(afc__transfer *transfer, const afc__cache_found *
         is_chosen_part = is_part;
         range = cached->range;
     }
-    for (size_t i = 0; i < found->count; i++) {
-        if (best != FITS_NOT && i == chosen) continue;
-        afc__cache_stored_release(found->stored[i]);
+    for (size_t i = 0; i < found->count && chosen == found->count && !is_local; i++) {
+        if (may_complete(transfer, found->stored[i])) chosen = i;
     }
-    if (best == FITS_NOT) return miss(transfer);
+    for (size_t i = 0; i < found->count; i++) {
+        if (i != chosen) afc__cache_stored_release(found->stored[i]);
+    }
+    if (chosen == found->count) return miss(transfer);
     cached->stored = found->stored[chosen];
+    if (best == FITS_NOT) return begin_collecting(transfer);
     cached->range = range;
     return consider(transfer, is_chosen_part);
 }
@@ -361,6 +422,8 @@ afc__cached_next afc__transfer_ask_cache(afc__transfer *transfer, afc__cache_wak
         return take_found(transfer);
     case AFC__CACHED_OPENING:
         return read_first(transfer);
+    case AFC__CACHED_COLLECTING:
+        return collect(transfer);
     case AFC__CACHED_CHOSEN:
         if (!afc__transfer_reset_hop(transfer)) return AFC__CACHED_FAIL;
         return answer(transfer, cached->use);
@@ -368,6 +431,7 @@ afc__cached_next afc__transfer_ask_cache(afc__transfer *transfer, afc__cache_wak
         return AFC__CACHED_ANSWER;
     case AFC__CACHED_PASSING:
     case AFC__CACHED_VALIDATING:
+    case AFC__CACHED_COMPLETING:
     case AFC__CACHED_IGNORED:
         break;
     }

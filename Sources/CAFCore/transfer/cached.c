@@ -16,6 +16,7 @@ void afc__cached_release_stored(afc__cached *cached) {
     afc__cache_stored_release(cached->stored);
     cached->stored = NULL;
     afc__fields_clear(&cached->updated);
+    afc__buffer_clear(&cached->part);
     cached->condition_count = 0;
     cached->has_head = cached->has_end = false;
     cached->passed = 0;

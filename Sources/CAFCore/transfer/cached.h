@@ -10,6 +10,7 @@
 #define AFC_TRANSFER_CACHED_H
 
 #include "http_cache/cache_status.h"
+#include "http_cache/completion.h"
 #include "http_cache/fingerprint.h"
 #include "http_cache/reuse.h"
 #include "http_cache/store.h"
@@ -26,6 +27,8 @@ typedef enum afc__cached_state {
     AFC__CACHED_ANSWERING,  /**< A stored response answers. */
     AFC__CACHED_PASSING,    /**< The server is asked; its response may be stored. */
     AFC__CACHED_VALIDATING, /**< The server is asked whether the stored response is valid. */
+    AFC__CACHED_COLLECTING, /**< The store reads a part that the server shall complete. */
+    AFC__CACHED_COMPLETING, /**< The server is asked for the rest of a stored part. */
     AFC__CACHED_CHOSEN,     /**< The hop is over, and the stored response will answer. */
     AFC__CACHED_IGNORED     /**< The cache isn't used, but unsafe methods invalidate. */
 } afc__cached_state;
@@ -53,8 +56,12 @@ typedef struct afc__cached {
     afc__cache_control control;
     afc__freshness freshness;
     int64_t response_time;
-    afc_header conditions[AFC__CONDITIONS_MOST]; /**< VALIDATING: sent with the request. */
+    afc_header conditions[AFC__CONDITIONS_MOST]; /**< VALIDATING, COMPLETING: sent with it. */
     size_t condition_count;
+
+    /* COLLECTING, COMPLETING. */
+    afc__buffer part; /**< The bytes of the stored part. */
+    char range_text[AFC__REST_RANGE_ROOM];
 
     /* ANSWERING. */
     afc__answer answer;
@@ -100,9 +107,10 @@ void afc__transfer_cached_begin_hop(afc__transfer *transfer);
 static inline const afc_header *afc__transfer_conditions(const afc__transfer *transfer,
                                                          size_t *count) {
     const afc__cached *cached = transfer->cached;
-    *count = cached != NULL && cached->state == AFC__CACHED_VALIDATING ? cached->condition_count
-                                                                       : 0;
-    return cached != NULL ? cached->conditions : NULL;
+    bool has_some = cached != NULL && (cached->state == AFC__CACHED_VALIDATING ||
+                                       cached->state == AFC__CACHED_COMPLETING);
+    *count = has_some ? cached->condition_count : 0;
+    return has_some ? cached->conditions : NULL;
 }
 
 /** Does a stale response wait for its validation in the background? Only once. */

@@ -49,7 +49,7 @@ int64_t afc__hop_bytes_missing(const afc__transfer *transfer, int64_t received) 
     case AFC__FRAMING_NONE:
         return 0;
     case AFC__FRAMING_LENGTH:
-        return transfer->hop.framing.length - received;
+        return transfer->hop.framing.length - (int64_t)transfer->hop.from_cache - received;
     case AFC__FRAMING_CHUNKED:
     case AFC__FRAMING_CLOSE:
         break;

@@ -179,11 +179,22 @@ afc__flow afc__transfer_deliver(afc__transfer *transfer) {
 
 /* ---- From the wire ------------------------------------------------------------------------- */
 
+/** What the cache has of the body comes first. What was kept while the body waited is passed on by the driver. */
+static afc__flow pass_stored(afc__transfer *transfer) {
+    afc__flow flow = AFC__CONSUMED;
+    if (transfer->hop.from_cache == 0 && afc__transfer_has_kept(transfer)) return AFC__PAUSED;
+    while (flow == AFC__CONSUMED && afc__transfer_has_kept(transfer)) {
+        flow = afc__transfer_deliver(transfer);
+    }
+    return flow;
+}
+
 afc__flow afc__transfer_pass_body(afc__transfer *transfer, afc_slice bytes, int64_t received) {
     bool is_decoded = afc__hop_is_decoded(transfer);
     if (is_decoded && !is_within_limits(transfer, bytes.size, received)) return AFC__STOP;
-    if (afc__transfer_has_kept(transfer)) return AFC__PAUSED;
-    afc__flow flow = dispose(transfer, bytes, received);
+    afc__flow flow = pass_stored(transfer);
+    received += (int64_t)transfer->hop.from_cache;
+    if (flow == AFC__CONSUMED) flow = dispose(transfer, bytes, received);
     bool counts = transfer->hop.phase == AFC__PHASE_BODY ||
                   transfer->hop.phase == AFC__PHASE_AWAITING_ANSWER;
     if (flow == AFC__CONSUMED && counts) transfer->hop.decoded += bytes.size;

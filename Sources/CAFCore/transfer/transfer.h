@@ -64,6 +64,7 @@ typedef struct afc__hop {
     afc__framing framing;     /**< Once the final head is there. */
     uint64_t decoded;         /**< Bytes of the body after decoding. */
     uint64_t discarded;       /**< Bytes of a body that goes nowhere. */
+    uint64_t from_cache;      /**< Bytes of the body that don't come from the server. */
     /* Decoded bytes that couldn't be passed on yet; those before `kept_offset` have been. */
     afc__buffer kept;
     size_t kept_offset;

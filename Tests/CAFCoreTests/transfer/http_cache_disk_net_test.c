@@ -94,6 +94,42 @@ static void check_hit(call *call) {
     assert_int_equal(use_of(call), AFC_CACHE_HIT);
 }
 
+/** A part that is read from disk, and the rest from the server. */
+static void part_on_disk_is_completed_in_a_file(void **state) {
+    enum { PART = 900 * BLOCK };
+    static const afc_header range = {S_INIT("Range"), S_INIT("bytes=0-899999"), 0};
+    disk_site *site = *state;
+    char block[BLOCK];
+    for (size_t i = 0; i < sizeof block; i++) block[i] = (char)('a' + i % 26);
+    afts_script *script = afts_script_new();
+    afts_respond_repeated(script, 206, FRESH TAG "\r\nContent-Range: bytes 0-899999/2500000", block,
+                          sizeof block, PART / BLOCK);
+    serve(site->world, "/", script);
+    call *call = call_new(site->world, "/");
+    call->request.headers = &range;
+    call->request.header_count = 1;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    afc_http_cache_flush(site->cache);
+    script = afts_script_new();
+    afts_respond_repeated(script, 206, FRESH TAG "\r\nContent-Range: bytes 900000-2499999/2500000",
+                          block, sizeof block, BLOCKS - PART / BLOCK);
+    serve(site->world, "/", script);
+    call = call_new(site->world, "/");
+    call->request.sink.kind = AFC_SINK_FILE;
+    call->request.sink.path = path_in(&site->folder, "file");
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    assert_string_equal(seen_header(site->world, 1, "Range"), "bytes=900000-");
+    assert_int_equal(afc_result_get_body_size(call->result), LARGE);
+    call_free(call);
+    call = call_fetch(site->world, "/");
+    check_hit(call);
+    check_large(call->body);
+    call_free(call);
+}
+
 static void wakes_while_the_disk_is_read_change_nothing(void **state) {
     disk_site *site = *state;
     store_large(site);
@@ -322,6 +358,7 @@ static void long_reason_phrase_fails_no_request(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        SITE_TEST(part_on_disk_is_completed_in_a_file),
         SITE_TEST(wakes_while_the_disk_is_read_change_nothing),
         SITE_TEST(suspended_reader_of_the_disk_goes_on),
         SITE_TEST(reader_of_the_disk_may_be_cancelled_at_any_time),

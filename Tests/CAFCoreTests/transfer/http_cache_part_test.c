@@ -1,0 +1,238 @@
+/* A stored part that is completed: the server is asked for the rest only, RFC 9111 3.3 and 3.4. */
+#include "support/cached_site.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+#define FRESH "Cache-Control: max-age=3600"
+#define STALE "Cache-Control: max-age=60\r\nAge: 100"
+#define TAG "\r\nETag: \"one\""
+#define FIRST "\r\nContent-Range: bytes 0-3/10"
+#define REST "\r\nContent-Range: bytes 4-9/10"
+
+/** Gets the first four bytes, which are stored. */
+static void store_part(cached_site *site, const char *path, const char *fields) {
+    static const afc_header range = {S_INIT("Range"), S_INIT("bytes=0-3"), 0};
+    serve(site->world, path, answer(206, fields, "0123"));
+    call *call = call_new(site->world, path);
+    call->request.headers = &range;
+    call->request.header_count = 1;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+}
+
+static void rest_is_asked_for_and_the_whole_stored(void **state) {
+    cached_site *site = *state;
+    static const char *const stored[] = {FRESH TAG FIRST "\r\nX-Old: 1\r\nX-Both: 1",
+                                         STALE TAG FIRST "\r\nX-Old: 1\r\nX-Both: 1"};
+    for (size_t i = 0; i < COUNT_OF(stored); i++) {
+        const char *path = i == 0 ? "/fresh" : "/stale";
+        store_part(site, path, stored[i]);
+        size_t before = seen(site);
+        serve(site->world, path, answer(206, FRESH TAG REST "\r\nX-Both: 2", "456789"));
+        call *call = call_fetch(site->world, path);
+        check_ended(call, AFC_OK);
+        assert_int_equal(status_of(call), 200);
+        check_slice(call->body, "0123456789");
+        assert_string_equal(seen_header(site->world, before, "Range"), "bytes=4-");
+        assert_string_equal(seen_header(site->world, before, "If-Range"), "\"one\"");
+        check_slice(field_of(call, "X-Old"), "1");
+        check_slice(field_of(call, "X-Both"), "2");
+        check_slice(field_of(call, "Content-Length"), "10");
+        check_slice(field_of(call, "Cache-Status"), "afcore; fwd=partial; fwd-status=206");
+        assert_int_equal(field_of(call, "Content-Range").size, 0);
+        assert_int_equal(call->hop_count, 1);
+        assert_int_equal(use_of(call), AFC_CACHE_UNUSED);
+        assert_string_equal(afc_result_get_not_stored(call->result), "");
+        call_free(call);
+        call = call_fetch(site->world, path);
+        check_slice(call->body, "0123456789");
+        assert_int_equal(use_of(call), AFC_CACHE_HIT);
+        call_free(call);
+        assert_int_equal(seen(site), before + 1);
+    }
+}
+
+/** Bytes of two versions are never mixed. */
+static void response_that_is_not_the_rest_is_as_its_row_says(void **state) {
+    cached_site *site = *state;
+    static const struct {
+        const char *path, *stored;
+        int status;
+        const char *response, *body;
+        int expected;
+        size_t requests;
+    } rows[] = {
+        {"/whole", FRESH TAG FIRST, 200, FRESH "\r\nETag: \"two\"", "new", 200, 1},
+        {"/other", FRESH TAG FIRST, 206, FRESH "\r\nETag: \"two\"" REST, "456789", 206, 2},
+        {"/untagged", FRESH TAG FIRST, 206, FRESH REST, "456789", 206, 2},
+        {"/without", FRESH FIRST, 206, FRESH REST, "456789", 206, 2},
+        {"/size", FRESH TAG FIRST, 206, FRESH TAG "\r\nContent-Range: bytes 4-9/11", "456789", 206,
+         2},
+        {"/beyond", FRESH TAG FIRST, 416, "Content-Range: bytes */3", "", 416, 2},
+        {"/gone", FRESH TAG FIRST, 404, NULL, "gone", 404, 1},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        store_part(site, rows[i].path, rows[i].stored);
+        size_t before = seen(site);
+        serve(site->world, rows[i].path, answer(rows[i].status, rows[i].response, rows[i].body));
+        call *call = call_fetch(site->world, rows[i].path);
+        print_message("%s\n", rows[i].path);
+        check_ended(call, AFC_OK);
+        assert_int_equal(status_of(call), rows[i].expected);
+        check_slice(call->body, rows[i].body);
+        assert_int_equal(seen(site) - before, rows[i].requests);
+        assert_string_equal(seen_header(site->world, before, "Range"), "bytes=4-");
+        if (rows[i].requests == 2) {
+            assert_string_equal(seen_header(site->world, before + 1, "Range"), "");
+        }
+        call_free(call);
+    }
+}
+
+static void request_that_may_not_be_completed_asks_for_the_whole(void **state) {
+    cached_site *site = *state;
+    static const struct {
+        const char *path, *stored;
+        afc_header field;
+        afc_cache_policy policy;
+    } rows[] = {
+        {"/stale", STALE FIRST, {{NULL, 0}, {NULL, 0}, 0}, AFC_CACHE_PROTOCOL},
+        {"/end",
+         FRESH TAG "\r\nContent-Range: bytes 6-9/10",
+         {{NULL, 0}, {NULL, 0}, 0},
+         AFC_CACHE_PROTOCOL},
+        {"/no-store",
+         FRESH TAG FIRST,
+         {S_INIT("Cache-Control"), S_INIT("no-store"), 0},
+         AFC_CACHE_PROTOCOL},
+        {"/condition",
+         FRESH TAG FIRST,
+         {S_INIT("If-None-Match"), S_INIT("\"x\""), 0},
+         AFC_CACHE_PROTOCOL},
+        {"/reload", FRESH TAG FIRST, {{NULL, 0}, {NULL, 0}, 0}, AFC_CACHE_RELOAD},
+        {"/bypass", FRESH TAG FIRST, {{NULL, 0}, {NULL, 0}, 0}, AFC_CACHE_BYPASS},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        store_part(site, rows[i].path, rows[i].stored);
+        size_t before = seen(site);
+        serve(site->world, rows[i].path, answer(200, FRESH, "whole"));
+        call *call = call_new(site->world, rows[i].path);
+        call->request.headers = &rows[i].field;
+        call->request.header_count = rows[i].field.name.size > 0 ? 1 : 0;
+        call->request.cache_policy = rows[i].policy;
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        check_slice(call->body, "whole");
+        assert_int_equal(seen(site) - before, 1);
+        assert_string_equal(seen_header(site->world, before, "Range"), "");
+        call_free(call);
+    }
+}
+
+static void part_is_no_answer_if_the_server_may_not_be_asked(void **state) {
+    cached_site *site = *state;
+    store_part(site, "/", FRESH TAG FIRST);
+    call *call = call_new(site->world, "/");
+    call->request.cache_policy = AFC_CACHE_ONLY;
+    call_perform(call);
+    assert_int_equal(status_of(call), 504);
+    call_free(call);
+    assert_int_equal(seen(site), 1);
+}
+
+static void part_stays_if_the_rest_is_cut_short(void **state) {
+    cached_site *site = *state;
+    store_part(site, "/", FRESH TAG FIRST);
+    afts_script *script = afts_script_new();
+    afts_respond_truncated(script, 206, FRESH TAG REST, "45", 2, 6);
+    serve(site->world, "/", script);
+    call *call = call_fetch(site->world, "/");
+    check_ended(call, AFC_ETRUNCATED);
+    call_free(call);
+    serve(site->world, "/", answer(206, FRESH TAG REST, "456789"));
+    call = call_fetch(site->world, "/");
+    check_ended(call, AFC_OK);
+    check_slice(call->body, "0123456789");
+    call_free(call);
+}
+
+static void reader_takes_part_and_rest_at_its_own_pace(void **state) {
+    cached_site *site = *state;
+    store_part(site, "/", FRESH TAG FIRST);
+    serve(site->world, "/", answer(206, FRESH TAG REST, "456789"));
+    atomic_uint permits = 0;
+    call *call = call_new(site->world, "/");
+    call->request.sink.kind = AFC_SINK_CALLBACK;
+    call->keeps_body = true;
+    call->at_body = call_take_one;
+    call->payload = &permits;
+    call_start(call);
+    for (unsigned i = 1; call_wait_or_end(call, &call->refused_count, i); i++) {
+        atomic_fetch_add(&permits, 1);
+        afc_task_wake(call->task);
+    }
+    call_wait(call);
+    check_ended(call, AFC_OK);
+    check_slice(call->body, "0123456789");
+    call_free(call);
+}
+
+static void reader_of_a_part_may_be_cancelled(void **state) {
+    cached_site *site = *state;
+    store_part(site, "/", FRESH TAG FIRST);
+    serve(site->world, "/", answer(206, FRESH TAG REST, "456789"));
+    call *call = call_new(site->world, "/");
+    call->request.sink.kind = AFC_SINK_CALLBACK;
+    call->at_body = call_hold;
+    call_start(call);
+    call_wait_for(call, &call->refused_count, 1);
+    afc_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AFC_ECANCELED);
+    call_free(call);
+}
+
+/* ---- Memory ----------------------------------------------------------------------------------- */
+
+static size_t complete_failing(cached_site *site, size_t n) {
+    afc_http_cache_remove_all(site->cache);
+    store_part(site, "/", FRESH TAG FIRST);
+    serve(site->world, "/", answer(206, FRESH TAG REST, "456789"));
+    call *call = call_new(site->world, "/");
+    afc__alloc_fail_at(n);
+    afc_status status = afc_task_begin(&call->task, call->session, &call->request, &call->events,
+                                       NULL);
+    if (status == AFC_OK) {
+        call_wait(call);
+        status = call->failure.status;
+    }
+    size_t made = afc__alloc_fail_at(0);
+    assert_true(status == AFC_OK || status == AFC_ENOMEM);
+    /* A request without the part gets what the server sends. */
+    if (status == AFC_OK && status_of(call) == 200) check_slice(call->body, "0123456789");
+    if (status == AFC_OK && status_of(call) == 206) check_slice(call->body, "456789");
+    call_free(call);
+    return made;
+}
+
+static void no_allocation_that_fails_mixes_bytes(void **state) {
+    cached_site *site = *state;
+    for (size_t n = 1; complete_failing(site, n) >= n; n++) {}
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SITE_TEST(rest_is_asked_for_and_the_whole_stored),
+        SITE_TEST(response_that_is_not_the_rest_is_as_its_row_says),
+        SITE_TEST(request_that_may_not_be_completed_asks_for_the_whole),
+        SITE_TEST(part_is_no_answer_if_the_server_may_not_be_asked),
+        SITE_TEST(part_stays_if_the_rest_is_cut_short),
+        SITE_TEST(reader_takes_part_and_rest_at_its_own_pace),
+        SITE_TEST(reader_of_a_part_may_be_cancelled),
+        SITE_TEST(no_allocation_that_fails_mixes_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
