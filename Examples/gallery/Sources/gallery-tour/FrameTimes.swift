@@ -2,7 +2,8 @@ import CGTK
 import Glibc
 
 /// How long the main loop is busy: in each of its turns, from one poll to the next, and in the frames of GTK's frame
-/// clock within them. What is left of a turn is the program's: jobs of the main actor, signals, timers.
+/// clock within them. What is left of a turn is the program's: jobs of the main actor, signals, timers. Where other
+/// programs take the processor, judge by the first thread's own time.
 @MainActor
 final class FrameTimes {
     /// In microseconds: of a clock, and of the first thread's own processor time, which other programs don't change.
@@ -29,6 +30,7 @@ final class FrameTimes {
     private var isPaused = false
     private var frames: [Time] = []
     private var rests: [Time] = []
+    private var turns: [Time] = []
 
     init(_ window: OpaquePointer) {
         Self.current = self
@@ -77,12 +79,14 @@ final class FrameTimes {
     private func endTurn() {
         defer { inFrames = Time() }
         guard let turn, !isPaused else { return }
-        rests.append(Time.now - turn - inFrames)
+        let whole = Time.now - turn
+        turns.append(whole)
+        rests.append(whole - inFrames)
     }
 
     /// Prints the distributions, in milliseconds.
     func report() {
-        for (name, times) in [("frames of GTK", frames), ("the rest of turns", rests)] {
+        for (name, times) in [("turns", turns), ("frames of GTK in them", frames), ("the rest of them", rests)] {
             print("\(name): \(times.count)")
             Self.report("clock", times.map(\.clock))
             Self.report("processor", times.map(\.processor))
