@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import SwiftAF
 
@@ -11,28 +10,27 @@ final class Interrupts: Sendable {
     }
 
     private let state = Locked(State())
-    /// Can be used on any thread; Dispatch only doesn't declare the protocol `Sendable`.
-    private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
+    /// The signals that are waited for.
+    private let handled: sigset_t
 
-    /// Handles signals as long as the object exists. Blocks until all sources are registered, so no signal is lost
-    /// between its default action, which ends the process, and the source. A signal that was ignored when the process
-    /// started, for example by nohup, stays ignored.
+    /// Blocks the signals in this thread and in those that it starts, so call it before there are any. None is lost: a
+    /// blocked one waits for ``wait()``. A signal that was ignored when the process started, for example by nohup, stays
+    /// ignored.
     init() {
-        sources = [SIGINT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }.map { signal in
-            DispatchSource.makeSignalSource(signal: signal, queue: .global(qos: .userInitiated))
-        }
-        let isWatching = DispatchSemaphore(value: 0)
-        for source in sources {
-            let signal = Int32(source.handle)
-            source.setRegistrationHandler { isWatching.signal() }
-            source.setEventHandler { [weak self] in self?.interrupt(signal) }
-            source.activate()
-        }
-        for _ in sources { isWatching.wait() }
+        var handled = sigset_t()
+        sigemptyset(&handled)
+        for signal in [SIGINT, SIGTERM, SIGHUP] where !Self.isIgnored(signal) { sigaddset(&handled, signal) }
+        pthread_sigmask(SIG_BLOCK, &handled, nil)
+        self.handled = handled
     }
 
-    deinit {
-        for source in sources { source.cancel() }
+    /// Handles signals until the process exits. The main thread does it: one more only for this costs time at the start.
+    func wait() -> Never {
+        var handled = handled
+        while true {
+            var signal: Int32 = 0
+            if sigwait(&handled, &signal) == 0 { interrupt(signal) }
+        }
     }
 
     private static func isIgnored(_ signal: Int32) -> Bool {

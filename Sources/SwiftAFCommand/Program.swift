@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 
 /// The program `swiftaf`, without its `main`.
@@ -18,9 +17,9 @@ package enum Program {
         interrupts.stopping { run.cancel() }
         Task {
             let status = await run.value
-            withExtendedLifetime(interrupts) { exit(interrupts.status(for: status)) }
+            exit(interrupts.status(for: status))
         }
-        dispatchMain()
+        interrupts.wait()
     }
 
     /// The arguments as passed by the system. `CommandLine.arguments` replaces invalid UTF-8.
