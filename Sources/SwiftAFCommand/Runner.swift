@@ -175,7 +175,8 @@ struct Runner: Sendable {
         } catch {
             outcome.failure = Failure(standardOutput: error)
         }
-        guard !options.isSilent else { return }
+        // As curl does: a mistyped option is never silent.
+        guard !options.isSilent || outcome.failure?.code == "usage" else { return }
         if !options.printsJSON, !options.isQuiet { announce(outcome) }
         for part in outcome.parts { complain(part.failure, of: part.url) }
         guard outcome.parts.isEmpty, let failure = outcome.failure else { return }

@@ -108,6 +108,8 @@ import Testing
     @Test func silentRunsPrintNoError() async throws {
         server.route("/", .respond(404))
         #expect(await swiftaf("get", server.urlString(), "-s").error.isEmpty)
+        // But for an option that doesn't exist, as with curl.
+        #expect(await swiftaf("get", server.urlString(), "-s", "--nosuch").error.contains("--nosuch"))
         #expect(await swiftaf("get", server.urlString(), "-sS").error.contains("404"))
     }
 
