@@ -134,21 +134,18 @@ static afc_status read_body(afc_http_cache *cache, response_copy *copy, bool *is
     return status;
 }
 
-static void describe(response_copy *copy, bool has_query) {
+static void describe(response_copy *copy) {
     const afc__cache_meta *meta = afc__cache_stored_meta(copy->stored);
-    afc__cache_control control;
-    afc__cache_control_read(&control, meta->head.headers, meta->head.header_count, false);
-    afc__freshness_question question = {&meta->head, &control, meta->request_time,
-                                        meta->response_time, has_query};
-    afc__freshness freshness = afc__freshness_of(&question);
+    afc__cache_terms terms;
+    afc__cache_stored_terms(copy->stored, &terms);
     copy->response = (afc_http_cache_response){
         .size = sizeof copy->response,
         .head = meta->head,
         .body = {copy->body.bytes, copy->body.size},
         .is_decoded = (meta->flags & AFC__META_DECODED) != 0,
         .response_time = meta->response_time,
-        .age_s = afc__current_age(&freshness, meta->response_time, (int64_t)time(NULL)),
-        .lifetime_s = freshness.lifetime,
+        .age_s = afc__current_age(&terms.freshness, meta->response_time, (int64_t)time(NULL)),
+        .lifetime_s = terms.freshness.lifetime,
     };
 }
 
@@ -180,7 +177,7 @@ afc_status afc_http_cache_lookup(afc_http_cache *cache, const afc_http_cache_req
         is_found = status == AFC_OK && !is_broken;
     }
     if (is_found) {
-        describe(copy, url_has_query(&query));
+        describe(copy);
         *out = &copy->response;
     } else {
         free_copy(copy);

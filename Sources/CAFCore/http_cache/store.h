@@ -7,6 +7,8 @@
 #ifndef AFC_HTTP_CACHE_STORE_H
 #define AFC_HTTP_CACHE_STORE_H
 
+#include "http_cache/freshness.h"
+
 #include <afcore/http_cache.h>
 #include <afcore/message.h>
 
@@ -52,6 +54,16 @@ typedef struct afc__cache_stored afc__cache_stored;
 const afc__cache_meta *afc__cache_stored_meta(const afc__cache_stored *stored);
 afc_slice afc__cache_stored_key(const afc__cache_stored *stored);
 uint64_t afc__cache_stored_body_size(const afc__cache_stored *stored);
+
+/** What the head of a stored response says of its use. */
+typedef struct afc__cache_terms {
+    afc__cache_control control;
+    afc__freshness freshness;
+} afc__cache_terms;
+
+/** Reads them; they are kept for the next time. They refer to the head. */
+void afc__cache_stored_terms(afc__cache_stored *stored, afc__cache_terms *out);
+
 afc__cache_stored *afc__cache_stored_retain(afc__cache_stored *stored);
 /** NULL is allowed. */
 void afc__cache_stored_release(afc__cache_stored *stored);

@@ -2,7 +2,9 @@
 
 #include "base/alloc.h"
 #include "base/little_endian.h"
+#include "http_cache/key.h"
 
+#include <string.h>
 #include <unistd.h>
 
 /*
@@ -184,6 +186,7 @@ afc__cache_stored *afc__cache_stored_new(afc_slice block) {
     if (stored == NULL) return NULL;
     memset(stored, 0, sizeof *stored);
     atomic_init(&stored->references, 1);
+    atomic_init(&stored->terms_state, AFC__TERMS_UNREAD);
     stored->descriptor = -1;
     char *copy = (char *)stored + head_size;
     memcpy(copy, block.bytes, block.size);
@@ -205,6 +208,31 @@ afc_slice afc__cache_stored_key(const afc__cache_stored *stored) {
 
 uint64_t afc__cache_stored_body_size(const afc__cache_stored *stored) {
     return stored->body_size;
+}
+
+static void read_terms(const afc__cache_stored *stored, afc__cache_terms *out) {
+    const afc__cache_meta *meta = &stored->meta;
+    afc_slice url = afc__cache_key_url(stored->key);
+    bool has_query = url.size > 0 && memchr(url.bytes, '?', url.size) != NULL;
+    afc__cache_control_read(&out->control, meta->head.headers, meta->head.header_count, false);
+    afc__freshness_question question = {&meta->head, &out->control, meta->request_time,
+                                        meta->response_time, has_query};
+    out->freshness = afc__freshness_of(&question);
+}
+
+void afc__cache_stored_terms(afc__cache_stored *stored, afc__cache_terms *out) {
+    int state = atomic_load_explicit(&stored->terms_state, memory_order_acquire);
+    if (state == AFC__TERMS_READ) {
+        *out = stored->terms;
+        return;
+    }
+    read_terms(stored, out);
+    if (state != AFC__TERMS_UNREAD ||
+        !atomic_compare_exchange_strong(&stored->terms_state, &state, AFC__TERMS_WRITING)) {
+        return;
+    }
+    stored->terms = *out;
+    atomic_store_explicit(&stored->terms_state, AFC__TERMS_READ, memory_order_release);
 }
 
 uint64_t afc__cache_stored_cost(const afc__cache_stored *stored) {

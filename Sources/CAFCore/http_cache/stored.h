@@ -34,6 +34,13 @@ typedef struct afc__cache_id {
     uint64_t content; /**< A random number for each body that is stored. */
 } afc__cache_id;
 
+/** Whether the terms of a response were read; any thread may be the first. */
+typedef enum afc__terms_state {
+    AFC__TERMS_UNREAD,
+    AFC__TERMS_WRITING, /**< By the first thread that has read them. */
+    AFC__TERMS_READ     /**< They don't change any more. */
+} afc__terms_state;
+
 struct afc__cache_stored {
     atomic_uint references;
     afc__cache_id id;
@@ -43,6 +50,8 @@ struct afc__cache_stored {
     afc__cache_meta meta;
     afc_slice key;
     afc_slice block; /**< The encoded meta, behind the headers. */
+    atomic_int terms_state;
+    afc__cache_terms terms;
     afc_header headers[];
 };
 

@@ -148,13 +148,13 @@ static bool asks_for_whole(const afc__transfer *transfer) {
            !afc__request_head_sends(request, afc_slice_of("If-Range"));
 }
 
-static bool may_complete(afc__transfer *transfer, const afc__cache_stored *stored) {
+static bool may_complete(afc__transfer *transfer, afc__cache_stored *stored) {
     afc__cached *cached = transfer->cached;
     const afc__cache_meta *meta = afc__cache_stored_meta(stored);
     uint64_t size = afc__cache_stored_body_size(stored);
     if (size > MOST_COMPLETED || !afc__part_is_beginning(meta, size)) return false;
     if (fit_of(transfer, stored) != FITS_EXACTLY || !asks_for_whole(transfer)) return false;
-    afc__cached_set_head(transfer, &meta->head, meta->request_time, meta->response_time);
+    afc__cached_set_stored(transfer, stored);
     cached->condition_count = afc__rest_fields_write(cached->conditions, cached->range_text,
                                                      &cached->head, size);
     /* If-Range says whether it is still the same. Without that it must be fresh. */
@@ -301,7 +301,7 @@ static afc__cached_next consider(afc__transfer *transfer, bool is_part) {
     afc__cached *cached = transfer->cached;
     const afc__request_head *request = &transfer->request;
     const afc__cache_meta *meta = afc__cache_stored_meta(cached->stored);
-    afc__cached_set_head(transfer, &meta->head, meta->request_time, meta->response_time);
+    afc__cached_set_stored(transfer, cached->stored);
     afc__condition condition = afc__condition_of(request->headers, request->header_count,
                                                  &cached->head, cached->response_time);
     cached->answer = (afc__answer){.range = is_part ? &cached->range : NULL};

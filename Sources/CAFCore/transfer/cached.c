@@ -103,6 +103,17 @@ void afc__cached_set_head(afc__transfer *transfer, const afc_head *head, int64_t
     cached->freshness = afc__freshness_of(&question);
 }
 
+void afc__cached_set_stored(afc__transfer *transfer, afc__cache_stored *stored) {
+    afc__cached *cached = transfer->cached;
+    afc__cache_terms terms;
+    const afc__cache_meta *meta = afc__cache_stored_meta(stored);
+    afc__cache_stored_terms(stored, &terms);
+    cached->head = meta->head;
+    cached->response_time = meta->response_time;
+    cached->control = terms.control;
+    cached->freshness = terms.freshness;
+}
+
 afc__reuse_question afc__cached_question(const afc__transfer *transfer) {
     const afc__cached *cached = transfer->cached;
     return (afc__reuse_question){

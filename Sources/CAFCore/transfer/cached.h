@@ -177,6 +177,9 @@ afc__reuse_question afc__cached_question(const afc__transfer *transfer);
 void afc__cached_set_head(afc__transfer *transfer, const afc_head *head, int64_t request_time,
                           int64_t response_time);
 
+/** Takes over what a stored head says. */
+void afc__cached_set_stored(afc__transfer *transfer, afc__cache_stored *stored);
+
 void afc__cached_release_stored(afc__cached *cached);
 
 static inline int64_t afc__cached_age(const afc__cached *cached, int64_t now) {

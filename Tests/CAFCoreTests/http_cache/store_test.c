@@ -4,6 +4,7 @@
 #include "support/responses.h"
 #include "support/torture.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -357,6 +358,70 @@ static void wrong_options_are_refused(void **state) {
     afc_http_cache_release(NULL);
 }
 
+/* ---- Terms ------------------------------------------------------------------------------------ */
+
+/** A response that is a tenth of 1000 s fresh if its URL has no query: "k?" has one. */
+static afc__cache_stored *make_modified(const char *key) {
+    static const afc_header fields[] = {
+        {S_INIT("Date"), S_INIT("Sun, 06 Nov 1994 08:49:37 GMT"), 0},
+        {S_INIT("Last-Modified"), S_INIT("Sun, 06 Nov 1994 08:32:57 GMT"), 0},
+        {S_INIT("Cache-Control"), S_INIT("immutable, no-cache=\"x\""), 0},
+    };
+    afc__buffer block;
+    const afc__cache_meta meta = {
+        .head = {.status = 200, .headers = fields, .header_count = COUNT_OF(fields)},
+        .request_time = 784111777,
+        .response_time = 784111777,
+        .total = -1,
+    };
+    afc__buffer_init(&block, AFC__CACHE_LONGEST_META);
+    check_status(afc__cache_encode(&block, afc_slice_of(key), &meta), AFC_OK);
+    afc__cache_stored *stored = afc__cache_stored_new((afc_slice){block.bytes, block.size});
+    assert_non_null(stored);
+    afc__buffer_clear(&block);
+    return stored;
+}
+
+static void check_terms(afc__cache_stored *stored, int64_t lifetime) {
+    afc__cache_terms terms;
+    afc__cache_stored_terms(stored, &terms);
+    assert_int_equal(terms.freshness.lifetime, lifetime);
+    assert_true((terms.control.flags & AFC__CONTROL_IMMUTABLE) != 0);
+    assert_int_equal(terms.control.no_cache_count, 1);
+    check_slice(terms.control.no_cache_fields[0], "x");
+}
+
+static void terms_are_the_same_when_they_are_read_again(void **state) {
+    (void)state;
+    static const struct {
+        const char *key;
+        int64_t lifetime;
+    } rows[] = {
+        {"\nhttp://a.test/k", 100}, {"\nhttp://a.test/k?", 0}, {"p?\nhttp://a.test/k", 100}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc__cache_stored *stored = make_modified(rows[i].key);
+        for (unsigned round = 0; round < 3; round++) check_terms(stored, rows[i].lifetime);
+        afc__cache_stored_release(stored);
+    }
+}
+
+static void *read_terms(void *stored) {
+    for (unsigned i = 0; i < 100; i++) check_terms(stored, 100);
+    return NULL;
+}
+
+static void threads_read_the_same_terms(void **state) {
+    enum { THREADS = 4 };
+    (void)state;
+    pthread_t threads[THREADS];
+    afc__cache_stored *stored = make_modified("\nhttp://a.test/k");
+    for (size_t i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, read_terms, stored), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+    afc__cache_stored_release(stored);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stored_response_is_found_with_head_and_body),
@@ -372,6 +437,8 @@ int main(void) {
         cmocka_unit_test(responses_are_removed_by_url_host_and_time),
         cmocka_unit_test(host_is_found_in_a_key),
         cmocka_unit_test(damaged_meta_is_refused),
+        cmocka_unit_test(terms_are_the_same_when_they_are_read_again),
+        cmocka_unit_test(threads_read_the_same_terms),
         cmocka_unit_test(out_of_memory_is_a_miss),
         cmocka_unit_test(wrong_options_are_refused),
     };
