@@ -361,7 +361,7 @@ static void complete(afc__transfer *transfer, afc_slice lines) {
         afc__transfer_fail(transfer, &failure);
         return;
     }
-    hop->from_cache = cached->part.size;
+    hop->from_cache = (uint32_t)cached->part.size; /* Limited by may_complete(). */
     hop->kept = cached->part;
     hop->kept_offset = 0;
     hop->kept_received = (int64_t)cached->part.size;

@@ -149,7 +149,7 @@ afc__flow afc__transfer_keep(afc__transfer *transfer, afc_slice bytes, int64_t r
     if (!keeps) return AFC__PAUSED;
     transfer->hop.decoded += bytes.size;
     transfer->hop.kept_received = received;
-    transfer->hop.kept.limit = UINT64_MAX;
+    transfer->hop.kept.limit = UINT32_MAX;
     /* Not doubled: there may be many of them, and a large block grows in its place. */
     uint64_t needed = transfer->hop.kept.size + bytes.size;
     afc_status status = afc__buffer_reserve(&transfer->hop.kept,
@@ -169,7 +169,7 @@ afc__flow afc__transfer_deliver(afc__transfer *transfer) {
                        left < PIECE ? left : PIECE};
     afc__flow flow = dispose(transfer, piece, transfer->hop.kept_received);
     if (flow != AFC__CONSUMED) return flow;
-    transfer->hop.kept_offset += piece.size;
+    transfer->hop.kept_offset += (uint32_t)piece.size;
     if (!afc__transfer_has_kept(transfer)) {
         afc__buffer_clear(&transfer->hop.kept);
         transfer->hop.kept_offset = 0;

@@ -64,10 +64,10 @@ typedef struct afc__hop {
     afc__framing framing;     /**< Once the final head is there. */
     uint64_t decoded;         /**< Bytes of the body after decoding. */
     uint64_t discarded;       /**< Bytes of a body that goes nowhere. */
-    uint64_t from_cache;      /**< Bytes of the body that don't come from the server. */
     /* Decoded bytes that couldn't be passed on yet; those before `kept_offset` have been. */
     afc__buffer kept;
-    size_t kept_offset;
+    uint32_t kept_offset;
+    uint32_t from_cache;     /**< Bytes of the body that don't come from the server. */
     int64_t kept_received;   /**< Bytes on the wire when the last of them came. */
     afc__request_head *next; /**< DISCARDING: what to send after this hop; else NULL. */
     char *location;          /**< DISCARDING: the target of a redirect, for the hop's record. */
