@@ -7,17 +7,19 @@ struct ChallengeReply: Sendable {
     let disposition: ChallengeDecision
 
     /// Passes the decision to the core, which may no longer wait for it.
-    func send(to task: OpaquePointer) {
+    ///
+    /// - Parameter answer: The core's function for the task or WebSocket.
+    func send(_ answer: (UInt32, afc_challenge_answer, UnsafePointer<afc_credentials>?) -> afc_status) {
         switch disposition {
-        case .performDefaultHandling: afc_task_answer_challenge(task, number, AFC_CHALLENGE_DEFAULT, nil)
-        case .cancel: afc_task_answer_challenge(task, number, AFC_CHALLENGE_CANCEL, nil)
-        case .fail: afc_task_answer_challenge(task, number, AFC_CHALLENGE_FAIL, nil)
+        case .performDefaultHandling: _ = answer(number, AFC_CHALLENGE_DEFAULT, nil)
+        case .cancel: _ = answer(number, AFC_CHALLENGE_CANCEL, nil)
+        case .fail: _ = answer(number, AFC_CHALLENGE_FAIL, nil)
         case .useCredential(let credential):
             let arena = CoreArena()
             let core = try? arena.copy(credential)
-            let status = afc_task_answer_challenge(task, number, AFC_CHALLENGE_USE, core)
+            let status = answer(number, AFC_CHALLENGE_USE, core)
             // Nothing has changed, so the core still waits.
-            if status != .AFC_OK { afc_task_answer_challenge(task, number, AFC_CHALLENGE_FAIL, nil) }
+            if status != .AFC_OK { _ = answer(number, AFC_CHALLENGE_FAIL, nil) }
             withExtendedLifetime(arena) {}
         }
     }

@@ -8,27 +8,17 @@ import FoundationEssentials
 /// references exist.
 ///
 /// Events arrive on the session's loop thread, one at a time. Handlers and subclasses must not block it.
-class CoreTask: @unchecked Sendable {
+class CoreTask: CoreTransfer, @unchecked Sendable {
     private struct State {
         /// Nil until the core has created the task.
         var raw: OpaquePointer?
         var isCancelled = false
         var isSuspended = false
-        /// The task that answers a challenge.
-        var answering: Task<Void, Never>?
-        /// The last answer to a challenge.
-        var reply: ChallengeReply?
     }
-
-    final let request: CoreRequest
 
     private let state = Locked(State())
     /// The source of a request body that the core reads through callbacks. Set before the core knows the task.
     private var body: CoreBodySource?
-    /// The last decision of a handler; the core reads it right after the callback.
-    private var decision: CoreArena?
-    /// The error that a handler decided to fail with.
-    private var decidedFailure: SessionError?
     /// The certificates of the server that sent the head, if requested. Set before the head is reported.
     private(set) final var headTrust: SharedTrustReport?
 
@@ -40,10 +30,6 @@ class CoreTask: @unchecked Sendable {
 
     /// Orders the loop thread before the thread that takes the result, for ThreadSanitizer.
     private let handover = ThreadSanitizerFence()
-
-    init(_ request: CoreRequest) {
-        self.request = request
-    }
 
     deinit {
         state.withLock { state in
@@ -105,9 +91,14 @@ class CoreTask: @unchecked Sendable {
 
     /// Copies header fields for the core, which reads them right after the callback.
     final func keepUntilNextDecision(_ headers: HTTPHeaders) -> UnsafeBufferPointer<afc_header> {
-        let arena = CoreArena()
-        decision = arena
-        return arena.copy(headers)
+        newDecisionMemory().copy(headers)
+    }
+
+    override final func send(_ reply: ChallengeReply) {
+        state.withLock { state in
+            guard let raw = state.raw else { return }
+            reply.send { afc_task_answer_challenge(raw, $0, $1, $2) }
+        }
     }
 
     /// Pauses the transfer.
@@ -153,15 +144,7 @@ class CoreTask: @unchecked Sendable {
         if let token = request.resumeToken, outcome.response == nil, outcome.failure?.resumeToken == nil {
             outcome.failure?.resumeToken = token
         }
-        if let failure = outcome.failure, failure.code == .authentication,
-            var own = state.withLock({ $0.reply })?.failure(url: failure.url ?? request.http.url)
-        {
-            own.metrics = failure.metrics
-            outcome.failure = own
-        }
-        if let failure = outcome.failure, let decidedFailure {
-            outcome.failure = decidedFailure.completed(with: failure)
-        }
+        outcome.failure = outcome.failure.map(explain)
         return outcome
     }
 
@@ -209,12 +192,11 @@ extension CoreTask {
     /// Every event except the end costs a call into Swift, so only the required ones are set.
     private func events() -> afc_task_events {
         let handlers = request.handlers
-        let isMonitored = handlers.monitors != nil
-        var events = afc_task_events()
+        var events = hopEvents()
         events.size = MemoryLayout<afc_task_events>.stride
         events.on_done = { context, result in
             guard let result, let task = CoreTask.from(context) else { return }
-            if task.request.handlers.answersChallenges { task.state.withLock { $0.answering }?.cancel() }
+            task.stopAnswering()
             task.handover.end()
             task.didFinish(CoreResult(taking: result))
         }
@@ -227,45 +209,13 @@ extension CoreTask {
                 task.report(TransferProgress(progress.pointee))
             }
         }
-        if handlers.redirect != nil || request.refusesRedirects || isMonitored {
-            events.on_redirect = { context, redirect in
-                guard let redirect, let task = CoreTask.from(context) else { return AFC_REDIRECT_FAIL }
-                return task.decide(redirect)
-            }
-        }
-        if handlers.answersChallenges {
-            events.on_challenge = { context, challenge, _ in
-                guard let challenge, let task = CoreTask.from(context) else { return AFC_CHALLENGE_FAIL }
-                return task.answer(challenge.pointee)
-            }
-        }
-        if isMonitored {
-            // The same request is sent again with credentials. The challenge is reported without them.
-            events.on_challenge_accepted = { context, challenge in
-                guard let challenge, var shown = AuthenticationChallenge(challenge.pointee) else { return }
-                shown.proposedCredential = nil
-                CoreTask.from(context)?.request.handlers.events?.tell(.challenged(shown))
-            }
-        }
-        if handlers.informational != nil || isMonitored {
-            events.on_informational = { context, head in
-                guard let head else { return }
-                CoreTask.from(context)?.request.handlers.inform(InformationalResponse(head.pointee))
-            }
-        }
         if handlers.caching != nil {
             events.on_cache = { context, candidate in
                 guard let candidate, let task = CoreTask.from(context) else { return false }
                 return task.decide(candidate)
             }
         }
-        if handlers.monitors?.tracesWire == true {
-            events.on_trace = { context, trace in
-                guard let trace, let seen = WireTrace(trace.pointee) else { return }
-                CoreTask.from(context)?.request.handlers.events?.tell(.traced(seen))
-            }
-        }
-        if handlers.response != nil || isMonitored || request.sink == .events {
+        if handlers.response != nil || handlers.monitors != nil || request.sink == .events {
             events.on_head = { context, response in
                 guard let response, let task = CoreTask.from(context) else { return .AFC_EINTERNAL }
                 return task.receiveHead(response)
@@ -290,21 +240,6 @@ extension CoreTask {
         }
     }
 
-    /// Answers asynchronously, because a handler may take time and the loop must not block.
-    private func answer(_ challenge: afc_challenge) -> afc_challenge_answer {
-        guard let asked = AuthenticationChallenge(challenge) else { return AFC_CHALLENGE_DEFAULT }
-        let number = challenge.number
-        let answering = Task {
-            let reply = ChallengeReply(number: number, disposition: await request.handlers.answer(asked))
-            self.state.withLock { state in
-                state.reply = reply
-                if let raw = state.raw { reply.send(to: raw) }
-            }
-        }
-        state.withLock { $0.answering = answering }
-        return AFC_CHALLENGE_LATER
-    }
-
     private func receiveHead(_ response: UnsafeMutablePointer<afc_response>) -> afc_status {
         guard let head = response.pointee.head, let url = response.pointee.url else { return .AFC_EINTERNAL }
         if request.http.reportsTrust {
@@ -318,68 +253,22 @@ extension CoreTask {
         case .write(let descriptor):
             let status = afc_response_set_descriptor(response, descriptor)
             if status == .AFC_EINVAL {
-                decidedFailure = SessionError(.invalidInput, message: "descriptor \(descriptor) isn't open for writing")
+                decideToFail(
+                    SessionError(.invalidInput, message: "descriptor \(descriptor) isn't open for writing"),
+                    or: .invalidInput)
             }
             return status
         case .fail(let error):
-            decidedFailure = SessionError(error, or: .cancelled)
+            decideToFail(error, or: .cancelled)
             return .AFC_ECANCELED
         case .download(let path, let options):
-            let arena = CoreArena()
-            decision = arena
+            let arena = newDecisionMemory()
             // The core rejects an empty path. A path with NUL, which the core would truncate, is passed as an empty
             // one.
             response.pointee.path = (try? arena.copy(path, "")) ?? (try? arena.copy("", ""))
             response.pointee.flags = options.coreFlags
             return .AFC_OK
         }
-    }
-
-    private func decide(_ redirect: UnsafeMutablePointer<afc_redirect>) -> afc_redirect_answer {
-        let proposal = RedirectProposal(redirect.pointee)
-        let handlers = request.handlers
-        let answer =
-            request.refusesRedirects
-            ? .fail(SessionError(.redirect)) : handlers.redirect?(proposal) ?? .follow
-        handlers.events?.tell(.redirected(proposal, answer))
-        switch answer {
-        case .follow:
-            return AFC_REDIRECT_FOLLOW
-        case .stop:
-            return AFC_REDIRECT_STOP
-        case .fail(let error):
-            if !request.refusesRedirects { decidedFailure = SessionError(error, or: .redirect) }
-            return AFC_REDIRECT_FAIL
-        case .replace(let next):
-            let arena = CoreArena()
-            guard (try? next.validate()) != nil, let method = try? arena.copy(next.method.rawValue, ""),
-                let url = try? arena.copy(next.url, "")
-            else { return AFC_REDIRECT_FAIL }
-            let headers = arena.copy(next.headers)
-            decision = arena
-            redirect.pointee.method = method
-            redirect.pointee.url = url
-            redirect.pointee.headers = headers.baseAddress
-            redirect.pointee.header_count = headers.count
-            return AFC_REDIRECT_FOLLOW
-        }
-    }
-}
-
-extension SessionError {
-    /// The error of a decision; other errors become the underlying one.
-    fileprivate init(_ error: any Error, or code: Code) {
-        self = error as? SessionError ?? SessionError(code, underlying: error)
-    }
-
-    /// The error with the details of the transfer that it ended.
-    fileprivate func completed(with failure: SessionError) -> SessionError {
-        var error = self
-        error.url = url ?? failure.url
-        error.response = response ?? failure.response
-        error.metrics = failure.metrics
-        error.resumeToken = failure.resumeToken
-        return error
     }
 }
 

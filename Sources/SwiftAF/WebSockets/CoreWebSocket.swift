@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The core retains this object from a successful begin until it releases it after the last event. This object holds a
 /// reference to the core's socket until it is freed.
-final class CoreWebSocket: @unchecked Sendable {
+final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     /// What the server agreed to.
     struct Opening: Sendable {
         var response: HTTPResponse
@@ -21,7 +21,6 @@ final class CoreWebSocket: @unchecked Sendable {
         var socket: WebSocketState
     }
 
-    private let request: CoreRequest
     private let protocols: [String]
     private let options: WebSocket.Options
     private let codec: CoreCompression?
@@ -31,11 +30,11 @@ final class CoreWebSocket: @unchecked Sendable {
     private let lastID = Atomic<UInt64>(0)
 
     init(_ request: CoreRequest, _ protocols: [String], _ options: WebSocket.Options) {
-        self.request = request
         self.protocols = protocols
         self.options = options
         codec = options.compression.map(CoreCompression.init)
         state = Locked(State(socket: WebSocketState(capacity: options.receiveBufferSize)))
+        super.init(request)
     }
 
     deinit {
@@ -97,7 +96,6 @@ final class CoreWebSocket: @unchecked Sendable {
         handshake.sink = afc_sink()
         handshake.timeouts.total_ms = 0
         handshake.limits.body = 0
-        if request.refusesRedirects { handshake.limits.redirects = -1 }
         handshake.keep_encoding = false
         handshake.version = AFC_HTTP_PREFER_AUTOMATIC
         handshake.expect = AFC_EXPECT_AUTOMATIC
@@ -127,6 +125,30 @@ final class CoreWebSocket: @unchecked Sendable {
         guard let codec else { return body(nil) }
         var core = codec.core
         return body(&core)
+    }
+
+    // MARK: Decisions of the handshake's handlers
+
+    override func send(_ reply: ChallengeReply) {
+        state.withLock { state in
+            guard let raw = state.raw else { return }
+            reply.send { afc_websocket_answer_challenge(raw, $0, $1, $2) }
+        }
+    }
+
+    /// A handler may write a ws URL. The fields that make the request a handshake aren't its to decide.
+    override func replacement(_ next: HTTPRequest, for proposal: RedirectProposal) -> HTTPRequest {
+        var next = next
+        next.url = WebSocket.httpURL(next.url)
+        for field in proposal.request.headers.fields where Self.isOfHandshake(field) {
+            next.headers[field.name] = field.value
+        }
+        return next
+    }
+
+    private static func isOfHandshake(_ field: HTTPHeaders.Field) -> Bool {
+        let name = field.name.lowercased()
+        return ["connection", "upgrade"].contains(name) || name.hasPrefix("sec-websocket-")
     }
 
     // MARK: Waiting
@@ -359,44 +381,13 @@ extension CoreWebSocket {
         events.release = { context in
             context.map { Unmanaged<CoreWebSocket>.fromOpaque($0).release() }
         }
-        addHandshake(to: &events)
+        let hops = hopEvents()
+        events.on_redirect = hops.on_redirect
+        events.on_challenge = hops.on_challenge
+        events.on_challenge_accepted = hops.on_challenge_accepted
+        events.on_informational = hops.on_informational
+        events.on_trace = hops.on_trace
         return events
-    }
-
-    /// Adds what is reported of the handshake, if anything asks for it.
-    private func addHandshake(to events: inout afc_websocket_events) {
-        let handlers = request.handlers
-        let isMonitored = handlers.monitors != nil
-        if handlers.informational != nil || isMonitored {
-            events.on_informational = { context, head in
-                guard let head else { return }
-                CoreWebSocket.from(context)?.request.handlers.inform(InformationalResponse(head.pointee))
-            }
-        }
-        if isMonitored {
-            events.on_challenge_accepted = { context, challenge in
-                guard let challenge, var shown = AuthenticationChallenge(challenge.pointee) else { return }
-                shown.proposedCredential = nil
-                CoreWebSocket.from(context)?.request.handlers.events?.tell(.challenged(shown))
-            }
-            events.on_redirect = { context, redirect in
-                guard let redirect, let socket = CoreWebSocket.from(context) else { return AFC_REDIRECT_FAIL }
-                return socket.decide(RedirectProposal(redirect.pointee))
-            }
-        }
-        if handlers.monitors?.tracesWire == true {
-            events.on_trace = { context, trace in
-                guard let trace, let seen = WireTrace(trace.pointee) else { return }
-                CoreWebSocket.from(context)?.request.handlers.events?.tell(.traced(seen))
-            }
-        }
-    }
-
-    /// Decides as the core does without a callback, and reports it.
-    private func decide(_ proposal: RedirectProposal) -> afc_redirect_answer {
-        let refuses = request.refusesRedirects
-        request.handlers.events?.tell(.redirected(proposal, refuses ? .fail(SessionError(.redirect)) : .follow))
-        return refuses ? AFC_REDIRECT_FAIL : AFC_REDIRECT_FOLLOW
     }
 
     private func didOpen(_ opening: afc_websocket_opening) {
@@ -438,6 +429,7 @@ extension CoreWebSocket {
     }
 
     private func didEnd(_ core: afc_websocket_end) {
+        stopAnswering()
         let outcome = outcome(of: core)
         let end = WebSocketState.End(
             code: WebSocket.CloseCode(rawValue: core.code), reason: core.reason.text, failure: outcome.failure)
@@ -464,6 +456,7 @@ extension CoreWebSocket {
         if outcome.failure?.code == .protocol, let status = outcome.response?.status, status != 101 {
             outcome.failure?.code = .status
         }
+        outcome.failure = outcome.failure.map(explain)
         return outcome
     }
 }

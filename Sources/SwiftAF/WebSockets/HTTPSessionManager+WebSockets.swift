@@ -27,7 +27,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> WebSocket {
         let snapshot = snapshot
-        let draft = HTTPRequest(.get, Self.httpURL(url), headers, configure)
+        let draft = HTTPRequest(.get, WebSocket.httpURL(url), headers, configure)
         let request = try serialize(draft, parameters, snapshot)
         return try await open(request, protocols, options, snapshot)
     }
@@ -36,9 +36,11 @@ extension HTTPSessionManager {
     /// method must be GET, without a body.
     ///
     /// The session's trust policy, proxies, cookies, HSTS and credentials apply, and so do interceptors, to which a
-    /// refusal is a response. The total time limit applies to the handshake. The idle limit, size limits of bodies, rate
-    /// limits, and the handlers of redirects, responses and challenges don't apply. Event monitors see the handshake, with
-    /// its redirects, challenges and traces.
+    /// refusal is a response. ``redirectHandler``, ``authenticationChallengeHandler``, ``credentialStorage`` and
+    /// ``HTTPRequest/informationalHandler`` decide as for other requests. A redirect handler may lead to a ws URL, and needn't
+    /// repeat the fields of the handshake; a redirect that it stops is a refusal. The total time limit applies to the
+    /// handshake. The idle limit, size limits of bodies, rate limits and ``responseHandler`` don't apply. Event monitors see
+    /// the handshake, with its redirects, challenges and traces.
     public func webSocket(
         _ request: HTTPRequest, protocols: [String] = [], options: WebSocket.Options = .init()
     ) async throws(SessionError) -> WebSocket {
@@ -49,13 +51,15 @@ extension HTTPSessionManager {
         _ request: HTTPRequest, _ protocols: [String], _ options: WebSocket.Options, _ snapshot: Snapshot
     ) async throws(SessionError) -> WebSocket {
         var request = request
-        request.url = Self.httpURL(request.url)
+        request.url = WebSocket.httpURL(request.url)
         let core = try prepare(request, snapshot, sink: .events)
         return try await WebSocketHandshake(protocols: protocols, options: options).perform(core)
     }
+}
 
+extension WebSocket {
     /// Returns the http or https URL of a ws or wss one; others unchanged.
-    private static func httpURL(_ url: String) -> String {
+    static func httpURL(_ url: String) -> String {
         let scheme = url.prefix { $0 != ":" }
         switch scheme.lowercased() {
         case "ws": return "http" + url.dropFirst(scheme.count)

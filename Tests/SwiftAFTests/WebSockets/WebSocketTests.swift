@@ -344,10 +344,12 @@ struct WebSocketTests {
         let socket = try await manager.webSocket("moved")
         #expect(socket.response.url.hasSuffix("/echo"))
         try await socket.close()
-        for policy in [RedirectPolicy.doNotFollow, .follow(atMost: 0)] {
-            let error = await failure { _ = try await manager.webSocket("moved") { $0.redirectPolicy = policy } }
-            #expect(error?.status == 302)
+        let stopped = await failure { _ = try await manager.webSocket("moved") { $0.redirectPolicy = .doNotFollow } }
+        #expect(stopped?.status == 302)
+        let refused = await failure {
+            _ = try await manager.webSocket("moved") { $0.redirectPolicy = .follow(atMost: 0) }
         }
+        #expect(refused?.code == .redirect)
         #expect(server.requests.count == 4)
     }
 

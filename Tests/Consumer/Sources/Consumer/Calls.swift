@@ -264,6 +264,23 @@ func exchangesMessages(_ manager: HTTPSessionManager, user: User) async throws {
     third.cancel()
 }
 
+func decidesAboutHandshakes(_ manager: HTTPSessionManager, user: User) async throws {
+    manager.redirectHandler = { proposal in
+        guard proposal.crossesOrigin else { return .follow }
+        var next = proposal.request
+        next.url = "wss://example.org/chat"
+        return .replace(next)
+    }
+    manager.authenticationChallengeHandler = { challenge in
+        challenge.previousFailureCount == 0
+            ? .useCredential(Credential(user: user.name, password: "secret")) : .cancel
+    }
+    let socket = try await manager.webSocket("chat") { request in
+        request.informationalHandler = { print($0.status) }
+    }
+    try await socket.close()
+}
+
 func followsMessages(_ manager: HTTPSessionManager, user: User) async throws {
     for try await message in manager.messages(from: "wss://example.org/feed") { print(message) }
     var options = WebSocketMessages.Options()

@@ -1,0 +1,170 @@
+internal import CAFCore
+import FoundationEssentials
+
+/// What a task and the handshake of a WebSocket have in common: the core's events about hops, and the decisions of the
+/// request's handlers.
+///
+/// Events arrive on the session's loop thread, one at a time. Handlers and subclasses must not block it. The core's
+/// context of an event is the object itself.
+class CoreTransfer: @unchecked Sendable {
+    final let request: CoreRequest
+
+    private struct Answers {
+        /// The task that answers a challenge.
+        var answering: Task<Void, Never>?
+        /// The last answer to a challenge.
+        var reply: ChallengeReply?
+    }
+
+    private let answers = Locked(Answers())
+    /// What the last decision of a handler refers to; the core reads it right after the callback.
+    private var decision: CoreArena?
+    /// The error that a handler decided to fail with.
+    private var decidedFailure: SessionError?
+
+    init(_ request: CoreRequest) {
+        self.request = request
+    }
+
+    // MARK: For subclasses
+
+    /// Passes a decision to the core, once it knows this transfer. Any thread.
+    func send(_ reply: ChallengeReply) {}
+
+    /// The request that is sent instead of the proposed one.
+    func replacement(_ next: HTTPRequest, for proposal: RedirectProposal) -> HTTPRequest { next }
+
+    /// Returns memory that lives until the next decision.
+    final func newDecisionMemory() -> CoreArena {
+        let arena = CoreArena()
+        decision = arena
+        return arena
+    }
+
+    /// Fails with a handler's error once the core has ended the transfer.
+    final func decideToFail(_ error: any Error, or code: SessionError.Code) {
+        decidedFailure = error as? SessionError ?? SessionError(code, underlying: error)
+    }
+
+    /// The transfer has ended: no answer to a challenge is needed.
+    final func stopAnswering() {
+        guard request.handlers.answersChallenges else { return }
+        answers.withLock { $0.answering }?.cancel()
+    }
+
+    /// Replaces the core's error by that of a handler's decision. Any thread, after the end.
+    final func explain(_ failure: SessionError) -> SessionError {
+        var explained = failure
+        if failure.code == .authentication,
+            var own = answers.withLock({ $0.reply })?.failure(url: failure.url ?? request.http.url)
+        {
+            own.response = own.response ?? failure.response
+            own.metrics = failure.metrics
+            explained = own
+        }
+        return decidedFailure.map { $0.completed(with: explained) } ?? explained
+    }
+
+    // MARK: Events, on the loop thread
+
+    private static func from(_ context: UnsafeMutableRawPointer?) -> CoreTransfer? {
+        context.map { Unmanaged<CoreTransfer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Sets the events that the handlers and monitors ask for. Each costs a call into Swift.
+    ///
+    /// - Returns: A task's events, of which a WebSocket has those about hops, too.
+    final func hopEvents() -> afc_task_events {
+        let handlers = request.handlers
+        let isMonitored = handlers.monitors != nil
+        var events = afc_task_events()
+        if handlers.redirect != nil || request.refusesRedirects || isMonitored {
+            events.on_redirect = { context, redirect in
+                guard let redirect, let transfer = CoreTransfer.from(context) else { return AFC_REDIRECT_FAIL }
+                return transfer.decide(redirect)
+            }
+        }
+        if handlers.answersChallenges {
+            events.on_challenge = { context, challenge, _ in
+                guard let challenge, let transfer = CoreTransfer.from(context) else { return AFC_CHALLENGE_FAIL }
+                return transfer.answer(challenge.pointee)
+            }
+        }
+        if isMonitored {
+            // The same request is sent again with credentials. The challenge is reported without them.
+            events.on_challenge_accepted = { context, challenge in
+                guard let challenge, var shown = AuthenticationChallenge(challenge.pointee) else { return }
+                shown.proposedCredential = nil
+                CoreTransfer.from(context)?.request.handlers.events?.tell(.challenged(shown))
+            }
+        }
+        if handlers.informational != nil || isMonitored {
+            events.on_informational = { context, head in
+                guard let head else { return }
+                CoreTransfer.from(context)?.request.handlers.inform(InformationalResponse(head.pointee))
+            }
+        }
+        if handlers.monitors?.tracesWire == true {
+            events.on_trace = { context, trace in
+                guard let trace, let seen = WireTrace(trace.pointee) else { return }
+                CoreTransfer.from(context)?.request.handlers.events?.tell(.traced(seen))
+            }
+        }
+        return events
+    }
+
+    /// Answers asynchronously, because a handler may take time and the loop must not block.
+    private func answer(_ challenge: afc_challenge) -> afc_challenge_answer {
+        guard let asked = AuthenticationChallenge(challenge) else { return AFC_CHALLENGE_DEFAULT }
+        let number = challenge.number
+        let answering = Task {
+            let reply = ChallengeReply(number: number, disposition: await request.handlers.answer(asked))
+            answers.withLock { $0.reply = reply }
+            send(reply)
+        }
+        answers.withLock { $0.answering = answering }
+        return AFC_CHALLENGE_LATER
+    }
+
+    private func decide(_ redirect: UnsafeMutablePointer<afc_redirect>) -> afc_redirect_answer {
+        let proposal = RedirectProposal(redirect.pointee)
+        let handlers = request.handlers
+        let answer =
+            request.refusesRedirects
+            ? .fail(SessionError(.redirect)) : handlers.redirect?(proposal) ?? .follow
+        handlers.events?.tell(.redirected(proposal, answer))
+        switch answer {
+        case .follow:
+            return AFC_REDIRECT_FOLLOW
+        case .stop:
+            return AFC_REDIRECT_STOP
+        case .fail(let error):
+            if !request.refusesRedirects { decideToFail(error, or: .redirect) }
+            return AFC_REDIRECT_FAIL
+        case .replace(let other):
+            let arena = newDecisionMemory()
+            let next = replacement(other, for: proposal)
+            guard (try? next.validate()) != nil, let method = try? arena.copy(next.method.rawValue, ""),
+                let url = try? arena.copy(next.url, "")
+            else { return AFC_REDIRECT_FAIL }
+            let headers = arena.copy(next.headers)
+            redirect.pointee.method = method
+            redirect.pointee.url = url
+            redirect.pointee.headers = headers.baseAddress
+            redirect.pointee.header_count = headers.count
+            return AFC_REDIRECT_FOLLOW
+        }
+    }
+}
+
+extension SessionError {
+    /// The error with the details of the transfer that it ended.
+    fileprivate func completed(with failure: SessionError) -> SessionError {
+        var error = self
+        error.url = url ?? failure.url
+        error.response = response ?? failure.response
+        error.metrics = failure.metrics
+        error.resumeToken = failure.resumeToken
+        return error
+    }
+}
