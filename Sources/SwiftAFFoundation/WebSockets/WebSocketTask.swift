@@ -1,0 +1,306 @@
+public import Foundation
+public import FoundationNetworking
+public import SwiftAF
+
+/// A WebSocket with the methods of Foundation's `URLSessionWebSocketTask`, which can't connect on Linux.
+///
+/// ```swift
+/// let task = manager.webSocketTask(with: URL(string: "wss://example.org/chat")!)
+/// task.resume()
+/// try await task.send(.string("hello"))
+/// switch try await task.receive() {
+/// case .string(let text): print(text)
+/// case .data(let data): print(data.count)
+/// }
+/// task.cancel(with: .goingAway, reason: nil)
+/// ```
+///
+/// All members may be used from any thread. Calls before ``resume()`` and during the handshake wait until the socket is
+/// open. Sends are carried out in the order of the calls, and so are receives and pings; a closure is called before the
+/// next one of its kind, on a thread of Swift's pool. A cancelled Swift task ends its call, not the socket. Releasing the task closes the socket
+/// with ``CloseCode/goingAway``.
+///
+/// New code is simpler with `WebSocket`, a sequence of messages.
+public final class WebSocketTask: Sendable {
+    /// A message.
+    public enum Message: Hashable, Sendable {
+        /// Bytes.
+        case data(Data)
+        /// Text, sent as UTF-8.
+        case string(String)
+    }
+
+    /// The code of a close frame, with the names of Foundation.
+    public struct CloseCode: RawRepresentable, Hashable, Sendable {
+        /// The number.
+        public let rawValue: Int
+
+        /// Makes a code with any number.
+        public init(rawValue: Int) {
+            self.rawValue = rawValue
+        }
+
+        /// 0: the socket isn't closed.
+        public static let invalid = CloseCode(rawValue: 0)
+        /// 1000: the purpose of the connection is fulfilled.
+        public static let normalClosure = CloseCode(rawValue: 1000)
+        /// 1001: the server goes down, or the client leaves.
+        public static let goingAway = CloseCode(rawValue: 1001)
+        /// 1002: the peer violated the protocol.
+        public static let protocolError = CloseCode(rawValue: 1002)
+        /// 1003: the peer sent a kind of data that isn't accepted.
+        public static let unsupportedData = CloseCode(rawValue: 1003)
+        /// 1005: the close frame had no code. Never sent.
+        public static let noStatusReceived = CloseCode(rawValue: 1005)
+        /// 1006: there was no close frame. Never sent.
+        public static let abnormalClosure = CloseCode(rawValue: 1006)
+        /// 1007: a message didn't have the format that it should have, such as UTF-8.
+        public static let invalidFramePayloadData = CloseCode(rawValue: 1007)
+        /// 1008: a message violated a policy.
+        public static let policyViolation = CloseCode(rawValue: 1008)
+        /// 1009: a message was too large.
+        public static let messageTooBig = CloseCode(rawValue: 1009)
+        /// 1010: the server didn't agree to an extension that is needed.
+        public static let mandatoryExtensionMissing = CloseCode(rawValue: 1010)
+        /// 1011: an unexpected condition on the server.
+        public static let internalServerError = CloseCode(rawValue: 1011)
+    }
+
+    private enum Phase {
+        case suspended
+        case opening(Task<Void, Never>)
+        case open(WebSocket)
+        /// The handshake failed, or was cancelled.
+        case failed(SessionError)
+    }
+
+    private let manager: HTTPSessionManager
+    private let request: HTTPRequest
+    private let protocols: [String]
+    private let phase = Locked(Phase.suspended)
+    private let messageLimit = Locked(1024 * 1024)
+    /// In each of them the handshake has the first place, and leaves it when it has ended.
+    private let (sends, receives, pings) = (CallLine(), CallLine(), CallLine())
+
+    init(_ manager: HTTPSessionManager, _ request: HTTPRequest, _ protocols: [String]) {
+        self.manager = manager
+        self.request = request
+        self.protocols = protocols
+    }
+
+    // MARK: State
+
+    /// The maximum size of a received message in bytes. A larger one ends the socket. Default: 1 MiB. Read by
+    /// ``resume()``.
+    public var maximumMessageSize: Int {
+        get { messageLimit.withLock { $0 } }
+        set { messageLimit.withLock { $0 = newValue } }
+    }
+
+    /// The code of the server's close frame; ``CloseCode/invalid`` before one arrives, and
+    /// ``CloseCode/abnormalClosure`` if the connection ended without one.
+    public var closeCode: CloseCode {
+        CloseCode(rawValue: (opened?.closeCode?.rawValue).map(Int.init) ?? CloseCode.invalid.rawValue)
+    }
+
+    /// The reason in the server's close frame, UTF-8; nil before it arrives, or if it has none.
+    public var closeReason: Data? {
+        guard let reason = opened?.closeReason, !reason.isEmpty else { return nil }
+        return Data(reason.utf8)
+    }
+
+    /// Nil before the handshake has succeeded.
+    private var opened: WebSocket? {
+        phase.withLock { if case .open(let socket) = $0 { socket } else { nil } }
+    }
+
+    // MARK: Opening and closing
+
+    /// Begins the handshake. Further calls have no effect. If it fails, the calls that wait throw its error.
+    public func resume() {
+        var options = WebSocket.Options()
+        options.maximumMessageSize = maximumMessageSize
+        phase.withLock { [options] phase in
+            guard case .suspended = phase else { return }
+            // Keeps this object until the handshake has ended.
+            phase = .opening(Task { await open(options) })
+        }
+    }
+
+    private func open(_ options: WebSocket.Options) async {
+        do throws(SessionError) {
+            let socket = try await manager.webSocket(request, protocols: protocols, options: options)
+            endOpening(.open(socket))
+        } catch {
+            endOpening(.failed(error))
+        }
+    }
+
+    /// Enters the next phase, unless the opening has ended: a socket that comes too late is released and closes itself.
+    ///
+    /// - Returns: The former phase.
+    @discardableResult
+    private func endOpening(_ next: Phase) -> Phase {
+        let former = phase.withLock { phase in
+            let former = phase
+            switch former {
+            case .suspended, .opening: phase = next
+            case .open, .failed: break
+            }
+            return former
+        }
+        for line in [sends, receives, pings] { line.leave(CallLine.firstID) }
+        return former
+    }
+
+    /// Ends the connection at once, without a close frame, or the handshake.
+    public func cancel() {
+        switch endOpening(.failed(cancelled)) {
+        case .suspended, .failed: break
+        case .opening(let opening): opening.cancel()
+        case .open(let socket): socket.cancel()
+        }
+    }
+
+    /// Sends the messages that are being sent, then a close frame; ends the connection when the server has answered, at
+    /// the latest after 5 s. Before the socket is open, ends the handshake.
+    ///
+    /// - Parameters:
+    ///   - closeCode: Why the socket is closed: 1000 to 1003, 1007 to 1014 or 3000 to 4999. With others, the connection
+    ///     ends without a close frame.
+    ///   - reason: At most 123 bytes of UTF-8. If it is longer, the connection ends without a close frame.
+    public func cancel(with closeCode: CloseCode, reason: Data?) {
+        guard let socket = opened else { return cancel() }
+        guard let code = UInt16(exactly: closeCode.rawValue), code > 0,
+            let text = String(validating: reason ?? Data(), as: UTF8.self)
+        else { return socket.cancel() }
+        Task {
+            do throws(SessionError) {
+                try await socket.close(WebSocket.CloseCode(rawValue: code), reason: text)
+            } catch {
+                // Ends one that couldn't send its close frame; has no effect on one that has ended.
+                socket.cancel()
+            }
+        }
+    }
+
+    private var cancelled: SessionError { SessionError(.cancelled, url: request.url) }
+
+    // MARK: Messages
+
+    /// Sends a message. Returns when libcurl has taken all of its bytes.
+    ///
+    /// - Throws: The error of the handshake or of the socket; `closed` if the socket is closed; `cancelled`.
+    public func send(_ message: Message) async throws(SessionError) {
+        let place = sends.join()
+        defer { sends.leave(place) }
+        try await send(message, place)
+    }
+
+    /// Sends a message, and calls the closure with nil when libcurl has taken all of its bytes, otherwise with a
+    /// `SessionError`. The message stays in memory until then.
+    public func send(_ message: Message, completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
+        let place = sends.join()
+        Task {
+            defer { sends.leave(place) }
+            do throws(SessionError) {
+                try await send(message, place)
+                completionHandler(nil)
+            } catch {
+                completionHandler(error)
+            }
+        }
+    }
+
+    /// Waits for the next message.
+    ///
+    /// - Throws: The error of the handshake or of the socket; `closed` if the server has closed it; `cancelled`.
+    public func receive() async throws(SessionError) -> Message {
+        let place = receives.join()
+        defer { receives.leave(place) }
+        return try await receive(place)
+    }
+
+    /// Waits for the next message, and calls the closure with it or with a `SessionError`.
+    public func receive(completionHandler: @escaping @Sendable (Result<Message, any Error>) -> Void) {
+        let place = receives.join()
+        Task {
+            defer { receives.leave(place) }
+            do throws(SessionError) {
+                completionHandler(.success(try await receive(place)))
+            } catch {
+                completionHandler(.failure(error))
+            }
+        }
+    }
+
+    /// Sends a ping, and calls the closure with nil when its pong has arrived, otherwise with a `SessionError`.
+    public func sendPing(pongReceiveHandler: @escaping @Sendable ((any Error)?) -> Void) {
+        let place = pings.join()
+        Task {
+            defer { pings.leave(place) }
+            do throws(SessionError) {
+                try await ping(place)
+                pongReceiveHandler(nil)
+            } catch {
+                pongReceiveHandler(error)
+            }
+        }
+    }
+
+    private func send(_ message: Message, _ place: UInt64) async throws(SessionError) {
+        let socket = try await socket(for: place, in: sends)
+        switch message {
+        case .data(let data): try await socket.send(data)
+        case .string(let text): try await socket.send(text)
+        }
+    }
+
+    private func receive(_ place: UInt64) async throws(SessionError) -> Message {
+        var messages = try await socket(for: place, in: receives).makeAsyncIterator()
+        switch try await messages.next() {
+        case .text(let text): return .string(text)
+        case .binary(let data): return .data(data)
+        case nil: throw SessionError(.closed, message: "the WebSocket is closed", url: request.url)
+        }
+    }
+
+    private func ping(_ place: UInt64) async throws(SessionError) {
+        try await socket(for: place, in: pings).ping()
+    }
+
+    /// Waits for the call's turn.
+    private func socket(for place: UInt64, in line: CallLine) async throws(SessionError) -> WebSocket {
+        await line.waitForTurn(of: place)
+        guard !Task.isCancelled else { throw cancelled }
+        switch phase.withLock({ $0 }) {
+        case .open(let socket): return socket
+        case .failed(let error): throw error
+        // The handshake leaves the line only when it has ended.
+        case .suspended, .opening: throw cancelled
+        }
+    }
+}
+
+extension HTTPSessionManager {
+    /// Makes a WebSocket with the methods of `URLSessionWebSocketTask`. Call ``WebSocketTask/resume()`` to begin.
+    ///
+    /// - Parameters:
+    ///   - url: A ws, wss, http or https URL.
+    ///   - protocols: The subprotocols to offer, the most wanted first.
+    public func webSocketTask(with url: URL, protocols: [String] = []) -> WebSocketTask {
+        WebSocketTask(self, HTTPRequest(.get, url.absoluteString), protocols)
+    }
+
+    /// Makes a WebSocket with a request, which describes the handshake. Its field Sec-WebSocket-Protocol has the
+    /// subprotocols to offer. See ``webSocketTask(with:protocols:)``.
+    public func webSocketTask(with request: URLRequest) -> WebSocketTask {
+        var handshake = HTTPRequest(request)
+        let name = "Sec-WebSocket-Protocol"
+        let protocols = (handshake.headers[name] ?? "").split(separator: ",").map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
+        handshake.headers.remove(named: name)
+        return WebSocketTask(self, handshake, protocols)
+    }
+}
