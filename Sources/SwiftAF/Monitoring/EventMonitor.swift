@@ -19,6 +19,9 @@ public protocol EventMonitor: Sendable {
     /// Whether ``requestTraced(_:_:)`` is called, which copies every head. Default: false. Read when the monitor is
     /// set.
     var tracesWire: Bool { get }
+    /// Whether ``messageSent(_:_:)`` and ``messageReceived(_:_:)`` are called, for which messages stay in memory until
+    /// they are delivered. Default: false. Read when the monitor is set.
+    var observesMessages: Bool { get }
     /// A call began, or a task was made.
     func requestCreated(_ request: MonitoredRequest)
     /// The request runs: at once, or because its task was resumed.
@@ -51,6 +54,10 @@ public protocol EventMonitor: Sendable {
     func requestTraced(_ request: MonitoredRequest, _ trace: WireTrace)
     /// The head of an attempt's response has arrived, without metrics.
     func responseReceived(_ request: MonitoredRequest, _ response: HTTPResponse)
+    /// A message of a WebSocket was sent, if ``observesMessages`` is true: between its answer and its metrics.
+    func messageSent(_ request: MonitoredRequest, _ message: WebSocket.Message)
+    /// A message of a WebSocket was received, if ``observesMessages`` is true, whether or not it is read.
+    func messageReceived(_ request: MonitoredRequest, _ message: WebSocket.Message)
     /// An interceptor decided on another attempt, after a delay.
     func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration)
     /// The metrics of the last attempt.
@@ -65,6 +72,9 @@ public protocol EventMonitor: Sendable {
 
 extension EventMonitor {
     public var tracesWire: Bool { false }
+    public var observesMessages: Bool { false }
+    public func messageSent(_ request: MonitoredRequest, _ message: WebSocket.Message) {}
+    public func messageReceived(_ request: MonitoredRequest, _ message: WebSocket.Message) {}
     public func requestTraced(_ request: MonitoredRequest, _ trace: WireTrace) {}
     public func informationalResponseReceived(_ request: MonitoredRequest, _ response: InformationalResponse) {}
     public func requestCreated(_ request: MonitoredRequest) {}

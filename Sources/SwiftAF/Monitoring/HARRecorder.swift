@@ -10,20 +10,28 @@ public import FoundationEssentials
 /// ```
 ///
 /// Each request that was sent has an entry: each redirect, each answered challenge and each attempt; the rounds of NTLM
-/// and Negotiate share one. Credentials are redacted, and bodies are left out by default. Requests under way aren't
-/// included. Thread-safe.
+/// and Negotiate share one. Credentials are redacted; bodies, and messages of WebSockets, are left out by default.
+/// Requests under way and open WebSockets aren't included. Thread-safe.
 public final class HARRecorder: EventMonitor {
     private let redaction: Redaction
     private let maximumBodySize: Int
+    private let maximumMessages: Int
     private let log: Locked<HARLog>
 
     /// - Parameters:
     ///   - maximumEntries: The maximum number of entries; the oldest are dropped.
-    ///   - maximumBodySize: The maximum number of bytes recorded of each body in memory. Bodies aren't redacted.
+    ///   - maximumBodySize: The maximum number of bytes recorded of each body in memory, and of each message of a
+    ///     WebSocket. Neither is redacted.
+    ///   - maximumMessages: The maximum number of messages recorded of each WebSocket, the first ones, in the member
+    ///     `_webSocketMessages` that browsers write.
     ///   - redaction: What to hide.
-    public init(maximumEntries: Int = 1000, maximumBodySize: Int = 0, redaction: Redaction = .standard) {
+    public init(
+        maximumEntries: Int = 1000, maximumBodySize: Int = 0, maximumMessages: Int = 0,
+        redaction: Redaction = .standard
+    ) {
         self.redaction = redaction
         self.maximumBodySize = max(0, maximumBodySize)
+        self.maximumMessages = max(0, maximumMessages)
         log = Locked(HARLog(capacity: max(0, maximumEntries)))
     }
 
@@ -55,6 +63,8 @@ public final class HARRecorder: EventMonitor {
     }
 
     // MARK: Hearing
+
+    public var observesMessages: Bool { maximumMessages > 0 }
 
     public func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int) {
         log.withLock { $0.exchanges[request.id] = [HARLeg(request: sent, start: request.date)] }
@@ -97,6 +107,28 @@ public final class HARRecorder: EventMonitor {
         }
     }
 
+    public func messageSent(_ request: MonitoredRequest, _ message: WebSocket.Message) {
+        record(message, isSent: true, request)
+    }
+
+    public func messageReceived(_ request: MonitoredRequest, _ message: WebSocket.Message) {
+        record(message, isSent: false, request)
+    }
+
+    private func record(_ message: WebSocket.Message, isSent: Bool, _ request: MonitoredRequest) {
+        log.withLock { log in
+            guard let count = log.exchanges[request.id]?.count, count > 0 else { return }
+            if let recorded = log.exchanges[request.id]?[count - 1].messages.count, recorded < maximumMessages {
+                let shown = writer.message(message, isSent: isSent, at: request.date)
+                log.exchanges[request.id]?[count - 1].messages.append(shown)
+            } else {
+                log.exchanges[request.id]?[count - 1].droppedMessages += 1
+            }
+        }
+    }
+
+    private var writer: HARWriter { HARWriter(redaction: redaction, maximumBodySize: maximumBodySize) }
+
     public func requestRetried(_ request: MonitoredRequest, after outcome: AttemptOutcome, delay: Duration) {
         close(request.id, RequestResult(response: outcome.response, error: outcome.error))
     }
@@ -108,7 +140,6 @@ public final class HARRecorder: EventMonitor {
     private func close(_ id: UInt64, _ result: RequestResult) {
         guard var legs = log.withLock({ $0.exchanges.removeValue(forKey: id) }), !legs.isEmpty else { return }
         if let response = result.response { legs[legs.count - 1].response = response }
-        let writer = HARWriter(redaction: redaction, maximumBodySize: maximumBodySize)
         let entries = writer.entries(legs, result)
         log.withLock { $0.append(entries) }
     }
@@ -119,6 +150,9 @@ struct HARLeg: Sendable {
     var request: HTTPRequest
     var start: Date
     var response: HTTPResponse?
+    /// The first messages of a WebSocket, as they are written, and the number of later ones.
+    var messages: [JSONValue] = []
+    var droppedMessages = 0
     /// Additional remarks.
     var comment: String?
 }

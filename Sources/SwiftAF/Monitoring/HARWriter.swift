@@ -40,12 +40,53 @@ struct HARWriter {
         ]
         if let address = hop?.remoteAddress { entry["serverIPAddress"] = .string(address.ip) }
         if let port = hop?.localAddress?.port { entry["connection"] = .string(String(port)) }
-        if let comment = leg.comment { entry["comment"] = .string(comment) }
-        if let error = result?.error {
-            entry["comment"] = .string(error.reason.map { "\(error.code) (\($0))" } ?? "\(error.code)")
+        if !leg.messages.isEmpty {
+            entry["_resourceType"] = "websocket"
+            entry["_webSocketMessages"] = .array(leg.messages)
         }
+        var comment = leg.comment
+        if let error = result?.error { comment = error.reason.map { "\(error.code) (\($0))" } ?? "\(error.code)" }
+        if leg.droppedMessages > 0 {
+            comment = (comment.map { $0 + "; " } ?? "") + "\(leg.droppedMessages) later messages weren't recorded"
+        }
+        if let comment { entry["comment"] = .string(comment) }
         return .object(entry)
     }
+
+    // MARK: Messages of WebSockets
+
+    /// A message in the form of browsers: bytes are Base64, the time is in seconds since 1970.
+    func message(_ message: WebSocket.Message, isSent: Bool, at date: Date) -> JSONValue {
+        var members: JSONObject = [
+            "type": isSent ? "send" : "receive", "time": .double(date.timeIntervalSince1970),
+        ]
+        let size: Int
+        let shown: Int
+        switch message {
+        case .text(let text):
+            let start = Self.prefix(of: text, maximumBodySize)
+            members["opcode"] = 1
+            members["data"] = .string(String(start))
+            (size, shown) = (text.utf8.count, start.utf8.count)
+        case .binary(let data):
+            let start = data.prefix(maximumBodySize)
+            members["opcode"] = 2
+            members["data"] = .string(start.base64EncodedString())
+            (size, shown) = (data.count, start.count)
+        }
+        if shown < size { members["comment"] = .string("the first \(shown) of \(size) bytes") }
+        return .object(members)
+    }
+
+    /// The longest beginning of a text with at most this number of bytes.
+    private static func prefix(of text: String, _ size: Int) -> Substring {
+        guard text.utf8.count > size else { return text[...] }
+        var end = text.utf8.index(text.startIndex, offsetBy: size)
+        while end.samePosition(in: text.unicodeScalars) == nil { end = text.utf8.index(before: end) }
+        return text[..<end]
+    }
+
+    // MARK: Times
 
     private static func text(of date: Date) -> String {
         date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))

@@ -12,6 +12,8 @@ enum RequestEvent: Sendable {
     case answered(HTTPResponse)
     case informed(InformationalResponse)
     case traced(WireTrace)
+    case messageSent(WebSocket.Message)
+    case messageReceived(WebSocket.Message)
     case retried(AttemptOutcome, delay: Duration)
     case finished(RequestResult)
 }
@@ -77,12 +79,15 @@ final class MonitorGroup: Sendable {
     let queue: MonitorQueue
     /// Whether a monitor traces the wire.
     let tracesWire: Bool
+    /// Whether a monitor observes the messages of WebSockets.
+    let observesMessages: Bool
 
     /// - Returns: Nil for none.
     init?(_ monitors: [any EventMonitor], on queue: MonitorQueue) {
         guard !monitors.isEmpty else { return nil }
         self.monitors = monitors
         tracesWire = monitors.contains { $0.tracesWire }
+        observesMessages = monitors.contains { $0.observesMessages }
         self.queue = queue
     }
 
@@ -112,6 +117,8 @@ extension EventMonitor {
             responseReceived(request, response)
         case .informed(let response): informationalResponseReceived(request, response)
         case .traced(let trace): if tracesWire { requestTraced(request, trace) }
+        case .messageSent(let message): if observesMessages { messageSent(request, message) }
+        case .messageReceived(let message): if observesMessages { messageReceived(request, message) }
         case .retried(let outcome, let delay): requestRetried(request, after: outcome, delay: delay)
         case .finished(let result):
             metricsCollected(request, result.metrics)

@@ -19,6 +19,8 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         var raw: OpaquePointer?
         var isCancelled = false
         var socket: WebSocketState
+        /// Messages that the core has but hasn't sent, if monitors observe them.
+        var observed: [UInt64: WebSocket.Message] = [:]
     }
 
     private let protocols: [String]
@@ -279,6 +281,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
             // Before the core has the message, as it may be sent at once.
             let raw = state.withLock { state in
                 state.socket.addSend(id, waiter)
+                if observesMessages { state.observed[id] = message }
                 return state.raw
             }
             // Not under the lock: compressing takes time. The core's socket lives as long as this object.
@@ -293,9 +296,15 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
                             .tooLarge, message: "the message exceeds sendQueueSize, \(options.sendQueueSize) bytes"))
                 default: .failure(refusal(status))
                 }
-            state.withLock { $0.socket.takeSend(id) }?.resume(returning: result)
+            let sender = state.withLock { state in
+                state.observed[id] = nil
+                return state.socket.takeSend(id)
+            }
+            sender?.resume(returning: result)
         }
     }
+
+    private var observesMessages: Bool { request.handlers.monitors?.observesMessages == true }
 
     private func enqueue(_ message: WebSocket.Message, _ id: UInt64, to raw: OpaquePointer) -> afc_status {
         let context = UnsafeMutableRawPointer(bitPattern: UInt(id))
@@ -403,9 +412,9 @@ extension CoreWebSocket {
         let intake = state.withLock { $0.socket.decide(size: message.bytes.size) }
         // Copied without the lock.
         switch intake {
-        case .deliver(let reader): reader.resume(returning: .success(WebSocket.Message(message)))
+        case .deliver(let reader): reader.resume(returning: .success(copy(message)))
         case .buffer:
-            let copy = WebSocket.Message(message)
+            let copy = copy(message)
             state.withLock { $0.socket.buffer(copy) }?.resume(returning: .success(copy))
         case .hold: return .AFC_EAGAIN
         case .discard: break
@@ -413,8 +422,19 @@ extension CoreWebSocket {
         return .AFC_OK
     }
 
+    /// Copies a message, and reports it before its reader gets it.
+    private func copy(_ message: afc_websocket_message) -> WebSocket.Message {
+        let copy = WebSocket.Message(message)
+        if observesMessages { request.handlers.events?.tell(.messageReceived(copy)) }
+        return copy
+    }
+
     private func didSend(_ id: UInt64, _ status: afc_status) {
-        let (sender, next) = state.withLock { $0.socket.didSend(id) }
+        let (sender, next, message) = state.withLock { state in
+            let (sender, next) = state.socket.didSend(id)
+            return (sender, next, state.observed.removeValue(forKey: id))
+        }
+        if let message, status == .AFC_OK { request.handlers.events?.tell(.messageSent(message)) }
         sender?.resume(returning: status == .AFC_OK ? .success(true) : .failure(refusal(status)))
         next?.resume(returning: .success(()))
     }

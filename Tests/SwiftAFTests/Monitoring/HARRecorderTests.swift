@@ -61,6 +61,48 @@ struct HARRecorderTests {
         #expect(Self.entries(written).count == 1)
     }
 
+    @Test("Messages of a WebSocket are recorded as browsers do, within the limits")
+    func messages() async throws {
+        server.route("/echo", [.upgrade(), .echoFrames])
+        let recorder = HARRecorder(maximumBodySize: 5, maximumMessages: 3)
+        let archive = try await archive(recorder) {
+            let socket = try await manager.webSocket("echo")
+            var messages = socket.makeAsyncIterator()
+            try await socket.send("grüße")
+            #expect(try await messages.next() == .text("grüße"))
+            try await socket.send(Data([0, 255]))
+            #expect(try await messages.next() == .binary(Data([0, 255])))
+            try await socket.close()
+        }
+        #expect(HARSchema.problems(of: archive) == [])
+        let entry = try #require(Self.entries(archive).first)
+        let recorded = try #require(entry["_webSocketMessages"]?.array)
+        #expect(recorded.map { $0["type"] } == ["send", "receive", "send"])
+        #expect(recorded.map { $0["opcode"] } == [1, 1, 2])
+        // Characters aren't divided.
+        #expect(recorded.map { $0["data"] } == ["grü", "grü", "AP8="])
+        #expect(recorded.map { $0["comment"]?.string } == Array(repeating: "the first 4 of 7 bytes", count: 2) + [nil])
+        #expect(recorded.allSatisfy { abs(($0["time"]?.double ?? 0) - Date.now.timeIntervalSince1970) < 3600 })
+        #expect(entry["comment"] == "1 later messages weren't recorded")
+        #expect(entry["_resourceType"] == "websocket")
+        #expect(entry["response"]?["status"] == 101)
+    }
+
+    @Test("Messages of a WebSocket are recorded only on request")
+    func noMessages() async throws {
+        server.route("/echo", [.upgrade(), .echoFrames])
+        let archive = try await archive(HARRecorder(maximumBodySize: 5)) {
+            let socket = try await manager.webSocket("echo")
+            try await socket.send("secret")
+            #expect(try await socket.first { _ in true } == .text("secret"))
+            try await socket.close()
+        }
+        let entry = try #require(Self.entries(archive).first)
+        #expect(entry["_webSocketMessages"] == nil)
+        #expect(entry["comment"] == nil)
+        #expect(!archive.description.contains("secret"))
+    }
+
     @Test func aFlushMakesTheEntriesOfReturnedCallsVisible() async throws {
         server.route("/y", .text("done"))
         let recorder = HARRecorder()
