@@ -17,8 +17,8 @@ public import SwiftAF
 ///
 /// All members may be used from any thread. Calls before ``resume()`` and during the handshake wait until the socket is
 /// open. Sends are carried out in the order of the calls, and so are receives and pings; a closure is called before the
-/// next one of its kind, on a thread of Swift's pool. A cancelled Swift task ends its call, not the socket. Releasing the task closes the socket
-/// with ``CloseCode/goingAway``.
+/// next one of its kind, on a thread of Swift's pool. A cancelled Swift task ends its call, not the socket. Releasing the
+/// task closes the socket with ``CloseCode/goingAway``.
 ///
 /// New code is simpler with `WebSocket`, a sequence of messages.
 public final class WebSocketTask: Sendable {
