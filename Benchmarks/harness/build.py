@@ -1,6 +1,7 @@
 """Builds the clients and the extra server, optimised."""
 
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -17,7 +18,24 @@ def build(here, build_dir, clients):
     for client in ("swift", "urlsession"):
         if client in clients:
             programs[client] = _swift(here, build_dir / "swift", f"bench-{client}")
+    if "websockets" in clients:
+        programs.update(_python(here))
     return programs
+
+
+def _python(here):
+    """An interpreter that has Python's `websockets`, which Scripts/setup installs; nothing without one."""
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+    venv = pathlib.Path(os.environ.get("AF_VENV") or cache / "swiftaf" / "venv")
+    for python in (str(venv / "bin" / "python"), "python3"):
+        try:
+            found = subprocess.run([python, "-c", "import websockets.asyncio.client"], stderr=subprocess.DEVNULL)
+        except OSError:
+            continue
+        if found.returncode == 0:
+            return {"websockets": (python, here / "Sources" / "websockets" / "client.py")}
+    print("left out: Python's websockets isn't installed; Scripts/setup does", file=sys.stderr)
+    return {}
 
 
 def _swift(here, scratch_path, product):

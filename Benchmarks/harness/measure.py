@@ -38,6 +38,9 @@ def variants(programs):
     for client in ("core", "swift", "urlsession"):
         if client in programs:
             found[client] = (programs[client], [])
+    if "websockets" in programs:
+        python, script = programs["websockets"]
+        found["websockets"] = (python, [script])
     return found
 
 
@@ -48,7 +51,7 @@ def run(plan, programs, site, trusted):
         of_row = {variant: Result(row.name, variant) for variant in variants(programs)}
         for result in of_row.values():
             result.left_out = row.needs_system_store(result.variant) and not trusted
-            result.left_out |= bool(row.only) and result.variant not in row.only
+            result.left_out |= not row.is_about(result.variant)
         for number in range(max(row.rounds)):
             for variant, (program, extra) in variants(programs).items():
                 result = of_row[variant]

@@ -4,12 +4,15 @@ import dataclasses
 
 from .servers import SMALL_SIZE, json_document
 
-CLIENTS = ("floor", "core", "external", "swift", "urlsession")
+CLIENTS = ("floor", "core", "external", "swift", "urlsession", "websockets")
 
 GIB = 1 << 30
 
-# URLSession costs ten times as much and more: with fewer requests and rounds the whole stays a matter of minutes.
-SLOW_CLIENTS = ("urlsession",)
+# They cost several times as much: with fewer requests and rounds the whole stays a matter of minutes.
+SLOW_CLIENTS = ("urlsession", "websockets")
+
+# Clients of only the rows that name them.
+SPECIAL_CLIENTS = ("websockets",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +65,9 @@ class Row:
         """Requests, requests of warm-up, rounds."""
         index = 1 if client in SLOW_CLIENTS else 0
         return self.count[index], self.warmup[index], self.rounds[index]
+
+    def is_about(self, variant):
+        return variant in self.only if self.only else variant not in SPECIAL_CLIENTS
 
     def needs_system_store(self, client):
         return self.server != "http" and self.server != "other" and (self.system_store or client == "urlsession")
@@ -137,13 +143,14 @@ def _cached(quick, rounds):
 def _sockets(quick, rounds):
     # Each client and the server have a descriptor for each socket.
     idle = 1000 if quick else 10000
-    common = {"server": "echo", "target": "", "only": ("floor-epoll", "core", "swift")}
+    common = {"server": "echo", "target": "", "only": ("floor-epoll", "core", "swift", "websockets")}
     cases = [("echo_32_1", "32 bytes", 32, 1, 40000), ("echo_32_64", "32 bytes", 32, 64, 100000),
              ("echo_64k_1", "64 KiB", 65536, 1, 5000), ("echo_64k_64", "64 KiB", 65536, 64, 20000)]
     echoes = [
         Row(name, f"WebSocket echo of {words}, {width} sockets" if width > 1 else f"WebSocket echo of {words}, 1 socket",
             measures=(MESSAGE_US, MESSAGE_RATE, WAKEUPS), kind="echo", bytes=size, in_flight=width,
-            count=(count // 10 if quick else count,) * 2, warmup=(10 * width,) * 2, rounds=(3 * rounds,) * 2, **common)
+            count=(count // 10 if quick else count, count // 10), warmup=(10 * width,) * 2, rounds=(3 * rounds, rounds),
+            **common)
         for name, words, size, width, count in cases
     ]
     return echoes + [
