@@ -7,6 +7,8 @@ extension Options {
     /// - Throws: If a file can't be read. The session itself would report that only after its creation.
     func configuration(_ environment: [String: String]) throws(Failure) -> SessionConfiguration {
         var configuration = SessionConfiguration()
+        // Also for CONNECT. The library's own would be made from the system's version, which costs a file.
+        configuration.userAgent = Versions.userAgent
         configuration.proxies = proxies
         configuration.network = network
         configuration.security.allowsInvalidCertificates = allowsInvalidCertificates
