@@ -359,7 +359,9 @@ enum HARSchema {
         case .object(let members):
             guard let object = value.object else { return ["\(place) is no object"] }
             let names = members.map { $0.0.replacing("?", with: "") }
-            let foreign = object.keys.filter { !names.contains($0) }.map { "\(place).\($0) is not in the format" }
+            // The format leaves names with an underscore to programs.
+            let foreign = object.keys.filter { !names.contains($0) && !$0.hasPrefix("_") }
+                .map { "\(place).\($0) is not in the format" }
             return foreign
                 + members.flatMap { name, kind -> [String] in
                     let bare = name.replacing("?", with: "")
