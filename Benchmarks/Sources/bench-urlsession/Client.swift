@@ -44,6 +44,8 @@ struct Client {
             upload.httpMethod = "PUT"
             let (body, response) = try await session.upload(for: upload, fromFile: URL(fileURLWithPath: path))
             benchmark.check(status: status(of: response), bytes: body.count)
+        case .echo, .sockets:
+            preconditionFailure("URLSession has no WebSockets on Linux")
         }
     }
 
