@@ -11,6 +11,14 @@ GError *afgio__error_new(const afc_failure *failure);
 /* A text for GLib: `text` if it is UTF-8, otherwise read as ISO 8859-1. g_free(). */
 char *afgio__utf8_of(afc_slice text);
 
+/* A field of a request or a response. `value` NULL: not sent, not even by default. */
+typedef struct afgio__field {
+    char *name, *value;
+} afgio__field;
+
+/* Returns an array that frees its fields. */
+GArray *afgio__fields_new(void);
+
 /* What is sent of a request, with references of its own: the request may change meanwhile. */
 typedef struct afgio__order {
     afc_request core; /**< Points to the members below. */
@@ -26,7 +34,7 @@ bool afgio__order_read(afgio__order *order, AfgioRequest *request, const char *b
                        GError **error);
 void afgio__order_clear(afgio__order *order);
 
-/* Does anybody listen for the request's progress? */
+/* Is a handler connected to the request's progress? */
 bool afgio__request_has_listener(AfgioRequest *request);
 void afgio__request_emit_progress(AfgioRequest *request, const afc_progress *progress);
 

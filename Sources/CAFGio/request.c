@@ -2,14 +2,10 @@
 
 #include <string.h>
 
-typedef struct header_field {
-    char *name, *value; /* `value` NULL: not sent, not even by default. */
-} header_field;
-
 struct _AfgioRequest {
     GObject parent;
     char *method, *url;
-    GArray *fields; /* Of header_field. */
+    GArray *fields; /* Of afgio__field. */
     GBytes *body;
     GFile *destination;
     gboolean resume;
@@ -43,9 +39,15 @@ _Static_assert((int)AFGIO_CACHE_POLICY_BYPASS == AFC_CACHE_BYPASS,
 G_DEFINE_TYPE(AfgioRequest, afgio_request, G_TYPE_OBJECT)
 
 static void field_clear(gpointer pointer) {
-    header_field *field = pointer;
+    afgio__field *field = pointer;
     g_free(field->name);
     g_free(field->value);
+}
+
+GArray *afgio__fields_new(void) {
+    GArray *fields = g_array_new(FALSE, FALSE, sizeof(afgio__field));
+    g_array_set_clear_func(fields, field_clear);
+    return fields;
 }
 
 static void get_property(GObject *object, guint number, GValue *value, GParamSpec *spec) {
@@ -114,8 +116,7 @@ static void finalize(GObject *object) {
 }
 
 static void afgio_request_init(AfgioRequest *self) {
-    self->fields = g_array_new(FALSE, FALSE, sizeof(header_field));
-    g_array_set_clear_func(self->fields, field_clear);
+    self->fields = afgio__fields_new();
 }
 
 static void afgio_request_class_init(AfgioRequestClass *class) {
@@ -187,14 +188,14 @@ AfgioRequest *afgio_request_new(const char *method, const char *url) {
 }
 
 static void append(AfgioRequest *self, const char *name, const char *value) {
-    header_field new = {g_strdup(name), g_strdup(value)};
+    afgio__field new = {g_strdup(name), g_strdup(value)};
     g_array_append_val(self->fields, new);
 }
 
 /* Removes the fields of a name: all, or those that only keep a default one from being sent. */
 static void remove_fields(AfgioRequest *self, const char *name, bool all) {
     for (guint i = self->fields->len; i > 0; i--) {
-        const header_field *field = &g_array_index(self->fields, header_field, i - 1);
+        const afgio__field *field = &g_array_index(self->fields, afgio__field, i - 1);
         if ((all || field->value == NULL) && g_ascii_strcasecmp(field->name, name) == 0)
             g_array_remove_index(self->fields, i - 1);
     }
@@ -261,7 +262,7 @@ static void read_fields(afgio__order *order, const GArray *fields) {
     order->headers = g_array_sized_new(FALSE, TRUE, sizeof(afc_header), fields->len);
     order->texts = g_ptr_array_new_with_free_func(g_free);
     for (guint i = 0; i < fields->len; i++) {
-        const header_field *field = &g_array_index(fields, header_field, i);
+        const afgio__field *field = &g_array_index(fields, afgio__field, i);
         char *name = g_strdup(field->name);
         char *value = g_strdup(field->value);
         afc_header header = {afc_slice_of(name), afc_slice_of(value),

@@ -1,14 +1,10 @@
 #include "internal.h"
 
-typedef struct header_field {
-    char *name, *value;
-} header_field;
-
 struct _AfgioResponse {
     GObject parent;
     guint status;
     char *reason, *url;
-    GArray *fields; /* Of header_field. */
+    GArray *fields; /* Of afgio__field. */
     GBytes *body;
     GFile *file;
     AfgioResumption resumption;
@@ -46,12 +42,6 @@ _Static_assert((int)AFGIO_RESUMPTION_COMPLETE == AFC_RESUMPTION_COMPLETE,
                "resumptions are those of the core");
 
 G_DEFINE_TYPE(AfgioResponse, afgio_response, G_TYPE_OBJECT)
-
-static void field_clear(gpointer pointer) {
-    header_field *field = pointer;
-    g_free(field->name);
-    g_free(field->value);
-}
 
 static void get_property(GObject *object, guint number, GValue *value, GParamSpec *spec) {
     AfgioResponse *self = AFGIO_RESPONSE(object);
@@ -96,8 +86,7 @@ static void afgio_response_init(AfgioResponse *self) {
     self->reason = g_strdup("");
     self->url = g_strdup("");
     self->body = g_bytes_new(NULL, 0);
-    self->fields = g_array_new(FALSE, FALSE, sizeof(header_field));
-    g_array_set_clear_func(self->fields, field_clear);
+    self->fields = afgio__fields_new();
 }
 
 static void afgio_response_class_init(AfgioResponseClass *class) {
@@ -170,7 +159,7 @@ static void read_head(AfgioResponse *self, const afc_head *head) {
     g_free(self->reason);
     self->reason = afgio__utf8_of(head->reason);
     for (size_t i = 0; i < head->header_count; i++) {
-        header_field new = {afgio__utf8_of(head->headers[i].name),
+        afgio__field new = {afgio__utf8_of(head->headers[i].name),
                             afgio__utf8_of(head->headers[i].value)};
         g_array_append_val(self->fields, new);
     }
@@ -240,7 +229,7 @@ const char *afgio_response_get_header(AfgioResponse *self, const char *name) {
     g_return_val_if_fail(AFGIO_IS_RESPONSE(self), NULL);
     g_return_val_if_fail(name != NULL, NULL);
     for (guint i = 0; i < self->fields->len; i++) {
-        const header_field *field = &g_array_index(self->fields, header_field, i);
+        const afgio__field *field = &g_array_index(self->fields, afgio__field, i);
         if (g_ascii_strcasecmp(field->name, name) == 0) return field->value;
     }
     return NULL;
@@ -257,7 +246,7 @@ gboolean afgio_response_get_nth_header(AfgioResponse *self, guint index, const c
     if (value != NULL) *value = NULL;
     g_return_val_if_fail(AFGIO_IS_RESPONSE(self), FALSE);
     if (index >= self->fields->len) return FALSE;
-    const header_field *field = &g_array_index(self->fields, header_field, index);
+    const afgio__field *field = &g_array_index(self->fields, afgio__field, index);
     if (name != NULL) *name = field->name;
     if (value != NULL) *value = field->value;
     return TRUE;

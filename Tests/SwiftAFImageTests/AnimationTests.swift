@@ -45,7 +45,7 @@ struct AnimationClockTests {
         #expect(clock.frame == 1)
     }
 
-    @Test("durations that browsers replace, and such as nobody waits for")
+    @Test("durations below 20 ms become 100 ms, as in browsers; none is above a day")
     func durations() {
         var clock = clock([0, 19, 20, -5, Int.max / 1_000_000])
         let expected: [Duration] = [100, 100, 20, 100, 86_400_000].map { .milliseconds($0) }
@@ -65,7 +65,7 @@ struct AnimationClockTests {
         #expect(clock.advance(at: .milliseconds(499)) == .milliseconds(101))
     }
 
-    @Test("it goes on with the frame at which it rested")
+    @Test("an animation that is started again shows the same frame from its beginning")
     func rest() {
         var clock = clock([50, 50, 50])
         #expect(clock.advance(at: .zero) == nil)

@@ -2,9 +2,9 @@ public import SwiftAF
 
 /// An image cache in memory that evicts the least recently used images.
 ///
-/// An image costs four bytes per pixel, an animated one those of all its frames. When the total exceeds ``memoryCapacity``, the least recently used images are
-/// evicted until at most ``preferredMemoryUsageAfterPurge`` is left. An image larger than the capacity isn't cached and
-/// evicts nothing.
+/// An image costs four bytes per pixel, an animated one those of all its frames. When the total exceeds
+/// ``memoryCapacity``, the least recently used images are evicted until at most ``preferredMemoryUsageAfterPurge`` is
+/// left. An image larger than the capacity isn't cached and evicts nothing.
 public final class AutoPurgingImageCache: ImageRequestCache {
     private let images: LRUCache<String, Image>
 

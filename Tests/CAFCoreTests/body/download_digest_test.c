@@ -1,5 +1,4 @@
 /* What the server promised about the bytes is checked, and a lack of memory costs none of them. */
-#include "base/alloc.h"
 #include "support/scene.h"
 
 #include <stdio.h>
@@ -111,17 +110,8 @@ static void cancelling_at_the_last_byte_keeps_the_whole_part(void **state) {
 /** One round; false once the task made fewer than `n` allocations. */
 static bool fail_allocation(scene *scene, size_t n) {
     call *call = prepare(scene, "/file", BOTH);
-    afc__alloc_fail_at(n);
-    afc_failure failure;
-    afc_status status = afc_task_begin(&call->task, call->session, &call->request, &call->events,
-                                       &failure);
-    if (status == AFC_OK) {
-        call_wait(call);
-        status = call->failure.status;
-    }
-    size_t made = afc__alloc_fail_at(0);
-    if (status != AFC_OK && status != AFC_ENOMEM) print_error("%s\n", call->failure.text);
-    assert_true(status == AFC_OK || status == AFC_ENOMEM);
+    afc_status status;
+    size_t made = call_perform_failing(call, n, &status);
     call_free(call);
     return made >= n;
 }

@@ -1,5 +1,7 @@
 #include "support/call.h"
 
+#include "base/alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -221,4 +223,31 @@ afc_status call_take_one(call *call, afc_slice chunk) {
     if (atomic_load(permits) == 0) return AFC_EAGAIN;
     atomic_fetch_sub(permits, 1);
     return AFC_OK;
+}
+
+void call_perform_with_refusals(call *call) {
+    atomic_uint permits = 0;
+    call->request.sink.kind = AFC_SINK_CALLBACK;
+    call->keeps_body = true;
+    call->at_body = call_take_one;
+    call->payload = &permits;
+    call_start(call);
+    for (unsigned i = 1; call_wait_or_end(call, &call->refused_count, i); i++) {
+        atomic_fetch_add(&permits, 1);
+        afc_task_wake(call->task);
+    }
+    call_wait(call);
+}
+
+size_t call_perform_failing(call *call, size_t n, afc_status *status) {
+    afc__alloc_fail_at(n);
+    *status = afc_task_begin(&call->task, call->session, &call->request, &call->events, NULL);
+    if (*status == AFC_OK) {
+        call_wait(call);
+        *status = call->failure.status;
+    }
+    size_t made = afc__alloc_fail_at(0);
+    if (*status != AFC_OK && *status != AFC_ENOMEM) print_error("%s\n", call->failure.text);
+    assert_true(*status == AFC_OK || *status == AFC_ENOMEM);
+    return made;
 }

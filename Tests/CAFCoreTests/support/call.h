@@ -85,6 +85,15 @@ afc_status call_hold(call *call, afc_slice chunk);
 /** For `at_body`: consumes one piece per permit in `payload`, an atomic_uint. */
 afc_status call_take_one(call *call, afc_slice chunk);
 
+/** Performs a call whose reader takes a piece after each refusal; keeps the body. */
+void call_perform_with_refusals(call *call);
+
+/**
+ * Performs a call while the n-th allocation fails: it succeeds, or ends with AFC_ENOMEM. Returns the allocations that were
+ * made; `*status` is that of the call.
+ */
+size_t call_perform_failing(call *call, size_t n, afc_status *status);
+
 /** Performs a call, compares the final status, frees it. */
 void check_fetch_at(world *world, const char *path, afc_status expected, const char *file,
                     int line);

@@ -1,5 +1,4 @@
 /* The HTTP cache when several tasks, callbacks or failures take part. */
-#include "base/alloc.h"
 #include "support/cached_site.h"
 
 #include <stdlib.h>
@@ -291,15 +290,8 @@ static void hook_refuses_and_edits_what_is_stored(void **state) {
 /** Returns the allocations that were made. */
 static size_t fetch_failing(cached_site *site, const char *path, size_t n) {
     call *call = call_new(site->world, path);
-    afc__alloc_fail_at(n);
-    afc_status status = afc_task_begin(&call->task, call->session, &call->request, &call->events,
-                                       NULL);
-    if (status == AFC_OK) {
-        call_wait(call);
-        status = call->failure.status;
-    }
-    size_t made = afc__alloc_fail_at(0);
-    assert_true(status == AFC_OK || status == AFC_ENOMEM);
+    afc_status status;
+    size_t made = call_perform_failing(call, n, &status);
     if (status == AFC_OK) check_slice(call->body, "body");
     call_free(call);
     return made;

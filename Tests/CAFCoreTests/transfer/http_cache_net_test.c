@@ -654,18 +654,8 @@ static void reader_takes_cached_body_at_its_own_pace(void **state) {
     cached_site *site = *state;
     serve_long(site, "/");
     call_free(start(site, "/", NULL, NULL, AFC_CACHE_PROTOCOL));
-    atomic_uint permits = 0;
     call *call = call_new(site->world, "/");
-    call->request.sink.kind = AFC_SINK_CALLBACK;
-    call->keeps_body = true;
-    call->at_body = call_take_one;
-    call->payload = &permits;
-    call_start(call);
-    for (unsigned i = 1; call_wait_or_end(call, &call->refused_count, i); i++) {
-        atomic_fetch_add(&permits, 1);
-        afc_task_wake(call->task);
-    }
-    call_wait(call);
+    call_perform_with_refusals(call);
     check_ended(call, AFC_OK);
     check_long(call->body);
     assert_int_equal(last_hop(call)->cache, AFC_CACHE_HIT);

@@ -1,8 +1,6 @@
 /* A stored part that is completed: the server is asked for the rest only, RFC 9111 3.3 and 3.4. */
 #include "support/cached_site.h"
 
-#include "base/alloc.h"
-
 #include <string.h>
 
 #define FRESH "Cache-Control: max-age=3600"
@@ -163,18 +161,8 @@ static void reader_takes_part_and_rest_at_its_own_pace(void **state) {
     cached_site *site = *state;
     store_part(site, "/", FRESH TAG FIRST);
     serve(site->world, "/", answer(206, FRESH TAG REST, "456789"));
-    atomic_uint permits = 0;
     call *call = call_new(site->world, "/");
-    call->request.sink.kind = AFC_SINK_CALLBACK;
-    call->keeps_body = true;
-    call->at_body = call_take_one;
-    call->payload = &permits;
-    call_start(call);
-    for (unsigned i = 1; call_wait_or_end(call, &call->refused_count, i); i++) {
-        atomic_fetch_add(&permits, 1);
-        afc_task_wake(call->task);
-    }
-    call_wait(call);
+    call_perform_with_refusals(call);
     check_ended(call, AFC_OK);
     check_slice(call->body, "0123456789");
     call_free(call);
@@ -202,15 +190,8 @@ static size_t complete_failing(cached_site *site, size_t n) {
     store_part(site, "/", FRESH TAG FIRST);
     serve(site->world, "/", answer(206, FRESH TAG REST, "456789"));
     call *call = call_new(site->world, "/");
-    afc__alloc_fail_at(n);
-    afc_status status = afc_task_begin(&call->task, call->session, &call->request, &call->events,
-                                       NULL);
-    if (status == AFC_OK) {
-        call_wait(call);
-        status = call->failure.status;
-    }
-    size_t made = afc__alloc_fail_at(0);
-    assert_true(status == AFC_OK || status == AFC_ENOMEM);
+    afc_status status;
+    size_t made = call_perform_failing(call, n, &status);
     /* A request without the part gets what the server sends. */
     if (status == AFC_OK && status_of(call) == 200) check_slice(call->body, "0123456789");
     if (status == AFC_OK && status_of(call) == 206) check_slice(call->body, "456789");

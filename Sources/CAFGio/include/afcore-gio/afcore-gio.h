@@ -3,8 +3,8 @@
  * other languages. docs/gio.md is the guide.
  *
  * Each function documents three things. "Thread": the threads that may call it. "Owns": who owns arguments and
- * results afterwards, beside the annotations. "Fails": the errors. Memory comes from GLib, which ends the program when
- * there is none.
+ * results afterwards, beside the annotations. "Fails": the errors. Memory comes from GLib, which ends the program if it
+ * runs out.
  */
 #ifndef AFGIO_AFCORE_GIO_H
 #define AFGIO_AFCORE_GIO_H

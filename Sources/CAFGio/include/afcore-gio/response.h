@@ -100,7 +100,7 @@ AFGIO_API const char *afgio_response_get_url(AfgioResponse *self);
  *
  * Thread: any. Owns: borrowed. Fails: never.
  *
- * Returns: (transfer none): the body; empty if there is none or it was written to a file
+ * Returns: (transfer none): the body; empty without a body, and if it was written to a file
  */
 AFGIO_API GBytes *afgio_response_get_body(AfgioResponse *self);
 
