@@ -9,6 +9,7 @@ import Testing
         #expect(try Usage.text(of: "items").contains("name:=@path"))
         #expect(try Usage.text(of: "get").hasPrefix("Usage\n"))
         #expect(try Usage.text(of: "--timeout").contains("-m, --max-time, --timeout S"))
+        #expect(try Usage.text(of: "timeout") == Usage.text(of: "--timeout"))
         #expect(throws: Failure.self) { try Usage.text(of: "nonsense") }
     }
 

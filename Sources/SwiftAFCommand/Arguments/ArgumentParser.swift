@@ -143,7 +143,7 @@ extension ArgumentParser {
         case nil: break
         }
         let command = try CommandName(words[...])
-        let isDownload = options.usesRemoteName && command.kind == .request
+        let isDownload = options.savesLikeDownload && command.kind == .request
         for option in given where !option.entry.commands.isSuperset(of: command.kind) {
             if isDownload, option.entry.commands.isSuperset(of: .download) { continue }
             throw UsageError("\(option.name) can't be used with \(command.name.printable)")
@@ -158,8 +158,15 @@ extension ArgumentParser {
         let rest = command.rest
         switch command.action {
         case .request(let method):
-            if options.usesRemoteName { return .request(try download(rest)) }
-            var request = try request(options.method ?? method, rest)
+            let method = options.method ?? method
+            if options.savesLikeDownload {
+                guard method == nil || method == .get else {
+                    throw UsageError(
+                        "-O and --resume send GET; save the answer of another method with -o PATH or -P DIR")
+                }
+                return .request(try download(rest))
+            }
+            var request = try request(method, rest)
             request.showsHead = [.head, .options].contains(request.method)
             return .request(request)
         case .upload:

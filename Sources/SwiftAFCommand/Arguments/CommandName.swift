@@ -61,7 +61,8 @@ struct CommandName {
         guard let first = try words.first?.text(of: "the command") else {
             throw UsageError("a command or a URL is missing")
         }
-        name = first
+        // A URL isn't shown: it may contain a password.
+        name = ShortURL.looksLikeHost(first) ? "a request" : first
         let rest = words.dropFirst()
         if let method = Self.methods[first.lowercased()] {
             (kind, action, self.rest) = (.request, .request(method), rest)

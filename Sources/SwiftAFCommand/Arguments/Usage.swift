@@ -17,6 +17,7 @@ enum Usage {
         let found = sections.filter { $0.title.lowercased().hasPrefix(word) }
         if !found.isEmpty { return found.map(\.text).joined(separator: "\n") }
         if CommandName.all.contains(word) { return commands }
+        if let entry = OptionTable.entry(named: "--" + word) { return line(entry) + "\n" }
         let titles = sections.map { $0.title.lowercased() }
         throw Failure(
             UsageError(
