@@ -56,7 +56,9 @@ struct Runner: Sendable {
         }
         if options.printsCurlCommand {
             var text = ""
-            for one in command.each { text += try request(one, options).curlCommand() + "\n" }
+            for one in command.each {
+                text += try request(one, options).curlCommand(options: options.curlOptions(one)) + "\n"
+            }
             return Outcome(text: text)
         }
         let configuration = try options.configuration(environment)

@@ -11,9 +11,11 @@ import Testing
     .enabled(if: ProgramRun.path != nil && access("/usr/bin/curl", X_OK) == 0, "the program or curl is missing"),
     .timeLimit(.minutes(10)))
 struct TranslationTests {
-    /// Options that need TLS or another address.
-    private static let untried = [
-        " -k ", "--cacert", " -E ", "--tlsv1.3", "--pinnedpubkey", "--resolve", "--unix-socket", "--doh-url",
+    /// Options that need another server than this one.
+    private static let untried = ["--unix-socket", "--doh-url"]
+    /// Options that are tried over TLS.
+    private static let trusting = [
+        " -k ", " --cacert ", " -E ", "--tlsv1.3", "--tls-min", "--pinnedpubkey", "--pin ", "--proto ",
     ]
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -34,7 +36,7 @@ struct TranslationTests {
     }()
 
     @Test func theTableHasAHundredLines() {
-        #expect(Self.rows.count >= 80 && Self.rows.allSatisfy { !$0.translations.isEmpty })
+        #expect(Self.rows.count >= 100 && Self.rows.allSatisfy { !$0.translations.isEmpty })
     }
 
     @Test(arguments: rows.filter { row in !untried.contains { row.curl.contains($0) } })
@@ -47,11 +49,41 @@ struct TranslationTests {
         }
     }
 
-    /// The last request that a command line sends; nil if it fails.
+    /// `--as-curl` prints a line that sends the same, and follows the same redirects.
+    @Test(arguments: [
+        "swiftaf URL q==1", "swiftaf URL a=1 b:=2", "swiftaf URL --form a=1", "swiftaf put URL X-A:b a=1",
+        "swiftaf head URL", "swiftaf delete URL", "swiftaf URL -d text", "swiftaf upload URL f@file.png",
+        "swiftaf URL -d @file", "swiftaf URL -H 'X-A: b c' -A own", "swiftaf PROXY/moved",
+        "swiftaf PROXY/moved -d text",
+        "swiftaf PROXY/moved --no-redirects --accept-status 302",
+        "swiftaf http://a.example:PORT/page --resolve a.example:PORT:127.0.0.1",
+        "swiftaf URL --netrc=netrc", "swiftaf URL --cookies cookies", "swiftaf http://a.example/ --proxy PROXY",
+        "swiftaf URL --no-compressed", "swiftaf URL -i", "swiftaf -O URL", "swiftaf download URL -o out",
+        "swiftaf URL --limit-rate 1M --retry 1 -4 --timeout 60",
+    ])
+    func theCurlCommandSendsTheSame(line: String) async throws {
+        let expected = try await sent(by: line)
+        #expect(expected != nil)
+        #expect(try await sent(by: "\(line) --as-curl > script && sh script") == expected)
+    }
+
+    @Test func theCurlCommandHasNoPassword() async {
+        let run = await swiftaf(
+            "http://joe:s3cret@example.org/", "--proxy", "http://ann:s3cret@proxy.example:1", "--cert", "c", "--key",
+            "k",
+            "--key-password", "s3cret", "--as-curl")
+        #expect(run.exit == 0 && run.text.contains("--proxy http://proxy.example:1") && !run.text.contains("s3cret"))
+        let asked = await swiftaf("example.org", "--user", "joe:s3cret", "--as-curl")
+        #expect(asked.text.contains("--user joe --anyauth") && !asked.text.contains("s3cret"))
+    }
+
+    /// The last request that a command line sends, and what comes out; nil if it fails.
     private func sent(by line: String) async throws -> Sent? {
-        let server = try TestServer()
+        let folder = try TemporaryFolder()
+        let isTrusting = Self.trusting.contains { line.contains($0) }
+        let server = try isTrusting ? secureServer(folder) : TestServer()
         let needsUser = ["joe", "netrc"].contains { line.contains($0) }
-        for path in ["/page", "http://a.example/"] {
+        for path in ["/page", "/"] {
             server.route(path) { request, connection in
                 guard !needsUser || request["Authorization"] != nil else {
                     return try connection.respond(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""])
@@ -59,33 +91,62 @@ struct TranslationTests {
                 try connection.respond(headers: ["Set-Cookie": "a=b"], body: Data("body".utf8))
             }
         }
-        let folder = try TemporaryFolder()
+        server.route("/moved", .redirect(to: "/page"))
+        folder.write("127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n", to: "cookies")
         folder.write("content", to: "file")
         folder.write("content", to: "file.png")
         folder.write("{\"x\":1}", to: "file.json")
         folder.write("machine 127.0.0.1 login joe password pw", to: "netrc")
+        let given = folder.names
+        // Whoever doesn't ask for another trust gets that in the server's authority.
+        let trust = isTrusting && ![" -k ", " --cacert "].contains { line.contains($0) } ? "--cacert ca.pem " : ""
         let shell =
             "cd '\(folder.path)' && PATH=.:$PATH && "
-            + line.replacing("URL", with: server.urlString("/page")).replacing("PROXY", with: server.urlString(""))
+            + line.replacing("URL", with: trust + server.urlString("/page"))
+            .replacing("PROXY", with: server.urlString(""))
+            .replacing("PORT", with: "\(server.port)")
+            .replacing("PIN", with: "\"$(cat pin)\"")
         #expect(symlink(ProgramRun.path ?? "", folder.path + "/swiftaf") == 0)
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_addopen(
+            &actions, STDOUT_FILENO, folder.path + "/output", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
         defer { posix_spawn_file_actions_destroy(&actions) }
         let words = ["/bin/sh", "-c", shell].map { RawText($0) }
         let process = try Launch.spawn(words, ["HOME": folder.path], &actions)
         guard await Launch.wait(for: process) == 0, let request = server.requests.last else { return nil }
-        return Sent(request, namesProgram: line.contains("-A "), port: server.port)
+        var sent = Sent(request, namesProgram: line.contains("-A "), port: server.port)
+        // Jars and sessions have comments of their own.
+        let own: [RawText] = ["swiftaf", "script", "jar", "s.json", "s.cookies"]
+        for bytes in folder.names.subtracting(given) where !own.contains(RawText(bytes)) {
+            sent.files[RawText(bytes)] = folder.content(of: RawText(bytes))
+        }
+        return sent
     }
 
-    /// What both programs have to send alike.
+    /// A server over TLS, with its authority, a client certificate and a pin in the folder.
+    private func secureServer(_ folder: TemporaryFolder) throws -> TestServer {
+        let authority = try TestCertificate.makeAuthority()
+        let (leaf, client) = (try authority.issue(), try authority.issueClient(commonName: "me"))
+        folder.write(authority.pem, to: "ca.pem")
+        folder.write(client.pem, to: "me.pem")
+        folder.write(client.keyPEM, to: "key.pem")
+        folder.write("sha256//" + leaf.publicKeySHA256.base64EncodedString(), to: "pin")
+        var tls = TestServer.TLS(leaf)
+        tls.clientAuthorityPEM = authority.pem
+        return try TestServer(tls: tls)
+    }
+
+    /// What both programs have to send alike, and to write.
     struct Sent: Equatable {
         var method: String
         var target: String
         var body: String
         var fields: [String]
+        /// The files that were written, and the standard output.
+        var files: [RawText: String] = [:]
 
         init(_ request: TestServer.Request, namesProgram: Bool, port: some BinaryInteger) {
             method = request.method

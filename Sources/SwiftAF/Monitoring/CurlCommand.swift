@@ -9,7 +9,12 @@ extension HTTPRequest {
     ///
     /// - Parameter redaction: What to hide; bodies aren't redacted.
     public func curlCommand(redaction: Redaction = .standard) -> String {
-        CurlCommand(request: self, redaction: redaction).text
+        curlCommand(redaction: redaction, options: [])
+    }
+
+    /// Returns the curl command with further options, such as those of the session. They are quoted, but not redacted.
+    package func curlCommand(redaction: Redaction = .standard, options: [String]) -> String {
+        CurlCommand(request: self, redaction: redaction, options: options).text
     }
 }
 
@@ -17,18 +22,24 @@ extension HTTPRequest {
 private struct CurlCommand {
     let request: HTTPRequest
     let redaction: Redaction
+    let options: [String]
 
     var text: String {
         // Otherwise curl would expand brackets and braces in the URL.
         var words = ["curl", "--globoff"] + method
         words += headers
         let (source, body) = body
-        words += body + connection + ["--url", redaction.url(request.url)]
+        words += body + connection + options + ["--url", redaction.url(request.url)]
         return source + words.map(Self.quoted).joined(separator: " ")
     }
 
     private var method: [String] {
-        request.method == .head ? ["--head"] : ["--request", request.method.rawValue]
+        switch (request.method, request.body.isNone) {
+        case (.head, _): ["--head"]
+        // curl's own choice. Given as an option, the method would be sent after a redirect, too.
+        case (.get, true), (.post, false): []
+        default: ["--request", request.method.rawValue]
+        }
     }
 
     private var headers: [String] {

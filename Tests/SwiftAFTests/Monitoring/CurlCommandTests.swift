@@ -48,7 +48,7 @@ struct CurlCommandTests {
     func readable() {
         #expect(
             HTTPRequest("https://host/a?b=c", headers: ["Accept": "text/html"]).curlCommand()
-                == "curl --globoff --request GET --header 'Accept: text/html' --url 'https://host/a?b=c'")
+                == "curl --globoff --header 'Accept: text/html' --url 'https://host/a?b=c'")
         #expect(HTTPRequest(.head, "https://host/").curlCommand() == "curl --globoff --head --url https://host/")
     }
 

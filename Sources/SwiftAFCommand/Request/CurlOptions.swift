@@ -1,0 +1,96 @@
+import FoundationEssentials
+import SwiftAF
+
+/// `--as-curl`: what the session and the output do, as options of curl. The request itself writes the rest of the
+/// command, see ``HTTPRequest/curlCommand(redaction:)``.
+///
+/// Passwords are left out: curl asks for them. Left out is also what curl lacks, such as archives, caches, checksums and
+/// pinned certificates.
+extension Options {
+    func curlOptions(_ command: RequestCommand) -> [String] {
+        redirectOptions + credentialOptions + trustOptions + networkOptions + storeOptions + outputOptions(command)
+    }
+
+    private var redirectOptions: [String] {
+        var words: [String] = []
+        if redirects.followsRedirects {
+            words.append("--location")
+            let isOwn = redirects.maximumCount != RedirectPolicy.follow.maximumCount
+            if isOwn { words += ["--max-redirs", "\(redirects.maximumCount)"] }
+        }
+        if retries > 0 { words += ["--retry", "\(retries)"] }
+        return words + (decompresses ? ["--compressed"] : [])
+    }
+
+    private var credentialOptions: [String] {
+        var words: [String] = []
+        if case .text(let user)? = user {
+            words += ["--user", String(user.prefix { $0 != ":" })]
+        }
+        if user != nil || authentication != nil {
+            words.append("--\(authentication.map { $0 == .any ? "anyauth" : $0.rawValue } ?? "anyauth")")
+        }
+        switch netrc {
+        case .ofHome?: words.append("--netrc")
+        case .path(let path)?: words += ["--netrc-file", path.shown]
+        case nil: break
+        }
+        return words
+    }
+
+    private var trustOptions: [String] {
+        var words = Self.option("--cacert", anchorsPath)
+        // curl has one switch for both.
+        if allowsInvalidCertificates || !validatesHostName { words.append("--insecure") }
+        if !pins.isEmpty { words += ["--pinnedpubkey", pins.joined(separator: ";")] }
+        words += Self.option("--cert", certificatePath) + Self.option("--key", keyPath)
+        switch minimumTLS {
+        case .v1_2?: words.append("--tlsv1.2")
+        case .v1_3?: words.append("--tlsv1.3")
+        case nil: break
+        }
+        return words + Self.option("--ciphers", ciphers)
+    }
+
+    private var networkOptions: [String] {
+        var words: [String] = []
+        switch network.ipVersion {
+        case .any: break
+        case .v4: words.append("--ipv4")
+        case .v6: words.append("--ipv6")
+        }
+        for entry in network.hostOverrides {
+            words += ["--resolve", "\(entry.host):\(entry.port):\(entry.addresses.joined(separator: ","))"]
+        }
+        words += Self.option("--unix-socket", network.unixSocket) + Self.option("--interface", network.interface)
+        words += Self.option("--doh-url", network.dnsOverHTTPS)
+        words += Self.option("--proxy", proxies.all.map { URLText($0).withoutUserInfo })
+        words += Self.option("--noproxy", proxies.bypass)
+        return words + Self.option("--limit-rate", rateLimit.map(String.init))
+    }
+
+    private var storeOptions: [String] {
+        Self.option("--cookie", cookieInput) + Self.option("--cookie-jar", cookieOutput)
+            + Self.option("--hsts", hstsPath)
+    }
+
+    private func outputOptions(_ command: RequestCommand) -> [String] {
+        var words: [String] = []
+        if parts?.contains(.responseHead) == true { words.append("--include") }
+        if isVerbose { words.append("--verbose") }
+        if isSilent { words.append("--silent") }
+        if hidesErrorBodies { words.append("--fail") }
+        if resumes { words += ["--continue-at", "-"] }
+        if let outputPath {
+            words += ["--output", outputPath.shown]
+        } else if command.isDownload || folder != nil {
+            words.append("--remote-name")
+            if usesContentDisposition { words.append("--remote-header-name") }
+        }
+        return words + Self.option("--output-dir", folder)
+    }
+
+    private static func option(_ name: String, _ value: String?) -> [String] { value.map { [name, $0] } ?? [] }
+
+    private static func option(_ name: String, _ value: RawText?) -> [String] { option(name, value?.shown) }
+}
