@@ -140,5 +140,5 @@ afc_status afc__authority_split(afc__authority *out, afc_slice text, afc_failure
     if (afc__port_parse(&out->port, parts.port)) return AFC_OK;
     /* Not shown: in "name:secret/rest@host" it is the start of a password. */
     return afc__fail(failure, AFC_EINVAL,
-                     "invalid port in the URL: expected 1 to 65535 from 1 to 65535");
+                     "invalid port in the URL: expected a number from 1 to 65535");
 }

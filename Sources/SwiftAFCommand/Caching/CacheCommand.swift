@@ -77,6 +77,7 @@ struct CacheInquiry {
     // MARK: One response
 
     private func shown(_ url: String, _ stored: CachedResponse?) -> Outcome {
+        let url = URLText(url).withoutUserInfo
         guard let stored else {
             return Outcome(failure: Failure(.status, .status, "no response to GET \(url.printable) is stored"))
         }
