@@ -213,9 +213,12 @@ struct Exchange {
             // The server responded; whether the status is acceptable is decided here.
             var outcome = outcome(of: response, body: error.body ?? Data())
             note(error.resumeToken, in: &outcome)
-            if response.status == 304, outcome.failure == nil, case .path(let path)? = file?.name {
+            // A success is an error only if `Timestamps` refused it.
+            let isOld = response.status == 304 || (200...299).contains(response.status)
+            if isOld, outcome.failure == nil, case .path(let path)? = file?.name {
                 outcome.file = path.shown
                 outcome.isDownload = options.comparesTimestamps
+                outcome.isUpToDate = true
             }
             return outcome
         }

@@ -137,10 +137,8 @@ struct Runner: Sendable {
         var request = try request(command, options)
         do throws(UsageError) {
             let file = try FileTarget.of(command, options)
-            if options.comparesTimestamps, case .path(let path)? = file?.name,
-                let condition = Timestamps.condition(for: path)
-            {
-                request.headers.fillGaps(from: ["If-Modified-Since": condition])
+            if options.comparesTimestamps, case .path(let path)? = file?.name {
+                Timestamps.compare(&request, with: path)
             }
             return Exchange(
                 request: request, file: file, options: options, configuration: configuration, console: console)
@@ -190,7 +188,7 @@ struct Runner: Sendable {
     private func announce(_ outcome: Outcome) {
         for part in outcome.parts.isEmpty ? [outcome] : outcome.parts where part.failure == nil && part.isDownload {
             guard let file = part.file else { continue }
-            if part.response?.status == 304 {
+            if part.isUpToDate {
                 console.complain("swiftaf: \(file.printable) is up to date")
                 continue
             }

@@ -93,4 +93,17 @@ import Testing
         #expect(server.requests.map { $0["If-Modified-Since"] } == [nil, date])
         #expect(folder.content(of: "f") == "abc" && folder.names.count == 1)
     }
+
+    @Test(arguments: [0, -3600, 3600])
+    func aServerThatIgnoresTheConditionIsComparedByItsTime(difference: Int) async {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        server.route("/f", .respond(200, headers: ["Last-Modified": date], body: Data("abc".utf8)))
+        folder.write("own", to: "f")
+        let time = timespec(tv_sec: 784_111_777 + difference, tv_nsec: 0)
+        #expect(utimensat(AT_FDCWD, folder.path + "/f", [time, time], 0) == 0)
+        let run = await swiftaf("download", server.urlString("/f"), "-P", folder.path, "--timestamps")
+        let isNewer = difference < 0
+        #expect(run.exit == 0 && run.error.contains(isNewer ? "wrote" : "/f is up to date"))
+        #expect(folder.content(of: "f") == (isNewer ? "abc" : "own") && folder.names.count == 1)
+    }
 }

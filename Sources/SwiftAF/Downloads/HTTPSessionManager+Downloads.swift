@@ -46,13 +46,15 @@ extension HTTPSessionManager {
         try await download(DownloadSpec(source, .path(file), options), progress)
     }
 
-    /// Like `download(_:to:options:progress:)`, for a path that may not be valid UTF-8.
+    /// Like `download(_:to:options:progress:)`, for a path that may not be valid UTF-8. The request's
+    /// ``HTTPRequest/responseHandler`` can refuse the response.
     package func download(
         _ request: HTTPRequest, toBytes path: [UInt8], options: DownloadOptions,
         progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(SessionError) -> DownloadResponse {
         var spec = DownloadSpec(request, .path(String(decoding: path, as: UTF8.self)), options)
         spec.file.rawPath = path
+        spec.refusal = request.responseHandler
         return try await download(spec, progress)
     }
 
@@ -80,6 +82,8 @@ struct DownloadSpec: Sendable {
     var file: CoreFile
     /// Names the file if it has no path.
     var destination: DownloadDestination?
+    /// Decides about the response of a download with a path.
+    var refusal: ResponseHandler?
 
     init<Source: DownloadSource>(_ source: Source, _ destination: DownloadDestination, _ options: DownloadOptions) {
         request = Source.downloadRequest(for: source)
@@ -95,11 +99,11 @@ struct DownloadSpec: Sendable {
         }
     }
 
-    /// Returns the handler that names the file; nil if the file has a path.
+    /// Returns the handler that names the file; nil if the file has a path, and nothing else decides.
     func responseHandler(_ defaultDestination: DownloadDestination?) throws(SessionError) -> ResponseHandler? {
         if let path = file.path {
             guard !path.isEmpty, !path.utf8.contains(0) else { throw invalid("the path is empty or contains NUL") }
-            return nil
+            return refusal
         }
         var choice = destination?.choice
         if case .managerDefault = choice { choice = defaultDestination?.choice }

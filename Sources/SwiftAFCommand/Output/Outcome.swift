@@ -17,6 +17,8 @@ struct Outcome: Sendable {
     var file: String?
     /// Whether the file was the purpose of the command.
     var isDownload = false
+    /// Whether the file is kept, because the server has nothing newer.
+    var isUpToDate = false
     /// The body as JSON, if it is JSON and `--json` was given.
     var json: JSONText?
     var metrics: ResponseMetrics?

@@ -4,12 +4,23 @@ import SwiftAF
 
 /// `--timestamps`: a file is downloaded only if the server's is newer, and gets the server's time.
 enum Timestamps {
-    /// Returns the value of If-Modified-Since for the file at a path; nil without a file.
-    static func condition(for path: RawText) -> String? {
+    /// Lets the server send only what is newer than the file at a path. A server may ignore that (RFC 9110, section
+    /// 13.1.3); the response's own time then decides, before its body is read.
+    static func compare(_ request: inout HTTPRequest, with path: RawText) {
         var status = stat()
-        guard path.withCString({ stat($0, &status) }) == 0 else { return nil }
-        var seconds = status.st_mtim.tv_sec
-        var parts = tm()
+        guard path.withCString({ stat($0, &status) }) == 0, let date = text(of: status.st_mtim.tv_sec) else { return }
+        request.headers.fillGaps(from: ["If-Modified-Since": date])
+        let own = status.st_mtim.tv_sec
+        request.responseHandler = { response in
+            guard (200...299).contains(response.status), let time = time(of: response), time <= own else {
+                return .allow
+            }
+            return .fail(SessionError(.status))
+        }
+    }
+
+    private static func text(of seconds: Int) -> String? {
+        var (seconds, parts) = (seconds, tm())
         guard gmtime_r(&seconds, &parts) != nil else { return nil }
         let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -21,8 +32,16 @@ enum Timestamps {
 
     /// Gives a file the time of the response's Last-Modified field, if there is one.
     static func apply(_ response: HTTPResponse, to path: RawText) {
-        guard let text = response.headers.first(named: "Last-Modified"), let date = HTTPDate.parse(text) else { return }
-        let time = timespec(tv_sec: Int(date.timeIntervalSince1970), tv_nsec: 0)
+        guard let seconds = time(of: response) else { return }
+        let time = timespec(tv_sec: seconds, tv_nsec: 0)
         _ = path.withCString { utimensat(AT_FDCWD, $0, [time, time], 0) }
+    }
+
+    /// The seconds since 1970 of the Last-Modified field; nil without a valid one.
+    private static func time(of response: HTTPResponse) -> Int? {
+        guard let text = response.headers.first(named: "Last-Modified"), let date = HTTPDate.parse(text) else {
+            return nil
+        }
+        return Int(date.timeIntervalSince1970)
     }
 }
