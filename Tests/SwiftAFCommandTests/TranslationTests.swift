@@ -98,7 +98,7 @@ struct TranslationTests {
         folder.write("{\"x\":1}", to: "file.json")
         folder.write("machine 127.0.0.1 login joe password pw", to: "netrc")
         let given = folder.names
-        // Whoever doesn't ask for another trust gets that in the server's authority.
+        // The lines without trust options of their own need the server's authority.
         let trust = isTrusting && ![" -k ", " --cacert "].contains { line.contains($0) } ? "--cacert ca.pem " : ""
         let shell =
             "cd '\(folder.path)' && PATH=.:$PATH && "
