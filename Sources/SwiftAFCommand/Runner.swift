@@ -57,7 +57,8 @@ struct Runner: Sendable {
         if options.printsCurlCommand {
             var text = ""
             for one in command.each {
-                text += try request(one, options).curlCommand(options: options.curlOptions(one)) + "\n"
+                let request = try request(one, options)
+                text += request.curlCommand(options: options.curlOptions(one, request)) + "\n"
             }
             return Outcome(text: text)
         }

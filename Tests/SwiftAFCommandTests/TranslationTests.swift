@@ -15,7 +15,7 @@ struct TranslationTests {
     private static let untried = ["--unix-socket", "--doh-url"]
     /// Options that are tried over TLS.
     private static let trusting = [
-        " -k ", " --cacert ", " -E ", "--tlsv1.3", "--tls-min", "--pinnedpubkey", "--pin ", "--proto ",
+        " -k ", " --cacert ", " -E ", "--tlsv1.3", "--tls-min", "--pinnedpubkey", "--pin ",
     ]
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -53,13 +53,14 @@ struct TranslationTests {
     @Test(arguments: [
         "swiftaf URL q==1", "swiftaf URL a=1 b:=2", "swiftaf URL --form a=1", "swiftaf put URL X-A:b a=1",
         "swiftaf head URL", "swiftaf delete URL", "swiftaf URL -d text", "swiftaf upload URL f@file.png",
-        "swiftaf URL -d @file", "swiftaf URL -H 'X-A: b c' -A own", "swiftaf PROXY/moved",
-        "swiftaf PROXY/moved -d text",
-        "swiftaf PROXY/moved --no-redirects --accept-status 302",
+        "swiftaf URL -d @file", "swiftaf URL -H 'X-A: b c' -A own", "swiftaf MOVED", "swiftaf MOVED -d text",
+        "swiftaf MOVED --max-redirects 1", "swiftaf MOVED --no-redirects --accept-status 302",
         "swiftaf http://a.example:PORT/page --resolve a.example:PORT:127.0.0.1",
         "swiftaf URL --netrc=netrc", "swiftaf URL --cookies cookies", "swiftaf http://a.example/ --proxy PROXY",
         "swiftaf URL --no-compressed", "swiftaf URL -i", "swiftaf -O URL", "swiftaf download URL -o out",
-        "swiftaf URL --limit-rate 1M --retry 1 -4 --timeout 60",
+        "swiftaf URL --limit-rate 1M --retry 1 -4 --timeout 60", "swiftaf -P . URL", "swiftaf -OJ URL",
+        "swiftaf URL -c jar --noproxy '*'", "swiftaf -k URL", "swiftaf --tls-min 1.3 URL", "swiftaf --pin PIN URL",
+        "swiftaf -E me.pem --key key.pem URL",
     ])
     func theCurlCommandSendsTheSame(line: String) async throws {
         let expected = try await sent(by: line)
@@ -67,14 +68,18 @@ struct TranslationTests {
         #expect(try await sent(by: "\(line) --as-curl > script && sh script") == expected)
     }
 
-    @Test func theCurlCommandHasNoPassword() async {
+    @Test func theCurlCommandHasNoPassword() async throws {
         let run = await swiftaf(
-            "http://joe:s3cret@example.org/", "--proxy", "http://ann:s3cret@proxy.example:1", "--cert", "c", "--key",
-            "k",
-            "--key-password", "s3cret", "--as-curl")
+            "http://j%20e:s3cret@example.org/", "--proxy", "http://ann:s3cret@proxy.example:1", "--key", "k",
+            "--cert", "c", "--key-password", "s3cret", "--as-curl")
         #expect(run.exit == 0 && run.text.contains("--proxy http://proxy.example:1") && !run.text.contains("s3cret"))
-        let asked = await swiftaf("example.org", "--user", "joe:s3cret", "--as-curl")
-        #expect(asked.text.contains("--user joe --anyauth") && !asked.text.contains("s3cret"))
+        #expect(run.text.contains("--anyauth --user 'j e'"))
+        let asked = await swiftaf("example.org", "--user", "joe:s3cret", "--auth", "digest", "--as-curl")
+        #expect(asked.text.contains("--digest --user joe ") && !asked.text.contains("s3cret"))
+        let secret = try TemporaryFile("ann:s3cret\n")
+        let stored = await swiftaf("example.org", "--user", "@\(secret.path)", "--as-curl")
+        #expect(stored.text.contains("--anyauth --user ann ") && !stored.text.contains("s3cret"))
+        #expect(await swiftaf("example.org", "--auth", "negotiate", "--as-curl").text.contains("--negotiate --user :"))
     }
 
     /// The last request that a command line sends, and what comes out; nil if it fails.
@@ -104,6 +109,7 @@ struct TranslationTests {
             "cd '\(folder.path)' && PATH=.:$PATH && "
             + line.replacing("URL", with: trust + server.urlString("/page"))
             .replacing("PROXY", with: server.urlString(""))
+            .replacing("MOVED", with: server.urlString("/moved"))
             .replacing("PORT", with: "\(server.port)")
             .replacing("PIN", with: "\"$(cat pin)\"")
         #expect(symlink(ProgramRun.path ?? "", folder.path + "/swiftaf") == 0)

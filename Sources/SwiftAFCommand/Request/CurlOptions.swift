@@ -1,14 +1,15 @@
 import FoundationEssentials
 import SwiftAF
 
-/// `--as-curl`: what the session and the output do, as options of curl. The request itself writes the rest of the
-/// command, see ``HTTPRequest/curlCommand(redaction:)``.
-///
-/// Passwords are left out: curl asks for them. Left out is also what curl lacks, such as archives, caches, checksums and
-/// pinned certificates.
 extension Options {
-    func curlOptions(_ command: RequestCommand) -> [String] {
-        redirectOptions + credentialOptions + trustOptions + networkOptions + storeOptions + outputOptions(command)
+    /// Returns the options of curl for what the session and the output do. The request writes the rest of the command,
+    /// see ``HTTPRequest/curlCommand(redaction:)``.
+    ///
+    /// Passwords are left out, so curl asks for them. Options that curl lacks are left out, too: archives, caches,
+    /// checksums and pinned certificates.
+    func curlOptions(_ command: RequestCommand, _ request: HTTPRequest) -> [String] {
+        redirectOptions + credentialOptions(request) + trustOptions + networkOptions + storeOptions
+            + outputOptions(command)
     }
 
     private var redirectOptions: [String] {
@@ -22,25 +23,23 @@ extension Options {
         return words + (decompresses ? ["--compressed"] : [])
     }
 
-    private var credentialOptions: [String] {
-        var words: [String] = []
-        if case .text(let user)? = user {
-            words += ["--user", String(user.prefix { $0 != ":" })]
-        }
-        if user != nil || authentication != nil {
-            words.append("--\(authentication.map { $0 == .any ? "anyauth" : $0.rawValue } ?? "anyauth")")
-        }
+    private func credentialOptions(_ request: HTTPRequest) -> [String] {
+        guard let credential = request.credential else { return [] }
+        let scheme = authentication ?? .any
+        let words = ["--\(scheme == .any ? "anyauth" : scheme.rawValue)"]
+        let userOfURL = request.parsedURL?.user(percentEncoded: false)
+        if let user = user == nil ? userOfURL : credential.user { return words + ["--user", user] }
         switch netrc {
-        case .ofHome?: words.append("--netrc")
-        case .path(let path)?: words += ["--netrc-file", path.shown]
-        case nil: break
+        case .ofHome?: return words + ["--netrc"]
+        case .path(let path)?: return words + ["--netrc-file", path.shown]
+        // curl takes the identity of the process from an empty user and password.
+        case nil: return words + ["--user", ":"]
         }
-        return words
     }
 
     private var trustOptions: [String] {
         var words = Self.option("--cacert", anchorsPath)
-        // curl has one switch for both.
+        // curl has one option for both.
         if allowsInvalidCertificates || !validatesHostName { words.append("--insecure") }
         if !pins.isEmpty { words += ["--pinnedpubkey", pins.joined(separator: ";")] }
         words += Self.option("--cert", certificatePath) + Self.option("--key", keyPath)
