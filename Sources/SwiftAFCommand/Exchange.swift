@@ -213,9 +213,9 @@ struct Exchange {
             // The server responded; whether the status is acceptable is decided here.
             var outcome = outcome(of: response, body: error.body ?? Data())
             note(error.resumeToken, in: &outcome)
-            // A success is an error only if `Timestamps` refused it.
-            let isOld = response.status == 304 || (200...299).contains(response.status)
-            if isOld, outcome.failure == nil, case .path(let path)? = file?.name {
+            // An acceptable status is an error only if `Timestamps` refused an older version.
+            let hasNothingNewer = response.status == 304 || (200...299).contains(response.status)
+            if hasNothingNewer, outcome.failure == nil, case .path(let path)? = file?.name {
                 outcome.file = path.shown
                 outcome.isDownload = options.comparesTimestamps
                 outcome.isUpToDate = true

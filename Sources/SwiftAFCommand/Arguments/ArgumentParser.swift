@@ -162,7 +162,7 @@ extension ArgumentParser {
             if options.savesLikeDownload {
                 guard method == nil || method == .get else {
                     throw UsageError(
-                        "-O and --resume send GET; save the answer of another method with -o PATH or -P DIR")
+                        "-O and --resume send GET; -o PATH and -P DIR save the response to any method")
                 }
                 return .request(try download(rest))
             }

@@ -22,7 +22,7 @@ struct Options: Sendable, Equatable {
     var resumes = false
     /// Whether the body is saved under the name in the URL, as by `download`.
     var usesRemoteName = false
-    /// Whether a request without a command is a `download`: it names the file by the URL, or resumes one.
+    /// Whether a request is carried out like `download`: it names the file by the URL, or resumes one.
     var savesLikeDownload: Bool { usesRemoteName || (resumes && outputPath != nil) }
     /// Whether standard input is ignored, even if it isn't a terminal.
     var ignoresInput = false

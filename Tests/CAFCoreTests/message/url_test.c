@@ -209,7 +209,7 @@ static const struct {
     {S_INIT("http://:80/"), "no host"},
     {S_INIT("http://user@/"), "no host"},
     {S_INIT("http://user@:80/"), "no host"},
-    {S_INIT("http://h:0/"), "port"},
+    {S_INIT("http://h:0/"), "port in the URL: expected a number from 1 to 65535"},
     {S_INIT("http://h:65536/"), "port"},
     {S_INIT("http://h:99999999999999999999/"), "port"},
     {S_INIT("http://h:-1/"), "port"},
