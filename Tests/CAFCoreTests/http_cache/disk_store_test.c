@@ -6,8 +6,8 @@
 #include "http_cache/entry_file.h"
 #include "support/files.h"
 #include "support/responses.h"
+#include "support/threads.h"
 #include "support/torture.h"
-#include "support/watcher.h"
 
 #include <afcore/session.h>
 #include <dirent.h>

@@ -1,5 +1,6 @@
 /* Monitors as a program uses them; the loopback is all that they need of a network. */
 #include "support/child.h"
+#include "support/threads.h"
 #include "support/torture.h"
 #include "support/watcher.h"
 #include "support/world.h"
@@ -234,8 +235,8 @@ static void any_thread_may_use_monitors(void **state) {
     for (size_t i = 0; i < COUNT_OF(threads); i++) pthread_join(threads[i], NULL);
     afc_join_closed_sessions();
     /* Threads that look names up aren't waited for. One that hasn't run yet has the name of the thread that made it. */
-    while (count_threads("af-reach") != 0) sched_yield();
-    while (count_threads("af-names") != 0) sched_yield();
+    wait_for_threads("af-reach", 0);
+    wait_for_threads("af-names", 0);
 }
 
 static void *name_itself(void *unused) {

@@ -3,9 +3,9 @@
 #include "run/resolver.h"
 #include "run/threads.h"
 #include "support/names.h"
+#include "support/threads.h"
 #include "support/torture.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <netdb.h>
 #include <pthread.h>
@@ -89,27 +89,13 @@ static int setup(void **state) {
 static int teardown(void **state) {
     (void)state;
     names_remove();
+    /* One that has just returned from a lookup would stay for the next test. */
+    wait_for_threads("af-names", 0);
     return 0;
 }
 
 static bool begin(taker *taker, afc__lookup *lookup, const char *host, afc__lookup_kind kind) {
     return afc__resolver_begin(lookup, &taker->client, host, AF_UNSPEC, kind);
-}
-
-static unsigned count_threads(void) {
-    unsigned count = 0;
-    DIR *folder = opendir("/proc/self/task");
-    struct dirent *entry;
-    while ((entry = readdir(folder)) != NULL) {
-        char path[300], name[32] = "";
-        snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
-        FILE *file = fopen(path, "r");
-        if (file == NULL) continue;
-        if (fgets(name, sizeof name, file) != NULL && strcmp(name, "af-names\n") == 0) count++;
-        fclose(file);
-    }
-    closedir(folder);
-    return count;
 }
 
 static void release(afc__lookup *lookup) {
@@ -201,7 +187,7 @@ static void cancelled_lookup_is_never_delivered(void **state) {
         assert_false(begin(&taker, &lookups[i], host, AFC__LOOKUP_SHARED));
     }
     names_wait_hanging(AFC__RESOLVER_MOST_THREADS);
-    assert_int_equal(count_threads(), AFC__RESOLVER_MOST_THREADS);
+    assert_int_equal(count_threads("af-names"), AFC__RESOLVER_MOST_THREADS);
     assert_false(begin(&taker, &late, "late.test", AFC__LOOKUP_SHARED));
     /* Running or not: no lookup is there any more, and nobody was waited for. */
     for (unsigned i = 0; i < COUNT; i++) afc__resolver_cancel(&lookups[i]);
@@ -244,9 +230,7 @@ static void idle_threads_end_after_a_while(void **state) {
     assert_false(begin(&taker, &lookup, "a.test", AFC__LOOKUP_SHARED));
     wait_taken(&taker, 1);
     release(&lookup);
-    int64_t deadline = afc__now_us() + (int64_t)PATIENCE_MS * 1000;
-    while (count_threads() > 0 && afc__now_us() < deadline) sched_yield();
-    assert_int_equal(count_threads(), 0);
+    wait_for_threads("af-names", 0);
     /* And come back. */
     assert_false(begin(&taker, &lookup, "b.test", AFC__LOOKUP_SHARED));
     wait_taken(&taker, 2);
@@ -264,9 +248,9 @@ static void idle_threads_end_with_the_last_client(void **state) {
     wait_taken(&first, 1);
     release(&lookup);
     close_taker(&first);
-    assert_int_equal(count_threads(), 1);
+    assert_int_equal(count_threads("af-names"), 1);
     close_taker(&second);
-    assert_int_equal(count_threads(), 0);
+    assert_int_equal(count_threads("af-names"), 0);
 }
 
 static void hanging_thread_is_not_waited_for_and_ends_later(void **state) {
@@ -278,12 +262,10 @@ static void hanging_thread_is_not_waited_for_and_ends_later(void **state) {
     names_wait_hanging(1);
     afc__resolver_cancel(&lookup);
     close_taker(&taker);
-    assert_int_equal(count_threads(), 1);
+    assert_int_equal(count_threads("af-names"), 1);
     /* It still counts as one of those that there may be, and finds nobody when it returns. */
     names_release();
-    int64_t deadline = afc__now_us() + (int64_t)PATIENCE_MS * 1000;
-    while (count_threads() > 0 && afc__now_us() < deadline) sched_yield();
-    assert_int_equal(count_threads(), 0);
+    wait_for_threads("af-names", 0);
 }
 
 static void any_allocation_may_fail(void **state) {

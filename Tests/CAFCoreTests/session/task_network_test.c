@@ -1,10 +1,9 @@
 /* Tasks that find no way to their host, in a network of their own: waiting for one, or not. */
 #include "support/call.h"
 #include "support/network.h"
-#include "support/watcher.h"
+#include "support/threads.h"
 
 #include <arpa/inet.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -51,12 +50,12 @@ static call *waiting_call(world *world) {
 
 /** Until a task watches the network. */
 static void expect_monitor(void) {
-    while (count_threads("af-reach") == 0) sched_yield();
+    wait_for_threads("af-reach", 1);
 }
 
 /** Until no task does. */
 static void expect_no_monitor(void) {
-    while (count_threads("af-reach") != 0) sched_yield();
+    wait_for_threads("af-reach", 0);
 }
 
 static void missing_route_is_an_error_by_default(void **state) {

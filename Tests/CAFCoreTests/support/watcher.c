@@ -2,8 +2,6 @@
 
 #include "support/world.h"
 
-#include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -104,38 +102,4 @@ void watcher_expect_dropped(watcher *watcher) {
     while (watcher->dropped == 0) wait_for_change(watcher, &deadline);
     assert_int_equal(watcher->dropped, 1);
     pthread_mutex_unlock(&watcher->lock);
-}
-
-/** Of the kernel: the thread is on its way out. pthread_join() returns before it has left /proc. */
-enum { PF_EXITING = 4 };
-
-static bool is_thread_named(const char *task, const char *name) {
-    char path[300], text[600];
-    snprintf(path, sizeof path, "/proc/self/task/%s/stat", task);
-    FILE *file = fopen(path, "re");
-    if (file == NULL) return false;
-    size_t size = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[size] = 0;
-    const char *open = strchr(text, '('), *close = strrchr(text, ')');
-    if (open == NULL || close == NULL) return false;
-    /* State, parent, group, session, terminal and its group stand before the flags (proc_pid_stat(5)). */
-    unsigned flags;
-    assert_int_equal(sscanf(close + 1, " %*c %*d %*d %*d %*d %*d %u", &flags), 1);
-    size_t length = (size_t)(close - open - 1);
-    bool is_named = length == strlen(name) && memcmp(open + 1, name, length) == 0;
-    return is_named && (flags & PF_EXITING) == 0;
-}
-
-size_t count_threads(const char *name) {
-    DIR *directory = opendir("/proc/self/task");
-    assert_non_null(directory);
-    size_t count = 0;
-    struct dirent *entry;
-    while ((entry = readdir(directory)) != NULL) {
-        /* Above the folder of the threads is that of the process, which looks like a thread's. */
-        if (entry->d_name[0] != '.' && is_thread_named(entry->d_name, name)) count++;
-    }
-    closedir(directory);
-    return count;
 }

@@ -42,7 +42,4 @@ void watcher_expect_told(watcher *watcher, size_t count);
 
 void watcher_expect_dropped(watcher *watcher);
 
-/** How many threads of this process have this name; one that has ended or was joined has none. */
-size_t count_threads(const char *name);
-
 #endif
