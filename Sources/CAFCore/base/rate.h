@@ -16,6 +16,11 @@ typedef struct afc__rate {
     int64_t counted;         /**< The last count of afc__rate_spend_count(). */
 } afc__rate;
 
+/** Returns whether there is a limit; without one the other functions change nothing and need no time. */
+static inline bool afc__rate_is_limited(const afc__rate *rate) {
+    return rate->per_second != 0;
+}
+
 /** Returns whether the next byte must wait. `wakeup_us` is then the time when it is allowed. */
 bool afc__rate_is_throttled(afc__rate *rate, int64_t now_us);
 

@@ -139,7 +139,7 @@ bool afc__exchange_is_answered(const afc__exchange *exchange) {
     /* libcurl would wait for the end of a body that never begins. */
     if (transfer->upgrades) return !afc__hop_is_upgraded(transfer);
     /* libcurl sends a body with HEAD only as a POST, and would wait for a response body. */
-    if (strcmp(transfer->request.method, "HEAD") == 0) return afc__hop_is_whole(transfer);
+    if (afc__request_head_is(&transfer->request, "HEAD")) return afc__hop_is_whole(transfer);
     if (sends_unwanted_body(transfer)) return afc__hop_is_whole(transfer);
     if (!afc__hop_is_http_2(transfer) || head->status < 300 || !afc__hop_is_whole(transfer))
         return false;

@@ -67,7 +67,7 @@ void afc__request_head_clear(afc__request_head *request) {
 bool afc__request_head_is_idempotent(const afc__request_head *request) {
     static const char *const methods[] = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"};
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-        if (strcmp(request->method, methods[i]) == 0) return true;
+        if (afc__request_head_is(request, methods[i])) return true;
     }
     return false;
 }

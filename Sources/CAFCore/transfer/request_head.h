@@ -8,6 +8,7 @@
 #include "message/url.h"
 
 #include <afcore/message.h>
+#include <string.h>
 
 /** Zeroed it is empty. */
 typedef struct afc__request_head {
@@ -27,6 +28,11 @@ afc_status afc__request_head_init(afc__request_head *request, afc__storage room,
                                   afc__url *url, const afc_header *headers, size_t count,
                                   afc_failure *failure);
 void afc__request_head_clear(afc__request_head *request);
+
+/** Is this its method? Inline, as most other methods differ in their first letter. */
+static inline bool afc__request_head_is(const afc__request_head *request, const char *method) {
+    return request->method[0] == method[0] && strcmp(request->method, method) == 0;
+}
 
 /** Has sending it twice the effect of sending it once (RFC 9110 9.2.2)? */
 bool afc__request_head_is_idempotent(const afc__request_head *request);

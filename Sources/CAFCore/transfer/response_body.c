@@ -82,7 +82,8 @@ static bool must_wait(afc__transfer *transfer) {
     /* A connection that is shared can't be left unread; the body has a limit. */
     if (afc__transfer_is_suspended(transfer) && !transfer->hop.shares_connection) return true;
     return transfer->hop.is_held || afc__sink_is_full(&transfer->sink) ||
-           afc__rate_is_throttled(&transfer->receive_rate, afc__now_us());
+           (afc__rate_is_limited(&transfer->receive_rate) &&
+            afc__rate_is_throttled(&transfer->receive_rate, afc__now_us()));
 }
 
 void afc__transfer_report_progress(afc__transfer *transfer) {
@@ -107,7 +108,9 @@ static afc__flow pass_on(afc__transfer *transfer, afc_slice bytes, int64_t recei
         afc__transfer_fail(transfer, &failure);
         return AFC__STOP;
     }
-    afc__rate_spend_count(&transfer->receive_rate, received, afc__now_us());
+    if (afc__rate_is_limited(&transfer->receive_rate)) {
+        afc__rate_spend_count(&transfer->receive_rate, received, afc__now_us());
+    }
     afc__transfer_report_progress(transfer);
     return AFC__CONSUMED;
 }

@@ -220,12 +220,17 @@ bool afc__transfer_expects_unsent_body(const afc__transfer *transfer) {
 ptrdiff_t afc__transfer_read_body(afc__transfer *transfer, void *buffer, size_t size) {
     /* libcurl asks again also because of the other direction, or of a resume. */
     if (afc__transfer_is_suspended(transfer) || transfer->source.is_waiting) return AFC_READ_AGAIN;
-    if (afc__rate_is_throttled(&transfer->send_rate, afc__now_us())) return AFC_READ_AGAIN;
+    bool is_limited = afc__rate_is_limited(&transfer->send_rate);
+    if (is_limited && afc__rate_is_throttled(&transfer->send_rate, afc__now_us())) {
+        return AFC_READ_AGAIN;
+    }
     afc_failure failure = {0};
     size = afc__rate_piece(&transfer->send_rate, size);
     ptrdiff_t count = afc__source_read(&transfer->source, buffer, size, &failure);
     if (count > 0) {
-        afc__rate_spend(&transfer->send_rate, (uint64_t)count, afc__now_us());
+        if (is_limited) {
+            afc__rate_spend(&transfer->send_rate, (uint64_t)count, afc__now_us());
+        }
         transfer->progress.sent += count;
         afc__transfer_report_progress(transfer);
     } else if (count == AFC_READ_FAILED) {
@@ -250,7 +255,7 @@ bool afc__transfer_begin_body(afc__transfer *transfer) {
 /* ---- Receiving the head -------------------------------------------------------------------- */
 
 static bool is_head_request(const afc__transfer *transfer) {
-    return strcmp(transfer->request.method, "HEAD") == 0;
+    return afc__request_head_is(&transfer->request, "HEAD");
 }
 
 /** false: the exchange ends here, before libcurl repeats the request by itself. */
