@@ -1,7 +1,8 @@
 /**
- * A lock-free freelist of blocks of one size: allocating some kilobytes takes as long as a good part of a request.
+ * A freelist of blocks of one size: allocating some kilobytes takes as long as a good part of a request.
  *
- * Any thread. No thread ever waits for another one, so a forked child can use the list as it is.
+ * Any thread. No thread ever waits for another one: while one uses the list, others allocate and free instead. So does a
+ * forked child for which a thread of its parent has left the list in use.
  */
 #ifndef AFC_BASE_FREELIST_H
 #define AFC_BASE_FREELIST_H
@@ -23,10 +24,12 @@
 
 typedef struct afc__freelist {
     size_t size;    /**< Size of each block, at least that of a pointer. */
-    unsigned limit; /**< Maximum number of blocks in the list; briefly exceeded. */
-    _Atomic(struct afc__spare *)
-        newest; /**< Most recently returned block, probably still in the processor's cache. */
-    atomic_uint count;
+    unsigned limit; /**< Maximum number of blocks in the list. */
+    atomic_bool is_in_use;
+    /* Of the thread that uses the list. */
+    unsigned count;
+    struct afc__spare
+        *newest; /**< Most recently returned block, probably still in the processor's cache. */
 } afc__freelist;
 
 #define AFC__FREELIST_INIT(block_size, most)                                                       \
@@ -38,7 +41,7 @@ void *afc__freelist_take(afc__freelist *freelist);
 /** Returns a block. NULL is allowed. */
 void afc__freelist_give(afc__freelist *freelist, void *block);
 
-/** Frees all blocks in the list. */
+/** Frees all blocks in the list, unless another thread uses it. */
 void afc__freelist_empty(afc__freelist *freelist);
 
 #endif

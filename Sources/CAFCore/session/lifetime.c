@@ -99,7 +99,8 @@ void afc_task_release(afc_task *task) {
     bool was_started = atomic_load(&task->was_started);
     void (*release)(void *) = task->transfer.events.release;
     void *context = task->transfer.events.context;
-    afc__transfer_clear(&task->transfer);
+    /* With its end it was cleared on the loop thread. */
+    if (task->transfer.result != NULL) afc__transfer_clear(&task->transfer);
     afc__reply_free(atomic_load(&task->reply));
     afc__freelist_give(&freelist, task);
     if (!was_started) {

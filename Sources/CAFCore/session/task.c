@@ -692,20 +692,23 @@ static void complete_in_child(void *context) {
     afc_task_release(task);
 }
 
-void afc_task_start(afc_task *task) {
-    if (atomic_exchange(&task->was_started, true)) return;
+/** Starts a task that wasn't started yet. Takes a reference, for the loop, until it leaves. */
+static void start(afc_task *task) {
     afc_session *session = task->session;
     if (session->generation != afc__process_generation()) {
         atomic_store(&task->completes_in_child, true);
         /* Without a thread only the caller's own could complete it. */
-        int error = afc__thread_start("af-closed", complete_in_child, afc_task_retain(task));
+        int error = afc__thread_start("af-closed", complete_in_child, task);
         if (error != 0) afc_task_release(task);
         return;
     }
     atomic_fetch_add_explicit(&session->tasks, 1, memory_order_relaxed);
     task->cancel_count = atomic_load(&session->cancel_count);
-    afc_task_retain(task); /* The loop's, until it leaves. */
     afc__task_post(task, AFC__TASK_START);
+}
+
+void afc_task_start(afc_task *task) {
+    if (!atomic_exchange(&task->was_started, true)) start(afc_task_retain(task));
 }
 
 afc_status afc_task_begin(afc_task **out, afc_session *session, const afc_request *request,
@@ -714,8 +717,9 @@ afc_status afc_task_begin(afc_task **out, afc_session *session, const afc_reques
     afc_status status = afc_task_new(&task, session, request, events, failure);
     if (out != NULL) *out = task;
     if (status != AFC_OK) return status;
-    afc_task_start(task);
-    if (out == NULL) afc_task_release(task);
+    if (out != NULL) afc_task_retain(task);
+    atomic_store_explicit(&task->was_started, true, memory_order_relaxed);
+    start(task);
     return AFC_OK;
 }
 
