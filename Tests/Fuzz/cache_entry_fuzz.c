@@ -6,6 +6,7 @@
 #include "base/little_endian.h"
 #include "http_cache/entry_file.h"
 #include "input.h"
+#include "message/fields.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
@@ -14,7 +15,7 @@
 static void check_meta(const afc__cache_stored *stored) {
     const afc__cache_meta *meta = &stored->meta;
     require(stored->key.size > 0 && stored->key.size <= AFC__CACHE_LONGEST_KEY);
-    require(meta->head.status >= 100 && meta->head.status <= 999);
+    require(meta->head.status >= 200 && meta->head.status <= 999);
     require(meta->range_start >= 0 && meta->total >= -1);
     size_t size = meta->head.reason.size;
     for (size_t i = 0; i < meta->request_field_count; i++) {
@@ -22,6 +23,8 @@ static void check_meta(const afc__cache_stored *stored) {
     }
     for (size_t i = 0; i < meta->head.header_count; i++) {
         size += meta->head.headers[i].name.size + meta->head.headers[i].value.size;
+        require(afc__is_token(meta->head.headers[i].name));
+        require(afc__is_field_value(meta->head.headers[i].value));
     }
     require(size <= stored->block.size);
     afc__buffer again;

@@ -75,6 +75,14 @@ afc_status afc__buffer_append(afc__buffer *buffer, const void *bytes, size_t siz
     return status;
 }
 
+afc_status afc__buffer_extend(afc__buffer *buffer, size_t size, char **out) {
+    afc_status status = make_room(buffer, size);
+    if (status != AFC_OK) return status;
+    *out = buffer->bytes + buffer->size;
+    buffer->size += size;
+    return AFC_OK;
+}
+
 afc_status afc__buffer_append_two(afc__buffer *buffer, afc_slice first, afc_slice second) {
     if (first.size > SIZE_MAX - second.size) return AFC_ETOOBIG;
     afc_status status = make_room(buffer, first.size + second.size);

@@ -40,6 +40,9 @@ afc_status afc__buffer_reserve(afc__buffer *buffer, uint64_t size);
  */
 afc_status afc__buffer_append(afc__buffer *buffer, const void *bytes, size_t size);
 
+/** Appends `size` bytes, which the caller then writes at `*out`. On AFC_ETOOBIG and AFC_ENOMEM nothing is appended. */
+afc_status afc__buffer_extend(afc__buffer *buffer, size_t size, char **out);
+
 /** Appends both or none; see afc__buffer_append(). */
 afc_status afc__buffer_append_two(afc__buffer *buffer, afc_slice first, afc_slice second);
 

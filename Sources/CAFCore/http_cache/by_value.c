@@ -136,16 +136,16 @@ static afc_status read_body(afc_http_cache *cache, response_copy *copy, bool *is
 
 static void describe(response_copy *copy) {
     const afc__cache_meta *meta = afc__cache_stored_meta(copy->stored);
-    afc__cache_terms terms;
-    afc__cache_stored_terms(copy->stored, &terms);
+    afc__cache_terms room;
+    const afc__cache_terms *terms = afc__cache_stored_terms(copy->stored, &room);
     copy->response = (afc_http_cache_response){
         .size = sizeof copy->response,
         .head = meta->head,
         .body = {copy->body.bytes, copy->body.size},
         .is_decoded = (meta->flags & AFC__META_DECODED) != 0,
         .response_time = meta->response_time,
-        .age_s = afc__current_age(&terms.freshness, meta->response_time, (int64_t)time(NULL)),
-        .lifetime_s = terms.freshness.lifetime,
+        .age_s = afc__current_age(&terms->freshness, meta->response_time, (int64_t)time(NULL)),
+        .lifetime_s = terms->freshness.lifetime,
     };
 }
 
@@ -261,6 +261,7 @@ static afc_status store(afc_http_cache *cache, const cache_query *query,
     int64_t received = response->response_time != 0 ? response->response_time : (int64_t)time(NULL);
     afc__cache_meta meta = {
         .head = *head, .request_time = received, .response_time = received, .total = -1};
+    meta.head.reason = afc__trim(head->reason);
     afc__fields fields, selecting;
     if (response->is_decoded) meta.flags = AFC__META_DECODED;
     afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);

@@ -1,17 +1,20 @@
-/** The head of an answer from the cache, as header lines: Age (RFC 9111 5.1) and Cache-Status (RFC 9211). Pure functions. */
+/** The head of an answer from the cache: Age (RFC 9111 5.1) and Cache-Status (RFC 9211). Pure functions. */
 #ifndef AFC_HTTP_CACHE_CACHE_STATUS_H
 #define AFC_HTTP_CACHE_CACHE_STATUS_H
 
-#include "base/buffer.h"
 #include "http_cache/ranges.h"
 
 #include <afcore/message.h>
 
 enum {
-    AFC__ANSWER_HEAD_LONGEST = 2 * 1024 * 1024, /**< In bytes; no stored head has longer lines. */
     /** The most that is added to a stored head: Age, Cache-Status, Content-Range, Content-Length. */
     AFC__ANSWER_MORE_FIELDS = 4,
-    AFC__ANSWER_MORE_BYTES = 512
+    AFC__ANSWER_MORE_BYTES = 512,
+    /** Fields of a head that need no memory of their own. */
+    AFC__ANSWER_FIELDS = 32,
+    /** Sizes of texts that are written, without a NUL. */
+    AFC__ANSWER_NUMBER_ROOM = 20,
+    AFC__ANSWER_STATUS_ROOM = 64
 };
 
 /** How the cache came to its answer. */
@@ -31,7 +34,20 @@ typedef struct afc__answer {
     int64_t total;                /**< Of the representation; with `range` or COMPLETED. */
 } afc__answer;
 
-/** Appends the status line, the fields and the empty line, each with CR LF. AFC_ETOOBIG, AFC_ENOMEM. */
-afc_status afc__answer_write_head(afc__buffer *out, const afc__answer *answer);
+/** The head of an answer. It refers to the stored head and to its own texts, so it can't be copied. */
+typedef struct afc__answer_head {
+    afc_head head;
+    afc_header *fields; /**< `room`, or memory of its own. */
+    size_t count;
+    char age[AFC__ANSWER_NUMBER_ROOM], length[AFC__ANSWER_NUMBER_ROOM];
+    char range[AFC__CONTENT_RANGE_ROOM], status[AFC__ANSWER_STATUS_ROOM];
+    afc_header room[AFC__ANSWER_FIELDS];
+} afc__answer_head;
+
+/** Makes the head of an answer. AFC_ENOMEM: there is nothing to clear. */
+afc_status afc__answer_make_head(afc__answer_head *out, const afc__answer *answer);
+
+/** Frees what a made head has. */
+void afc__answer_clear_head(afc__answer_head *head);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/checksum.h"
 #include "base/little_endian.h"
+#include "message/fields.h"
 
 #include <errno.h>
 #include <sys/uio.h>
@@ -154,6 +155,20 @@ int64_t afc__entry_read_block(int descriptor, uint64_t content, uint64_t body_si
 
 /* ---- Responses ------------------------------------------------------------------------------- */
 
+static bool is_trimmed_value(afc_slice value) {
+    return afc__is_field_value(value) && afc__trim(value).size == value.size;
+}
+
+/** Returns whether a server could have sent this head: a file with right checksums may have been written by others. */
+static bool is_valid(const afc_head *head) {
+    bool is_valid = is_trimmed_value(head->reason);
+    for (size_t i = 0; i < head->header_count && is_valid; i++) {
+        const afc_header *field = &head->headers[i];
+        is_valid = afc__is_token(field->name) && is_trimmed_value(field->value);
+    }
+    return is_valid;
+}
+
 afc__cache_stored *afc__entry_read_meta(int descriptor) {
     afc__entry_head found, *head = &found;
     if (!afc__entry_read_head(descriptor, head)) return NULL;
@@ -166,6 +181,10 @@ afc__cache_stored *afc__entry_read_meta(int descriptor) {
     }
     afc_free(bytes);
     if (stored == NULL) return NULL;
+    if (!is_valid(&stored->meta.head)) {
+        afc__cache_stored_release(stored);
+        return NULL;
+    }
     stored->id.content = head->content;
     stored->body_size = head->body_size;
     return stored;

@@ -99,16 +99,16 @@ static bool describe(afc_http_cache_list *list, const afc__entry_record *record,
     char *url_text = list->texts + partition.size + 1;
     memcpy(list->texts, partition.bytes, partition.size);
     memcpy(url_text, url.bytes, url.size);
-    afc__cache_terms terms;
-    afc__cache_stored_terms(list->stored, &terms);
+    afc__cache_terms room;
+    const afc__cache_terms *terms = afc__cache_stored_terms(list->stored, &room);
     *out = (afc_http_cache_entry){
         .url = url_text,
         .partition = list->texts,
         .head = meta->head,
         .body_bytes = afc__cache_stored_body_size(list->stored),
         .response_time = meta->response_time,
-        .age_s = afc__current_age(&terms.freshness, meta->response_time, (int64_t)time(NULL)),
-        .lifetime_s = terms.freshness.lifetime,
+        .age_s = afc__current_age(&terms->freshness, meta->response_time, (int64_t)time(NULL)),
+        .lifetime_s = terms->freshness.lifetime,
         .is_in_memory = (record->places & AFC__ENTRY_IN_MEMORY) != 0,
         .is_on_disk = (record->places & AFC__ENTRY_ON_DISK) != 0,
     };

@@ -59,10 +59,14 @@ uint64_t afc__cache_stored_body_size(const afc__cache_stored *stored);
 typedef struct afc__cache_terms {
     afc__cache_control control;
     afc__freshness freshness;
+    bool is_encoded; /**< Content-Encoding names something other than identity. */
 } afc__cache_terms;
 
-/** Reads them; they are kept for the next time. They refer to the head. */
-void afc__cache_stored_terms(afc__cache_stored *stored, afc__cache_terms *out);
+/**
+ * Reads them; they are kept for the next time. They refer to the head, and live as long as it, or as `room`, which is used
+ * while another thread reads them, too.
+ */
+const afc__cache_terms *afc__cache_stored_terms(afc__cache_stored *stored, afc__cache_terms *room);
 
 afc__cache_stored *afc__cache_stored_retain(afc__cache_stored *stored);
 /** NULL is allowed. */
@@ -95,7 +99,7 @@ void afc__cache_touch(afc_http_cache *cache, const afc__cache_stored *stored);
 
 typedef struct afc__cache_reader afc__cache_reader;
 
-/** Reads a body from `offset` on. NULL: out of memory. */
+/** Reads a body from `offset` on. Cache and response must outlive the reader. NULL: out of memory. */
 afc__cache_reader *afc__cache_reader_open(afc_http_cache *cache, afc__cache_stored *stored,
                                           uint64_t offset, afc__cache_wake wake);
 

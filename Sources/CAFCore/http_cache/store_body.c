@@ -156,8 +156,9 @@ struct afc__cache_reader {
 
 afc__cache_reader *afc__cache_reader_open(afc_http_cache *cache, afc__cache_stored *stored,
                                           uint64_t offset, afc__cache_wake wake) {
-    afc__cache_reader *reader = afc__zalloc(sizeof *reader);
+    afc__cache_reader *reader = afc__alloc(sizeof *reader);
     if (reader == NULL) return NULL;
+    *reader = (afc__cache_reader){.cache = cache, .stored = stored, .offset = offset};
     if (stored->body == NULL) {
         reader->disk = afc__disk_reader_new(cache->disk, stored, offset, wake);
         if (reader->disk == NULL) {
@@ -165,9 +166,6 @@ afc__cache_reader *afc__cache_reader_open(afc_http_cache *cache, afc__cache_stor
             return NULL;
         }
     }
-    reader->cache = afc_http_cache_retain(cache);
-    reader->stored = afc__cache_stored_retain(stored);
-    reader->offset = offset;
     return reader;
 }
 
@@ -188,7 +186,5 @@ afc__cache_step afc__cache_read(afc__cache_reader *reader, afc_slice *piece) {
 void afc__cache_reader_close(afc__cache_reader *reader) {
     if (reader == NULL) return;
     if (reader->disk != NULL) afc__disk_reader_close(reader->disk);
-    afc__cache_stored_release(reader->stored);
-    afc_http_cache_release(reader->cache);
     afc_free(reader);
 }

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/little_endian.h"
+#include "base/text.h"
 #include "http_cache/key.h"
 
 #include <string.h>
@@ -154,7 +155,7 @@ static bool decode(afc__cache_stored *stored) {
     if (!take(&rest, short_number(block, REASON_SIZE), &meta->head.reason)) return false;
     if (!take(&rest, short_number(block, SELECTING_SIZE), &selecting)) return false;
     if (stored->key.size == 0 || stored->key.size > AFC__CACHE_LONGEST_KEY) return false;
-    if (status < 100 || status > 999) return false;
+    if (status < 200 || status > 999) return false;
     meta->head.status = (int)status;
     meta->head.version = (afc_http_version)short_number(block, VERSION);
     meta->head.headers = stored->headers + selecting_count;
@@ -218,21 +219,22 @@ static void read_terms(const afc__cache_stored *stored, afc__cache_terms *out) {
     afc__freshness_question question = {&meta->head, &out->control, meta->request_time,
                                         meta->response_time, has_query};
     out->freshness = afc__freshness_of(&question);
+    const afc_header *coding = afc_head_find(&meta->head, "Content-Encoding");
+    out->is_encoded = coding != NULL && coding->value.size > 0 &&
+                      !afc__same_name(coding->value, "identity");
 }
 
-void afc__cache_stored_terms(afc__cache_stored *stored, afc__cache_terms *out) {
+const afc__cache_terms *afc__cache_stored_terms(afc__cache_stored *stored, afc__cache_terms *room) {
     int state = atomic_load_explicit(&stored->terms_state, memory_order_acquire);
-    if (state == AFC__TERMS_READ) {
-        *out = stored->terms;
-        return;
-    }
-    read_terms(stored, out);
+    if (state == AFC__TERMS_READ) return &stored->terms;
+    read_terms(stored, room);
     if (state != AFC__TERMS_UNREAD ||
         !atomic_compare_exchange_strong(&stored->terms_state, &state, AFC__TERMS_WRITING)) {
-        return;
+        return room;
     }
-    stored->terms = *out;
+    stored->terms = *room;
     atomic_store_explicit(&stored->terms_state, AFC__TERMS_READ, memory_order_release);
+    return &stored->terms;
 }
 
 uint64_t afc__cache_stored_cost(const afc__cache_stored *stored) {

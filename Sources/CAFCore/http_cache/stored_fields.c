@@ -50,13 +50,18 @@ static bool is_stored(const afc_head *head, const afc__cache_control *control, a
            !afc__cache_control_hides(control, name);
 }
 
+/** What a program adds may have spaces around it; what was received has none. */
+static afc_status add_field(afc__fields *out, const afc_header *header) {
+    return afc__fields_add(out, header->name, afc__trim(header->value));
+}
+
 afc_status afc__stored_fields_add(afc__fields *out, const afc_head *head,
                                   const afc__cache_control *control) {
     afc_status status = AFC_OK;
     for (size_t i = 0; i < head->header_count && status == AFC_OK; i++) {
         const afc_header *header = &head->headers[i];
         if (is_stored(head, control, header->name)) {
-            status = afc__fields_add(out, header->name, header->value);
+            status = add_field(out, header);
         }
     }
     return status;
@@ -72,14 +77,14 @@ afc_status afc__stored_fields_edit(afc__fields *out, const afc_head *received,
     for (size_t i = 0; i < received->header_count && status == AFC_OK; i++) {
         const afc_header *header = &received->headers[i];
         if (describes_bytes(header->name)) {
-            status = afc__fields_add(out, header->name, header->value);
+            status = add_field(out, header);
         }
     }
     for (size_t i = 0; i < edited->header_count && status == AFC_OK; i++) {
         const afc_header *header = &edited->headers[i];
         if (updates(edited, control, header->name) &&
             !is_named_by_connection(received, header->name)) {
-            status = afc__fields_add(out, header->name, header->value);
+            status = add_field(out, header);
         }
     }
     return status;
@@ -100,13 +105,13 @@ afc_status afc__stored_fields_update(afc__fields *out, const afc_head *stored,
         const afc_header *header = &stored->headers[i];
         bool is_hidden = afc__cache_control_hides(control, header->name);
         if (!is_hidden && !is_replaced(update, control, header->name)) {
-            status = afc__fields_add(out, header->name, header->value);
+            status = add_field(out, header);
         }
     }
     for (size_t i = 0; i < update->header_count && status == AFC_OK; i++) {
         const afc_header *header = &update->headers[i];
         if (updates(update, control, header->name)) {
-            status = afc__fields_add(out, header->name, header->value);
+            status = add_field(out, header);
         }
     }
     return status;

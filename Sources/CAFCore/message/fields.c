@@ -37,10 +37,13 @@ void afc__fields_restart(afc__fields *fields) {
     fields->count = 0;
 }
 
-static afc_status make_room(afc__fields *fields) {
-    if (fields->count < fields->capacity) return AFC_OK;
-    if (fields->capacity > SIZE_MAX / 2 / sizeof *fields->headers) return AFC_ENOMEM;
+/** For `count` fields more. */
+static afc_status make_room(afc__fields *fields, size_t count) {
+    if (count <= fields->capacity - fields->count) return AFC_OK;
+    size_t most = SIZE_MAX / 2 / sizeof *fields->headers;
+    if (fields->capacity > most || count > most - fields->count) return AFC_ENOMEM;
     size_t capacity = fields->capacity != 0 ? fields->capacity * 2 : SMALLEST_CAPACITY;
+    if (capacity < fields->count + count) capacity = fields->count + count;
     bool moves_out = is_in_room(fields);
     afc_header *headers = moves_out ? afc__alloc(capacity * sizeof *headers)
                                     : afc__realloc(fields->headers, capacity * sizeof *headers);
@@ -52,11 +55,31 @@ static afc_status make_room(afc__fields *fields) {
 }
 
 afc_status afc__fields_add(afc__fields *fields, afc_slice name, afc_slice value) {
-    afc_status status = make_room(fields);
+    afc_status status = make_room(fields, 1);
     if (status != AFC_OK) return status;
     status = afc__buffer_append_two(&fields->text, name, value);
     if (status != AFC_OK) return status;
     fields->headers[fields->count++] = (afc_header){{NULL, name.size}, {NULL, value.size}, 0};
+    return AFC_OK;
+}
+
+afc_status afc__fields_add_all(afc__fields *fields, const afc_header *headers, size_t count) {
+    size_t size = 0;
+    char *at;
+    for (size_t i = 0; i < count; i++) size += headers[i].name.size + headers[i].value.size;
+    afc_status status = make_room(fields, count);
+    if (status == AFC_OK) status = afc__buffer_extend(&fields->text, size, &at);
+    if (status != AFC_OK) return status;
+    for (size_t i = 0; i < count; i++) {
+        afc_slice name = headers[i].name, value = headers[i].value;
+        /* In stored heads both are one text. */
+        bool is_one_text = name.size != 0 && value.bytes == name.bytes + name.size;
+        if (name.size != 0) memcpy(at, name.bytes, name.size + (is_one_text ? value.size : 0));
+        at += name.size;
+        if (value.size != 0 && !is_one_text) memcpy(at, value.bytes, value.size);
+        at += value.size;
+        fields->headers[fields->count++] = (afc_header){{NULL, name.size}, {NULL, value.size}, 0};
+    }
     return AFC_OK;
 }
 

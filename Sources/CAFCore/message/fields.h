@@ -40,6 +40,9 @@ void afc__fields_restart(afc__fields *fields);
 /** Adds a field. On AFC_ETOOBIG and AFC_ENOMEM the fields are unchanged. */
 afc_status afc__fields_add(afc__fields *fields, afc_slice name, afc_slice value);
 
+/** Adds copies of `count` fields, which belong to no part of `fields`; all or none. AFC_ETOOBIG, AFC_ENOMEM. */
+afc_status afc__fields_add_all(afc__fields *fields, const afc_header *headers, size_t count);
+
 /** Appends a folded line to the value of the last field, which must exist, after a space (RFC 9112 5.2). */
 afc_status afc__fields_fold(afc__fields *fields, afc_slice more);
 

@@ -36,6 +36,15 @@ static afc_slice without_line_end(afc_slice line) {
     return line;
 }
 
+static afc_status count_fields(afc__head_reader *reader, size_t count, afc_failure *failure) {
+    if (count <= reader->limits.count - reader->field_count) {
+        reader->field_count += (uint32_t)count;
+        return AFC_OK;
+    }
+    return afc__fail(failure, AFC_ETOOBIG, "the response's heads exceed the limit of %u fields",
+                     (unsigned)reader->limits.count);
+}
+
 /** Sets the text for AFC_ENOMEM and AFC_ETOOBIG and returns the status. */
 static afc_status explain(afc_status status, afc_failure *failure) {
     return status == AFC_OK ? AFC_OK : afc__fail(failure, status, "%s", afc_status_text(status));
@@ -128,11 +137,8 @@ static afc_status take_field(afc__head_reader *reader, afc__fields *fields, afc_
                                    : "a header line has no colon");
     }
     afc_slice value = {line.bytes + name.size + 1, line.size - name.size - 1};
-    if (reader->field_count == reader->limits.count) {
-        return afc__fail(failure, AFC_ETOOBIG, "the response's heads exceed the limit of %u fields",
-                         (unsigned)reader->limits.count);
-    }
-    reader->field_count++;
+    afc_status status = count_fields(reader, 1, failure);
+    if (status != AFC_OK) return status;
     return explain(afc__fields_add(fields, name, afc__trim(value)), failure);
 }
 
@@ -194,6 +200,43 @@ void afc__head_reader_reopen(afc__head_reader *reader) {
     reader->state = AFC__HEAD_AT_STATUS;
     afc__fields_restart(&reader->trailers);
 }
+
+/* ---- Heads without lines ------------------------------------------------------------------- */
+
+/** Returns how many bytes the lines of a head have. */
+static size_t size_of_lines(const afc_head *head) {
+    bool has_minor = head->version < AFC_HTTP_2;
+    size_t size = has_minor ? sizeof "HTTP/1.1 200 \r\n" - 1 : sizeof "HTTP/2 200 \r\n" - 1;
+    size += head->reason.size + sizeof "\r\n" - 1;
+    for (size_t i = 0; i < head->header_count; i++) {
+        const afc_header *field = &head->headers[i];
+        size += field->name.size + field->value.size + sizeof ": \r\n" - 1;
+    }
+    return size;
+}
+
+bool afc__head_reader_fits(const afc__head_reader *reader, const afc_head *head) {
+    return size_of_lines(head) <= reader->limits.bytes - reader->bytes &&
+           head->header_count <= reader->limits.count - reader->field_count;
+}
+
+afc_status afc__head_reader_set(afc__head_reader *reader, const afc_head *head,
+                                afc_failure *failure) {
+    afc_status status = count_bytes(reader, size_of_lines(head), failure);
+    if (status == AFC_OK) status = count_fields(reader, head->header_count, failure);
+    if (status != AFC_OK) return status;
+    afc__fields_restart(&reader->fields);
+    status = afc__buffer_append(&reader->fields.text, head->reason.bytes, head->reason.size);
+    if (status == AFC_OK) {
+        status = afc__fields_add_all(&reader->fields, head->headers, head->header_count);
+    }
+    if (status != AFC_OK) return explain(status, failure);
+    reader->head = *head;
+    (void)complete_head(reader);
+    return AFC_OK;
+}
+
+/* ---- The end ------------------------------------------------------------------------------- */
 
 void afc__head_reader_finish(afc__head_reader *reader) {
     afc__fields_bind(&reader->trailers, 0);

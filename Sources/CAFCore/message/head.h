@@ -42,6 +42,8 @@ typedef struct afc__head_reader {
 } afc__head_reader;
 
 void afc__head_reader_init(afc__head_reader *reader, afc__head_limits limits);
+
+/** Frees the memory. The reader can then be used again, with the same limits. */
 void afc__head_reader_clear(afc__head_reader *reader);
 
 /**
@@ -62,6 +64,17 @@ afc_status afc__head_reader_feed(afc__head_reader *reader, afc_slice line, afc__
 
 /** Reopens the reader after a final head, because another one follows. Counters continue. */
 void afc__head_reader_reopen(afc__head_reader *reader);
+
+/** Returns whether a head keeps within what is left of the limits, as its lines would. */
+bool afc__head_reader_fits(const afc__head_reader *reader, const afc_head *head);
+
+/**
+ * Sets the final head, instead of its lines, to a copy of `head`: one that was parsed before, and that belongs to no
+ * part of the reader. It counts against the limits as its lines would. AFC_ETOOBIG, AFC_ENOMEM: as with
+ * afc__head_reader_feed().
+ */
+afc_status afc__head_reader_set(afc__head_reader *reader, const afc_head *head,
+                                afc_failure *failure);
 
 /** Sets the pointers of `trailers.headers`; call it once after the last line. */
 void afc__head_reader_finish(afc__head_reader *reader);

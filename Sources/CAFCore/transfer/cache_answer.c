@@ -1,25 +1,12 @@
-/* A stored response instead of a hop: its lines and its body go the way of those that libcurl passes on. */
+/* A stored response instead of a hop: its head and its body go the way of those that libcurl passes on. */
 #include "transfer/cached.h"
 #include "transfer/transfer_internal.h"
-
-#include <string.h>
 
 enum {
     /* What is passed on before others have their turn, in bytes. */
     TURN = 1024 * 1024,
     PIECE = 16 * 1024
 };
-
-/** false: the exchange ends here. */
-static bool pass_lines(afc__transfer *transfer, afc_slice text) {
-    while (text.size > 0) {
-        const char *end = memchr(text.bytes, '\n', text.size);
-        size_t size = end != NULL ? (size_t)(end - text.bytes) + 1 : text.size;
-        if (!afc__transfer_on_line(transfer, (afc_slice){text.bytes, size})) return false;
-        text = (afc_slice){text.bytes + size, text.size - size};
-    }
-    return true;
-}
 
 static void count_use(const afc__cached *cached) {
     switch (cached->use) {
@@ -51,18 +38,15 @@ static void extend_limits(afc__head_limits *limits) {
 
 static bool pass_head(afc__transfer *transfer) {
     afc__cached *cached = transfer->cached;
-    afc__buffer lines;
-    /* Enough for most heads. */
-    char room[1024];
+    afc__answer_head answer;
     extend_limits(&transfer->hop.reader->limits);
-    afc__buffer_init(&lines, AFC__ANSWER_HEAD_LONGEST);
-    afc__buffer_use_storage(&lines, (afc__storage){room, sizeof room});
     cached->has_head = true;
     count_use(cached);
-    bool goes_on = afc__answer_write_head(&lines, &cached->answer) == AFC_OK
-                       ? pass_lines(transfer, (afc_slice){lines.bytes, lines.size})
-                       : afc__transfer_fail_memory(transfer);
-    afc__buffer_clear(&lines);
+    if (afc__answer_make_head(&answer, &cached->answer) != AFC_OK) {
+        return afc__transfer_fail_memory(transfer);
+    }
+    bool goes_on = afc__transfer_on_head(transfer, &answer.head);
+    afc__answer_clear_head(&answer);
     return goes_on;
 }
 

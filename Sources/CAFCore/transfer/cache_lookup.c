@@ -11,27 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The longest part that is completed, in bytes: it is in memory while the server is asked for the rest. */
-enum { MOST_COMPLETED = 1024 * 1024 };
-
-/* ---- Making ------------------------------------------------------------------------------- */
-
-static afc__cached *make_cached(afc__transfer *transfer) {
-    afc__cached *cached = afc__zalloc(sizeof *cached);
-    if (cached == NULL) return NULL;
-    cached->cache = afc_http_cache_retain(transfer->store->http_cache);
-    afc__buffer_init(&cached->key, AFC__CACHE_LONGEST_KEY);
-    afc__buffer_init(&cached->part, MOST_COMPLETED);
-    afc__list_init(&cached->waiters);
-    transfer->cached = cached;
-    return cached;
-}
-
 /* ---- The request --------------------------------------------------------------------------- */
-
-static bool is_method(const afc__transfer *transfer, const char *method) {
-    return strcmp(transfer->request.method, method) == 0;
-}
 
 /** Returns whether credentials are sent that replace the request's own field. */
 static bool sends_credentials(const afc__transfer *transfer) {
@@ -69,21 +49,19 @@ static bool is_ignored(const afc__transfer *transfer) {
     const afc__request_head *request = &transfer->request;
     return transfer->cache_policy == AFC_CACHE_BYPASS || transfer->sink.is_resumable ||
            is_elsewhere(transfer) || request->sends_body ||
-           (!is_method(transfer, "GET") && !is_method(transfer, "HEAD")) ||
+           (!afc__request_head_is(&transfer->request, "GET") &&
+            !afc__request_head_is(&transfer->request, "HEAD")) ||
            afc__request_is_unkeyed(request->headers, request->header_count);
 }
 
 /* ---- Choosing ------------------------------------------------------------------------------ */
 
-static bool is_encoded(const afc_head *head) {
-    const afc_header *coding = afc_head_find(head, "Content-Encoding");
-    return coding != NULL && coding->value.size > 0 && !afc__same_name(coding->value, "identity");
-}
-
 /** Is the body in the form that the task wants, encoded or decoded? */
-static bool fits_coding(const afc__transfer *transfer, const afc__cache_meta *meta) {
-    bool is_decoded = (meta->flags & AFC__META_DECODED) != 0;
-    return !is_encoded(&meta->head) || is_decoded == (transfer->coding != AFC__CODING_KEPT);
+static bool fits_coding(const afc__transfer *transfer, afc__cache_stored *stored) {
+    afc__cache_terms room;
+    bool is_decoded = (afc__cache_stored_meta(stored)->flags & AFC__META_DECODED) != 0;
+    return is_decoded == (transfer->coding != AFC__CODING_KEPT) ||
+           !afc__cache_stored_terms(stored, &room)->is_encoded;
 }
 
 static bool is_whole(const afc__cache_stored *stored) {
@@ -114,7 +92,7 @@ static bool choose_part(afc__transfer *transfer, const afc__cache_stored *stored
     bool is_alike = (meta->head.status == 200 || meta->head.status == 206) &&
                     (meta->flags & AFC__META_DECODED) == 0;
     bool is_within = range->first >= meta->range_start && range->last < meta->range_start + size;
-    if (!is_alike || !is_within || is_method(transfer, "HEAD")) return false;
+    if (!is_alike || !is_within || afc__request_head_is(&transfer->request, "HEAD")) return false;
     *is_part = true;
     for (size_t i = 0; i < request->header_count; i++) {
         if (!afc__same_name(request->headers[i].name, "If-Range")) continue;
@@ -126,12 +104,12 @@ static bool choose_part(afc__transfer *transfer, const afc__cache_stored *stored
 /** How well a stored response fits the selecting fields of the request. */
 typedef enum fit { FITS_NOT, FITS_BY_LANGUAGE, FITS_EXACTLY } fit;
 
-static fit fit_of(const afc__transfer *transfer, const afc__cache_stored *stored) {
+static fit fit_of(const afc__transfer *transfer, afc__cache_stored *stored) {
     const afc__cache_meta *meta = afc__cache_stored_meta(stored);
     afc__cache_request request = afc__cached_request(transfer);
     const afc_header *selecting = meta->request_fields;
     size_t count = meta->request_field_count;
-    if (!fits_coding(transfer, meta)) return FITS_NOT;
+    if (!fits_coding(transfer, stored)) return FITS_NOT;
     if (afc__selecting_fields_match(selecting, count, &request)) return FITS_EXACTLY;
     return afc__selecting_fields_match_language(selecting, count, &request, &meta->head)
                ? FITS_BY_LANGUAGE
@@ -142,7 +120,7 @@ static fit fit_of(const afc__transfer *transfer, const afc__cache_stored *stored
 
 static bool asks_for_whole(const afc__transfer *transfer) {
     const afc__request_head *request = &transfer->request;
-    return is_method(transfer, "GET") &&
+    return afc__request_head_is(&transfer->request, "GET") &&
            !afc__has_conditions(request->headers, request->header_count) &&
            !afc__request_head_sends(request, afc_slice_of("Range")) &&
            !afc__request_head_sends(request, afc_slice_of("If-Range"));
@@ -152,7 +130,7 @@ static bool may_complete(afc__transfer *transfer, afc__cache_stored *stored) {
     afc__cached *cached = transfer->cached;
     const afc__cache_meta *meta = afc__cache_stored_meta(stored);
     uint64_t size = afc__cache_stored_body_size(stored);
-    if (size > MOST_COMPLETED || !afc__part_is_beginning(meta, size)) return false;
+    if (size > AFC__CACHED_MOST_COMPLETED || !afc__part_is_beginning(meta, size)) return false;
     if (fit_of(transfer, stored) != FITS_EXACTLY || !asks_for_whole(transfer)) return false;
     afc__cached_set_stored(transfer, stored);
     cached->condition_count = afc__rest_fields_write(cached->conditions, cached->range_text,
@@ -179,7 +157,8 @@ static afc__cached_next send_or_wait(afc__transfer *transfer, afc__cached_state 
         return AFC__CACHED_WAIT;
     }
     cached->state = state;
-    if (is_method(transfer, "GET")) afc__list_append(transfer->store->fills, &cached->fill);
+    if (afc__request_head_is(&transfer->request, "GET"))
+        afc__list_append(transfer->store->fills, &cached->fill);
     if (state != AFC__CACHED_VALIDATING) afc__cache_count(cached->cache, AFC__CACHE_MISS);
     return AFC__CACHED_SEND;
 }
@@ -220,7 +199,8 @@ static bool open_answer(afc__transfer *transfer) {
         offset = (uint64_t)(cached->range.first - meta->range_start);
         cached->left = cached->range.last - cached->range.first + 1;
     }
-    if (is_method(transfer, "HEAD") || cached->answer.is_not_modified) cached->left = 0;
+    if (afc__request_head_is(&transfer->request, "HEAD") || cached->answer.is_not_modified)
+        cached->left = 0;
     cached->state = AFC__CACHED_OPENING;
     if (cached->left == 0) return true;
     cached->reader = afc__cache_reader_open(cached->cache, cached->stored, offset, cached->wake);
@@ -411,7 +391,7 @@ static afc__cached_next leave_out(afc__transfer *transfer) {
 afc__cached_next afc__transfer_ask_cache(afc__transfer *transfer, afc__cache_wake wake) {
     if (transfer->store == NULL || transfer->store->http_cache == NULL) return ask_none(transfer);
     afc__cached *cached = transfer->cached;
-    if (cached == NULL) cached = make_cached(transfer);
+    if (cached == NULL) cached = afc__transfer_make_cached(transfer);
     if (cached == NULL) return leave_out(transfer);
     switch (cached->state) {
     case AFC__CACHED_NEW:

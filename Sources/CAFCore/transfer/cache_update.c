@@ -12,10 +12,6 @@
 
 enum { PARTIAL_CONTENT = 206, NOT_MODIFIED = 304, RANGE_NOT_SATISFIABLE = 416 };
 
-static bool is_method(const afc__transfer *transfer, const char *method) {
-    return strcmp(transfer->request.method, method) == 0;
-}
-
 static const afc_head *received_head(const afc__transfer *transfer) {
     return &transfer->hop.reader->head;
 }
@@ -186,7 +182,7 @@ static afc__storable judge(const afc__transfer *transfer, const afc__cache_contr
         .request = &cached->request,
         .response = control,
         .has_query = afc__cached_has_query(transfer),
-        .is_content_of_url = !is_method(transfer, "GET") &&
+        .is_content_of_url = !afc__request_head_is(&transfer->request, "GET") &&
                              afc__content_is_of_url(&transfer->request.url, head),
     };
     return afc__storable_of(&question);
@@ -297,7 +293,7 @@ static bool ask_again(afc__transfer *transfer) {
 static bool take_verdict(afc__transfer *transfer) {
     afc__cached *cached = transfer->cached;
     const afc_head *head = received_head(transfer);
-    bool is_head = is_method(transfer, "HEAD");
+    bool is_head = afc__request_head_is(&transfer->request, "HEAD");
     if (head->status == NOT_MODIFIED) {
         bool is_ours = cached->condition_count > 0;
         bool is_known;
@@ -318,42 +314,13 @@ static bool take_verdict(afc__transfer *transfer) {
 
 /* ---- The rest of a part ------------------------------------------------------------------------ */
 
-/** Writes the head of the whole: the fields of the rest, and those of the part that the rest doesn't have (RFC 9111 3.4). */
-static afc_status write_completed(const afc__transfer *transfer, afc__buffer *out) {
-    const afc_head *received = received_head(transfer);
-    const afc__cache_meta *meta = afc__cache_stored_meta(transfer->cached->stored);
-    afc__cache_control control;
-    afc__fields fields;
-    afc_head head = *received;
-    afc__cache_control_read(&control, received->headers, received->header_count, false);
-    afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
-    afc_status status = afc__stored_fields_update(&fields, &meta->head, received, &control);
-    if (status == AFC_OK) {
-        afc__fields_bind(&fields, 0);
-        head.headers = fields.headers;
-        head.header_count = fields.count;
-        afc__answer answer = {.kind = AFC__ANSWER_COMPLETED, .head = &head, .total = meta->total};
-        status = afc__answer_write_head(out, &answer);
-    }
-    afc__fields_clear(&fields);
-    return status;
-}
-
 /** Replaces the received head by that of the whole, and puts the part in front of the body. */
-static void complete(afc__transfer *transfer, afc_slice lines) {
+static void complete(afc__transfer *transfer, const afc_head *whole) {
     afc_failure failure;
-    afc__head_step step;
-    afc_status status = AFC_OK;
     afc__cached *cached = transfer->cached;
     afc__hop *hop = &transfer->hop;
     afc__head_reader_reopen(hop->reader);
-    while (lines.size > 0 && status == AFC_OK) {
-        const char *end = memchr(lines.bytes, '\n', lines.size);
-        size_t size = end != NULL ? (size_t)(end - lines.bytes) + 1 : lines.size;
-        status = afc__head_reader_feed(hop->reader, (afc_slice){lines.bytes, size}, &step,
-                                       &failure);
-        lines = (afc_slice){lines.bytes + size, lines.size - size};
-    }
+    afc_status status = afc__head_reader_set(hop->reader, whole, &failure);
     if (status == AFC_OK) {
         status = afc__head_framing(&hop->reader->head, false, &hop->framing, &failure);
     }
@@ -368,34 +335,45 @@ static void complete(afc__transfer *transfer, afc_slice lines) {
     afc__buffer_init(&cached->part, 0);
 }
 
-/** May the reader get a second head with these lines? */
-static bool has_room(const afc__transfer *transfer, afc_slice lines) {
-    const afc__head_reader *reader = transfer->hop.reader;
-    size_t count = 0;
-    for (size_t i = 0; i < lines.size; i++) count += lines.bytes[i] == '\n';
-    return lines.size <= reader->limits.bytes - reader->bytes &&
-           count <= reader->limits.count - reader->field_count;
+/**
+ * Makes the head of the whole: the fields of the rest, and those of the part that the rest doesn't have (RFC 9111 3.4).
+ * false: memory is out, or the reader has no room for a second head.
+ */
+static bool complete_head(afc__transfer *transfer) {
+    const afc_head *received = received_head(transfer);
+    const afc__cache_meta *meta = afc__cache_stored_meta(transfer->cached->stored);
+    afc__cache_control control;
+    afc__fields fields;
+    afc_head head = *received;
+    bool fits = false;
+    afc__cache_control_read(&control, received->headers, received->header_count, false);
+    afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
+    if (afc__stored_fields_update(&fields, &meta->head, received, &control) == AFC_OK) {
+        afc__answer_head whole;
+        afc__answer answer = {.kind = AFC__ANSWER_COMPLETED, .head = &head, .total = meta->total};
+        afc__fields_bind(&fields, 0);
+        head.headers = fields.headers;
+        head.header_count = fields.count;
+        if (afc__answer_make_head(&whole, &answer) == AFC_OK) {
+            fits = afc__head_reader_fits(transfer->hop.reader, &whole.head);
+            if (fits) complete(transfer, &whole.head);
+            afc__answer_clear_head(&whole);
+        }
+    }
+    afc__fields_clear(&fields);
+    return fits;
 }
 
 /** The server was asked for the rest of a part. true: it is asked again, for the whole. */
 static bool take_rest(afc__transfer *transfer) {
-    afc__buffer lines;
     afc__cached *cached = transfer->cached;
     const afc_head *head = received_head(transfer);
     bool is_about_part = head->status == PARTIAL_CONTENT || head->status == NOT_MODIFIED ||
                          head->status == RANGE_NOT_SATISFIABLE;
     if (!is_about_part) return false;
-    if (!afc__rest_completes(afc__cache_stored_meta(cached->stored), cached->part.size, head,
-                             &transfer->hop.framing)) {
-        return ask_again(transfer);
-    }
-    afc__buffer_init(&lines, AFC__ANSWER_HEAD_LONGEST);
-    afc_status status = write_completed(transfer, &lines);
-    afc_slice text = {lines.bytes, lines.size};
-    bool fits = status == AFC_OK && has_room(transfer, text);
-    if (fits) complete(transfer, text);
-    afc__buffer_clear(&lines);
-    return !fits && ask_again(transfer);
+    bool completes = afc__rest_completes(afc__cache_stored_meta(cached->stored), cached->part.size,
+                                         head, &transfer->hop.framing);
+    return !(completes && complete_head(transfer)) && ask_again(transfer);
 }
 
 bool afc__transfer_cache_head(afc__transfer *transfer) {
@@ -405,7 +383,7 @@ bool afc__transfer_cache_head(afc__transfer *transfer) {
     invalidate(transfer);
     if (cached->state == AFC__CACHED_IGNORED) {
         const afc__request_head *request = &transfer->request;
-        bool may_store = is_method(transfer, "POST") &&
+        bool may_store = afc__request_head_is(&transfer->request, "POST") &&
                          transfer->cache_policy != AFC_CACHE_BYPASS &&
                          !afc__request_is_unkeyed(request->headers, request->header_count);
         if (may_store) store(transfer);
@@ -413,7 +391,8 @@ bool afc__transfer_cache_head(afc__transfer *transfer) {
     }
     if (cached->state == AFC__CACHED_VALIDATING && take_verdict(transfer)) return true;
     if (cached->state == AFC__CACHED_COMPLETING && take_rest(transfer)) return true;
-    if (!afc__transfer_has_failed(transfer) && is_method(transfer, "GET")) store(transfer);
+    if (!afc__transfer_has_failed(transfer) && afc__request_head_is(&transfer->request, "GET"))
+        store(transfer);
     return false;
 }
 

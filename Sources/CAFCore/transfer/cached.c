@@ -1,11 +1,35 @@
 /* What the files of the cache share: the state of a transfer's cache, and what a stored head says. */
 #include "transfer/cached.h"
 
-#include "base/alloc.h"
+#include "base/freelist.h"
 #include "base/text.h"
 #include "http_cache/key.h"
 
+#include <string.h>
 #include <time.h>
+
+/** With a cache, a busy program makes one for each request. */
+static afc__freelist freelist = AFC__FREELIST_INIT(sizeof(afc__cached), AFC__RESULT_SPARES);
+
+/* ---- Making -------------------------------------------------------------------------------- */
+
+afc__cached *afc__transfer_make_cached(afc__transfer *transfer) {
+    afc__cached *cached = afc__freelist_take(&freelist);
+    if (cached == NULL) return NULL;
+    memset(cached, 0, offsetof(afc__cached, key_room));
+    cached->cache = transfer->store->http_cache;
+    afc__storage key = {cached->key_room, sizeof cached->key_room};
+    afc__buffer_init(&cached->key, AFC__CACHE_LONGEST_KEY);
+    afc__buffer_use_storage(&cached->key, key);
+    afc__buffer_init(&cached->part, AFC__CACHED_MOST_COMPLETED);
+    afc__list_init(&cached->waiters);
+    transfer->cached = cached;
+    return cached;
+}
+
+void afc__cached_free_kept(void) {
+    afc__freelist_empty(&freelist);
+}
 
 /* ---- Forgetting ---------------------------------------------------------------------------- */
 
@@ -73,8 +97,7 @@ void afc__transfer_clear_cached(afc__transfer *transfer) {
     if (cached == NULL) return;
     afc__transfer_forget_cached(transfer);
     afc__buffer_clear(&cached->key);
-    afc_http_cache_release(cached->cache);
-    afc_free(cached);
+    afc__freelist_give(&freelist, cached);
     transfer->cached = NULL;
 }
 
@@ -105,13 +128,13 @@ void afc__cached_set_head(afc__transfer *transfer, const afc_head *head, int64_t
 
 void afc__cached_set_stored(afc__transfer *transfer, afc__cache_stored *stored) {
     afc__cached *cached = transfer->cached;
-    afc__cache_terms terms;
+    afc__cache_terms room;
     const afc__cache_meta *meta = afc__cache_stored_meta(stored);
-    afc__cache_stored_terms(stored, &terms);
+    const afc__cache_terms *terms = afc__cache_stored_terms(stored, &room);
     cached->head = meta->head;
     cached->response_time = meta->response_time;
-    cached->control = terms.control;
-    cached->freshness = terms.freshness;
+    cached->control = terms->control;
+    cached->freshness = terms->freshness;
 }
 
 afc__reuse_question afc__cached_question(const afc__transfer *transfer) {

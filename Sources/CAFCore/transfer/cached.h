@@ -18,6 +18,13 @@
 #include "http_cache/vary.h"
 #include "transfer/transfer.h"
 
+enum {
+    /** Longest part that is completed, in bytes: it is in memory while the server is asked for the rest. */
+    AFC__CACHED_MOST_COMPLETED = 1024 * 1024,
+    /** Longest key that needs no memory of its own, in bytes. */
+    AFC__CACHED_KEY_ROOM = 128
+};
+
 /** What the cache does about the hop that is or will be under way. */
 typedef enum afc__cached_state {
     AFC__CACHED_NEW,        /**< Nothing was looked up for this request yet. */
@@ -35,7 +42,7 @@ typedef enum afc__cached_state {
 
 typedef struct afc__cached {
     afc__cached_state state;
-    afc_http_cache *cache; /**< A reference. */
+    afc_http_cache *cache; /**< The session's. */
     afc__cache_wake wake;
     afc__buffer key;
     char identity[AFC__FINGERPRINT_ROOM];
@@ -82,6 +89,8 @@ typedef struct afc__cached {
     afc__list waiters;      /**< That want the same response. */
     bool is_outdated;       /**< An unsafe request has changed the resource since the hop began. */
     const char *not_stored; /**< Why the response isn't stored. Static. */
+
+    char key_room[AFC__CACHED_KEY_ROOM]; /**< The last one: it isn't zeroed. */
 } afc__cached;
 
 /** What follows before a hop. */
@@ -91,6 +100,12 @@ typedef enum afc__cached_next {
     AFC__CACHED_ANSWER, /**< Call afc__transfer_replay() until it is done. */
     AFC__CACHED_FAIL    /**< The transfer has failed. */
 } afc__cached_next;
+
+/** Makes `cached` of a transfer whose session has a cache. NULL: out of memory. */
+afc__cached *afc__transfer_make_cached(afc__transfer *transfer);
+
+/** Frees the memory that is kept for later ones. Any thread. */
+void afc__cached_free_kept(void);
 
 void afc__transfer_clear_cached(afc__transfer *transfer);
 

@@ -32,8 +32,8 @@ static bool start_reader(afc__transfer *transfer) {
     transfer->hop.reader = &result->block->reader;
     afc__head_limits limits = {transfer->limits.head_bytes, transfer->limits.head_count,
                                transfer->limits.informational};
+    transfer->hop.reader->limits = limits;
     afc__head_reader_clear(transfer->hop.reader);
-    afc__head_reader_init(transfer->hop.reader, limits);
     transfer->hop.reader->awaits_upgrade = transfer->upgrades;
     afc__result_lend_head(result);
     return true;

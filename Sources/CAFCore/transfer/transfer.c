@@ -36,6 +36,7 @@ static afc_limits with_defaults(afc_limits limits) {
 /** Before the first line of the first response. */
 static bool make_room(afc__transfer *transfer) {
     afc_result *result = transfer->result;
+    if (result->block->room != NULL) return true;
     if (afc__result_make_room(result) != AFC_OK) return afc__transfer_fail_memory(transfer);
     afc__result_lend_head(result);
     if (transfer->sink.kind == AFC_SINK_MEMORY) {
@@ -382,13 +383,22 @@ static bool take_line_between_rounds(afc__transfer *transfer, afc_slice line) {
     return true;
 }
 
+bool afc__transfer_on_head(afc__transfer *transfer, const afc_head *head) {
+    afc_failure failure;
+    if (afc__transfer_is_cancelled(transfer) || !make_room(transfer)) return false;
+    if (afc__head_reader_set(transfer->hop.reader, head, &failure) != AFC_OK) {
+        return afc__transfer_fail(transfer, &failure);
+    }
+    return on_final_head(transfer);
+}
+
 bool afc__transfer_on_line(afc__transfer *transfer, afc_slice line) {
     afc_failure failure;
     afc__head_step step;
     if (afc__transfer_is_cancelled(transfer)) return false;
     bool is_pending = transfer->hop.phase == AFC__PHASE_HEAD_PENDING;
     if (is_pending && !take_line_between_rounds(transfer, line)) return false;
-    if (transfer->result->block->room == NULL && !make_room(transfer)) return false;
+    if (!make_room(transfer)) return false;
     if (afc__head_reader_feed(transfer->hop.reader, line, &step, &failure) != AFC_OK) {
         return afc__transfer_fail(transfer, &failure);
     }

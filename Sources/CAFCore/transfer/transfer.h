@@ -267,6 +267,9 @@ bool afc__transfer_expects_unsent_body(const afc__transfer *transfer);
 /** One header line. false: end the exchange. */
 bool afc__transfer_on_line(afc__transfer *transfer, afc_slice line);
 
+/** The final head, parsed before and not received as lines; it is copied. false: end the exchange. */
+bool afc__transfer_on_head(afc__transfer *transfer, const afc_head *head);
+
 /**
  * Check decoded bytes that were paused against the limits, and keep them if `keeps`. AFC__CONSUMED if they
  * are kept, AFC__PAUSED if they are within the limits, AFC__STOP.

@@ -1,4 +1,5 @@
 /* The store of the HTTP cache in memory: variants, replacement, removal, limits, and no memory. */
+#include "http_cache/entry_file.h"
 #include "http_cache/key.h"
 #include "http_cache/stored.h"
 #include "support/responses.h"
@@ -7,7 +8,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { CAPACITY = 1 << 20, PIECE = 1000 };
 
@@ -300,6 +303,53 @@ static void damaged_meta_is_refused(void **state) {
     afc__buffer_clear(&block);
 }
 
+static void a_file_with_an_invalid_head_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        int status;
+        afc_slice reason, name, value;
+        bool is_valid;
+    } rows[] = {
+        {200, ROW_S(""), ROW_S("A"), ROW_S(""), true},
+        {200, ROW_S("Not Found"), ROW_S("A-b"), ROW_S("a \t\xE4, \"b\""), true},
+        {200, ROW_S("OK\r\nB: 1"), ROW_S("A"), ROW_S("1"), false},
+        {200, ROW_S("OK "), ROW_S("A"), ROW_S("1"), false},
+        {200, ROW_S("O\0K"), ROW_S("A"), ROW_S("1"), false},
+        {200, ROW_S(""), ROW_S(""), ROW_S("1"), false},
+        {200, ROW_S(""), ROW_S("A b"), ROW_S("1"), false},
+        {200, ROW_S(""), ROW_S("A:"), ROW_S("1"), false},
+        {200, ROW_S(""), ROW_S("A\r\nB"), ROW_S("1"), false},
+        {200, ROW_S(""), ROW_S("A"), ROW_S("1\r\nB: 2"), false},
+        {200, ROW_S(""), ROW_S("A"), ROW_S("1\0"), false},
+        {200, ROW_S(""), ROW_S("A"), ROW_S(" 1"), false},
+        {200, ROW_S(""), ROW_S("A"), ROW_S("1\t"), false},
+        {999, ROW_S(""), ROW_S("A"), ROW_S("1"), true},
+        {199, ROW_S(""), ROW_S("A"), ROW_S("1"), false},
+        {101, ROW_S(""), ROW_S("A"), ROW_S("1"), false},
+        {1000, ROW_S(""), ROW_S("A"), ROW_S("1"), false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const afc_header fields[] = {{S("First"), S("1"), 0}, {rows[i].name, rows[i].value, 0}};
+        const afc__cache_meta meta = {.head = {.status = rows[i].status,
+                                               .version = AFC_HTTP_1_1,
+                                               .reason = rows[i].reason,
+                                               .headers = fields,
+                                               .header_count = COUNT_OF(fields)},
+                                      .total = -1};
+        afc__buffer block;
+        afc__buffer_init(&block, AFC__CACHE_LONGEST_META);
+        check_status(afc__cache_encode(&block, S("\nhttp://a/"), &meta), AFC_OK);
+        int file = memfd_create("entry", MFD_CLOEXEC);
+        afc__cache_stored written = {.block = {block.bytes, block.size}};
+        assert_int_equal(afc__entry_finish(file, &written), 0);
+        afc__cache_stored *read = afc__entry_read(file);
+        if ((read != NULL) != rows[i].is_valid) fail_msg("row %zu", i);
+        afc__cache_stored_release(read);
+        afc__buffer_clear(&block);
+        close(file);
+    }
+}
+
 static void out_of_memory_is_a_miss(void **state) {
     (void)state;
     response response = {.url = 1, .variant = 1, .version = 1, .size = 4000, .time = 1000};
@@ -383,12 +433,12 @@ static afc__cache_stored *make_modified(const char *key) {
 }
 
 static void check_terms(afc__cache_stored *stored, int64_t lifetime) {
-    afc__cache_terms terms;
-    afc__cache_stored_terms(stored, &terms);
-    assert_int_equal(terms.freshness.lifetime, lifetime);
-    assert_true((terms.control.flags & AFC__CONTROL_IMMUTABLE) != 0);
-    assert_int_equal(terms.control.no_cache_count, 1);
-    check_slice(terms.control.no_cache_fields[0], "x");
+    afc__cache_terms room;
+    const afc__cache_terms *terms = afc__cache_stored_terms(stored, &room);
+    assert_int_equal(terms->freshness.lifetime, lifetime);
+    assert_true((terms->control.flags & AFC__CONTROL_IMMUTABLE) != 0);
+    assert_int_equal(terms->control.no_cache_count, 1);
+    check_slice(terms->control.no_cache_fields[0], "x");
 }
 
 static void terms_are_the_same_when_they_are_read_again(void **state) {
@@ -437,6 +487,7 @@ int main(void) {
         cmocka_unit_test(responses_are_removed_by_url_host_and_time),
         cmocka_unit_test(host_is_found_in_a_key),
         cmocka_unit_test(damaged_meta_is_refused),
+        cmocka_unit_test(a_file_with_an_invalid_head_is_refused),
         cmocka_unit_test(terms_are_the_same_when_they_are_read_again),
         cmocka_unit_test(threads_read_the_same_terms),
         cmocka_unit_test(out_of_memory_is_a_miss),

@@ -26,6 +26,58 @@ static void recognises_tokens(void **state) {
     }
 }
 
+/** Whatever is around it: eight octets are looked at together. */
+static void finds_controls_anywhere_in_a_text(void **state) {
+    (void)state;
+    enum { LONGEST = 20 };
+    static const char around[] = {'a', '\x20', '\x7e', '\x80', '\xff'};
+    assert_false(afc__has_control((afc_slice){NULL, 0}));
+    for (size_t i = 0; i < COUNT_OF(around); i++) {
+        char text[LONGEST];
+        memset(text, around[i], sizeof text);
+        for (size_t size = 1; size <= LONGEST; size++) {
+            assert_false(afc__has_control((afc_slice){text, size}));
+            for (size_t at = 0; at < size; at++) {
+                for (unsigned octet = 0; octet < 256; octet++) {
+                    text[at] = (char)octet;
+                    bool is_control = octet < 0x20 || octet == 0x7f;
+                    assert_int_equal(afc__has_control((afc_slice){text, size}), is_control);
+                }
+                text[at] = around[i];
+            }
+        }
+    }
+}
+
+static void fields_are_added_together_or_not_at_all(void **state) {
+    (void)state;
+    const char text[] = "NameValue";
+    const afc_header more[] = {{{text, 4}, {text + 4, 5}, 0},
+                               {S("B"), S(""), 0},
+                               {S("C"), S("third"), 0},
+                               {{text, 4}, {text, 4}, 0}};
+    TORTURE(n) {
+        afc__fields fields;
+        afc__fields_init(&fields, 35);
+        afc_status status = afc__fields_add(&fields, S("A"), S("1"));
+        if (status == AFC_OK) {
+            status = afc__fields_add_all(&fields, more, COUNT_OF(more));
+            assert_int_equal(fields.count, status == AFC_OK ? 1 + COUNT_OF(more) : 1);
+        }
+        if (status == AFC_OK) {
+            check_slice(((afc_slice){fields.text.bytes, fields.text.size}),
+                        "A1NameValueBCthirdNameName");
+            afc__fields_bind(&fields, 0);
+            check_slice(fields.headers[1].value, "Value");
+            check_slice(fields.headers[4].name, "Name");
+            check_status(afc__fields_add_all(&fields, more, 2), AFC_ETOOBIG);
+            assert_int_equal(fields.count, 5);
+            check_status(afc__fields_add_all(&fields, more, 1), AFC_OK);
+        }
+        afc__fields_clear(&fields);
+    }
+}
+
 static void compares_names_without_case(void **state) {
     (void)state;
     assert_true(afc__same_name(S("Content-LENGTH"), "content-length"));
@@ -180,6 +232,8 @@ static void makes_basic_credentials_of_userinfo(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recognises_tokens),
+        cmocka_unit_test(finds_controls_anywhere_in_a_text),
+        cmocka_unit_test(fields_are_added_together_or_not_at_all),
         cmocka_unit_test(compares_names_without_case),
         cmocka_unit_test(splits_lists_into_members),
         cmocka_unit_test(checks_request_fields),

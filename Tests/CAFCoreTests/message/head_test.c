@@ -1,4 +1,5 @@
 #include "base/alloc.h"
+#include "base/text.h"
 #include "message/head.h"
 #include "support/check.h"
 #include "support/torture.h"
@@ -470,6 +471,97 @@ static void identity_is_not_an_encoding(void **state) {
     }
 }
 
+/* ---- Heads without lines ------------------------------------------------------------------- */
+
+#define MORE_FIELDS "a: b\r\nc: d\r\n"
+#define TEN_FIELDS MORE_FIELDS MORE_FIELDS MORE_FIELDS MORE_FIELDS MORE_FIELDS
+
+static const char *const whole_heads[] = {
+    "HTTP/1.1 200 OK\r\n\r\n",
+    "HTTP/1.0 404 \r\nServer: x\r\nX-Empty: \r\n\r\n",
+    "HTTP/2 299 \r\nset-cookie: a=1\r\nSET-Cookie: b=2;  c\r\n\r\n",
+    "HTTP/3 503 \r\nX-Latin: \xE4\xF6\r\n\r\n",
+    "HTTP/1.1 200 Many\r\n" TEN_FIELDS TEN_FIELDS TEN_FIELDS TEN_FIELDS "\r\n",
+};
+
+static void check_same_head(const afc__head_reader *reader, const afc_head *expected) {
+    const afc_head *head = &reader->head;
+    assert_int_equal(reader->state, AFC__HEAD_DONE);
+    assert_int_equal(head->status, expected->status);
+    assert_int_equal(head->version, expected->version);
+    assert_true(afc__is_same(head->reason, expected->reason));
+    assert_int_equal(head->header_count, expected->header_count);
+    for (size_t i = 0; i < head->header_count; i++) {
+        assert_true(afc__is_same(head->headers[i].name, expected->headers[i].name));
+        assert_true(afc__is_same(head->headers[i].value, expected->headers[i].value));
+    }
+}
+
+static void a_set_head_is_that_of_its_lines(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(whole_heads); i++) {
+        afc__head_reader lines, set;
+        afc__head_step step;
+        read_head(&lines, whole_heads[i]);
+        afc__head_reader_init(&set, roomy);
+        /* The last head counts, also after another one. */
+        for (unsigned round = 1; round <= 2; round++) {
+            if (round == 2) afc__head_reader_reopen(&set);
+            assert_true(afc__head_reader_fits(&set, &lines.head));
+            check_status(afc__head_reader_set(&set, &lines.head, NULL), AFC_OK);
+            check_same_head(&set, &lines.head);
+            assert_int_equal(set.bytes, round * lines.bytes);
+            assert_int_equal(set.field_count, round * lines.field_count);
+        }
+        check_status(afc__head_reader_feed(&set, S("T: 1\r\n"), &step, NULL), AFC_OK);
+        assert_int_equal(step, AFC__HEAD_TRAILER);
+        afc__head_reader_clear(&set);
+        afc__head_reader_clear(&lines);
+    }
+}
+
+static void a_set_head_counts_against_the_limits(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(whole_heads); i++) {
+        afc__head_reader lines;
+        read_head(&lines, whole_heads[i]);
+        for (unsigned missing = 0; missing < 3; missing++) {
+            afc__head_reader set;
+            afc_failure failure = {0};
+            afc__head_limits limits = {(uint32_t)lines.bytes - (missing == 1 ? 1 : 0),
+                                       lines.field_count, 0};
+            if (missing == 2 && limits.count-- == 0) continue;
+            afc__head_reader_init(&set, limits);
+            assert_int_equal(afc__head_reader_fits(&set, &lines.head), missing == 0);
+            check_status(afc__head_reader_set(&set, &lines.head, &failure),
+                         missing == 0 ? AFC_OK : AFC_ETOOBIG);
+            if (missing != 0) check_contains(failure.text, missing == 1 ? " bytes" : " fields");
+            afc__head_reader_clear(&set);
+        }
+        afc__head_reader_clear(&lines);
+    }
+}
+
+static void a_set_head_needs_memory(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(whole_heads); i++) {
+        afc__head_reader lines;
+        read_head(&lines, whole_heads[i]);
+        TORTURE(n) {
+            afc__head_reader set;
+            afc_failure failure;
+            afc__head_reader_init(&set, roomy);
+            if (afc__head_reader_set(&set, &lines.head, &failure) == AFC_OK) {
+                check_same_head(&set, &lines.head);
+            } else {
+                check_status(failure.status, AFC_ENOMEM);
+            }
+            afc__head_reader_clear(&set);
+        }
+        afc__head_reader_clear(&lines);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_the_head_as_received),
@@ -488,6 +580,9 @@ int main(void) {
         cmocka_unit_test(finds_the_framing_of_the_body),
         cmocka_unit_test(refuses_conflicting_framing),
         cmocka_unit_test(identity_is_not_an_encoding),
+        cmocka_unit_test(a_set_head_is_that_of_its_lines),
+        cmocka_unit_test(a_set_head_counts_against_the_limits),
+        cmocka_unit_test(a_set_head_needs_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
