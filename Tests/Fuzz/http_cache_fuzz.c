@@ -89,11 +89,9 @@ static bool has(const afc_head *head, const afc_header *header) {
 }
 
 static void check_answer(const afc_head *head, const afc__cache_control *control) {
-    afc__fields stored;
+    afc__field_list stored;
     afc__answer_head answered;
-    afc__fields_init(&stored, AFC__STORED_FIELDS_LONGEST);
-    require(afc__stored_fields_add(&stored, head, control) == AFC_OK);
-    afc__fields_bind(&stored, 0);
+    require(afc__stored_fields_select(&stored, head, control) == AFC_OK);
     for (size_t i = 0; i < stored.count; i++) require(has(head, &stored.headers[i]));
     afc_head kept = *head;
     kept.headers = stored.headers;
@@ -106,7 +104,7 @@ static void check_answer(const afc_head *head, const afc__cache_control *control
     require(afc_head_find(&answered.head, "Age") == age);
     require(afc__is_same(age->value, afc_slice_of("1")));
     afc__answer_clear_head(&answered);
-    afc__fields_clear(&stored);
+    afc__field_list_clear(&stored);
 }
 
 static void check_ranges(const afc_head *head, const afc_header *fields, size_t count) {

@@ -262,17 +262,15 @@ static afc_status store(afc_http_cache *cache, const cache_query *query,
     afc__cache_meta meta = {
         .head = *head, .request_time = received, .response_time = received, .total = -1};
     meta.head.reason = afc__trim(head->reason);
-    afc__fields fields, selecting;
+    afc__field_list fields;
+    afc__fields selecting;
     if (response->is_decoded) meta.flags = AFC__META_DECODED;
-    afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
+    afc_status status = afc__stored_fields_select(&fields, head, control);
+    if (status != AFC_OK) return status;
     afc__fields_init(&selecting, AFC__SELECTING_LONGEST);
-    afc_status status = afc__stored_fields_add(&fields, head, control);
+    bool is_public = (control->flags & AFC__CONTROL_PUBLIC) != 0;
+    status = afc__selecting_fields_add(&selecting, head, &query->request, is_public);
     if (status == AFC_OK) {
-        bool is_public = (control->flags & AFC__CONTROL_PUBLIC) != 0;
-        status = afc__selecting_fields_add(&selecting, head, &query->request, is_public);
-    }
-    if (status == AFC_OK) {
-        afc__fields_bind(&fields, 0);
         afc__fields_bind(&selecting, 0);
         meta.head.headers = fields.headers;
         meta.head.header_count = fields.count;
@@ -280,7 +278,7 @@ static afc_status store(afc_http_cache *cache, const cache_query *query,
         meta.request_field_count = selecting.count;
         status = write_response(cache, query, response, &meta);
     }
-    afc__fields_clear(&fields);
+    afc__field_list_clear(&fields);
     afc__fields_clear(&selecting);
     return status;
 }

@@ -1,8 +1,5 @@
 #include "http_cache/cache_status.h"
 
-#include "base/alloc.h"
-#include "message/fields.h"
-
 enum { OK = 200, NOT_MODIFIED = 304, PARTIAL_CONTENT = 206, GATEWAY_TIMEOUT = 504 };
 
 /** Appends a literal or a text of the caller to one that has room for it. */
@@ -27,7 +24,7 @@ static void append_number(char *text, size_t *size, int64_t number) {
 }
 
 static void add(afc__answer_head *out, const char *name, const char *value, size_t size) {
-    out->fields[out->count++] = (afc_header){afc_slice_of(name), {value, size}, 0};
+    afc__field_list_add(&out->fields, afc_slice_of(name), (afc_slice){value, size});
 }
 
 static void add_length(afc__answer_head *out, int64_t length) {
@@ -95,7 +92,9 @@ static void make_stored(afc__answer_head *out, const afc__answer *answer) {
     if (answer->kind == AFC__ANSWER_COMPLETED) set_status(&out->head, OK, "OK");
     for (size_t i = 0; i < head->header_count; i++) {
         const afc_header *header = &head->headers[i];
-        if (is_kept(answer, header->name)) out->fields[out->count++] = *header;
+        if (is_kept(answer, header->name)) {
+            afc__field_list_add(&out->fields, header->name, header->value);
+        }
     }
     if (answer->range != NULL) add_part(out, answer);
     if (answer->kind == AFC__ANSWER_COMPLETED) {
@@ -109,20 +108,18 @@ static void make_stored(afc__answer_head *out, const afc__answer *answer) {
 afc_status afc__answer_make_head(afc__answer_head *out, const afc__answer *answer) {
     size_t most = AFC__ANSWER_MORE_FIELDS;
     if (answer->kind != AFC__ANSWER_MISSING) most += answer->head->header_count;
-    out->count = 0;
-    out->fields = most <= AFC__ANSWER_FIELDS ? out->room : afc__alloc(most * sizeof *out->fields);
-    if (out->fields == NULL) return AFC_ENOMEM;
+    afc_status status = afc__field_list_init(&out->fields, most);
+    if (status != AFC_OK) return status;
     if (answer->kind == AFC__ANSWER_MISSING) {
         make_missing(out);
     } else {
         make_stored(out, answer);
     }
-    out->head.headers = out->fields;
-    out->head.header_count = out->count;
+    out->head.headers = out->fields.headers;
+    out->head.header_count = out->fields.count;
     return AFC_OK;
 }
 
 void afc__answer_clear_head(afc__answer_head *head) {
-    if (head->fields != head->room) afc_free(head->fields);
-    head->fields = NULL;
+    afc__field_list_clear(&head->fields);
 }

@@ -3,6 +3,7 @@
 #define AFC_HTTP_CACHE_CACHE_STATUS_H
 
 #include "http_cache/ranges.h"
+#include "message/fields.h"
 
 #include <afcore/message.h>
 
@@ -10,8 +11,6 @@ enum {
     /** The most that is added to a stored head: Age, Cache-Status, Content-Range, Content-Length. */
     AFC__ANSWER_MORE_FIELDS = 4,
     AFC__ANSWER_MORE_BYTES = 512,
-    /** Fields of a head that need no memory of their own. */
-    AFC__ANSWER_FIELDS = 32,
     /** Sizes of texts that are written, without a NUL. */
     AFC__ANSWER_NUMBER_ROOM = 20,
     AFC__ANSWER_STATUS_ROOM = 64
@@ -37,11 +36,9 @@ typedef struct afc__answer {
 /** The head of an answer. It refers to the stored head and to its own texts, so it can't be copied. */
 typedef struct afc__answer_head {
     afc_head head;
-    afc_header *fields; /**< `room`, or memory of its own. */
-    size_t count;
+    afc__field_list fields;
     char age[AFC__ANSWER_NUMBER_ROOM], length[AFC__ANSWER_NUMBER_ROOM];
     char range[AFC__CONTENT_RANGE_ROOM], status[AFC__ANSWER_STATUS_ROOM];
-    afc_header room[AFC__ANSWER_FIELDS];
 } afc__answer_head;
 
 /** Makes the head of an answer. AFC_ENOMEM: there is nothing to clear. */

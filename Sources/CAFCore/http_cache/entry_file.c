@@ -177,7 +177,7 @@ afc__cache_stored *afc__entry_read_meta(int descriptor) {
     afc__cache_stored *stored = NULL;
     if (read_at(descriptor, bytes, head->meta_size, head->meta_offset) &&
         afc__checksum(head->content, bytes, head->meta_size) == head->meta_checksum) {
-        stored = afc__cache_stored_new((afc_slice){bytes, head->meta_size});
+        stored = afc__cache_stored_decode((afc_slice){bytes, head->meta_size});
     }
     afc_free(bytes);
     if (stored == NULL) return NULL;

@@ -219,13 +219,7 @@ static standing standing_of(afc_http_cache *cache, const afc__cache_stored *stor
 /** Makes a response with the body of `stored`. NULL: out of memory, or the meta is too large. */
 static afc__cache_stored *with_meta(afc_http_cache *cache, const afc__cache_stored *stored,
                                     const afc__cache_meta *meta) {
-    afc__buffer block;
-    afc__buffer_init(&block, AFC__CACHE_LONGEST_META);
-    afc__cache_stored *made = NULL;
-    if (afc__cache_encode(&block, stored->key, meta) == AFC_OK) {
-        made = afc__cache_stored_new((afc_slice){block.bytes, block.size});
-    }
-    afc__buffer_clear(&block);
+    afc__cache_stored *made = afc__cache_stored_new(stored->key, meta);
     if (made == NULL) return NULL;
     made->id = stored->id;
     made->id.variant = afc__store_hash_variant(cache, stored->id.primary, made->block);

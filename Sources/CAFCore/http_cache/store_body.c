@@ -29,15 +29,9 @@ static uint64_t largest_body(afc_http_cache *cache) {
     return largest < AFC__ENTRY_LARGEST_BODY ? largest : AFC__ENTRY_LARGEST_BODY;
 }
 
-static afc__cache_stored *encode(afc_http_cache *cache, afc_slice key,
-                                 const afc__cache_meta *meta) {
-    afc__buffer block;
-    afc__buffer_init(&block, AFC__CACHE_LONGEST_META);
-    afc__cache_stored *stored = NULL;
-    if (afc__cache_encode(&block, key, meta) == AFC_OK) {
-        stored = afc__cache_stored_new((afc_slice){block.bytes, block.size});
-    }
-    afc__buffer_clear(&block);
+static afc__cache_stored *new_stored(afc_http_cache *cache, afc_slice key,
+                                     const afc__cache_meta *meta) {
+    afc__cache_stored *stored = afc__cache_stored_new(key, meta);
     if (stored == NULL) return NULL;
     stored->id.primary = afc__store_hash_key(cache, key);
     stored->id.variant = afc__store_hash_variant(cache, stored->id.primary, stored->block);
@@ -52,7 +46,7 @@ afc__cache_writing *afc__cache_begin(afc_http_cache *cache, afc_slice key,
     if (expected >= 0 && (uint64_t)expected > largest) return NULL;
     afc__cache_writing *writing = afc__zalloc(sizeof *writing);
     if (writing == NULL) return NULL;
-    writing->stored = encode(cache, key, meta);
+    writing->stored = new_stored(cache, key, meta);
     if (writing->stored == NULL) {
         afc_free(writing);
         return NULL;

@@ -53,35 +53,39 @@ static uint64_t fields_size(const afc_header *fields, size_t count) {
     return size;
 }
 
-static afc_status append_fields(afc__buffer *out, const afc_header *fields, size_t count) {
-    afc_status status = AFC_OK;
-    for (size_t i = 0; i < count && status == AFC_OK; i++) {
-        char sizes[8];
-        afc__save_32(sizes, (uint32_t)fields[i].name.size);
-        afc__save_32(sizes + 4, (uint32_t)fields[i].value.size);
-        status = afc__buffer_append(out, sizes, sizeof sizes);
-        if (status == AFC_OK) {
-            status = afc__buffer_append_two(out, fields[i].name, fields[i].value);
-        }
-    }
-    return status;
+static char *put(char *at, afc_slice text) {
+    if (text.size != 0) memcpy(at, text.bytes, text.size);
+    return at + text.size;
 }
 
-afc_status afc__cache_encode(afc__buffer *out, afc_slice key, const afc__cache_meta *meta) {
-    const afc_head *head = &meta->head;
-    uint64_t selecting_size = fields_size(meta->request_fields, meta->request_field_count);
-    uint64_t size = NUMBERS_SIZE + (uint64_t)key.size + head->reason.size + selecting_size +
-                    fields_size(head->headers, head->header_count);
-    if (key.size == 0 || key.size > AFC__CACHE_LONGEST_KEY || size > AFC__CACHE_LONGEST_META ||
-        head->header_count > AFC__CACHE_MOST_FIELDS ||
-        meta->request_field_count > AFC__CACHE_MOST_FIELDS) {
-        return AFC_ETOOBIG;
+static char *put_fields(char *at, const afc_header *fields, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        afc__save_32(at, (uint32_t)fields[i].name.size);
+        afc__save_32(at + 4, (uint32_t)fields[i].value.size);
+        at = put(put(at + 8, fields[i].name), fields[i].value);
     }
+    return at;
+}
+
+size_t afc__cache_encoded_size(afc_slice key, const afc__cache_meta *meta) {
+    const afc_head *head = &meta->head;
+    uint64_t size = NUMBERS_SIZE + (uint64_t)key.size + head->reason.size +
+                    fields_size(meta->request_fields, meta->request_field_count) +
+                    fields_size(head->headers, head->header_count);
+    bool is_too_large = key.size == 0 || key.size > AFC__CACHE_LONGEST_KEY ||
+                        size > AFC__CACHE_LONGEST_META ||
+                        head->header_count > AFC__CACHE_MOST_FIELDS ||
+                        meta->request_field_count > AFC__CACHE_MOST_FIELDS;
+    return is_too_large ? 0 : (size_t)size;
+}
+
+void afc__cache_encode(char *at, afc_slice key, const afc__cache_meta *meta) {
+    const afc_head *head = &meta->head;
     const uint32_t shorts[SHORT_NUMBERS] = {
         [KEY_SIZE] = (uint32_t)key.size,
         [REASON_SIZE] = (uint32_t)head->reason.size,
         [SELECTING_COUNT] = (uint32_t)meta->request_field_count,
-        [SELECTING_SIZE] = (uint32_t)selecting_size,
+        [SELECTING_SIZE] = (uint32_t)fields_size(meta->request_fields, meta->request_field_count),
         [FIELD_COUNT] = (uint32_t)head->header_count,
         [STATUS] = (uint32_t)head->status,
         [VERSION] = (uint32_t)head->version,
@@ -93,17 +97,11 @@ afc_status afc__cache_encode(afc__buffer *out, afc_slice key, const afc__cache_m
         [RANGE_START] = meta->range_start,
         [TOTAL] = meta->total,
     };
-    char numbers[NUMBERS_SIZE], *at = numbers;
     for (size_t i = 0; i < SHORT_NUMBERS; i++, at += 4) afc__save_32(at, shorts[i]);
     for (size_t i = 0; i < LONG_NUMBERS; i++, at += 8) afc__save_64(at, (uint64_t)longs[i]);
-    afc_status status = afc__buffer_reserve(out, out->size + size);
-    if (status == AFC_OK) status = afc__buffer_append(out, numbers, sizeof numbers);
-    if (status == AFC_OK) status = afc__buffer_append_two(out, key, head->reason);
-    if (status == AFC_OK) {
-        status = append_fields(out, meta->request_fields, meta->request_field_count);
-    }
-    if (status == AFC_OK) status = append_fields(out, head->headers, head->header_count);
-    return status;
+    at = put(put(at, key), head->reason);
+    at = put_fields(at, meta->request_fields, meta->request_field_count);
+    put_fields(at, head->headers, head->header_count);
 }
 
 static uint32_t short_number(afc_slice block, size_t index) {
@@ -174,24 +172,45 @@ static bool decode(afc__cache_stored *stored) {
     return take_fields(&rest, stored->headers + selecting_count, field_count) && rest.size == 0;
 }
 
-afc__cache_stored *afc__cache_stored_new(afc_slice block) {
+/** Makes one with room for `field_count` fields in all and for a block, which the caller writes at `*block`. */
+static afc__cache_stored *new_stored(size_t field_count, size_t size, char **block) {
+    afc__cache_stored *stored;
+    size_t head_size = sizeof *stored + field_count * sizeof(afc_header);
+    stored = afc__alloc(head_size + size);
+    if (stored == NULL) return NULL;
+    memset(stored, 0, sizeof *stored);
+    atomic_init(&stored->references, 1);
+    atomic_init(&stored->terms_state, AFC__TERMS_UNREAD);
+    stored->descriptor = -1;
+    *block = (char *)stored + head_size;
+    stored->block = (afc_slice){*block, size};
+    return stored;
+}
+
+afc__cache_stored *afc__cache_stored_decode(afc_slice block) {
     if (block.size < NUMBERS_SIZE || block.size > AFC__CACHE_LONGEST_META) return NULL;
     size_t selecting_count = short_number(block, SELECTING_COUNT);
     size_t field_count = short_number(block, FIELD_COUNT);
     if (selecting_count > AFC__CACHE_MOST_FIELDS || field_count > AFC__CACHE_MOST_FIELDS) {
         return NULL;
     }
-    afc__cache_stored *stored;
-    size_t head_size = sizeof *stored + (selecting_count + field_count) * sizeof(afc_header);
-    stored = afc__alloc(head_size + block.size);
+    char *copy;
+    afc__cache_stored *stored = new_stored(selecting_count + field_count, block.size, &copy);
     if (stored == NULL) return NULL;
-    memset(stored, 0, sizeof *stored);
-    atomic_init(&stored->references, 1);
-    atomic_init(&stored->terms_state, AFC__TERMS_UNREAD);
-    stored->descriptor = -1;
-    char *copy = (char *)stored + head_size;
     memcpy(copy, block.bytes, block.size);
-    stored->block = (afc_slice){copy, block.size};
+    if (decode(stored)) return stored;
+    afc_free(stored);
+    return NULL;
+}
+
+afc__cache_stored *afc__cache_stored_new(afc_slice key, const afc__cache_meta *meta) {
+    size_t size = afc__cache_encoded_size(key, meta);
+    if (size == 0) return NULL;
+    char *block;
+    size_t field_count = meta->request_field_count + meta->head.header_count;
+    afc__cache_stored *stored = new_stored(field_count, size, &block);
+    if (stored == NULL) return NULL;
+    afc__cache_encode(block, key, meta);
     if (decode(stored)) return stored;
     afc_free(stored);
     return NULL;

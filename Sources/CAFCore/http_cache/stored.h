@@ -55,17 +55,23 @@ struct afc__cache_stored {
     afc_header headers[];
 };
 
-/** Encodes a key and a meta. AFC_ETOOBIG, AFC_ENOMEM. */
-afc_status afc__cache_encode(afc__buffer *out, afc_slice key, const afc__cache_meta *meta);
+/** Returns the size of an encoded key and meta. 0: it would be too large. */
+size_t afc__cache_encoded_size(afc_slice key, const afc__cache_meta *meta);
+
+/** Writes them where there is room for that size. */
+void afc__cache_encode(char *at, afc_slice key, const afc__cache_meta *meta);
 
 /** Returns the part of an encoded meta that the selecting fields are; the same for the same variant. */
 afc_slice afc__cache_selecting_part(afc_slice block);
 
 /**
- * Makes a response of an encoded meta, which is copied. Its body is empty until the caller sets it. NULL: out of
- * memory, or not an encoded meta.
+ * Makes a response of a key and a meta, which are encoded. Its body is empty until the caller sets it. NULL: out of memory,
+ * or too large.
  */
-afc__cache_stored *afc__cache_stored_new(afc_slice block);
+afc__cache_stored *afc__cache_stored_new(afc_slice key, const afc__cache_meta *meta);
+
+/** Does the same with an encoded meta, which is copied. NULL: out of memory, or not an encoded meta. */
+afc__cache_stored *afc__cache_stored_decode(afc_slice block);
 
 /** Returns about how much memory it takes, with its body. */
 uint64_t afc__cache_stored_cost(const afc__cache_stored *stored);

@@ -9,25 +9,25 @@
 enum { AFC__STORED_FIELDS_LONGEST = 64 * 1024 };
 
 /**
- * Appends the fields of `head` that are stored: neither those of the connection, also those that Connection names, nor
- * those that no-cache="…" names. Call afc__fields_bind() before they are read. AFC_ETOOBIG, AFC_ENOMEM.
+ * Selects the fields of `head` that are stored: neither those of the connection, also those that Connection names, nor
+ * those that no-cache="…" names. They refer to the head. AFC_ETOOBIG, AFC_ENOMEM: there is nothing to clear.
  */
-afc_status afc__stored_fields_add(afc__fields *out, const afc_head *head,
-                                  const afc__cache_control *control);
+afc_status afc__stored_fields_select(afc__field_list *out, const afc_head *head,
+                                     const afc__cache_control *control);
 
 /**
  * Does the same for fields that the caller gave instead of the received ones, but for those that describe the stored bytes:
  * they stay as they were received.
  */
-afc_status afc__stored_fields_edit(afc__fields *out, const afc_head *received,
+afc_status afc__stored_fields_edit(afc__field_list *out, const afc_head *received,
                                    const afc_head *edited, const afc__cache_control *control);
 
 /**
- * Appends the fields of `stored`, updated by those of a 304, or of a 200 to HEAD: each that is stored replaces all of its
+ * Selects the fields of `stored`, updated by those of a 304, or of a 200 to HEAD: each that is stored replaces all of its
  * name, but those that describe the stored bytes, which may be decoded: Content-Encoding, Content-Length, Content-Range. As
- * afc__stored_fields_add().
+ * afc__stored_fields_select().
  */
-afc_status afc__stored_fields_update(afc__fields *out, const afc_head *stored,
+afc_status afc__stored_fields_update(afc__field_list *out, const afc_head *stored,
                                      const afc_head *update, const afc__cache_control *control);
 
 #endif

@@ -117,6 +117,22 @@ const afc_header *afc_head_find(const afc_head *head, const char *name) {
     return NULL;
 }
 
+/* ---- Fields that refer to others ----------------------------------------------------------- */
+
+afc_status afc__field_list_init(afc__field_list *list, size_t most) {
+    list->count = 0;
+    list->headers = list->room;
+    if (most <= AFC__FIELD_LIST_ROOM) return AFC_OK;
+    if (most > SIZE_MAX / sizeof *list->headers) return AFC_ENOMEM;
+    list->headers = afc__alloc(most * sizeof *list->headers);
+    return list->headers != NULL ? AFC_OK : AFC_ENOMEM;
+}
+
+void afc__field_list_clear(afc__field_list *list) {
+    if (list->headers != list->room) afc_free(list->headers);
+    list->headers = NULL;
+}
+
 /* ---- Parts of fields ----------------------------------------------------------------------- */
 
 afc_slice afc__trim(afc_slice text) {

@@ -49,6 +49,26 @@ afc_status afc__fields_fold(afc__fields *fields, afc_slice more);
 /** Sets the pointers of all headers into the text, where the first name is at `start`. */
 void afc__fields_bind(afc__fields *fields, size_t start);
 
+/* ---- Fields that refer to others ----------------------------------------------------------- */
+
+enum { AFC__FIELD_LIST_ROOM = 32 /**< Fields of a list that need no memory of their own. */ };
+
+/** Fields whose texts belong to others. It can't be copied. */
+typedef struct afc__field_list {
+    afc_header *headers; /**< `room`, or memory of its own. */
+    size_t count;
+    afc_header room[AFC__FIELD_LIST_ROOM];
+} afc__field_list;
+
+/** Makes an empty list that has room for `most` fields. AFC_ENOMEM: there is nothing to clear. */
+afc_status afc__field_list_init(afc__field_list *list, size_t most);
+void afc__field_list_clear(afc__field_list *list);
+
+/** Adds a field, for which there must be room. */
+static inline void afc__field_list_add(afc__field_list *list, afc_slice name, afc_slice value) {
+    list->headers[list->count++] = (afc_header){name, value, 0};
+}
+
 /* ---- Parts of fields ----------------------------------------------------------------------- */
 
 /** Removes spaces and tabs from both ends. */

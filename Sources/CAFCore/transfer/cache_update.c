@@ -70,6 +70,22 @@ static void store_updated(afc__transfer *transfer, afc__cache_meta *meta,
     afc__fields_clear(&selecting);
 }
 
+/** Copies the fields of a stored head, updated by those of a later one. false: they are too many, or memory is out. */
+static bool copy_updated(afc__fields *out, const afc_head *stored, const afc_head *update,
+                         const afc__cache_control *control) {
+    afc__field_list list;
+    if (afc__stored_fields_update(&list, stored, update, control) != AFC_OK) return false;
+    afc__fields_init(out, AFC__STORED_FIELDS_LONGEST);
+    afc_status status = afc__fields_add_all(out, list.headers, list.count);
+    afc__field_list_clear(&list);
+    if (status == AFC_OK) {
+        afc__fields_bind(out, 0);
+    } else {
+        afc__fields_clear(out);
+    }
+    return status == AFC_OK;
+}
+
 /**
  * Gives the stored response the fields of a later head (RFC 9111 3.2). If they are too many, or memory is out, it answers
  * as it was and is removed.
@@ -80,13 +96,10 @@ static void update_stored(afc__transfer *transfer, const afc_head *head) {
     afc__cache_control control;
     afc__fields fields;
     afc__cache_control_read(&control, head->headers, head->header_count, false);
-    afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
-    if (afc__stored_fields_update(&fields, &old->head, head, &control) != AFC_OK) {
-        afc__fields_clear(&fields);
+    if (!copy_updated(&fields, &old->head, head, &control)) {
         afc__cache_drop(cached->cache, cached->stored);
         return;
     }
-    afc__fields_bind(&fields, 0);
     afc__fields_clear(&cached->updated);
     cached->updated = fields;
     afc__cache_meta meta = *old;
@@ -210,12 +223,16 @@ static const char *ask_caller(afc__transfer *transfer, afc_head *head) {
     return NULL;
 }
 
-/** `head` is the received one, perhaps with other fields. */
-static const char *begin_writing(afc__transfer *transfer, const afc_head *head) {
+static bool is_edited(const afc__transfer *transfer, const afc_head *head) {
+    const afc_head *received = received_head(transfer);
+    return head->headers != received->headers || head->header_count != received->header_count;
+}
+
+/** `head` is the received one, perhaps with other fields; `control` is what it says. */
+static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
+                                 const afc__cache_control *control) {
+    static const char too_large[] = "its fields are too large";
     afc__cached *cached = transfer->cached;
-    afc__cache_control edited;
-    const afc__cache_control *control = &edited;
-    afc__cache_control_read(&edited, head->headers, head->header_count, false);
     const afc__framing *framing = &transfer->hop.framing;
     afc__cache_meta meta = {.head = *head,
                             .request_time = cached->request_time,
@@ -225,18 +242,15 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head) 
         return "the part of a 206 isn't known, or more is stored";
     }
     if (afc__hop_is_decoded(transfer)) meta.flags = AFC__META_DECODED;
-    afc__fields fields, selecting;
-    afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
-    afc_status status = add_selecting(transfer, &selecting, received_head(transfer), control);
+    afc__field_list fields;
+    afc__fields selecting;
+    afc_status status = is_edited(transfer, head)
+                            ? afc__stored_fields_edit(&fields, received_head(transfer), head,
+                                                      control)
+                            : afc__stored_fields_select(&fields, head, control);
+    if (status != AFC_OK) return too_large;
+    status = add_selecting(transfer, &selecting, received_head(transfer), control);
     if (status == AFC_OK) {
-        const afc_head *received = received_head(transfer);
-        bool is_edited = head->headers != received->headers ||
-                         head->header_count != received->header_count;
-        status = is_edited ? afc__stored_fields_edit(&fields, received, head, control)
-                           : afc__stored_fields_add(&fields, head, control);
-    }
-    if (status == AFC_OK) {
-        afc__fields_bind(&fields, 0);
         meta.head.headers = fields.headers;
         meta.head.header_count = fields.count;
         meta.request_fields = selecting.headers;
@@ -249,9 +263,9 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head) 
         cached->writing = afc__cache_begin(cached->cache, key, &meta, expected);
         cached->written = 0;
     }
-    afc__fields_clear(&fields);
+    afc__field_list_clear(&fields);
     afc__fields_clear(&selecting);
-    if (status != AFC_OK) return "its fields are too large";
+    if (status != AFC_OK) return too_large;
     return cached->writing != NULL ? NULL : "it is too large for the cache";
 }
 
@@ -264,7 +278,12 @@ static void store(afc__transfer *transfer) {
     if (cached->not_stored == NULL) cached->not_stored = why_not_kept(transfer);
     afc_head stored = *head;
     if (cached->not_stored == NULL) cached->not_stored = ask_caller(transfer, &stored);
-    if (cached->not_stored == NULL) cached->not_stored = begin_writing(transfer, &stored);
+    if (cached->not_stored == NULL) {
+        if (is_edited(transfer, &stored)) {
+            afc__cache_control_read(&control, stored.headers, stored.header_count, false);
+        }
+        cached->not_stored = begin_writing(transfer, &stored, &control);
+    }
     if (cached->not_stored == NULL) return;
     afc__cache_count(cached->cache, AFC__CACHE_REFUSED);
     afc__cached_release_waiters(cached);
@@ -344,21 +363,19 @@ static bool complete_head(afc__transfer *transfer) {
     const afc__cache_meta *meta = afc__cache_stored_meta(transfer->cached->stored);
     afc__cache_control control;
     afc__fields fields;
+    afc__answer_head whole;
     afc_head head = *received;
     bool fits = false;
     afc__cache_control_read(&control, received->headers, received->header_count, false);
-    afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
-    if (afc__stored_fields_update(&fields, &meta->head, received, &control) == AFC_OK) {
-        afc__answer_head whole;
-        afc__answer answer = {.kind = AFC__ANSWER_COMPLETED, .head = &head, .total = meta->total};
-        afc__fields_bind(&fields, 0);
-        head.headers = fields.headers;
-        head.header_count = fields.count;
-        if (afc__answer_make_head(&whole, &answer) == AFC_OK) {
-            fits = afc__head_reader_fits(transfer->hop.reader, &whole.head);
-            if (fits) complete(transfer, &whole.head);
-            afc__answer_clear_head(&whole);
-        }
+    /* A copy: the reader that has the received fields is about to get the whole. */
+    if (!copy_updated(&fields, &meta->head, received, &control)) return false;
+    head.headers = fields.headers;
+    head.header_count = fields.count;
+    afc__answer answer = {.kind = AFC__ANSWER_COMPLETED, .head = &head, .total = meta->total};
+    if (afc__answer_make_head(&whole, &answer) == AFC_OK) {
+        fits = afc__head_reader_fits(transfer->hop.reader, &whole.head);
+        if (fits) complete(transfer, &whole.head);
+        afc__answer_clear_head(&whole);
     }
     afc__fields_clear(&fields);
     return fits;

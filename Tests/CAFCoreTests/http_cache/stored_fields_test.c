@@ -9,8 +9,7 @@
 #include <string.h>
 
 /** The fields as lines; NULL: out of memory. The caller clears it. */
-static const char *lines_of(afc__buffer *out, afc__fields *fields) {
-    afc__fields_bind(fields, 0);
+static const char *lines_of(afc__buffer *out, const afc__field_list *fields) {
     afc__buffer_init(out, UINT64_MAX);
     afc_status status = AFC_OK;
     for (size_t i = 0; i < fields->count && status == AFC_OK; i++) {
@@ -26,15 +25,14 @@ static const char *lines_of(afc__buffer *out, afc__fields *fields) {
 static void check_stored(const char *given, const char *expected) {
     written head;
     afc__cache_control control;
-    afc__fields fields;
+    afc__field_list fields;
     afc__buffer lines;
     write_head(&head, 200, given);
     afc__cache_control_read(&control, head.headers, head.head.header_count, false);
-    afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
-    check_status(afc__stored_fields_add(&fields, &head.head, &control), AFC_OK);
+    check_status(afc__stored_fields_select(&fields, &head.head, &control), AFC_OK);
     assert_string_equal(lines_of(&lines, &fields), expected);
     afc__buffer_clear(&lines);
-    afc__fields_clear(&fields);
+    afc__field_list_clear(&fields);
 }
 
 static void fields_of_the_connection_are_not_stored(void **state) {
@@ -73,6 +71,10 @@ static void fields_of_the_connection_are_not_stored(void **state) {
     check_stored("Connection: a, B\nA: 1\nb: 2\nC: 3", "C: 3\n");
     check_stored("Connection: a\nConnection: b\nA: 1\nb: 2\nC: 3", "C: 3\n");
     check_stored("Connection: ,\nA: 1", "A: 1\n");
+    check_stored("Connection: Keep-Alive\nA: 1\nKeep-Alive: 5", "A: 1\n");
+    check_stored("A: 1\nConnection: close\nClose: 1\nB: 2", "A: 1\nB: 2\n");
+    check_stored("Connection: close, a\nA: 1\nB: 2", "B: 2\n");
+    check_stored("Connection: close\nConnection: a\nA: 1\nB: 2", "B: 2\n");
     check_stored("Cache-Control: no-cache=\"a\"\nA: 1\nB: 2",
                  "Cache-Control: no-cache=\"a\"\nB: 2\n");
 }
@@ -107,17 +109,16 @@ static void later_head_replaces_all_fields_of_a_name(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written stored, update;
         afc__cache_control control;
-        afc__fields fields;
+        afc__field_list fields;
         afc__buffer lines;
         write_head(&stored, 200, rows[i].stored);
         write_head(&update, 304, rows[i].update);
         afc__cache_control_read(&control, update.headers, update.head.header_count, false);
-        afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
         check_status(afc__stored_fields_update(&fields, &stored.head, &update.head, &control),
                      AFC_OK);
         assert_string_equal(lines_of(&lines, &fields), rows[i].expected);
         afc__buffer_clear(&lines);
-        afc__fields_clear(&fields);
+        afc__field_list_clear(&fields);
     }
 }
 
@@ -128,11 +129,9 @@ static void head_that_is_too_large_is_refused(void **state) {
     afc_header header = {S("A"), {value, sizeof value}, 0};
     afc_head head = {.status = 200, .headers = &header, .header_count = 1};
     afc__cache_control control;
-    afc__fields fields;
+    afc__field_list fields;
     afc__cache_control_read(&control, &header, 1, false);
-    afc__fields_init(&fields, AFC__STORED_FIELDS_LONGEST);
-    check_status(afc__stored_fields_add(&fields, &head, &control), AFC_ETOOBIG);
-    afc__fields_clear(&fields);
+    check_status(afc__stored_fields_select(&fields, &head, &control), AFC_ETOOBIG);
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -235,7 +234,7 @@ static void answers_are_made_as_heads(void **state) {
 
 static void an_answer_has_as_many_fields_as_are_stored(void **state) {
     (void)state;
-    afc_header fields[2 * AFC__ANSWER_FIELDS];
+    afc_header fields[2 * AFC__FIELD_LIST_ROOM];
     for (size_t i = 0; i < COUNT_OF(fields); i++) fields[i] = (afc_header){S("A"), S("1"), 0};
     for (size_t count = 0; count <= COUNT_OF(fields); count++) {
         const afc_head stored = {
@@ -250,7 +249,7 @@ static void an_answer_has_as_many_fields_as_are_stored(void **state) {
                 afc__answer_clear_head(&out);
             } else {
                 check_status(status, AFC_ENOMEM);
-                assert_true(count + AFC__ANSWER_MORE_FIELDS > AFC__ANSWER_FIELDS);
+                assert_true(count + AFC__ANSWER_MORE_FIELDS > AFC__FIELD_LIST_ROOM);
             }
         }
     }
