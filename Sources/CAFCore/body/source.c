@@ -91,7 +91,7 @@ static void close_file(afc__source *source) {
 void afc__source_clear(afc__source *source) {
     close_file(source);
     afc__body_release(&source->body);
-    afc_free(source->owned);
+    if (source->body.kind != AFC_BODY_READER) afc_free(source->owned);
     *source = (afc__source){.descriptor = -1};
 }
 
@@ -206,6 +206,17 @@ ptrdiff_t afc__source_read(afc__source *source, void *buffer, size_t size, afc_f
     if ((size_t)count > size) return wrong_length(source, "is longer", failure);
     source->position += count;
     return count;
+}
+
+afc_slice afc__source_lend(const afc__source *source) {
+    bool may_lend = source->body.kind == AFC_BODY_READER && source->lender != NULL;
+    if (!may_lend) return (afc_slice){NULL, 0};
+    return source->lender->lend(source->body.reader.context);
+}
+
+void afc__source_took(afc__source *source, size_t count) {
+    source->lender->took(source->body.reader.context, count);
+    source->position += (int64_t)count;
 }
 
 bool afc__source_can_rewind(const afc__source *source) {

@@ -5,9 +5,20 @@
 #include <afcore/multipart.h>
 #include <afcore/task.h>
 
+/** Lends bytes of a reader that the caller may send from where they are, which saves a copy of long ones. */
+typedef struct afc__lender {
+    /** Returns the next bytes, valid until `took`. None: they are read as usual, if there are any. */
+    afc_slice (*lend)(void *context);
+    /** Takes back what was lent; this many bytes of it were sent. */
+    void (*took)(void *context, size_t count);
+} afc__lender;
+
 typedef struct afc__source {
-    afc_body body;    /**< BYTES: `bytes` are ours or borrowed; FILE: `path` is ours. */
-    void *owned;      /**< Our copy of bytes or path. */
+    afc_body body; /**< BYTES: `bytes` are ours or borrowed; FILE: `path` is ours. */
+    union {
+        void *owned;               /**< Our copy of bytes or path, or */
+        const afc__lender *lender; /**< READER: with its context; NULL: it only copies. */
+    };
     int64_t length;   /**< AFC_LENGTH_UNKNOWN with a reader that does not know. */
     int64_t position; /**< Bytes read since the last rewind. */
     int descriptor;   /**< FILE, once open; FD: ours. */
@@ -40,6 +51,10 @@ const afc_slice *afc__source_in_memory(const afc__source *source);
  * than its length fails, with the reason in `failure`.
  */
 ptrdiff_t afc__source_read(afc__source *source, void *buffer, size_t size, afc_failure *failure);
+
+/** Returns bytes that needn't be copied; none if there are none, or if they must be read. afc__source_took() follows. */
+afc_slice afc__source_lend(const afc__source *source);
+void afc__source_took(afc__source *source, size_t count);
 
 /** Returns whether the body can be replayed. */
 bool afc__source_can_rewind(const afc__source *source);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/failure.h"
+#include "curl/direct_send.h"
 #include "curl/early_response.h"
 #include "curl/read_pause.h"
 
@@ -99,6 +100,7 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
         return exchange->has_whole_answer ? 0 : size;
     case AFC__PAUSED:
         wait_for_transfer(exchange);
+        exchange->direct.holds_input = true;
         if (!is_flushing && afc__hop_is_decoded(exchange->transfer)) flush_later(exchange);
         afc__reading_stops(exchange);
         return CURL_WRITEFUNC_PAUSE;
@@ -111,10 +113,15 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
 size_t afc__exchange_read_body(char *buffer, size_t one, size_t size, void *context) {
     afc__exchange *exchange = context;
     exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
-    ptrdiff_t count = afc__transfer_read_body(exchange->transfer, buffer, one * size);
-    if (count >= 0) return (size_t)count;
+    ptrdiff_t count = (ptrdiff_t)afc__direct_take_unsent(exchange, buffer, one * size);
+    if (count == 0) count = afc__transfer_read_body(exchange->transfer, buffer, one * size);
+    if (count >= 0) {
+        afc__direct_gave(exchange, (size_t)count);
+        return (size_t)count;
+    }
     if (count == AFC_READ_AGAIN) {
         wait_for_transfer(exchange);
+        afc__direct_waits(exchange);
         return CURL_READFUNC_PAUSE;
     }
     return CURL_READFUNC_ABORT;
@@ -276,6 +283,7 @@ static afc__flow deliver(afc__exchange *exchange) {
 }
 
 bool afc__exchange_resume(afc__exchange *exchange) {
+    if (afc__direct_send(exchange)) return true;
     afc__flow flow = deliver(exchange);
     if (flow == AFC__STOP) {
         end_with(exchange, CURLE_WRITE_ERROR);
@@ -293,6 +301,8 @@ bool afc__exchange_resume(afc__exchange *exchange) {
      * at once.
      */
     afc__reading_may_begin(exchange);
+    exchange->direct.holds_input = false;
+    afc__direct_ends(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
     if (!afc__reading_begins(exchange) && code == CURLE_OK) code = CURLE_ABORTED_BY_CALLBACK;
     /* Here libcurl returns a callback's error instead of ending the transfer with it. */

@@ -6,6 +6,7 @@
 #include "curl/allocator.h"
 #include "curl/body_flow.h"
 #include "curl/connection_auth.h"
+#include "curl/direct_send.h"
 #include "curl/driver_internal.h"
 #include "curl/early_response.h"
 #include "curl/exchange.h"
@@ -149,6 +150,7 @@ void afc__driver_free(afc__driver *driver) {
     if (driver->share != NULL) curl_share_cleanup(driver->share);
     afc__driver_free_sockets(driver);
     afc_free(driver->user_agent);
+    afc_free(driver->outgoing);
     afc__proxies_clear(&driver->proxies);
     afc__names_clear(driver);
     afc__network_free(driver->network);
@@ -281,6 +283,7 @@ static bool use_another(afc__exchange *exchange) {
     exchange->carrier_peer = NULL;
     exchange->is_ready = exchange->has_ended = exchange->has_paused = false;
     exchange->avoids_reuse = true;
+    afc__direct_reset(exchange);
     afc__exchange_release_names(exchange);
     if (afc__exchange_prepare(exchange, NULL) != AFC_OK ||
         afc__exchange_begin(exchange, NULL) != AFC_OK) {

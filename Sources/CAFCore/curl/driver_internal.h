@@ -58,6 +58,26 @@ typedef enum afc__connection {
     AFC__CONNECTION_ENDED   /**< Shut down by this driver, because of unexpected input. */
 } afc__connection;
 
+/**
+ * What is read and written at once on an upgraded connection: a message of 64 KiB with its head. Below 128 KiB, malloc()
+ * doesn't make a mapping for each buffer; the kernel limits their number. Pages that are never used take no memory.
+ */
+enum { AFC__UPGRADED_BUFFER = 68 * 1024 };
+
+/** What the driver sends on an upgraded connection; see direct_send.h. */
+typedef struct afc__direct {
+    enum {
+        AFC__SENDER_LIBCURL, /**< libcurl may have bytes, and will ask for some. */
+        AFC__SENDER_DRIVER   /**< libcurl waits until it is resumed. */
+    } sender;
+    bool holds_input;     /**< libcurl holds what the transfer hasn't taken. */
+    curl_socket_t socket; /**< CURL_SOCKET_BAD: unknown. */
+    int64_t given;        /**< Bytes that libcurl was given, */
+    int64_t sent;         /**< and those that were sent without it. */
+    afc__buffer unsent;   /**< Bytes for libcurl, from the offset on. */
+    size_t unsent_offset;
+} afc__direct;
+
 typedef struct afc__socket afc__socket;
 
 struct afc__exchange {
@@ -101,6 +121,7 @@ struct afc__exchange {
     struct curl_slist proxy_field; /**< Proxy-Authorization, in `proxy_text`. */
     int64_t passed;                /**< Body bytes that the transfer has consumed. */
     bool has_paused;
+    afc__direct direct;
     bool is_stopped;   /**< libcurl must not read for it; see read_pause.c. */
     afc__socket *held; /**< HTTP/1: the socket that isn't watched for it; NULL: none. */
     enum {
@@ -202,7 +223,9 @@ struct afc__driver {
     size_t parked_count;
     afc__exchange *to_flush; /**< Flushed once libcurl has returned; see body_flow.c. */
     afc__exchange *silent;   /**< Upgrades that may have ended; see afc__driver_next_silent(). */
-    afc__exchange *broken;   /**< Exchanges that ended in flush; see afc__driver_next_ended(). */
+    char *
+        outgoing; /**< AFC__UPGRADED_BUFFER bytes, for afc__direct_send(); NULL: not needed so far. */
+    afc__exchange *broken; /**< Exchanges that ended in flush; see afc__driver_next_ended(). */
     atomic_uint_fast64_t connections;
 };
 

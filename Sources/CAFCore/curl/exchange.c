@@ -13,6 +13,7 @@
 #include "curl/body_flow.h"
 #include "curl/connection_auth.h"
 #include "curl/connection_reuse.h"
+#include "curl/direct_send.h"
 #include "curl/early_response.h"
 #include "curl/handle.h"
 #include "curl/isolation.h"
@@ -36,11 +37,6 @@ enum {
     DECODED_BUFFER = AFC__DECODED_READ,
     LARGE_BUFFER = 256 * 1024,
     SMALL_UPLOAD_BUFFER = 64 * 1024,
-    /*
-     * For WebSockets: one system call reads or writes a message of 64 KiB with its head. Below 128 KiB, malloc() doesn't
-     * make a mapping for each buffer; the kernel limits their number. Pages that are never used take no memory.
-     */
-    UPGRADED_BUFFER = 68 * 1024,
     /*
      * libcurl's own limit is 1 MiB for a head with a small body, and is reported as out of memory.
      */
@@ -220,6 +216,7 @@ afc__exchange *afc__exchange_new(afc__driver *driver) {
     afc__buffer_init(&exchange->proxy_text, UINT32_MAX);
     afc__buffer_init(&exchange->early_response, UINT32_MAX);
     afc__exchange_init_trace(exchange);
+    afc__direct_reset(exchange);
     exchange->reinjection_listener = exchange->reinjection_peer = -1;
     exchange->state = (afc__easy_state){.request_kind = AFC__KIND_GET,
                                         .http_version = CURL_HTTP_VERSION_2TLS,
@@ -256,6 +253,7 @@ void afc__exchange_free(afc__exchange *exchange) {
     afc__tls_peer_release(exchange->proxy_peer);
     afc__tls_peer_release(exchange->carrier_peer);
     afc__exchange_end_reinjection(exchange);
+    afc__direct_reset(exchange);
     afc__buffer_clear(&exchange->field_text);
     afc__buffer_clear(&exchange->proxy_text);
     afc_free(exchange->fields);
@@ -614,7 +612,7 @@ static long receive_buffer(const afc__transfer *transfer) {
      * head was received. But they are twice as long as libcurl's, which takes a sixth of the
      * processor time of the rows `file` and `events` of Benchmarks/run; more gains little.
      */
-    if (transfer->upgrades) return UPGRADED_BUFFER;
+    if (transfer->upgrades) return AFC__UPGRADED_BUFFER;
     bool is_plain = transfer->coding != AFC__CODING_DECODED;
     bool receives_bulk = transfer->sink.kind != AFC_SINK_MEMORY ||
                          transfer->sink.limit > UINT64_C(256) * 1024 * 1024;
@@ -649,7 +647,7 @@ static void set_upload_buffer(afc__exchange *exchange) {
     bool sends_bulk = transfer->request.sends_body &&
                       (transfer->source.length == AFC_LENGTH_UNKNOWN ||
                        transfer->source.length > LARGE_BUFFER);
-    long size = transfer->upgrades ? UPGRADED_BUFFER
+    long size = transfer->upgrades ? AFC__UPGRADED_BUFFER
                 : sends_bulk       ? LARGE_BUFFER
                                    : SMALL_UPLOAD_BUFFER;
     if (needs_head_buffer(exchange)) size = HEAD_UPLOAD_BUFFER;
@@ -766,6 +764,7 @@ void afc__exchange_reset(afc__exchange *exchange) {
     exchange->has_paused = exchange->was_connecting = exchange->has_ended = false;
     exchange->is_looking_up = exchange->is_behind_status_line = false;
     afc__exchange_forget_flush(exchange);
+    afc__direct_reset(exchange);
     exchange->is_multiplexed = exchange->is_ready = false;
     exchange->moved = exchange->passed = 0;
     exchange->code = CURLE_OK;

@@ -405,7 +405,7 @@ void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop) 
     hop->connect_us = reached(connect, tls > 0 ? tls : request);
     hop->dns_us = reached(number(easy, CURLINFO_NAMELOOKUP_TIME_T), connect);
     hop->total_us = number(easy, CURLINFO_TOTAL_TIME_T);
-    hop->sent = number(easy, CURLINFO_SIZE_UPLOAD_T);
+    hop->sent = number(easy, CURLINFO_SIZE_UPLOAD_T) + exchange->direct.sent;
     hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T) + exchange->recovered_size;
     long connections = 0;
     curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connections);

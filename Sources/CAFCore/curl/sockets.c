@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "curl/body_flow.h"
 #include "curl/connection_reuse.h"
+#include "curl/direct_send.h"
 #include "curl/early_response.h"
 #include "curl/network.h"
 #include "curl/read_pause.h"
@@ -108,7 +109,10 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     afc__socket *entry = socket_entry(driver, descriptor);
     if (entry == NULL) return -1;
     if (what == CURL_POLL_REMOVE) {
-        if (entry->exchange != NULL) afc__exchange_waits_for_nothing(entry->exchange, descriptor);
+        if (entry->exchange != NULL) {
+            afc__exchange_waits_for_nothing(entry->exchange, descriptor);
+            afc__direct_watches(entry->exchange, descriptor, false);
+        }
         entry->wanted = 0;
         entry->exchange = NULL;
         if (!entry->is_own) forget_socket(driver, entry);
@@ -123,7 +127,10 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
     entry->exchange = entry->last = (afc__exchange *)(void *)exchange;
     /* libcurl's own handles for DNS over HTTPS belong to no exchange of ours. */
-    if (entry->last != NULL) entry->last_serial = entry->last->serial;
+    if (entry->last != NULL) {
+        entry->last_serial = entry->last->serial;
+        if (wanted & AFC__READABLE) afc__direct_watches(entry->last, descriptor, true);
+    }
     if (!entry->is_own && !entry->is_registered) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     entry->wanted = wanted;
     if (entry->is_registered && entry->watched == wanted) return 0;

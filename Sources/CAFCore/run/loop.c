@@ -84,6 +84,10 @@ void afc__loop_post(afc__loop *loop, afc__post *post) {
     while (write(loop->event_descriptor, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
+void afc__loop_hurry(afc__loop *loop) {
+    if (current_loop == loop) loop->hurries = true;
+}
+
 /** Returns false if nothing was posted. */
 static bool drain_inbox(afc__loop *loop) {
     afc__post *newest = atomic_exchange(&loop->inbox, NULL);
@@ -164,6 +168,8 @@ static bool take_events(afc__loop *loop, struct epoll_event *batch, bool may_sle
         if (watch == NULL) continue;
         watch->ready(watch, readiness_of(event->events));
         if (loop->owner.after_socket != NULL) loop->owner.after_socket(loop->owner.context);
+        if (loop->hurries) (void)drain_inbox(loop);
+        loop->hurries = false;
     }
     loop->batch_count = 0;
     return count > 0;

@@ -65,6 +65,7 @@ typedef struct afc__loop {
     int64_t now_us; /**< Time when the loop last woke. */
     uint64_t
         wakeups_due; /**< Writes to the eventfd that are done or about to be; never read back. */
+    bool hurries;    /**< See afc__loop_hurry(). */
     bool is_dispatching;
     afc__turn next; /**< Driven: what the previous dispatch left to do. */
     struct epoll_event *batch;
@@ -104,6 +105,9 @@ void afc__loop_post(afc__loop *loop, afc__post *post);
 
 /** Returns whether the caller is the thread of any loop, which must not wait for another one. */
 bool afc__loop_is_any_current(void);
+
+/** Within a callback of a socket: handles posts after it, not after those of all ready sockets. Elsewhere it has no effect. */
+void afc__loop_hurry(afc__loop *loop);
 
 /** Returns the time when the loop last woke: cheaper than the clock, and at most a turn behind. */
 int64_t afc__loop_now(const afc__loop *loop);

@@ -64,6 +64,15 @@ static void take_posts(void *context, afc__post *post) {
  */
 enum { MOST_BATCH_TURNS = 4 };
 
+static void end_batches(afc_session *session) {
+    afc__node *node;
+    while ((node = afc__list_first(&session->batches)) != NULL) {
+        afc__list_remove(node);
+        afc__batch *batch = AFC__OWNER(node, afc__batch, node);
+        batch->end(batch);
+    }
+}
+
 static void report_results(afc_session *session) {
     afc__node *node;
     session->batch_turns = 0;
@@ -103,10 +112,11 @@ static afc__turn finish_turn(void *context, bool was_idle) {
     finish_exchanges(session);
     /* Connections that were made, and tasks that an alarm has ended, make room as well. */
     run_queue(session);
-    if (!afc__list_is_empty(&session->completed)) {
+    if (!afc__list_is_empty(&session->completed) || !afc__list_is_empty(&session->batches)) {
         bool waits = session->gathers_results && !was_idle;
         if (waits && session->batch_turns++ < MOST_BATCH_TURNS) return AFC__TURN_LOOK;
         report_results(session);
+        end_batches(session);
     }
     bool was_burst = session->most_active >= BURST &&
                      session->active_count < session->most_active / 8;
@@ -208,6 +218,7 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
     }
     afc__list_init(&session->active);
     afc__list_init(&session->completed);
+    afc__list_init(&session->batches);
     session->generation = afc__process_generation();
     session->gathers_results = options->gather_results;
     session->is_driven = options->loop == AFC_LOOP_EXTERNAL;

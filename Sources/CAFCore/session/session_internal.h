@@ -13,6 +13,12 @@
 #include <afcore/session.h>
 #include <stdatomic.h>
 
+/** Something that is called when a turn of the loop ends; in session->batches while it is due. Loop thread. */
+typedef struct afc__batch {
+    afc__node node;
+    void (*end)(struct afc__batch *batch);
+} afc__batch;
+
 /*
  * What keeps what alive.
  *
@@ -47,7 +53,8 @@ struct afc_session {
     size_t active_count;
     size_t most_active;   /**< Since memory was given back; see give_memory_back(). */
     afc__list completed;  /**< Tasks whose on_done is due. */
-    unsigned batch_turns; /**< That the first of them has waited. */
+    afc__list batches;    /**< afc__batch. */
+    unsigned batch_turns; /**< That the first of both has waited. */
     bool is_closing;
 };
 

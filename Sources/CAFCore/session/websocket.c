@@ -18,28 +18,42 @@ enum { SWITCHING_PROTOCOLS = 101, MS = 1000 };
 
 static const uint64_t default_queue = 16 * 1024 * 1024;
 
+/* ---- Batches ------------------------------------------------------------------------------- */
+
+/** Call it when on_message, on_sent or on_pong is called. */
+static void join_batch(afc_websocket *socket) {
+    bool joins = socket->events.on_batch_end != NULL && socket->batch.node.next == NULL;
+    if (joins) afc__list_append(&socket->task->session->batches, &socket->batch.node);
+}
+
+static void on_batch_end(afc__batch *batch) {
+    afc_websocket *socket = AFC__OWNER(batch, afc_websocket, batch);
+    socket->events.on_batch_end(socket->events.context);
+}
+
 /* ---- Failures and sent messages ------------------------------------------------------------ */
 
 static void record(afc_websocket *socket, const afc_failure *failure) {
     if (socket->failure.status == AFC_OK) socket->failure = *failure;
 }
 
-/** Calls on_sent for what was sent or dropped. Without the lock. */
-static void report_sent(afc_websocket *socket) {
-    for (afc__outgoing *used = NULL, *message;; used = message) {
-        pthread_mutex_lock(&socket->lock);
-        if (used != NULL) used = afc__outbox_recycle(&socket->outbox, used);
-        message = afc__outbox_take_sent(&socket->outbox);
-        pthread_mutex_unlock(&socket->lock);
-        afc_free(used);
-        if (message == NULL) return;
+/** Calls on_sent for what was sent or dropped. Without the lock; `next` was taken with it. */
+static void report_sent(afc_websocket *socket, afc__outgoing *next) {
+    while (next != NULL) {
+        afc__outgoing *message = next;
         afc_status status = AFC_OK;
         if (message->offset < message->size) {
             status = socket->failure.status != AFC_OK ? socket->failure.status : AFC_ECLOSED;
         }
         if (socket->events.on_sent != NULL) {
+            join_batch(socket);
             socket->events.on_sent(socket->events.context, message->context, status);
         }
+        pthread_mutex_lock(&socket->lock);
+        message = afc__outbox_recycle(&socket->outbox, message);
+        next = afc__outbox_take_sent(&socket->outbox);
+        pthread_mutex_unlock(&socket->lock);
+        afc_free(message);
     }
 }
 
@@ -163,6 +177,7 @@ static void take_pong(afc_websocket *socket, afc_slice payload) {
     }
     if (is_known && ping.is_automatic) return;
     if (socket->events.on_pong != NULL) {
+        join_batch(socket);
         int64_t round_trip = is_known ? afc__now_us() - ping.sent_us : -1;
         socket->events.on_pong(socket->events.context, payload, round_trip);
     }
@@ -172,6 +187,7 @@ static afc_status deliver(afc_websocket *socket, const afc__websocket_item *item
     switch (item->event) {
     case AFC__WEBSOCKET_MESSAGE:
         if (socket->events.on_message == NULL) return AFC_OK;
+        join_batch(socket);
         return socket->events.on_message(socket->events.context, &item->message);
     case AFC__WEBSOCKET_PING:
         pthread_mutex_lock(&socket->lock);
@@ -268,23 +284,47 @@ static afc_status on_body(void *context, afc_slice chunk) {
 
 /* ---- Sending ------------------------------------------------------------------------------- */
 
+/** Call it with the lock, which it gives back, after bytes were taken out of the outbox. */
+static void took_outgoing(afc_websocket *socket, afc__websocket_state state, size_t count) {
+    bool delays_ping = count > 0 && afc__outbox_has_ping_to_send(&socket->outbox);
+    afc__outgoing *sent = afc__outbox_take_sent(&socket->outbox);
+    pthread_mutex_unlock(&socket->lock);
+    if (delays_ping) afc__keepalive_excuse(&socket->keepalive, afc__now_us());
+    report_sent(socket, sent);
+    /* The time counts from the close frame, not from the messages before it; but no fault of the peer's is worth waiting. */
+    bool delays_close = count > 0 && state == AFC__WEBSOCKET_CLOSING;
+    if (delays_close && socket->close_deadline_us != 0) await_close(socket);
+}
+
+static afc_slice lend_outgoing(void *context) {
+    afc_websocket *socket = context;
+    afc_slice lent = {NULL, 0};
+    pthread_mutex_lock(&socket->lock);
+    if (socket->state != AFC__WEBSOCKET_OPENING) lent = afc__outbox_lend(&socket->outbox);
+    pthread_mutex_unlock(&socket->lock);
+    return lent;
+}
+
+static void take_outgoing_back(void *context, size_t count) {
+    afc_websocket *socket = context;
+    pthread_mutex_lock(&socket->lock);
+    afc__outbox_took(&socket->outbox, count);
+    took_outgoing(socket, socket->state, count);
+}
+
 static ptrdiff_t read_outgoing(void *context, void *buffer, size_t size) {
     afc_websocket *socket = context;
     pthread_mutex_lock(&socket->lock);
     afc__websocket_state state = socket->state;
     size_t count = state != AFC__WEBSOCKET_OPENING ? afc__outbox_read(&socket->outbox, buffer, size)
                                                    : 0;
-    bool delays_ping = count > 0 && afc__outbox_has_ping_to_send(&socket->outbox);
-    pthread_mutex_unlock(&socket->lock);
-    if (delays_ping) afc__keepalive_excuse(&socket->keepalive, afc__now_us());
-    report_sent(socket);
-    /* The time counts from the close frame, not from the messages before it; but no fault of the peer's is worth waiting. */
-    bool delays_close = count > 0 && state == AFC__WEBSOCKET_CLOSING;
-    if (delays_close && socket->close_deadline_us != 0) await_close(socket);
+    took_outgoing(socket, state, count);
     if (count > 0) return (ptrdiff_t)count;
     if (state == AFC__WEBSOCKET_ANSWERING) return AFC_READ_END;
     return state == AFC__WEBSOCKET_FAILING ? AFC_READ_FAILED : AFC_READ_AGAIN;
 }
+
+static const afc__lender lender = {lend_outgoing, take_outgoing_back};
 
 /** Nothing was sent before the 101. */
 static bool rewind_outgoing(void *context) {
@@ -408,8 +448,10 @@ static void on_done(void *context, afc_result *result) {
     pthread_mutex_lock(&socket->lock);
     afc__websocket_enter(socket, AFC__WEBSOCKET_ENDED);
     afc__outbox_drop(&socket->outbox);
+    afc__outgoing *dropped = afc__outbox_take_sent(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
-    report_sent(socket);
+    report_sent(socket, dropped);
+    afc__list_remove(&socket->batch.node);
     if (socket->events.on_closed != NULL) {
         afc_websocket_end end = {socket->got_close ? (afc_failure){0} : socket->failure,
                                  socket->got_close ? socket->code : AFC_WEBSOCKET_ABNORMAL,
@@ -505,6 +547,7 @@ static afc_status init(afc_websocket *socket, const afc_websocket_options *optio
     socket->options.protocols = NULL;
     socket->options.codec = NULL;
     socket->alarm.callback = on_alarm;
+    socket->batch.end = on_batch_end;
     afc__websocket_reader_init(&socket->reader, &options->limits, options->in_pieces);
     afc__outbox_init(&socket->outbox,
                      options->limits.queue != 0 ? options->limits.queue : default_queue);
@@ -589,6 +632,7 @@ static afc_status open_socket(afc_websocket **out, afc_session *session, const a
         return status;
     }
     afc__transfer_await_upgrade(&socket->task->transfer);
+    socket->task->transfer.source.lender = &lender;
     /* Before the start: a callback may read it on the loop thread before this function returns. */
     *out = socket;
     afc_task_start(socket->task);

@@ -23,8 +23,8 @@ struct afc_websocket {
     pthread_mutex_t turn;
     /* Any thread, under the lock, which is never held for long. */
     pthread_mutex_t lock;
-    afc__websocket_state state;
-    afc__outbox outbox; /**< Its encoder's stream is used with the turn. */
+    _Atomic(afc__websocket_state) state; /**< May be read without it. */
+    afc__outbox outbox;                  /**< Its encoder's stream is used with the turn. */
     /* Constant once it is opened. */
     afc_websocket_options options; /**< Its pointers aren't used. */
     afc_websocket_codec codec;
@@ -33,6 +33,7 @@ struct afc_websocket {
     afc__handshake handshake;
     afc__websocket_reader reader;
     afc__alarm alarm;
+    afc__batch batch; /**< Of calls of `events`. */
     afc__keepalive keepalive;
     int64_t close_deadline_us; /**< 0: none. */
     uint64_t pings;            /**< Automatic ones so far. */
@@ -56,11 +57,8 @@ static inline void afc__websocket_enter(afc_websocket *socket, afc__websocket_st
 }
 
 /** For the loop thread, which alone makes most changes; others may only close. */
-static inline afc__websocket_state afc__websocket_state_of(afc_websocket *socket) {
-    pthread_mutex_lock(&socket->lock);
-    afc__websocket_state state = socket->state;
-    pthread_mutex_unlock(&socket->lock);
-    return state;
+static inline afc__websocket_state afc__websocket_state_of(const afc_websocket *socket) {
+    return atomic_load(&socket->state);
 }
 
 /** Closes the encoder of a socket that has ended; if a thread is compressing, that does it afterwards. */

@@ -240,6 +240,18 @@ ptrdiff_t afc__transfer_read_body(afc__transfer *transfer, void *buffer, size_t 
     return count;
 }
 
+afc_slice afc__transfer_lend_body(const afc__transfer *transfer) {
+    bool must_wait = afc__transfer_is_suspended(transfer) ||
+                     afc__rate_is_limited(&transfer->send_rate);
+    return must_wait ? (afc_slice){NULL, 0} : afc__source_lend(&transfer->source);
+}
+
+void afc__transfer_took_body(afc__transfer *transfer, size_t count) {
+    afc__source_took(&transfer->source, count);
+    transfer->progress.sent += (int64_t)count;
+    if (count > 0) afc__transfer_report_progress(transfer);
+}
+
 bool afc__transfer_rewind_body(afc__transfer *transfer) {
     afc_failure failure = {0};
     if (afc__source_rewind(&transfer->source, &failure) != AFC_OK)

@@ -294,6 +294,10 @@ void afc__transfer_wake(afc__transfer *transfer);
 /** The next bytes of the request body, or AFC_READ_…. */
 ptrdiff_t afc__transfer_read_body(afc__transfer *transfer, void *buffer, size_t size);
 
+/** Lends bytes that needn't be copied, and takes them back; see afc__source_lend(). */
+afc_slice afc__transfer_lend_body(const afc__transfer *transfer);
+void afc__transfer_took_body(afc__transfer *transfer, size_t count);
+
 /** libcurl needs the request body from the start, for a retry of its own. */
 bool afc__transfer_rewind_body(afc__transfer *transfer);
 

@@ -4,7 +4,10 @@
 
 #include <stddef.h>
 
-enum { KEPT_FRAME = 64 * 1024 + AFC__FRAME_HEAD_MAX /* Of memory, for the next frame. */ };
+enum {
+    KEPT_FRAME = 64 * 1024 + AFC__FRAME_HEAD_MAX, /* Of memory, for the next frame. */
+    LENT_FROM = 4 * 1024 /* Shorter ones are copied, to send several at once. */
+};
 
 void afc__outbox_init(afc__outbox *outbox, uint64_t limit) {
     *outbox = (afc__outbox){.limit = limit};
@@ -183,16 +186,21 @@ static bool has_begun(const afc__control *control) {
     return control->offset > 0 && is_pending(control);
 }
 
+void afc__outbox_took(afc__outbox *outbox, size_t count) {
+    afc__outgoing *message = first_message(outbox);
+    message->offset += count;
+    outbox->queued -= count;
+    if (message->offset < message->size) return;
+    afc__list_remove(&message->node);
+    afc__list_append(&outbox->sent, &message->node);
+}
+
 static size_t copy_message(afc__outbox *outbox, char *out, size_t size) {
     afc__outgoing *message = first_message(outbox);
     size_t left = message->size - message->offset;
     size_t count = left < size ? left : size;
     memcpy(out, message->bytes + message->offset, count);
-    message->offset += count;
-    outbox->queued -= count;
-    if (message->offset < message->size) return count;
-    afc__list_remove(&message->node);
-    afc__list_append(&outbox->sent, &message->node);
+    afc__outbox_took(outbox, count);
     return count;
 }
 
@@ -230,6 +238,22 @@ static afc__control *next_control(afc__outbox *outbox) {
     }
     if (is_pending(&outbox->ping)) return &outbox->ping;
     return message == NULL && outbox->farewell == AFC__FAREWELL_LAST ? &outbox->close : NULL;
+}
+
+/** Returns whether a control frame comes before the next message. */
+static bool has_control(const afc__outbox *outbox) {
+    return is_pending(&outbox->pong) || is_pending(&outbox->ping) || has_begun(&outbox->close) ||
+           !afc__list_is_empty(&outbox->pongs) || outbox->pings_written < outbox->ping_count ||
+           outbox->farewell == AFC__FAREWELL_NEXT;
+}
+
+afc_slice afc__outbox_lend(const afc__outbox *outbox) {
+    const afc_slice none = {NULL, 0};
+    const afc__outgoing *message = first_message(outbox);
+    if (message == NULL || message->size - message->offset < LENT_FROM) return none;
+    /* Within its frame nothing else may be sent. */
+    if (message->offset == 0 && has_control(outbox)) return none;
+    return (afc_slice){message->bytes + message->offset, message->size - message->offset};
 }
 
 size_t afc__outbox_read(afc__outbox *outbox, char *out, size_t size) {

@@ -126,6 +126,15 @@ void afc__outbox_add_close(afc__outbox *outbox, uint16_t code, afc_slice reason,
 /** Writes the next bytes. 0: there are none at the moment. */
 size_t afc__outbox_read(afc__outbox *outbox, char *out, size_t size);
 
+/**
+ * Returns the rest of the next message if it is long, and its bytes are the next to be sent. It stays where it is until
+ * afc__outbox_took(), or anything else that removes messages. None: afc__outbox_read() has what there is.
+ */
+afc_slice afc__outbox_lend(const afc__outbox *outbox);
+
+/** This many bytes of what was lent were sent. */
+void afc__outbox_took(afc__outbox *outbox, size_t count);
+
 /** Drops every message. */
 void afc__outbox_drop(afc__outbox *outbox);
 

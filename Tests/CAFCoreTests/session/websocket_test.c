@@ -438,6 +438,65 @@ static void held_message_stops_the_server_and_arrives_once(void **state) {
     wire_free(wire);
 }
 
+/* More than the buffers of both directions hold. */
+enum { PATTERNS = 12, PATTERN_SIZE = 1 << 20 };
+
+static size_t make_pattern(char *bytes, unsigned number) {
+    size_t size = PATTERN_SIZE - number * 1000;
+    for (size_t i = 0; i < size; i++) bytes[i] = (char)(i * 7 + (i >> 8) + number * 31);
+    return size;
+}
+
+typedef struct patterns {
+    atomic_bool may_begin;
+    unsigned next; /**< Loop thread only. */
+    char expected[PATTERN_SIZE];
+} patterns;
+
+static afc_status take_pattern(wire *wire, const afc_websocket_message *message) {
+    patterns *patterns = wire->payload;
+    if (!atomic_load(&patterns->may_begin)) return AFC_EAGAIN;
+    size_t size = make_pattern(patterns->expected, patterns->next++);
+    bool is_same = message->bytes.size == size &&
+                   memcmp(message->bytes.bytes, patterns->expected, size) == 0;
+    return is_same ? AFC_OK : AFC_EINTERNAL;
+}
+
+static void sends_every_byte_once_if_the_connection_takes_parts(void **state) {
+    world *world = *state;
+    patterns *patterns = calloc(1, sizeof *patterns);
+    char *bytes = malloc(PATTERN_SIZE);
+    uint64_t total = 0;
+    assert_non_null(patterns);
+    assert_non_null(bytes);
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_new(world, "/");
+    wire->options.limits.queue = 2 * PATTERNS * PATTERN_SIZE;
+    wire->payload = patterns;
+    wire->at_message = take_pattern;
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->open_count, 1);
+    for (unsigned i = 0; i < PATTERNS; i++) {
+        afc_slice message = {bytes, make_pattern(bytes, i)};
+        check_status(afc_websocket_send(wire->socket, AFC_WEBSOCKET_BINARY, message, 0, NULL),
+                     AFC_OK);
+        /* A frame between two messages; AFC_EAGAIN: eight are unanswered. */
+        afc_status status = afc_websocket_ping(wire->socket, S("ping"));
+        assert_true(status == AFC_OK || status == AFC_EAGAIN);
+        total += message.size;
+    }
+    atomic_store(&patterns->may_begin, true);
+    afc_websocket_resume(wire->socket);
+    wire_wait_for(wire, &wire->message_count, PATTERNS);
+    assert_int_equal(atomic_load(&wire->received), total);
+    wire_close(wire);
+    wire_wait(wire);
+    check_status(wire->failure.status, AFC_OK);
+    wire_free(wire);
+    free(bytes);
+    free(patterns);
+}
+
 static void full_queue_refuses_messages_until_they_are_sent(void **state) {
     world *world = *state;
     static char bytes[1 << 20];
@@ -650,6 +709,7 @@ int main(void) {
         WORLD_TEST(ends_without_pong),
         WORLD_TEST(stays_open_while_pongs_come),
         WORLD_TEST(held_message_stops_the_server_and_arrives_once),
+        WORLD_TEST(sends_every_byte_once_if_the_connection_takes_parts),
         WORLD_TEST(full_queue_refuses_messages_until_they_are_sent),
         WORLD_TEST(end_without_close_frame_is_lost_connection),
         WORLD_TEST(reset_is_lost_connection),

@@ -47,6 +47,41 @@ static void cancel_in_on_message_is_the_last_callback_but_one(void **state) {
     wire_free(wire);
 }
 
+typedef struct batches {
+    atomic_uint reported; /**< Messages before the end of a batch. */
+    atomic_bool was_empty;
+} batches;
+
+static void end_batch(void *context) {
+    wire *wire = context;
+    batches *batches = wire->payload;
+    unsigned count = atomic_load(&wire->message_count);
+    pthread_mutex_lock(&wire->lock);
+    if (count == atomic_load(&batches->reported)) atomic_store(&batches->was_empty, true);
+    atomic_store(&batches->reported, count);
+    pthread_cond_broadcast(&wire->changed);
+    pthread_mutex_unlock(&wire->lock);
+}
+
+static void batch_ends_after_every_message(void **state) {
+    world *world = *state;
+    batches batches = {0};
+    serve_wire(world, "/",
+               S("\x81\x01"
+                 "a\x81\x01"
+                 "b\x81\x01"
+                 "c"));
+    wire *wire = wire_new(world, "/");
+    wire->payload = &batches;
+    wire->events.on_batch_end = end_batch;
+    wire_open(wire, world);
+    wire_wait_for(wire, &batches.reported, 3);
+    afc_websocket_cancel(wire->socket);
+    check_log(wire, "open;text a;text b;text c;closed 1006;");
+    assert_false(atomic_load(&batches.was_empty));
+    wire_free(wire);
+}
+
 static afc_status refuse(wire *wire, const afc_websocket_message *message) {
     (void)wire, (void)message;
     return AFC_EFILE;
@@ -194,6 +229,7 @@ static void session_waits_for_its_sockets(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(callbacks_may_send_and_close),
+        WORLD_TEST(batch_ends_after_every_message),
         WORLD_TEST(cancel_in_on_message_is_the_last_callback_but_one),
         WORLD_TEST(status_of_on_message_ends_the_socket),
         WORLD_TEST(does_nothing_in_a_child_and_never_waits),

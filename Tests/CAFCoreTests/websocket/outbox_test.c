@@ -91,6 +91,42 @@ static void sends_control_frames_before_messages_that_wait(void **state) {
     }
 }
 
+static void lends_long_messages_behind_control_frames(void **state) {
+    (void)state;
+    static char text[8001];
+    afc__outbox outbox;
+    char control[64];
+    memset(text, 'x', sizeof text - 1);
+    afc__outbox_init(&outbox, 1 << 16);
+    assert_int_equal(afc__outbox_lend(&outbox).size, 0);
+    check_status(add(&outbox, "short", 0), AFC_OK);
+    assert_int_equal(afc__outbox_lend(&outbox).size, 0);
+    assert_int_equal(afc__outbox_read(&outbox, control, sizeof control), 6 + 5);
+    check_status(add(&outbox, text, 0), AFC_OK);
+    afc__outbox_add_pong(&outbox, S("pong"));
+    assert_int_equal(afc__outbox_lend(&outbox).size, 0);
+    assert_int_equal(afc__outbox_read(&outbox, control, 3), 3);
+    assert_int_equal(afc__outbox_lend(&outbox).size, 0);
+    assert_int_equal(afc__outbox_read(&outbox, control, 6 + 4 - 3), 6 + 4 - 3);
+    size_t frame = 8 + sizeof text - 1;
+    assert_int_equal(afc__outbox_lend(&outbox).size, frame);
+    afc__outbox_took(&outbox, 1000);
+    /* Within a frame nothing else is sent. */
+    check_status(afc__outbox_add_ping(&outbox, S("ping"), false, 5), AFC_OK);
+    assert_int_equal(afc__outbox_lend(&outbox).size, frame - 1000);
+    afc__outbox_took(&outbox, 0);
+    assert_int_equal(outbox.queued, frame - 1000);
+    afc__outbox_took(&outbox, frame - 1000);
+    assert_int_equal(outbox.queued, 0);
+    check_status(add(&outbox, text, 0), AFC_OK);
+    assert_int_equal(afc__outbox_lend(&outbox).size, 0);
+    assert_int_equal(afc__outbox_read(&outbox, control, 6 + 4), 6 + 4);
+    assert_int_equal(afc__outbox_lend(&outbox).size, frame);
+    afc__outbox_add_close(&outbox, 1000, S(""), true);
+    assert_int_equal(afc__outbox_lend(&outbox).size, 0);
+    end(&outbox);
+}
+
 static void finishes_the_frame_that_has_begun_before_an_urgent_close(void **state) {
     (void)state;
     afc__outbox outbox;
@@ -391,6 +427,7 @@ static void survives_every_failed_allocation(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sends_control_frames_before_messages_that_wait),
+        cmocka_unit_test(lends_long_messages_behind_control_frames),
         cmocka_unit_test(finishes_the_frame_that_has_begun_before_an_urgent_close),
         cmocka_unit_test(bounds_answers_to_pings),
         cmocka_unit_test(bounds_the_queue),

@@ -207,12 +207,17 @@ typedef struct afc_websocket_events {
     void (*on_challenge_accepted)(void *context, const afc_challenge *challenge);
     /** Reports connections, and the heads that are sent and received. Frames aren't reported. NULL costs nothing. */
     void (*on_trace)(void *context, const afc_trace *trace);
+    /**
+     * Called on the loop thread once after calls of on_message, on_sent and on_pong that came together, when nothing else is
+     * ready: what they collected can be passed on to other threads now, which then wake up once. on_closed may come first.
+     */
+    void (*on_batch_end)(void *context);
 } afc_websocket_events;
 
 #define AFC_WEBSOCKET_EVENTS_INIT                                                                  \
     {                                                                                              \
         sizeof(afc_websocket_events), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,  \
-            NULL, NULL                                                                             \
+            NULL, NULL, NULL                                                                       \
     }
 
 /**

@@ -1,0 +1,115 @@
+#include "curl/direct_send.h"
+
+#include "base/alloc.h"
+#include "base/failure.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+/* Then libcurl continues, which lets other sockets have their turn. */
+enum { MOST_WRITES = 8 };
+
+/* ---- When ---------------------------------------------------------------------------------- */
+
+void afc__direct_watches(afc__exchange *exchange, curl_socket_t descriptor, bool for_input) {
+    afc__direct *direct = &exchange->direct;
+    /* Of several sockets that are being connected, none is watched for input. */
+    if (for_input) {
+        direct->socket = descriptor;
+    } else if (direct->socket == descriptor) {
+        direct->socket = CURL_SOCKET_BAD;
+    }
+}
+
+void afc__direct_gave(afc__exchange *exchange, size_t size) {
+    exchange->direct.given += (int64_t)size;
+}
+
+void afc__direct_waits(afc__exchange *exchange) {
+    exchange->direct.sender = AFC__SENDER_DRIVER;
+}
+
+void afc__direct_ends(afc__exchange *exchange) {
+    exchange->direct.sender = AFC__SENDER_LIBCURL;
+}
+
+void afc__direct_reset(afc__exchange *exchange) {
+    afc__buffer_clear(&exchange->direct.unsent);
+    exchange->direct = (afc__direct){.socket = CURL_SOCKET_BAD};
+    afc__buffer_init(&exchange->direct.unsent, AFC__UPGRADED_BUFFER);
+}
+
+/** Returns whether libcurl has sent all that it was given, and is paused in this direction only. */
+static bool may_send(const afc__exchange *exchange) {
+    const afc__direct *direct = &exchange->direct;
+    curl_off_t sent = 0;
+    if (direct->sender != AFC__SENDER_DRIVER || direct->socket == CURL_SOCKET_BAD) return false;
+    if (exchange->has_ended || exchange->tls_layers > 0 || direct->holds_input) return false;
+    if (!afc__hop_is_upgraded(exchange->transfer)) return false;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    return sent == direct->given;
+}
+
+/* ---- Sending ------------------------------------------------------------------------------- */
+
+static bool keep(afc__exchange *exchange, afc_slice rest) {
+    afc__buffer *unsent = &exchange->direct.unsent;
+    exchange->direct.unsent_offset = 0;
+    unsent->size = 0;
+    if (afc__buffer_append(unsent, rest.bytes, rest.size) == AFC_OK) return true;
+    afc_failure failure = {0};
+    afc__fail_memory(&failure);
+    return afc__transfer_fail(exchange->transfer, &failure);
+}
+
+size_t afc__direct_take_unsent(afc__exchange *exchange, char *buffer, size_t size) {
+    afc__direct *direct = &exchange->direct;
+    size_t left = direct->unsent.size - direct->unsent_offset;
+    if (left == 0) return 0;
+    size_t count = left < size ? left : size;
+    memcpy(buffer, direct->unsent.bytes + direct->unsent_offset, count);
+    direct->unsent_offset += count;
+    if (count == left) {
+        afc__buffer_clear(&direct->unsent);
+        direct->unsent_offset = 0;
+    }
+    return count;
+}
+
+/** Returns how many bytes the socket took; 0 also after an error, which libcurl will meet and report. */
+static size_t write_some(int descriptor, const char *bytes, size_t size) {
+    ssize_t count;
+    do {
+        count = send(descriptor, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (count < 0 && errno == EINTR);
+    return count > 0 ? (size_t)count : 0;
+}
+
+bool afc__direct_send(afc__exchange *exchange) {
+    afc__direct *direct = &exchange->direct;
+    afc__driver *driver = exchange->driver;
+    if (!may_send(exchange)) return false;
+    if (driver->outgoing == NULL) driver->outgoing = afc__alloc(AFC__UPGRADED_BUFFER);
+    if (driver->outgoing == NULL) return false;
+    for (int writes = 0; writes < MOST_WRITES; writes++) {
+        afc_slice lent = afc__transfer_lend_body(exchange->transfer);
+        if (lent.size > 0) {
+            size_t sent = write_some(direct->socket, lent.bytes, lent.size);
+            direct->sent += (int64_t)sent;
+            afc__transfer_took_body(exchange->transfer, sent);
+            if (sent < lent.size) return false;
+            continue;
+        }
+        ptrdiff_t count = afc__transfer_read_body(exchange->transfer, driver->outgoing,
+                                                  AFC__UPGRADED_BUFFER);
+        if (count == AFC_READ_AGAIN) return true;
+        /* libcurl asks again, and gets the same answer. */
+        if (count <= 0) return false;
+        size_t sent = write_some(direct->socket, driver->outgoing, (size_t)count);
+        direct->sent += (int64_t)sent;
+        if (sent == (size_t)count) continue;
+        keep(exchange, (afc_slice){driver->outgoing + sent, (size_t)count - sent});
+        return false;
+    }
+    return false;
+}

@@ -1,0 +1,35 @@
+/**
+ * Sends what an upgraded connection has to send, without libcurl.
+ *
+ * libcurl's upload is made for bodies: to send a message, it is resumed, asks twice for bytes and pauses again, which takes
+ * three further system calls and most of the processor time. So while it has nothing to send, the driver writes to the socket
+ * itself. What the socket doesn't take is given to libcurl, which then waits for room. TLS stays libcurl's work.
+ */
+#ifndef AFC_CURL_DIRECT_SEND_H
+#define AFC_CURL_DIRECT_SEND_H
+
+#include "curl/driver_internal.h"
+
+/** Called when libcurl begins or ends to wait for input on a socket of an exchange that asks for an upgrade. */
+void afc__direct_watches(afc__exchange *exchange, curl_socket_t descriptor, bool for_input);
+
+/** Called when the read callback gives libcurl bytes, and when it tells it to wait. */
+void afc__direct_gave(afc__exchange *exchange, size_t size);
+void afc__direct_waits(afc__exchange *exchange);
+
+/** Called before libcurl resumes the exchange. */
+void afc__direct_ends(afc__exchange *exchange);
+
+/** Copies bytes that were read but not sent, for libcurl. 0: there are none. */
+size_t afc__direct_take_unsent(afc__exchange *exchange, char *buffer, size_t size);
+
+/**
+ * Sends what there is to send. Returns false if libcurl has to continue: it may hold bytes of either direction, the socket
+ * took only a part, our direction has ended, or the connection isn't a plain one.
+ */
+bool afc__direct_send(afc__exchange *exchange);
+
+/** Forgets the connection, before another hop. */
+void afc__direct_reset(afc__exchange *exchange);
+
+#endif
