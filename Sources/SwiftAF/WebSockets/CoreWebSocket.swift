@@ -23,10 +23,30 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         var observed: [UInt64: WebSocket.Message] = [:]
     }
 
+    /// Calls to resume once the loop has nothing else to do: the threads that they run on then wake up once for many.
+    private struct Batch {
+        typealias Ready<Value> = (waiter: WebSocketState.Waiter<Value>, result: Result<Value, SessionError>)
+        var senders: [Ready<Bool>] = []
+        var readers: [Ready<WebSocket.Message?>] = []
+        var line: [WebSocketState.Waiter<Void>] = []
+
+        mutating func resume() {
+            // A message may be the answer to one that was sent.
+            for sender in senders { sender.waiter.resume(returning: sender.result) }
+            for waiter in line { waiter.resume(returning: .success(())) }
+            senders.removeAll(keepingCapacity: senders.count < 16)
+            line.removeAll(keepingCapacity: line.count < 16)
+            for reader in readers { reader.waiter.resume(returning: reader.result) }
+            readers.removeAll(keepingCapacity: true)
+        }
+    }
+
     private let protocols: [String]
     private let options: WebSocket.Options
     private let codec: CoreCompression?
     private let state: Locked<State>
+    /// Used by the loop thread only.
+    nonisolated(unsafe) private var batch = Batch()
     /// The outcome of the socket and the events that report it. Either may be set first.
     private let ending = Locked<(outcome: CoreOutcome?, events: RequestEvents?)>((nil, nil))
     private let lastID = Atomic<UInt64>(0)
@@ -383,6 +403,9 @@ extension CoreWebSocket {
         events.on_pong = { context, payload, roundTrip in
             CoreWebSocket.from(context)?.didReceivePong(payload, roundTrip)
         }
+        events.on_batch_end = { context in
+            CoreWebSocket.from(context)?.batch.resume()
+        }
         events.on_closed = { context, end in
             guard let end else { return }
             CoreWebSocket.from(context)?.didEnd(end.pointee)
@@ -412,10 +435,11 @@ extension CoreWebSocket {
         let intake = state.withLock { $0.socket.decide(size: message.bytes.size) }
         // Copied without the lock.
         switch intake {
-        case .deliver(let reader): reader.resume(returning: .success(copy(message)))
+        case .deliver(let reader): batch.readers.append((reader, .success(copy(message))))
         case .buffer:
             let copy = copy(message)
-            state.withLock { $0.socket.buffer(copy) }?.resume(returning: .success(copy))
+            let reader = state.withLock { $0.socket.buffer(copy) }
+            if let reader { batch.readers.append((reader, .success(copy))) }
         case .hold: return .AFC_EAGAIN
         case .discard: break
         }
@@ -435,8 +459,8 @@ extension CoreWebSocket {
             return (sender, next, state.observed.removeValue(forKey: id))
         }
         if let message, status == .AFC_OK { request.handlers.events?.tell(.messageSent(message)) }
-        sender?.resume(returning: status == .AFC_OK ? .success(true) : .failure(refusal(status)))
-        next?.resume(returning: .success(()))
+        if let sender { batch.senders.append((sender, status == .AFC_OK ? .success(true) : .failure(refusal(status)))) }
+        if let next { batch.line.append(next) }
     }
 
     private func didReceivePong(_ payload: afc_slice, _ roundTrip: Int64) {
@@ -450,6 +474,7 @@ extension CoreWebSocket {
 
     private func didEnd(_ core: afc_websocket_end) {
         stopAnswering()
+        batch.resume()
         let outcome = outcome(of: core)
         let end = WebSocketState.End(
             code: WebSocket.CloseCode(rawValue: core.code), reason: core.reason.text, failure: outcome.failure)
