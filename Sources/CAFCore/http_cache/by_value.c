@@ -246,11 +246,11 @@ static afc_status write_response(afc_http_cache *cache, const cache_query *query
     afc__cache_writing *writing = afc__cache_begin(cache, key_of(query), meta,
                                                    (int64_t)response->body.size);
     if (writing == NULL) return AFC_ETOOBIG;
-    if (!afc__cache_append(writing, response->body)) {
+    if (!afc__cache_append(writing, response->body, AFC__CACHE_WAIT)) {
         afc__cache_abandon(writing);
         return AFC_ETOOBIG;
     }
-    afc__cache_commit(writing);
+    afc__cache_commit(writing, AFC__CACHE_WAIT);
     return AFC_OK;
 }
 

@@ -2,15 +2,23 @@
 
 #include "http_cache/ranges.h"
 #include "http_cache/validators.h"
+#include "message/resume.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { PARTIAL_CONTENT = 206 };
+enum { OK = 200, PARTIAL_CONTENT = 206 };
 
 bool afc__part_is_beginning(const afc__cache_meta *meta, uint64_t size) {
     return meta->head.status == PARTIAL_CONTENT && meta->range_start == 0 && meta->flags == 0 &&
            size > 0 && meta->total > 0 && size < (uint64_t)meta->total;
+}
+
+bool afc__beginning_is_useful(const afc_head *head, const afc__framing *framing, uint64_t size) {
+    bool has_rest = framing->kind == AFC__FRAMING_LENGTH && size > 0 &&
+                    size < (uint64_t)framing->length;
+    return has_rest && head->status == OK && !framing->is_encoded && !framing->has_coding &&
+           afc__strong_validator(head) != NULL && !afc__refuses_ranges(head);
 }
 
 size_t afc__rest_fields_write(afc_header out[AFC__REST_FIELDS], char range[AFC__REST_RANGE_ROOM],

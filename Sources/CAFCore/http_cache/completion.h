@@ -14,6 +14,12 @@ enum { AFC__REST_FIELDS = 2 };
 bool afc__part_is_beginning(const afc__cache_meta *meta, uint64_t size);
 
 /**
+ * A body ended after `size` bytes. Can the server be asked for the rest of it later? Then its size is known, it has a strong
+ * validator, and it isn't encoded for the transfer or by its content.
+ */
+bool afc__beginning_is_useful(const afc_head *head, const afc__framing *framing, uint64_t size);
+
+/**
  * Writes the fields that ask for what follows the first `size` bytes: Range, and If-Range if the stored head has a strong
  * validator. Returns their number. The values refer to `range` and to the head.
  */

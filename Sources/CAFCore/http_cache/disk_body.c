@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "http_cache/disk.h"
 #include "http_cache/entry_file.h"
+#include "http_cache/waiter.h"
 
 #include <unistd.h>
 
@@ -53,21 +54,50 @@ static void leave_unfinished(afc__disk_stream *stream, uint64_t size) {
     stream->size -= size;
 }
 
-/** Counts another piece as waiting. false: too much waits, or is unfinished. */
-static bool enter_queue(afc__disk_stream *stream, size_t size) {
+typedef enum queue_room { ROOM, ROOM_LATER, NO_ROOM } queue_room;
+
+/** Counts another piece as waiting, if there is room. */
+static queue_room enter_queue(afc__disk_stream *stream, size_t size) {
     afc__disk *disk = stream->disk;
     pthread_mutex_lock(&disk->cache->lock);
     uint64_t others = disk->unfinished_bytes - stream->size;
     bool is_within = others == 0 ||
                      disk->unfinished_bytes + size <= disk->capacity * AFC__ENTRY_UNIT / 2;
-    bool has_room = is_within && disk->queued_bytes + size <= AFC__DISK_MOST_QUEUED;
-    if (has_room) {
+    bool is_full = disk->queued_bytes + size > AFC__DISK_MOST_QUEUED;
+    queue_room room = !is_within ? NO_ROOM : is_full ? ROOM_LATER : ROOM;
+    if (room == ROOM) {
         disk->queued_bytes += size;
         disk->unfinished_bytes += size;
         stream->size += size;
     }
     pthread_mutex_unlock(&disk->cache->lock);
-    return has_room;
+    return room;
+}
+
+typedef struct pause_job {
+    afc__disk_job job;
+    afc__waiter waiter;
+} pause_job;
+
+static bool work_pause(afc__disk_job *work) {
+    afc__waiter_wake(&AFC__OWNER(work, pause_job, job)->waiter);
+    return false;
+}
+
+/** Waits until what waits for the disk now is written. false: there is no thread for that. */
+static bool wait_for_disk(afc__disk *disk) {
+    pause_job job = {.waiter = AFC__WAITER_INIT};
+    bool is_ordered = afc__disk_order(disk, &job.job, work_pause);
+    if (is_ordered) afc__waiter_wait(&job.waiter);
+    return is_ordered;
+}
+
+static bool find_room(afc__disk_stream *stream, size_t size, afc__cache_pace pace) {
+    queue_room room;
+    do {
+        room = enter_queue(stream, size);
+    } while (room == ROOM_LATER && pace == AFC__CACHE_WAIT && wait_for_disk(stream->disk));
+    return room == ROOM;
 }
 
 static bool write_piece(afc__disk_stream *stream, afc_bytes bytes) {
@@ -95,9 +125,9 @@ static bool work_piece(afc__disk_job *work) {
     return false;
 }
 
-bool afc__disk_stream_append(afc__disk_stream *stream, afc_bytes bytes) {
+bool afc__disk_stream_append(afc__disk_stream *stream, afc_bytes bytes, afc__cache_pace pace) {
     afc__disk *disk = stream->disk;
-    bool is_possible = !atomic_load(&stream->has_failed) && enter_queue(stream, bytes.size);
+    bool is_possible = !atomic_load(&stream->has_failed) && find_room(stream, bytes.size, pace);
     piece_job *job = is_possible ? afc__alloc(sizeof *job) : NULL;
     if (job != NULL) {
         *job = (piece_job){.stream = stream, .bytes = bytes};

@@ -117,11 +117,23 @@ typedef struct afc__cache_writing afc__cache_writing;
 afc__cache_writing *afc__cache_begin(afc_http_cache *cache, afc_slice key,
                                      const afc__cache_meta *meta, int64_t expected);
 
+/** What happens to bytes for which a slow disk has no room yet. */
+typedef enum afc__cache_pace {
+    AFC__CACHE_DROP, /**< The response isn't stored. */
+    AFC__CACHE_WAIT /**< The calling thread, which mustn't be a loop's, waits until the disk has written others. */
+} afc__cache_pace;
+
 /** Copies bytes. false: given up, because the body is too large, the disk too slow or memory out. */
-bool afc__cache_append(afc__cache_writing *writing, afc_slice bytes);
+bool afc__cache_append(afc__cache_writing *writing, afc_slice bytes, afc__cache_pace pace);
 
 /** Stores the entry in place of the same variant and evicts others. Frees `writing`. */
-void afc__cache_commit(afc__cache_writing *writing);
+void afc__cache_commit(afc__cache_writing *writing, afc__cache_pace pace);
+
+/**
+ * Does the same with a body that has ended early: a 200 becomes the beginning of a representation of `total` bytes, as a
+ * 206 would be.
+ */
+void afc__cache_commit_beginning(afc__cache_writing *writing, int64_t total);
 
 /** Frees `writing` without storing it. NULL is allowed. */
 void afc__cache_abandon(afc__cache_writing *writing);

@@ -63,7 +63,7 @@ afc__cache_writing *afc__cache_begin(afc_http_cache *cache, afc_slice key,
 }
 
 /** Hands what was collected to the disk. */
-static bool flush(afc__cache_writing *writing) {
+static bool flush(afc__cache_writing *writing, afc__cache_pace pace) {
     afc__disk *disk = writing->cache->disk;
     if (writing->stream == NULL) {
         writing->stream = afc__disk_stream_new(disk, writing->stored->id.content);
@@ -71,15 +71,15 @@ static bool flush(afc__cache_writing *writing) {
     if (writing->stream == NULL) return false;
     size_t size = writing->body.size;
     afc_bytes bytes = afc__buffer_take(&writing->body);
-    return bytes.size == size && afc__disk_stream_append(writing->stream, bytes);
+    return bytes.size == size && afc__disk_stream_append(writing->stream, bytes, pace);
 }
 
-bool afc__cache_append(afc__cache_writing *writing, afc_slice bytes) {
+bool afc__cache_append(afc__cache_writing *writing, afc_slice bytes, afc__cache_pace pace) {
     if (bytes.size > writing->largest - writing->size) return false;
     writing->size += bytes.size;
     while (bytes.size > 0) {
         size_t room = writing->piece - writing->body.size;
-        if (room == 0 && !flush(writing)) return false;
+        if (room == 0 && !flush(writing, pace)) return false;
         if (room == 0) room = writing->piece;
         size_t size = bytes.size < room ? bytes.size : room;
         if (afc__buffer_append(&writing->body, bytes.bytes, size) != AFC_OK) return false;
@@ -99,9 +99,9 @@ static bool commit_memory(afc__cache_writing *writing) {
     return true;
 }
 
-static bool commit_stream(afc__cache_writing *writing) {
+static bool commit_stream(afc__cache_writing *writing, afc__cache_pace pace) {
     afc_http_cache *cache = writing->cache;
-    if (writing->body.size != 0 && !flush(writing)) return false;
+    if (writing->body.size != 0 && !flush(writing, pace)) return false;
     pthread_mutex_lock(&cache->lock);
     bool is_recorded = afc__store_put_record(cache, writing->stored);
     if (is_recorded) {
@@ -113,11 +113,12 @@ static bool commit_stream(afc__cache_writing *writing) {
     return is_recorded;
 }
 
-void afc__cache_commit(afc__cache_writing *writing) {
+void afc__cache_commit(afc__cache_writing *writing, afc__cache_pace pace) {
     afc_http_cache *cache = writing->cache;
     afc__cache_stored *stored = writing->stored;
     stored->body_size = writing->size;
-    bool is_stored = writing->stream != NULL ? commit_stream(writing) : commit_memory(writing);
+    bool is_stored = writing->stream != NULL ? commit_stream(writing, pace)
+                                             : commit_memory(writing);
     if (is_stored) {
         afc__cache_count(cache, AFC__CACHE_STORED);
     } else {
@@ -128,6 +129,11 @@ void afc__cache_commit(afc__cache_writing *writing) {
         pthread_mutex_unlock(&cache->lock);
     }
     afc__cache_abandon(writing);
+}
+
+void afc__cache_commit_beginning(afc__cache_writing *writing, int64_t total) {
+    afc__cache_stored_cut(writing->stored, total);
+    afc__cache_commit(writing, AFC__CACHE_DROP);
 }
 
 void afc__cache_abandon(afc__cache_writing *writing) {

@@ -216,6 +216,16 @@ afc__cache_stored *afc__cache_stored_new(afc_slice key, const afc__cache_meta *m
     return NULL;
 }
 
+void afc__cache_stored_cut(afc__cache_stored *stored, int64_t total) {
+    enum { PARTIAL_CONTENT = 206 };
+    char *block = (char *)(stored->headers + stored->meta.request_field_count +
+                           stored->meta.head.header_count);
+    stored->meta.head.status = PARTIAL_CONTENT;
+    stored->meta.total = total;
+    afc__save_32(block + STATUS * 4, PARTIAL_CONTENT);
+    afc__save_64(block + SHORT_NUMBERS * 4 + TOTAL * 8, (uint64_t)total);
+}
+
 /* ---- Use ----------------------------------------------------------------------------------- */
 
 const afc__cache_meta *afc__cache_stored_meta(const afc__cache_stored *stored) {

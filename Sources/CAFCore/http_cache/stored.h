@@ -73,6 +73,9 @@ afc__cache_stored *afc__cache_stored_new(afc_slice key, const afc__cache_meta *m
 /** Does the same with an encoded meta, which is copied. NULL: out of memory, or not an encoded meta. */
 afc__cache_stored *afc__cache_stored_decode(afc_slice block);
 
+/** Makes a 200 the beginning of a representation of `total` bytes, as a 206 would be. Before others know it. */
+void afc__cache_stored_cut(afc__cache_stored *stored, int64_t total);
+
 /** Returns about how much memory it takes, with its body. */
 uint64_t afc__cache_stored_cost(const afc__cache_stored *stored);
 

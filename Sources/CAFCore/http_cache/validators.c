@@ -119,7 +119,8 @@ static bool has_strong_date(const afc_head *head) {
 
 const afc_header *afc__strong_validator(const afc_head *head) {
     const afc_header *tag = afc_head_find(head, "ETag");
-    if (tag != NULL && is_strong(tag->value)) return tag;
+    /* With an ETag, even a weak one, the date must not be used (RFC 9110 13.1.5). */
+    if (tag != NULL) return is_strong(tag->value) ? tag : NULL;
     return has_strong_date(head) ? afc_head_find(head, "Last-Modified") : NULL;
 }
 

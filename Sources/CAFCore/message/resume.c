@@ -50,7 +50,7 @@ static find_result find_one(const afc_head *head, const char *name, afc_slice *o
     return found;
 }
 
-static bool refuses_ranges(const afc_head *head) {
+bool afc__refuses_ranges(const afc_head *head) {
     for (size_t i = 0; i < head->header_count; i++) {
         const afc_header *field = &head->headers[i];
         if (afc__same_name(field->name, "Accept-Ranges") && afc__same_name(field->value, "none")) {
@@ -97,7 +97,7 @@ static const char *find_obstacle(const afc_head *head, const afc__framing *frami
                                  afc_slice *validator, bool *is_date) {
     if (head->status != 200) return "the response isn't the whole file";
     if (framing->is_encoded) return "the response is encoded";
-    if (refuses_ranges(head)) return "the server accepts no ranges";
+    if (afc__refuses_ranges(head)) return "the server accepts no ranges";
     return find_validator(head, now, validator, is_date);
 }
 

@@ -35,6 +35,9 @@ typedef struct afc__resume_token {
 
 void afc__resume_clear(afc__resume_token *token);
 
+/** Does a server refuse ranges of what it sends with this head (Accept-Ranges: none)? */
+bool afc__refuses_ranges(const afc_head *head);
+
 /** Returns whether there is a token. */
 bool afc__resume_exists(const afc__resume_token *token);
 

@@ -1,4 +1,5 @@
 /* At the head of a hop: store the response, update what is stored, or remove it. */
+#include "http_cache/completion.h"
 #include "http_cache/invalidation.h"
 #include "http_cache/key.h"
 #include "http_cache/storability.h"
@@ -419,7 +420,7 @@ void afc__transfer_cache_body(afc__transfer *transfer, afc_slice bytes) {
     afc__cached *cached = transfer->cached;
     if (cached == NULL || cached->writing == NULL) return;
     cached->written += bytes.size;
-    if (afc__cache_append(cached->writing, bytes)) return;
+    if (afc__cache_append(cached->writing, bytes, AFC__CACHE_DROP)) return;
     afc__cache_abandon(cached->writing);
     cached->writing = NULL;
     cached->not_stored = "its body is too large for the cache, or came too fast for its disk";
@@ -444,6 +445,17 @@ static bool has_all(const afc__transfer *transfer) {
     return transfer->cached->written == (uint64_t)framing->length;
 }
 
+/** Is what has come of a body stored, for the rest to be asked for later (RFC 9111 3.3)? Not in place of something better. */
+static bool keeps_beginning(const afc__transfer *transfer) {
+    const afc__cached *cached = transfer->cached;
+    bool is_longer = cached->stored == NULL || (cached->state == AFC__CACHED_COMPLETING &&
+                                                cached->written > transfer->hop.from_cache);
+    return is_longer && cached->written <= AFC__CACHED_MOST_COMPLETED &&
+           !afc__hop_is_decoded(transfer) &&
+           afc__beginning_is_useful(received_head(transfer), &transfer->hop.framing,
+                                    cached->written);
+}
+
 void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
     afc__cached *cached = transfer->cached;
     if (cached == NULL) return;
@@ -452,11 +464,16 @@ void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
         return;
     }
     bool has_body = is_whole && !afc__transfer_has_failed(transfer) && has_all(transfer);
-    if (has_body && !cached->is_outdated) {
-        afc__cache_commit(cached->writing);
+    if (cached->is_outdated) {
+        afc__cache_abandon(cached->writing);
+        cached->not_stored = outdated;
+    } else if (has_body) {
+        afc__cache_commit(cached->writing, AFC__CACHE_DROP);
+    } else if (keeps_beginning(transfer)) {
+        afc__cache_commit_beginning(cached->writing, transfer->hop.framing.length);
     } else {
         afc__cache_abandon(cached->writing);
-        cached->not_stored = has_body ? outdated : "its body isn't whole";
+        cached->not_stored = "its body isn't whole";
     }
     cached->writing = NULL;
     afc__cached_release_waiters(cached);

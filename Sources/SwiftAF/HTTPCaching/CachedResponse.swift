@@ -53,7 +53,8 @@ extension HTTPCache {
 
     /// Stores a response to a GET request, in place of the one that the same request would select.
     ///
-    /// The rules of HTTP apply: what they forbid to store is refused, and its fields say how long it is fresh.
+    /// The rules of HTTP apply: what they forbid to store is refused, and its fields say how long it is fresh. While more
+    /// than 8 MiB wait for the disk, the calling thread waits, too.
     ///
     /// - Parameters:
     ///   - response: The response.

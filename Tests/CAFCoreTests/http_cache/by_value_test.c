@@ -1,4 +1,6 @@
 /* What a program does with a cache: it looks up, stores, lists and verifies responses. */
+#include "http_cache/disk_state.h"
+#include "http_cache/entry_file.h"
 #include "support/check.h"
 #include "support/files.h"
 #include "support/torture.h"
@@ -6,6 +8,7 @@
 #include <afcore/http_cache.h>
 #include <afcore/session.h>
 #include <dirent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +152,37 @@ static void large_body_is_read_from_disk(void **state) {
     check_body(box.cache, URL, "", body);
     free(body);
     tear_down(&box);
+}
+
+/** Keeps the disk's thread until no other piece may wait for it. */
+static bool work_until_full(afc__disk_job *work) {
+    bool is_full;
+    afc_http_cache *cache = work->disk->cache;
+    do {
+        sched_yield();
+        pthread_mutex_lock(&cache->lock);
+        is_full = work->disk->queued_bytes + AFC__ENTRY_LOADED > AFC__DISK_MOST_QUEUED;
+        pthread_mutex_unlock(&cache->lock);
+    } while (!is_full);
+    return false;
+}
+
+static void body_larger_than_what_may_wait_for_the_disk_is_stored(void **state) {
+    enum { HUGE = 2 * AFC__DISK_MOST_QUEUED + 1000 };
+    (void)state;
+    box box;
+    afc__disk_job job;
+    char *body = malloc(HUGE + 1);
+    assert_non_null(body);
+    for (size_t i = 0; i < HUGE; i++) body[i] = (char)('a' + i % 23);
+    body[HUGE] = '\0';
+    set_up(&box, true);
+    box.cache->max_entry_bytes = HUGE;
+    assert_true(afc__disk_order(box.cache->disk, &job, work_until_full));
+    check_status(store(box.cache, URL, "", FRESH, body, NULL), AFC_OK);
+    check_body(box.cache, URL, "", body);
+    tear_down(&box);
+    free(body);
 }
 
 static void fields_and_credentials_of_the_request_select(void **state) {
@@ -422,6 +456,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stored_response_is_looked_up_with_head_body_and_dates),
         cmocka_unit_test(large_body_is_read_from_disk),
+        cmocka_unit_test(body_larger_than_what_may_wait_for_the_disk_is_stored),
         cmocka_unit_test(fields_and_credentials_of_the_request_select),
         cmocka_unit_test(partition_separates),
         cmocka_unit_test(refuses_what_must_not_be_stored),

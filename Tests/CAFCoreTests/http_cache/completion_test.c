@@ -45,7 +45,8 @@ static void rest_is_asked_for_with_a_strong_validator_if_there_is_one(void **sta
         {MODIFIED SOON, NULL},
         {MODIFIED, NULL},
         {"ETag: \"a\"\n" MODIFIED LATER, "\"a\""},
-        {"ETag: W/\"a\"\n" MODIFIED LATER, "Sun, 06 Nov 1994 08:49:37 GMT"},
+        /* A date isn't used beside an ETag, even a weak one (RFC 9110 13.1.5). */
+        {"ETag: W/\"a\"\n" MODIFIED LATER, NULL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written head;
@@ -59,6 +60,44 @@ static void rest_is_asked_for_with_a_strong_validator_if_there_is_one(void **sta
         if (rows[i].condition == NULL) continue;
         check_slice(out[1].name, "If-Range");
         check_slice(out[1].value, rows[i].condition);
+    }
+}
+
+static void beginning_that_can_be_completed_is_useful(void **state) {
+    (void)state;
+    static const struct {
+        int status;
+        const char *fields;
+        uint64_t size;
+        bool is_useful;
+    } rows[] = {
+        {200, "Content-Length: 10\nETag: \"a\"", 1, true},
+        {200, "Content-Length: 10\nETag: \"a\"", 9, true},
+        {200, "Content-Length: 10\n" MODIFIED LATER, 5, true},
+        {200, "Content-Length: 10\nETag: \"a\"\nAccept-Ranges: bytes", 5, true},
+        {200, "Content-Length: 10\nETag: \"a\"\nContent-Encoding: identity", 5, true},
+        {200, "Content-Length: 10\nETag: \"a\"", 0, false},
+        {200, "Content-Length: 10\nETag: \"a\"", 10, false},
+        {200, "Content-Length: 10\nETag: \"a\"", 11, false},
+        {203, "Content-Length: 10\nETag: \"a\"", 5, false},
+        {206, "Content-Length: 10\nETag: \"a\"", 5, false},
+        {200, "ETag: \"a\"", 5, false},
+        {200, "Transfer-Encoding: chunked\nETag: \"a\"", 5, false},
+        {200, "Content-Length: 10", 5, false},
+        {200, "Content-Length: 10\nETag: W/\"a\"", 5, false},
+        {200, "Content-Length: 10\n" MODIFIED SOON, 5, false},
+        {200, "Content-Length: 10\nETag: \"a\"\nAccept-Ranges: none", 5, false},
+        {200, "Content-Length: 10\nETag: \"a\"\nContent-Encoding: gzip", 5, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        written head;
+        afc__framing framing;
+        write_head(&head, rows[i].status, rows[i].fields);
+        head.head.version = AFC_HTTP_1_1;
+        check_status(afc__head_framing(&head.head, false, &framing, NULL), AFC_OK);
+        if (afc__beginning_is_useful(&head.head, &framing, rows[i].size) != rows[i].is_useful) {
+            fail_msg("row %zu", i);
+        }
     }
 }
 
@@ -121,6 +160,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(part_at_the_beginning_of_a_known_size_is_one),
         cmocka_unit_test(rest_is_asked_for_with_a_strong_validator_if_there_is_one),
+        cmocka_unit_test(beginning_that_can_be_completed_is_useful),
         cmocka_unit_test(longest_range_has_room),
         cmocka_unit_test(response_completes_the_part_as_its_row_says),
     };

@@ -324,7 +324,7 @@ static void abandoned_body_leaves_no_file(void **state) {
     response response = {.url = 1, .version = 1, .size = LARGE, .time = 1000};
     afc__cache_writing *writing = afc__cache_begin(box->cache, response_key(key, 1),
                                                    response_meta(&response), -1);
-    assert_true(afc__cache_append(writing, (afc_slice){bytes, LARGE}));
+    assert_true(afc__cache_append(writing, (afc_slice){bytes, LARGE}, AFC__CACHE_DROP));
     afc__cache_abandon(writing);
     free(bytes);
     afc_http_cache_flush(box->cache);
@@ -401,7 +401,7 @@ static void unfinished_bodies_take_no_more_than_half_of_the_disk(void **state) {
         writings[i] = afc__cache_begin(box->cache, response_key(key, i), response_meta(&response),
                                        LARGE);
         assert_non_null(writings[i]);
-        bool is_taken = afc__cache_append(writings[i], (afc_slice){bytes, LARGE});
+        bool is_taken = afc__cache_append(writings[i], (afc_slice){bytes, LARGE}, AFC__CACHE_DROP);
         if (i == 0 || i == WRITINGS - 1) assert_int_equal(is_taken, i == 0);
         afc_http_cache_flush(box->cache);
     }

@@ -168,7 +168,7 @@ static void abandoned_response_is_never_seen(void **state) {
     afc__cache_writing *writing = afc__cache_begin(cache, response_key(key, 1),
                                                    response_meta(&response), 400);
     assert_non_null(writing);
-    assert_true(afc__cache_append(writing, S("part")));
+    assert_true(afc__cache_append(writing, S("part"), AFC__CACHE_DROP));
     check_found(cache, 1, NULL, 0);
     afc__cache_abandon(writing);
     afc__cache_abandon(NULL);
@@ -189,7 +189,7 @@ static void too_large_response_is_refused(void **state) {
     afc__cache_writing *writing = afc__cache_begin(cache, response_key(key, 1), meta, -1);
     char *bytes = calloc(1, 1001);
     assert_non_null(bytes);
-    assert_false(afc__cache_append(writing, (afc_slice){bytes, 1001}));
+    assert_false(afc__cache_append(writing, (afc_slice){bytes, 1001}, AFC__CACHE_DROP));
     afc__cache_abandon(writing);
     free(bytes);
     afc_slice keys[] = {{long_key, AFC__CACHE_LONGEST_KEY}, {long_key, AFC__CACHE_LONGEST_KEY + 1}};
@@ -386,8 +386,8 @@ static void body_that_exceeds_the_capacity_is_given_up_early(void **state) {
     const afc__cache_meta *meta = response_meta(&response);
     assert_null(afc__cache_begin(cache, response_key(key, 1), meta, CAPACITY + 1));
     afc__cache_writing *writing = afc__cache_begin(cache, response_key(key, 1), meta, -1);
-    assert_true(afc__cache_append(writing, (afc_slice){bytes, CAPACITY}));
-    assert_false(afc__cache_append(writing, (afc_slice){bytes, 1}));
+    assert_true(afc__cache_append(writing, (afc_slice){bytes, CAPACITY}, AFC__CACHE_DROP));
+    assert_false(afc__cache_append(writing, (afc_slice){bytes, 1}, AFC__CACHE_DROP));
     afc__cache_abandon(writing);
     afc_http_cache_release(cache);
     free(bytes);

@@ -86,11 +86,11 @@ bool response_store(afc_http_cache *cache, const response *response, size_t piec
     for (uint64_t at = 0; at < response->size && goes_on; at += piece) {
         size_t size = response->size - at < piece ? (size_t)(response->size - at) : piece;
         response_fill(response, at, bytes, size);
-        goes_on = afc__cache_append(writing, (afc_slice){bytes, size});
+        goes_on = afc__cache_append(writing, (afc_slice){bytes, size}, AFC__CACHE_DROP);
     }
     free(bytes);
     if (goes_on) {
-        afc__cache_commit(writing);
+        afc__cache_commit(writing, AFC__CACHE_DROP);
     } else {
         afc__cache_abandon(writing);
     }

@@ -94,6 +94,38 @@ static void check_hit(call *call) {
     assert_int_equal(use_of(call), AFC_CACHE_HIT);
 }
 
+/** The store is opened anew, so that all is read from the file. */
+static void body_that_is_cut_short_is_completed_from_its_file(void **state) {
+    enum { PART = 900 * BLOCK };
+    disk_site *site = *state;
+    char *bytes = malloc(LARGE);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < LARGE; i++) bytes[i] = (char)('a' + i % BLOCK % 26);
+    afts_script *script = afts_script_new();
+    afts_respond_truncated(script, 200, FRESH TAG, bytes, PART, LARGE);
+    serve(site->world, "/", script);
+    call *call = call_fetch(site->world, "/");
+    check_ended(call, AFC_ETRUNCATED);
+    call_free(call);
+    world_close_session(site->world);
+    afc_http_cache_release(site->cache);
+    afc_join_closed_sessions();
+    site->cache = open_cache(site);
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.http_cache = site->cache;
+    check_status(afc_session_new(&site->world->session, &options, NULL), AFC_OK);
+    script = afts_script_new();
+    afts_respond(script, 206, FRESH TAG "\r\nContent-Range: bytes 900000-2499999/2500000",
+                 bytes + PART, LARGE - PART);
+    serve(site->world, "/", script);
+    call = call_fetch(site->world, "/");
+    check_ended(call, AFC_OK);
+    check_large(call->body);
+    assert_string_equal(seen_header(site->world, 1, "Range"), "bytes=900000-");
+    call_free(call);
+    free(bytes);
+}
+
 /** A part that is read from disk, and the rest from the server. */
 static void part_on_disk_is_completed_in_a_file(void **state) {
     enum { PART = 900 * BLOCK };
@@ -358,6 +390,7 @@ static void long_reason_phrase_fails_no_request(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        SITE_TEST(body_that_is_cut_short_is_completed_from_its_file),
         SITE_TEST(part_on_disk_is_completed_in_a_file),
         SITE_TEST(wakes_while_the_disk_is_read_change_nothing),
         SITE_TEST(suspended_reader_of_the_disk_goes_on),

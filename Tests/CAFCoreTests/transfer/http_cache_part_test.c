@@ -1,6 +1,7 @@
 /* A stored part that is completed: the server is asked for the rest only, RFC 9111 3.3 and 3.4. */
 #include "support/cached_site.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define FRESH "Cache-Control: max-age=3600"
@@ -141,21 +142,125 @@ static void part_is_no_answer_if_the_server_may_not_be_asked(void **state) {
     assert_int_equal(seen(site), 1);
 }
 
-static void part_stays_if_the_rest_is_cut_short(void **state) {
-    cached_site *site = *state;
-    store_part(site, "/", FRESH TAG FIRST);
+/* ---- Bodies that end early -------------------------------------------------------------------- */
+
+/** Fetches a body that ends after `size` of `total` bytes. */
+static void fetch_cut(cached_site *site, const char *path, int status, const char *fields,
+                      const char *bytes, size_t total) {
     afts_script *script = afts_script_new();
-    afts_respond_truncated(script, 206, FRESH TAG REST, "45", 2, 6);
-    serve(site->world, "/", script);
-    call *call = call_fetch(site->world, "/");
+    afts_respond_truncated(script, status, fields, bytes, strlen(bytes), total);
+    serve(site->world, path, script);
+    call *call = call_fetch(site->world, path);
     check_ended(call, AFC_ETRUNCATED);
     call_free(call);
-    serve(site->world, "/", answer(206, FRESH TAG REST, "456789"));
-    call = call_fetch(site->world, "/");
+}
+
+static void check_completed(cached_site *site, const char *path, const char *range,
+                            const char *fields, const char *rest) {
+    size_t before = seen(site);
+    serve(site->world, path, answer(206, fields, rest));
+    call *call = call_fetch(site->world, path);
     check_ended(call, AFC_OK);
+    assert_int_equal(status_of(call), 200);
     check_slice(call->body, "0123456789");
+    assert_string_equal(seen_header(site->world, before, "Range"), range);
+    assert_string_equal(seen_header(site->world, before, "If-Range"), "\"one\"");
+    call_free(call);
+    call = call_fetch(site->world, path);
+    check_slice(call->body, "0123456789");
+    assert_int_equal(use_of(call), AFC_CACHE_HIT);
+    call_free(call);
+    assert_int_equal(seen(site), before + 1);
+}
+
+static void body_that_is_cut_short_is_completed_later(void **state) {
+    cached_site *site = *state;
+    fetch_cut(site, "/", 200, FRESH TAG, "012", 10);
+    check_completed(site, "/", "bytes=3-", FRESH TAG "\r\nContent-Range: bytes 3-9/10", "3456789");
+}
+
+static void rest_that_is_cut_short_makes_the_part_longer(void **state) {
+    cached_site *site = *state;
+    store_part(site, "/", FRESH TAG FIRST);
+    fetch_cut(site, "/", 206, FRESH TAG REST, "45", 6);
+    fetch_cut(site, "/", 206, FRESH TAG "\r\nContent-Range: bytes 6-9/10", "678", 4);
+    check_completed(site, "/", "bytes=9-", FRESH TAG "\r\nContent-Range: bytes 9-9/10", "9");
+}
+
+static void part_stays_if_nothing_of_the_rest_comes(void **state) {
+    cached_site *site = *state;
+    store_part(site, "/", FRESH TAG FIRST);
+    fetch_cut(site, "/", 206, FRESH TAG REST, "", 6);
+    check_completed(site, "/", "bytes=4-", FRESH TAG REST, "456789");
+}
+
+static void stored_response_stays_if_a_new_one_is_cut_short(void **state) {
+    cached_site *site = *state;
+    serve(site->world, "/",
+          answer(200, "Cache-Control: max-age=0, stale-if-error=1000" TAG, "old"));
+    call_free(call_fetch(site->world, "/"));
+    fetch_cut(site, "/", 200, FRESH "\r\nETag: \"two\"", "012", 10);
+    serve(site->world, "/", answer(503, NULL, "down"));
+    call *call = call_fetch(site->world, "/");
+    check_slice(call->body, "old");
+    assert_int_equal(use_of(call), AFC_CACHE_STALE);
     call_free(call);
 }
+
+static void beginning_of_a_changed_resource_is_not_mixed(void **state) {
+    cached_site *site = *state;
+    fetch_cut(site, "/", 200, FRESH TAG, "012", 10);
+    serve(site->world, "/", answer(200, FRESH "\r\nETag: \"two\"", "new"));
+    call *call = call_fetch(site->world, "/");
+    check_ended(call, AFC_OK);
+    check_slice(call->body, "new");
+    call_free(call);
+}
+
+static afc_status take_and_cancel(call *call, afc_slice chunk) {
+    (void)chunk;
+    afc_task_cancel(call->task);
+    return AFC_OK;
+}
+
+static void body_that_its_reader_gives_up_is_completed_later(void **state) {
+    cached_site *site = *state;
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 200 OK\r\n" FRESH TAG "\r\nContent-Length: 10\r\n\r\n012");
+    afts_wait_peer_close(script);
+    serve(site->world, "/", script);
+    call *call = call_new(site->world, "/");
+    call->request.sink.kind = AFC_SINK_CALLBACK;
+    call->at_body = take_and_cancel;
+    call_perform(call);
+    check_ended(call, AFC_ECANCELED);
+    call_free(call);
+    check_completed(site, "/", "bytes=3-", FRESH TAG "\r\nContent-Range: bytes 3-9/10", "3456789");
+}
+
+/** What is kept is limited, as it is in memory while the rest is asked for. */
+static void beginning_that_is_too_long_is_not_stored(void **state) {
+    enum { LIMIT = 1024 * 1024 };
+    cached_site *site = *state;
+    char *bytes = malloc(LIMIT + 2);
+    assert_non_null(bytes);
+    memset(bytes, 'x', LIMIT + 1);
+    bytes[LIMIT + 1] = 0;
+    /* So that the whole would be stored. */
+    afc_http_cache_set_capacity(site->cache, 64 * LIMIT, 0);
+    for (size_t extra = 0; extra <= 1; extra++) {
+        const char *path = extra == 0 ? "/within" : "/beyond";
+        fetch_cut(site, path, 200, FRESH TAG, bytes + 1 - extra, LIMIT + 2);
+        size_t before = seen(site);
+        serve(site->world, path, answer(404, NULL, "gone"));
+        call_free(call_fetch(site->world, path));
+        assert_string_equal(seen_header(site->world, before, "Range"),
+                            extra == 0 ? "bytes=1048576-" : "");
+    }
+    free(bytes);
+}
+
+/* ---- Readers ---------------------------------------------------------------------------------- */
 
 static void reader_takes_part_and_rest_at_its_own_pace(void **state) {
     cached_site *site = *state;
@@ -210,7 +315,13 @@ int main(void) {
         SITE_TEST(response_that_is_not_the_rest_is_as_its_row_says),
         SITE_TEST(request_that_may_not_be_completed_asks_for_the_whole),
         SITE_TEST(part_is_no_answer_if_the_server_may_not_be_asked),
-        SITE_TEST(part_stays_if_the_rest_is_cut_short),
+        SITE_TEST(body_that_is_cut_short_is_completed_later),
+        SITE_TEST(rest_that_is_cut_short_makes_the_part_longer),
+        SITE_TEST(part_stays_if_nothing_of_the_rest_comes),
+        SITE_TEST(stored_response_stays_if_a_new_one_is_cut_short),
+        SITE_TEST(beginning_of_a_changed_resource_is_not_mixed),
+        SITE_TEST(body_that_its_reader_gives_up_is_completed_later),
+        SITE_TEST(beginning_that_is_too_long_is_not_stored),
         SITE_TEST(reader_takes_part_and_rest_at_its_own_pace),
         SITE_TEST(reader_of_a_part_may_be_cancelled),
         SITE_TEST(no_allocation_that_fails_mixes_bytes),

@@ -4,7 +4,9 @@
  * Several sessions may use the same cache. Every function may be called from any thread. A response that can't be
  * stored or read is treated as missing: no request fails because of the cache, except when a stored body of more than
  * 256 KiB turns out to be damaged after a part of it was passed on (AFC_ETRUNCATED). A response of an https server
- * whose certificate wasn't verified without a fault isn't stored.
+ * whose certificate wasn't verified without a fault isn't stored, nor is a body of which 8 MiB wait for the disk, as a
+ * response must not wait for it. Of a body that is cut short or given up, up to 1 MiB is kept if the server can be asked for
+ * the rest with If-Range; the next request for all of it does that.
  *
  * With a folder, responses are kept in memory and on disk. Several processes may use the same folder at the same time.
  * Files are checked while they are read, and a damaged one counts as missing, so a process may be killed and the
@@ -187,9 +189,9 @@ AFC_API void afc_http_cache_response_free(const afc_http_cache_response *respons
 /**
  * Stores a response to a GET request in place of the one that the same request would select. The rules of HTTP
  * apply: what they forbid to store is refused, and its fields say how long it is fresh. All is copied. A response that
- * can't be written, later, is one that isn't there.
+ * can't be written, later, is one that isn't there. While more than 8 MiB wait for the disk, it waits, too.
  *
- * Thread: any.    Owns: nothing.
+ * Thread: any but loops.    Owns: nothing.
  * Fails: AFC_EINVAL (as afc_http_cache_lookup(); a response that must not be stored, as the text explains; an invalid
  * field, or a Content-Length that isn't the body's), AFC_ETOOBIG (larger than the cache stores), AFC_ENOMEM. `failure`
  * may be NULL.
