@@ -365,6 +365,15 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     // MARK: Receiving
 
     func next() async throws(SessionError) -> WebSocket.Message? {
+        let (buffered, raw) = state.withLock { ($0.socket.takeBuffered(), $0.raw) }
+        if let (message, mustResume) = buffered {
+            if mustResume, let raw { afc_websocket_resume(raw) }
+            return message
+        }
+        return try await waitForNext()
+    }
+
+    private func waitForNext() async throws(SessionError) -> WebSocket.Message? {
         let id = newID()
         return try await wait(id, { $0.cancelReader($1) }) { waiter in
             let (answer, raw) = state.withLock { ($0.socket.next(id, waiter), $0.raw) }

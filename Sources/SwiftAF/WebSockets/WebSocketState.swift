@@ -164,8 +164,13 @@ struct WebSocketState {
         case wait
     }
 
+    /// A message that has arrived before; nil if there is none.
+    mutating func takeBuffered() -> (message: WebSocket.Message, mustResume: Bool)? {
+        first < messages.count ? (takeMessage(), takeHold()) : nil
+    }
+
     mutating func next(_ id: UInt64, _ waiter: Waiter<WebSocket.Message?>) -> Answer {
-        if first < messages.count { return .message(takeMessage(), mustResume: takeHold()) }
+        if let (message, mustResume) = takeBuffered() { return .message(message, mustResume: mustResume) }
         if case .ended = phase {
             defer { unreadFailure = nil }
             return .end(unreadFailure)
