@@ -149,6 +149,75 @@ import Testing
         task.cancel()
     }
 
+    /// Writes down what it is told.
+    private final class Log: WebSocketTaskDelegate {
+        let events: AsyncStream<String>
+        private let report: AsyncStream<String>.Continuation
+
+        init() {
+            (events, report) = AsyncStream.makeStream()
+        }
+
+        func webSocketTask(_ task: WebSocketTask, didOpenWithProtocol name: String?) {
+            report.yield("open \(name ?? "-")")
+        }
+
+        func webSocketTask(_ task: WebSocketTask, didCloseWith code: WebSocketTask.CloseCode, reason: Data?) {
+            report.yield("close \(code.rawValue) \(reason.map { String(decoding: $0, as: UTF8.self) } ?? "-")")
+        }
+
+        func webSocketTask(_ task: WebSocketTask, didCompleteWithError error: (any Error)?) {
+            report.yield("end \(error?.asSessionError.map { "\($0.code)" } ?? "-")")
+            report.finish()
+        }
+
+        /// All of it, once the task has ended.
+        func all() async -> [String] {
+            await events.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    @Test("The delegate is told of opening and closing", arguments: ["bye", nil])
+    func delegateOfClosedSocket(reason: String?) async throws {
+        let log = Log()
+        let task = manager.webSocketTask(with: url, protocols: ["v1"])
+        task.delegate = log
+        task.resume()
+        try await task.send(.string("x"))
+        task.cancel(with: .goingAway, reason: reason.map { Data($0.utf8) })
+        #expect(await log.all() == ["open v1", "close 1001 \(reason ?? "-")", "end -"])
+        #expect(task.delegate == nil)
+    }
+
+    @Test func delegateIsToldOfALostConnection() async throws {
+        server.route("/lost", [.upgrade(), .close])
+        let log = Log()
+        let task = manager.webSocketTask(with: url.appendingPathComponent("lost"))
+        task.delegate = log
+        task.resume()
+        #expect(await log.all() == ["open -", "end connectionLost"])
+    }
+
+    @Test func delegateIsToldOfAFailedHandshake() async throws {
+        server.route("/refused", .status(404))
+        let log = Log()
+        let task = manager.webSocketTask(with: url.appendingPathComponent("refused"))
+        task.delegate = log
+        task.resume()
+        #expect(await log.all() == ["end status"])
+    }
+
+    @Test("The delegate is told of a cancelled task", arguments: [false, true])
+    func delegateOfCancelledTask(resumes: Bool) async throws {
+        server.route("/stalled", .stall(at: "never"))
+        let log = Log()
+        let task = manager.webSocketTask(with: url.appendingPathComponent("stalled"))
+        task.delegate = log
+        if resumes { task.resume() }
+        task.cancel()
+        #expect(await log.all() == ["end cancelled"])
+    }
+
     @Test func releasedTaskClosesItsSocket() async throws {
         do {
             let task = manager.webSocketTask(with: url, protocols: ["v1"])

@@ -97,6 +97,23 @@ public final class WebSocket: Sendable {
 
     // MARK: Ending
 
+    /// The end of a socket, which doesn't keep the socket open.
+    package struct Ending: Sendable {
+        let core: CoreWebSocket
+
+        /// Waits for the end.
+        ///
+        /// - Throws: The error that ended the socket; ``SessionError/Code/cancelled`` if the Swift task is cancelled.
+        /// - Returns: What the server's close frame says.
+        package func wait() async throws(SessionError) -> (code: CloseCode, reason: String) {
+            try await core.waitForEnd()
+            return (core.end?.code ?? .abnormal, core.end?.reason ?? "")
+        }
+    }
+
+    /// The end of this socket.
+    package var ending: Ending { Ending(core: core) }
+
     /// Sends the messages that wait, then a close frame, and waits until the server has closed, at most for
     /// ``Options/closeTimeout``. Messages that arrive meanwhile can still be read. Has no effect on a closed socket.
     ///

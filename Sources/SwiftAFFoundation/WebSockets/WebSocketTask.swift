@@ -79,6 +79,7 @@ public final class WebSocketTask: Sendable {
     private let protocols: [String]
     private let phase = Locked(Phase.suspended)
     private let messageLimit = Locked(1024 * 1024)
+    private let observer = Locked<(any WebSocketTaskDelegate)?>(nil)
     /// In each of them the handshake has the first place, and leaves it when it has ended.
     private let (sends, receives, pings) = (CallLine(), CallLine(), CallLine())
 
@@ -95,6 +96,13 @@ public final class WebSocketTask: Sendable {
     public var maximumMessageSize: Int {
         get { messageLimit.withLock { $0 } }
         set { messageLimit.withLock { $0 = newValue } }
+    }
+
+    /// The object that is told when the socket opens and ends; kept until then, or until the task is released. Read by
+    /// ``resume()``. Default: nil.
+    public var delegate: (any WebSocketTaskDelegate)? {
+        get { observer.withLock { $0 } }
+        set { observer.withLock { $0 = newValue } }
     }
 
     /// The code of the server's close frame; ``CloseCode/invalid`` before one arrives, and
@@ -120,20 +128,46 @@ public final class WebSocketTask: Sendable {
     public func resume() {
         var options = WebSocket.Options()
         options.maximumMessageSize = maximumMessageSize
+        let delegate = delegate
         phase.withLock { [options] phase in
             guard case .suspended = phase else { return }
             // Keeps this object until the handshake has ended.
-            phase = .opening(Task { await open(options) })
+            phase = .opening(Task { await open(options, delegate) })
         }
     }
 
-    private func open(_ options: WebSocket.Options) async {
+    private func open(_ options: WebSocket.Options, _ delegate: (any WebSocketTaskDelegate)?) async {
         do throws(SessionError) {
             let socket = try await manager.webSocket(request, protocols: protocols, options: options)
+            // Before the calls that wait.
+            delegate?.webSocketTask(self, didOpenWithProtocol: socket.subprotocol)
+            if let delegate { report(socket.ending, to: delegate) }
             endOpening(.open(socket))
         } catch {
             endOpening(.failed(error))
+            complete(delegate, error)
         }
+    }
+
+    /// Reports the end, unless this object is released before.
+    private func report(_ ending: WebSocket.Ending, to delegate: any WebSocketTaskDelegate) {
+        Task { [weak self] in
+            do throws(SessionError) {
+                let (code, reason) = try await ending.wait()
+                guard let self else { return }
+                let closeCode = CloseCode(rawValue: Int(code.rawValue))
+                delegate.webSocketTask(
+                    self, didCloseWith: closeCode, reason: reason.isEmpty ? nil : Data(reason.utf8))
+                complete(delegate, nil)
+            } catch {
+                self?.complete(delegate, error)
+            }
+        }
+    }
+
+    private func complete(_ delegate: (any WebSocketTaskDelegate)?, _ error: SessionError?) {
+        self.delegate = nil
+        delegate?.webSocketTask(self, didCompleteWithError: error)
     }
 
     /// Enters the next phase, unless the opening has ended: a socket that comes too late is released and closes itself.
@@ -156,7 +190,8 @@ public final class WebSocketTask: Sendable {
     /// Ends the connection at once, without a close frame, or the handshake.
     public func cancel() {
         switch endOpening(.failed(cancelled)) {
-        case .suspended, .failed: break
+        case .suspended: Task { complete(delegate, cancelled) }
+        case .failed: break
         case .opening(let opening): opening.cancel()
         case .open(let socket): socket.cancel()
         }
