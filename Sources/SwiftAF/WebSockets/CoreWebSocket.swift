@@ -44,6 +44,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     private let protocols: [String]
     private let options: WebSocket.Options
     private let codec: CoreCompression?
+    private let memory = ReceiveMemory()
     private let state: Locked<State>
     /// Used by the loop thread only.
     nonisolated(unsafe) private var batch = Batch()
@@ -457,7 +458,7 @@ extension CoreWebSocket {
 
     /// Copies a message, and reports it before its reader gets it.
     private func copy(_ message: afc_websocket_message) -> WebSocket.Message {
-        let copy = WebSocket.Message(message)
+        let copy = WebSocket.Message(message, memory)
         if observesMessages { request.handlers.events?.tell(.messageReceived(copy)) }
         return copy
     }
@@ -516,8 +517,9 @@ extension CoreWebSocket {
 }
 
 extension WebSocket.Message {
-    fileprivate init(_ message: afc_websocket_message) {
+    fileprivate init(_ message: afc_websocket_message, _ memory: ReceiveMemory) {
         self =
-            message.kind == AFC_WEBSOCKET_TEXT ? .text(message.bytes.text) : .binary(Data(message.bytes.buffer))
+            message.kind == AFC_WEBSOCKET_TEXT
+            ? .text(message.bytes.text) : .binary(memory.copy(UnsafeRawBufferPointer(message.bytes.buffer)))
     }
 }

@@ -51,6 +51,26 @@ struct WebSocketTests {
         #expect(await failure { try await socket.ping() }?.code == .closed)
     }
 
+    @Test("Long messages whose memory is used again have their own bytes")
+    func longMessages() async throws {
+        serveEcho()
+        let socket = try await manager.webSocket("echo")
+        var messages = socket.makeAsyncIterator()
+        var kept: [Data] = []
+        let sizes = [16_383, 16_384, 65_536, 65_535, 50_000, 65_536, 17_000, 16_384, 65_537, 65_536]
+        for (number, size) in sizes.enumerated() {
+            let message = Data(repeating: UInt8(number), count: size)
+            try await socket.send(message)
+            let received = try await messages.next()?.data
+            #expect(received == message)
+            // Of some, the memory is free for the next one.
+            if !number.isMultiple(of: 3), let received { kept.append(received) }
+        }
+        let expected = sizes.enumerated().filter { !$0.offset.isMultiple(of: 3) }
+        #expect(kept == expected.map { Data(repeating: UInt8($0.offset), count: $0.element) })
+        socket.cancel()
+    }
+
     @Test("ws URLs are opened", arguments: ["ws", "WS", "http"])
     func schemes(scheme: String) async throws {
         serveEcho()
