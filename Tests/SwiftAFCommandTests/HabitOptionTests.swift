@@ -67,6 +67,26 @@ import Testing
         #expect(folder.content(of: "name") == "done")
     }
 
+    @Test func aFolderIsMade() async throws {
+        let folder = try TemporaryFolder()
+        server.route("/name", .text("done"))
+        let rows = [
+            ["-P", "a/b"], ["-o", "c/"],
+            ["-P", "d", "--checksum", "sha256:a4c3ed04a95a3da14a9d235c83d868bed7c0f45cf7f3faa751ee8f50598d2211"],
+        ]
+        for (index, row) in rows.enumerated() {
+            let words = [row[0], folder.path + "/" + row[1]] + row.dropFirst(2)
+            let commands = index < 2 ? [[], ["download"]] : [["download"]]
+            for command in commands {
+                #expect(await swiftaf(command + [server.urlString("/name")] + words).exit == 0)
+            }
+        }
+        for name in ["a/b/name", "c/name", "d/name"] { #expect(folder.content(of: RawText(name)) == "done") }
+        // A folder that isn't named as one may be a mistake.
+        let run = await swiftaf("download", server.urlString("/name"), "-o", folder.path + "/e/name")
+        #expect(run.exit == 8 && run.error.contains("No such file or directory"))
+    }
+
     @Test func severalDownloadsNeedNoScheme() {
         let invocation = ArgumentParser.parse(["download", ":80/a", ":80/b", "example.org/c", "X-A:b"])
         guard case .success(.request(let command)) = invocation.command else { return #expect(Bool(false)) }

@@ -11,6 +11,8 @@ import Testing
         #expect(try Usage.text(of: "--timeout").contains("-m, --max-time, --timeout S"))
         #expect(try Usage.text(of: "timeout") == Usage.text(of: "--timeout"))
         #expect(throws: Failure.self) { try Usage.text(of: "nonsense") }
+        let error = #expect(throws: Failure.self) { try Usage.text(of: "http://joe:secret@host/") }
+        #expect(error?.message.contains("no help about 'http://host/'") == true)
     }
 
     @Test func everyOptionIsInHelpManualAndCompletions() async {

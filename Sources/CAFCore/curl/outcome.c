@@ -282,6 +282,13 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
         text = "the server had closed the connection";
     }
     char described[AFC_FAILURE_TEXT_SIZE];
+    const char *socket = afc__driver_socket(exchange->driver, exchange->transfer);
+    if (code == CURLE_COULDNT_CONNECT && socket != NULL && system_error != 0) {
+        /* libcurl names an address, which has nothing to do with it. */
+        snprintf(described, sizeof described, "cannot connect to the socket %s: %s", socket,
+                 strerror((int)system_error));
+        text = described;
+    }
     if (status == AFC_EUNTRUSTED || status == AFC_ETLS || status == AFC_ELOST) {
         const afc__tls_peer *peer = ended_at_proxy(exchange) ? exchange->proxy_peer
                                                              : exchange->peer;

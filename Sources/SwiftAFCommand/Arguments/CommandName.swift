@@ -58,7 +58,7 @@ struct CommandName {
     /// Reads the command. A word that looks like a URL is a request without a method; a word in capitals before one is
     /// its method.
     init(_ words: ArraySlice<RawText>) throws(UsageError) {
-        guard let first = try words.first?.text(of: "the command") else {
+        guard let first = try words.first?.text(of: "the command or URL") else {
             throw UsageError("a command or a URL is missing")
         }
         // A URL isn't shown: it may contain a password.

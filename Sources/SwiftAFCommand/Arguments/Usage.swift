@@ -1,3 +1,5 @@
+import SwiftAF
+
 /// The text of `--help` and `help TOPIC`. The options are generated from their table.
 enum Usage {
     /// All sections, in order. A topic selects those whose title begins with it.
@@ -21,7 +23,7 @@ enum Usage {
         let titles = sections.map { $0.title.lowercased() }
         throw Failure(
             UsageError(
-                "no help about '\(topic.printable)'\(Suggestion.text(for: word, among: titles)); topics: \(titles.joined(separator: ", "))"
+                "no help about '\(URLText(topic).withoutUserInfo.printable)'\(Suggestion.text(for: word, among: titles)); topics: \(titles.joined(separator: ", "))"
             ))
     }
 

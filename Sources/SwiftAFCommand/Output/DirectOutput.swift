@@ -38,7 +38,8 @@ final class DirectOutput: Sendable {
 
     private func suits(_ response: HTTPResponse, _ descriptor: Int32) -> Bool {
         var facts = stat()
-        guard fstat(descriptor, &facts) == 0 else { return false }
+        // What was closed can't be written to; the program says so when it tries.
+        guard fstat(descriptor, &facts) == 0, fcntl(descriptor, F_GETFL) & O_ACCMODE != O_RDONLY else { return false }
         guard facts.st_mode & S_IFMT == S_IFREG else { return true }
         return (response.contentLength ?? 0) >= Self.leastForFile
     }

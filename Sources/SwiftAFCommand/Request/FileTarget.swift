@@ -46,27 +46,29 @@ struct FileTarget: Sendable {
 
     private static func named(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
         guard command.isDownload else {
-            guard let path = options.outputPath ?? options.folder else { return nil }
-            let name = RawText(options.outputPath == nil ? try FileName.of(url: command.url) : "")
-            let file = options.outputPath == nil ? within(path, name) : try completed(path, command)
-            return FileTarget(name: .path(file), options: written)
+            guard options.outputPath != nil || options.folder != nil else { return nil }
+            return try onPath(command, options, written)
         }
-        if let path = options.outputPath {
-            return FileTarget(name: .path(try completed(path, command)), options: downloadOptions(options))
-        }
-        guard options.usesContentDisposition else {
-            let name = RawText(try FileName.of(url: command.url))
-            return FileTarget(name: .path(within(options.folder, name)), options: downloadOptions(options))
+        guard options.outputPath == nil, options.usesContentDisposition else {
+            return try onPath(command, options, downloadOptions(options))
         }
         let other = Result { () throws(UsageError) in try FileName.of(url: command.url) }
         // Without `.replacesFile`: the server must not choose which file is replaced.
-        return FileTarget(name: .answer(otherwise: other, folder: options.folder), options: .keepsPartialFile)
+        let made = options.folder == nil ? [] : DownloadOptions.createsFolders
+        return FileTarget(
+            name: .answer(otherwise: other, folder: options.folder), options: made.union(.keepsPartialFile))
     }
 
-    /// Appends the name in the URL to a path that ends with a slash.
-    private static func completed(_ path: RawText, _ command: RequestCommand) throws(UsageError) -> RawText {
-        guard path.bytes.last == UInt8(ascii: "/") else { return path }
-        return within(path, RawText(try FileName.of(url: command.url)))
+    /// The given path, or the name in the URL within the given folder, which is made.
+    private static func onPath(
+        _ command: RequestCommand, _ options: Options, _ downloadOptions: DownloadOptions
+    ) throws(UsageError) -> FileTarget {
+        if let path = options.outputPath, path.bytes.last != UInt8(ascii: "/") {
+            return FileTarget(name: .path(path), options: downloadOptions)
+        }
+        let folder = options.outputPath ?? options.folder
+        let made = folder == nil ? downloadOptions : downloadOptions.union(.createsFolders)
+        return FileTarget(name: .path(within(folder, RawText(try FileName.of(url: command.url)))), options: made)
     }
 
     private static func within(_ folder: RawText?, _ name: RawText) -> RawText {

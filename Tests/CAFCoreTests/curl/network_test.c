@@ -279,7 +279,10 @@ static void unix_socket_bypasses_the_proxy(void **state) {
 
 static void missing_unix_socket_fails_to_connect(void **state) {
     world *world = *state;
-    expect(world, "http://any.invalid/", "/tmp/afcore-no-such-socket", AFC_ECONNECT);
+    call *call = fetch(world, "http://any.invalid/", "/tmp/afcore-no-such-socket", AFC_ECONNECT);
+    assert_string_equal(call->failure.text, "cannot connect to the socket "
+                                            "/tmp/afcore-no-such-socket: No such file or directory");
+    call_free(call);
 }
 
 /* ---- Names over HTTPS ---------------------------------------------------------------------- */
