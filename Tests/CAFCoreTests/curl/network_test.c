@@ -280,8 +280,9 @@ static void unix_socket_bypasses_the_proxy(void **state) {
 static void missing_unix_socket_fails_to_connect(void **state) {
     world *world = *state;
     call *call = fetch(world, "http://any.invalid/", "/tmp/afcore-no-such-socket", AFC_ECONNECT);
-    assert_string_equal(call->failure.text, "cannot connect to the socket "
-                                            "/tmp/afcore-no-such-socket: No such file or directory");
+    assert_string_equal(call->failure.text,
+                        "cannot connect to the socket "
+                        "/tmp/afcore-no-such-socket: No such file or directory");
     call_free(call);
 }
 
