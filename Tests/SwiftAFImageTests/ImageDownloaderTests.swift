@@ -270,7 +270,7 @@ struct ImageDownloaderTests {
         #expect(image.image.pixelWidth == 7)
     }
 
-    /// `AF_TEST_ROUNDS` sets the number of rounds: fewer under tools that make everything slow, more where it runs alone.
+    /// `AF_TEST_ROUNDS` sets the number of rounds: fewer under tools that make everything slow.
     @Test("500 requests for 50 images, half of them cancelled, many times over")
     func storm() async throws {
         var random = SystemRandomNumberGenerator()
