@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define FRESH "Cache-Control: max-age=3600"
 #define TAG "\r\nETag: \"one\""
@@ -25,6 +26,39 @@ static afc_cache_use fetch(cached_site *site, const char *path, const char *body
     afc_cache_use use = use_of(call);
     call_free(call);
     return use;
+}
+
+/* ---- A clock that jumps ------------------------------------------------------------------------ */
+
+/** A response whose time is in the future is one from before the clock was set back. */
+static void response_from_before_a_jump_of_the_clock_is_validated(void **state) {
+    cached_site *site = *state;
+    static const struct {
+        const char *path;
+        int64_t since;
+        afc_cache_use use;
+    } rows[] = {
+        {"/steady", 0, AFC_CACHE_HIT},
+        {"/forward", 100000, AFC_CACHE_VALIDATED},
+        {"/back", -100, AFC_CACHE_VALIDATED},
+        {"/far-back", -1000000000, AFC_CACHE_VALIDATED},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_header fields[] = {{S_INIT("Cache-Control"), S_INIT("max-age=3600"), 0},
+                               {S_INIT("ETag"), S_INIT("\"one\""), 0}};
+        afc_http_cache_request request = AFC_HTTP_CACHE_REQUEST_INIT;
+        afc_http_cache_response response = AFC_HTTP_CACHE_RESPONSE_INIT;
+        request.url = url_of(site->world, rows[i].path);
+        response.head.headers = fields;
+        response.head.header_count = COUNT_OF(fields);
+        response.body = afc_slice_of("stored");
+        response.response_time = (int64_t)time(NULL) - rows[i].since;
+        check_status(afc_http_cache_store(site->cache, &request, &response, NULL), AFC_OK);
+        serve(site->world, rows[i].path, answer(304, FRESH TAG, ""));
+        assert_int_equal(fetch(site, rows[i].path, "stored"), rows[i].use);
+        assert_int_equal(fetch(site, rows[i].path, "stored"), AFC_CACHE_HIT);
+    }
+    assert_int_equal(seen(site), COUNT_OF(rows) - 1);
 }
 
 /* ---- Stale while revalidating, RFC 5861 3 ----------------------------------------------------- */
@@ -310,6 +344,7 @@ static void no_allocation_that_fails_makes_a_wrong_answer(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        SITE_TEST(response_from_before_a_jump_of_the_clock_is_validated),
         WIDE_SITE_TEST(stale_response_is_validated_in_background),
         WIDE_SITE_TEST(changed_response_replaces_stale_one_in_background),
         WIDE_SITE_TEST(stale_response_replaces_lost_connection_if_allowed),
