@@ -10,7 +10,8 @@
  *
  * With a folder, responses are kept in memory and on disk. Several processes may use the same folder at the same time.
  * Files are checked while they are read, and a damaged one counts as missing, so a process may be killed and the
- * machine lose power at any moment. Folders have mode 0700 and files 0600; nothing is encrypted.
+ * machine lose power at any moment. Folders have mode 0700 and files 0600; nothing is encrypted. After the folder of an open
+ * cache was removed, that cache stores in memory only.
  */
 #ifndef AFCORE_HTTP_CACHE_H
 #define AFCORE_HTTP_CACHE_H
