@@ -149,7 +149,7 @@ import Testing
         task.cancel()
     }
 
-    /// Writes down what it is told.
+    /// Records the calls.
     private final class Log: WebSocketTaskDelegate {
         let events: AsyncStream<String>
         private let report: AsyncStream<String>.Continuation
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("The delegate is told of opening and closing", arguments: ["bye", nil])
+    @Test("The delegate is notified of opening and closing", arguments: ["bye", nil])
     func delegateOfClosedSocket(reason: String?) async throws {
         let log = Log()
         let task = manager.webSocketTask(with: url, protocols: ["v1"])

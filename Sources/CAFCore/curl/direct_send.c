@@ -52,14 +52,14 @@ static bool may_send(const afc__exchange *exchange) {
 
 /* ---- Sending ------------------------------------------------------------------------------- */
 
-static bool keep(afc__exchange *exchange, afc_slice rest) {
+static void keep(afc__exchange *exchange, afc_slice rest) {
     afc__buffer *unsent = &exchange->direct.unsent;
     exchange->direct.unsent_offset = 0;
     unsent->size = 0;
-    if (afc__buffer_append(unsent, rest.bytes, rest.size) == AFC_OK) return true;
+    if (afc__buffer_append(unsent, rest.bytes, rest.size) == AFC_OK) return;
     afc_failure failure = {0};
     afc__fail_memory(&failure);
-    return afc__transfer_fail(exchange->transfer, &failure);
+    afc__transfer_fail(exchange->transfer, &failure);
 }
 
 size_t afc__direct_take_unsent(afc__exchange *exchange, char *buffer, size_t size) {

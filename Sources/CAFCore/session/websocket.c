@@ -284,7 +284,7 @@ static afc_status on_body(void *context, afc_slice chunk) {
 
 /* ---- Sending ------------------------------------------------------------------------------- */
 
-/** Call it with the lock, which it gives back, after bytes were taken out of the outbox. */
+/** Call it with the lock, which it releases, after bytes were taken out of the outbox. */
 static void took_outgoing(afc_websocket *socket, afc__websocket_state state, size_t count) {
     bool delays_ping = count > 0 && afc__outbox_has_ping_to_send(&socket->outbox);
     afc__outgoing *sent = afc__outbox_take_sent(&socket->outbox);

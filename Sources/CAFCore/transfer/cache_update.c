@@ -445,7 +445,10 @@ static bool has_all(const afc__transfer *transfer) {
     return transfer->cached->written == (uint64_t)framing->length;
 }
 
-/** Is what has come of a body stored, for the rest to be asked for later (RFC 9111 3.3)? Not in place of something better. */
+/**
+ * Returns whether the beginning of an incomplete body is stored, so that the rest can be requested later (RFC 9111 3.3). It
+ * never replaces a whole response, nor a longer part.
+ */
 static bool keeps_beginning(const afc__transfer *transfer) {
     const afc__cached *cached = transfer->cached;
     bool is_longer = cached->stored == NULL || (cached->state == AFC__CACHED_COMPLETING &&

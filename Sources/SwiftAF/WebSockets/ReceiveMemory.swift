@@ -4,7 +4,7 @@ import Synchronization
 /// Keeps the memory of one long message, for the next one of about its size. Any thread.
 ///
 /// malloc gives memory of this size back to the kernel when a message is released, and the kernel clears every page of it
-/// again: half of the processor time of an echo of 64 KiB.
+/// again: half of the processor time of the row `echo_64k_1` of Benchmarks/run.
 final class ReceiveMemory: Sendable {
     /// Shorter messages cost malloc little; longer ones aren't kept.
     private static let sizes = 16 * 1024...64 * 1024

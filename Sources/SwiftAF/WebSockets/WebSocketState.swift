@@ -164,7 +164,7 @@ struct WebSocketState {
         case wait
     }
 
-    /// A message that has arrived before; nil if there is none.
+    /// Takes the oldest buffered message; nil if the buffer is empty.
     mutating func takeBuffered() -> (message: WebSocket.Message, mustResume: Bool)? {
         first < messages.count ? (takeMessage(), takeHold()) : nil
     }

@@ -480,7 +480,7 @@ enum OptionTable {
             $0.usesRemoteName = true
         },
         .bytes(
-            "-P", "--output-dir", placeholder: "DIR", help: "the folder for files named by URLs; it is made",
+            "-P", "--output-dir", placeholder: "DIR", help: "the folder for files named by URLs; created if missing",
             for: [.request, .download]
         ) {
             options, value throws(UsageError) in

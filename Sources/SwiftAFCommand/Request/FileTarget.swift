@@ -59,7 +59,7 @@ struct FileTarget: Sendable {
             name: .answer(otherwise: other, folder: options.folder), options: made.union(.keepsPartialFile))
     }
 
-    /// The given path, or the name in the URL within the given folder, which is made.
+    /// The given path, or the name in the URL within the given folder, which is created if missing.
     private static func onPath(
         _ command: RequestCommand, _ options: Options, _ downloadOptions: DownloadOptions
     ) throws(UsageError) -> FileTarget {

@@ -98,7 +98,7 @@ public final class WebSocketTask: Sendable {
         set { messageLimit.withLock { $0 = newValue } }
     }
 
-    /// The object that is told when the socket opens and ends; kept until then, or until the task is released. Read by
+    /// The object that is notified when the socket opens and ends; kept until then, or until the task is released. Read by
     /// ``resume()``. Default: nil.
     public var delegate: (any WebSocketTaskDelegate)? {
         get { observer.withLock { $0 } }

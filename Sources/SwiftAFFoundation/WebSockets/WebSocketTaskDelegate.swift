@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Is told when a ``WebSocketTask`` opens and ends, like Foundation's `URLSessionWebSocketDelegate`.
+/// Receives calls when a ``WebSocketTask`` opens and ends, like Foundation's `URLSessionWebSocketDelegate`.
 ///
 /// The methods are called in this order, one at a time, on threads of Swift's pool. None is called after the task was
 /// released.
@@ -17,7 +17,7 @@ public protocol WebSocketTaskDelegate: AnyObject, Sendable {
     /// - Parameters:
     ///   - task: The task.
     ///   - closeCode: The code of the frame.
-    ///   - reason: The reason, UTF-8; nil if there is none.
+    ///   - reason: The reason, UTF-8; nil if the frame has none.
     func webSocketTask(_ task: WebSocketTask, didCloseWith closeCode: WebSocketTask.CloseCode, reason: Data?)
 
     /// The socket has ended. Called once, last.
