@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/failure.h"
-#include "curl/direct_send.h"
+#include "curl/direct_io.h"
 #include "curl/early_response.h"
 #include "curl/read_pause.h"
 
@@ -133,6 +133,37 @@ static void end_with(afc__exchange *exchange, CURLcode code) {
     exchange->code = code;
 }
 
+/** Reports the end of an exchange where its owner doesn't ask for it. */
+static void add_broken(afc__exchange *exchange) {
+    exchange->next_broken = exchange->driver->broken;
+    exchange->driver->broken = exchange;
+}
+
+/* ---- Received without libcurl --------------------------------------------------------------- */
+
+/** Keeps what the transfer didn't take. Until it is taken, libcurl must not see the end of the connection. */
+static afc__flow hold(afc__exchange *exchange, afc_slice chunk, int64_t received) {
+    if (afc__transfer_keep(exchange->transfer, chunk, received, true) == AFC__STOP)
+        return AFC__STOP;
+    wait_for_transfer(exchange);
+    exchange->direct.holds_input = true;
+    afc__reading_stops(exchange);
+    CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_ALL);
+    return code == CURLE_OK ? AFC__PAUSED : AFC__STOP;
+}
+
+void afc__exchange_take_received(afc__exchange *exchange, afc_slice chunk) {
+    int64_t received = exchange->passed + (int64_t)chunk.size;
+    afc__flow flow = afc__transfer_on_body(exchange->transfer, chunk, received);
+    if (flow == AFC__PAUSED) flow = hold(exchange, chunk, received);
+    if (flow != AFC__STOP) {
+        exchange->passed += (int64_t)chunk.size;
+        return;
+    }
+    end_with(exchange, CURLE_WRITE_ERROR);
+    add_broken(exchange);
+}
+
 /* ---- Ends that libcurl doesn't report ------------------------------------------------------- */
 
 /*
@@ -203,9 +234,7 @@ void afc__driver_flush(afc__driver *driver) {
         afc__exchange *exchange = driver->to_flush;
         driver->to_flush = exchange->next_to_flush;
         flush(exchange);
-        if (!exchange->has_ended) continue;
-        exchange->next_broken = driver->broken;
-        driver->broken = exchange;
+        if (exchange->has_ended) add_broken(exchange);
     }
 }
 
@@ -296,14 +325,17 @@ bool afc__exchange_resume(afc__exchange *exchange) {
         exchange->has_paused = false;
         if (exchange->has_ended) return false;
     }
+    /* What was received without libcurl comes before what libcurl would read, the end included. */
+    bool is_held = flow == AFC__PAUSED && afc__hop_is_upgraded(exchange->transfer);
+    int receiving = is_held ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
+    exchange->direct.holds_input = is_held;
     /*
      * libcurl delivers the bytes that it holds inside this call; the exchange may be paused again
      * at once.
      */
     afc__reading_may_begin(exchange);
-    exchange->direct.holds_input = false;
     afc__direct_ends(exchange);
-    CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
+    CURLcode code = curl_easy_pause(exchange->easy, receiving);
     if (!afc__reading_begins(exchange) && code == CURLE_OK) code = CURLE_ABORTED_BY_CALLBACK;
     /* Here libcurl returns a callback's error instead of ending the transfer with it. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);

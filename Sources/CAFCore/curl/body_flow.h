@@ -8,6 +8,9 @@
 size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *exchange);
 size_t afc__exchange_read_body(char *buffer, size_t one, size_t size, void *exchange);
 
+/** Passes on bytes of an upgraded connection that were received without libcurl. May end the exchange. */
+void afc__exchange_take_received(afc__exchange *exchange, afc_slice bytes);
+
 /** Returns whether libcurl would pass on the body still encoded. If so, the transfer has failed. */
 bool afc__exchange_cannot_decode(const afc__exchange *exchange);
 

@@ -6,7 +6,7 @@
 #include "curl/allocator.h"
 #include "curl/body_flow.h"
 #include "curl/connection_auth.h"
-#include "curl/direct_send.h"
+#include "curl/direct_io.h"
 #include "curl/driver_internal.h"
 #include "curl/early_response.h"
 #include "curl/exchange.h"
@@ -151,6 +151,7 @@ void afc__driver_free(afc__driver *driver) {
     afc__driver_free_sockets(driver);
     afc_free(driver->user_agent);
     afc_free(driver->outgoing);
+    afc_free(driver->incoming);
     afc__proxies_clear(&driver->proxies);
     afc__names_clear(driver);
     afc__network_free(driver->network);

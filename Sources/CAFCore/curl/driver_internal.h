@@ -64,16 +64,17 @@ typedef enum afc__connection {
  */
 enum { AFC__UPGRADED_BUFFER = 68 * 1024 };
 
-/** What the driver sends on an upgraded connection; see direct_send.h. */
+/** What the driver sends and receives on an upgraded connection; see direct_io.h. */
 typedef struct afc__direct {
     enum {
         AFC__SENDER_LIBCURL, /**< libcurl may have bytes, and will ask for some. */
         AFC__SENDER_DRIVER   /**< libcurl waits until it is resumed. */
     } sender;
-    bool holds_input;     /**< libcurl holds what the transfer hasn't taken. */
+    bool holds_input;     /**< libcurl or the transfer holds bytes that the caller hasn't taken. */
     curl_socket_t socket; /**< CURL_SOCKET_BAD: unknown. */
     int64_t given;        /**< Bytes that libcurl was given, */
     int64_t sent;         /**< and those that were sent without it. */
+    int64_t received;     /**< Bytes that were received without libcurl. */
     afc__buffer unsent;   /**< Bytes for libcurl, from the offset on. */
     size_t unsent_offset;
 } afc__direct;
@@ -223,9 +224,10 @@ struct afc__driver {
     size_t parked_count;
     afc__exchange *to_flush; /**< Flushed once libcurl has returned; see body_flow.c. */
     afc__exchange *silent;   /**< Upgrades that may have ended; see afc__driver_next_silent(). */
-    char *
-        outgoing; /**< AFC__UPGRADED_BUFFER bytes, for afc__direct_send(); NULL: not needed so far. */
-    afc__exchange *broken; /**< Exchanges that ended in flush; see afc__driver_next_ended(). */
+    /* AFC__UPGRADED_BUFFER bytes each, for direct_io.c; NULL: not needed so far. */
+    char *outgoing, *incoming;
+    afc__exchange
+        *broken; /**< Exchanges whose end libcurl doesn't report; see afc__driver_next_ended(). */
     atomic_uint_fast64_t connections;
 };
 

@@ -13,7 +13,7 @@
 #include "curl/body_flow.h"
 #include "curl/connection_auth.h"
 #include "curl/connection_reuse.h"
-#include "curl/direct_send.h"
+#include "curl/direct_io.h"
 #include "curl/early_response.h"
 #include "curl/handle.h"
 #include "curl/isolation.h"

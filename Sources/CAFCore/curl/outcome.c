@@ -413,7 +413,8 @@ void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop) 
     hop->dns_us = reached(number(easy, CURLINFO_NAMELOOKUP_TIME_T), connect);
     hop->total_us = number(easy, CURLINFO_TOTAL_TIME_T);
     hop->sent = number(easy, CURLINFO_SIZE_UPLOAD_T) + exchange->direct.sent;
-    hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T) + exchange->recovered_size;
+    hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T) + exchange->recovered_size +
+                    exchange->direct.received;
     long connections = 0;
     curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connections);
     atomic_fetch_add_explicit(&exchange->driver->connections, (uint64_t)connections,

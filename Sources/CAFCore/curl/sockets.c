@@ -7,7 +7,7 @@
 #include "base/list.h"
 #include "curl/body_flow.h"
 #include "curl/connection_reuse.h"
-#include "curl/direct_send.h"
+#include "curl/direct_io.h"
 #include "curl/early_response.h"
 #include "curl/network.h"
 #include "curl/read_pause.h"
@@ -68,6 +68,12 @@ static void socket_is_ready(afc__watch *watch, unsigned readiness) {
     readiness = afc__reading_filter(entry, readiness);
     if (readiness == 0) return;
     note_activity(entry->exchange);
+    bool is_input = readiness == AFC__READABLE && entry->exchange != NULL;
+    afc_slice input;
+    if (is_input && afc__direct_receive(entry->exchange, watch->descriptor, &input)) {
+        if (input.size > 0) afc__exchange_take_received(entry->exchange, input);
+        return;
+    }
     int what = 0;
     if (readiness & AFC__READABLE) what |= CURL_CSELECT_IN;
     if (readiness & AFC__WRITABLE) what |= CURL_CSELECT_OUT;

@@ -438,6 +438,76 @@ static void held_message_stops_the_server_and_arrives_once(void **state) {
     wire_free(wire);
 }
 
+/** Numbered messages, taken in their order and only with a permit. */
+typedef struct numbered {
+    atomic_int permits;
+    atomic_uint refused;
+    unsigned char next; /**< Loop thread only. */
+} numbered;
+
+static afc_status take_numbered(wire *wire, const afc_websocket_message *message) {
+    numbered *numbered = wire->payload;
+    if (atomic_fetch_sub(&numbered->permits, 1) <= 0) {
+        atomic_fetch_add(&numbered->permits, 1);
+        pthread_mutex_lock(&wire->lock);
+        atomic_fetch_add(&numbered->refused, 1);
+        pthread_cond_broadcast(&wire->changed);
+        pthread_mutex_unlock(&wire->lock);
+        return AFC_EAGAIN;
+    }
+    bool is_next = (unsigned char)message->bytes.bytes[0] == numbered->next;
+    numbered->next++;
+    return is_next ? AFC_OK : AFC_EINTERNAL;
+}
+
+/* Of 1000 bytes: more than is read at once. */
+enum { NUMBERED = 100, NUMBERED_SIZE = 1000 };
+
+static void write_numbered(char *bytes) {
+    for (size_t i = 0; i < NUMBERED; i++) {
+        char *frame = bytes + i * NUMBERED_SIZE;
+        memset(frame, (int)i, NUMBERED_SIZE);
+        memcpy(frame, "\x82\x7e\x03\xe4", 4);
+    }
+}
+
+static void held_messages_come_in_order_before_the_end(void **state) {
+    world *world = *state;
+    static char bytes[NUMBERED * NUMBERED_SIZE];
+    write_numbered(bytes);
+    afts_script *script = afts_script_new();
+    afts_upgrade(script, NULL);
+    afts_stall(script, "go");
+    afts_send(script, bytes, sizeof bytes);
+    afts_read_bytes(script, 6 + 4);
+    afts_close(script);
+    serve(world, "/", script);
+    numbered numbered = {0};
+    wire *wire = wire_new(world, "/");
+    wire->payload = &numbered;
+    wire->at_message = take_numbered;
+    wire_open(wire, world);
+    wire_wait_for(wire, &wire->open_count, 1);
+    /* After the head, so that the driver receives them. */
+    afts_release(world->server, "go", 1);
+    wire_wait_for(wire, &numbered.refused, 1);
+    /* Resumed, refused again; a message is sent meanwhile, after which the server ends the connection. */
+    afc_websocket_resume(wire->socket);
+    wire_wait_for(wire, &numbered.refused, 2);
+    wire_send_text(wire, "meet");
+    wire_wait_for(wire, &wire->sent_count, 1);
+    for (unsigned i = 1; i <= NUMBERED; i++) {
+        atomic_fetch_add(&numbered.permits, 1);
+        afc_websocket_resume(wire->socket);
+        if (i < NUMBERED) wire_wait_for(wire, &wire->message_count, i);
+    }
+    wire_wait(wire);
+    assert_int_equal(atomic_load(&wire->message_count), NUMBERED);
+    assert_int_equal(wire->code, AFC_WEBSOCKET_ABNORMAL);
+    check_status(wire->failure.status, AFC_ELOST);
+    wire_free(wire);
+}
+
 /* More than the buffers of both directions hold. */
 enum { PATTERNS = 12, PATTERN_SIZE = 1 << 20 };
 
@@ -709,6 +779,7 @@ int main(void) {
         WORLD_TEST(ends_without_pong),
         WORLD_TEST(stays_open_while_pongs_come),
         WORLD_TEST(held_message_stops_the_server_and_arrives_once),
+        WORLD_TEST(held_messages_come_in_order_before_the_end),
         WORLD_TEST(sends_every_byte_once_if_the_connection_takes_parts),
         WORLD_TEST(full_queue_refuses_messages_until_they_are_sent),
         WORLD_TEST(end_without_close_frame_is_lost_connection),

@@ -1,4 +1,4 @@
-#include "curl/direct_send.h"
+#include "curl/direct_io.h"
 
 #include "base/alloc.h"
 #include "base/failure.h"
@@ -39,8 +39,8 @@ void afc__direct_reset(afc__exchange *exchange) {
     afc__buffer_init(&exchange->direct.unsent, AFC__UPGRADED_BUFFER);
 }
 
-/** Returns whether libcurl has sent all that it was given, and is paused in this direction only. */
-static bool may_send(const afc__exchange *exchange) {
+/** Returns whether libcurl holds no bytes of either direction, and waits until it is resumed or there is input. */
+static bool is_ours(const afc__exchange *exchange) {
     const afc__direct *direct = &exchange->direct;
     curl_off_t sent = 0;
     if (direct->sender != AFC__SENDER_DRIVER || direct->socket == CURL_SOCKET_BAD) return false;
@@ -48,6 +48,12 @@ static bool may_send(const afc__exchange *exchange) {
     if (!afc__hop_is_upgraded(exchange->transfer)) return false;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
     return sent == direct->given;
+}
+
+/** Makes a buffer of the driver at its first use. false: out of memory. */
+static bool has_buffer(char **buffer) {
+    if (*buffer == NULL) *buffer = afc__alloc(AFC__UPGRADED_BUFFER);
+    return *buffer != NULL;
 }
 
 /* ---- Sending ------------------------------------------------------------------------------- */
@@ -88,9 +94,8 @@ static size_t write_some(int descriptor, const char *bytes, size_t size) {
 bool afc__direct_send(afc__exchange *exchange) {
     afc__direct *direct = &exchange->direct;
     afc__driver *driver = exchange->driver;
-    if (!may_send(exchange)) return false;
-    if (driver->outgoing == NULL) driver->outgoing = afc__alloc(AFC__UPGRADED_BUFFER);
-    if (driver->outgoing == NULL) return false;
+    if (!is_ours(exchange)) return false;
+    if (!has_buffer(&driver->outgoing)) return false;
     for (int writes = 0; writes < MOST_WRITES; writes++) {
         afc_slice lent = afc__transfer_lend_body(exchange->transfer);
         if (lent.size > 0) {
@@ -112,4 +117,22 @@ bool afc__direct_send(afc__exchange *exchange) {
         return false;
     }
     return false;
+}
+
+/* ---- Receiving ----------------------------------------------------------------------------- */
+
+bool afc__direct_receive(afc__exchange *exchange, curl_socket_t descriptor, afc_slice *out) {
+    afc__driver *driver = exchange->driver;
+    *out = (afc_slice){NULL, 0};
+    if (!is_ours(exchange) || descriptor != exchange->direct.socket) return false;
+    if (!has_buffer(&driver->incoming)) return false;
+    ssize_t count;
+    do {
+        count = recv(descriptor, driver->incoming, AFC__UPGRADED_BUFFER, MSG_DONTWAIT);
+    } while (count < 0 && errno == EINTR);
+    /* libcurl meets the end again. */
+    if (count <= 0) return count < 0 && errno == EAGAIN;
+    exchange->direct.received += count;
+    *out = (afc_slice){driver->incoming, (size_t)count};
+    return true;
 }

@@ -1,12 +1,14 @@
 /**
- * Sends what an upgraded connection has to send, without libcurl.
+ * Sends and receives the messages of an upgraded connection, without libcurl.
  *
- * libcurl's upload is made for bodies: to send a message, it is resumed, asks twice for bytes and pauses again, which takes
- * three further system calls and most of the processor time. So while it has nothing to send, the driver writes to the socket
- * itself. What the socket doesn't take is given to libcurl, which then waits for room. TLS stays libcurl's work.
+ * libcurl's transfers are made for bodies. To send a message, one is resumed, asks twice for bytes and pauses again, which takes
+ * three further system calls and most of the processor time; to receive one takes a further system call and as much time as
+ * the rest. So while libcurl holds no bytes and waits, the driver uses the socket itself. What the socket doesn't take is given
+ * to libcurl, which then waits for room. The end of the connection and its errors are left to libcurl, and so is TLS. Rows
+ * echo_32_1 and echo_32_64 of Benchmarks/run.
  */
-#ifndef AFC_CURL_DIRECT_SEND_H
-#define AFC_CURL_DIRECT_SEND_H
+#ifndef AFC_CURL_DIRECT_IO_H
+#define AFC_CURL_DIRECT_IO_H
 
 #include "curl/driver_internal.h"
 
@@ -28,6 +30,12 @@ size_t afc__direct_take_unsent(afc__exchange *exchange, char *buffer, size_t siz
  * took only a part, our direction has ended, or the connection isn't a plain one.
  */
 bool afc__direct_send(afc__exchange *exchange);
+
+/**
+ * Receives what there is on a readable socket, up to AFC__UPGRADED_BUFFER bytes, valid until the next call; none if
+ * there is nothing. Returns false if libcurl has to do it: for the same reasons, and at the end of the connection.
+ */
+bool afc__direct_receive(afc__exchange *exchange, curl_socket_t descriptor, afc_slice *out);
 
 /** Forgets the connection, before another hop. */
 void afc__direct_reset(afc__exchange *exchange);
