@@ -13,6 +13,16 @@
 
 enum { MIB = 1024 * 1024, READ = 32 * 1024, TASKS = 8 };
 
+/**
+ * A sanitizer's realloc() always copies, into memory that it maps anew: a body that libcurl collects piece by piece costs
+ * the square of its size. mallinfo2() counts nothing there. One task, and bodies of a few hundred KiB, run the same code.
+ */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { KEEPING_TASKS = 1, LARGE = MIB / 2 };
+#else
+enum { KEEPING_TASKS = TASKS, LARGE = 5 * MIB };
+#endif
+
 /* ---- Encoded bodies ------------------------------------------------------------------------ */
 
 /**
@@ -210,27 +220,27 @@ static void suspended_bomb_ends_at_body_limit_at_once(void **state) {
 static void paused_body_keeps_at_most_one_decoded_read(void **state) {
     (void)state;
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
-    options.max_connections_per_host = TASKS + 1;
+    options.max_connections_per_host = KEEPING_TASKS + 1;
     world *world = world_new(NULL, &options);
     serve_bomb(world, "/bomb");
     check_fetch(world, "/other", AFC_OK);
     size_t before = memory_in_use();
-    call *calls[TASKS];
-    for (int i = 0; i < TASKS; i++) {
+    call *calls[KEEPING_TASKS];
+    for (int i = 0; i < KEEPING_TASKS; i++) {
         calls[i] = start_events(world, "/bomb", call_hold);
         calls[i]->request.limits.decoding_ratio = UINT32_MAX;
         call_start(calls[i]);
     }
-    for (int i = 0; i < TASKS; i++) call_wait_for(calls[i], &calls[i]->refused_count, 1);
+    for (int i = 0; i < KEEPING_TASKS; i++) call_wait_for(calls[i], &calls[i]->refused_count, 1);
     let_it_read(world);
     size_t kept = memory_in_use() - before;
-    print_message("kept for %d tasks: %zu KiB\n", TASKS, kept / 1024);
-    assert_true(kept <= TASKS * ((size_t)READ * 1032 + MIB));
-    for (int i = 0; i < TASKS; i++) {
+    print_message("kept for %d tasks: %zu KiB\n", KEEPING_TASKS, kept / 1024);
+    assert_true(kept <= KEEPING_TASKS * ((size_t)READ * 1032 + MIB));
+    for (int i = 0; i < KEEPING_TASKS; i++) {
         assert_int_equal(atomic_load(&calls[i]->refused_count), 1);
         cancel(calls[i]);
     }
-    assert_true(memory_in_use() < before + TASKS * (size_t)MIB);
+    assert_true(memory_in_use() < before + KEEPING_TASKS * (size_t)MIB);
     world_free(world);
 }
 
@@ -285,14 +295,13 @@ static void suspended_body_is_delivered_whole(void **state) {
     world *world = *state;
     folder folder;
     folder_make(&folder);
-    enum { SIZE = 5 * MIB };
-    char *bytes = content(SIZE);
+    char *bytes = content(LARGE);
     const afc_sink sinks[] = {{.kind = AFC_SINK_MEMORY},
                               {.kind = AFC_SINK_CALLBACK},
                               {.kind = AFC_SINK_FILE, .path = path_in(&folder, "got")}};
     for (size_t i = 0; i < COUNT_OF(sinks) * FRAMINGS; i++) {
         const afc_sink *sink = &sinks[i / FRAMINGS];
-        size_t size = i % 2 != 0 ? SIZE : 10;
+        size_t size = i % 2 != 0 ? LARGE : 10;
         serve(world, "/",
               encoded_answer((framing)(i % FRAMINGS), 200, "", (afc_slice){bytes, size}));
         call *call = call_new(world, "/");
