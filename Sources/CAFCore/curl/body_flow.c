@@ -333,7 +333,7 @@ bool afc__exchange_resume(afc__exchange *exchange) {
      * libcurl delivers the bytes that it holds inside this call; the exchange may be paused again
      * at once.
      */
-    afc__reading_may_begin(exchange);
+    if (!is_held) afc__reading_may_begin(exchange);
     afc__direct_ends(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, receiving);
     if (!afc__reading_begins(exchange) && code == CURLE_OK) code = CURLE_ABORTED_BY_CALLBACK;
