@@ -251,7 +251,13 @@ struct Exchange {
         case 200...299: return nil
         case 304 where options.comparesTimestamps: return nil
         case 300...399 where !options.redirects.followsRedirects: return nil
-        case 401, 407: return Failure(.authentication, .authentication, message)
+        case 401 where request.credential == nil && request.headers["Authorization"] == nil:
+            let advice = "; --user NAME:PASSWORD or --bearer TOKEN sends credentials"
+            return Failure(.authentication, .authentication, message + advice)
+        case 401: return Failure(.authentication, .authentication, message)
+        case 407:
+            let advice = "; --proxy http://NAME:PASSWORD@HOST gives credentials"
+            return Failure(.authentication, .authentication, message + advice)
         default: return Failure(.status, .status, message)
         }
     }

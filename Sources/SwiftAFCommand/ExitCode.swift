@@ -57,9 +57,11 @@ struct Failure: Error, Sendable, Equatable {
         self.init(.file, .file, "standard output: \(systemMessage(error.systemError))")
     }
 
-    init(_ error: SessionError) {
+    /// - Parameter showsCertificates: Whether the server's certificates are printed beside the message.
+    init(_ error: SessionError, showsCertificates: Bool = false) {
         let (exit, code) = Self.meaning(of: error)
-        self.init(exit, code, Advice.message(for: error), reason: Self.name(of: error.reason))
+        let message = Advice.message(for: error, showsCertificates: showsCertificates)
+        self.init(exit, code, message, reason: Self.name(of: error.reason))
     }
 
     /// The name of a reason in the report, which distinguishes fewer reasons than the library does.

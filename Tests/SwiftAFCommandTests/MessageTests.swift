@@ -20,6 +20,12 @@ import Testing
         (.init(.timeout, reason: .idle), "--idle-timeout"),
         (.init(.timeout, reason: .total), "--timeout"), (.init(.untrusted, reason: .selfSigned), "--cacert"),
         (.init(.untrusted, reason: .wrongHost), "swiftaf trust"), (.init(.untrusted, reason: .pin), "swiftaf trust"),
+        (.init(.untrusted, reason: .expired), "--insecure"), (.init(.untrusted, reason: .weak), "--insecure"),
+        (.init(.tls, message: "the server closed the TLS connection: handshake failure"), "--cert"),
+        (.init(.tls, message: "OpenSSL/3: SSL routines::unsupported protocol"), "--tls-min"),
+        (.init(.tls, message: "OpenSSL/3: SSL routines::wrong version number"), "http://"),
+        (.init(.authentication, message: "User was rejected by the SOCKS5 server (1 1)."), "--proxy"),
+        (.init(.dns, message: "Couldn't resolve host name"), "--doh"),
     ])
     func namesTheOptionForTheReason(error: SessionError, option: String) {
         #expect(message(of: error).contains("; ") && message(of: error).contains(option))
@@ -29,6 +35,23 @@ import Testing
         #expect(message(of: SessionError(.connect, message: "Couldn't connect")) == "can't connect: Couldn't connect")
         #expect(message(of: SessionError(.protocol, message: "nghttp2 error")).hasPrefix("the server's response"))
         #expect(message(of: SessionError(.truncated, message: "the connection was closed")).hasPrefix("the connection"))
+    }
+
+    @Test func namesNoOptionThatWouldNotHelp() {
+        let expired = SessionError(.untrusted, reason: .expired, message: "the proxy isn't trusted: expired")
+        #expect(!message(of: expired).contains("--insecure"))
+        let late = SessionError(.timeout, reason: .idle, message: "no close frame within 5000 ms")
+        #expect(message(of: late) == late.message)
+        #expect(!Advice.message(for: expired, showsCertificates: true).contains("swiftaf trust"))
+    }
+
+    @Test func saysThatCredentialsAreMissing() async {
+        server.route("/", .respond(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]))
+        #expect(await swiftaf("get", server.urlString()).error.contains("Unauthorized; --user NAME:PASSWORD"))
+        #expect(await swiftaf("get", server.urlString(), "-u", "a:b").error.hasSuffix("Unauthorized\n"))
+        server.route("/far", .respond(407, headers: ["Proxy-Authenticate": "Basic realm=\"r\""]))
+        let proxied = await swiftaf("get", "http://a.test/far", "--proxy", server.urlString())
+        #expect(proxied.exit == 7 && proxied.error.contains("; --proxy http://NAME:PASSWORD@HOST"))
     }
 
     @Test func namesTheOptionOfALimitThatAResponsePassed() async {

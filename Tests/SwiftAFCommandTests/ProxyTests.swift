@@ -47,6 +47,7 @@ import Testing
         let run = await swiftaf(["get", "http://example.test/a", "--proxy", text, "--json"])
         #expect(run.exit == 1)
         #expect(run.json["error"]?["message"]?.string?.contains("secret") == false)
+        #expect(run.error.hasPrefix("swiftaf: --proxy"))
     }
 
     @Test func anchorsOfTheCommandLineCountForAProxyOverHTTPS() async throws {

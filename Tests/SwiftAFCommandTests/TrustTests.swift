@@ -81,8 +81,9 @@ import Testing
         #expect(await swiftaf(base + ["--cert", both.path]).exit == 0)
         let missing = await swiftaf(base)
         #expect(missing.exit == 5)
-        #expect(missing.code == "tls")
-        #expect(await swiftaf(base + ["--cert", certificate.path]).exit == 1)
+        #expect(missing.code == "tls" && missing.error.contains("certificate required; --cert PATH"))
+        let keyless = await swiftaf(base + ["--cert", certificate.path])
+        #expect(keyless.exit == 1 && keyless.error.contains("--key PATH") && keyless.error.contains("--key-password P"))
         #expect(await swiftaf(base + ["--cert", "/no/such/file"]).exit == 1)
         #expect(await swiftaf(base + ["--key", key.path]).code == "usage")
         #expect(await swiftaf(base + ["--key-password", "x"]).code == "usage")
@@ -96,7 +97,7 @@ import Testing
         #expect(await swiftaf(base + ["--tls-min", "1.2"]).exit == 0)
         let refused = await swiftaf(base + ["--tls-min", "1.3"])
         #expect(refused.exit == 5)
-        #expect(refused.code == "tls")
+        #expect(refused.code == "tls" && refused.error.contains("; --tls-min 1.2"))
         #expect(await swiftaf(base + ["--tls-min", "1.1"]).code == "usage")
     }
 
@@ -119,6 +120,7 @@ import Testing
         let bad = await swiftaf("trust", target)
         #expect(bad.exit == 5)
         #expect(bad.text.contains("refused, unknownIssuer"))
+        #expect(bad.error.contains("--cacert PATH") && !bad.error.contains("swiftaf trust"))
         #expect(bad.text.contains(pin(leaf)))
         let json = await swiftaf("trust", target, "--json")
         #expect(json.code == "untrusted")

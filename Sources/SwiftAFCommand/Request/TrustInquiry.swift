@@ -31,7 +31,8 @@ struct TrustInquiry {
         outcome.trust = report
         outcome.url = request.url
         if !report.isAccepted {
-            outcome.failure = Failure(SessionError(.untrusted, reason: report.reason, message: report.message))
+            let error = SessionError(.untrusted, reason: report.reason, message: report.message)
+            outcome.failure = Failure(error, showsCertificates: true)
         }
         return outcome
     }
