@@ -29,6 +29,15 @@ struct TerminalTests {
         #expect(server.requests.last?["Authorization"] == "Basic am9lOnMzY3JldA==")
     }
 
+    @Test func keysThatEndOrStopTheProgramAreOffAtThePrompt() async throws {
+        let run = try TerminalRun("-u", "joe", server.urlString())
+        await run.read(until: ": ")
+        // Ctrl-\ and Ctrl-Z; then Ctrl-U, which removes them from the line.
+        run.type("\u{1C}\u{1A}\u{15}s3cret\n")
+        #expect(await run.end() == 0)
+        #expect(server.requests.last?["Authorization"] == "Basic am9lOnMzY3JldA==")
+    }
+
     @Test(arguments: [(SIGINT, 130 as Int32), (SIGTERM, 143 as Int32)] as [(Int32, Int32)])
     func aSignalAtThePromptTurnsTheEchoOn(signal: Int32, status: Int32) async throws {
         let run = try TerminalRun("-u", "joe", server.urlString())

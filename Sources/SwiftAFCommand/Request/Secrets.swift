@@ -34,6 +34,10 @@ enum Prompt {
         guard tcgetattr(terminal, &settings) == 0 else { return nil }
         var silent = settings
         silent.c_lflag &= ~tcflag_t(ECHO)
+        // Ctrl-\ and Ctrl-Z would leave a terminal without echo behind. Zero is _POSIX_VDISABLE.
+        withUnsafeMutableBytes(of: &silent.c_cc) { keys in
+            for key in [VQUIT, VSUSP] { keys[Int(key)] = 0 }
+        }
         let former = settings
         Screen.settings.withLock { $0 = former }
         tcsetattr(terminal, TCSAFLUSH, &silent)
