@@ -202,6 +202,7 @@ struct ContractTests {
         case "-C": "-"
         case "--print": "h"
         case "--resolve": "h:1:127.0.0.1"
+        case "--doh": "https://h/"
         case "--accept-status": "404"
         default: "1"
         }

@@ -87,6 +87,14 @@ import Testing
         #expect(run.exit == 8 && run.error.contains("No such file or directory"))
     }
 
+    @Test func valuesThatCanNotBeMeantAreRefused() async {
+        for words in [["--unix-socket", ""], ["--doh", ""], ["--doh-url", "http://a.example/"], ["--har", "-"]] {
+            let run = await swiftaf([server.urlString(), "--json"] + words)
+            #expect(run.exit == 1 && run.code == "usage", "\(words)")
+        }
+        #expect(server.requests.isEmpty)
+    }
+
     @Test func severalDownloadsNeedNoScheme() {
         let invocation = ArgumentParser.parse(["download", ":80/a", ":80/b", "example.org/c", "X-A:b"])
         guard case .success(.request(let command)) = invocation.command else { return #expect(Bool(false)) }

@@ -110,6 +110,27 @@ import Testing
         close(ends.writing)
     }
 
+    @Test func withoutACloseTheRunOutlivesItsInput() async throws {
+        let input = try input("one\n")
+        let (received, receive) = AsyncStream<Void>.makeStream()
+        let output = MemorySink { text in if text.contains("message") { receive.yield() } }
+        let url = url
+        let run = Task { await swiftaf("ws", "--json", "--no-close", url, input: input, output: output) }
+        for await _ in received { break }
+        run.cancel()
+        let ended = await run.value
+        // Otherwise 1000, for the end of the input.
+        #expect(ended.exit == 130 && events(ended).last?["code"]?.integer == 1001)
+    }
+
+    @Test func aMessageThatIsTooLongNamesTheLimit() async throws {
+        server.route("/long", [.upgrade(), .frame(0x81, Data(count: 2000)), .waitForPeerClose])
+        let ends = try openInput()
+        let run = await swiftaf("ws", url + "long", "--max-body", "1k", input: ends.reading)
+        #expect(run.exit == 6 && run.error.contains("--max-body"))
+        close(ends.writing)
+    }
+
     @Test func timeLimitIsForTheWholeRun() async throws {
         let ends = try openInput()
         #expect(await swiftaf("ws", url, "--timeout", "300ms", input: ends.reading).exit == 4)

@@ -229,6 +229,9 @@ enum OptionTable {
             options.socket.pingInterval = interval > .zero ? interval : nil
         },
         .flag("--binary", help: "send each line as a binary message", for: .socket) { $0.socket.sendsBinary = true },
+        .flag("--no-close", help: "at the end of the input, go on receiving until the server closes", for: .socket) {
+            $0.socket.staysOpen = true
+        },
     ]
 
     private static let timeouts: [OptionEntry] = [
@@ -311,7 +314,9 @@ enum OptionTable {
             options.network.hostOverrides.append(try NetworkOptions.HostOverride(argument: value))
         },
         .value("--unix-socket", placeholder: "PATH", help: "connect through this socket", for: .connections) {
-            options, value in options.network.unixSocket = value
+            options, value throws(UsageError) in
+            guard !value.isEmpty else { throw UsageError("--unix-socket needs the path of a socket") }
+            options.network.unixSocket = value
         },
         .flag("-4", "--ipv4", help: "IPv4 only", for: .connections) { $0.network.ipVersion = .v4 },
         .flag("-6", "--ipv6", help: "IPv6 only", for: .connections) { $0.network.ipVersion = .v6 },
@@ -319,8 +324,15 @@ enum OptionTable {
         {
             options, value in options.network.interface = value
         },
-        .value("--doh", placeholder: "URL", help: "resolve names with this DNS over HTTPS server", for: .connections) {
-            options, value in options.network.dnsOverHTTPS = value
+        .value(
+            "--doh-url", "--doh", placeholder: "URL", help: "resolve names with this DNS over HTTPS server",
+            for: .connections
+        ) {
+            options, value throws(UsageError) in
+            guard value.lowercased().hasPrefix("https://") else {
+                throw UsageError("invalid value for --doh: expected a URL that begins with https://")
+            }
+            options.network.dnsOverHTTPS = value
         },
     ]
 
@@ -441,6 +453,7 @@ enum OptionTable {
         },
         .bytes("--har", placeholder: "PATH", help: "write an archive of the exchange, with credentials hidden") {
             options, value throws(UsageError) in
+            guard value != "-" else { throw UsageError("--har writes a file only; ./- is one with the name -") }
             options.archivePath = try Argument.path(value, of: "--har")
         },
         .value("--accept-status", placeholder: "LIST", help: "statuses that are a success too, such as 304,4xx,500-599")

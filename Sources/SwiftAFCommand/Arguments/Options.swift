@@ -236,4 +236,6 @@ struct SocketOptions: Sendable, Equatable {
     var pingInterval: Duration?
     /// Whether lines are sent as binary messages.
     var sendsBinary = false
+    /// Whether the socket stays open at the end of the input.
+    var staysOpen = false
 }

@@ -27,7 +27,8 @@ struct ByteStream: AsyncSequence, Sendable {
                 case .end: return nil
                 case .nothing: continue
                 case .failure(let number):
-                    throw SessionError(.file, message: "the body could not be read: \(systemMessage(number))")
+                    let name = descriptor == STDIN_FILENO ? "standard input" : "the body"
+                    throw SessionError(.file, message: "\(name) can't be read: \(systemMessage(number))")
                 }
             }
         }

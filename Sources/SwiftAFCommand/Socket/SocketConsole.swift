@@ -176,7 +176,7 @@ private final class Conversation: Sendable {
 
     // MARK: Sending
 
-    /// Sends the lines of standard input, then closes.
+    /// Sends the lines of standard input, then closes the socket, unless it has to stay open.
     private func send(stopping receiving: Task<Failure?, Never>) async {
         do {
             var line = Data()
@@ -193,7 +193,7 @@ private final class Conversation: Sendable {
                 }
             }
             if !line.isEmpty { try await send(line) }
-            try await socket.close()
+            if !options.socket.staysOpen { try await socket.close() }
         } catch let failure as Failure {
             stop(failure, receiving)
         } catch let error as SessionError where error.code == .file {
