@@ -107,6 +107,15 @@ struct ContractTests {
         #expect(server.requests.isEmpty)
     }
 
+    @Test func aCommandThatIsNotUTF8IsNamed() async throws {
+        for arguments in [[bytes("g", 0xFF), url], [RawText(url.bytes + [0xFF])], [bytes("", 0xFF)]] {
+            let run = try await Launch(arguments).end()
+            #expect(run.exit == 1 && run.error.hasPrefix("swiftaf: the command or URL is not UTF-8\n"))
+        }
+        let item = try await launch("get", url, bytes("q==", 0xFF))
+        #expect(item.exit == 1 && item.error.contains("is not UTF-8"))
+    }
+
     // MARK: JSON is never changed
 
     private static let odd = #"{"n":1.10,"n":2,"z":12345678901234567890,"a":[-0,1.0E+2,0.1e-5],"s":"\u00e4\/","n":3}"#

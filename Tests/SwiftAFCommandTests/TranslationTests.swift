@@ -11,8 +11,6 @@ import Testing
     .enabled(if: ProgramRun.path != nil && access("/usr/bin/curl", X_OK) == 0, "the program or curl is missing"),
     .timeLimit(.minutes(10)))
 struct TranslationTests {
-    /// Options that need another server than this one.
-    private static let untried = ["--unix-socket", "--doh-url"]
     /// Options that are tried over TLS.
     private static let trusting = [
         " -k ", " --cacert ", " -E ", "--tlsv1.3", "--tls-min", "--pinnedpubkey", "--pin ",
@@ -39,7 +37,7 @@ struct TranslationTests {
         #expect(Self.rows.count >= 100 && Self.rows.allSatisfy { !$0.translations.isEmpty })
     }
 
-    @Test(arguments: rows.filter { row in !untried.contains { row.curl.contains($0) } })
+    @Test(arguments: rows)
     func theTranslationSendsTheSame(row: Row) async throws {
         let expected = try await sent(by: row.curl)
         #expect(expected != nil)
@@ -102,12 +100,19 @@ struct TranslationTests {
         folder.write("content", to: "file.png")
         folder.write("{\"x\":1}", to: "file.json")
         folder.write("machine 127.0.0.1 login joe password pw", to: "netrc")
+        let names = line.contains("--doh") ? try nameServer(folder) : nil
+        let relay = line.contains("--unix-socket") ? try Relay(path: folder.path + "/socket", to: server.port) : nil
+        defer { withExtendedLifetime(relay) {} }
         let given = folder.names
         // The lines without trust options of their own need the server's authority.
-        let trust = isTrusting && ![" -k ", " --cacert "].contains { line.contains($0) } ? "--cacert ca.pem " : ""
+        let givesTrust = [" -k ", " --cacert "].contains { line.contains($0) }
+        let trust = (isTrusting || names != nil) && !givesTrust ? "--cacert ca.pem " : ""
+        let url = names == nil ? server.urlString("/page") : "http://a.example:\(server.port)/page"
         let shell =
             "cd '\(folder.path)' && PATH=.:$PATH && "
-            + line.replacing("URL", with: trust + server.urlString("/page"))
+            + line.replacing("URL", with: trust + url)
+            .replacing(" D ", with: " \(names?.urlString("/query") ?? "") ")
+            .replacing(" S ", with: " socket ")
             .replacing("PROXY", with: server.urlString(""))
             .replacing("MOVED", with: server.urlString("/moved"))
             .replacing("PORT", with: "\(server.port)")
@@ -143,6 +148,25 @@ struct TranslationTests {
         var tls = TestServer.TLS(leaf)
         tls.clientAuthorityPEM = authority.pem
         return try TestServer(tls: tls)
+    }
+
+    /// A server of DNS over HTTPS (RFC 8484), which has one address for all names: 127.0.0.1.
+    private func nameServer(_ folder: TemporaryFolder) throws -> TestServer {
+        let server = try secureServer(folder)
+        server.route("/query") { request, connection in
+            let question = Array(request.body)
+            // A head of 12 bytes, labels with their lengths in front, a type and a class of two bytes each.
+            var end = 12
+            while end + 4 < question.count, question[end] > 0 { end += Int(question[end]) + 1 }
+            guard end + 4 < question.count else { return try connection.respond(400) }
+            let isAboutIPv4 = question[end + 2] == 1
+            let counts: [UInt8] = [0, 1, 0, isAboutIPv4 ? 1 : 0, 0, 0, 0, 0]
+            // The name of the question, type A, class IN, for a minute, four bytes.
+            let address: [UInt8] = [0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1]
+            let answer = question[..<2] + [0x81, 0x80] + counts + question[12...end + 4] + (isAboutIPv4 ? address : [])
+            try connection.respond(headers: ["Content-Type": "application/dns-message"], body: Data(answer))
+        }
+        return server
     }
 
     /// What both programs have to send alike, and to write.
