@@ -18,6 +18,8 @@ struct TranslationTests {
 
     struct Row: Sendable, CustomTestStringConvertible {
         let curl: String
+        /// Nil if HTTPie has no such option.
+        let httpie: String?
         let translations: [String]
         var testDescription: String { curl }
     }
@@ -29,7 +31,9 @@ struct TranslationTests {
         return text.split(separator: "\n").filter { $0.hasPrefix("| `curl ") }.map { line in
             let spans = line.split(separator: "`", omittingEmptySubsequences: false).map(String.init)
             let commands = spans.enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
-            return Row(curl: commands[0], translations: commands.filter { $0.hasPrefix("swiftaf ") })
+            return Row(
+                curl: commands[0], httpie: commands.first { $0.hasPrefix("http ") },
+                translations: commands.filter { $0.hasPrefix("swiftaf ") })
         }
     }()
 
@@ -39,12 +43,30 @@ struct TranslationTests {
 
     @Test(arguments: rows)
     func theTranslationSendsTheSame(row: Row) async throws {
-        let expected = try await sent(by: row.curl)
+        let expected = try await sent(by: row.curl, like: row.curl)
         #expect(expected != nil)
         for line in row.translations {
-            let found = try await sent(by: line)
+            let found = try await sent(by: line, like: row.curl)
             #expect(found == expected, "\(line)")
         }
+    }
+
+    /// Where `Scripts/setup` installs HTTPie.
+    private static let httpie: String? = {
+        let environment = ProcessInfo.processInfo.environment
+        let cache = environment["XDG_CACHE_HOME"] ?? (environment["HOME"] ?? "") + "/.cache"
+        let path = (environment["AF_VENV"] ?? cache + "/swiftaf/venv") + "/bin/http"
+        return access(path, X_OK) == 0 ? path : nil
+    }()
+
+    @Test(.enabled(if: httpie != nil, "HTTPie is missing: run Scripts/setup"), arguments: rows.filter { $0.httpie != nil })
+    func httpieSendsTheSame(row: Row) async throws {
+        let line = try #require(row.httpie)
+        let translation = try #require(row.translations.first)
+        let found = try await sent(by: line, like: row.curl)
+        let expected = try await sent(by: translation, like: row.curl)
+        #expect(found?.inHTTPiesTerms(line) == expected?.inHTTPiesTerms(line))
+        #expect(found != nil && expected != nil)
     }
 
     /// `--as-curl` prints a line that sends the same, and follows the same redirects.
@@ -81,11 +103,14 @@ struct TranslationTests {
     }
 
     /// The last request that a command line sends, and what comes out; nil if it fails.
-    private func sent(by line: String) async throws -> Sent? {
+    ///
+    /// - Parameter curl: The line of curl that means the same; nil for `line` itself.
+    private func sent(by line: String, like curl: String? = nil) async throws -> Sent? {
         let folder = try TemporaryFolder()
-        let isTrusting = Self.trusting.contains { line.contains($0) }
+        let meaning = curl ?? line
+        let isTrusting = Self.trusting.contains { meaning.contains($0) }
         let server = try isTrusting ? secureServer(folder) : TestServer()
-        let needsUser = ["joe", "netrc"].contains { line.contains($0) }
+        let needsUser = ["joe", "netrc"].contains { meaning.contains($0) }
         for path in ["/page", "/"] {
             server.route(path) { request, connection in
                 guard !needsUser || request["Authorization"] != nil else {
@@ -105,12 +130,15 @@ struct TranslationTests {
         defer { withExtendedLifetime(relay) {} }
         let given = folder.names
         // The lines without trust options of their own need the server's authority.
-        let givesTrust = [" -k ", " --cacert "].contains { line.contains($0) }
-        let trust = (isTrusting || names != nil) && !givesTrust ? "--cacert ca.pem " : ""
+        let givesTrust = [" -k ", " --cacert "].contains { meaning.contains($0) }
+        let isHTTPie = line.hasPrefix("http ")
+        let option = isHTTPie ? "--verify=ca.pem " : "--cacert ca.pem "
+        let trust = (isTrusting || names != nil) && !givesTrust ? option : ""
         let url = names == nil ? server.urlString("/page") : "http://a.example:\(server.port)/page"
         let shell =
             "cd '\(folder.path)' && PATH=.:$PATH && "
-            + line.replacing("URL", with: trust + url)
+            + (isHTTPie ? onTerminal(line) : line)
+            .replacing("URL", with: trust + url)
             .replacing(" D ", with: " \(names?.urlString("/query") ?? "") ")
             .replacing(" S ", with: " socket ")
             .replacing("PROXY", with: server.urlString(""))
@@ -118,6 +146,7 @@ struct TranslationTests {
             .replacing("PORT", with: "\(server.port)")
             .replacing("PIN", with: "\"$(cat pin)\"")
         #expect(symlink(ProgramRun.path ?? "", folder.path + "/swiftaf") == 0)
+        #expect(symlink(Self.httpie ?? "none", folder.path + "/http") == 0)
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
@@ -128,13 +157,21 @@ struct TranslationTests {
         let words = ["/bin/sh", "-c", shell].map { RawText($0) }
         let process = try Launch.spawn(words, ["HOME": folder.path], &actions)
         guard await Launch.wait(for: process) == 0, let request = server.requests.last else { return nil }
-        var sent = Sent(request, namesProgram: line.contains("-A "), port: server.port)
+        var sent = Sent(request, namesProgram: meaning.contains("-A "), port: server.port)
         // Jars and sessions have comments of their own.
-        let own: [RawText] = ["swiftaf", "script", "jar", "s.json", "s.cookies"]
+        let own: [RawText] = ["swiftaf", "http", "script", "jar", "s", "s.json", "s.cookies", ".config"]
         for bytes in folder.names.subtracting(given) where !own.contains(RawText(bytes)) {
             sent.files[RawText(bytes)] = folder.content(of: RawText(bytes))
         }
         return sent
+    }
+
+    /// HTTPie's line, changed to mean without a terminal what it means on one: there it ignores standard input, and names
+    /// the file of a download.
+    private func onTerminal(_ line: String) -> String {
+        let options = line.contains(" < ") || line.contains("--ignore-stdin") ? "" : " --ignore-stdin"
+        let whole = "http" + options + line.dropFirst("http".count)
+        return line.contains("--download") ? "script -qec \"\(whole)\" /dev/null" : whole
     }
 
     /// A server over TLS, with its authority, a client certificate and a pin in the folder.
@@ -178,11 +215,27 @@ struct TranslationTests {
         /// The files that were written, and the standard output.
         var files: [RawText: String] = [:]
 
+        /// The same without what HTTPie writes differently: JSON with spaces, a charset in the type of a form, what it
+        /// accepts. On standard output it writes more than curl for some options, and nothing of a head if there is no
+        /// terminal.
+        func inHTTPiesTerms(_ line: String) -> Sent {
+            var sent = self
+            if let json = try? JSONValue(parsing: Data(body.utf8)) { sent.body = json.description }
+            sent.fields = fields.filter { !$0.hasPrefix("accept:") }.map { field in
+                field.hasPrefix("content-type: ") ? String(field.prefix { $0 != ";" }) : field
+            }
+            let words = line.split(separator: " ")
+            let isDifferent = ["-v", "-q", "-p", "HEAD", "OPTIONS", "--download"].contains { words.contains($0) }
+            if isDifferent { sent.files["output"] = nil }
+            return sent
+        }
+
         init(_ request: TestServer.Request, namesProgram: Bool, port: some BinaryInteger) {
             method = request.method
             // A space has two spellings in forms and queries.
             target = request.target.replacing("+", with: "%20")
-            let boundary = request["Content-Type"]?.split(separator: "boundary=").last.map(String.init) ?? "none"
+            let parts = request["Content-Type"]?.split(separator: "boundary=") ?? []
+            let boundary = parts.count == 2 ? String(parts[1]) : "none"
             body = request.bodyText.replacing(boundary, with: "boundary").replacing("+", with: "%20")
             let own = [
                 "accept-encoding", "connection", "content-length", "transfer-encoding", "expect", "proxy-connection",
