@@ -40,8 +40,9 @@ import Testing
     @Test func namesNoOptionThatWouldNotHelp() {
         let expired = SessionError(.untrusted, reason: .expired, message: "the proxy isn't trusted: expired")
         #expect(!message(of: expired).contains("--insecure"))
-        let late = SessionError(.timeout, reason: .idle, message: "no close frame within 5000 ms")
-        #expect(message(of: late) == late.message)
+        for late in ["no close frame within 5000 ms", "no pong within 20000 ms"] {
+            #expect(message(of: SessionError(.timeout, reason: .idle, message: late)) == late)
+        }
         #expect(!Advice.message(for: expired, showsCertificates: true).contains("swiftaf trust"))
     }
 

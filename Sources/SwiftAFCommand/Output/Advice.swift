@@ -68,7 +68,8 @@ enum Advice {
             return isRemote ? "the server of --doh doesn't know it, isn't reached or isn't trusted" : nil
         case .tls: return optionOfTLS(error)
         case .timeout:
-            guard !error.message.hasPrefix("no close frame") else { return nil }
+            // Of WebSockets, which have no limit of idle time.
+            guard !["no close frame", "no pong"].contains(where: error.message.hasPrefix) else { return nil }
             switch error.reason {
             case .connect?: return "--connect-timeout S allows more"
             case .idle?: return "--idle-timeout S allows more"
