@@ -59,7 +59,9 @@ struct TranslationTests {
         return access(path, X_OK) == 0 ? path : nil
     }()
 
-    @Test(.enabled(if: httpie != nil, "HTTPie is missing: run Scripts/setup"), arguments: rows.filter { $0.httpie != nil })
+    @Test(
+        .enabled(if: httpie != nil, "HTTPie is missing: run Scripts/setup"),
+        arguments: rows.filter { $0.httpie != nil })
     func httpieSendsTheSame(row: Row) async throws {
         let line = try #require(row.httpie)
         let translation = try #require(row.translations.first)
