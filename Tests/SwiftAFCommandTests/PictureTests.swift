@@ -144,7 +144,7 @@ private func image(_ rows: [[[UInt8]]]) throws -> Image {
         guard !SystemImageDecoder.isAvailable else { return }
         let run = await picture("/red", "--json", decoder: SystemImageDecoder())
         #expect(run.exit == 1 && run.code == "invalidInput")
-        #expect(run.error.contains("--traits Images"))
+        #expect(run.error.contains("Scripts/install --images"))
         #expect(server.requests.isEmpty)
     }
 

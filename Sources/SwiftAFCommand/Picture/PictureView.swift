@@ -14,7 +14,7 @@ struct PictureView {
         throw Failure(
             SessionError(
                 .unsupported,
-                message: "this build of swiftaf can't decode images; one with 'swift build --traits Images' can"))
+                message: "this swiftaf was built without image decoders; 'Scripts/install --images' adds them"))
     }
 
     func text(of body: Data) throws(Failure) -> Data {
