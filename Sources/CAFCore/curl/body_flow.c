@@ -141,7 +141,10 @@ static void add_broken(afc__exchange *exchange) {
 
 /* ---- Received without libcurl --------------------------------------------------------------- */
 
-/** Keeps what the transfer didn't take. Until it is taken, libcurl must not see the end of the connection. */
+/**
+ * Keeps what the transfer didn't take, and pauses libcurl as if it had passed these bytes on. `holds_input` says the same to
+ * direct_io.c: libcurl 8.5.0 watches the socket of a paused exchange; see read_pause.c.
+ */
 static afc__flow hold(afc__exchange *exchange, afc_slice chunk, int64_t received) {
     if (afc__transfer_keep(exchange->transfer, chunk, received, true) == AFC__STOP)
         return AFC__STOP;
@@ -325,7 +328,7 @@ bool afc__exchange_resume(afc__exchange *exchange) {
         exchange->has_paused = false;
         if (exchange->has_ended) return false;
     }
-    /* What was received without libcurl comes before what libcurl would read, the end included. */
+    /* What was received without libcurl comes before what libcurl would read. */
     bool is_held = flow == AFC__PAUSED && afc__hop_is_upgraded(exchange->transfer);
     int receiving = is_held ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
     exchange->direct.holds_input = is_held;

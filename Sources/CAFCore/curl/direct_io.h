@@ -2,8 +2,8 @@
  * Sends and receives the messages of an upgraded connection, without libcurl.
  *
  * libcurl's transfers are made for bodies. To send a message, one is resumed, asks twice for bytes and pauses again, which takes
- * three further system calls and most of the processor time; to receive one takes a further system call and as much time as
- * the rest. So while libcurl holds no bytes and waits, the driver uses the socket itself. What the socket doesn't take is given
+ * three further system calls and most of the processor time. To receive one, it asks the kernel once more whether the socket
+ * is readable. So while libcurl holds no bytes and waits, the driver uses the socket itself. What the socket doesn't take is given
  * to libcurl, which then waits for room. The end of the connection and its errors are left to libcurl, and so is TLS. Rows
  * echo_32_1 and echo_32_64 of Benchmarks/run.
  */
@@ -32,8 +32,9 @@ size_t afc__direct_take_unsent(afc__exchange *exchange, char *buffer, size_t siz
 bool afc__direct_send(afc__exchange *exchange);
 
 /**
- * Receives what there is on a readable socket, up to AFC__UPGRADED_BUFFER bytes, valid until the next call; none if
- * there is nothing. Returns false if libcurl has to do it: for the same reasons, and at the end of the connection.
+ * Receives what there is on a readable socket, up to AFC__UPGRADED_BUFFER bytes, valid until the next call; an
+ * empty slice if there is nothing. Returns false if libcurl has to do it: it may hold bytes of either direction, the
+ * connection isn't a plain one, or it has ended.
  */
 bool afc__direct_receive(afc__exchange *exchange, curl_socket_t descriptor, afc_slice *out);
 

@@ -229,7 +229,7 @@ enum OptionTable {
             options.socket.pingInterval = interval > .zero ? interval : nil
         },
         .flag("--binary", help: "send each line as a binary message", for: .socket) { $0.socket.sendsBinary = true },
-        .flag("--no-close", help: "at the end of the input, go on receiving until the server closes", for: .socket) {
+        .flag("--no-close", help: "at the end of the input, keep receiving until the server closes", for: .socket) {
             $0.socket.staysOpen = true
         },
     ]

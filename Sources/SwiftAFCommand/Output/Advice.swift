@@ -2,6 +2,7 @@ import SwiftAF
 
 /// The message of a failed transfer: a plain sentence, followed by the option that helps.
 enum Advice {
+    /// Returns the message for an error.
     ///
     /// - Parameter showsCertificates: Whether the server's certificates are printed beside the message.
     static func message(for error: SessionError, showsCertificates: Bool = false) -> String {
