@@ -463,17 +463,12 @@ static afc_status take_numbered(wire *wire, const afc_websocket_message *message
 
 enum { MOST_NUMBERED = 100, NUMBERED_SIZE = 1000 };
 
-static void write_numbered(char *bytes, unsigned count) {
-    for (size_t i = 0; i < count; i++) {
-        char *frame = bytes + i * NUMBERED_SIZE;
-        memset(frame, (int)i, NUMBERED_SIZE);
-        memcpy(frame, "\x82\x7e\x03\xe4", 4);
-    }
-}
-
 static void check_held_messages(world *world, unsigned count) {
     static char bytes[MOST_NUMBERED * NUMBERED_SIZE];
-    write_numbered(bytes, count);
+    for (size_t i = 0; i < count; i++) {
+        memset(bytes + i * NUMBERED_SIZE, (int)i, NUMBERED_SIZE);
+        memcpy(bytes + i * NUMBERED_SIZE, "\x82\x7e\x03\xe4", 4);
+    }
     afts_script *script = afts_script_new();
     afts_upgrade(script, NULL);
     afts_stall(script, "go");
