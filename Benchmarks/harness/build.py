@@ -15,9 +15,11 @@ def build(here, build_dir, clients):
     programs = {"floor": c_dir / "bench-floor", "server": c_dir / "bench-server"}
     if core:
         programs.update({name: c_dir / "bench-core" for name in ("core", "external") if name in clients})
-    for client in ("swift", "urlsession"):
-        if client in clients:
-            programs[client] = _swift(here, build_dir / "swift", f"bench-{client}")
+    if "swift" in clients or "swift-loop" in clients:
+        program = _swift(here, build_dir / "swift", "bench-swift")
+        programs.update({name: program for name in ("swift", "swift-loop") if name in clients})
+    if "urlsession" in clients:
+        programs["urlsession"] = _swift(here, build_dir / "swift", "bench-urlsession")
     if "websockets" in clients:
         programs.update(_python(here))
     return programs

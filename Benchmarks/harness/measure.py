@@ -38,6 +38,8 @@ def variants(programs):
     for client in ("core", "swift", "urlsession"):
         if client in programs:
             found[client] = (programs[client], [])
+    if "swift-loop" in programs:
+        found["swift-loop"] = (programs["swift-loop"], ["--executor", "loop"])
     if "websockets" in programs:
         python, script = programs["websockets"]
         found["websockets"] = (python, [script])

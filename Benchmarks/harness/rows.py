@@ -4,7 +4,7 @@ import dataclasses
 
 from .servers import SMALL_SIZE, json_document
 
-CLIENTS = ("floor", "core", "external", "swift", "urlsession", "websockets")
+CLIENTS = ("floor", "core", "external", "swift", "swift-loop", "urlsession", "websockets")
 
 GIB = 1 << 30
 
@@ -103,7 +103,7 @@ def _small_values(quick, rounds):
     return [
         Row(name, f"GET {what}, 64 in flight", "http", target, (CPU_US, RATE), in_flight=64, warmup=(128, 128), kind=kind,
             bytes=size, count=(4000, 300) if quick else (20000, 1500), rounds=(3 * rounds, rounds),
-            only=("floor-epoll", "core", "swift"))
+            only=("floor-epoll", "core", "swift", "swift-loop"))
         for name, target, kind, size, what in cases
     ]
 
@@ -143,7 +143,7 @@ def _cached(quick, rounds):
 def _sockets(quick, rounds):
     # Each client and the server have a descriptor for each socket.
     idle = 1000 if quick else 10000
-    common = {"server": "echo", "target": "", "only": ("floor-epoll", "core", "swift", "websockets")}
+    common = {"server": "echo", "target": "", "only": ("floor-epoll", "core", "swift", "swift-loop", "websockets")}
     cases = [("echo_32_1", "32 bytes", 32, 1, 40000), ("echo_32_64", "32 bytes", 32, 64, 100000),
              ("echo_64k_1", "64 KiB", 65536, 1, 5000), ("echo_64k_64", "64 KiB", 65536, 64, 20000)]
     echoes = [

@@ -21,6 +21,8 @@ public struct Benchmark: @unchecked Sendable {
     public let ca: String?
     public let inFlight: Int
     public let bytes: Int
+    /// Whether tasks run on the manager's network thread.
+    public let runsOnLoop: Bool
     private let options: bench_options
 
     /// Reads the command line; ends the program if it makes no sense.
@@ -30,6 +32,7 @@ public struct Benchmark: @unchecked Sendable {
         ca = options.ca.map { String(cString: $0) }
         inFlight = Int(options.in_flight)
         bytes = Int(options.bytes)
+        runsOnLoop = options.executor == BENCH_EXECUTOR_LOOP
         let path = options.path.map { String(cString: $0) } ?? ""
         kind =
             switch options.kind {

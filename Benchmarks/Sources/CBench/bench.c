@@ -16,7 +16,8 @@ static const char usage[] =
     "URL --count N "
     "--bytes N\n"
     "           [--in-flight N] [--connections N] [--warmup N] [--path FILE] [--ca FILE]\n"
-    "           [--loop poll|epoll|external] [--handles recycled|fresh]\n";
+    "           [--loop poll|epoll|external] [--handles recycled|fresh]\n"
+    "           [--executor pool|loop]\n";
 
 static _Noreturn void usage_error(const char *what) {
     fprintf(stderr, "%s\n%s", what, usage);
@@ -44,12 +45,15 @@ static void parse_option(bench_options *options, const char *name, const char *v
                                         "closures", "echo", "sockets", "cached", "stored"};
     static const char *const loops[] = {"poll", "epoll", "external"};
     static const char *const handles[] = {"recycled", "fresh"};
+    static const char *const executors[] = {"pool", "loop"};
     if (strcmp(name, "--kind") == 0)
         options->kind = (bench_kind)parse_choice(value, kinds, 10);
     else if (strcmp(name, "--loop") == 0)
         options->loop = (bench_loop)parse_choice(value, loops, 3);
     else if (strcmp(name, "--handles") == 0)
         options->handles = (bench_handles)parse_choice(value, handles, 2);
+    else if (strcmp(name, "--executor") == 0)
+        options->executor = (bench_executor)parse_choice(value, executors, 2);
     else if (strcmp(name, "--url") == 0)
         options->url = value;
     else if (strcmp(name, "--path") == 0)

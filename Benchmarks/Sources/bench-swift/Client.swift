@@ -40,17 +40,22 @@ struct Client {
 
     static func main() async {
         let client = Client()
-        switch client.benchmark.kind {
+        let executor = client.benchmark.runsOnLoop ? client.manager.taskExecutor : nil
+        await withTaskExecutorPreference(executor) { await client.run() }
+    }
+
+    func run() async {
+        switch benchmark.kind {
         case .closures:
-            return await client.benchmark.run(client: "swift") { client.start($0) }
+            return await benchmark.run(client: "swift") { start($0) }
         case .echo:
-            return await client.echo()
+            return await echo()
         case .sockets:
-            return await client.benchmark.open(client: "swift") { try await client.manager.webSocket(client.request) }
+            return await benchmark.open(client: "swift") { try await manager.webSocket(request) }
         default:
             break
         }
-        await client.benchmark.run(client: "swift") { try await client.perform() }
+        await benchmark.run(client: "swift") { try await perform() }
     }
 
     func perform() async throws {

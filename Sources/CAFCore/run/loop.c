@@ -66,6 +66,10 @@ bool afc__loop_is_any_current(void) {
     return current_loop != NULL;
 }
 
+bool afc__loop_is_current(const afc__loop *loop) {
+    return current_loop == loop;
+}
+
 /*
  * Wake-up protocol. The loop sets "asleep", checks the inbox once more, and only then sleeps. A poster links its
  * node first and then reads "asleep". Both orders are sequentially consistent, so at least one of the two sees the

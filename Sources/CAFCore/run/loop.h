@@ -106,6 +106,9 @@ void afc__loop_post(afc__loop *loop, afc__post *post);
 /** Returns whether the caller is the thread of any loop, which must not wait for another one. */
 bool afc__loop_is_any_current(void);
 
+/** Returns whether the caller is the thread of this loop. */
+bool afc__loop_is_current(const afc__loop *loop);
+
 /** Within a callback of a socket: handles posts after it, not after those of all ready sockets. Elsewhere it has no effect. */
 void afc__loop_hurry(afc__loop *loop);
 

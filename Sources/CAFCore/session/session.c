@@ -50,6 +50,7 @@ static void take_posts(void *context, afc__post *post) {
             unsigned requests = atomic_exchange(&session->requests, 0);
             if (requests & AFC__SESSION_CLOSE) session->is_closing = true;
             if (requests & AFC__SESSION_CANCEL_ALL) cancel_all(session);
+            if (requests & AFC__SESSION_WAKE) session->is_woken = true;
         } else if (!afc__driver_handle_post(session->driver, post)) {
             afc__task_handle(AFC__OWNER(post, afc_task, post));
         }
@@ -71,6 +72,14 @@ static void end_batches(afc_session *session) {
         afc__batch *batch = AFC__OWNER(node, afc__batch, node);
         batch->end(batch);
     }
+}
+
+/** Returns whether on_wake is due again, as it has called afc_session_wake() itself. */
+static bool wake(afc_session *session) {
+    if (!session->is_woken) return false;
+    session->is_woken = false;
+    session->on_wake(session->context);
+    return session->is_woken;
 }
 
 static void report_results(afc_session *session) {
@@ -118,9 +127,12 @@ static afc__turn finish_turn(void *context, bool was_idle) {
         report_results(session);
         end_batches(session);
     }
+    /* What these callbacks have asked for comes in the same turn. */
+    bool is_woken = wake(session);
     bool was_burst = session->most_active >= BURST &&
                      session->active_count < session->most_active / 8;
     if (was_burst && afc__list_is_empty(&session->completed)) give_memory_back(session);
+    if (is_woken) return AFC__TURN_LOOK;
     return session->is_closing ? AFC__TURN_END : AFC__TURN_SLEEP;
 }
 
@@ -224,6 +236,7 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
     session->is_driven = options->loop == AFC_LOOP_EXTERNAL;
     session->executor = options->executor;
     session->on_closed = options->on_closed;
+    session->on_wake = options->on_wake;
     if (!set_store(session, options)) status = afc__fail_memory(failure);
     session->context = options->context;
     afc__loop_owner owner = {session, take_posts, finish_exchanges, finish_turn, ended, "af-loop"};
@@ -289,6 +302,15 @@ void afc_session_cancel_all(afc_session *session) {
      */
     atomic_fetch_add(&session->cancel_count, 1);
     afc__session_post(session, AFC__SESSION_CANCEL_ALL);
+}
+
+void afc_session_wake(afc_session *session) {
+    if (session->on_wake == NULL || session->generation != afc__process_generation()) return;
+    if (afc__loop_is_current(&session->loop)) {
+        session->is_woken = true;
+    } else {
+        afc__session_post(session, AFC__SESSION_WAKE);
+    }
 }
 
 int afc_session_get_fd(const afc_session *session) {

@@ -44,6 +44,7 @@ struct afc_session {
     afc__list fills;       /**< store.fills. Loop thread. */
     afc_executor executor; /**< `post` is NULL: none. */
     void (*on_closed)(void *context);
+    void (*on_wake)(void *context); /**< NULL: none. */
     void *context;
     /* Loop thread only. */
     afc__driver *driver;
@@ -56,9 +57,10 @@ struct afc_session {
     afc__list batches;    /**< afc__batch. */
     unsigned batch_turns; /**< That the first of both has waited. */
     bool is_closing;
+    bool is_woken; /**< on_wake is due. */
 };
 
-enum { AFC__SESSION_CLOSE = 1u, AFC__SESSION_CANCEL_ALL = 2u };
+enum { AFC__SESSION_CLOSE = 1u, AFC__SESSION_CANCEL_ALL = 2u, AFC__SESSION_WAKE = 4u };
 
 /*
  * Operations of a task, as bits of `requests`. The first bit posts the task, with a reference; the

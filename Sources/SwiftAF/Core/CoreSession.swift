@@ -8,6 +8,8 @@ final class CoreSession: @unchecked Sendable {
     let configuration: SessionConfiguration
     /// Called when all tasks are cancelled, for work that waits between two transfers.
     let cancellations = Locked(Registry<@Sendable () -> Void>())
+    /// Runs Swift tasks on the loop thread.
+    let executor: LoopExecutor
 
     /// Starts a session.
     ///
@@ -44,18 +46,18 @@ final class CoreSession: @unchecked Sendable {
         options.hsts = configuration.hsts?.core.raw
         options.http_cache = configuration.cache?.core.raw
         options.cache_partition = try arena.copy(configuration.cachePartition, "the partition of the cache")
-        let handler = configuration.tls.clientCertificateHandler
-        options.keep(handler)
+        let jobs = LoopExecutor.prepare(&options, keeping: configuration.tls.clientCertificateHandler)
         var failure = afc_failure()
         var raw: OpaquePointer?
         let status = afc_session_new(&raw, &options, &failure)
         // Keeps alive what the options point to.
         withExtendedLifetime((arena, policy, proxyPolicy)) {}
         guard status == .AFC_OK, let raw else {
-            if let handler { Unmanaged.passUnretained(handler).release() }
+            Unmanaged.passUnretained(jobs).release()
             throw SessionError(failure)
         }
         self.raw = raw
+        executor = LoopExecutor(raw, jobs)
         self.configuration = configuration
     }
 
@@ -99,17 +101,6 @@ package struct SessionStatistics: Hashable, Sendable {
     package var events: UInt64
     /// The number of connections opened.
     package var connections: UInt64
-}
-
-extension afc_session_options {
-    /// Retains the handler until the session has ended, including its handshakes.
-    fileprivate mutating func keep(_ handler: ClientCertificateHandler?) {
-        guard let handler else { return }
-        context = Unmanaged.passRetained(handler).toOpaque()
-        on_closed = { context in
-            if let context { Unmanaged<ClientCertificateHandler>.fromOpaque(context).release() }
-        }
-    }
 }
 
 extension afc_slice {

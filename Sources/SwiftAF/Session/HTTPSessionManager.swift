@@ -196,6 +196,22 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.completionExecutor = newValue } }
     }
 
+    /// Runs Swift tasks on the manager's network thread, so that no other thread has to be woken between a response and
+    /// the code that awaits it: about half the processor time of a small request.
+    ///
+    /// ```swift
+    /// let users = try await withTaskExecutorPreference(manager.taskExecutor) {
+    ///     try await manager.get("users", as: [User].self)
+    /// }
+    /// ```
+    ///
+    /// Child tasks and default actors run there, too (SE-0417). While code runs there, no transfer of the manager
+    /// proceeds, so it must be short, and must not block: a thread that waits for a transfer would wait for itself. Tasks
+    /// keep the network thread running. If no session could be made, tasks run on the global executor.
+    public var taskExecutor: any TaskExecutor {
+        (try? snapshot.session.get())?.executor ?? globalConcurrentExecutor
+    }
+
     /// The queue of closures, if ``completionExecutor`` is one; setting nil means the main queue. On a concurrent queue,
     /// progress closures may run out of order and after the completion.
     public var completionQueue: DispatchQueue? {

@@ -31,10 +31,17 @@ typedef enum bench_handles {
     BENCH_HANDLES_FRESH     /**< A new one for each request. */
 } bench_handles;
 
+/** Where the Swift client's tasks run. */
+typedef enum bench_executor {
+    BENCH_EXECUTOR_POOL, /**< On Swift's own threads. */
+    BENCH_EXECUTOR_LOOP  /**< On the manager's network thread. */
+} bench_executor;
+
 typedef struct bench_options {
     bench_kind kind;
     bench_loop loop;
     bench_handles handles;
+    bench_executor executor;
     const char *url;
     const char *path; /**< FILE: where to; UPLOAD: where from. Otherwise NULL. */
     const char *ca;   /**< PEM file, trusted instead of the system store; NULL: the system store. */

@@ -62,7 +62,7 @@ typedef struct afc_session_options {
     afc_trust_policy *trust;
     /** Called once, last, on the loop thread, after the session has closed. May be NULL. */
     void (*on_closed)(void *context);
-    void *context; /**< Passed to `on_closed`. */
+    void *context; /**< Passed to `on_closed` and `on_wake`. */
     /**
      * Batches on_done calls: they are made when the loop has nothing else to do, or after a few turns. For
      * callers that pass results to another thread, which then wakes once for several results. Default:
@@ -116,6 +116,11 @@ typedef struct afc_session_options {
      * wait for a task by afc_task_wait(), nor for the session by afc_join_closed_sessions(): it would wait for itself.
      */
     afc_executor executor;
+    /**
+     * Called with `context` on the loop thread after afc_session_wake(), so that the program can work there; NULL, the
+     * default: then that function has no effect. Like every callback it must not block.
+     */
+    void (*on_wake)(void *context);
 } afc_session_options;
 
 #define AFC_SESSION_OPTIONS_INIT                                                                   \
@@ -123,9 +128,8 @@ typedef struct afc_session_options {
         sizeof(afc_session_options), 6, 0, 64, 60, "afcore", NULL, NULL, NULL, false,              \
             {AFC_TLS_DEFAULT, AFC_TLS_DEFAULT, NULL, NULL, NULL, 0, false, {NULL, NULL}, {0}},     \
             AFC_PROXIES_INIT, {NULL, 0, NULL, NULL, AFC_IP_ANY, 0, NULL, NULL, false, {0}}, NULL,  \
-            AFC_COOKIES_ALWAYS, NULL, NULL, AFC_LOOP_THREAD, 0, NULL, NULL, 0, 0, {                \
-            NULL, NULL                                                                             \
-        }                                                                                          \
+            AFC_COOKIES_ALWAYS, NULL, NULL, AFC_LOOP_THREAD, 0, NULL, NULL, 0, 0,                  \
+            {NULL, NULL}, NULL                                                                     \
     }
 
 /** Counters of a session since it was created. */
@@ -174,6 +178,14 @@ AFC_API void afc_session_release(afc_session *session);
  * Thread: any.    Owns: nothing.    Fails: never.
  */
 AFC_API void afc_session_cancel_all(afc_session *session);
+
+/**
+ * Makes the loop call on_wake of the options, soon: after the callbacks of this turn of the loop if a callback calls
+ * it. Several calls may become one; what was stored before a call is visible to the on_wake that follows it.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never. No effect without on_wake, and in a forked child.
+ */
+AFC_API void afc_session_wake(afc_session *session);
 
 /* ---- Sessions that the program drives --------------------------------------------------------- */
 
