@@ -14,6 +14,7 @@
 #include "base/failure.h"
 #include "curl/direct_io.h"
 #include "curl/early_response.h"
+#include "curl/outcome.h"
 #include "curl/read_pause.h"
 
 /* The most that libcurl passes on at once (CURL_MAX_WRITE_SIZE). */
@@ -353,7 +354,9 @@ bool afc__exchange_resume(afc__exchange *exchange) {
 
 bool afc__exchange_must_deliver(afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->transfer;
-    if (exchange->code != CURLE_OK || afc__transfer_has_failed(transfer)) return false;
+    bool is_orderly = exchange->code == CURLE_OK ||
+                      afc__exchange_is_upgrade_over(exchange, exchange->code);
+    if (!is_orderly || afc__transfer_has_failed(transfer)) return false;
     if (!afc__transfer_has_kept(transfer)) return false;
     wait_for_transfer(exchange);
     return true;

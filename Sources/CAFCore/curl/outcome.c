@@ -219,9 +219,9 @@ static bool is_connected_only(const afc__exchange *exchange, CURLcode code) {
     return code == CURLE_PARTIAL_FILE && exchange->transfer->connect_only && exchange->is_ready;
 }
 
-/** Detects the end of a connection that has left HTTP, without a byte behind the 101: libcurl 8 misses a response. */
-static bool is_end_of_upgrade(const afc__exchange *exchange, CURLcode code) {
-    return code == CURLE_GOT_NOTHING && afc__hop_is_upgraded(exchange->transfer);
+bool afc__exchange_is_upgrade_over(const afc__exchange *exchange, CURLcode code) {
+    if (!afc__hop_is_upgraded(exchange->transfer)) return false;
+    return code == CURLE_OK || code == CURLE_GOT_NOTHING;
 }
 
 /** TLS to the server starts after the TLS handshake with the proxy succeeded. */
@@ -239,7 +239,7 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     /* The transfer knows how much of its head was received. */
     if (status == AFC_OK || is_cut_head(exchange, code)) return;
     if (exchange->has_whole_answer || ends_by_reset(exchange, code)) return;
-    if (is_connected_only(exchange, code) || is_end_of_upgrade(exchange, code)) return;
+    if (is_connected_only(exchange, code) || afc__exchange_is_upgrade_over(exchange, code)) return;
     if (exchange->is_reinjected && afc__hop_is_unanswered(exchange->transfer)) {
         afc__fail(failure, AFC_ELOST, "the connection was lost while the request was being sent");
         return;

@@ -7,6 +7,10 @@
 /** Maps a libcurl code to a status. */
 void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_failure *failure);
 
+/** Returns whether this is the orderly end of a connection that has left HTTP. If libcurl 8 read no byte behind the 101, it
+ * misses a response. */
+bool afc__exchange_is_upgrade_over(const afc__exchange *exchange, CURLcode code);
+
 /** Collects the metrics of the hop. */
 void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop);
 
