@@ -7,7 +7,11 @@ let package = Package(
     name: "Consumer",
     dependencies: [.package(name: "SwiftAF", path: "../..")],
     targets: [
-        .target(name: "Consumer", dependencies: [.product(name: "SwiftAF", package: "SwiftAF")])
+        .target(
+            name: "Consumer",
+            dependencies: [
+                .product(name: "SwiftAF", package: "SwiftAF"), .product(name: "SwiftAFFoundation", package: "SwiftAF"),
+            ])
     ],
     swiftLanguageModes: [.v6]
 )

@@ -9,7 +9,7 @@ final class CoreSession: @unchecked Sendable {
     /// Called when all tasks are cancelled, for work that waits between two transfers.
     let cancellations = Locked(Registry<@Sendable () -> Void>())
     /// Runs Swift tasks on the loop thread.
-    let executor: LoopExecutor
+    let executor: CoreExecutor
 
     /// Starts a session.
     ///
@@ -46,7 +46,7 @@ final class CoreSession: @unchecked Sendable {
         options.hsts = configuration.hsts?.core.raw
         options.http_cache = configuration.cache?.core.raw
         options.cache_partition = try arena.copy(configuration.cachePartition, "the partition of the cache")
-        let jobs = LoopExecutor.prepare(&options, keeping: configuration.tls.clientCertificateHandler)
+        let jobs = CoreExecutor.prepare(&options, keeping: configuration.tls.clientCertificateHandler)
         var failure = afc_failure()
         var raw: OpaquePointer?
         let status = afc_session_new(&raw, &options, &failure)
@@ -57,7 +57,7 @@ final class CoreSession: @unchecked Sendable {
             throw SessionError(failure)
         }
         self.raw = raw
-        executor = LoopExecutor(raw, jobs)
+        executor = CoreExecutor(raw, jobs)
         self.configuration = configuration
     }
 

@@ -17,6 +17,12 @@ final class Screen {
         try await manager.delete("users/\(user.id)") { $0.timeouts.total = self.limit }
     }
 
+    func loadOnTheNetworkThread() async throws {
+        let manager = manager
+        users = try await withTaskExecutorPreference(manager.taskExecutor) { try await manager.get("users") }
+        title = "\(users.count)"
+    }
+
     func upload(_ jpeg: Data) async throws {
         let photo: User = try await manager.post(
             "photos",
@@ -61,6 +67,12 @@ actor Store {
 
     init(manager: HTTPSessionManager) {
         self.manager = manager
+    }
+
+    func loadOnTheNetworkThread(_ ids: [Int]) async throws {
+        try await withTaskExecutorPreference(manager.taskExecutor) {
+            for id in ids { users[id] = try await manager.get("users/\(id)") }
+        }
     }
 
     func user(_ id: Int) async throws(SessionError) -> User {

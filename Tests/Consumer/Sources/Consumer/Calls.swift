@@ -357,3 +357,18 @@ func configuresTrust() -> SecurityPolicy {
     policy.pinning = .init(keys: ["sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="])
     return policy
 }
+
+func runsOnTheNetworkThread(_ manager: HTTPSessionManager) async throws {
+    let user: User = try await withTaskExecutorPreference(manager.taskExecutor) {
+        try await manager.get("users/7")
+    }
+    let names = try await withTaskExecutorPreference(manager.taskExecutor) {
+        try await withThrowingTaskGroup(of: User.self) { group in
+            for id in 1...20 { group.addTask { try await manager.get("users/\(id)") } }
+            return try await group.reduce(into: []) { $0.append($1.name) }
+        }
+    }
+    let task = Task(executorPreference: manager.taskExecutor) { try await manager.get("users/7").status }
+    manager.completionExecutor = .executor(manager.taskExecutor)
+    print(user, names, try await task.value)
+}

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite struct LoopExecutorTests {
+@Suite struct TaskExecutorTests {
     private let server: TestServer
     private let manager: HTTPSessionManager
 
@@ -18,9 +18,11 @@ import Testing
 
     /// The name of the current thread; the core names each thread that it starts.
     private static func thread() -> String {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16) { name in
-            guard pthread_getname_np(pthread_self(), name.baseAddress!, name.count) == 0 else { return "" }
-            return String(cString: name.baseAddress!)
+        guard let file = fopen("/proc/thread-self/comm", "re") else { return "" }
+        defer { fclose(file) }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { line in
+            guard let text = fgets(line.baseAddress!, 32, file) else { return "" }
+            return String(String(cString: text).prefix { $0 != "\n" })
         }
     }
 
@@ -30,9 +32,9 @@ import Testing
         var text = ""
 
         func load(_ manager: HTTPSessionManager) async throws -> [String] {
-            var threads = [LoopExecutorTests.thread()]
+            var threads = [TaskExecutorTests.thread()]
             text = try await manager.get("x")
-            threads.append(LoopExecutorTests.thread())
+            threads.append(TaskExecutorTests.thread())
             return threads
         }
     }
@@ -58,7 +60,7 @@ import Testing
             let folder = try TestFolder()
             try await manager.download("x", to: .path(folder.file("x")))
             #expect(Self.thread() == Self.loop)
-            let streamed = try await manager.stream("x")
+            let streamed = try await manager.stream(HTTPRequest("x"))
             var count = 0
             for try await chunk in streamed.bytes { count += chunk.count }
             #expect(count == 1000)
@@ -107,7 +109,7 @@ import Testing
     }
 
     @Test func cancellingEndsATaskThatWaitsThere() async throws {
-        server.route("/held", [.stall("never")])
+        server.route("/held", .stall(at: "never"))
         let task = Task(executorPreference: manager.taskExecutor) { () -> SessionError.Code? in
             do throws(SessionError) {
                 let _: String = try await manager.get("held")
@@ -116,7 +118,7 @@ import Testing
                 return error.code
             }
         }
-        try await server.waitForStalled("never")
+        #expect(await server.waitForStalled(at: "never"))
         task.cancel()
         #expect(await task.value == .cancelled)
     }

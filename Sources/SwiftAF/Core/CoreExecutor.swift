@@ -3,7 +3,7 @@ internal import CAFCore
 /// Runs Swift tasks on the loop thread of a session.
 ///
 /// Holds a reference to the session, whose loop therefore runs until no task uses the executor any more.
-final class LoopExecutor: TaskExecutor, Sendable {
+final class CoreExecutor: TaskExecutor, Sendable {
     /// Jobs that wait for the loop. The session holds it until it has closed, as the loop may be woken until then.
     final class Jobs: Sendable {
         private let due = Locked<[UnownedJob]>([])
