@@ -5,6 +5,7 @@ package enum Program {
     /// Runs with the arguments and streams of the process, and exits with the status of the run.
     package static func main() -> Never {
         occupyStandardDescriptors()
+        useOneHeap()
         // libcurl converts international host names from the locale's encoding. Arguments are UTF-8 in every locale.
         setlocale(LC_CTYPE, "C.UTF-8")
         // Writing to a closed pipe then fails with EPIPE instead of ending the process.
@@ -39,6 +40,15 @@ package enum Program {
             guard secret.offset < size else { continue }
             memset(argument + secret.offset, Int32(UInt8(ascii: "*")), size - secret.offset)
         }
+    }
+
+    /// glibc gives each thread a heap of its own, whose pages are new to the process. The few threads of this program
+    /// allocate little at the same time, so one heap lets it begin sooner.
+    private static func useOneHeap() {
+        typealias Option = @convention(c) (_ name: Int32, _ value: Int32) -> Int32
+        let maximumHeaps: Int32 = -8  // M_ARENA_MAX; the module Glibc has no malloc.h.
+        guard let mallopt = dlsym(nil, "mallopt") else { return }
+        _ = unsafeBitCast(mallopt, to: Option.self)(maximumHeaps, 1)
     }
 
     /// Opens standard streams that the caller closed; otherwise, a socket could get their descriptors. The replacement

@@ -66,6 +66,10 @@ final class CoreExecutor: TaskExecutor, Sendable {
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
+        // As soon as it is added, the job may run and release the last reference to this executor. The session keeps
+        // `jobs`.
+        let session = afc_session_retain(self.session)
         if jobs.add(UnownedJob(job)) { afc_session_wake(session) }
+        afc_session_release(session)
     }
 }

@@ -39,21 +39,44 @@ struct CommandName {
         case upload, download, image, socket, trust, cache, demo, help, completions
     }
 
-    /// The commands that aren't methods.
-    private static let others: [String: (CommandKinds, Action)] = [
-        "upload": (.upload, .upload), "download": (.download, .download), "image": (.image, .image),
-        "ws": (.socket, .socket),
-        "trust": (.trust, .trust), "cache": (.cache, .cache), "demo": (.tour, .demo), "help": (.tour, .help),
-        "completions": (.tour, .completions),
-    ]
+    /// The commands, as they are typed.
+    private enum Word: String, CaseIterable {
+        case get, head, delete, post, put, patch, options, request
+        case upload, download, image, ws, trust, cache, demo, help, completions
 
-    private static let methods: [String: HTTPMethod] = [
-        "get": .get, "head": .head, "delete": .delete, "post": .post, "put": .put, "patch": .patch,
-        "options": .options,
-    ]
+        /// Nil if the command isn't a method.
+        var method: HTTPMethod? {
+            switch self {
+            case .get: .get
+            case .head: .head
+            case .delete: .delete
+            case .post: .post
+            case .put: .put
+            case .patch: .patch
+            case .options: .options
+            default: nil
+            }
+        }
+
+        /// Nil if the command sends a request, with a method or as `request`.
+        var other: (CommandKinds, Action)? {
+            switch self {
+            case .upload: (.upload, .upload)
+            case .download: (.download, .download)
+            case .image: (.image, .image)
+            case .ws: (.socket, .socket)
+            case .trust: (.trust, .trust)
+            case .cache: (.cache, .cache)
+            case .demo: (.tour, .demo)
+            case .help: (.tour, .help)
+            case .completions: (.tour, .completions)
+            default: nil
+            }
+        }
+    }
 
     /// All commands, for completions and suggestions.
-    static let all = (Array(methods.keys) + ["request"] + Array(others.keys)).sorted()
+    static let all = Word.allCases.map(\.rawValue).sorted()
 
     /// Reads the command. A word that looks like a URL is a request without a method; a word in capitals before one is
     /// its method.
@@ -64,11 +87,11 @@ struct CommandName {
         // A URL isn't shown: it may contain a password.
         name = ShortURL.looksLikeHost(first) ? "a request" : first
         let rest = words.dropFirst()
-        if let method = Self.methods[first.lowercased()] {
+        if let method = Word(rawValue: first.lowercased())?.method {
             (kind, action, self.rest) = (.request, .request(method), rest)
-        } else if let (kind, action) = Self.others[first] {
+        } else if let (kind, action) = Word(rawValue: first)?.other {
             (self.kind, self.action, self.rest) = (kind, action, rest)
-        } else if first == "request" {
+        } else if first == Word.request.rawValue {
             guard let method = try rest.first?.text(of: "the method") else {
                 throw UsageError("request needs a method and a URL")
             }
