@@ -301,7 +301,7 @@ static size_t count_threads(void) {
 
 static remains look_around(void) {
     remains remains = {count_descriptors(), count_threads(), 0};
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !HAS_ADDRESS_SANITIZER && !HAS_THREAD_SANITIZER
     /* Under a sanitizer these numbers are of another heap; AddressSanitizer looks for leaks itself. */
     struct mallinfo2 heap = mallinfo2();
     remains.heap = heap.uordblks + heap.hblkhd;

@@ -17,7 +17,7 @@ enum { MIB = 1024 * 1024, READ = 32 * 1024, TASKS = 8 };
  * A sanitizer's realloc() always copies, so a body that libcurl collects piece by piece costs the square of its size. One
  * task and smaller bodies run the same code. The bounds of memory are checked without sanitizers, where mallinfo2() counts.
  */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if HAS_ADDRESS_SANITIZER || HAS_THREAD_SANITIZER
 enum { KEEPING_TASKS = 1, LARGE = MIB / 2 };
 #else
 enum { KEEPING_TASKS = TASKS, LARGE = 5 * MIB };

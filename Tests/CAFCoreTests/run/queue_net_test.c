@@ -372,7 +372,7 @@ static void waiting_tasks_complete_after_the_session_is_released(void **state) {
 /* ---- Memory -------------------------------------------------------------------------------- */
 
 static size_t bytes_in_use(void) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#if HAS_ADDRESS_SANITIZER || HAS_THREAD_SANITIZER || !defined(__GLIBC__)
     return 0; /* Another heap, that mallinfo2() knows nothing of. */
 #else
     struct mallinfo2 info = mallinfo2();

@@ -20,7 +20,7 @@
 extern char **environ;
 
 /* How often a lock is held is a matter of luck, which sanitizers and valgrind don't need: they look for other faults. */
-#if defined(__SANITIZE_ADDRESS__)
+#if HAS_ADDRESS_SANITIZER
 enum { FORKS = 50 };
 #else
 enum { FORKS = 600 };

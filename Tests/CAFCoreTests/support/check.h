@@ -15,14 +15,25 @@
 #include <afcore/base.h>
 #include <afcore/error.h>
 
-/** ThreadSanitizer supports no threads in a child of a process with threads. */
-#if defined(__SANITIZE_THREAD__)
-#define CAN_FORK false
-#elif defined(__has_feature)
-#define CAN_FORK (!__has_feature(thread_sanitizer))
+/** Whether the tests are built with these sanitizers: gcc defines macros, clang has features. */
+#if defined(__has_feature)
+#define HAS_ADDRESS_SANITIZER __has_feature(address_sanitizer)
+#define HAS_THREAD_SANITIZER __has_feature(thread_sanitizer)
 #else
-#define CAN_FORK true
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ADDRESS_SANITIZER 1
+#else
+#define HAS_ADDRESS_SANITIZER 0
 #endif
+#if defined(__SANITIZE_THREAD__)
+#define HAS_THREAD_SANITIZER 1
+#else
+#define HAS_THREAD_SANITIZER 0
+#endif
+#endif
+
+/** ThreadSanitizer supports no threads in a child of a process with threads. */
+#define CAN_FORK (!HAS_THREAD_SANITIZER)
 
 /** The view of a literal, NULs inside it included. ROW_S() is for tables, which need constants. */
 #define S(literal) ((afc_slice)ROW_S(literal))
