@@ -51,8 +51,8 @@ has_fuzzer() {
         "$1" -x c - -fsanitize=fuzzer,address -o /dev/null >/dev/null 2>&1
 }
 
-# find_fuzzer: print a clang that has it: the one on the PATH, which may be the Swift toolchain's, or the system's.
-find_fuzzer() {
+# find_clang: print a clang with both: the one on the PATH, which may be the Swift toolchain's, or the system's.
+find_clang() {
     local compiler
     for compiler in clang /usr/bin/clang; do
         if has_fuzzer "$compiler"; then
@@ -118,14 +118,13 @@ AF_ANY_WARNING='(^|[^a-z])warning:'
 # Of the compiler about a source: sanitizers may have remarks of their own.
 AF_SOURCE_WARNING='\.(swift|c|h):[0-9].*warning:'
 
-# test_swift_slowly SCRATCH TARGETS [ARGUMENT…]: the Swift tests where each is many times slower, of the targets that match
-# the pattern, one target after the other: all at once they would keep each other from the processors for longer than they
-# wait for anything.
+# test_swift_slowly SCRATCH [ARGUMENT…]: the Swift tests where each is many times slower, one target after the other:
+# all at once they would keep each other from the processors for longer than they wait for anything.
 test_swift_slowly() {
-    local scratch=$1 pattern=$2 target targets
-    shift 2
+    local scratch=$1 target targets
+    shift
     build_swift "$scratch" "$AF_SOURCE_WARNING" "$@"
-    targets=$(swift_package test list --skip-build --scratch-path "$scratch" "$@" | cut -d . -f 1 | sort -u | grep -E "$pattern")
+    targets=$(swift_package test list --skip-build --scratch-path "$scratch" "$@" | cut -d . -f 1 | sort -u)
     [ -n "$targets" ] || die "there are no Swift tests"
     for target in $targets; do
         run_swift_tests --skip-build --scratch-path "$scratch" "$@" --filter "^$target\\."
