@@ -129,7 +129,8 @@ static void one_that_wakes_itself_lets_transfers_proceed(void **state) {
     atomic_store(&waker.rounds, ROUNDS);
     afc_session_wake(world->session);
     for (int i = 0; i < 3; i++) check_fetch(world, "/", AFC_OK);
-    assert_true(atomic_load(&waker.count) > 3);
+    /* It is still called: a fetch takes one turn of the loop or more. */
+    wait_for(&waker, atomic_load(&waker.count) + 100);
     assert_true(atomic_load(&waker.rounds) > 0);
     atomic_store(&waker.rounds, 0);
     world_free(world);
