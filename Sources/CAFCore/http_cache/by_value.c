@@ -254,11 +254,21 @@ static afc_status write_response(afc_http_cache *cache, const cache_query *query
     return AFC_OK;
 }
 
+/**
+ * Returns when a response was received. A caller that reads the precise clock is up to a tick ahead of time(), so right
+ * after a second begins its time would lie in the future, and such a response is never fresh.
+ */
+static int64_t time_received(const afc_http_cache_response *response) {
+    int64_t now = (int64_t)time(NULL);
+    bool is_now = response->response_time == 0 || response->response_time == now + 1;
+    return is_now ? now : response->response_time;
+}
+
 static afc_status store(afc_http_cache *cache, const cache_query *query,
                         const afc_http_cache_response *response,
                         const afc__cache_control *control) {
     const afc_head *head = &response->head;
-    int64_t received = response->response_time != 0 ? response->response_time : (int64_t)time(NULL);
+    int64_t received = time_received(response);
     afc__cache_meta meta = {
         .head = *head, .request_time = received, .response_time = received, .total = -1};
     meta.head.reason = afc__trim(head->reason);

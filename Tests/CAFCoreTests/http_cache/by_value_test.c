@@ -138,6 +138,26 @@ static void stored_response_is_looked_up_with_head_body_and_dates(void **state) 
     }
 }
 
+/** A precise clock is up to a tick ahead of time(), which counts as one second when a second begins. */
+static void response_of_a_clock_that_is_a_tick_ahead_is_fresh(void **state) {
+    (void)state;
+    box box;
+    set_up(&box, false);
+    afc_header room[4], request_room[4];
+    afc_http_cache_request request = request_of(URL, request_room, "");
+    afc_http_cache_response given = AFC_HTTP_CACHE_RESPONSE_INIT;
+    given.head = (afc_head){.status = 200, .version = AFC_HTTP_1_1, .headers = room};
+    given.head.header_count = read_fields(room, FRESH);
+    given.response_time = (int64_t)time(NULL) + 1;
+    check_status(afc_http_cache_store(box.cache, &request, &given, NULL), AFC_OK);
+    const afc_http_cache_response *found;
+    check_status(afc_http_cache_lookup(box.cache, &request, &found, NULL), AFC_OK);
+    assert_non_null(found);
+    assert_true(found->age_s < 60);
+    afc_http_cache_response_free(found);
+    tear_down(&box);
+}
+
 static void large_body_is_read_from_disk(void **state) {
     box box;
     (void)state;
@@ -455,6 +475,7 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stored_response_is_looked_up_with_head_body_and_dates),
+        cmocka_unit_test(response_of_a_clock_that_is_a_tick_ahead_is_fresh),
         cmocka_unit_test(large_body_is_read_from_disk),
         cmocka_unit_test(body_larger_than_what_may_wait_for_the_disk_is_stored),
         cmocka_unit_test(fields_and_credentials_of_the_request_select),
