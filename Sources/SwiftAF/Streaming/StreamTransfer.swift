@@ -180,20 +180,18 @@ struct StreamState {
     // Unsafe, because a checked continuation allocates for each chunk.
     typealias Waiter = UnsafeContinuation<Answer, Never>
 
-    /// The buffer size above which the transfer is paused; one more piece may exceed it. Twice as much as libcurl reads
-    /// at once, because libcurl copies the rest of a read that is paused in the middle.
-    static let capacity = 512 * 1024
+    /// The buffer size above which the transfer is paused; one more piece may exceed it. A pause is expensive, because
+    /// libcurl copies the rest of its read: with a third of this size, a reader whose thread is a little late doubles
+    /// the processor time (the row `events` of Benchmarks/run).
+    static let capacity = 1536 * 1024
 
-    /// The buffered size at which a waiting reader is resumed immediately.
+    /// The buffered size at which a waiting reader is resumed immediately. Each resumption wakes a thread.
     private static let enough = 256 * 1024
     /// libcurl's CURL_MAX_WRITE_SIZE.
     private static let pieceSize = 16 * 1024
 
     private var head: HTTPResponse?
-    private var pending = Data()
-    private var reserved = 0
-    /// The size of the last chunk, as an estimate for the next one.
-    private var expected = 0
+    private let pending = ChunkBuffer()
     private(set) var isPutOff = false
     private var isWakeDue = false
     private var waiter: Waiter?
@@ -245,11 +243,7 @@ struct StreamState {
     mutating func take(_ piece: UnsafeRawBufferPointer) -> Step {
         isPutOff = buffered >= Self.capacity
         guard !isPutOff else { return Step(isTaken: false) }
-        if pending.isEmpty {
-            reserved = max(piece.count, expected)
-            pending = Data(capacity: reserved)
-        }
-        pending.append(contentsOf: piece)
+        pending.append(piece)
         guard waiter != nil, buffered > 0 else { return Step() }
         // libcurl splits a read into pieces of equal size, so a piece of another size is the last one of a read.
         let isLast = piece.count != Self.pieceSize
@@ -266,14 +260,8 @@ struct StreamState {
 
     /// Returns all buffered data and whether the transfer must be resumed; nil if the buffer is empty.
     mutating func takeChunk() -> (Data, mustWake: Bool)? {
-        guard !pending.isEmpty else { return nil }
-        defer {
-            expected = pending.count
-            pending = Data()
-            isPutOff = false
-        }
-        // Copied, so that keeping a small chunk doesn't keep the memory of a large buffer.
-        let chunk = reserved / 2 > pending.count ? pending.withUnsafeBytes { Data($0) } : pending
+        guard let chunk = pending.take() else { return nil }
+        defer { isPutOff = false }
         return (chunk, isPutOff)
     }
 
@@ -294,5 +282,60 @@ struct StreamState {
     private mutating func takeWaiter() -> Waiter? {
         defer { waiter = nil }
         return waiter
+    }
+}
+
+/// Collects the pieces of a chunk. Protected by the lock of the state that it belongs to.
+private final class ChunkBuffer: @unchecked Sendable {
+    /// The least room: chunks that need less are copied.
+    private static let least = 16 * 1024
+    /// The room of a full chunk, with the piece that may exceed the capacity.
+    private static let most = StreamState.capacity + 64 * 1024
+
+    private let memory = ReceiveMemory(keeping: ChunkBuffer.least...ChunkBuffer.most)
+    private var block: ReceiveMemory.Block?
+    /// The number of collected bytes.
+    private(set) var count = 0
+    /// The size of the last chunk, as an estimate for the next one.
+    private var expected = 0
+
+    deinit {
+        if let block { memory.giveBack(block) }
+    }
+
+    func append(_ piece: UnsafeRawBufferPointer) {
+        guard let source = piece.baseAddress, !piece.isEmpty else { return }
+        let block = makeRoom(for: count + piece.count)
+        (block.start + count).copyMemory(from: source, byteCount: piece.count)
+        count += piece.count
+    }
+
+    /// Returns the collected bytes; nil if there are none.
+    func take() -> Data? {
+        guard let block, count > 0 else { return nil }
+        defer {
+            expected = count
+            count = 0
+        }
+        // Copied, so that keeping a small chunk doesn't keep the memory of a large one.
+        if count < max(Self.least, block.room / 2) { return Data(bytes: block.start, count: count) }
+        self.block = nil
+        return memory.handOver(block, count: count)
+    }
+
+    private func makeRoom(for size: Int) -> ReceiveMemory.Block {
+        if let block, block.room >= size { return block }
+        let least = block == nil ? max(size, expected) : size
+        // Few sizes, so that the memory of one chunk fits the next.
+        var room = Self.least
+        while room < least { room *= 2 }
+        if room > StreamState.capacity { room = max(size, Self.most) }
+        let larger = memory.take(room)
+        if let block {
+            larger.start.copyMemory(from: block.start, byteCount: count)
+            memory.giveBack(block)
+        }
+        block = larger
+        return larger
     }
 }

@@ -44,7 +44,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     private let protocols: [String]
     private let options: WebSocket.Options
     private let codec: CoreCompression?
-    private let memory = ReceiveMemory()
+    private let memory = ReceiveMemory(keeping: 16 * 1024...64 * 1024)
     private let state: Locked<State>
     /// Used by the loop thread only.
     nonisolated(unsafe) private var batch = Batch()
