@@ -66,6 +66,12 @@ public struct JSONObject: Sendable {
     /// The values in order.
     public var values: [JSONValue] { entries.map(\.value) }
 
+    /// Returns the position of a key, which is quicker to find if it is `guess`.
+    func position(of key: String, near guess: Int) -> Int? {
+        if guess < entries.count, !hasRepeats, Self.areSame(entries[guess].key, key) { return guess }
+        return position(of: key)
+    }
+
     private func position(of key: String) -> Int? {
         if table.isEmpty {
             if hasRepeats { return entries.lastIndex { Self.areSame($0.key, key) } }

@@ -16,11 +16,8 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        guard case .object(var object) = value else { throw mismatch([String: JSONValue].self, "an object") }
-        let isConverted = convertsKeys && options.keys == .snakeCase
-        if isConverted { object = object.mapKeys(SnakeCase.decoded) }
-        return KeyedDecodingContainer(
-            TreeKeyedContainer<Key>(object: object, isConverted: isConverted, path: path, options: options))
+        guard case .object(let object) = value else { throw mismatch([String: JSONValue].self, "an object") }
+        return KeyedDecodingContainer(TreeKeyedContainer<Key>(members: TreeMembers(object, of: self)))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -76,9 +73,9 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
         if type == Int64.self { return unsafeBitCast(try integer() as Int64, to: type) }
         if type == UInt8.self { return unsafeBitCast(try integer() as UInt8, to: type) }
         // Arrays of common scalars need no container. If an element doesn't fit, the container reports which.
-        if type == [String].self, let array = elements(\.string) { return unsafeBitCast(array, to: type) }
-        if type == [Int].self, let array = elements(\.int) { return unsafeBitCast(array, to: type) }
-        if type == [Double].self, let array = elements(\.double) { return unsafeBitCast(array, to: type) }
+        if type == [String].self, let array = value.elements(\.string) { return unsafeBitCast(array, to: type) }
+        if type == [Int].self, let array = value.elements(\.int) { return unsafeBitCast(array, to: type) }
+        if type == [Double].self, let array = value.elements(\.double) { return unsafeBitCast(array, to: type) }
         // Types whose own decoding differs from their representation in JSON.
         if type == JSONValue.self { return unsafeBitCast(value, to: type) }
         if type == Date.self { return unsafeBitCast(try date(), to: type) }
@@ -91,17 +88,6 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
             return try Value(from: decoder)
         }
         return try Value(from: self)
-    }
-
-    private func elements<Element>(_ get: (JSONValue) -> Element?) -> [Element]? {
-        guard case .array(let elements) = value else { return nil }
-        var result: [Element] = []
-        result.reserveCapacity(elements.count)
-        for element in elements {
-            guard let element = get(element) else { return nil }
-            result.append(element)
-        }
-        return result
     }
 
     private func data() throws -> Data {
@@ -169,6 +155,18 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
 }
 
 extension JSONValue {
+    /// Returns the elements of an array if all have a value.
+    fileprivate func elements<Element>(_ get: (JSONValue) -> Element?) -> [Element]? {
+        guard case .array(let elements) = self else { return nil }
+        var result: [Element] = []
+        result.reserveCapacity(elements.count)
+        for element in elements {
+            guard let element = get(element) else { return nil }
+            result.append(element)
+        }
+        return result
+    }
+
     /// The kind of the value, for errors. Contains nothing of its content.
     fileprivate var kind: String {
         switch self {
@@ -182,48 +180,139 @@ extension JSONValue {
     }
 }
 
-/// A container for the members of an object.
-private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+/// The members of an object that is decoded, for containers with any type of key.
+private final class TreeMembers: TreePath {
     let object: JSONObject
-    /// Whether the names of the members were converted from snake case.
-    let isConverted: Bool
-    let path: TreePath?
     let options: TreeOptions
+    /// Whether the names of the members were converted from snake case.
+    private let isConverted: Bool
+    /// The position after that of the last member that was found. Types decode their members in one order, which is
+    /// usually the order in which they are written.
+    private var next = 0
 
-    var codingPath: [any CodingKey] { path?.keys ?? [] }
-    var allKeys: [Key] { object.uniqueKeys.compactMap { Key(stringValue: $0) } }
+    init(_ object: JSONObject, of decoder: TreeDecoder) {
+        options = decoder.options
+        isConverted = decoder.convertsKeys && options.keys == .snakeCase
+        self.object = isConverted ? object.mapKeys(SnakeCase.decoded) : object
+        super.init(decoder.step, below: decoder.parent)
+    }
 
-    func contains(_ key: Key) -> Bool { find(key) != nil }
+    /// Returns a member. The key `authorID` also finds `author_id`, the name that it is encoded with.
+    func find(_ name: String) -> JSONValue? {
+        if let position = object.position(of: name, near: next) {
+            next = position + 1
+            return object[position].value
+        }
+        guard isConverted, SnakeCase.hasAcronym(name) else { return nil }
+        return object[SnakeCase.decoded(SnakeCase.encoded(name))]
+    }
+
+    // Nil also for values that need an explanation.
+
+    func bool(_ name: String) -> Bool? { find(name)?.bool }
+    func string(_ name: String) -> String? { find(name)?.string }
+    func double(_ name: String) -> Double? { find(name)?.double }
+    func integer<Number: FixedWidthInteger>(_ name: String) -> Number? { find(name)?.number?.exactly() }
+}
+
+/// A container for the members of an object.
+///
+/// Scalars are decoded without a decoder of their own, in code that isn't generic: the runtime would look up the metadata
+/// of each type. What can't be decoded is decoded once more with a decoder, for its error.
+private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let members: TreeMembers
+
+    var codingPath: [any CodingKey] { members.keys }
+    var allKeys: [Key] { members.object.uniqueKeys.compactMap { Key(stringValue: $0) } }
+
+    func contains(_ key: Key) -> Bool { members.find(key.stringValue) != nil }
     func decodeNil(forKey key: Key) throws -> Bool { try member(key).isNull }
 
-    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try child(key).decode(type) }
-    func decode(_ type: String.Type, forKey key: Key) throws -> String { try child(key).decode(type) }
-    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try child(key).decode(type) }
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+        try members.bool(key.stringValue) ?? child(key).decode(type)
+    }
+
+    func decode(_ type: String.Type, forKey key: Key) throws -> String {
+        try members.string(key.stringValue) ?? child(key).decode(type)
+    }
+
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
+        try members.double(key.stringValue) ?? child(key).decode(type)
+    }
+
     func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try child(key).decode(type) }
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try child(key).decode(type) }
-    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try child(key).decode(type) }
-    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try child(key).decode(type) }
-    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try child(key).decode(type) }
-    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try child(key).decode(type) }
-    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try child(key).decode(type) }
-    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try child(key).decode(type) }
-    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try child(key).decode(type) }
-    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try child(key).decode(type) }
-    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try child(key).decode(type) }
-    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try child(key).decode(type) }
-    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try child(key).decode(type) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+        try members.integer(key.stringValue) ?? child(key).decode(type)
+    }
+
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 {
+        try members.integer(key.stringValue) ?? child(key).decode(type)
+    }
+
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 {
+        try members.integer(key.stringValue) ?? child(key).decode(type)
+    }
+
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 {
+        try members.integer(key.stringValue) ?? child(key).decode(type)
+    }
+
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
+        try members.integer(key.stringValue) ?? child(key).decode(type)
+    }
+
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
+        try members.integer(key.stringValue) ?? child(key).decode(type)
+    }
+
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt {
+        try members.integer(key.stringValue) ?? child(key).decode(type)
+    }
+
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 {
+        try members.integer(key.stringValue) ?? child(key).decode(type)
+    }
+
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
+        try members.integer(key.stringValue) ?? child(key).decode(type)
+    }
+
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 {
+        try members.integer(key.stringValue) ?? child(key).decode(type)
+    }
+
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 {
+        try members.integer(key.stringValue) ?? child(key).decode(type)
+    }
+
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
+        try members.integer(key.stringValue) ?? child(key).decode(type)
+    }
+
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         try child(key).decode(type)
     }
 
     // The default implementation looks a member up three times.
 
-    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try present(key)?.decode(type) }
-    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try present(key)?.decode(type) }
-    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try present(key)?.decode(type) }
-    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try present(key)?.decode(type) }
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+        try present(key).map { try $0.bool ?? decoder(of: $0, key).decode(type) }
+    }
+
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+        try present(key).map { try $0.string ?? decoder(of: $0, key).decode(type) }
+    }
+
+    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+        try present(key).map { try $0.double ?? decoder(of: $0, key).decode(type) }
+    }
+
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
+        try present(key).map { try $0.int ?? decoder(of: $0, key).decode(type) }
+    }
+
     func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-        try present(key)?.decode(type)
+        try present(key).map { try decoder(of: $0, key).decode(type) }
     }
 
     func nestedContainer<Nested: CodingKey>(
@@ -238,34 +327,28 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 
     func superDecoder() -> any Decoder {
         TreeDecoder(
-            value: object[TreeKey.super.stringValue] ?? .null, step: .member(TreeKey.super), parent: path,
-            options: options)
+            value: members.object[TreeKey.super.stringValue] ?? .null, step: .member(TreeKey.super),
+            parent: members, options: members.options)
     }
 
     func superDecoder(forKey key: Key) -> any Decoder {
-        TreeDecoder(value: find(key) ?? .null, step: .member(key), parent: path, options: options)
+        decoder(of: members.find(key.stringValue) ?? .null, key)
     }
 
-    /// Returns a decoder for a member; nil if it is missing or null.
-    private func present(_ key: Key) -> TreeDecoder? {
-        guard let member = find(key), !member.isNull else { return nil }
-        return TreeDecoder(value: member, step: .member(key), parent: path, options: options)
+    /// Returns a member; nil if it is missing or null.
+    private func present(_ key: Key) -> JSONValue? {
+        guard let member = members.find(key.stringValue), !member.isNull else { return nil }
+        return member
     }
 
-    /// Returns a member. The key `authorID` also finds `author_id`, the name that it is encoded with.
-    private func find(_ key: Key) -> JSONValue? {
-        let name = key.stringValue
-        if let member = object[name] { return member }
-        guard isConverted, SnakeCase.hasAcronym(name) else { return nil }
-        return object[SnakeCase.decoded(SnakeCase.encoded(name))]
-    }
+    private func child(_ key: Key) throws -> TreeDecoder { decoder(of: try member(key), key) }
 
-    private func child(_ key: Key) throws -> TreeDecoder {
-        TreeDecoder(value: try member(key), step: .member(key), parent: path, options: options)
+    private func decoder(of member: JSONValue, _ key: Key) -> TreeDecoder {
+        TreeDecoder(value: member, step: .member(key), parent: members, options: members.options)
     }
 
     private func member(_ key: Key) throws -> JSONValue {
-        guard let member = find(key) else {
+        guard let member = members.find(key.stringValue) else {
             let context = DecodingError.Context(
                 codingPath: codingPath, debugDescription: "the object has no member named \"\(key.stringValue)\"")
             throw DecodingError.keyNotFound(key, context)

@@ -1,5 +1,5 @@
 /// The path from the root to a container, shared by everything below it. Converted to an array only on demand.
-final class TreePath: Sendable {
+class TreePath {
     /// A key or an index, one level deeper.
     enum Step: Sendable {
         case member(any CodingKey)
@@ -13,19 +13,20 @@ final class TreePath: Sendable {
         }
     }
 
-    private let step: Step
+    /// Nil for the root.
+    private let step: Step?
     private let parent: TreePath?
 
-    init(_ step: Step, below parent: TreePath?) {
+    init(_ step: Step?, below parent: TreePath?) {
         self.step = step
         self.parent = parent
     }
 
-    var keys: [any CodingKey] {
+    final var keys: [any CodingKey] {
         var keys: [any CodingKey] = []
         var next: TreePath? = self
         while let path = next {
-            keys.append(path.step.key)
+            if let step = path.step { keys.append(step.key) }
             next = path.parent
         }
         return keys.reversed()
