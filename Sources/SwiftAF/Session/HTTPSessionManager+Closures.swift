@@ -180,7 +180,9 @@ extension HTTPSessionManager {
             try prepare(request, snapshot, progress: target.reporting(to: progress))
         }
         let monitors = snapshot.settings.handlers.monitors
-        return makeTask(request, request.body.taskKind, prepared, monitors, target) { task, outcome in
+        return makeTask(
+            request, request.body.taskKind, prepared, monitors, target, serializer.returnsBody ? .trivial : .work
+        ) { task, outcome in
             outcome.reportFile(of: task)
             let result = SerializedResult(outcome, serializer, responses)
             let error = result.error as? SessionError
@@ -198,6 +200,14 @@ extension HTTPSessionManager {
                 if let observed { ProcessEvents.report(.taskCompleted(task, observed)) }
             }
         }
+    }
+}
+
+extension ResponseSerializer {
+    /// Whether it is one of ours that checks the response and returns its body, or nothing.
+    fileprivate var returnsBody: Bool {
+        if Self.self == DataResponseSerializer.self { return true }
+        return (self as? any WrappingSerializer)?.wrapped is DataResponseSerializer
     }
 }
 

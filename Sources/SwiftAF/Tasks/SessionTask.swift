@@ -44,6 +44,9 @@ public final class SessionTask: Sendable {
     private let storage: Locked<Storage>
     private let executor: CompletionExecutor
     private let events: RequestEvents?
+    /// Whether results are converted on the network thread, because that costs less than another thread does (the row
+    /// `closures_64` of Benchmarks/run).
+    private let convertsInPlace: Bool
 
     private typealias TokenReceiver = @Sendable (ResumeToken?) -> Void
 
@@ -84,6 +87,7 @@ public final class SessionTask: Sendable {
         originalRequest = request
         self.events = events
         executor = spec.executor
+        convertsInPlace = spec.conversion == .trivial && spec.executor.queue != nil
         storage = Locked(Storage(kind: kind, spec: spec, priority: request.priority))
     }
 
@@ -283,9 +287,10 @@ public final class SessionTask: Sendable {
         for watcher in watchers { watcher(self) }
     }
 
-    /// Completes the task with its transfer's result. Called on the loop thread; the result is released where work may be
-    /// done.
+    /// Completes the task with its transfer's result. Called on the loop thread.
     func finish(_ transfer: CoreTask, with result: CoreResult) {
+        // Observers of the process may do anything.
+        if convertsInPlace, !ProcessEvents.isObserved { return complete(with: transfer.take(result)) }
         Self.workers.async { self.complete(with: transfer.take(result)) }
     }
 
@@ -376,11 +381,21 @@ extension SessionTask: CustomStringConvertible {
 
 /// The closures of a task's start and end.
 struct TaskSpec: Sendable {
+    /// How a body becomes a value.
+    enum Conversion {
+        /// By code of the caller, or by work that grows with the body.
+        case work
+        /// The body is the value, and no code of the caller runs.
+        case trivial
+    }
+
     /// An error if the request is invalid.
     let request: Result<CoreRequest, SessionError>
     /// Where the caller's closures are called.
     let executor: CompletionExecutor
-    /// Called once, on a thread where work may be done.
+    /// How much work ``complete`` does.
+    let conversion: Conversion
+    /// Called once, on a thread where that much work may be done.
     let complete: @Sendable (SessionTask, CoreOutcome) -> Void
     /// Called instead if the task is released without having been started.
     let abandon: @Sendable () -> Void

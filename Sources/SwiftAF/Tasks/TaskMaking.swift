@@ -3,15 +3,17 @@ import Dispatch
 extension HTTPSessionManager {
     /// Makes a task that isn't started; it stays in the registry and the group until it has completed.
     ///
-    /// - Parameter end: Called once, where work may be done; returns the closure to call on the completion queue.
+    /// - Parameters:
+    ///   - conversion: How much work `end` does.
+    ///   - end: Called once, where that much work may be done; returns the closure to call on the completion queue.
     func makeTask(
         _ request: HTTPRequest, _ kind: SessionTask.Kind, _ prepared: Result<CoreRequest, SessionError>,
-        _ monitors: MonitorGroup?, _ target: CompletionTarget,
+        _ monitors: MonitorGroup?, _ target: CompletionTarget, _ conversion: TaskSpec.Conversion = .work,
         _ end: @escaping @Sendable (SessionTask, CoreOutcome) -> @Sendable () -> Void
     ) -> SessionTask {
         let (id, request) = (SessionTask.nextID(), (try? prepared.get())?.http ?? request)
         let spec = TaskSpec(
-            request: prepared, executor: target.executor,
+            request: prepared, executor: target.executor, conversion: conversion,
             complete: { [registry] task, outcome in
                 registry.remove(task.id)
                 target.run(end(task, outcome))
