@@ -59,7 +59,8 @@ struct Client {
     }
 
     func perform() async throws {
-        // Each in a function of its own, because the memory of a waiting task is that of the function it waits in.
+        // Each in a function of its own that isn't inlined, because the memory of a waiting task is that of the function
+        // it waits in.
         switch benchmark.kind {
         case .memory: try await collect()
         case .events: try await count()
@@ -82,11 +83,13 @@ struct Client {
         }
     }
 
+    @inline(never)
     func collect() async throws {
         let answer = try await manager.response(for: request)
         benchmark.check(status: answer.status, bytes: answer.body.count)
     }
 
+    @inline(never)
     func count() async throws {
         let answer = try await manager.stream(request)
         var count = 0
@@ -96,17 +99,20 @@ struct Client {
         benchmark.check(status: answer.status, bytes: count)
     }
 
+    @inline(never)
     func download(to path: String) async throws {
         let answer = try await manager.download(request, to: path)
         benchmark.check(status: answer.status, bytes: benchmark.bytes)
         benchmark.checkFile()
     }
 
+    @inline(never)
     func upload(_ path: String) async throws {
         let answer = try await manager.response(for: HTTPRequest(.put, request.url, body: .file(path)))
         benchmark.check(status: answer.status, bytes: answer.body.count)
     }
 
+    @inline(never)
     func decode() async throws {
         let document: Document = try await manager.get(request.url)
         benchmark.check(status: 200, bytes: document.users.count == 7 ? benchmark.bytes : 0)

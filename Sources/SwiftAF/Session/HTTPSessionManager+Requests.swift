@@ -27,7 +27,7 @@ extension HTTPSessionManager {
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await value(HTTPRequest(.get, url, headers, configure), parameters, progress)
+        try await prepared(.get, url, parameters, nil, nil, headers, configure, progress).value()
     }
 
     /// Sends a POST request and decodes the response.
@@ -57,7 +57,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await value(HTTPRequest(.post, url, headers, json, body, configure), parameters, progress)
+        try await prepared(.post, url, parameters, json, body, headers, configure, progress).value()
     }
 
     /// Sends a PUT request and decodes the response; see
@@ -68,7 +68,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await value(HTTPRequest(.put, url, headers, json, body, configure), parameters, progress)
+        try await prepared(.put, url, parameters, json, body, headers, configure, progress).value()
     }
 
     /// Sends a PATCH request and decodes the response; see
@@ -79,7 +79,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await value(HTTPRequest(.patch, url, headers, json, body, configure), parameters, progress)
+        try await prepared(.patch, url, parameters, json, body, headers, configure, progress).value()
     }
 
     /// Sends a DELETE request and decodes the response. Parameters are added to the query. See
@@ -89,7 +89,7 @@ extension HTTPSessionManager {
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> Value {
-        try await value(HTTPRequest(.delete, url, headers, json, body, configure), parameters)
+        try await prepared(.delete, url, parameters, json, body, headers, configure, nil).value()
     }
 
     /// Sends a request with any method and decodes the response; see
@@ -100,13 +100,7 @@ extension HTTPSessionManager {
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await value(HTTPRequest(method, url, headers, json, body, configure), parameters, progress)
-    }
-
-    private func value<Value: Decodable & Sendable>(
-        _ draft: HTTPRequest, _ parameters: Parameters?, _ progress: ProgressHandler? = nil
-    ) async throws(SessionError) -> Value {
-        try await send(draft, parameters, progress).value()
+        try await prepared(method, url, parameters, json, body, headers, configure, progress).value()
     }
 }
 
@@ -131,7 +125,7 @@ extension HTTPSessionManager {
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await send(HTTPRequest(.get, url, headers, configure), parameters, progress).validated()
+        try await prepared(.get, url, parameters, nil, nil, headers, configure, progress).response(isChecked: true)
     }
 
     /// Sends a HEAD request and returns the response, if it is acceptable. Parameters are added to the query.
@@ -140,7 +134,7 @@ extension HTTPSessionManager {
         _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await send(HTTPRequest(.head, url, headers, configure), parameters).validated()
+        try await prepared(.head, url, parameters, nil, nil, headers, configure, nil).response(isChecked: true)
     }
 
     /// Sends a POST request and returns the response, if it is acceptable.
@@ -158,7 +152,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await send(HTTPRequest(.post, url, headers, json, body, configure), parameters, progress).validated()
+        try await prepared(.post, url, parameters, json, body, headers, configure, progress).response(isChecked: true)
     }
 
     /// Sends a PUT request and returns the response, if it is acceptable; see
@@ -170,7 +164,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await send(HTTPRequest(.put, url, headers, json, body, configure), parameters, progress).validated()
+        try await prepared(.put, url, parameters, json, body, headers, configure, progress).response(isChecked: true)
     }
 
     /// Sends a PATCH request and returns the response, if it is acceptable; see
@@ -182,7 +176,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await send(HTTPRequest(.patch, url, headers, json, body, configure), parameters, progress).validated()
+        try await prepared(.patch, url, parameters, json, body, headers, configure, progress).response(isChecked: true)
     }
 
     /// Sends a DELETE request and returns the response, if it is acceptable. Parameters are added to the query. See
@@ -193,7 +187,7 @@ extension HTTPSessionManager {
         headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await send(HTTPRequest(.delete, url, headers, json, body, configure), parameters).validated()
+        try await prepared(.delete, url, parameters, json, body, headers, configure, nil).response(isChecked: true)
     }
 
     /// Sends a request with any method and returns the response, if it is acceptable; see
@@ -205,7 +199,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await send(HTTPRequest(method, url, headers, json, body, configure), parameters, progress).validated()
+        try await prepared(method, url, parameters, json, body, headers, configure, progress).response(isChecked: true)
     }
 
     /// Sends a request with any method and returns the response, whatever its status.
@@ -223,17 +217,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await send(HTTPRequest(method, url, headers, json, body, configure), parameters, progress)
-    }
-
-    private func send(
-        _ draft: HTTPRequest, _ parameters: Parameters?, _ progress: ProgressHandler? = nil
-    ) async throws(SessionError) -> Response<Data> {
-        let snapshot = snapshot
-        let request = try prepare(serialize(draft, parameters, snapshot), snapshot, progress: progress)
-        var response = try await request.response()
-        response.settings = snapshot.settings.responses
-        return response
+        try await prepared(method, url, parameters, json, body, headers, configure, progress).response()
     }
 }
 
@@ -271,10 +255,7 @@ extension HTTPSessionManager {
     public func response(
         for request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> Response<Data> {
-        let snapshot = snapshot
-        var response = try await prepare(request, snapshot, progress: progress).response()
-        response.settings = snapshot.settings.responses
-        return response
+        try await prepared(request, progress).response()
     }
 
     /// Sends a request and returns the response when its head has arrived, whatever its status. Read the body from
@@ -283,6 +264,27 @@ extension HTTPSessionManager {
         _ request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> StreamedResponse {
         try await StreamTransfer.open(try prepare(request, snapshot, sink: .events, progress: progress))
+    }
+}
+
+// Not inlined, because the memory of a waiting task would include each value that is used before the wait (the row
+// `waiting` of Benchmarks/run).
+extension HTTPSessionManager {
+    @inline(never)
+    private func prepared(
+        _ method: HTTPMethod, _ url: String, _ parameters: Parameters?, _ json: (any Encodable & Sendable)?,
+        _ body: HTTPBody?, _ headers: HTTPHeaders, _ configure: ((inout HTTPRequest) -> Void)?,
+        _ progress: ProgressHandler?
+    ) throws(SessionError) -> AwaitedCall {
+        let snapshot = snapshot
+        let request = try serialize(HTTPRequest(method, url, headers, json, body, configure), parameters, snapshot)
+        return AwaitedCall(try prepare(request, snapshot, progress: progress), snapshot.settings.responses)
+    }
+
+    @inline(never)
+    private func prepared(_ request: HTTPRequest, _ progress: ProgressHandler?) throws(SessionError) -> AwaitedCall {
+        let snapshot = snapshot
+        return AwaitedCall(try prepare(request, snapshot, progress: progress), snapshot.settings.responses)
     }
 }
 
@@ -310,9 +312,12 @@ extension HTTPRequest {
 
 extension CoreOutcome {
     /// The response, or the transfer's error; reports its file to observers.
-    func answer() throws(SessionError) -> Response<Data> {
+    func answer(_ settings: ResponseSettings, isChecked: Bool) throws(SessionError) -> Response<Data> {
         reportFile(of: nil)
-        return try dataResponse()
+        var response = try dataResponse()
+        response.settings = settings
+        if isChecked { try response.validated() }
+        return response
     }
 
     /// The response, or the transfer's error.

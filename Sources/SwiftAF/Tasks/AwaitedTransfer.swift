@@ -1,24 +1,52 @@
 import FoundationEssentials
 
-// Transfers that Swift tasks await: one call into the core, one event back.
-extension CoreRequest {
-    /// Runs a transfer to its end and returns the response.
-    // Inlined, because each call of an async function and each return switches executors.
+/// A request that is ready to be sent, for one Swift task that waits for its response: one call into the core, one event
+/// back.
+// What waits is inlined, because each call of an async function and each return switches executors. What doesn't wait
+// isn't inlined, because the memory of a waiting task would include its values (the row `waiting` of Benchmarks/run).
+struct AwaitedCall {
+    private let request: CoreRequest
+    private let settings: ResponseSettings
+
+    /// - Parameter settings: What the response is checked and decoded with.
+    init(_ request: CoreRequest, _ settings: ResponseSettings) {
+        self.request = request
+        self.settings = settings
+    }
+
+    /// Whether nothing happens between the call and its response.
+    private var isPlain: Bool {
+        request.handlers.interceptors.isEmpty && request.handlers.monitors == nil && !ProcessEvents.isObserved
+            && !request.http.reportsTrust
+    }
+
+    /// - Parameter isChecked: Whether to throw if the response isn't acceptable.
     @inline(__always)
-    func response() async throws(SessionError) -> Response<Data> {
-        guard handlers.interceptors.isEmpty, handlers.monitors == nil, !ProcessEvents.isObserved, !http.reportsTrust
-        else { return try await observedResponse() }
-        let transfer = CoreTask(self)
-        return try transfer.response(from: try await transfer.run())
+    func response(isChecked: Bool = false) async throws(SessionError) -> Response<Data> {
+        guard isPlain else { return try await observedResponse(isChecked: isChecked) }
+        let transfer = CoreTask(request)
+        return try transfer.response(from: try await transfer.run(), settings, isChecked: isChecked)
     }
 
-    // Not inlined, because an outcome is large, and the memory of a waiting task would include it (the row `waiting` of
-    // Benchmarks/run).
+    @inline(__always)
+    func value<Value: Decodable & Sendable>() async throws(SessionError) -> Value {
+        guard isPlain else { return try await observedValue() }
+        let transfer = CoreTask(request)
+        return try transfer.value(from: try await transfer.run(), settings)
+    }
+
     @inline(never)
-    private func observedResponse() async throws(SessionError) -> Response<Data> {
-        try await outcome().answer()
+    private func observedResponse(isChecked: Bool) async throws(SessionError) -> Response<Data> {
+        try await request.outcome().answer(settings, isChecked: isChecked)
     }
 
+    @inline(never)
+    private func observedValue<Value: Decodable & Sendable>() async throws(SessionError) -> Value {
+        try await request.outcome().answer(settings, isChecked: false).value()
+    }
+}
+
+extension CoreRequest {
     /// Runs a transfer in one or more attempts. Cancelling the Swift task cancels it.
     func outcome() async -> CoreOutcome {
         guard let events = RequestEvents.begun(http, handlers.monitors) else { return await attempts() }
@@ -55,11 +83,25 @@ extension CoreRequest {
 
 extension CoreTask {
     /// Converts the result. Call once.
-    // Not inlined; see above.
     @inline(never)
-    fileprivate func response(from result: CoreResult) throws(SessionError) -> Response<Data> {
-        guard let (response, body) = takeResponse(result) else { return try take(result).answer() }
-        return Response(head: response, body: body)
+    fileprivate func response(
+        from result: CoreResult, _ settings: ResponseSettings, isChecked: Bool
+    ) throws(SessionError) -> Response<Data> {
+        guard let (head, body) = takeResponse(result) else {
+            return try take(result).answer(settings, isChecked: isChecked)
+        }
+        var response = Response(head: head, body: body)
+        response.settings = settings
+        if isChecked { try response.validated() }
+        return response
+    }
+
+    /// Decodes the result. Call once.
+    @inline(never)
+    fileprivate func value<Value: Decodable & Sendable>(
+        from result: CoreResult, _ settings: ResponseSettings
+    ) throws(SessionError) -> Value {
+        try response(from: result, settings, isChecked: false).value()
     }
 
     /// Runs the task to its end; throws if it can't begin. Cancelling the Swift task cancels it.
