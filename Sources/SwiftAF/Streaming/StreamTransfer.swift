@@ -162,7 +162,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     }
 }
 
-/// The buffered data and the waiting reader. A value without side effects.
+/// The buffered data and the waiting reader. Changes nothing else; copies share the buffer.
 ///
 /// Pieces are merged: a slow reader gets all buffered data at once. A fast reader is resumed when much data is buffered
 /// or when there is nothing more to read for now, rather than for each piece.

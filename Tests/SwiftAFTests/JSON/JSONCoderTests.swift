@@ -77,6 +77,29 @@ import Testing
         expectSame([Int?].self, scalars.map { "[1,\($0)]" })
     }
 
+    @Test func membersAreFoundInEveryOrder() throws {
+        struct Letters: Codable, Equatable {
+            var a, b, c, d: Int
+        }
+        let members = [#""a":1"#, #""b":2"#, #""c":3"#, #""d":4"#]
+        // With more members, an object finds them by a table.
+        for others in [0, 1, 20] {
+            let rest = (0..<others).map { #""other\#($0)":null"# }
+            for shift in 0..<4 {
+                let turned = Array(members[shift...] + members[..<shift])
+                for order in [turned, turned.reversed(), rest + turned, turned + rest] {
+                    let text = Data("{\((order).joined(separator: ","))}".utf8)
+                    #expect(try JSONCoder().decode(Letters.self, from: text) == Letters(a: 1, b: 2, c: 3, d: 4))
+                }
+            }
+        }
+        let repeated = Data(#"{"a":0,"b":2,"c":3,"d":4,"a":1}"#.utf8)
+        for keys in [JSONValue.RepeatedKeys.lastCounts, .kept] {
+            let letters = try JSONCoder(repeatedKeys: keys).decode(Letters.self, from: repeated)
+            #expect(letters == Letters(a: 1, b: 2, c: 3, d: 4))
+        }
+    }
+
     @Test func structuresBehaveAsWithJSONDecoder() {
         expectSame(
             Point.self,

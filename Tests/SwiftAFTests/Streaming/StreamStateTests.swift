@@ -44,6 +44,32 @@ struct StreamStateTests {
         }
     }
 
+    @Test("Chunks that the reader keeps aren't overwritten by later ones")
+    func kept() throws {
+        var state = StreamState()
+        var kept: [(expected: Data, chunk: Data)] = []
+        var number: UInt8 = 0
+        for round in 0..<12 {
+            for size in [1, 16 * 1024 - 1, 16 * 1024, 100_000, 600_000, 20_000] {
+                number &+= 1
+                let expected = Data(repeating: number, count: size)
+                for start in stride(from: 0, to: size, by: 9_999) {
+                    let piece = expected[start..<min(start + 9_999, size)]
+                    let step = piece.withUnsafeBytes { state.take($0) }
+                    #expect(step.isTaken)
+                }
+                let taken = state.takeChunk()
+                let (chunk, mustWake) = try #require(taken)
+                #expect(!mustWake && chunk == expected)
+                kept.append((expected, chunk))
+            }
+            // Some are released early, some late, in another order than they were made in.
+            if round % 3 == 1 { kept.removeSubrange(0..<kept.count / 2) }
+            if round % 5 == 4 { kept.reverse() }
+        }
+        #expect(kept.allSatisfy { $0.chunk == $0.expected })
+    }
+
     @Test("Beyond the capacity the transfer is put off, and woken by the one who takes")
     func putOff() throws {
         let piece = [UInt8](repeating: 7, count: 100_000)
