@@ -318,9 +318,17 @@ private final class ChunkBuffer: @unchecked Sendable {
             count = 0
         }
         // Copied, so that keeping a small chunk doesn't keep the memory of a large one.
-        if count < max(Self.least, block.room / 2) { return Data(bytes: block.start, count: count) }
-        self.block = nil
-        return memory.handOver(block, count: count)
+        guard count < max(Self.least, block.room / 2) else {
+            self.block = nil
+            return memory.handOver(block, count: count)
+        }
+        let chunk = Data(bytes: block.start, count: count)
+        // A stream that has become slow doesn't need it; the next chunk has it freed.
+        if count < block.room / 8, block.room > Self.least {
+            self.block = nil
+            memory.giveBack(block)
+        }
+        return chunk
     }
 
     private func makeRoom(for size: Int) -> ReceiveMemory.Block {
