@@ -66,9 +66,9 @@ public struct JSONObject: Sendable {
     /// The values in order.
     public var values: [JSONValue] { entries.map(\.value) }
 
-    /// Returns the position of a key, which is quicker to find if it is `guess`.
-    func position(of key: String, near guess: Int) -> Int? {
-        if guess < entries.count, !hasRepeats, Self.areSame(entries[guess].key, key) { return guess }
+    /// Returns the position of a key. Quicker than a search if it is the expected one.
+    func position(of key: String, expectedAt expected: Int) -> Int? {
+        if expected < entries.count, !hasRepeats, Self.areSame(entries[expected].key, key) { return expected }
         return position(of: key)
     }
 

@@ -73,9 +73,9 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
         if type == Int64.self { return unsafeBitCast(try integer() as Int64, to: type) }
         if type == UInt8.self { return unsafeBitCast(try integer() as UInt8, to: type) }
         // Arrays of common scalars need no container. If an element doesn't fit, the container reports which.
-        if type == [String].self, let array = value.elements(\.string) { return unsafeBitCast(array, to: type) }
-        if type == [Int].self, let array = value.elements(\.int) { return unsafeBitCast(array, to: type) }
-        if type == [Double].self, let array = value.elements(\.double) { return unsafeBitCast(array, to: type) }
+        if type == [String].self, let array = elements(\.string) { return unsafeBitCast(array, to: type) }
+        if type == [Int].self, let array = elements(\.int) { return unsafeBitCast(array, to: type) }
+        if type == [Double].self, let array = elements(\.double) { return unsafeBitCast(array, to: type) }
         // Types whose own decoding differs from their representation in JSON.
         if type == JSONValue.self { return unsafeBitCast(value, to: type) }
         if type == Date.self { return unsafeBitCast(try date(), to: type) }
@@ -88,6 +88,17 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
             return try Value(from: decoder)
         }
         return try Value(from: self)
+    }
+
+    private func elements<Element>(_ get: (JSONValue) -> Element?) -> [Element]? {
+        guard case .array(let elements) = value else { return nil }
+        var result: [Element] = []
+        result.reserveCapacity(elements.count)
+        for element in elements {
+            guard let element = get(element) else { return nil }
+            result.append(element)
+        }
+        return result
     }
 
     private func data() throws -> Data {
@@ -155,18 +166,6 @@ struct TreeDecoder: Decoder, SingleValueDecodingContainer {
 }
 
 extension JSONValue {
-    /// Returns the elements of an array if all have a value.
-    fileprivate func elements<Element>(_ get: (JSONValue) -> Element?) -> [Element]? {
-        guard case .array(let elements) = self else { return nil }
-        var result: [Element] = []
-        result.reserveCapacity(elements.count)
-        for element in elements {
-            guard let element = get(element) else { return nil }
-            result.append(element)
-        }
-        return result
-    }
-
     /// The kind of the value, for errors. Contains nothing of its content.
     fileprivate var kind: String {
         switch self {
@@ -180,7 +179,7 @@ extension JSONValue {
     }
 }
 
-/// The members of an object that is decoded, for containers with any type of key.
+/// The members of an object that is decoded, for containers with any type of key; and the path to the object.
 private final class TreeMembers: TreePath {
     let object: JSONObject
     let options: TreeOptions
@@ -199,7 +198,7 @@ private final class TreeMembers: TreePath {
 
     /// Returns a member. The key `authorID` also finds `author_id`, the name that it is encoded with.
     func find(_ name: String) -> JSONValue? {
-        if let position = object.position(of: name, near: next) {
+        if let position = object.position(of: name, expectedAt: next) {
             next = position + 1
             return object[position].value
         }
@@ -207,7 +206,7 @@ private final class TreeMembers: TreePath {
         return object[SnakeCase.decoded(SnakeCase.encoded(name))]
     }
 
-    // Nil also for values that need an explanation.
+    // Nil if the member is missing or doesn't fit. A decoder of the member then says why.
 
     func bool(_ name: String) -> Bool? { find(name)?.bool }
     func string(_ name: String) -> String? { find(name)?.string }
