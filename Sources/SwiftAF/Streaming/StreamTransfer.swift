@@ -204,6 +204,9 @@ struct StreamState {
     /// The number of buffered bytes.
     var buffered: Int { pending.count }
 
+    /// The number of bytes that there is memory for without allocating more.
+    var reserved: Int { pending.room }
+
     mutating func waitForHead(_ waiter: Waiter) -> Answer? {
         if let head { return .head(head) }
         if isFinished { return failure.map { .failed($0) } ?? .end }
@@ -299,6 +302,8 @@ private final class ChunkBuffer: @unchecked Sendable {
     /// The size of the last chunk, as an estimate for the next one.
     private var expected = 0
 
+    var room: Int { block?.room ?? 0 }
+
     deinit {
         if let block { memory.giveBack(block) }
     }
@@ -323,7 +328,7 @@ private final class ChunkBuffer: @unchecked Sendable {
             return memory.handOver(block, count: count)
         }
         let chunk = Data(bytes: block.start, count: count)
-        // A stream that has become slow doesn't need it; the next chunk has it freed.
+        // A stream that has become slow doesn't need it: it is freed once a chunk needs less.
         if count < block.room / 8, block.room > Self.least {
             self.block = nil
             memory.giveBack(block)

@@ -4,7 +4,7 @@ import Synchronization
 /// Keeps the memory of one long message or chunk, for the next one of about its size. Any thread.
 ///
 /// malloc gives memory of this size back to the kernel when it is released, and the kernel clears every page of it again:
-/// half of the processor time of the rows `echo_64k_1` and `events` of Benchmarks/run.
+/// half of the processor time of the row `echo_64k_1` of Benchmarks/run. The row `events` measures it for chunks.
 final class ReceiveMemory: Sendable {
     /// A part of the memory. Must be given back, or handed over as `Data`.
     struct Block {

@@ -70,6 +70,19 @@ struct StreamStateTests {
         #expect(kept.allSatisfy { $0.chunk == $0.expected })
     }
 
+    @Test("A stream that has become slow doesn't keep the memory of its large chunks")
+    func shrinks() {
+        keeper.give([UInt8](repeating: 1, count: 600_000))
+        #expect(keeper.state.reserved >= 600_000)
+        #expect(keeper.take()?.bytes.count == 600_000)
+        for _ in 0..<2 {
+            keeper.give([2])
+            #expect(keeper.take()?.bytes == [2])
+        }
+        keeper.give([3])
+        #expect(keeper.state.reserved == 16 * 1024)
+    }
+
     @Test("Beyond the capacity the transfer is put off, and woken by the one who takes")
     func putOff() throws {
         let piece = [UInt8](repeating: 7, count: 100_000)
