@@ -206,7 +206,9 @@ extension HTTPSessionManager {
 extension ResponseSerializer {
     /// Whether it is one of ours that checks the response and returns its body, or nothing.
     fileprivate var returnsBody: Bool {
-        if Self.self == DataResponseSerializer.self { return true }
+        if Self.self == DataResponseSerializer.self || Self.self == HeadSerializer.self { return true }
+        // Others that wrap make what they wrap.
+        guard Output.self == Data.self else { return false }
         return (self as? any WrappingSerializer)?.wrapped is DataResponseSerializer
     }
 }

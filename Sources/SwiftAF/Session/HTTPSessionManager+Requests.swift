@@ -275,16 +275,17 @@ extension HTTPSessionManager {
         _ method: HTTPMethod, _ url: String, _ parameters: Parameters?, _ json: (any Encodable & Sendable)?,
         _ body: HTTPBody?, _ headers: HTTPHeaders, _ configure: ((inout HTTPRequest) -> Void)?,
         _ progress: ProgressHandler?
-    ) throws(SessionError) -> AwaitedCall {
+    ) throws(SessionError) -> AwaitedTransfer {
         let snapshot = snapshot
         let request = try serialize(HTTPRequest(method, url, headers, json, body, configure), parameters, snapshot)
-        return AwaitedCall(try prepare(request, snapshot, progress: progress), snapshot.settings.responses)
+        return AwaitedTransfer(try prepare(request, snapshot, progress: progress), snapshot.settings.responses)
     }
 
     @inline(never)
-    private func prepared(_ request: HTTPRequest, _ progress: ProgressHandler?) throws(SessionError) -> AwaitedCall {
+    private func prepared(_ request: HTTPRequest, _ progress: ProgressHandler?) throws(SessionError) -> AwaitedTransfer
+    {
         let snapshot = snapshot
-        return AwaitedCall(try prepare(request, snapshot, progress: progress), snapshot.settings.responses)
+        return AwaitedTransfer(try prepare(request, snapshot, progress: progress), snapshot.settings.responses)
     }
 }
 

@@ -4,7 +4,7 @@ import FoundationEssentials
 /// back.
 // What waits is inlined, because each call of an async function and each return switches executors. What doesn't wait
 // isn't inlined, because the memory of a waiting task would include its values (the row `waiting` of Benchmarks/run).
-struct AwaitedCall {
+struct AwaitedTransfer {
     private let request: CoreRequest
     private let settings: ResponseSettings
 

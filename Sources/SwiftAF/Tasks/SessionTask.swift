@@ -44,8 +44,8 @@ public final class SessionTask: Sendable {
     private let storage: Locked<Storage>
     private let executor: CompletionExecutor
     private let events: RequestEvents?
-    /// Whether results are converted on the network thread, because that costs less than another thread does (the row
-    /// `closures_64` of Benchmarks/run).
+    /// Whether results are converted on the network thread, because that costs less than waking another thread (the row
+    /// `closures_64` of Benchmarks/run). Not with a function as executor, which may run closures at once.
     private let convertsInPlace: Bool
 
     private typealias TokenReceiver = @Sendable (ResumeToken?) -> Void

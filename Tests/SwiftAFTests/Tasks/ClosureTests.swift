@@ -28,6 +28,54 @@ struct ClosureTests {
         manager.completionQueue = queue
     }
 
+    /// Waits for another request of the session, which never ends if this thread is the network's.
+    private static func ends(_ manager: HTTPSessionManager) -> Bool {
+        let end = DispatchSemaphore(value: 0)
+        let task = manager.dataTask(for: HTTPRequest("other"), with: DataResponseSerializer()) { _, _, _ in
+            end.signal()
+        }
+        task.resume()
+        return end.wait(timeout: .now() + 60) == .success
+    }
+
+    /// Of a caller: returns the body like ``DataResponseSerializer``, but waits.
+    private struct WaitingSerializer: ResponseSerializer {
+        let manager: HTTPSessionManager
+
+        func serialize(_ response: HTTPResponse, body: Data) throws -> Data {
+            ClosureTests.ends(manager) ? body : Data()
+        }
+    }
+
+    @Test("The code of a caller never runs on the network's thread, whatever it makes of the body")
+    func callersWait() async {
+        server.route("/value", .json(#"{"a":1}"#))
+        server.route("/other", .respond(200))
+        // Concurrent, because each closure waits for another one.
+        let other = DispatchQueue(label: "others", attributes: .concurrent)
+        let ends = Recorder<Bool>()
+        for executor in [CompletionExecutor { $0() }, .queue(other)] {
+            manager.completionExecutor = executor
+            let request = HTTPRequest("value")
+            let tasks = [
+                manager.dataTask(for: request, with: DataResponseSerializer()) { [manager] _, body, _ in
+                    ends.record(body?.count == 7 && Self.ends(manager))
+                },
+                manager.dataTask(for: request, with: .json) { [manager] _, value, _ in
+                    ends.record(value?["a"]?.int == 1 && Self.ends(manager))
+                },
+            ]
+            for task in tasks { task.resume() }
+        }
+        manager.completionExecutor = .queue(other)
+        let task = manager.dataTask(for: HTTPRequest("value"), with: WaitingSerializer(manager: manager)) {
+            _, body, _ in
+            ends.record(body?.count == 7)
+        }
+        task.resume()
+        #expect(await ends.wait(for: 5) == Array(repeating: true, count: 5))
+    }
+
     private func succeed(_ task: DataTask, _ value: JSONValue) {
         queues.record(DispatchQueue.getSpecific(key: Self.queueKey))
         outcomes.record(.success(task, value))
