@@ -61,7 +61,8 @@ private func image(_ rows: [[[UInt8]]]) throws -> Image {
         #expect(pieces.map { $0.hasPrefix("\u{1B}_Gm=1;") } == [false, true, true, false])
         #expect(pieces.first?.hasPrefix("\u{1B}_Ga=T,f=32,q=2,s=80,v=30,m=1;") == true)
         #expect(pieces.last?.hasPrefix("\u{1B}_Gm=0;") == true)
-        #expect(Data(base64Encoded: contents.joined())?.count == 80 * 30 * 4)
+        let base64 = String(contents.joined())
+        #expect(Data(base64Encoded: base64)?.count == 80 * 30 * 4)
     }
 
     @Test(
