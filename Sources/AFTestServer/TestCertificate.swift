@@ -156,6 +156,17 @@ public final class TestCertificate: Sendable {
         return Data(bytes: bytes, count: count)
     }
 
+    /// Returns the private key in PEM format (PKCS #8), encrypted with a password.
+    ///
+    /// - Throws: ``TestServerError`` if OpenSSL fails.
+    public func encryptedKeyPEM(password: String) throws -> String {
+        guard let text = afts_cert_encrypted_key_pem(handle.pointer, password) else {
+            throw TestServerError(message: "the key can't be encrypted")
+        }
+        defer { afts_bytes_free(text) }
+        return String(cString: text)
+    }
+
     private init(
         commonName: String?, hosts: [String]?, validity: Validity, key: Key, authority: Bool, client: Bool,
         issuer: TestCertificate?

@@ -89,6 +89,29 @@ import Testing
         #expect(await swiftaf(base + ["--key-password", "x"]).code == "usage")
     }
 
+    @Test func passwordOfTheKeyFollowsTheCertificateAsInCurl() async throws {
+        var tls = TestServer.TLS(leaf)
+        tls.clientAuthorityPEM = authority.pem
+        tls.requiresClientCertificate = true
+        let server = try TestServer(tls: tls)
+        let client = try authority.issueClient(commonName: "Client")
+        let both = try TemporaryFile(client.pem + client.encryptedKeyPEM(password: "a:b c"))
+        let base = ["get", server.urlString(), "--json", "--cacert", anchors.path]
+        #expect(await swiftaf(base + ["-E", both.path + ":a:b c"]).exit == 0)
+        #expect(await swiftaf(base + ["-E", both.path, "--key-password", "a:b c"]).exit == 0)
+        let wrong = await swiftaf(base + ["-E", both.path + ":wrong"])
+        #expect(wrong.exit == 1 && wrong.error.contains("--key-password P") && !wrong.error.contains(":wrong"))
+        #expect(await swiftaf(base + ["-E", both.path + ":a:b c", "--key-password", "x"]).code == "usage")
+        let missing = await swiftaf(base + ["-E", "/no/such/file:secret"])
+        #expect(missing.exit == 1 && missing.error.contains("/no/such/file can't be read"))
+        #expect(!missing.error.contains("secret"))
+        // A file of the whole name comes first.
+        let named = both.path + ":x"
+        try FileManager.default.copyItem(atPath: both.path, toPath: named)
+        defer { try? FileManager.default.removeItem(atPath: named) }
+        #expect(await swiftaf(base + ["-E", named, "--key-password", "a:b c"]).exit == 0)
+    }
+
     @Test func versions() async throws {
         var tls = TestServer.TLS(leaf)
         tls.maximumVersion = .v1_2

@@ -367,12 +367,12 @@ enum OptionTable {
             options.pinnedCertificatePaths.append(try Argument.path(value, of: "--pin-cert"))
         },
         .bytes(
-            "-E", "--cert", placeholder: "PATH", help: "client certificate: PEM, or PKCS #12 with the key",
-            for: .connections
+            "-E", "--cert", placeholder: "PATH",
+            help: "client certificate: PEM, or PKCS #12 with the key; also PATH:PASSWORD", for: .connections
         ) {
             options, value throws(UsageError) in
             options.certificatePath = try Argument.path(value, of: "--cert")
-        },
+        }.secret,
         .bytes(
             "--key", placeholder: "PATH", help: "private key of the client certificate, if in another file",
             for: .connections

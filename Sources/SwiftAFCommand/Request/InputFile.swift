@@ -26,6 +26,11 @@ enum InputFile {
         return "/proc/self/fd/\(try open(path))"
     }
 
+    /// Whether a path names anything, also what can't be read.
+    static func exists(_ path: RawText) -> Bool {
+        path.withCString { access($0, F_OK) } == 0
+    }
+
     /// Returns the kind of content at a path.
     static func content(_ path: RawText) throws(Failure) -> Content {
         let descriptor = try open(path)

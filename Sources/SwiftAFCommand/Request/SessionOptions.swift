@@ -26,15 +26,7 @@ extension Options {
         if !pins.isEmpty { configuration.security.pinningMode = .publicKey }
         if !pinnedCertificatePaths.isEmpty { configuration.security.pinningMode = .certificate }
         if let certificatePath {
-            _ = try InputFile.bytes(certificatePath)
-            if let keyPath { _ = try InputFile.bytes(keyPath) }
-            let name = try InputFile.name(certificatePath)
-            let keyName = try keyPath.map { path throws(Failure) in try InputFile.name(path) }
-            configuration.tls.clientCertificates = [
-                ClientCertificate(
-                    path: name, keyPath: keyName,
-                    password: try keyPassword?.value(of: "--key-password", environment: environment))
-            ]
+            configuration.tls.clientCertificates = [try clientCertificate(certificatePath, environment)]
         }
         if let minimumTLS { configuration.tls.minimumVersion = minimumTLS }
         if let ciphers { configuration.tls.ciphers = ciphers }
@@ -48,6 +40,26 @@ extension Options {
         }
         if cache.isUsed { configuration.cache = try cache.open(environment) }
         return configuration
+    }
+
+    /// Returns the client certificate of `-E PATH` or, as curl takes it, `-E PATH:PASSWORD`. A file that has the whole
+    /// value as its name comes first.
+    private func clientCertificate(
+        _ value: RawText, _ environment: [String: String]
+    ) throws(Failure) -> ClientCertificate {
+        var path = value
+        var password = try keyPassword?.value(of: "--key-password", environment: environment)
+        if let colon = value.bytes.firstIndex(of: UInt8(ascii: ":")), !InputFile.exists(value) {
+            guard password == nil else {
+                throw Failure(UsageError("-E PATH:PASSWORD can't be used with --key-password"))
+            }
+            path = RawText(value.bytes[..<colon])
+            password = RawText(value.bytes[(colon + 1)...]).shown
+        }
+        _ = try InputFile.bytes(path)
+        if let keyPath { _ = try InputFile.bytes(keyPath) }
+        let keyName = try keyPath.map { path throws(Failure) in try InputFile.name(path) }
+        return ClientCertificate(path: try InputFile.name(path), keyPath: keyName, password: password)
     }
 
     /// A jar with the cookies of the input. It has no file of its own, so that reading never changes the input.
