@@ -198,13 +198,15 @@ import Testing
     }
 
     @Test func secretsOfArgumentsAreFound() {
-        let arguments = ["get", "http://u:p@h/", "--user", "a:b", "--bearer=tok", "-uc:d", "--timeout", "1"]
+        let arguments = [
+            "get", "http://u:p@h/", "--user", "a:b", "--bearer=tok", "-uc:d", "--timeout", "1", "-E", "p:w",
+        ]
         let secrets = ArgumentParser.parse(arguments).secrets
         #expect(
             secrets == [
                 SecretPlace(argument: 1, offset: 7), SecretPlace(argument: 3, offset: 0),
                 SecretPlace(argument: 4, offset: 9),
-                SecretPlace(argument: 5, offset: 2),
+                SecretPlace(argument: 5, offset: 2), SecretPlace(argument: 9, offset: 0),
             ])
     }
 

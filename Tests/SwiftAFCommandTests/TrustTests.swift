@@ -28,6 +28,14 @@ import Testing
         await swiftaf(["get", server.urlString(), "--json"] + arguments)
     }
 
+    /// A server that requires a client certificate.
+    private func mutualServer() throws -> TestServer {
+        var tls = TestServer.TLS(leaf)
+        tls.clientAuthorityPEM = authority.pem
+        tls.requiresClientCertificate = true
+        return try TestServer(tls: tls)
+    }
+
     private func expectRefused(_ run: Run, _ reason: String) {
         #expect(run.exit == 5)
         #expect(run.code == "untrusted")
@@ -68,10 +76,7 @@ import Testing
     }
 
     @Test func clientCertificates() async throws {
-        var tls = TestServer.TLS(leaf)
-        tls.clientAuthorityPEM = authority.pem
-        tls.requiresClientCertificate = true
-        let server = try TestServer(tls: tls)
+        let server = try mutualServer()
         let client = try authority.issueClient(commonName: "Client")
         let certificate = try TemporaryFile(client.pem)
         let key = try TemporaryFile(client.keyPEM)
@@ -90,10 +95,7 @@ import Testing
     }
 
     @Test func passwordOfTheKeyFollowsTheCertificateAsInCurl() async throws {
-        var tls = TestServer.TLS(leaf)
-        tls.clientAuthorityPEM = authority.pem
-        tls.requiresClientCertificate = true
-        let server = try TestServer(tls: tls)
+        let server = try mutualServer()
         let client = try authority.issueClient(commonName: "Client")
         let both = try TemporaryFile(client.pem + client.encryptedKeyPEM(password: "a:b c"))
         let base = ["get", server.urlString(), "--json", "--cacert", anchors.path]
@@ -105,11 +107,38 @@ import Testing
         let missing = await swiftaf(base + ["-E", "/no/such/file:secret"])
         #expect(missing.exit == 1 && missing.error.contains("/no/such/file can't be read"))
         #expect(!missing.error.contains("secret"))
+        let nameless = await swiftaf(base + ["-E", ":secret"])
+        #expect(nameless.code == "usage" && nameless.error.contains("--cert needs the path of a file"))
         // A file of the whole name comes first.
         let named = both.path + ":x"
         try FileManager.default.copyItem(atPath: both.path, toPath: named)
         defer { try? FileManager.default.removeItem(atPath: named) }
         #expect(await swiftaf(base + ["-E", named, "--key-password", "a:b c"]).exit == 0)
+        // Passwords are never printed, and what is printed means the same to curl.
+        let curl = await swiftaf("get", "https://h/", "-E", "/no:secret", "--as-curl")
+        #expect(curl.text.contains("--cert /no ") && !curl.text.contains("secret"))
+        #expect(await swiftaf("get", "https://h/", "-E", named, "--as-curl").text.contains(#"\:x"#))
+    }
+
+    @Test(
+        arguments: [
+            ("/no", "/no", nil), ("/no:", "/no", nil), ("/no:a:b", "/no", "a:b"), (#"/n\:o:p"#, "/n:o", "p"),
+            (#"/n\\:p"#, #"/n\"#, "p"), (#"/n\o\"#, #"/n\o\"#, nil), ("/dev/null", "/dev/null", nil),
+        ] as [(String, String, String?)])
+    func certificatesAreSplitAsInCurl(value: String, path: String, password: String?) throws {
+        var options = Options()
+        options.certificatePath = RawText(value)
+        let certificate = try #require(options.certificate)
+        #expect(certificate.path.shown == path)
+        #expect(certificate.password?.shown == password)
+    }
+
+    @Test func passwordOfTheKeyMustBeText() async throws {
+        var options = Options()
+        options.certificatePath = RawText(Array(anchors.path.utf8) + [UInt8(ascii: ":"), 0xFF])
+        #expect { try options.configuration([:]) } throws: {
+            ($0 as? Failure)?.message == "the password of -E is not UTF-8"
+        }
     }
 
     @Test func versions() async throws {

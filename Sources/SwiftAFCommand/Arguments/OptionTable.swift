@@ -371,7 +371,9 @@ enum OptionTable {
             help: "client certificate: PEM, or PKCS #12 with the key; also PATH:PASSWORD", for: .connections
         ) {
             options, value throws(UsageError) in
-            options.certificatePath = try Argument.path(value, of: "--cert")
+            // Before the password.
+            _ = try Argument.path(RawText(value.bytes.prefix { $0 != UInt8(ascii: ":") }), of: "--cert")
+            options.certificatePath = value
         }.secret,
         .bytes(
             "--key", placeholder: "PATH", help: "private key of the client certificate, if in another file",

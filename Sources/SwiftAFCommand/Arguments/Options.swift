@@ -57,7 +57,8 @@ struct Options: Sendable, Equatable {
     /// Public key pins as `sha256//…`, or paths of certificates.
     var pins: [String] = []
     var pinnedCertificatePaths: [RawText] = []
-    /// The paths of a client certificate and its key, and the key's password.
+    /// The paths of a client certificate and its key, and the key's password. The first may contain the password, see
+    /// ``certificate``.
     var certificatePath: RawText?
     var keyPath: RawText?
     var keyPassword: Secret?

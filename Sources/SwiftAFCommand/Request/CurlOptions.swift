@@ -42,7 +42,12 @@ extension Options {
         // curl has one option for both.
         if allowsInvalidCertificates || !validatesHostName { words.append("--insecure") }
         if !pins.isEmpty { words += ["--pinnedpubkey", pins.joined(separator: ";")] }
-        words += Self.option("--cert", certificatePath) + Self.option("--key", keyPath)
+        if let path = certificate?.path.shown {
+            // What follows a colon would be the password.
+            let escaped = path.flatMap { $0 == ":" || $0 == "\\" ? ["\\", $0] : [$0] }
+            words += ["--cert", String(escaped)]
+        }
+        words += Self.option("--key", keyPath)
         switch minimumTLS {
         case .v1_2?: words.append("--tlsv1.2")
         case .v1_3?: words.append("--tlsv1.3")

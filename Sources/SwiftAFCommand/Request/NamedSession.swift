@@ -34,7 +34,7 @@ struct NamedSession {
             }
             path = RawText("\(folder)/swiftaf/sessions/\(scheme.lowercased())_\(authority)/\(name)")
         }
-        guard documentPath.withCString({ access($0, F_OK) }) == 0 else { return }
+        guard InputFile.exists(documentPath) else { return }
         guard let stored = try? JSONValue(parsing: Array(try InputFile.bytes(documentPath))), stored.object != nil
         else {
             throw Failure(.input, .invalidInput, "\(documentPath.shown.printable) isn't a session")

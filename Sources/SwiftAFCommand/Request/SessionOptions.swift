@@ -25,8 +25,15 @@ extension Options {
         }
         if !pins.isEmpty { configuration.security.pinningMode = .publicKey }
         if !pinnedCertificatePaths.isEmpty { configuration.security.pinningMode = .certificate }
-        if let certificatePath {
-            configuration.tls.clientCertificates = [try clientCertificate(certificatePath, environment)]
+        if let certificate {
+            _ = try InputFile.bytes(certificate.path)
+            if let keyPath { _ = try InputFile.bytes(keyPath) }
+            let name = try InputFile.name(certificate.path)
+            let keyName = try keyPath.map { path throws(Failure) in try InputFile.name(path) }
+            configuration.tls.clientCertificates = [
+                ClientCertificate(
+                    path: name, keyPath: keyName, password: try password(of: certificate.password, environment))
+            ]
         }
         if let minimumTLS { configuration.tls.minimumVersion = minimumTLS }
         if let ciphers { configuration.tls.ciphers = ciphers }
@@ -42,24 +49,34 @@ extension Options {
         return configuration
     }
 
-    /// Returns the client certificate of `-E PATH` or, as curl takes it, `-E PATH:PASSWORD`. A file that has the whole
-    /// value as its name comes first.
-    private func clientCertificate(
-        _ value: RawText, _ environment: [String: String]
-    ) throws(Failure) -> ClientCertificate {
-        var path = value
-        var password = try keyPassword?.value(of: "--key-password", environment: environment)
-        if let colon = value.bytes.firstIndex(of: UInt8(ascii: ":")), !InputFile.exists(value) {
-            guard password == nil else {
-                throw Failure(UsageError("-E PATH:PASSWORD can't be used with --key-password"))
-            }
-            path = RawText(value.bytes[..<colon])
-            password = RawText(value.bytes[(colon + 1)...]).shown
+    /// The parts of `-E PATH` or `-E PATH:PASSWORD`. As in curl, `\:` and `\\` in the path stand for a colon and a
+    /// backslash; but a file that has the whole value as its name comes first.
+    var certificate: (path: RawText, password: RawText?)? {
+        guard let value = certificatePath else { return nil }
+        guard !InputFile.exists(value) else { return (value, nil) }
+        let colon = UInt8(ascii: ":")
+        let backslash = UInt8(ascii: "\\")
+        var path: [UInt8] = []
+        var rest = value.bytes[...]
+        while let byte = rest.popFirst() {
+            if byte == colon { return (RawText(path), rest.isEmpty ? nil : RawText(rest)) }
+            let isEscape = byte == backslash && (rest.first == colon || rest.first == backslash)
+            path.append(isEscape ? rest.removeFirst() : byte)
         }
-        _ = try InputFile.bytes(path)
-        if let keyPath { _ = try InputFile.bytes(keyPath) }
-        let keyName = try keyPath.map { path throws(Failure) in try InputFile.name(path) }
-        return ClientCertificate(path: try InputFile.name(path), keyPath: keyName, password: password)
+        return (RawText(path), nil)
+    }
+
+    /// Returns the password of the client certificate's key, which is given with the certificate or by an option.
+    private func password(of certificate: RawText?, _ environment: [String: String]) throws(Failure) -> String? {
+        guard let certificate else { return try keyPassword?.value(of: "--key-password", environment: environment) }
+        do throws(UsageError) {
+            guard keyPassword == nil else {
+                throw UsageError("-E PATH:PASSWORD can't be used with --key-password")
+            }
+            return try certificate.text(of: "the password of -E")
+        } catch {
+            throw Failure(error)
+        }
     }
 
     /// A jar with the cookies of the input. It has no file of its own, so that reading never changes the input.
