@@ -18,8 +18,9 @@ typedef struct waker {
 
 static void on_wake(void *context) {
     waker *waker = context;
-    if (atomic_load(&waker->rounds) > 0) {
-        atomic_fetch_sub(&waker->rounds, 1);
+    /* Another thread may set it to 0 at any moment, from where it must not be counted down. */
+    unsigned rounds = atomic_load(&waker->rounds);
+    if (rounds > 0 && atomic_compare_exchange_strong(&waker->rounds, &rounds, rounds - 1)) {
         afc_session_wake(waker->session);
     }
     pthread_mutex_lock(&waker->lock);
