@@ -1,20 +1,22 @@
 internal import CAFCore
 
-/// Owns a cache of the core, whose values are objects. Thread-safe.
+/// A cache of the core, whose values are objects. Thread-safe.
+///
+/// ``LRUCache`` owns it and frees it. This isn't a class: each lookup would count its references, which takes a tenth of a
+/// lookup, and more if threads contend for the count (Benchmarks/cache).
 @usableFromInline
-final class CoreCache: @unchecked Sendable {
+struct CoreCache: @unchecked Sendable {
     typealias OnEviction = @Sendable (AnyObject, LRUCacheEviction) -> Void
 
     private let raw: OpaquePointer
-    /// Retains the eviction closure, because the core has an unretained pointer to it.
-    private let relay: EvictionRelay
+    /// Holds the eviction closure until ``free()``, because the core has a pointer to it.
+    private let relay: Unmanaged<EvictionRelay>
 
     /// Nil if out of memory.
     init?(
         capacity: Int, purgeTo: Int, maximumEntryCost: Int?, countLimit: Int?, timeToLive: Duration?,
         keepsExactOrder: Bool, onEviction: OnEviction?
     ) {
-        relay = EvictionRelay(tell: onEviction)
         var options = afc_cache_options.initial
         options.capacity = UInt64(capacity)
         options.purge_to = UInt64(purgeTo)
@@ -22,15 +24,22 @@ final class CoreCache: @unchecked Sendable {
         options.max_count = UInt64(max(0, countLimit ?? 0))
         options.ttl_ms = timeToLive.map { max(1, Int64($0.coreMilliseconds)) } ?? 0
         options.shards = keepsExactOrder ? 1 : 0
-        options.context = Unmanaged.passUnretained(relay).toOpaque()
+        let relay = Unmanaged.passRetained(EvictionRelay(tell: onEviction))
+        options.context = relay.toOpaque()
         if onEviction != nil { options.on_evict = EvictionRelay.onEvict }
         var raw: OpaquePointer?
-        guard afc_cache_new(&raw, &options) == .AFC_OK, let raw else { return nil }
+        guard afc_cache_new(&raw, &options) == .AFC_OK, let raw else {
+            relay.release()
+            return nil
+        }
         self.raw = raw
+        self.relay = relay
     }
 
-    deinit {
+    /// Frees the cache, which isn't used afterwards.
+    func free() {
         afc_cache_free(raw)
+        relay.release()
     }
 
     @usableFromInline

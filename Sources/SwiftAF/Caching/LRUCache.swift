@@ -19,7 +19,7 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     /// The maximum total cost after a purge.
     public let preferredCostAfterPurge: Int
 
-    /// Nil if out of memory.
+    /// Nil if out of memory. Freed with this object, which therefore outlives each call.
     @usableFromInline let core: CoreCache?
 
     /// Holds a value that isn't an object.
@@ -65,12 +65,17 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
             countLimit: countLimit, timeToLive: timeToLive, keepsExactOrder: keepsExactOrder, onEviction: evicted)
     }
 
+    deinit {
+        core?.free()
+    }
+
     /// Returns the value of a key and makes it the most recently used.
     // Inlined, as are the functions below, so that the caller's module specialises them for its types: a lookup through
     // generic code takes twice as long (Benchmarks/cache).
     @inlinable
     public func value(for key: Key) -> Value? {
-        guard let core, let object = Key.withCacheKey(of: key, { core.object(for: $0) }) else { return nil }
+        let object = withCore { core in Key.withCacheKey(of: key) { core.object(for: $0) } }
+        guard let object else { return nil }
         return Self.value(of: object)
     }
 
@@ -85,38 +90,38 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     @inlinable
     @discardableResult
     public func insert(_ value: Value, for key: Key, cost: Int = 1) -> Bool {
-        guard let core else { return false }
         let object = Self.object(for: value)
-        return Key.withCacheKey(of: key) { core.insert(object, for: $0, cost: cost) }
+        return withCore { core in Key.withCacheKey(of: key) { core.insert(object, for: $0, cost: cost) } } ?? false
     }
 
     /// Removes the value of a key and returns it, if there is one.
     @inlinable
     @discardableResult
     public func removeValue(for key: Key) -> Value? {
-        guard let core, let object = Key.withCacheKey(of: key, { core.removeObject(for: $0) }) else { return nil }
+        let object = withCore { core in Key.withCacheKey(of: key) { core.removeObject(for: $0) } }
+        guard let object else { return nil }
         return Self.value(of: object)
     }
 
     /// Removes all entries. Returns their number.
     @discardableResult
     public func removeAll() -> Int {
-        core?.removeAll() ?? 0
+        withCore { $0.removeAll() } ?? 0
     }
 
     /// Evicts the least recently used entries until the total cost is at most this. Returns the number of evicted
     /// entries.
     @discardableResult
     public func trim(toCost cost: Int) -> Int {
-        core?.trim(toCost: cost) ?? 0
+        withCore { $0.trim(toCost: cost) } ?? 0
     }
 
     /// The total cost of all entries.
-    public var cost: Int { core?.cost ?? 0 }
+    public var cost: Int { withCore { $0.cost } ?? 0 }
 
     /// Counters since the cache was made.
     public var statistics: LRUCacheStatistics {
-        core?.statistics
+        withCore { $0.statistics }
             ?? LRUCacheStatistics(hits: 0, misses: 0, insertions: 0, evictions: 0, count: 0, cost: 0)
     }
 
@@ -128,7 +133,15 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     ///   already watching.
     public func watchMemoryPressure(keeping cost: Int = 0) throws(SessionError) {
         guard let core else { throw SessionError(.outOfMemory) }
+        defer { withExtendedLifetime(self) {} }
         try core.watchMemoryPressure(keeping: cost)
+    }
+
+    /// Calls `body` with the cache, which isn't freed before `body` returns. Nil if there was no memory for the cache.
+    @inlinable
+    func withCore<Result>(_ body: (CoreCache) -> Result?) -> Result? {
+        guard let core else { return nil }
+        return withExtendedLifetime(self) { body(core) }
     }
 
     /// Whether values are objects, which are kept without a box: a lookup would wait for the box's memory

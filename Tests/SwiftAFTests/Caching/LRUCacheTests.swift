@@ -130,6 +130,31 @@ struct LRUCacheTests {
         #expect(alive.value == 0)
     }
 
+    private final class Holder: Sendable {
+        let cache = Locked<LRUCache<Int, Counted>?>(nil)
+    }
+
+    @Test("a cache that its own eviction closure releases lives until the call returns, and its closure until then")
+    func releasedByItsEvictionClosure() {
+        let alive = Counter()
+        let holder = Holder()
+        let reported = Counter()
+        do {
+            let captured = Counted(0, alive)
+            let cache = LRUCache<Int, Counted>(capacity: 2, preferredCostAfterPurge: 0) { [captured] _, _ in
+                holder.cache.withLock { $0 = nil }
+                reported.add(captured.number + 1)
+            }
+            holder.cache.withLock { $0 = cache }
+        }
+        for number in 1...3 {
+            holder.cache.withLock { $0 }?.insert(Counted(number, alive), for: number)
+        }
+        #expect(reported.value == 3)
+        #expect(holder.cache.withLock { $0 == nil })
+        #expect(alive.value == 0)
+    }
+
     @Test("many threads at once", arguments: [false, true])
     func manyThreads(exact: Bool) {
         let alive = Counter()
