@@ -214,6 +214,43 @@ afc__exchange *afc__driver_next_silent(afc__driver *driver) {
     return NULL;
 }
 
+/* ---- Resuming ------------------------------------------------------------------------------ */
+
+/*
+ * curl_easy_pause() first passes on what libcurl holds, and the receiver may pause again meanwhile. libcurl 8.8.0 to 8.14.1
+ * then read all the same, as the call has marked the exchange as ready to send (select_bits in curl_easy_pause() and
+ * select_bits_paused() in lib/transfer.c): what they hold grows with each call, and if the connection has ended, they end the
+ * exchange and drop it. Fixed in 8.15.0. So an exchange that has nothing to send is resumed with its sending paused first.
+ */
+bool afc__reads_after_pausing_again(void) {
+    unsigned version = curl_version_info(CURLVERSION_NOW)->version_num;
+    return version >= 0x080800 && version < 0x080F00;
+}
+
+/** Returns whether the request was sent, as far as its head says how long it is. */
+static bool has_sent_all(const afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
+    if (!transfer->request.sends_body) return true;
+    curl_off_t sent = 0;
+    curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    return transfer->source.length != AFC_LENGTH_UNKNOWN && sent == transfer->source.length;
+}
+
+/** Returns what to pause besides receiving, as long as the exchange may be paused again. */
+static int sending_to_pause(const afc__exchange *exchange) {
+    bool reads_on = exchange->driver->reads_after_pausing_again && has_sent_all(exchange);
+    return reads_on ? CURLPAUSE_SEND : 0;
+}
+
+/** `receiving` is CURLPAUSE_RECV or CURLPAUSE_RECV_CONT. */
+static CURLcode resume(afc__exchange *exchange, int receiving) {
+    int sending = sending_to_pause(exchange);
+    CURLcode code = curl_easy_pause(exchange->easy, receiving | sending);
+    /* While it is paused again, libcurl can't finish it, so its sending may stay paused. */
+    if (code != CURLE_OK || sending == 0 || exchange->has_paused) return code;
+    return curl_easy_pause(exchange->easy, receiving);
+}
+
 /* ---- Flushing ------------------------------------------------------------------------------ */
 
 /**
@@ -223,10 +260,11 @@ afc__exchange *afc__driver_next_silent(afc__driver *driver) {
  * nothing and reads at most once more.
  */
 static void flush(afc__exchange *exchange) {
+    int sending = sending_to_pause(exchange);
     exchange->flush = AFC__FLUSHING;
-    CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
+    CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_CONT | sending);
     if (code == CURLE_OK && exchange->flush == AFC__FLUSHING) {
-        code = curl_easy_pause(exchange->easy, CURLPAUSE_RECV);
+        code = curl_easy_pause(exchange->easy, CURLPAUSE_RECV | sending);
     }
     exchange->flush = AFC__FLUSH_NONE;
     /* Without a connection the exchange has ended, and libcurl's message follows. */
@@ -339,7 +377,7 @@ bool afc__exchange_resume(afc__exchange *exchange) {
      */
     if (!is_held) afc__reading_may_begin(exchange);
     afc__direct_ends(exchange);
-    CURLcode code = curl_easy_pause(exchange->easy, receiving);
+    CURLcode code = resume(exchange, receiving);
     if (!afc__reading_begins(exchange) && code == CURLE_OK) code = CURLE_ABORTED_BY_CALLBACK;
     /* Here libcurl returns a callback's error instead of ending the transfer with it. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);

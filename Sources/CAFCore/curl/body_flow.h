@@ -32,6 +32,9 @@ void afc__exchange_forget_flush(afc__exchange *exchange);
  */
 bool afc__forgets_waiting_body(void);
 
+/** Returns whether this libcurl reads for an exchange that pauses again while it is being resumed. */
+bool afc__reads_after_pausing_again(void);
+
 /** Called when the exchange has its connection, before its request is sent. */
 void afc__exchange_begin_waiting(afc__exchange *exchange);
 

@@ -5,6 +5,7 @@
 #include "base/failure.h"
 #include "curl/allocator.h"
 #include "curl/body_flow.h"
+#include "curl/buffers.h"
 #include "curl/connection_auth.h"
 #include "curl/direct_io.h"
 #include "curl/driver_internal.h"
@@ -90,6 +91,8 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     driver->parks_handles = afc__must_park_handles();
     driver->forgets_waiting_body = afc__forgets_waiting_body();
     driver->reads_while_paused = afc__reads_while_paused();
+    driver->grows_reads = afc__may_grow_reads();
+    driver->reads_after_pausing_again = afc__reads_after_pausing_again();
     driver->max_idle_s = (long)options->max_idle_s;
     driver->max_age_s = (long)options->max_connection_age_s;
     driver->max_requests = options->max_requests_per_connection;

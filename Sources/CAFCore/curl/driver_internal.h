@@ -205,6 +205,8 @@ struct afc__driver {
     bool guards_fields;        /**< afc__must_guard_fields() */
     bool reads_while_paused;   /**< afc__reads_while_paused() */
     bool forgets_waiting_body; /**< afc__forgets_waiting_body() */
+    bool grows_reads;          /**< afc__may_grow_reads() */
+    bool reads_after_pausing_again; /**< afc__reads_after_pausing_again() */
     bool rechecks;             /**< Some socket must be rechecked. */
     unsigned auth_schemes;     /**< afc__connection_schemes() */
     uint32_t max_connections_per_host, max_connections;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "curl/body_flow.h"
+#include "curl/buffers.h"
 #include "curl/connection_auth.h"
 #include "curl/connection_reuse.h"
 #include "curl/direct_io.h"
@@ -33,18 +34,12 @@
 #include <strings.h>
 
 enum {
-    SMALL_BUFFER = 16 * 1024,
-    DECODED_BUFFER = AFC__DECODED_READ,
-    LARGE_BUFFER = 256 * 1024,
-    SMALL_UPLOAD_BUFFER = 64 * 1024,
     /*
      * libcurl's own limit is 1 MiB for a head with a small body, and is reported as out of memory.
      */
     LONGEST_FIELDS = 900 * 1024,
     /* MAX_HTTP_RESP_HEADER_SIZE of libcurl; see has_long_field(). */
     LONGEST_FIELD = 300 * 1024,
-    /* Large enough for any request head. */
-    HEAD_UPLOAD_BUFFER = 1024 * 1024,
     /* A body up to this size is sent together with the head, without being copied. */
     INLINE_BODY = 64 * 1024,
     DEFAULT_WEIGHT = 16,
@@ -106,6 +101,7 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
         return false;
     }
     if (afc__exchange_cannot_decode(exchange)) return false;
+    afc__exchange_grow_reads(exchange);
     if (afc__transfer_expects_unsent_body(exchange->transfer))
         afc__exchange_set_reuse(exchange, true);
     afc__exchange_watch_excess(exchange);
@@ -223,8 +219,8 @@ afc__exchange *afc__exchange_new(afc__driver *driver) {
                                         .connect_ms = -1,
                                         .expect_ms = LONG_EXPECT_WAIT_MS,
                                         .weight = DEFAULT_WEIGHT,
-                                        .buffer_size = SMALL_BUFFER,
-                                        .upload_buffer_size = SMALL_UPLOAD_BUFFER};
+                                        .buffer_size = AFC__SMALL_READ,
+                                        .upload_buffer_size = AFC__SMALL_UPLOAD_BUFFER};
     if (exchange->easy != NULL) {
         set_constants(exchange);
         check_option(exchange, afc__exchange_set_network(exchange));
@@ -597,66 +593,6 @@ static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
     return AFC_OK;
 }
 
-/**
- * Sets the buffer size: large for large bodies, small for small responses, to save memory. A low
- * rate limit is only smooth with small pieces; libcurl's minimum is 1 KiB.
- */
-static long receive_buffer(const afc__transfer *transfer) {
-    if (transfer->receive_rate.per_second != 0) {
-        size_t piece = afc__rate_piece(&transfer->receive_rate, SMALL_BUFFER);
-        return piece > 1024 ? (long)piece : 1024;
-    }
-    /*
-     * If a decoded body can't be passed on, all that libcurl decodes from one read must be kept. So
-     * reads are short if the body may be encoded: libcurl before 8.6 can't change that after the
-     * head was received. But they are twice as long as libcurl's, which takes a sixth of the
-     * processor time of the rows `file` and `events` of Benchmarks/run; more gains little.
-     */
-    if (transfer->upgrades) return AFC__UPGRADED_BUFFER;
-    bool is_plain = transfer->coding != AFC__CODING_DECODED;
-    bool receives_bulk = transfer->sink.kind != AFC_SINK_MEMORY ||
-                         transfer->sink.limit > UINT64_C(256) * 1024 * 1024;
-    if (!receives_bulk) return SMALL_BUFFER;
-    return is_plain ? LARGE_BUFFER : DECODED_BUFFER;
-}
-
-static void set_buffers(afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
-    afc__easy_state *state = &exchange->state;
-    long size = receive_buffer(transfer);
-    if (size != state->buffer_size) {
-        SET(CURLOPT_BUFFERSIZE, size);
-        state->buffer_size = size;
-    }
-}
-
-/**
- * Before 8.7.0 libcurl sends the rest of a head that the socket didn't take at once by way of the upload buffer. Without a
- * body it takes the request for sent after the first buffer (readwrite_upload() in lib/transfer.c), and the transfer hangs.
- */
-static bool needs_head_buffer(const afc__exchange *exchange) {
-    size_t target = strlen(exchange->transfer->request.url.path.bytes);
-    return exchange->field_text.size + target > SMALL_UPLOAD_BUFFER / 2 &&
-           curl_version_info(CURLVERSION_NOW)->version_num < 0x080700;
-}
-
-/** Call it after the fields, whose size counts. */
-static void set_upload_buffer(afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
-    afc__easy_state *state = &exchange->state;
-    bool sends_bulk = transfer->request.sends_body &&
-                      (transfer->source.length == AFC_LENGTH_UNKNOWN ||
-                       transfer->source.length > LARGE_BUFFER);
-    long size = transfer->upgrades ? AFC__UPGRADED_BUFFER
-                : sends_bulk       ? LARGE_BUFFER
-                                   : SMALL_UPLOAD_BUFFER;
-    if (needs_head_buffer(exchange)) size = HEAD_UPLOAD_BUFFER;
-    if (size != state->upload_buffer_size) {
-        SET(CURLOPT_UPLOAD_BUFFERSIZE, size);
-        state->upload_buffer_size = size;
-    }
-}
-
 bool afc__driver_at_connection_limit(const afc__driver *driver) {
     return (driver->max_connections_per_host != 0 &&
             driver->active >= driver->max_connections_per_host) ||
@@ -713,7 +649,7 @@ static void set_rest(afc__exchange *exchange) {
         SET(CURLOPT_STREAM_WEIGHT, weight);
         state->weight = weight;
     }
-    set_buffers(exchange);
+    afc__exchange_set_read_size(exchange);
     afc__exchange_set_auth(exchange);
 }
 
@@ -731,7 +667,7 @@ afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) 
     const char *text = status == AFC_ETOOBIG ? "the request's head exceeds libcurl's limit"
                                              : "out of memory";
     if (status != AFC_OK) return afc__fail(failure, status, "%s", text);
-    set_upload_buffer(exchange);
+    afc__exchange_set_upload_buffer(exchange);
     status = afc__exchange_set_proxy(exchange, failure);
     if (status != AFC_OK) return status;
     if (exchange->option_error == CURLE_OK) return AFC_OK;

@@ -83,22 +83,23 @@ static void paused_body_is_complete_after_its_connection_ended(void **state) {
     }
 }
 
-static void slow_consumer_gets_each_byte(void **state) {
-    world *world = *state;
-    serve_endless(world, "/endless", NULL);
+/** One piece per wake: libcurl 8.8.0 to 8.14.1 would read more each time, until its buffer has no more room. */
+static void check_slow_consumer(world *world, bool keeps_encoding) {
+    enum { PIECES = 1000 };
     atomic_uint permits = 0;
     call *call = call_new(world, "/endless");
     call->request.sink.kind = AFC_SINK_CALLBACK;
+    call->request.keep_encoding = keeps_encoding;
     call->at_body = call_take_one;
     call->keeps_body = true;
     call->payload = &permits;
     call_start(call);
-    for (unsigned i = 1; i <= 200; i++) {
+    for (unsigned i = 1; i <= PIECES; i++) {
         call_wait_for(call, &call->refused_count, i);
         atomic_fetch_add(&permits, 1);
         afc_task_wake(call->task);
     }
-    call_wait_for(call, &call->refused_count, 201);
+    call_wait_for(call, &call->refused_count, PIECES + 1);
     assert_true(atomic_load(&call->taken) > 0);
     check_bounded(world, call);
     afc_task_cancel(call->task);
@@ -108,6 +109,49 @@ static void slow_consumer_gets_each_byte(void **state) {
         assert_int_equal(call->body.bytes[i], 'a' + i % (16 * 1024) % 26);
     }
     call_free(call);
+}
+
+static void slow_consumer_gets_each_byte(void **state) {
+    serve_endless(*state, "/endless", NULL);
+    check_slow_consumer(*state, false);
+}
+
+static void slow_consumer_of_kept_encoding_gets_each_byte(void **state) {
+    serve_endless(*state, "/endless", NULL);
+    check_slow_consumer(*state, true);
+}
+
+/** The body is cut while its reader is slow: everything that was received comes before the failure. */
+static void slow_consumer_gets_all_of_a_cut_body(void **state) {
+    enum { SIZE = 700 * 1000 };
+    world *world = *state;
+    static char bytes[SIZE];
+    for (size_t i = 0; i < SIZE; i++) bytes[i] = (char)(i * 31 + i / 251);
+    for (int variant = 0; variant < 4; variant++) {
+        afts_script *script = afts_script_new();
+        afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 800000\r\n\r\n");
+        afts_send(script, bytes, SIZE);
+        afts_close(script);
+        serve(world, "/cut", script);
+        atomic_uint permits = 0;
+        call *call = call_new(world, "/cut");
+        if (variant >= 2) call_send(call, "POST", S("a body that is sent long before"));
+        call->request.sink.kind = AFC_SINK_CALLBACK;
+        call->request.keep_encoding = variant % 2 == 1;
+        call->at_body = call_take_one;
+        call->keeps_body = true;
+        call->payload = &permits;
+        call_start(call);
+        for (unsigned i = 1; call_wait_or_end(call, &call->refused_count, i); i++) {
+            atomic_fetch_add(&permits, 1);
+            afc_task_wake(call->task);
+        }
+        call_wait(call);
+        check_ended(call, AFC_ETRUNCATED);
+        assert_int_equal(call->body.size, SIZE);
+        assert_memory_equal(call->body.bytes, bytes, SIZE);
+        call_free(call);
+    }
 }
 
 static void suspended_task_stops_the_server(void **state) {
@@ -335,6 +379,8 @@ int main(void) {
         WORLD_TEST(paused_body_stops_the_server),
         WORLD_TEST(paused_body_is_complete_after_its_connection_ended),
         WORLD_TEST(slow_consumer_gets_each_byte),
+        WORLD_TEST(slow_consumer_of_kept_encoding_gets_each_byte),
+        WORLD_TEST(slow_consumer_gets_all_of_a_cut_body),
         WORLD_TEST(suspended_task_stops_the_server),
         WORLD_TEST(suspended_task_starts_no_further_hop),
         WORLD_TEST(resuming_task_keeps_its_body_paused),

@@ -1,0 +1,90 @@
+#include "curl/buffers.h"
+
+#include "base/rate.h"
+
+#include <string.h>
+
+enum {
+    /* Large enough for any request head. */
+    HEAD_UPLOAD_BUFFER = 1024 * 1024
+};
+
+static void check_option(afc__exchange *exchange, CURLcode code) {
+    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+static bool receives_bulk(const afc__transfer *transfer) {
+    return transfer->sink.kind != AFC_SINK_MEMORY ||
+           transfer->sink.limit > UINT64_C(256) * 1024 * 1024;
+}
+
+/**
+ * Returns a large size for large bodies, a small one for small responses, to save memory. A low rate
+ * limit is only smooth with small pieces; libcurl's minimum is 1 KiB.
+ */
+static long first_read_size(const afc__transfer *transfer) {
+    if (transfer->receive_rate.per_second != 0) {
+        size_t piece = afc__rate_piece(&transfer->receive_rate, AFC__SMALL_READ);
+        return piece > 1024 ? (long)piece : 1024;
+    }
+    if (transfer->upgrades) return AFC__UPGRADED_BUFFER;
+    if (!receives_bulk(transfer)) return AFC__SMALL_READ;
+    /*
+     * If a decoded body can't be passed on, all that libcurl decodes from one read must be kept. So
+     * reads are short until the head says that the body isn't encoded. But they are twice as long
+     * as libcurl's, which takes a sixth of the processor time of the rows `file` and `events` of
+     * Benchmarks/run.
+     */
+    return transfer->coding == AFC__CODING_DECODED ? AFC__DECODED_READ : AFC__BULK_BUFFER;
+}
+
+void afc__exchange_set_read_size(afc__exchange *exchange) {
+    long size = first_read_size(exchange->transfer);
+    if (size == exchange->state.buffer_size) return;
+    check_option(exchange, curl_easy_setopt(exchange->easy, CURLOPT_BUFFERSIZE, size));
+    exchange->state.buffer_size = size;
+}
+
+/**
+ * Before 8.7.0 a handle has a buffer of its own while it runs, and refuses another size. Since then the handles of a session
+ * share one buffer, which grows before the next read (Curl_multi_xfer_buf_borrow() in lib/multi.c).
+ */
+bool afc__may_grow_reads(void) {
+    return curl_version_info(CURLVERSION_NOW)->version_num >= 0x080700;
+}
+
+void afc__exchange_grow_reads(afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
+    if (exchange->state.buffer_size != AFC__DECODED_READ || !exchange->driver->grows_reads) return;
+    if (!afc__hop_in_body(transfer) || afc__hop_is_decoded(transfer)) return;
+    CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_BUFFERSIZE, (long)AFC__BULK_BUFFER);
+    if (code == CURLE_OK) exchange->state.buffer_size = AFC__BULK_BUFFER;
+}
+
+/* ---- Sending ------------------------------------------------------------------------------- */
+
+/**
+ * Before 8.7.0 libcurl sends the rest of a head that the socket didn't take at once by way of the upload buffer. Without a
+ * body it takes the request for sent after the first buffer (readwrite_upload() in lib/transfer.c), and the transfer hangs.
+ */
+static bool needs_head_buffer(const afc__exchange *exchange) {
+    size_t target = strlen(exchange->transfer->request.url.path.bytes);
+    return exchange->field_text.size + target > AFC__SMALL_UPLOAD_BUFFER / 2 &&
+           curl_version_info(CURLVERSION_NOW)->version_num < 0x080700;
+}
+
+void afc__exchange_set_upload_buffer(afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
+    bool sends_bulk = transfer->request.sends_body &&
+                      (transfer->source.length == AFC_LENGTH_UNKNOWN ||
+                       transfer->source.length > AFC__BULK_BUFFER);
+    long size = transfer->upgrades ? AFC__UPGRADED_BUFFER
+                : sends_bulk       ? AFC__BULK_BUFFER
+                                   : AFC__SMALL_UPLOAD_BUFFER;
+    if (needs_head_buffer(exchange)) size = HEAD_UPLOAD_BUFFER;
+    if (size == exchange->state.upload_buffer_size) return;
+    check_option(exchange, curl_easy_setopt(exchange->easy, CURLOPT_UPLOAD_BUFFERSIZE, size));
+    exchange->state.upload_buffer_size = size;
+}
