@@ -202,13 +202,13 @@ struct afc__driver {
     uint32_t max_requests; /**< Per connection; 0: no limit. */
     bool multiplexes;      /**< afc__may_multiplex() */
     bool forbids_reuse;
-    bool guards_fields;        /**< afc__must_guard_fields() */
-    bool reads_while_paused;   /**< afc__reads_while_paused() */
-    bool forgets_waiting_body; /**< afc__forgets_waiting_body() */
-    bool grows_reads;          /**< afc__may_grow_reads() */
+    bool guards_fields;             /**< afc__must_guard_fields() */
+    bool reads_while_paused;        /**< afc__reads_while_paused() */
+    bool forgets_waiting_body;      /**< afc__forgets_waiting_body() */
+    bool grows_reads;               /**< afc__may_grow_reads() */
     bool reads_after_pausing_again; /**< afc__reads_after_pausing_again() */
-    bool rechecks;             /**< Some socket must be rechecked. */
-    unsigned auth_schemes;     /**< afc__connection_schemes() */
+    bool rechecks;                  /**< Some socket must be rechecked. */
+    unsigned auth_schemes;          /**< afc__connection_schemes() */
     uint32_t max_connections_per_host, max_connections;
     uint32_t active;
     bool is_abandoning; /**< libcurl is releasing connections with unfinished exchanges. */
