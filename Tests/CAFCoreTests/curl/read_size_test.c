@@ -20,12 +20,16 @@ static bool is_loop_thread(void) {
     return prctl(PR_GET_NAME, name) == 0 && strcmp(name, "af-loop") == 0;
 }
 
+static ssize_t (*real_recv)(int, void *, size_t, int);
+
+static __attribute__((constructor)) void find_real_recv(void) {
+    *(void **)&real_recv = dlsym(RTLD_NEXT, "recv");
+}
+
 /** Takes the place of the C library's for libcurl, too. */
 ssize_t recv(int descriptor, void *bytes, size_t size, int flags) {
-    static ssize_t (*real)(int, void *, size_t, int);
-    if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "recv");
     if (is_loop_thread() && size > atomic_load(&largest)) atomic_store(&largest, size);
-    return real(descriptor, bytes, size, flags);
+    return real_recv(descriptor, bytes, size, flags);
 }
 
 /** Performs a call, and returns the size of its largest read. */
