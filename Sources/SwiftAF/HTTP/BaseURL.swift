@@ -9,9 +9,12 @@ struct BaseURL: Sendable, Equatable {
     let fault: String?
 
     init(_ text: String) {
-        let needsSlash = !URLText(text).path.isEmpty && text.utf8.last != UInt8(ascii: "/")
-        self.text = needsSlash ? text + "/" : text
-        let isValid = ["http", "https"].contains(URLText(text).scheme.map { ASCII.lowercased($0) })
+        let url = URLText(text)
+        let path = url.path
+        let slash = UInt8(ascii: "/")
+        let needsSlash = !path.isEmpty && text.utf8.last != slash && path.utf8.last != slash
+        self.text = needsSlash ? text[..<path.endIndex] + "/" + text[path.endIndex...] : text
+        let isValid = ["http", "https"].contains(url.scheme.map { ASCII.lowercased($0) })
         fault =
             isValid
             ? nil : "the base URL \"\(ASCII.printable(text, limit: 200))\" doesn't begin with http:// or https://"

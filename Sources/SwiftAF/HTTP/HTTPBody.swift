@@ -46,6 +46,21 @@ public struct HTTPBody: Sendable {
         HTTPBody(.json(value, encoder), contentType: MediaType.json.essence)
     }
 
+    /// An object or array of mixed values as JSON, with Content-Type `application/json`. Dates are written as RFC 3339
+    /// strings, data in Base64.
+    ///
+    /// ```swift
+    /// try await manager.post("users", body: .json(["name": name, "age": age, "tags": tags]))
+    /// ```
+    @_disfavoredOverload
+    public static func json(_ parameters: Parameters) -> HTTPBody {
+        do {
+            return .json(try parameters.jsonValue { try JSONCoder(dates: .iso8601).encodeTree($0) })
+        } catch {
+            return HTTPBody(.invalid(SessionError(serializingRequest: error, url: nil)))
+        }
+    }
+
     /// Parameters as a URL-encoded form, with Content-Type `application/x-www-form-urlencoded`.
     public static func form(_ parameters: Parameters, encoder: ParameterEncoder = ParameterEncoder()) -> HTTPBody {
         do {
@@ -57,21 +72,29 @@ public struct HTTPBody: Sendable {
     }
 
     /// A string, encoded as UTF-8.
-    public static func text(_ text: String) -> HTTPBody {
-        HTTPBody(.data(Data(text.utf8)))
+    ///
+    /// - Parameters:
+    ///   - text: The string.
+    ///   - contentType: The Content-Type, such as `text/plain; charset=utf-8`, unless the request has one.
+    public static func text(_ text: String, contentType: String? = nil) -> HTTPBody {
+        HTTPBody(.data(Data(text.utf8)), contentType: contentType)
     }
 
     /// The contents of the file at `path`, read while they are sent, never completely in memory. The length is
     /// determined when the transfer starts; if the file becomes shorter, the transfer fails.
-    public static func file(_ path: String) -> HTTPBody {
-        HTTPBody(.file(path: path))
+    ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - contentType: The Content-Type, such as `video/x-matroska`, unless the request has one.
+    public static func file(_ path: String, contentType: String? = nil) -> HTTPBody {
+        HTTPBody(.file(path: path), contentType: contentType)
     }
 
     /// The contents of the file at a file URL. A request with another URL as its body fails with
     /// ``SessionError/Code/invalidInput``.
-    public static func file(_ url: URL) -> HTTPBody {
+    public static func file(_ url: URL, contentType: String? = nil) -> HTTPBody {
         do {
-            return .file(try url.filePath(of: "body"))
+            return .file(try url.filePath(of: "body"), contentType: contentType)
         } catch {
             return HTTPBody(.invalid(error))
         }

@@ -53,6 +53,13 @@ public struct HTTPRequest: Sendable {
     public var port: Int? { URLText(url).port }
 }
 
+extension HTTPRequest: ExpressibleByStringInterpolation {
+    /// Makes a `GET` request for a URL in a literal, as in `manager.stream("log")`.
+    public init(stringLiteral url: String) {
+        self.init(url)
+    }
+}
+
 // MARK: - Settings that override the session's
 
 extension HTTPRequest {

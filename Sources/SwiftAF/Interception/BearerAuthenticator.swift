@@ -39,7 +39,8 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     private let state: Locked<State>
 
     /// - Parameters:
-    ///   - origins: URLs of the servers that get the token; only scheme, host and port are used.
+    ///   - origins: URLs of the servers that get the token; only scheme, host and port are used. Without a scheme it is
+    ///     https. A text that is no URL is ignored.
     ///   - token: The first token; nil gets one by a refresh before the first request.
     ///   - leeway: How long before its expiry a token is refreshed, while requests still use it. Nil refreshes after the
     ///     expiry. A token without ``BearerToken/expires`` is refreshed when it is refused.
@@ -48,7 +49,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
         for origins: String..., token: BearerToken? = nil, refreshingBefore leeway: Duration? = nil,
         refresh: @escaping Refresh
     ) {
-        self.origins = Set(origins.compactMap(Origin.init))
+        self.origins = Set(origins.compactMap { Origin($0) ?? Origin("https://" + $0) })
         self.leeway = leeway
         self.refresh = refresh
         state = Locked(State(bearer: BearerState(token: token)))

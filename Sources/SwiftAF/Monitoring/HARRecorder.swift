@@ -6,6 +6,7 @@ public import FoundationEssentials
 /// let recorder = HARRecorder(maximumBodySize: 64 << 10)
 /// manager.eventMonitors = [recorder]
 /// …
+/// await manager.flushMonitors()     // the last events are reported after the calls return
 /// try recorder.data().write(to: URL(filePath: "exchanges.har"))
 /// ```
 ///

@@ -35,6 +35,7 @@ public struct DecodableResponseSerializer<Output: Decodable & Sendable>: Respons
 
     public func serialize(_ response: HTTPResponse, body: Data) throws -> Output {
         if let error = validation.validate(response, body: body).error { throw error }
+        if let empty = Empty() as? Output { return empty }
         do {
             return try isBlank(body) ? Self.nothing() : decoder.decode(Output.self, from: body)
         } catch {

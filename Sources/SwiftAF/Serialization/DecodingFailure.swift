@@ -12,7 +12,9 @@ enum DecodingFailure {
         case .typeMismatch(let type, let context): "expected \(name(of: type))\(place(context))"
         case .valueNotFound(let type, let context): "expected \(name(of: type))\(place(context)), found null"
         case .keyNotFound(let key, let context): "no member \"\(key.stringValue)\"\(place(context))"
-        case .dataCorrupted(let context): "malformed\(place(context))"
+        case .dataCorrupted(let context):
+            // The parser's text has none of the data.
+            (context.underlyingError as? JSONParseError).map { "\($0)" } ?? "malformed\(place(context))"
         @unknown default: "not decodable"
         }
     }

@@ -9,7 +9,8 @@ public import FoundationEssentials
 /// ```
 ///
 /// A value in a literal can be nil, a boolean, a number, a string, a `Date`, `Data`, an array, a set or a dictionary of
-/// such values, ``Parameters``, a ``JSONValue``, or any other `Encodable`. Any other value fails the request with
+/// such values, ``Parameters``, a ``JSONValue``, any other `Encodable`, or one of Foundation's objects for these, such as
+/// `NSNumber` and `NSNull`. Any other value fails the request with
 /// ``SessionError/Code/invalidInput``, whose message names its key.
 public enum Parameters: Sendable {
     /// A null: a key without a value in a query, `null` in JSON.
@@ -116,6 +117,31 @@ extension Parameters {
     }
 }
 
+extension Parameters {
+    /// The value of a key; nil without such a member. Setting it makes a dictionary of anything else; setting nil removes
+    /// the member.
+    ///
+    /// ```swift
+    /// var parameters: Parameters = ["page": page]
+    /// if let text { parameters["q"] = .string(text) }
+    /// ```
+    public subscript(key: String) -> Parameters? {
+        get {
+            guard case .dictionary(let members) = self else { return nil }
+            return members.last { $0.key == key }?.value
+        }
+        set {
+            var members: [Member] = if case .dictionary(let members) = self { members } else { [] }
+            let position = members.firstIndex { $0.key == key }
+            members.removeAll { $0.key == key }
+            if let newValue {
+                members.insert(Member(key: key, value: newValue), at: position ?? members.count)
+            }
+            self = .dictionary(members)
+        }
+    }
+}
+
 extension Parameters: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
@@ -142,6 +168,7 @@ extension Parameters {
         case nil: .null
         case let value as Parameters: value
         case let value as String: .string(value)
+        case let value? where type(of: value) is AnyClass && ofObject(value) != nil: ofObject(value) ?? .null
         case let value as Bool: .bool(value)
         case let value as Int: .integer(Int64(value))
         case let value as Double: .double(value)
@@ -155,10 +182,26 @@ extension Parameters {
                 value.sorted { $0.key < $1.key }.map { name, value in
                     Member(key: name, value: make(of: value, at: key.map { "\($0)[\(name)]" } ?? name))
                 })
+        case let value as Substring: .string(String(value))
+        case let value as Character: .string(String(value))
         case let value as Set<AnyHashable>: .set(value.map { make(of: $0.base, at: key) })
         case let value as any Encodable: encode(value, at: key)
         case let value?: isNil(value) ? .null : .invalid(unsupported(value, at: key))
         }
+    }
+
+    /// Makes parameters of an `NSNull` or `NSNumber`, whose module isn't imported; nil for another object.
+    ///
+    /// A number can be cast to `Bool`, too, and a boolean to numbers, so their class decides.
+    private static func ofObject(_ value: Any) -> Parameters? {
+        switch "\(type(of: value))" {
+        case "NSNull": return .null
+        case "__NSCFBoolean": return (value as? Bool).map { .bool($0) }
+        default: break
+        }
+        if let value = value as? Int64 { return .integer(value) }
+        if let value = value as? UInt64 { return .unsigned(value) }
+        return (value as? Double).map { .double($0) }
     }
 
     /// Encodes at once, because a value in a literal needn't be `Sendable`.

@@ -10,8 +10,8 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
     /// The acceptable status codes; nil for any.
     public var acceptableStatusCodes: Set<Int>?
 
-    /// The acceptable media types, without parameters; nil for any. `text/*` accepts every type of text, `*/*` every
-    /// type.
+    /// The acceptable media types, without parameters. `text/*` accepts every type of text, `*/*` every type. Nil: those of
+    /// the serializer, which are JSON's for a decoded value, and any for bytes and text.
     public var acceptableContentTypes: Set<String>?
 
     /// Structured syntax suffixes (RFC 6839) that are acceptable in addition to ``acceptableContentTypes``: `json`
@@ -34,8 +34,10 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
     /// Accepts any type with status 200 to 299.
     public static let `default` = ResponseValidation()
 
-    /// Accepts every response.
-    public static let any = ResponseValidation(acceptableStatusCodes: nil)
+    /// Accepts every response, also of another type than JSON where JSON is decoded.
+    public static let any = ResponseValidation(acceptableStatusCodes: nil, acceptableContentTypes: [anyType])
+
+    private static let anyType = "*/*"
 
     /// The result of a validation.
     public enum Verdict: Sendable {
@@ -68,7 +70,7 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
     }
 
     private func acceptsContentType(of response: HTTPResponse, isBodyEmpty: Bool) -> Bool {
-        guard let types = acceptableContentTypes else { return true }
+        guard let types = acceptableContentTypes, !types.contains(Self.anyType) else { return true }
         guard let value = response.headers.first(named: HTTPHeaders.Name.contentType) else { return isBodyEmpty }
         let type = Self.essence(of: value)
         return types.contains { Self.accepts($0, type) } || hasAcceptableSuffix(type)
@@ -77,7 +79,6 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
     /// Whether a type, or a range of types, includes a type.
     private static func accepts(_ range: String, _ type: Substring) -> Bool {
         guard range.utf8.last == UInt8(ascii: "*") else { return ASCII.equalIgnoringCase(range, type) }
-        if range == "*/*" { return true }
         let prefix = String(range.dropLast())
         return prefix.utf8.last == UInt8(ascii: "/")
             && ASCII.equalIgnoringCase(prefix, Substring(type.utf8.prefix(prefix.utf8.count)))

@@ -55,7 +55,9 @@ public struct ValueResponseSerializer<Output: Decodable & Sendable>: ManagedSeri
         if Output.self == Data.self { return DataResponseSerializer(validation: settings.validation) }
         if Output.self == String.self { return StringResponseSerializer(validation: settings.validation) }
         if Output.self == JSONValue.self { return JSONResponseSerializer(validation: settings.validationOfJSON) }
-        return DecodableResponseSerializer<Output>(decoder: settings.decoder, validation: settings.validationOfJSON)
+        // Its body is ignored, so it may be of any type.
+        let validation = Output.self == Empty.self ? settings.validation : settings.validationOfJSON
+        return DecodableResponseSerializer<Output>(decoder: settings.decoder, validation: validation)
     }
 
     private static func makes<Serializer: ResponseSerializer>(_: Serializer) -> Bool {

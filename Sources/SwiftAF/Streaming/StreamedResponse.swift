@@ -3,8 +3,8 @@ public import FoundationEssentials
 /// A response whose body is read while it arrives.
 ///
 /// ```swift
-/// let response = try await manager.stream(HTTPRequest("https://example.org/log"))
-/// for try await chunk in response.bytes { … }
+/// let response = try await manager.stream("https://example.org/log")
+/// for try await chunk in response { … }
 /// ```
 ///
 /// Data is received only as fast as ``bytes`` is read (back-pressure): up to 1.5 MiB of unread data waits in a buffer, more
@@ -83,6 +83,14 @@ public struct StreamedResponse: Sendable {
             try await owner.stream.next()
         }
     }
+}
+
+extension StreamedResponse: AsyncSequence {
+    public typealias Element = Data
+    public typealias Failure = SessionError
+
+    /// Returns an iterator over ``bytes``.
+    public func makeAsyncIterator() -> Iterator { bytes.makeAsyncIterator() }
 }
 
 /// Cancels the transfer when the response and all its iterators are released.

@@ -60,11 +60,12 @@ extension HTTPSessionManager {
 extension WebSocket {
     /// Returns the http or https URL of a ws or wss one; others unchanged.
     static func httpURL(_ url: String) -> String {
-        let scheme = url.prefix { $0 != ":" }
-        switch scheme.lowercased() {
-        case "ws": return "http" + url.dropFirst(scheme.count)
-        case "wss": return "https" + url.dropFirst(scheme.count)
-        default: return url
+        guard let scheme = URLText(url).scheme else { return url }
+        let rest = url[scheme.endIndex...]
+        return switch ASCII.lowercased(scheme) {
+        case "ws": "http" + rest
+        case "wss": "https" + rest
+        default: url
         }
     }
 }

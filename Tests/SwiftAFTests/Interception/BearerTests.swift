@@ -193,6 +193,17 @@ struct BearerTests {
         #expect(refreshes.values.isEmpty)
     }
 
+    @Test(
+        "An origin without a scheme is https",
+        arguments: ["api.example.org", "https://api.example.org/", "api.example.org:443"])
+    func originWithoutScheme(origin: String) async throws {
+        let bearer = BearerAuthenticator(for: origin, token: BearerToken("new")) { _ in BearerToken("other") }
+        let ours = try await bearer.adapt(HTTPRequest("https://api.example.org/x"), for: RequestAttempt())
+        #expect(ours.headers["Authorization"] == "Bearer new")
+        let plain = try await bearer.adapt(HTTPRequest("http://api.example.org/x"), for: RequestAttempt())
+        #expect(plain.headers["Authorization"] == nil)
+    }
+
     @Test("Requests with an Authorization of their own are left alone")
     func own() async throws {
         manager.interceptors = [authenticator()]

@@ -55,6 +55,36 @@ import Testing
         #expect(try json(Parameters(encoding: ["a": [1, 2]])) == #"{"a":[1,2]}"#)
     }
 
+    @Test func objectsOfFoundationKeepTheirKind() throws {
+        let text = #"{"a":[1,0,2],"b":true,"big":18446744073709551615,"c":1.5,"d":null,"e":"x","f":false,"g":-3}"#
+        let parsed = try JSONSerialization.jsonObject(with: Data(text.utf8))
+        #expect(try json(Parameters(try #require(parsed as? [String: Any]))) == text)
+        let numbers: Parameters = [
+            "t": NSNumber(value: true), "o": NSNumber(value: 1), "h": NSNumber(value: 0.5), "n": NSNull(),
+        ]
+        #expect(try json(numbers) == #"{"t":true,"o":1,"h":0.5,"n":null}"#)
+        #expect(try query(numbers) == "h=0.5&n&o=1&t=1")
+        #expect(
+            try query(["s": NSString("text"), "prefix": "Ada".prefix(2), "letter": Character("é")])
+                == "letter=%C3%A9&prefix=Ad&s=text")
+    }
+
+    @Test func membersAreReadAndSetByTheirKeys() throws {
+        var parameters: Parameters = ["page": 1, "q": "x"]
+        parameters["page"] = 2
+        parameters["q"] = nil
+        parameters["tags"] = ["a", "b"]
+        #expect(try query(parameters) == "page=2&tags[]=a&tags[]=b")
+        guard case .integer(2)? = parameters["page"] else {
+            Issue.record("no page")
+            return
+        }
+        #expect(parameters["q"] == nil)
+        var other = Parameters.null
+        other["a"] = .string("b")
+        #expect(try query(other) == "a=b")
+    }
+
     @Test func dataAndDatesKeepTheirKind() throws {
         let parameters: Parameters = ["data": Data([255]), "date": Date(timeIntervalSince1970: 0)]
         #expect(try json(parameters) == #"{"data":"\/w==","date":"1970-01-01T00:00:00Z"}"#)

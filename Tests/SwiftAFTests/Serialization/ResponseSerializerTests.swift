@@ -221,7 +221,10 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
 
     @Test(arguments: [
         ("", "the body is empty, but a value of User was expected"),
-        ("{", "the body can't be decoded as User: malformed"),
+        (
+            "{",
+            "the body can't be decoded as User: not JSON: the text ends inside a value (line 1, column 2, byte 1)"
+        ),
         (#"{"name":"Ada"}"#, "the body can't be decoded as User: no member \"age\""),
         (#"{"name":"Ada","age":"x"}"#, "the body can't be decoded as User: expected Int at $.age"),
         (#"{"name":"Ada","age":null}"#, "the body can't be decoded as User: expected Int at $.age, found null"),

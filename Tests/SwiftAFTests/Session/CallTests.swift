@@ -144,12 +144,31 @@ struct CallTests {
         #expect(try await manager.response(for: HTTPRequest("missing")).text() == "[4]")
     }
 
+    @Test func validationThatAcceptsEverythingAcceptsEveryType() async throws {
+        server.route("GET /page", .respond(404, headers: ["Content-Type": "text/html"], body: Data("1".utf8)))
+        server.route("GET /bare", .respond(404, body: Data("2".utf8)))
+        let refused = try await failure { try await manager.get("page", as: Int.self) }
+        #expect(refused.code == .status)
+        manager.validation = .any
+        #expect(try await manager.get("page", as: Int.self) == 1)
+        #expect(try await manager.get("bare", as: Int.self) == 2)
+    }
+
+    @Test func malformedJSONIsReportedWithItsPlace() async throws {
+        server.route("GET /broken", .json("{\n  \"firstName\": \"Ada\",\n}"))
+        let error = try await failure { try await manager.get("broken", as: User.self) }
+        #expect(error.code == .serialization && error.message.contains("line 3, column 1"), "\(error.message)")
+        #expect(!error.message.contains("Ada"))
+    }
+
     @Test func emptyResponsesHaveValues() async throws {
         let nothing: User? = try await manager.delete("empty")
         #expect(nothing == nil)
         let empty: Empty = try await manager.post("empty")
         #expect(empty == Empty())
         #expect(try await manager.get("user", as: Empty.self) == Empty())
+        server.route("POST /logout", .text("OK"))
+        #expect(try await manager.post("logout", as: Empty.self) == Empty())
         #expect(try await manager.get("empty", as: Data.self).isEmpty)
         #expect(try await manager.get("empty", as: JSONValue.self) == .null)
         let error = try await failure { try await manager.get("empty", as: User.self) }
@@ -175,6 +194,35 @@ struct CallTests {
         let part = try #require(form.bodyText.firstRange(of: "name=\"title\"\r\n\r\nEngine\r\n"))
         #expect(album.lowerBound < part.lowerBound)
         #expect(form["Content-Type"]?.hasPrefix("multipart/form-data; boundary=") == true)
+    }
+
+    @Test func bodiesOfMixedValuesAreJSON() async throws {
+        server.route("POST /echo", .json("{}"))
+        let (name, born, nothing) = ("Ada", Date(timeIntervalSince1970: 0), nil as String?)
+        try await manager.post(
+            "echo", body: .json(["name": name, "age": 36, "born": born, "tags": [1, "b"], "none": nothing as Any]))
+        try await manager.post("echo", body: .json(["user": "ada", "n": 1]))
+        try await manager.post("echo", body: .json([1, "two", nil]))
+        #expect(
+            server.requests.map(\.bodyText) == [
+                #"{"name":"Ada","age":36,"born":"1970-01-01T00:00:00Z","tags":[1,"b"],"none":null}"#,
+                #"{"user":"ada","n":1}"#, #"[1,"two",null]"#,
+            ])
+        #expect(server.requests.allSatisfy { $0["Content-Type"] == "application/json" })
+        let set = try await failure { try await manager.post("echo", body: .json(["a": Set([1]), "b": 2])) }
+        #expect(set.code == .serialization && set.message.contains("set"))
+    }
+
+    @Test func bodiesHaveTheirContentTypes() async throws {
+        server.route("POST /echo", .json("{}"))
+        let folder = try TestFolder()
+        try Data("film".utf8).write(to: URL(filePath: folder.file("film")))
+        try await manager.post("echo", body: .text("hi", contentType: "text/plain; charset=utf-8"))
+        try await manager.post("echo", body: .file(folder.file("film"), contentType: "video/mp4"))
+        try await manager.post("echo", body: .file(URL(filePath: folder.file("film")), contentType: "video/mp4"))
+        #expect(
+            server.requests.map { $0["Content-Type"] ?? "" } == ["text/plain; charset=utf-8", "video/mp4", "video/mp4"])
+        #expect(server.requests.map(\.bodyText) == ["hi", "film", "film"])
     }
 
     @Test func twoBodiesAreRefused() async throws {

@@ -32,6 +32,21 @@ struct StreamedResponseTests {
         #expect(position == 5_100_000)
     }
 
+    @Test("A response is a sequence of its chunks, and a request can be a literal")
+    func isASequence() async throws {
+        server.route("/log", .text("one\ntwo"))
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        var body = Data()
+        do throws(SessionError) {
+            for try await chunk in try await manager.stream("log") { body += chunk }
+        } catch {
+            #expect(error.status == 200)
+        }
+        #expect(body == Data("one\ntwo".utf8))
+        let name = "log"
+        #expect(try await manager.response(for: "\(name)").body == body)
+    }
+
     @Test("The head comes while the server still holds the body back")
     func headFirst() async throws {
         server.route("/late", [.chunkedHead(), .stall(at: "body"), .chunk(Data("late".utf8)), .lastChunk()])

@@ -27,6 +27,24 @@ struct WebSocketTests {
         }
     }
 
+    @Test(
+        "ws and wss become http and https; a path isn't taken for a scheme",
+        arguments: [
+            ("ws://h/a", "http://h/a"), ("WSS://h/a", "https://h/a"), ("http://h/", "http://h/"), ("ws", "ws"),
+            ("wss", "wss"), ("WS/x", "WS/x"), ("ws?a=b:c", "ws?a=b:c"), ("/ws:1", "/ws:1"), ("", ""),
+        ])
+    func schemes(url: String, expected: String) {
+        #expect(WebSocket.httpURL(url) == expected)
+    }
+
+    @Test("A relative path that is called like a scheme is one")
+    func pathLikeAScheme() async throws {
+        server.route("/ws", [.upgrade(), .echoFrames])
+        let socket = try await manager.webSocket("ws")
+        #expect(server.requests.first?.target == "/ws")
+        try await socket.close()
+    }
+
     @Test("Messages of both kinds are echoed, and the socket closes cleanly")
     func echoes() async throws {
         serveEcho(headers: ["Sec-WebSocket-Protocol": "v1"])

@@ -86,6 +86,12 @@ func takesParametersFromVariables(
     try await manager.post("users", parameters: Parameters(texts))
     try await manager.post("users", parameters: Parameters(anything))
     try await manager.post("users", parameters: Parameters(encoding: user))
+    var search: Parameters = ["q": name]
+    search["limit"] = .integer(Int64(age))
+    if let nick { search["nick"] = .string(nick) }
+    search["tags"] = nil
+    search["prefix"] = ["a": name.prefix(2)]
+    try await manager.get("users", parameters: search)
     let found: [User] = try await manager.get("users", parameters: ["q": name, "limit": age, "ids": [1, 2, 3]])
     print(found)
 }
@@ -95,6 +101,11 @@ func sendsBodies(_ manager: HTTPSessionManager, user: User, jpeg: Data, album: I
     try await manager.post("login", body: .form(["user": user.name, "remember": true]))
     try await manager.put("photo", body: .data(jpeg, contentType: "image/jpeg"))
     try await manager.post("notes", body: .text("hello"))
+    try await manager.post("notes", body: .text("hello", contentType: "text/plain"))
+    try await manager.post("users", body: .json(["name": user.name, "age": 36, "tags": ["a", "b"], "none": nil]))
+    try await manager.post("users", body: .json(["name": "Ada", "n": 1]))
+    try await manager.post("users", body: .json(["a": 1]))
+    try await manager.post("numbers", body: .json([1, 2]))
     let photo: User = try await manager.post(
         "photos", parameters: ["album": album],
         body: .multipart { form in
