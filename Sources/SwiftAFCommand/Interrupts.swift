@@ -14,7 +14,7 @@ final class Interrupts: Sendable {
     private let handled: sigset_t
 
     /// Blocks the signals in this thread and in those that it starts, so call it before there are any. None is lost: a
-    /// blocked one waits for ``wait()``. A signal that was ignored when the process started, for example by nohup, stays
+    /// blocked one waits for ``startThread(after:)``. A signal that was ignored when the process started, for example by nohup, stays
     /// ignored.
     init() {
         var handled = sigset_t()
@@ -24,8 +24,39 @@ final class Interrupts: Sendable {
         self.handled = handled
     }
 
-    /// Handles signals until the process exits. The main thread does it: one more only for this costs time at the start.
-    func wait() -> Never {
+    /// Starts the thread that handles signals until the process exits.
+    ///
+    /// - Parameter work: Done by the thread first. Signals that come meanwhile wait.
+    func startThread(after work: @escaping @Sendable () -> Void) {
+        let start = Unmanaged.passRetained(Start(interrupts: self, work: work))
+        var thread = pthread_t()
+        let error = pthread_create(&thread, nil, Self.run, start.toOpaque())
+        guard error != 0 else { return }
+        start.release()
+        // Without the thread, signals end the process at once.
+        var handled = handled
+        pthread_sigmask(SIG_UNBLOCK, &handled, nil)
+    }
+
+    private static let run: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+        guard let context else { return nil }
+        let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
+        start.work()
+        start.interrupts.wait()
+    }
+
+    /// What the thread gets.
+    private final class Start: Sendable {
+        let interrupts: Interrupts
+        let work: @Sendable () -> Void
+
+        init(interrupts: Interrupts, work: @escaping @Sendable () -> Void) {
+            self.interrupts = interrupts
+            self.work = work
+        }
+    }
+
+    private func wait() -> Never {
         var handled = handled
         while true {
             var signal: Int32 = 0

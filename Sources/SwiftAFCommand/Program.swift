@@ -1,4 +1,5 @@
 import Glibc
+import SwiftAF
 
 /// The program `swiftaf`, without its `main`.
 package enum Program {
@@ -6,26 +7,30 @@ package enum Program {
     package static func main() -> Never {
         occupyStandardDescriptors()
         useOneHeap()
-        // libcurl converts international host names from the locale's encoding. Arguments are UTF-8 in every locale.
-        setlocale(LC_CTYPE, "C.UTF-8")
+        useUTF8()
         // Writing to a closed pipe then fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
-        let arguments = rawArguments.dropFirst()
-        hide(ArgumentParser.parse(Array(arguments)).secrets)
         // First, before anything starts that a signal would have to stop.
         let interrupts = Interrupts()
-        let run = Task { await Runner(console: .standard).run(Array(arguments)) }
+        // The thread for signals has nothing to do yet, and this takes as long as all that comes before the session.
+        interrupts.startThread(after: CoreLibraries.prepare)
+        let invocation = ArgumentParser.parse(rawArguments)
+        hide(invocation.secrets)
+        let executor = MainThreadExecutor()
+        let run = Task(executorPreference: executor) { await Runner(console: .standard).run(invocation) }
         interrupts.stopping { run.cancel() }
-        Task {
+        Task(executorPreference: executor) {
             let status = await run.value
+            // Waits for the other thread, if there was no session: libraries must not be ended and begun at the same time.
+            CoreLibraries.prepare()
             exit(interrupts.status(for: status))
         }
-        interrupts.wait()
+        executor.run()
     }
 
-    /// The arguments as passed by the system. `CommandLine.arguments` replaces invalid UTF-8.
+    /// The arguments after the program's name, as passed by the system. `CommandLine.arguments` replaces invalid UTF-8.
     private static var rawArguments: [RawText] {
-        (0..<Int(CommandLine.argc)).compactMap { index in
+        (1..<max(1, Int(CommandLine.argc))).compactMap { index in
             CommandLine.unsafeArgv[index].map { argument in
                 RawText(UnsafeRawBufferPointer(start: argument, count: strlen(argument)))
             }
@@ -49,6 +54,24 @@ package enum Program {
         let maximumHeaps: Int32 = -8  // M_ARENA_MAX; the module Glibc has no malloc.h.
         guard let mallopt = dlsym(nil, "mallopt") else { return }
         _ = unsafeBitCast(mallopt, to: Option.self)(maximumHeaps, 1)
+    }
+
+    /// Sets the locale, if any argument or environment variable isn't ASCII. libcurl converts an international name of a
+    /// proxy from the locale's encoding; they are UTF-8 in every locale. Loading a locale costs 0.1 ms
+    /// (Benchmarks/first-byte).
+    private static func useUTF8() {
+        guard !isASCII(CommandLine.unsafeArgv) || !isASCII(environ) else { return }
+        setlocale(LC_CTYPE, "C.UTF-8")
+    }
+
+    /// - Parameter texts: Pointers to texts, with nil at the end.
+    private static func isASCII(_ texts: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Bool {
+        guard var next = texts else { return true }
+        while let text = next.pointee {
+            for index in 0..<strlen(text) where text[index] < 0 { return false }
+            next += 1
+        }
+        return true
     }
 
     /// Opens standard streams that the caller closed; otherwise, a socket could get their descriptors. The replacement

@@ -7,7 +7,14 @@ struct Runner: Sendable {
     let console: Console
     /// Decodes the images of `image`.
     var imageDecoder: any ImageDecoding = SystemImageDecoder()
-    var environment = ProcessInfo.processInfo.environment
+    /// Nil stands for the environment variables of the process.
+    var givenEnvironment: [String: String]?
+
+    /// The environment variables. Read when they are needed: a request needs none.
+    var environment: [String: String] {
+        get { givenEnvironment ?? ProcessInfo.processInfo.environment }
+        set { givenEnvironment = newValue }
+    }
 
     /// Runs the arguments after the program's name. Cancelling the task has the effect of Ctrl-C.
     func run(_ arguments: [String]) async -> ExitCode {
@@ -16,7 +23,11 @@ struct Runner: Sendable {
 
     /// Runs arguments that may contain invalid UTF-8.
     func run(_ arguments: [RawText]) async -> ExitCode {
-        let invocation = ArgumentParser.parse(arguments)
+        await run(ArgumentParser.parse(arguments))
+    }
+
+    /// Runs a command line that was parsed.
+    func run(_ invocation: Invocation) async -> ExitCode {
         var outcome = await outcome(of: invocation)
         print(&outcome, options: invocation.options)
         return outcome.exit
@@ -150,7 +161,7 @@ struct Runner: Sendable {
 
     private func request(_ command: RequestCommand, _ options: Options) throws(Failure) -> HTTPRequest {
         try RequestBuilder(
-            command: command, options: options, input: console.input, environment: environment
+            command: command, options: options, input: console.input, environment: { environment }
         ).build()
     }
 

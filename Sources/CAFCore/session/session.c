@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "base/fork_gate.h"
 #include "base/sized.h"
+#include "curl/library.h"
 #include "message/fields.h"
 #include "reachability/monitor.h"
 #include "run/resolver.h"
@@ -280,6 +281,13 @@ afc_status afc_session_new(afc_session **out, const afc_session_options *options
     afc_status status = make_session(out, options, failure);
     afc__fork_gate_leave(NULL);
     return status;
+}
+
+void afc_prepare(void) {
+    watch_forks();
+    afc__fork_gate_enter(NULL);
+    (void)afc__libcurl_check(NULL);
+    afc__fork_gate_leave(NULL);
 }
 
 afc_session *afc_session_retain(afc_session *session) {

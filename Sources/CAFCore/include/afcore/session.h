@@ -157,6 +157,14 @@ AFC_API afc_status afc_session_new(afc_session **out, const afc_session_options 
                                    afc_failure *failure);
 
 /**
+ * Initialises libcurl and OpenSSL, which otherwise the first session does: about a millisecond. A program that starts
+ * its first session soon after its start can do both at the same time, with another thread.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never; errors are those of afc_session_new().
+ */
+AFC_API void afc_prepare(void);
+
+/**
  * Adds a reference.
  *
  * Thread: any.    Owns: the returned reference is yours.    Fails: never.
