@@ -175,8 +175,10 @@ struct Exchange {
     }
 
     private func makeManager(_ log: ExchangeLog, _ attempts: Attempts) -> HTTPSessionManager {
-        let manager = HTTPSessionManager(configuration: configuration)
+        var configuration = configuration
         // The options say what is sent.
+        configuration.headers.suppressDefault(HTTPHeaders.Name.acceptLanguage)
+        let manager = HTTPSessionManager(configuration: configuration)
         manager.headers = [:]
         manager.redirectHandler = { proposal in
             log.note(proposal)

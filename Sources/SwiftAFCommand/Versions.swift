@@ -3,7 +3,7 @@ import SwiftAF
 /// The output of `--version`, and the program's User-Agent.
 enum Versions {
     /// The default User-Agent.
-    static let userAgent = "swiftaf/\(LibraryVersions.current.core)"
+    static let userAgent = "swiftaf/\(LibraryVersions.ofCore)"
 
     static let text: String = {
         let versions = LibraryVersions.current

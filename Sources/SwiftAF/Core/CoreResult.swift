@@ -112,7 +112,7 @@ struct CoreResult: @unchecked Sendable {
     /// Returns the body. Short bodies are copied, which is cheaper than keeping the core's memory for them.
     private func takeBody() -> Data {
         let bytes = afc_result_get_body(raw)
-        guard bytes.size > Int(AFC_BODY_SHORT) else { return Data(bytes.buffer) }
+        guard bytes.size > Int(AFC_BODY_SHORT) else { return Data(buffer: bytes.buffer) }
         return Data(taking: afc_result_take_body(raw))
     }
 

@@ -190,9 +190,12 @@ public struct HTTPHeaders: Sendable {
     }
 
     /// Adds a field unless its name is present or in ``suppressedDefaults``.
-    mutating func fillGap(name: String, value: String) {
+    ///
+    /// - Parameter value: Evaluated only if the field is added.
+    package mutating func fillGap(name: String, value: @autoclosure () -> String) {
         guard !contains(named: name), !isSuppressed(name) else { return }
-        change { $0.append(Field(name: name, value: value)) }
+        let field = Field(name: name, value: value())
+        change { $0.append(field) }
     }
 
     /// Replaces the fields whose names are in `other`, and adds the rest; duplicates in `other` are kept.

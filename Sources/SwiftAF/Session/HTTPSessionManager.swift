@@ -60,7 +60,12 @@ public final class HTTPSessionManager: Sendable {
         /// Whether some headers are only for the base URL's origin.
         private(set) var hasSecretHeaders = false
         var timeouts: HTTPRequest.Timeouts
-        var requestSerializer: any RequestSerializer
+        /// Nil stands for an ``HTTPRequestSerializer``, which is made when it is needed.
+        private var givenRequestSerializer: (any RequestSerializer)?
+        var requestSerializer: any RequestSerializer {
+            get { givenRequestSerializer ?? HTTPRequestSerializer() }
+            set { givenRequestSerializer = newValue }
+        }
         var responses: ResponseSettings
         var completionExecutor = CompletionExecutor.main
         var completionGroup: DispatchGroup?
@@ -76,7 +81,7 @@ public final class HTTPSessionManager: Sendable {
             headers = configuration.allHeaders
             hasSecretHeaders = headers.contains(where: \.isSecret)
             timeouts = configuration.timeouts
-            self.requestSerializer = requestSerializer ?? HTTPRequestSerializer()
+            givenRequestSerializer = requestSerializer
             responses = ResponseSettings(serializer: responseSerializer)
         }
     }

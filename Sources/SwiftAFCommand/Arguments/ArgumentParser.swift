@@ -63,7 +63,8 @@ struct ArgumentParser {
 
     /// Notes the password in a URL.
     private mutating func noteUserInfo(of argument: RawText) {
-        guard let text = argument.text, ShortURL.looksLikeHost(text), text.contains("@") else { return }
+        guard argument.bytes.contains(UInt8(ascii: "@")), let text = argument.text, ShortURL.looksLikeHost(text)
+        else { return }
         let authority = text.prefix { !"?#".contains($0) }
         guard authority.contains("@") else { return }
         let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
@@ -167,7 +168,7 @@ extension ArgumentParser {
                 return .request(try download(rest))
             }
             var request = try request(method, rest)
-            request.showsHead = [.head, .options].contains(request.method)
+            request.showsHead = request.method == .head || request.method == .options
             return .request(request)
         case .upload:
             var upload = try request(options.uploadMethod ?? .post, rest)

@@ -44,6 +44,13 @@ struct CommandName {
         case get, head, delete, post, put, patch, options, request
         case upload, download, image, ws, trust, cache, demo, help, completions
 
+        /// Compares with one after another: the table that `init(rawValue:)` makes when it is first called takes as long
+        /// as all of the rest of the command line (Benchmarks/first-byte).
+        init?(_ text: String) {
+            guard let word = Self.allCases.first(where: { $0.rawValue == text }) else { return nil }
+            self = word
+        }
+
         /// Nil if the command isn't a method.
         var method: HTTPMethod? {
             switch self {
@@ -85,19 +92,21 @@ struct CommandName {
             throw UsageError("a command or a URL is missing")
         }
         // A URL isn't shown: it may contain a password.
-        name = ShortURL.looksLikeHost(first) ? "a request" : first
+        if ShortURL.looksLikeHost(first) {
+            (name, kind, action, rest) = ("a request", .request, .request(nil), words)
+            return
+        }
+        name = first
         let rest = words.dropFirst()
-        if let method = Word(rawValue: first.lowercased())?.method {
+        if let method = Word(first.lowercased())?.method {
             (kind, action, self.rest) = (.request, .request(method), rest)
-        } else if let (kind, action) = Word(rawValue: first)?.other {
+        } else if let (kind, action) = Word(first)?.other {
             (self.kind, self.action, self.rest) = (kind, action, rest)
         } else if first == Word.request.rawValue {
             guard let method = try rest.first?.text(of: "the method") else {
                 throw UsageError("request needs a method and a URL")
             }
             (kind, action, self.rest) = (.request, .request(HTTPMethod(method)), rest.dropFirst())
-        } else if ShortURL.looksLikeHost(first) {
-            (kind, action, self.rest) = (.request, .request(nil), words)
         } else if first.allSatisfy({ $0.isASCII && $0.isUppercase || $0 == "-" }),
             let next = rest.first?.text, ShortURL.looksLikeHost(next)
         {

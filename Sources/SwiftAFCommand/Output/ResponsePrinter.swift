@@ -127,7 +127,7 @@ struct ResponsePrinter: Sendable {
 
     /// Returns the text of the head, if it is printed.
     func head(of response: HTTPResponse) -> Data {
-        Data(parts.contains(.responseHead) ? style.text(of: response).utf8 : "".utf8)
+        parts.contains(.responseHead) ? Data(style.text(of: response).utf8) : Data()
     }
 
     /// Returns the descriptor of a body that is written as it is, at once, and behind nothing but its head.

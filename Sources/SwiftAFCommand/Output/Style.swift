@@ -9,8 +9,12 @@ struct Style: Sendable {
     }
 
     /// The style of a destination: coloured if it is a terminal that has colours, unless NO_COLOR is set.
-    init(for sink: any ByteSink, _ environment: [String: String]) {
-        isColoured = sink.isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+    init(for sink: any ByteSink, _ environment: @autoclosure () -> [String: String]) {
+        isColoured = sink.isTerminal && Self.hasColours(environment())
+    }
+
+    private static func hasColours(_ environment: [String: String]) -> Bool {
+        environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
     }
 
     func bold(_ text: String) -> String { wrap(text, "1") }

@@ -7,7 +7,8 @@ struct RequestBuilder {
     let options: Options
     /// The file descriptor for `--data @-`.
     let input: Int32
-    var environment: [String: String] = [:]
+    /// Returns the environment variables. Called only if one is needed.
+    var environment: @Sendable () -> [String: String] = { [:] }
     /// Asks for a secret; nil if that isn't possible.
     var askSecret: (String) throws(Failure) -> String? = Prompt.secret
 
@@ -19,10 +20,8 @@ struct RequestBuilder {
         var request = HTTPRequest(method, CoreURL.append(query: try query(), to: command.url))
         request.headers = try headers()
         try addBody(to: &request, body)
-        request.headers.fillGaps(from: [
-            HTTPHeaders.Name.accept: command.showsPicture ? "image/*" : "*/*",
-            HTTPHeaders.Name.userAgent: Versions.userAgent,
-        ])
+        request.headers.fillGap(name: HTTPHeaders.Name.accept, value: command.showsPicture ? "image/*" : "*/*")
+        request.headers.fillGap(name: HTTPHeaders.Name.userAgent, value: Versions.userAgent)
         request.credential = try credential(for: request)
         request.timeouts = options.timeouts
         request.limits = options.limits
@@ -76,7 +75,7 @@ struct RequestBuilder {
             default: break
             }
         }
-        return pairs.joined(separator: "&")
+        return pairs.isEmpty ? "" : pairs.joined(separator: "&")
     }
 
     private var hasFields: Bool {
@@ -114,7 +113,7 @@ struct RequestBuilder {
             }
         }
         if let secret = options.bearerToken {
-            let token = try secret.value(of: "--bearer", environment: environment)
+            let token = try secret.value(of: "--bearer", environment: environment())
             guard !headers.contains(named: HTTPHeaders.Name.authorization) else {
                 throw Failure(UsageError("--bearer can't be combined with an Authorization header"))
             }

@@ -5,7 +5,7 @@ extension Options {
     /// Returns the configuration of the session.
     ///
     /// - Throws: If a file can't be read. The session itself would report that only after its creation.
-    func configuration(_ environment: [String: String]) throws(Failure) -> SessionConfiguration {
+    func configuration(_ environment: @autoclosure () -> [String: String]) throws(Failure) -> SessionConfiguration {
         var configuration = SessionConfiguration()
         // Also for CONNECT. The library's own would be made from the system's version, which costs a file.
         configuration.userAgent = Versions.userAgent
@@ -32,7 +32,7 @@ extension Options {
             let keyName = try keyPath.map { path throws(Failure) in try InputFile.name(path) }
             configuration.tls.clientCertificates = [
                 ClientCertificate(
-                    path: name, keyPath: keyName, password: try password(of: certificate.password, environment))
+                    path: name, keyPath: keyName, password: try password(of: certificate.password, environment()))
             ]
         }
         if let minimumTLS { configuration.tls.minimumVersion = minimumTLS }
@@ -45,7 +45,7 @@ extension Options {
         } catch {
             throw Failure(error)
         }
-        if cache.isUsed { configuration.cache = try cache.open(environment) }
+        if cache.isUsed { configuration.cache = try cache.open(environment()) }
         return configuration
     }
 
