@@ -96,9 +96,11 @@ let package = Package(
             dependencies: ["SwiftAF", "SwiftAFImage", "AFTestServer"],
             swiftSettings: swiftStyle
         ),
+        // What the program does before Swift's part of it begins.
+        .target(name: "CAFProgram", dependencies: ["CAFCore"], cSettings: linuxC),
         .executableTarget(
             name: "SwiftAFTool",
-            dependencies: ["SwiftAFCommand"],
+            dependencies: ["SwiftAFCommand", "CAFProgram"],
             swiftSettings: swiftStyle
         ),
 

@@ -2,7 +2,10 @@ import Glibc
 import SwiftAF
 
 /// Handles SIGINT (Ctrl-C), SIGTERM and SIGHUP: the first one requests a stop, the second one ends the process at once.
-final class Interrupts: Sendable {
+package final class Interrupts: Sendable {
+    /// Calls a function with a context on another thread. Returns false if that isn't possible.
+    package typealias ThreadCall = (@convention(c) (UnsafeMutableRawPointer?) -> Void, UnsafeMutableRawPointer?) -> Bool
+
     private struct State {
         /// The first signal received.
         var first: Int32?
@@ -14,7 +17,7 @@ final class Interrupts: Sendable {
     private let handled: sigset_t
 
     /// Blocks the signals in this thread and in those that it starts, so call it before there are any. None is lost: a
-    /// blocked one waits for ``startThread(after:)``. A signal that was ignored when the process started, for example by nohup, stays
+    /// blocked one waits for ``handle(on:)``. A signal that was ignored when the process started, for example by nohup, stays
     /// ignored.
     init() {
         var handled = sigset_t()
@@ -24,36 +27,19 @@ final class Interrupts: Sendable {
         self.handled = handled
     }
 
-    /// Starts the thread that handles signals until the process exits.
+    /// Handles signals until the process exits, on another thread, which must block all of them.
     ///
-    /// - Parameter work: Done by the thread first. Signals that come meanwhile wait.
-    func startThread(after work: @escaping @Sendable () -> Void) {
-        let start = Unmanaged.passRetained(Start(interrupts: self, work: work))
-        var thread = pthread_t()
-        let error = pthread_create(&thread, nil, Self.run, start.toOpaque())
-        guard error != 0 else { return }
-        start.release()
-        // Without the thread, signals end the process at once.
+    /// - Parameter call: Calls a function on that thread. If it returns false, signals end the process at once.
+    func handle(on call: ThreadCall) {
+        let interrupts = Unmanaged.passRetained(self)
+        let isCalled = call(
+            { context in
+                if let context { Unmanaged<Interrupts>.fromOpaque(context).takeRetainedValue().wait() }
+            }, interrupts.toOpaque())
+        guard !isCalled else { return }
+        interrupts.release()
         var handled = handled
         pthread_sigmask(SIG_UNBLOCK, &handled, nil)
-    }
-
-    private static let run: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
-        guard let context else { return nil }
-        let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-        start.work()
-        start.interrupts.wait()
-    }
-
-    /// What the thread gets.
-    private final class Start: Sendable {
-        let interrupts: Interrupts
-        let work: @Sendable () -> Void
-
-        init(interrupts: Interrupts, work: @escaping @Sendable () -> Void) {
-            self.interrupts = interrupts
-            self.work = work
-        }
     }
 
     private func wait() -> Never {

@@ -4,16 +4,16 @@ import SwiftAF
 /// The program `swiftaf`, without its `main`.
 package enum Program {
     /// Runs with the arguments and streams of the process, and exits with the status of the run.
-    package static func main() -> Never {
-        occupyStandardDescriptors()
+    ///
+    /// - Parameter callOnFirstThread: Calls a function on a thread that blocks all signals; returns false if there is none.
+    package static func main(onFirstThread callOnFirstThread: Interrupts.ThreadCall) -> Never {
         useOneHeap()
         useUTF8()
         // Writing to a closed pipe then fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         // First, before anything starts that a signal would have to stop.
         let interrupts = Interrupts()
-        // The thread for signals has nothing to do yet, and this takes as long as all that comes before the session.
-        interrupts.startThread(after: CoreLibraries.prepare)
+        interrupts.handle(on: callOnFirstThread)
         let invocation = ArgumentParser.parse(rawArguments)
         hide(invocation.secrets)
         let executor = MainThreadExecutor()
@@ -61,6 +61,8 @@ package enum Program {
     /// (Benchmarks/first-byte).
     private static func useUTF8() {
         guard !isASCII(CommandLine.unsafeArgv) || !isASCII(environ) else { return }
+        // The other thread mustn't use the locale meanwhile.
+        CoreLibraries.prepare()
         setlocale(LC_CTYPE, "C.UTF-8")
     }
 
@@ -72,14 +74,5 @@ package enum Program {
             next += 1
         }
         return true
-    }
-
-    /// Opens standard streams that the caller closed; otherwise, a socket could get their descriptors. The replacement
-    /// is opened in the wrong direction, so using the stream fails.
-    private static func occupyStandardDescriptors() {
-        for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY)]
-        where fcntl(descriptor, F_GETFD) < 0 {
-            _ = open("/dev/null", mode)
-        }
     }
 }

@@ -1,3 +1,4 @@
+internal import CAFProgram
 import SwiftAFCommand
 
-Program.main()
+Program.main(onFirstThread: afp_call_on_first_thread)
