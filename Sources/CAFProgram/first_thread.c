@@ -3,17 +3,14 @@
  * the Swift runtime, reads the command line and prepares the request; each takes about 0.7 ms. Then it does what
  * Swift asks for: it waits for signals.
  */
+#include "first_thread.h"
+
 #include "CAFProgram.h"
 
 #include <afcore/session.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <unistd.h>
-
-/* Runs before the constructors of C++ and Swift, behind those of the libraries. */
-enum { BEFORE_SWIFT = 101 };
 
 static struct {
     bool has_begun;
@@ -30,21 +27,7 @@ static void *run(void *unused) {
     return NULL;
 }
 
-/**
- * Opens standard streams that the caller closed; otherwise, a socket could get their descriptors. The replacement is
- * opened in the wrong direction, so using the stream fails.
- */
-static void occupy_standard_descriptors(void) {
-    static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
-    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
-        if (fcntl(descriptor, F_GETFD) < 0) (void)open("/dev/null", modes[descriptor]);
-    }
-}
-
-/** Without the thread, the libraries are initialised by the first session. */
-__attribute__((constructor(BEFORE_SWIFT))) static void begin(void) {
-    /* The thread opens files. */
-    occupy_standard_descriptors();
+void afp__start_first_thread(void) {
     if (sem_init(&first_thread.is_set, 0, 0) != 0) return;
     sigset_t all, before;
     sigfillset(&all);

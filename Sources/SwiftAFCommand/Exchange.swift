@@ -52,6 +52,12 @@ struct Exchange {
         guard console.error.isTerminal, !options.isQuiet else {
             return await transfer(log, console.complain, progress: nil)
         }
+        return await transferShowingProgress(log)
+    }
+
+    // Not inlined, as the runtime would look up its types before every transfer.
+    @inline(never)
+    private func transferShowingProgress(_ log: ExchangeLog) async -> Outcome {
         let display = ProgressDisplay(sink: console.error)
         display.begin()
         // On a terminal, the bar makes room for the first line of the response.
@@ -83,10 +89,21 @@ struct Exchange {
         if printer != nil, options.printsTimings || printer?.parts.contains(.metrics) == true { monitors.append(log) }
         if let archive = log.archive { monitors.append(archive) }
         guard !monitors.isEmpty else { return await send(manager, nil, attempts, willPrint, progress: progress) }
+        return await notifying(monitors, of: manager) {
+            await send(manager, wire, attempts, willPrint, progress: progress)
+        }
+    }
+
+    /// Runs a transfer with monitors, until all of its events are delivered.
+    // Not inlined, as the runtime would look up its types before every transfer.
+    @inline(never)
+    private func notifying(
+        _ monitors: [any EventMonitor], of manager: HTTPSessionManager, _ transfer: () async -> Outcome
+    ) async -> Outcome {
         let drain = MonitorDrain()
         // The last one, so that it is notified after all others.
         manager.eventMonitors = monitors + [drain]
-        let outcome = await send(manager, wire, attempts, willPrint, progress: progress)
+        let outcome = await transfer()
         await drain.drain(manager)
         return outcome
     }

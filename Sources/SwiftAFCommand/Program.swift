@@ -7,7 +7,6 @@ package enum Program {
     ///
     /// - Parameter callOnFirstThread: Calls a function on a thread that blocks all signals; returns false if there is none.
     package static func main(onFirstThread callOnFirstThread: Interrupts.ThreadCall) -> Never {
-        useOneHeap()
         useUTF8()
         // Writing to a closed pipe then fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
@@ -45,15 +44,6 @@ package enum Program {
             guard secret.offset < size else { continue }
             memset(argument + secret.offset, Int32(UInt8(ascii: "*")), size - secret.offset)
         }
-    }
-
-    /// glibc gives each thread a heap of its own, whose pages are new to the process. The few threads of this program
-    /// allocate little at the same time, so one heap lets it begin sooner.
-    private static func useOneHeap() {
-        typealias Option = @convention(c) (_ name: Int32, _ value: Int32) -> Int32
-        let maximumHeaps: Int32 = -8  // M_ARENA_MAX; the module Glibc has no malloc.h.
-        guard let mallopt = dlsym(nil, "mallopt") else { return }
-        _ = unsafeBitCast(mallopt, to: Option.self)(maximumHeaps, 1)
     }
 
     /// Sets the locale, if any argument or environment variable isn't ASCII. libcurl converts an international name of a
