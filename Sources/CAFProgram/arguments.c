@@ -8,6 +8,8 @@
  */
 #include <stddef.h>
 
+#ifdef __GLIBC__
+
 static struct {
     char **first;
     int count;
@@ -32,3 +34,5 @@ char **_swift_stdlib_getUnsafeArgvArgc(int *count) {
     *count = replaced.first != NULL ? replaced.count : given.count;
     return replaced.first != NULL ? replaced.first : given.first;
 }
+
+#endif

@@ -28,6 +28,8 @@ static void occupy_standard_descriptors(void) {
 __attribute__((constructor(BEFORE_SWIFT))) static void begin(void) {
     /* First, as the thread opens files. */
     occupy_standard_descriptors();
+#ifdef __GLIBC__
     mallopt(M_ARENA_MAX, MOST_HEAPS);
+#endif
     afp__start_first_thread();
 }

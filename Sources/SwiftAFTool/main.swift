@@ -1,4 +1,4 @@
-internal import CAFProgram
+import CAFProgram
 import SwiftAFCommand
 
 Program.main(onFirstThread: afp_call_on_first_thread)

@@ -235,6 +235,16 @@ struct ContractBasicsTests {
         #expect(server.requests.first?["Host"] == "xn--bcher-kva.localhost:\(server.port)")
     }
 
+    @Test(arguments: ["", "C", "C.UTF-8"])
+    func proxiesOutsideASCIIWorkInEveryLocale(locale: String) async throws {
+        let proxy = RawText("http://bücher.localhost:\(server.port)")
+        let run = try await launch("get", "http://host.test/", "--proxy", proxy, environment: ["LC_ALL": locale])
+        #expect(run.exit == 0)
+        let settings = ["LC_ALL": locale, "http_proxy": proxy.shown]
+        #expect(try await launch("get", "http://host.test/", environment: settings).exit == 0)
+        #expect(server.requests.map(\.["Host"]) == ["host.test", "host.test"])
+    }
+
     @Test(arguments: ["127.1", "0x7f.1", "2130706433", "017700000001"])
     func environmentsProxyIsNotAskedForLoopbackInOddSpelling(host: String) async throws {
         let proxy = try TestServer()

@@ -16,7 +16,8 @@ import Testing
         (":/path", "http://localhost/path"),
         // Not completed: they have a scheme, or don't look like a host.
         ("http://example.org", "http://example.org"), ("HTTPS://h/", "HTTPS://h/"), ("ftp://h/", "ftp://h/"),
-        ("nowhere", "nowhere"), ("", ""), ("mailto:a@b", "mailto:a@b"), ("/etc/passwd", "/etc/passwd"),
+        ("nowhere", "nowhere"), ("", ""), ("mailto:a@b", "mailto:a@b"), ("a:b://c", "a:b://c"), ("x:/y", "x:/y"),
+        ("/etc/passwd", "/etc/passwd"),
         ("./file", "./file"), ("a b", "a b"), ("host:word", "host:word"),
         ("127.0.0.1.example.org", "https://127.0.0.1.example.org"),
         ("127.0.0.999", "https://127.0.0.999"),

@@ -285,6 +285,7 @@ afc_status afc_session_new(afc_session **out, const afc_session_options *options
 
 void afc_prepare(void) {
     watch_forks();
+    if (afc__fork_gate_check(NULL) != AFC_OK) return;
     afc__fork_gate_enter(NULL);
     (void)afc__libcurl_check(NULL);
     afc__fork_gate_leave(NULL);

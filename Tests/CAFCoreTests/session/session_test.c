@@ -2,6 +2,7 @@
 #include "support/call.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,24 @@ static afts_script *stalled_answer(const char *gate) {
     afts_stall(script, gate);
     afts_respond(script, 200, NULL, "late", 4);
     return script;
+}
+
+/* ---- The beginning --------------------------------------------------------------------------- */
+
+static void *prepare(void *unused) {
+    (void)unused;
+    afc_prepare();
+    return NULL;
+}
+
+static void libraries_can_be_prepared_by_any_thread(void **state) {
+    world *world = *state;
+    pthread_t threads[4];
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, prepare, NULL), 0);
+    afc_prepare();
+    for (size_t i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    check_fetch(world, "/", AFC_OK);
 }
 
 /* ---- The end ------------------------------------------------------------------------------- */
@@ -535,6 +554,7 @@ static void operations_on_the_loop_need_no_wake_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        WORLD_TEST(libraries_can_be_prepared_by_any_thread),
         cmocka_unit_test(unused_session_ends),
         cmocka_unit_test(tasks_in_flight_complete_after_release),
         WORLD_TEST(callback_can_release_its_session),
