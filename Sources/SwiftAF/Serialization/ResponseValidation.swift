@@ -72,6 +72,8 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
     private func acceptsContentType(of response: HTTPResponse, isBodyEmpty: Bool) -> Bool {
         guard let types = acceptableContentTypes, !types.contains(Self.anyType) else { return true }
         guard let value = response.headers.first(named: HTTPHeaders.Name.contentType) else { return isBodyEmpty }
+        // Most servers send what the set contains. Taking it apart takes half a microsecond: the row `json_64`.
+        if types.contains(where: { $0 == value }) { return true }
         let type = Self.essence(of: value)
         return types.contains { Self.accepts($0, type) } || hasAcceptableSuffix(type)
     }
