@@ -87,14 +87,27 @@ extension JSONCoder {
     /// - Throws: `DecodingError` with the coding path of the error. For malformed text it is `dataCorrupted`, with a
     ///   ``JSONParseError`` as the underlying error.
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
-        let value: JSONValue
+        try data.withUnsafeBytes { bytes in
+            try bytes.withMemoryRebound(to: UInt8.self) { try decode(type, from: $0) }
+        }
+    }
+
+    private func decode<Value: Decodable>(_ type: Value.Type, from text: UnsafeBufferPointer<UInt8>) throws -> Value {
+        var tape = try parse(text)
+        // A decoder that the type has kept may be used later, when the text is no more.
+        defer { if !isKnownUniquelyReferenced(&tape) { tape.keepText() } }
+        return try TapeDecoder(
+            tape, at: 0, keepsRepeats: repeatedKeys == .kept, options: TreeOptions(self)
+        ).decode(type)
+    }
+
+    private func parse(_ text: UnsafeBufferPointer<UInt8>) throws -> JSONTape {
         do {
-            value = try JSONValue(parsing: data, repeatedKeys: repeatedKeys, maximumSize: maximumSize)
+            return try JSONParser.parse(text, refusesRepeats: repeatedKeys == .refused, maximumSize: maximumSize)
         } catch {
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(codingPath: [], debugDescription: error.description, underlyingError: error))
         }
-        return try decode(type, from: value)
     }
 
     /// Decodes a value directly from a tree, without writing and parsing text. A ``JSONValue`` within the value is
@@ -102,7 +115,7 @@ extension JSONCoder {
     ///
     /// - Throws: `DecodingError`.
     public func decode<Value: Decodable>(_ type: Value.Type, from value: JSONValue) throws -> Value {
-        try TreeDecoder(value: value, step: nil, parent: nil, options: TreeOptions(self)).decode(type)
+        try TreeDecoder(value, options: TreeOptions(self)).decode(type)
     }
 }
 

@@ -102,9 +102,7 @@ extension JSONNumber {
     /// The nearest `Double`; nil if out of range. Values too close to zero become zero.
     public var double: Double? {
         switch storage {
-        case .digits(let digits):
-            if let quotient = digits.quotient { return quotient.double }
-            return Double(text).flatMap { $0.isFinite ? $0 : nil }
+        case .digits(let digits): return digits.double ?? Double(text).flatMap { $0.isFinite ? $0 : nil }
         case .text(let text): return Double(text).flatMap { $0.isFinite ? $0 : nil }
         case .binary(let value): return value
         }
@@ -131,9 +129,12 @@ extension JSONNumber {
 }
 
 extension JSONNumber.Digits {
-    private static let powersOfTen: [UInt64] = (0..<20).reduce(into: [1]) { powers, _ in
-        if powers.count < 20 { powers.append((powers.last ?? 1) * 10) }
-    }
+    /// Written out, because what is computed would be asked for at every use whether it is there.
+    private static let powersOfTen: [UInt64] = [
+        1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000,
+        100_000_000_000, 1_000_000_000_000, 10_000_000_000_000, 100_000_000_000_000, 1_000_000_000_000_000,
+        10_000_000_000_000_000, 100_000_000_000_000_000, 1_000_000_000_000_000_000, 10_000_000_000_000_000_000,
+    ]
 
     func integer<Integer: FixedWidthInteger>() -> Integer? {
         var magnitude = mantissa
@@ -145,6 +146,18 @@ extension JSONNumber.Digits {
         }
         if !isNegative { return Integer(exactly: magnitude) }
         return Integer(exactly: 0 - Int128(magnitude))
+    }
+
+    /// The nearest `Double`; nil if that takes more than a division.
+    @inline(__always)
+    var double: Double? {
+        // Both are exact as a `Double`, so that the division rounds once, to the nearest value. Quicker than the general
+        // way, which divides integers of 128 bits: `bench-json`.
+        if mantissa <= 1 << 53, scale <= 15 {
+            let magnitude = Double(mantissa) / Double(Self.powersOfTen[Int(scale)])
+            return isNegative ? -magnitude : magnitude
+        }
+        return quotient?.double
     }
 
     /// A value as `bits` × 2^`exponent`. If anything was cut off, the lowest bit is set (a sticky bit). It is far below

@@ -35,6 +35,11 @@ public struct JSONObject: Sendable {
         self.init(entries: pairs.map { Entry(key: $0.0, value: $0.1) }, keepsRepeats: true)
     }
 
+    /// Makes an object with the members in order, including repeated keys if they are kept.
+    init(_ pairs: [(String, JSONValue)], keepsRepeats: Bool) {
+        self.init(entries: pairs.map { Entry(key: $0.0, value: $0.1) }, keepsRepeats: keepsRepeats)
+    }
+
     /// Makes an object from entries that may contain repeated keys.
     init(entries: [Entry], keepsRepeats: Bool = false) {
         self.entries = entries
@@ -170,9 +175,7 @@ public struct JSONObject: Sendable {
         guard left.count == right.count else { return false }
         // Much faster than comparing the views, which find the storage again for each byte.
         let areSame = left.withContiguousStorageIfAvailable { left in
-            right.withContiguousStorageIfAvailable { right in
-                left.elementsEqual(right)
-            }
+            right.withContiguousStorageIfAvailable { right in SameBytes.areSame(left, right) }
         }
         return (areSame ?? nil) ?? left.elementsEqual(right)
     }

@@ -52,23 +52,17 @@ extension JSONValue {
     private static func parse(
         _ text: UnsafeBufferPointer<UInt8>, _ repeatedKeys: RepeatedKeys, _ maximumSize: Int?
     ) -> Result<JSONValue, JSONParseError> {
-        if let maximumSize, text.count > maximumSize {
-            return .failure(JSONParseError(.tooLarge, at: maximumSize, in: text))
-        }
-        guard let base = text.baseAddress else { return .failure(JSONParseError(.empty, at: 0, in: text)) }
-        var parser = JSONParser(base: base, count: text.count, repeatedKeys: repeatedKeys)
-        do throws(JSONParser.Failure) {
-            return .success(try parser.parseDocument())
+        do throws(JSONParseError) {
+            let tape = try JSONParser.parse(text, refusesRepeats: repeatedKeys == .refused, maximumSize: maximumSize)
+            return .success(tape.value(at: 0, keepsRepeats: repeatedKeys == .kept))
         } catch {
-            return .failure(JSONParseError(error.reason, at: error.offset, in: text))
+            return .failure(error)
         }
     }
 }
 
-/// A single-pass parser that copies only strings.
-///
-/// The elements of open arrays and objects are collected on two shared stacks, so that each container is allocated
-/// once, at its final size.
+/// A single-pass parser that makes a ``JSONTape``. It is the only definition of what is JSON: trees and decoded types are
+/// made from its tapes.
 struct JSONParser: ~Copyable {
     /// The reason and the offset of an error. Line and column are computed only when it is reported.
     struct Failure: Error {
@@ -78,26 +72,42 @@ struct JSONParser: ~Copyable {
 
     private let base: UnsafePointer<UInt8>
     private let end: Int
-    private let repeatedKeys: JSONValue.RepeatedKeys
+    private let refusesRepeats: Bool
     private var at = 0
     private var depth = 0
-    private var elements = ParseStack<JSONValue>()
-    private var entries = ParseStack<JSONObject.Entry>()
+    private var tokens: TokenStack
 
-    init(base: UnsafePointer<UInt8>, count: Int, repeatedKeys: JSONValue.RepeatedKeys) {
-        self.base = base
-        end = count
-        self.repeatedKeys = repeatedKeys
+    /// Parses a text. The tape refers to it.
+    static func parse(
+        _ text: UnsafeBufferPointer<UInt8>, refusesRepeats: Bool, maximumSize: Int?
+    ) throws(JSONParseError) -> JSONTape {
+        if let maximumSize, text.count > maximumSize { throw JSONParseError(.tooLarge, at: maximumSize, in: text) }
+        guard let base = text.baseAddress else { throw JSONParseError(.empty, at: 0, in: text) }
+        var parser = JSONParser(base: base, count: text.count, refusesRepeats: refusesRepeats)
+        do throws(Failure) {
+            try parser.parseDocument()
+        } catch {
+            throw JSONParseError(error.reason, at: error.offset, in: text)
+        }
+        return parser.tokens.tape(of: base, size: text.count)
     }
 
-    mutating func parseDocument() throws(Failure) -> JSONValue {
+    private init(base: UnsafePointer<UInt8>, count: Int, refusesRepeats: Bool) {
+        self.base = base
+        end = count
+        self.refusesRepeats = refusesRepeats
+        // Most texts have fewer values. Others let the stack grow.
+        tokens = TokenStack(capacity: count / 6 + 8)
+    }
+
+    private mutating func parseDocument() throws(Failure) {
         if end >= 3, base[0] == 0xEF, base[1] == 0xBB, base[2] == 0xBF { at = 3 }
         skipBlanks()
         guard at < end else { throw fail(.empty) }
-        let value = try parseValue()
+        try parseValue()
         skipBlanks()
         guard at == end else { throw fail(.trailingBytes) }
-        return value
+        tokens.push(.null)
     }
 
     private func fail(_ reason: JSONParseError.Reason) -> Failure {
@@ -121,22 +131,22 @@ struct JSONParser: ~Copyable {
         return base[at]
     }
 
-    private mutating func parseValue() throws(Failure) -> JSONValue {
+    private mutating func parseValue() throws(Failure) {
         switch base[at] {
         case UInt8(ascii: "\""):
             at += 1
-            return .string(try parseString())
-        case UInt8(ascii: "{"): return try parseObject()
-        case UInt8(ascii: "["): return try parseArray()
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try parseNumber())
-        case UInt8(ascii: "t"): return try parseLiteral("true", .bool(true))
-        case UInt8(ascii: "f"): return try parseLiteral("false", .bool(false))
-        case UInt8(ascii: "n"): return try parseLiteral("null", .null)
+            tokens.push(try parseString())
+        case UInt8(ascii: "{"): try parseObject()
+        case UInt8(ascii: "["): try parseArray()
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): tokens.push(try parseNumber())
+        case UInt8(ascii: "t"): try parseLiteral("true", .bool(true))
+        case UInt8(ascii: "f"): try parseLiteral("false", .bool(false))
+        case UInt8(ascii: "n"): try parseLiteral("null", .null)
         default: throw fail(.unexpectedByte)
         }
     }
 
-    private mutating func parseLiteral(_ word: StaticString, _ value: JSONValue) throws(Failure) -> JSONValue {
+    private mutating func parseLiteral(_ word: StaticString, _ value: JSONToken) throws(Failure) {
         let length = word.utf8CodeUnitCount
         for index in 0..<length {
             guard at + index < end else {
@@ -146,7 +156,7 @@ struct JSONParser: ~Copyable {
             guard base[at + index] == word.utf8Start[index] else { throw fail(.invalidLiteral) }
         }
         at += length
-        return value
+        tokens.push(value)
     }
 
     private mutating func enter() throws(Failure) {
@@ -160,54 +170,57 @@ struct JSONParser: ~Copyable {
         at += 1
     }
 
-    private mutating func parseArray() throws(Failure) -> JSONValue {
+    private mutating func parseArray() throws(Failure) {
         try enter()
-        if try nextByte() == UInt8(ascii: "]") {
-            leave()
-            return .array([])
-        }
-        let start = elements.count
-        while true {
-            elements.push(try parseValue())
-            let byte = try nextByte()
-            if byte == UInt8(ascii: "]") { break }
-            guard byte == UInt8(ascii: ",") else { throw fail(.expectedCommaOrBracket) }
-            at += 1
-            if try nextByte() == UInt8(ascii: "]") { throw fail(.trailingComma) }
+        let opening = tokens.count
+        tokens.push(.null)
+        var count = 0
+        if try nextByte() != UInt8(ascii: "]") {
+            while true {
+                try parseValue()
+                count += 1
+                let byte = try nextByte()
+                if byte == UInt8(ascii: "]") { break }
+                guard byte == UInt8(ascii: ",") else { throw fail(.expectedCommaOrBracket) }
+                at += 1
+                if try nextByte() == UInt8(ascii: "]") { throw fail(.trailingComma) }
+            }
         }
         leave()
-        return .array(elements.popAll(from: start))
+        tokens.replace(at: opening, with: .container(.array, count: count, end: tokens.count))
     }
 
-    private mutating func parseObject() throws(Failure) -> JSONValue {
+    private mutating func parseObject() throws(Failure) {
         try enter()
-        if try nextByte() == UInt8(ascii: "}") {
-            leave()
-            return .object(JSONObject())
+        let opening = tokens.count
+        tokens.push(.null)
+        var count = 0
+        if try nextByte() != UInt8(ascii: "}") {
+            while true {
+                try parseMember()
+                count += 1
+                let byte = try nextByte()
+                if byte == UInt8(ascii: "}") { break }
+                guard byte == UInt8(ascii: ",") else { throw fail(.expectedCommaOrBrace) }
+                at += 1
+                if try nextByte() == UInt8(ascii: "}") { throw fail(.trailingComma) }
+            }
         }
-        let start = entries.count
-        while true {
-            try parseMember()
-            let byte = try nextByte()
-            if byte == UInt8(ascii: "}") { break }
-            guard byte == UInt8(ascii: ",") else { throw fail(.expectedCommaOrBrace) }
-            at += 1
-            if try nextByte() == UInt8(ascii: "}") { throw fail(.trailingComma) }
+        tokens.replace(at: opening, with: .container(.object, count: count, end: tokens.count))
+        if refusesRepeats, JSONMembers(of: opening, in: tokens.base, text: base).haveRepeats {
+            throw fail(.repeatedKey)
         }
-        let object = JSONObject(entries: entries.popAll(from: start), keepsRepeats: repeatedKeys != .lastCounts)
-        if object.hasRepeats, repeatedKeys == .refused { throw fail(.repeatedKey) }
         leave()
-        return .object(object)
     }
 
     private mutating func parseMember() throws(Failure) {
         guard try nextByte() == UInt8(ascii: "\"") else { throw fail(.expectedKey) }
         at += 1
-        let key = try parseString()
+        tokens.push(try parseString())
         guard try nextByte() == UInt8(ascii: ":") else { throw fail(.expectedColon) }
         at += 1
         _ = try nextByte()
-        entries.push(JSONObject.Entry(key: key, value: try parseValue()))
+        try parseValue()
     }
 }
 
@@ -215,19 +228,26 @@ struct JSONParser: ~Copyable {
 
 extension JSONParser {
     /// Parses a string. The cursor is after its opening quote.
-    private mutating func parseString() throws(Failure) -> String {
+    private mutating func parseString() throws(Failure) -> JSONToken {
         let start = at
-        let isASCII = skipPlainBytes()
-        guard at < end else { throw fail(.unexpectedEnd) }
-        switch base[at] {
-        case UInt8(ascii: "\""):
-            let text = try makeString(from: start, isASCII: isASCII)
-            at += 1
-            return text
-        case UInt8(ascii: "\\"):
-            return try parseEscapedString(from: start)
-        default:
-            throw fail(.controlCharacter)
+        var isASCII = skipPlainBytes()
+        var isEscaped = false
+        while true {
+            guard at < end else { throw fail(.unexpectedEnd) }
+            switch base[at] {
+            case UInt8(ascii: "\""):
+                // Escapes are ASCII and can't complete a truncated sequence, so the text shows whether the string is
+                // UTF-8.
+                if !isASCII { try checkUTF8(from: start) }
+                at += 1
+                return .text(.string, from: start, count: at - 1 - start, isEscaped: isEscaped)
+            case UInt8(ascii: "\\"):
+                isEscaped = true
+                at += try JSONEscape(base, at: at, end: end).size
+                isASCII = skipPlainBytes() && isASCII
+            default:
+                throw fail(.controlCharacter)
+            }
         }
     }
 
@@ -236,142 +256,74 @@ extension JSONParser {
     @inline(__always)
     private mutating func skipPlainBytes() -> Bool {
         var seen: UInt64 = 0
+        var place = at
         // Eight bytes at a time: each term has the high bit of a byte set if that byte matches. A borrow can cause a
-        // false match above a true one but never hide one; the loop below finds the exact position.
-        while at + 8 <= end {
-            let word = UnsafeRawPointer(base + at).loadUnaligned(as: UInt64.self)
+        // false match above a true one, but the lowest match is a true one.
+        while end &- place >= 8 {
+            let word = UInt64(littleEndian: UnsafeRawPointer(base + place).loadUnaligned(as: UInt64.self))
             let quotes = word ^ 0x2222_2222_2222_2222
             let escapes = word ^ 0x5C5C_5C5C_5C5C_5C5C
             let hits =
-                ((quotes &- 0x0101_0101_0101_0101) & ~quotes)
-                | ((escapes &- 0x0101_0101_0101_0101) & ~escapes)
-                | ((word &- 0x2020_2020_2020_2020) & ~word)
-            if hits & 0x8080_8080_8080_8080 != 0 { break }
+                (((quotes &- 0x0101_0101_0101_0101) & ~quotes)
+                    | ((escapes &- 0x0101_0101_0101_0101) & ~escapes)
+                    | ((word &- 0x2020_2020_2020_2020) & ~word)) & 0x8080_8080_8080_8080
+            if hits != 0 {
+                // The bits below the lowest match are those of the bytes before it, and seven of its own.
+                at = place &+ hits.trailingZeroBitCount / 8
+                return (seen | word & ((hits & (0 &- hits)) &- 1)) & 0x8080_8080_8080_8080 == 0
+            }
             seen |= word
-            at += 8
+            place &+= 8
         }
-        var rest: UInt8 = 0
+        at = place
+        return skipLastPlainBytes() && seen & 0x8080_8080_8080_8080 == 0
+    }
+
+    /// The same for the last bytes of a text, fewer than eight.
+    @inline(never)
+    private mutating func skipLastPlainBytes() -> Bool {
+        var seen: UInt8 = 0
         while at < end {
             let byte = base[at]
             if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
-            rest |= byte
+            seen |= byte
             at += 1
         }
-        return (seen & 0x8080_8080_8080_8080) == 0 && rest < 0x80
+        return seen < 0x80
     }
 
-    @inline(__always)
-    private func makeString(from start: Int, isASCII: Bool) throws(Failure) -> String {
-        let bytes = UnsafeBufferPointer(start: base + start, count: at - start)
-        if isASCII { return String(decoding: bytes, as: UTF8.self) }
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw invalidUTF8(from: start) }
-        return text
-    }
-
-    /// Continues at the first backslash of a string that started at `start`.
-    private mutating func parseEscapedString(from start: Int) throws(Failure) -> String {
-        var bytes = Array(UnsafeBufferPointer(start: base + start, count: at - start))
-        var isASCII = bytes.allSatisfy { $0 < 0x80 }
-        while true {
-            guard at < end else { throw fail(.unexpectedEnd) }
-            switch base[at] {
-            case UInt8(ascii: "\\"):
-                try parseEscape(into: &bytes)
-            case UInt8(ascii: "\""):
-                // Escapes produce valid UTF-8 only. They can't complete a truncated sequence of the plain bytes either,
-                // because an escape never starts with a continuation byte.
-                guard isASCII || String(validating: bytes, as: UTF8.self) != nil else {
-                    throw invalidUTF8(from: start)
-                }
-                at += 1
-                return String(decoding: bytes, as: UTF8.self)
-            case 0..<0x20:
-                throw fail(.controlCharacter)
-            default:
-                let plain = at
-                isASCII = skipPlainBytes() && isASCII
-                bytes.append(contentsOf: UnsafeBufferPointer(start: base + plain, count: at - plain))
-            }
-        }
-    }
-
-    private mutating func parseEscape(into bytes: inout [UInt8]) throws(Failure) {
-        guard at + 1 < end else {
-            at = end
-            throw fail(.unexpectedEnd)
-        }
-        switch base[at + 1] {
-        case UInt8(ascii: "\""): bytes.append(UInt8(ascii: "\""))
-        case UInt8(ascii: "\\"): bytes.append(UInt8(ascii: "\\"))
-        case UInt8(ascii: "/"): bytes.append(UInt8(ascii: "/"))
-        case UInt8(ascii: "b"): bytes.append(0x08)
-        case UInt8(ascii: "f"): bytes.append(0x0C)
-        case UInt8(ascii: "n"): bytes.append(0x0A)
-        case UInt8(ascii: "r"): bytes.append(0x0D)
-        case UInt8(ascii: "t"): bytes.append(0x09)
-        case UInt8(ascii: "u"):
-            bytes.append(contentsOf: UTF8.encode(try parseUnicodeEscape()) ?? UTF8.encodedReplacementCharacter)
-            return
-        default: throw fail(.invalidEscape)
-        }
-        at += 2
-    }
-
-    /// Parses `\uXXXX`, or two of them that form a surrogate pair.
-    private mutating func parseUnicodeEscape() throws(Failure) -> Unicode.Scalar {
-        let first = try parseHexadecimal(after: at)
-        if let scalar = Unicode.Scalar(first) {
-            at += 6
-            return scalar
-        }
-        guard first < 0xDC00, at + 7 < end, base[at + 6] == UInt8(ascii: "\\"), base[at + 7] == UInt8(ascii: "u") else {
-            throw fail(.loneSurrogate)
-        }
-        let second = try parseHexadecimal(after: at + 6)
-        let combined = 0x10000 + ((first & 0x3FF) << 10 | (second & 0x3FF))
-        guard (0xDC00...0xDFFF).contains(second), let scalar = Unicode.Scalar(combined) else {
-            throw fail(.loneSurrogate)
-        }
-        at += 12
-        return scalar
-    }
-
-    /// Returns the value of the four hexadecimal digits of the `\u` at `escape`.
-    private func parseHexadecimal(after escape: Int) throws(Failure) -> UInt32 {
-        var number: UInt32 = 0
-        for index in (escape + 2)..<(escape + 6) {
-            guard index < end else { throw Failure(reason: .unexpectedEnd, offset: end) }
-            guard let digit = Self.hexadecimalDigit(base[index]) else {
-                throw Failure(reason: .invalidUnicodeEscape, offset: escape)
-            }
-            number = number << 4 | digit
-        }
-        return number
-    }
-
-    private static func hexadecimalDigit(_ byte: UInt8) -> UInt32? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a")) + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A")) + 10
-        default: nil
-        }
-    }
-
-    /// Finds the first invalid byte of the string that started at `start`.
-    private func invalidUTF8(from start: Int) -> Failure {
-        var decoder = UTF8()
-        var bytes = UnsafeBufferPointer(start: base + start, count: end - start).makeIterator()
+    /// Checks the bytes from `start` to the cursor by Unicode's table of well-formed sequences (3-7).
+    private func checkUTF8(from start: Int) throws(Failure) {
         var offset = start
-        while case .scalarValue(let scalar) = decoder.decode(&bytes) { offset += UTF8.width(scalar) }
-        return Failure(reason: .invalidUTF8, offset: min(offset, at))
+        while offset < at {
+            let first = base[offset]
+            if first < 0x80 {
+                offset += 1
+                continue
+            }
+            let (size, second): (Int, ClosedRange<UInt8>)
+            switch first {
+            case 0xC2...0xDF: (size, second) = (2, 0x80...0xBF)
+            case 0xE0: (size, second) = (3, 0xA0...0xBF)
+            case 0xED: (size, second) = (3, 0x80...0x9F)
+            case 0xE1...0xEF: (size, second) = (3, 0x80...0xBF)
+            case 0xF0: (size, second) = (4, 0x90...0xBF)
+            case 0xF1...0xF3: (size, second) = (4, 0x80...0xBF)
+            case 0xF4: (size, second) = (4, 0x80...0x8F)
+            default: throw Failure(reason: .invalidUTF8, offset: offset)
+            }
+            guard offset + size <= at, second.contains(base[offset + 1]), size < 3 || base[offset + 2] & 0xC0 == 0x80,
+                size < 4 || base[offset + 3] & 0xC0 == 0x80
+            else { throw Failure(reason: .invalidUTF8, offset: offset) }
+            offset += size
+        }
     }
 }
 
 // MARK: - Numbers
 
 extension JSONParser {
-    private mutating func parseNumber() throws(Failure) -> JSONNumber {
+    private mutating func parseNumber() throws(Failure) -> JSONToken {
         let start = at
         if base[at] == UInt8(ascii: "-") { at += 1 }
         let first = at
@@ -391,10 +343,9 @@ extension JSONParser {
         let hasExponent = at < end && base[at] | 0x20 == UInt8(ascii: "e")
         if hasExponent { try parseExponent() }
         if fits, !hasExponent, let scale = UInt8(exactly: scale) {
-            return JSONNumber(.digits(JSONNumber.Digits(mantissa: mantissa, scale: scale, isNegative: first > start)))
+            return .digits(JSONNumber.Digits(mantissa: mantissa, scale: scale, isNegative: first > start))
         }
-        let text = String(decoding: UnsafeBufferPointer(start: base + start, count: at - start), as: UTF8.self)
-        return JSONNumber(.text(text))
+        return .text(.number, from: start, count: at - start)
     }
 
     /// Parses one or more digits and appends them to `mantissa`. The result is valid only if all of its digits

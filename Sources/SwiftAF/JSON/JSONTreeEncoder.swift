@@ -140,7 +140,7 @@ struct TreeEncoder: Encoder {
 
     /// Encodes a value one level deeper.
     fileprivate static func encode<Value: Encodable>(
-        _ value: Value, in context: TreeContext, at step: TreePath.Step?, convertsKeys: Bool
+        _ value: Value, in context: TreeContext, at step: (any CodingKey)?, convertsKeys: Bool
     ) throws -> JSONValue? {
         let path = step.map { TreePath($0, below: context.path) } ?? context.path
         let encoder = TreeEncoder(
@@ -151,7 +151,7 @@ struct TreeEncoder: Encoder {
     }
 
     /// Returns an encoder and its node, for a superclass or a nested encoder.
-    fileprivate static func over(_ context: TreeContext, at step: TreePath.Step) -> (TreeEncoder, TreeNode) {
+    fileprivate static func over(_ context: TreeContext, at step: any CodingKey) -> (TreeEncoder, TreeNode) {
         let encoder = TreeEncoder(
             path: TreePath(step, below: context.path), options: context.options,
             convertsKeys: context.options.keys == .snakeCase, depth: context.depth + 1, level: context.level + 1)
@@ -171,7 +171,7 @@ private struct TreeContext {
     let level: Int
 
     /// Returns the context of a nested container.
-    func nested(at step: TreePath.Step) -> TreeContext {
+    func nested(at step: any CodingKey) -> TreeContext {
         TreeContext(
             node: TreeNode(), path: TreePath(step, below: path), options: options, depth: depth + 1, level: level)
     }
@@ -181,12 +181,12 @@ private struct TreeContext {
         TreeContext(node: node, path: path, options: options, depth: depth - 1, level: level)
     }
 
-    func codingPath(to step: TreePath.Step?) -> [any CodingKey] {
+    func codingPath(to step: (any CodingKey)?) -> [any CodingKey] {
         (step.map { TreePath($0, below: path) } ?? path)?.keys ?? []
     }
 
     /// Returns the tree of a value that is encoded into the node.
-    func tree<Value: Encodable>(of value: Value, at step: TreePath.Step?, isRoot: Bool = false) throws -> JSONValue {
+    func tree<Value: Encodable>(of value: Value, at step: (any CodingKey)?, isRoot: Bool = false) throws -> JSONValue {
         let type = Value.self
         // Fast paths for the most frequent element types. The casts are between identical types.
         if type == String.self { return .string(unsafeBitCast(value, to: String.self)) }
@@ -212,7 +212,7 @@ private struct TreeContext {
     }
 
     /// Returns the tree of a type whose own encoding differs from its representation in JSON; nil for other types.
-    private func foreign<Value: Encodable>(_ value: Value, at step: TreePath.Step?) throws -> JSONValue? {
+    private func foreign<Value: Encodable>(_ value: Value, at step: (any CodingKey)?) throws -> JSONValue? {
         let type = Value.self
         if type == JSONValue.self { return value as? JSONValue }
         if type == Date.self, let value = value as? Date { return try date(value, at: step) }
@@ -225,7 +225,7 @@ private struct TreeContext {
         return nil
     }
 
-    private func date(_ date: Date, at step: TreePath.Step?) throws -> JSONValue {
+    private func date(_ date: Date, at step: (any CodingKey)?) throws -> JSONValue {
         switch options.dates {
         case .deferredToDate: try number(date.timeIntervalSinceReferenceDate, at: step)
         case .secondsSince1970: try number(date.timeIntervalSince1970, at: step)
@@ -235,7 +235,7 @@ private struct TreeContext {
     }
 
     /// Encodes a number without a zero fraction, so that integers are read as integers.
-    func number(_ value: Double, at step: TreePath.Step?) throws -> JSONValue {
+    func number(_ value: Double, at step: (any CodingKey)?) throws -> JSONValue {
         guard value.isFinite else {
             guard let words = options.floatWords else { throw nonFinite(value, at: step) }
             return .string(words.text(of: value))
@@ -243,13 +243,13 @@ private struct TreeContext {
         return .number(JSONNumber(shortest: value.description) ?? JSONNumber(value))
     }
 
-    func number(_ value: Float, at step: TreePath.Step?) throws -> JSONValue {
+    func number(_ value: Float, at step: (any CodingKey)?) throws -> JSONValue {
         guard value.isFinite else { return try number(Double(value), at: step) }
         // The digits of the `Float`, not of the equal `Double`: 0.1, not 0.10000000149011612.
         return .number(JSONNumber(shortest: value.description) ?? JSONNumber(Double(value)))
     }
 
-    private func nonFinite(_ value: Any, at step: TreePath.Step?) -> EncodingError {
+    private func nonFinite(_ value: Any, at step: (any CodingKey)?) -> EncodingError {
         .invalidValue(
             value,
             EncodingError.Context(
@@ -282,8 +282,8 @@ private struct TreeKeyedEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol 
     func encodeNil(forKey key: Key) throws { append(.null, key) }
     func encode(_ value: Bool, forKey key: Key) throws { append(.bool(value), key) }
     func encode(_ value: String, forKey key: Key) throws { append(.string(value), key) }
-    func encode(_ value: Double, forKey key: Key) throws { append(try context.number(value, at: .member(key)), key) }
-    func encode(_ value: Float, forKey key: Key) throws { append(try context.number(value, at: .member(key)), key) }
+    func encode(_ value: Double, forKey key: Key) throws { append(try context.number(value, at: key), key) }
+    func encode(_ value: Float, forKey key: Key) throws { append(try context.number(value, at: key), key) }
     func encode(_ value: Int, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
     func encode(_ value: Int8, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
     func encode(_ value: Int16, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
@@ -297,7 +297,7 @@ private struct TreeKeyedEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol 
     func encode(_ value: UInt64, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
     func encode(_ value: UInt128, forKey key: Key) throws { append(.number(JSONNumber(value)), key) }
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-        append(try context.tree(of: value, at: .member(key)), key)
+        append(try context.tree(of: value, at: key), key)
     }
 
     func nestedContainer<Nested: CodingKey>(
@@ -316,7 +316,7 @@ private struct TreeKeyedEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol 
     }
 
     private func nest(_ key: Key) -> TreeContext {
-        let nested = context.nested(at: .member(key))
+        let nested = context.nested(at: key)
         context.node.append(.node(nested.node), forKey: name(key))
         return nested
     }
@@ -325,7 +325,7 @@ private struct TreeKeyedEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol 
     func superEncoder(forKey key: Key) -> any Encoder { encoder(key) }
 
     private func encoder(_ key: some CodingKey) -> any Encoder {
-        let (encoder, node) = TreeEncoder.over(context, at: .member(key))
+        let (encoder, node) = TreeEncoder.over(context, at: key)
         context.node.append(.node(node), forKey: name(key))
         return encoder
     }
@@ -337,7 +337,7 @@ private struct TreeUnkeyedEncoder: UnkeyedEncodingContainer {
 
     var codingPath: [any CodingKey] { context.path?.keys ?? [] }
     var count: Int { context.node.elementCount }
-    private var step: TreePath.Step { .element(count) }
+    private var step: any CodingKey { TreeKey.index(count) }
 
     func encodeNil() throws { context.node.append(.value(.null)) }
     func encode(_ value: Bool) throws { context.node.append(.value(.bool(value))) }

@@ -4,8 +4,8 @@ extension JSONValue: Codable {
     /// Decodes a value from any format. ``JSONCoder`` passes it unchanged. Other decoders are asked for `Int64`,
     /// `UInt64`, `Decimal` and `Double`, in this order, so distinctions that they don't make are lost.
     public init(from decoder: any Decoder) throws {
-        if let decoder = decoder as? TreeDecoder {
-            self = decoder.value
+        if let decoder = decoder as? ValueDecoder {
+            self = decoder.value(at: decoder.own)
             return
         }
         if let container = try? decoder.container(keyedBy: MemberKey.self) {

@@ -17,9 +17,15 @@ enum SnakeCase {
         return name[..<first] + joined + name[name.index(after: last)...]
     }
 
+    /// Returns the name that `authorID` has after it is converted to snake case and back, `authorId`. Nil for names that
+    /// aren't changed by that.
+    static func alternative(to name: String) -> String? {
+        hasAcronym(name) ? decoded(encoded(name)) : nil
+    }
+
     /// Whether two capitals in ASCII follow one another, as in `authorID`, so that converting the name to snake case and
     /// back changes it.
-    static func hasAcronym(_ name: String) -> Bool {
+    private static func hasAcronym(_ name: String) -> Bool {
         var wasCapital = false
         for byte in name.utf8 {
             let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)

@@ -1,0 +1,116 @@
+/// The members of an object in a ``JSONTape``, which are found by a search that compares names with the bytes of the
+/// text: the row `json_64` of `Benchmarks/run`. Only for as many members as ``isSearchable`` allows.
+struct JSONMembers {
+    /// The maximum number of members for which a linear search is used.
+    private static let linearLimit = 32
+
+    private let tokens: UnsafePointer<JSONToken>
+    private let text: UnsafePointer<UInt8>
+    /// The position of the first key.
+    private let first: Int
+    /// The position after the last value.
+    private let end: Int
+    let count: Int
+
+    /// - Parameters:
+    ///   - object: The position of the token of an object, of which all tokens exist.
+    ///   - text: The text that was parsed.
+    init(of object: Int, in tokens: UnsafePointer<JSONToken>, text: UnsafePointer<UInt8>) {
+        self.tokens = tokens
+        self.text = text
+        first = object + 1
+        end = tokens[object].end(at: object)
+        count = tokens[object].count
+    }
+
+    /// Whether a search is quick enough. It isn't among many members, which a hostile server could send, nor right if
+    /// keys are repeated, because it finds the first one.
+    var isSearchable: Bool { count <= Self.linearLimit && !haveRepeats }
+
+    /// Returns the position of a member's value. Quickest for the key at `next`, which is then moved behind the member:
+    /// types decode their members in one order, which is usually the order in which they are written.
+    ///
+    /// - Parameter next: 0, or what an earlier call left there.
+    @inline(__always)
+    func find(_ name: UnsafeBufferPointer<UInt8>, next: inout Int) -> Int? {
+        var position = next
+        for _ in 0..<count {
+            if position < first || position >= end { position = first }
+            let following = tokens[position + 1].end(at: position + 1)
+            if isKey(at: position, name) {
+                next = following
+                return position + 1
+            }
+            position = following
+        }
+        return nil
+    }
+
+    /// Whether a key is repeated.
+    var haveRepeats: Bool {
+        if count > Self.linearLimit { return JSONObject(keepingRepeats: named).hasRepeats }
+        var seen: UInt64 = 0
+        var position = first
+        for _ in 0..<count {
+            // Keys with different prints are different, and most keys of an object are.
+            let print = fingerprint(of: tokens[position])
+            if seen & print != 0, isRepeated(before: position) { return true }
+            seen |= print
+            position = tokens[position + 1].end(at: position + 1)
+        }
+        return false
+    }
+
+    /// The keys in order, each with the position of its value.
+    var named: [(String, JSONValue)] {
+        var named: [(String, JSONValue)] = []
+        named.reserveCapacity(count)
+        var position = first
+        for _ in 0..<count {
+            named.append((string(at: position), .integer(Int64(position + 1))))
+            position = tokens[position + 1].end(at: position + 1)
+        }
+        return named
+    }
+
+    private func bytes(of key: JSONToken) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: text + key.start, count: key.size)
+    }
+
+    private func string(at position: Int) -> String {
+        let key = tokens[position]
+        if key.flag { return JSONEscape.unescaped(bytes(of: key)) }
+        return String(decoding: bytes(of: key), as: UTF8.self)
+    }
+
+    /// Compares bytes (RFC 8259, section 8.3).
+    @inline(__always)
+    private func isKey(at position: Int, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        let key = tokens[position]
+        if key.flag { return JSONEscape.unescaped(bytes(of: key)).utf8.elementsEqual(name) }
+        return SameBytes.areSame(bytes(of: key), name)
+    }
+
+    /// Whether the key at `position` is also that of an earlier member.
+    private func isRepeated(before position: Int) -> Bool {
+        let key = tokens[position]
+        var name = key.flag ? string(at: position) : ""
+        return name.withUTF8 { unescaped in
+            let name = key.flag ? unescaped : bytes(of: key)
+            var earlier = first
+            while earlier < position {
+                if isKey(at: earlier, name) { return true }
+                earlier = tokens[earlier + 1].end(at: earlier + 1)
+            }
+            return false
+        }
+    }
+
+    /// One of 64 bits, by the size of a key and its last byte. All of them if the key contains escapes.
+    @inline(__always)
+    private func fingerprint(of key: JSONToken) -> UInt64 {
+        if key.flag { return .max }
+        if key.size == 0 { return 1 }
+        return 1 << UInt64(truncatingIfNeeded: (key.size &* 11 &+ Int(text[key.start &+ key.size &- 1])) & 63)
+    }
+}

@@ -1,0 +1,29 @@
+/// Compares bytes, eight at a time, for keys of JSON objects: the row `json_64` of `Benchmarks/run`.
+enum SameBytes {
+    @inline(__always)
+    static func areSame(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        var rest = left.count
+        guard let left = left.baseAddress, let right = right.baseAddress else { return rest == 0 }
+        // The last word overlaps the one before it.
+        if rest >= 8 {
+            let last = rest - 8
+            var at = 0
+            while at < last {
+                if word(left + at) != word(right + at) { return false }
+                at += 8
+            }
+            return word(left + last) == word(right + last)
+        }
+        while rest > 0 {
+            rest -= 1
+            if left[rest] != right[rest] { return false }
+        }
+        return true
+    }
+
+    @inline(__always)
+    private static func word(_ bytes: UnsafePointer<UInt8>) -> UInt64 {
+        UnsafeRawPointer(bytes).loadUnaligned(as: UInt64.self)
+    }
+}
