@@ -60,10 +60,12 @@ public final class HTTPSessionManager: Sendable {
         /// Whether some headers are only for the base URL's origin.
         private(set) var hasSecretHeaders = false
         var timeouts: HTTPRequest.Timeouts
-        /// Nil stands for an ``HTTPRequestSerializer``, which is made when it is needed.
+        /// Made when a manager first needs it, which `swiftaf` doesn't; shared, so that no request makes one.
+        private static let standardRequestSerializer: any RequestSerializer = HTTPRequestSerializer()
+        /// Nil stands for the standard one.
         private var givenRequestSerializer: (any RequestSerializer)?
         var requestSerializer: any RequestSerializer {
-            get { givenRequestSerializer ?? HTTPRequestSerializer() }
+            get { givenRequestSerializer ?? Self.standardRequestSerializer }
             set { givenRequestSerializer = newValue }
         }
         var responses: ResponseSettings

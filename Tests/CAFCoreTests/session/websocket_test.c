@@ -409,8 +409,9 @@ static afc_status take_if_permitted(wire *wire, const afc_websocket_message *mes
     return AFC_EAGAIN;
 }
 
-static void held_message_stops_the_server_and_arrives_once(void **state) {
-    world *world = *state;
+/** One message per resume. */
+static void check_held_messages_of_endless_server(world *world, const char *url) {
+    enum { MESSAGES = 2000 };
     static char block[1000];
     memset(block, 'x', sizeof block);
     block[0] = (char)0x82;
@@ -423,11 +424,12 @@ static void held_message_stops_the_server_and_arrives_once(void **state) {
     serve(world, "/", script);
     atomic_int permits = 0;
     wire *wire = wire_new(world, "/");
+    if (url != NULL) wire->request.url = url;
     wire->payload = &permits;
     wire->at_message = take_if_permitted;
     wire_open(wire, world);
     wire_wait_for(wire, &wire->open_count, 1);
-    for (unsigned i = 1; i <= 300; i++) {
+    for (unsigned i = 1; i <= MESSAGES; i++) {
         atomic_fetch_add(&permits, 1);
         afc_websocket_resume(wire->socket);
         wire_wait_for(wire, &wire->message_count, i);
@@ -437,6 +439,18 @@ static void held_message_stops_the_server_and_arrives_once(void **state) {
     assert_true(sent <= atomic_load(&wire->received) + buffered_at_most());
     afc_websocket_cancel(wire->socket);
     wire_free(wire);
+}
+
+static void held_message_stops_the_server_and_arrives_once(void **state) {
+    check_held_messages_of_endless_server(*state, NULL);
+}
+
+static void held_message_stops_the_server_over_tls(void **state) {
+    (void)state;
+    world *world = world_new_alpn("http/1.1", NULL);
+    const char *url = text_of(world, "wss%s", strchr(tls_url(world), ':'));
+    check_held_messages_of_endless_server(world, url);
+    world_free(world);
 }
 
 /** Numbered messages, taken in their order and only with a permit. */
@@ -783,6 +797,7 @@ int main(void) {
         WORLD_TEST(ends_without_pong),
         WORLD_TEST(stays_open_while_pongs_come),
         WORLD_TEST(held_message_stops_the_server_and_arrives_once),
+        cmocka_unit_test(held_message_stops_the_server_over_tls),
         WORLD_TEST(held_messages_come_in_order_before_the_end),
         WORLD_TEST(sends_every_byte_once_if_the_connection_takes_parts),
         WORLD_TEST(full_queue_refuses_messages_until_they_are_sent),
