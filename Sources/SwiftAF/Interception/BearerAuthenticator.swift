@@ -40,7 +40,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
 
     /// - Parameters:
     ///   - origins: URLs of the servers that get the token; only scheme, host and port are used. Without a scheme it is
-    ///     https. A text that is no URL is ignored.
+    ///     https. Text that isn't a valid URL is ignored.
     ///   - token: The first token; nil gets one by a refresh before the first request.
     ///   - leeway: How long before its expiry a token is refreshed, while requests still use it. Nil refreshes after the
     ///     expiry. A token without ``BearerToken/expires`` is refreshed when it is refused.

@@ -31,7 +31,7 @@ final class JSONTape {
         if ownsText { text.deallocate() }
     }
 
-    /// The position of a null that is no part of the text. It stands for a member that is missing.
+    /// The position of a null that isn't part of the text. It stands for a missing member.
     var absent: Int { count - 1 }
 
     /// The members of the object at `position`.
