@@ -383,3 +383,10 @@ func runsOnTheNetworkThread(_ manager: HTTPSessionManager) async throws {
     manager.completionExecutor = .executor(manager.taskExecutor)
     print(user, names, try await task.value)
 }
+
+func streamsFromLiterals(_ manager: HTTPSessionManager, name: String) async throws {
+    let log = try await manager.stream("log")
+    for try await chunk in log { print(chunk.count) }
+    for try await line in try await manager.stream("logs/\(name)").lines { print(line) }
+    print(try await manager.response(for: "users/7").status)
+}
