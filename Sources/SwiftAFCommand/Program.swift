@@ -5,7 +5,7 @@ import SwiftAF
 package enum Program {
     /// Runs with the arguments and streams of the process, and exits with the status of the run.
     ///
-    /// - Parameter callOnFirstThread: Calls a function on a thread that blocks all signals; returns false if there is none.
+    /// - Parameter callOnFirstThread: Calls a function on a thread that blocks all signals. Returns false without such a thread.
     package static func main(onFirstThread callOnFirstThread: Interrupts.ThreadCall) -> Never {
         useUTF8()
         // Writing to a closed pipe then fails with EPIPE instead of ending the process.

@@ -133,20 +133,10 @@ static void slow_consumer_gets_all_of_a_cut_body(void **state) {
         afts_send(script, bytes, SIZE);
         afts_close(script);
         serve(world, "/cut", script);
-        atomic_uint permits = 0;
         call *call = call_new(world, "/cut");
         if (variant >= 2) call_send(call, "POST", S("a body that is sent long before"));
-        call->request.sink.kind = AFC_SINK_CALLBACK;
         call->request.keep_encoding = variant % 2 == 1;
-        call->at_body = call_take_one;
-        call->keeps_body = true;
-        call->payload = &permits;
-        call_start(call);
-        for (unsigned i = 1; call_wait_or_end(call, &call->refused_count, i); i++) {
-            atomic_fetch_add(&permits, 1);
-            afc_task_wake(call->task);
-        }
-        call_wait(call);
+        call_perform_with_refusals(call);
         check_ended(call, AFC_ETRUNCATED);
         assert_int_equal(call->body.size, SIZE);
         assert_memory_equal(call->body.bytes, bytes, SIZE);
