@@ -184,7 +184,14 @@ struct ElementsContainer: UnkeyedDecodingContainer {
         return true
     }
 
-    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    // The default implementations of these two throw.
+
+    mutating func decode(_ type: Int128.Type) throws -> Int128 { try decodeElement(type) }
+    mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try decodeElement(type) }
+
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try decodeElement(type) }
+
+    private mutating func decodeElement<Value: Decodable>(_ type: Value.Type) throws -> Value {
         try check(type)
         let value = try elements.decoder.decode(type, at: position, index: currentIndex)
         advance()

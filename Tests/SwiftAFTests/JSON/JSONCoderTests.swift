@@ -246,6 +246,25 @@ import Testing
             ])
     }
 
+    /// The widest integers aren't among those that every container must decode.
+    private struct Wide: Codable {
+        var numbers: [Int128?] = []
+        var rest: UInt128?
+
+        init(from decoder: any Decoder) throws {
+            var container = try decoder.unkeyedContainer()
+            numbers = [try container.decode(Int128.self), try container.decodeIfPresent(Int128.self)]
+            rest = try container.isAtEnd ? nil : container.decode(UInt128.self)
+        }
+    }
+
+    @Test func wideIntegersAreDecodedFromContainersOfElements() throws {
+        let (most, least) = ("340282366920938463463374607431768211455", "-170141183460469231731687303715884105728")
+        expectSame([Wide].self, ["[[\(least),null,\(most)]]", "[[1,2]]", "[[1,2,-1]]", "[[true,2]]", "[[\(most),1]]"])
+        let wide = try JSONValue(parsing: "[\(least),7,\(most)]").decode(as: Wide.self)
+        #expect(wide.numbers == [.min, 7] && wide.rest == .max)
+    }
+
     @Test func errorsSayWhatWasExpectedAndFound() {
         func explain(_ text: String) -> String {
             do {
