@@ -63,6 +63,14 @@ struct SerializationAllocationTests {
         try expect("decodable") { _ = try serializer.serialize(response, body: Self.body) }
     }
 
+    /// A name with an escape is compared with every name that is looked up.
+    @Test func decodableWithEscapedName() throws {
+        let (response, serializer) = (Self.response("application/json"), DecodableResponseSerializer<User>())
+        let name = #"{"\u0061 name of more than fifteen bytes":null,"#
+        let body = Data(name.utf8) + Self.body.dropFirst()
+        try expect("decodable") { _ = try serializer.serialize(response, body: body) }
+    }
+
     @Test func tree() throws {
         let tree = try JSONValue(parsing: Self.body)
         try expect("decoding from a tree") { _ = try tree.decode(as: User.self) }

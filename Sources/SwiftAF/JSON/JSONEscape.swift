@@ -92,4 +92,26 @@ extension JSONEscape {
             return count
         }
     }
+
+    /// Whether the content of a string that the parser has checked is `plain`. Ends at the first difference and needs no
+    /// memory: a hostile server can send escapes in every key, and each of them is compared with each name of a type.
+    static func areSame(_ escaped: UnsafeBufferPointer<UInt8>, _ plain: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let base = escaped.baseAddress else { return plain.isEmpty }
+        var (at, count) = (0, 0)
+        while at < escaped.count {
+            if escaped[at] != UInt8(ascii: "\\") {
+                guard count < plain.count, plain[count] == escaped[at] else { return false }
+                at += 1
+                count += 1
+                continue
+            }
+            guard let escape = try? JSONEscape(base, at: at, end: escaped.count) else { return false }
+            for byte in UTF8.encode(escape.scalar) ?? UTF8.encodedReplacementCharacter {
+                guard count < plain.count, plain[count] == byte else { return false }
+                count += 1
+            }
+            at += escape.size
+        }
+        return count == plain.count
+    }
 }

@@ -87,7 +87,7 @@ struct JSONMembers {
     @inline(__always)
     private func isKey(at position: Int, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
         let key = tokens[position]
-        if key.flag { return JSONEscape.unescaped(bytes(of: key)).utf8.elementsEqual(name) }
+        if key.flag { return JSONEscape.areSame(bytes(of: key), name) }
         return SameBytes.areSame(bytes(of: key), name)
     }
 

@@ -86,6 +86,21 @@ import Testing
         for (index, name) in names.enumerated() { #expect(try object.int(name) == index, "\(name)") }
     }
 
+    @Test func namesWithEscapesAreCompared() throws {
+        let names = [
+            (#"a\u0062c"#, "abc"), (#"\u0000"#, "\0"), (#"\"\\\/\b\f\n\r\t"#, "\"\\/\u{8}\u{C}\n\r\t"),
+            (#"\u00e9"#, "\u{e9}"), (#"e\u0301"#, "e\u{301}"), (#"\u20AC"#, "€"), (#"x\ud83d\ude00y"#, "x😀y"),
+        ]
+        for (escaped, name) in names {
+            let object = try lookup(#"{"\#(escaped)":1}"#)
+            #expect(try object.int(name) == 1)
+            for other in [name + "x", String(name.unicodeScalars.dropLast()), "x" + name, escaped, ""] {
+                #expect(!object.container.contains(Name(stringValue: other)), "\(escaped)")
+            }
+            #expect(object.container.allKeys.map(\.stringValue) == [name])
+        }
+    }
+
     /// A type may keep its decoder, which reads the text when it no longer exists.
     @Test func aKeptDecoderReadsTheTextOfItsDecoding() throws {
         struct Keeper: Decodable {
