@@ -13,26 +13,34 @@ enum SnakeCase {
             words.count == 1
             ? String(words[0])
             : words[0].lowercased()
-                + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst().lowercased() }.joined()
+                + words.dropFirst().map(\.capitalized).joined()
         return name[..<first] + joined + name[name.index(after: last)...]
     }
 
-    /// Returns the name that `authorID` has after it is converted to snake case and back, `authorId`. Nil for names that
-    /// aren't changed by that.
+    /// Returns the name that `authorID` or `codeOf2fa` has after it is converted to snake case and back: `authorId`,
+    /// `codeOf2Fa`. Nil for names that aren't changed by that.
     static func alternative(to name: String) -> String? {
-        hasAcronym(name) ? decoded(encoded(name)) : nil
+        mayChange(name) ? decoded(encoded(name)) : nil
     }
 
-    /// Whether two capitals in ASCII follow one another, as in `authorID`, so that converting the name to snake case and
-    /// back changes it.
-    private static func hasAcronym(_ name: String) -> Bool {
-        var wasCapital = false
+    /// Whether converting the name to snake case and back may change it: a capital in ASCII follows another one, as in
+    /// `authorID`, or a small letter follows no letter, as in `codeOf2fa`.
+    private static func mayChange(_ name: String) -> Bool {
+        var previous = UInt8(ascii: "_")
         for byte in name.utf8 {
-            let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
-            if isCapital, wasCapital { return true }
-            wasCapital = isCapital
+            if isCapital(byte) ? isCapital(previous) : isSmall(byte) && separates(previous) { return true }
+            previous = byte
         }
         return false
+    }
+
+    private static func isCapital(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
+    private static func isSmall(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
+
+    /// Whether a letter after this byte begins a word and is capitalized when the name is converted back. Underscores
+    /// don't count: `JSONDecoder` doesn't find the property `first_name` either.
+    private static func separates(_ byte: UInt8) -> Bool {
+        byte < 0x80 && byte != UInt8(ascii: "_") && !isCapital(byte) && !isSmall(byte)
     }
 
     /// Converts `firstName` to `first_name` and `myURLProperty` to `my_url_property`. The first character is never

@@ -185,6 +185,52 @@ import Testing
             ], coder: JSONCoder(keys: .snakeCase), decoder: decoder)
     }
 
+    /// The names of all members.
+    private struct AllNames: Codable {
+        let names: [String]
+
+        init(from decoder: any Decoder) throws {
+            names = try decoder.container(keyedBy: TextKey.self).allKeys.map(\.stringValue)
+        }
+
+        private struct TextKey: CodingKey {
+            let stringValue: String
+            var intValue: Int? { nil }
+
+            init(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
+        }
+    }
+
+    @Test func namesInSnakeCaseAreConvertedAsByJSONDecoder() {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        var generator = SeededGenerator(seed: 13)
+        let parts = ["_", "_", "a", "b", "B", "1", "-", " ", ".", "$", "é", "e\u{301}", "\u{301}", "ß", "'"]
+        let random = (0..<2000).map { _ in
+            (0..<Int.random(in: 1...7, using: &generator)).map { _ in
+                parts.randomElement(using: &generator) ?? ""
+            }.joined()
+        }
+        expectSame(
+            AllNames.self,
+            (["is_2fa_enabled", "line_1st", "x_my-name", "_a_$ref_", "a_ßx"] + random).map { #"{"\#($0)":1}"# },
+            coder: JSONCoder(keys: .snakeCase), decoder: decoder)
+    }
+
+    /// `JSONDecoder` looks for `fileSha256sum`, but converts what `JSONEncoder` has written for it to `fileSha256Sum`.
+    @Test func snakeCaseOfDigitsIsReadAsItIsWritten() throws {
+        struct File: Codable, Equatable {
+            var fileSha256sum: String
+            var is2FaEnabled: Bool?
+            var line1st: Int?
+        }
+        let coder = JSONCoder(keys: .snakeCase)
+        let file = File(fileSha256sum: "x", is2FaEnabled: true, line1st: 1)
+        #expect(try coder.decode(File.self, from: coder.encode(file)) == file)
+        #expect(try coder.encodeTree(file).decode(as: File.self, coder: coder) == file)
+    }
+
     @Test func snakeCaseOfAcronymsIsReadAsItIsWritten() throws {
         struct Book: Codable, Equatable {
             var authorID: Int
