@@ -1,5 +1,3 @@
-public import FoundationEssentials
-
 /// A cookie jar, for one or more sessions.
 ///
 /// ```swift
@@ -33,15 +31,8 @@ public final class CookieStorage: Sendable {
     /// The cookies that would be sent to a URL, in order.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` unless it is an http or https URL with a host in ASCII.
-    public func cookies(for url: String) throws(SessionError) -> [Cookie] {
-        try core.cookies(for: url)
-    }
-
-    /// The cookies that would be sent to a URL, in order.
-    ///
-    /// - Throws: ``SessionError/Code/invalidInput`` unless it is an http or https URL with a host in ASCII.
-    public func cookies(for url: URL) throws(SessionError) -> [Cookie] {
-        try cookies(for: url.absoluteString)
+    public func cookies(for url: some URLConvertible) throws(SessionError) -> [Cookie] {
+        try core.cookies(for: url.urlText)
     }
 
     /// Stores a cookie; replaces the one with the same name, domain and path. An expired cookie removes it.
@@ -54,8 +45,8 @@ public final class CookieStorage: Sendable {
     /// Stores the cookie of a `Set-Cookie` value from a URL's response, as a session does.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` with the reason if the cookie is refused.
-    public func receive(_ setCookie: String, from url: String) throws(SessionError) {
-        try core.receive(setCookie, from: url)
+    public func receive(_ setCookie: String, from url: some URLConvertible) throws(SessionError) {
+        try core.receive(setCookie, from: url.urlText)
     }
 
     /// Removes the cookies with this name, domain and path; nil matches all.

@@ -5,7 +5,7 @@ public struct DownloadItem: Sendable {
     let spec: DownloadSpec
 
     /// Makes a download; see `download(_:to:options:progress:)`.
-    public init<Source: DownloadSource>(
+    public init<Source: RequestConvertible>(
         _ source: Source, to destination: DownloadDestination = .managerDefault,
         options: DownloadOptions = .replacesFile
     ) {
@@ -13,12 +13,13 @@ public struct DownloadItem: Sendable {
     }
 
     /// The same, to a file at a path.
-    public init<Source: DownloadSource>(_ source: Source, to path: String, options: DownloadOptions = .replacesFile) {
+    public init<Source: RequestConvertible>(_ source: Source, to path: String, options: DownloadOptions = .replacesFile)
+    {
         spec = DownloadSpec(source, .path(path), options)
     }
 
     /// The same, to the file of a file URL.
-    public init<Source: DownloadSource>(_ source: Source, to file: URL, options: DownloadOptions = .replacesFile) {
+    public init<Source: RequestConvertible>(_ source: Source, to file: URL, options: DownloadOptions = .replacesFile) {
         spec = DownloadSpec(source, .path(file), options)
     }
 }

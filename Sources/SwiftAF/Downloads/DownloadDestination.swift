@@ -63,21 +63,3 @@ public struct DownloadDestination: Sendable {
     /// ``HTTPSessionManager/downloadDestination``.
     public static let managerDefault = DownloadDestination(choice: .managerDefault)
 }
-
-/// What a download requests: the text of a URL, a `URL`, or an ``HTTPRequest``.
-public protocol DownloadSource: Sendable {
-    /// Returns the request of a download.
-    static func downloadRequest(for source: Self) -> HTTPRequest
-}
-
-extension String: DownloadSource {
-    public static func downloadRequest(for url: String) -> HTTPRequest { HTTPRequest(url) }
-}
-
-extension URL: DownloadSource {
-    public static func downloadRequest(for url: URL) -> HTTPRequest { HTTPRequest(url) }
-}
-
-extension HTTPRequest: DownloadSource {
-    public static func downloadRequest(for request: HTTPRequest) -> HTTPRequest { request }
-}

@@ -9,7 +9,7 @@ extension HTTPSessionManager {
     /// Makes a task that downloads to a file, like `download(_:to:options:progress:)`.
     ///
     /// - Returns: The task. If the request is invalid, the error is reported when the task is resumed.
-    public func downloadTask<Source: DownloadSource>(
+    public func downloadTask<Source: RequestConvertible>(
         for source: Source, to destination: DownloadDestination = .managerDefault,
         options: DownloadOptions = .replacesFile, progress: ProgressHandler? = nil,
         completionHandler: @escaping DownloadCompletion
@@ -18,7 +18,7 @@ extension HTTPSessionManager {
     }
 
     /// The same, to a file at a path.
-    public func downloadTask<Source: DownloadSource>(
+    public func downloadTask<Source: RequestConvertible>(
         for source: Source, to path: String, options: DownloadOptions = .replacesFile,
         progress: ProgressHandler? = nil, completionHandler: @escaping DownloadCompletion
     ) -> DownloadTask {
@@ -26,7 +26,7 @@ extension HTTPSessionManager {
     }
 
     /// The same, to the file of a file URL.
-    public func downloadTask<Source: DownloadSource>(
+    public func downloadTask<Source: RequestConvertible>(
         for source: Source, to file: URL, options: DownloadOptions = .replacesFile,
         progress: ProgressHandler? = nil, completionHandler: @escaping DownloadCompletion
     ) -> DownloadTask {

@@ -21,7 +21,7 @@ extension HTTPSessionManager {
     ///   by another download; ``SessionError/Code/invalidInput`` if there is no destination.
     ///   ``SessionError/resumeToken`` is set if the download can be resumed.
     @discardableResult
-    public func download<Source: DownloadSource>(
+    public func download<Source: RequestConvertible>(
         _ source: Source, to destination: DownloadDestination = .managerDefault,
         options: DownloadOptions = .replacesFile, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> DownloadResponse {
@@ -30,7 +30,7 @@ extension HTTPSessionManager {
 
     /// The same, to a file at a path.
     @discardableResult
-    public func download<Source: DownloadSource>(
+    public func download<Source: RequestConvertible>(
         _ source: Source, to path: String, options: DownloadOptions = .replacesFile,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> DownloadResponse {
@@ -39,7 +39,7 @@ extension HTTPSessionManager {
 
     /// The same, to the file of a file URL.
     @discardableResult
-    public func download<Source: DownloadSource>(
+    public func download<Source: RequestConvertible>(
         _ source: Source, to file: URL, options: DownloadOptions = .replacesFile,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> DownloadResponse {
@@ -85,8 +85,8 @@ struct DownloadSpec: Sendable {
     /// Decides about the response of a download with a path.
     var refusal: ResponseHandler?
 
-    init<Source: DownloadSource>(_ source: Source, _ destination: DownloadDestination, _ options: DownloadOptions) {
-        request = Source.downloadRequest(for: source)
+    init<Source: RequestConvertible>(_ source: Source, _ destination: DownloadDestination, _ options: DownloadOptions) {
+        request = Source.request(of: source)
         file = CoreFile(options: options)
         switch destination.choice {
         case .path(let path):

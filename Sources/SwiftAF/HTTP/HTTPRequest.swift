@@ -17,26 +17,16 @@ public struct HTTPRequest: Sendable {
     /// The settings below; nil while none is set, which keeps most requests small.
     private var settings: Settings?
 
-    /// Makes a request for a URL given as a string.
-    public init(_ method: HTTPMethod, _ url: String, headers: HTTPHeaders = [:], body: HTTPBody = .none) {
+    /// Makes a request.
+    public init(_ method: HTTPMethod, _ url: some URLConvertible, headers: HTTPHeaders = [:], body: HTTPBody = .none) {
         self.method = method
-        self.url = url
+        self.url = url.urlText
         self.headers = headers
         self.body = body
     }
 
-    /// Makes a request for a URL.
-    public init(_ method: HTTPMethod, _ url: URL, headers: HTTPHeaders = [:], body: HTTPBody = .none) {
-        self.init(method, url.absoluteString, headers: headers, body: body)
-    }
-
-    /// Makes a `GET` request for a URL given as a string.
-    public init(_ url: String, headers: HTTPHeaders = [:]) {
-        self.init(.get, url, headers: headers)
-    }
-
-    /// Makes a `GET` request for a URL.
-    public init(_ url: URL, headers: HTTPHeaders = [:]) {
+    /// Makes a `GET` request.
+    public init(_ url: some URLConvertible, headers: HTTPHeaders = [:]) {
         self.init(.get, url, headers: headers)
     }
 

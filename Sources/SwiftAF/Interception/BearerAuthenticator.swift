@@ -46,10 +46,10 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     ///     expiry. A token without ``BearerToken/expires`` is refreshed when it is refused.
     ///   - refresh: Called in a task of its own, never concurrently.
     public init(
-        for origins: String..., token: BearerToken? = nil, refreshingBefore leeway: Duration? = nil,
+        for origins: any URLConvertible..., token: BearerToken? = nil, refreshingBefore leeway: Duration? = nil,
         refresh: @escaping Refresh
     ) {
-        self.origins = Set(origins.compactMap { Origin($0) ?? Origin("https://" + $0) })
+        self.origins = Set(origins.map(\.urlText).compactMap { Origin($0) ?? Origin("https://" + $0) })
         self.leeway = leeway
         self.refresh = refresh
         state = Locked(State(bearer: BearerState(token: token)))

@@ -41,7 +41,7 @@ extension HTTPSessionManager {
     ///
     /// - Parameters:
     ///   - method: The method.
-    ///   - url: An absolute URL, or one relative to ``baseURL``.
+    ///   - url: An absolute URL, or one relative to ``baseURL``: a `String` or a `URL`.
     ///   - parameters: Sent by ``requestSerializer``; the first fields of a multipart `body`.
     ///   - json: A value that ``encoder`` writes as the body.
     ///   - body: The body. Only one of `parameters`, `json` and `body` can be the body.
@@ -56,14 +56,16 @@ extension HTTPSessionManager {
     /// - Returns: The running task; nil if the request couldn't be built.
     @discardableResult
     public func request<Serializer: ResponseSerializer>(
-        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
+        json: (any Encodable & Sendable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:],
         with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: Success<Serializer.Output>?, failure: Failure?
     ) -> DataTask? {
         start(
-            HTTPRequest(method, url, headers, json, body, configure), parameters, serializer, progress, success, failure
+            HTTPRequest(method, url.urlText, headers, json, body, configure), parameters, serializer, progress, success,
+            failure
         )
     }
 
@@ -71,61 +73,67 @@ extension HTTPSessionManager {
     /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
     @discardableResult
     public func get<Serializer: ResponseSerializer>(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: Success<Serializer.Output>?, failure: Failure?
     ) -> DataTask? {
-        start(HTTPRequest(.get, url, headers, configure), parameters, serializer, progress, success, failure)
+        start(HTTPRequest(.get, url.urlText, headers, configure), parameters, serializer, progress, success, failure)
     }
 
     /// Sends a HEAD request, and passes the head of its response to `success`; see
     /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
     @discardableResult
     public func head(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, success: Success<HTTPResponse>?, failure: Failure?
     ) -> DataTask? {
-        start(HTTPRequest(.head, url, headers, configure), parameters, HeadSerializer(), nil, success, failure)
+        start(HTTPRequest(.head, url.urlText, headers, configure), parameters, HeadSerializer(), nil, success, failure)
     }
 
     /// Sends a POST request; see
     /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
     @discardableResult
     public func post<Serializer: ResponseSerializer>(
-        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: Success<Serializer.Output>?, failure: Failure?
     ) -> DataTask? {
         start(
-            HTTPRequest(.post, url, headers, json, body, configure), parameters, serializer, progress, success, failure)
+            HTTPRequest(.post, url.urlText, headers, json, body, configure), parameters, serializer, progress, success,
+            failure)
     }
 
     /// Sends a PUT request; see
     /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
     @discardableResult
     public func put<Serializer: ResponseSerializer>(
-        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: Success<Serializer.Output>?, failure: Failure?
     ) -> DataTask? {
         start(
-            HTTPRequest(.put, url, headers, json, body, configure), parameters, serializer, progress, success, failure)
+            HTTPRequest(.put, url.urlText, headers, json, body, configure), parameters, serializer, progress, success,
+            failure)
     }
 
     /// Sends a PATCH request; see
     /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
     @discardableResult
     public func patch<Serializer: ResponseSerializer>(
-        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: Success<Serializer.Output>?, failure: Failure?
     ) -> DataTask? {
         start(
-            HTTPRequest(.patch, url, headers, json, body, configure), parameters, serializer, progress, success, failure
+            HTTPRequest(.patch, url.urlText, headers, json, body, configure), parameters, serializer, progress, success,
+            failure
         )
     }
 
@@ -133,13 +141,15 @@ extension HTTPSessionManager {
     /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
     @discardableResult
     public func delete<Serializer: ResponseSerializer>(
-        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: Success<Serializer.Output>?, failure: Failure?
     ) -> DataTask? {
         start(
-            HTTPRequest(.delete, url, headers, json, body, configure), parameters, serializer, progress, success,
+            HTTPRequest(.delete, url.urlText, headers, json, body, configure), parameters, serializer, progress,
+            success,
             failure)
     }
 

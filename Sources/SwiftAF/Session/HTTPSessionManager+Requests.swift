@@ -11,7 +11,7 @@ extension HTTPSessionManager {
     /// ```
     ///
     /// - Parameters:
-    ///   - url: An absolute URL, or one relative to ``baseURL``.
+    ///   - url: An absolute URL, or one relative to ``baseURL``: a `String` or a `URL`.
     ///   - parameters: Added to the query.
     ///   - headers: Replace the fields of ``headers`` with the same names.
     ///   - type: The type of the value: any `Decodable`, ``JSONValue``, `Data` or `String`. An optional type is nil,
@@ -23,11 +23,12 @@ extension HTTPSessionManager {
     /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType`` if ``validation`` doesn't accept the
     ///   response, ``SessionError/Code/serialization`` if the value can't be decoded, or the error of the transfer.
     public func get<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
+        _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        as type: Value.Type = Value.self,
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.get, url, parameters, nil, nil, headers, configure, progress).value()
+        try await prepared(.get, url.urlText, parameters, nil, nil, headers, configure, progress).value()
     }
 
     /// Sends a POST request and decodes the response.
@@ -39,7 +40,7 @@ extension HTTPSessionManager {
     /// ```
     ///
     /// - Parameters:
-    ///   - url: An absolute URL, or one relative to ``baseURL``.
+    ///   - url: An absolute URL, or one relative to ``baseURL``: a `String` or a `URL`.
     ///   - parameters: Sent by ``requestSerializer``, by default as a form; the first fields of a multipart `body`.
     ///   - json: A value that ``encoder`` writes as the body.
     ///   - body: The body. Only one of `parameters`, `json` and `body` can be the body; otherwise the call fails with
@@ -52,55 +53,60 @@ extension HTTPSessionManager {
     ///
     /// The other parameters and the errors are those of ``get(_:parameters:headers:as:isolation:configure:progress:)``.
     public func post<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.post, url, parameters, json, body, headers, configure, progress).value()
+        try await prepared(.post, url.urlText, parameters, json, body, headers, configure, progress).value()
     }
 
     /// Sends a PUT request and decodes the response; see
     /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func put<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.put, url, parameters, json, body, headers, configure, progress).value()
+        try await prepared(.put, url.urlText, parameters, json, body, headers, configure, progress).value()
     }
 
     /// Sends a PATCH request and decodes the response; see
     /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func patch<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.patch, url, parameters, json, body, headers, configure, progress).value()
+        try await prepared(.patch, url.urlText, parameters, json, body, headers, configure, progress).value()
     }
 
     /// Sends a DELETE request and decodes the response. Parameters are added to the query. See
     /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func delete<Value: Decodable & Sendable>(
-        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.delete, url, parameters, json, body, headers, configure, nil).value()
+        try await prepared(.delete, url.urlText, parameters, json, body, headers, configure, nil).value()
     }
 
     /// Sends a request with any method and decodes the response; see
     /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func request<Value: Decodable & Sendable>(
-        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
+        json: (any Encodable & Sendable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(method, url, parameters, json, body, headers, configure, progress).value()
+        try await prepared(method, url.urlText, parameters, json, body, headers, configure, progress).value()
     }
 }
 
@@ -121,20 +127,21 @@ extension HTTPSessionManager {
     ///   ``response(_:_:parameters:json:body:headers:isolation:configure:progress:)`` returns every response.
     @discardableResult
     public func get(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(.get, url, parameters, nil, nil, headers, configure, progress).response(isChecked: true)
+        try await prepared(.get, url.urlText, parameters, nil, nil, headers, configure, progress).response(
+            isChecked: true)
     }
 
     /// Sends a HEAD request and returns the response, if it is acceptable. Parameters are added to the query.
     @discardableResult
     public func head(
-        _ url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(.head, url, parameters, nil, nil, headers, configure, nil).response(isChecked: true)
+        try await prepared(.head, url.urlText, parameters, nil, nil, headers, configure, nil).response(isChecked: true)
     }
 
     /// Sends a POST request and returns the response, if it is acceptable.
@@ -147,59 +154,69 @@ extension HTTPSessionManager {
     /// those of ``get(_:parameters:headers:isolation:configure:progress:)``.
     @discardableResult
     public func post(
-        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(.post, url, parameters, json, body, headers, configure, progress).response(isChecked: true)
+        try await prepared(.post, url.urlText, parameters, json, body, headers, configure, progress).response(
+            isChecked: true)
     }
 
     /// Sends a PUT request and returns the response, if it is acceptable; see
     /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
     @discardableResult
     public func put(
-        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(.put, url, parameters, json, body, headers, configure, progress).response(isChecked: true)
+        try await prepared(.put, url.urlText, parameters, json, body, headers, configure, progress).response(
+            isChecked: true)
     }
 
     /// Sends a PATCH request and returns the response, if it is acceptable; see
     /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
     @discardableResult
     public func patch(
-        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(.patch, url, parameters, json, body, headers, configure, progress).response(isChecked: true)
+        try await prepared(.patch, url.urlText, parameters, json, body, headers, configure, progress).response(
+            isChecked: true)
     }
 
     /// Sends a DELETE request and returns the response, if it is acceptable. Parameters are added to the query. See
     /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
     @discardableResult
     public func delete(
-        _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil, body: HTTPBody? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(.delete, url, parameters, json, body, headers, configure, nil).response(isChecked: true)
+        try await prepared(.delete, url.urlText, parameters, json, body, headers, configure, nil).response(
+            isChecked: true)
     }
 
     /// Sends a request with any method and returns the response, if it is acceptable; see
     /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
     @discardableResult
     public func request(
-        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
+        json: (any Encodable & Sendable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(method, url, parameters, json, body, headers, configure, progress).response(isChecked: true)
+        try await prepared(method, url.urlText, parameters, json, body, headers, configure, progress).response(
+            isChecked: true)
     }
 
     /// Sends a request with any method and returns the response, whatever its status.
@@ -212,12 +229,13 @@ extension HTTPSessionManager {
     ///
     /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func response(
-        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
+        json: (any Encodable & Sendable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(method, url, parameters, json, body, headers, configure, progress).response()
+        try await prepared(method, url.urlText, parameters, json, body, headers, configure, progress).response()
     }
 }
 
@@ -237,10 +255,11 @@ extension HTTPSessionManager {
     /// - Throws: ``SessionError/Code/invalidInput`` for a body given twice, ``SessionError/Code/serialization`` if
     ///   parameters or body can't be encoded.
     public func makeRequest(
-        _ method: HTTPMethod, _ url: String, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
+        json: (any Encodable & Sendable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:]
     ) throws(SessionError) -> HTTPRequest {
-        try serialize(HTTPRequest(method, url, headers, json, body), parameters, snapshot)
+        try serialize(HTTPRequest(method, url.urlText, headers, json, body), parameters, snapshot)
     }
 
     /// Sends a request and returns the response, whatever its status.
@@ -249,21 +268,22 @@ extension HTTPSessionManager {
     /// fields of ``headers`` are added that it lacks.
     ///
     /// - Parameters:
-    ///   - request: The request.
+    ///   - request: The request, or the URL of a GET request.
     ///   - progress: Called on the session's network thread, at most ten times a second and once at the end. Must not
     ///     block.
-    public func response(
-        for request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
+    public func response<Source: RequestConvertible>(
+        for request: Source, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(request, progress).response()
+        try await prepared(Source.request(of: request), progress).response()
     }
 
     /// Sends a request and returns the response when its head has arrived, whatever its status. Read the body from
     /// ``StreamedResponse/bytes``; it is received no faster than you read.
-    public func stream(
-        _ request: HTTPRequest, progress: (@Sendable (TransferProgress) -> Void)? = nil
+    public func stream<Source: RequestConvertible>(
+        _ request: Source, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> StreamedResponse {
-        try await StreamTransfer.open(try prepare(request, snapshot, sink: .events, progress: progress))
+        let request = Source.request(of: request)
+        return try await StreamTransfer.open(try prepare(request, snapshot, sink: .events, progress: progress))
     }
 }
 

@@ -345,8 +345,9 @@ public final class HTTPSessionManager: Sendable {
     ///   - connections: How many connections to make at most, up to 64. With HTTP/2, one is enough.
     /// - Throws: The error of the first connection that failed, such as ``SessionError/Code/dns``,
     ///   ``SessionError/Code/connect`` or ``SessionError/Code/untrusted``.
-    public func prewarm(_ url: String, connections: Int = 1) async throws(SessionError) {
-        let request = try prepare(HTTPRequest(url), snapshot, sink: .connection).with(handlers: TransferHandlers())
+    public func prewarm(_ url: some URLConvertible, connections: Int = 1) async throws(SessionError) {
+        let request = try prepare(HTTPRequest(url.urlText), snapshot, sink: .connection).with(
+            handlers: TransferHandlers())
         let failure = await withTaskGroup(of: SessionError?.self) { group in
             for _ in 0..<min(64, max(1, connections)) {
                 group.addTask { await CoreTask(request).outcome().failure }

@@ -22,12 +22,12 @@ extension HTTPSessionManager {
     /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/authentication`` with the response if the server
     ///   refuses, ``SessionError/Code/protocol`` if its 101 breaks a rule, or the error of the connection.
     public func webSocket(
-        _ url: String, protocols: [String] = [], parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        _ url: some URLConvertible, protocols: [String] = [], parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         options: WebSocket.Options = .init(), isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> WebSocket {
         let snapshot = snapshot
-        let draft = HTTPRequest(.get, WebSocket.httpURL(url), headers, configure)
+        let draft = HTTPRequest(.get, WebSocket.httpURL(url.urlText), headers, configure)
         let request = try serialize(draft, parameters, snapshot)
         return try await open(request, protocols, options, snapshot)
     }

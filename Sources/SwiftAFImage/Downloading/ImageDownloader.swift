@@ -128,19 +128,20 @@ public final class ImageDownloader: Sendable {
     ///   - completion: Called once on ``completionQueue``, never before this function returns.
     /// - Returns: A receipt; nil if the image is in the cache and the request's policy allows its use.
     @discardableResult
-    public func download(
-        _ request: HTTPRequest, receiptID: UUID = UUID(), processors: [any ImageProcessing] = [], priority: Int = 0,
+    public func download<Source: RequestConvertible>(
+        _ request: Source, receiptID: UUID = UUID(), processors: [any ImageProcessing] = [], priority: Int = 0,
         completion: @escaping Completion
     ) -> ImageDownloadReceipt? {
         begin(
-            request, receiptID, processors, priority,
+            Source.request(of: request), receiptID, processors, priority,
             ImageReceiver(on: { [completionQueue] in completionQueue.async(execute: $0) }, completion))
     }
 
     /// Downloads an image. Cancelling the Swift task cancels the request.
-    public func image(
-        for request: HTTPRequest, processors: [any ImageProcessing] = [], priority: Int = 0
+    public func image<Source: RequestConvertible>(
+        for request: Source, processors: [any ImageProcessing] = [], priority: Int = 0
     ) async throws(SessionError) -> DownloadedImage {
+        let request = Source.request(of: request)
         let key = Self.key(of: request, processors)
         let receipt = ImageDownloadReceipt(id: UUID(), key: key)
         let isCancelled = Locked(false)
@@ -163,9 +164,10 @@ public final class ImageDownloader: Sendable {
     /// A slow reader gets the newest preview; older ones are skipped. Previews require a decoder that supports them
     /// (``ImageDecoding/makeProgressiveDecoder(options:)``), and that the first request for this image asked for them.
     /// Processors are applied to each preview. Leaving the loop cancels the request.
-    public func images(
-        for request: HTTPRequest, processors: [any ImageProcessing] = [], priority: Int = 0
+    public func images<Source: RequestConvertible>(
+        for request: Source, processors: [any ImageProcessing] = [], priority: Int = 0
     ) -> AsyncThrowingStream<DownloadedImage, any Error> {
+        let request = Source.request(of: request)
         let receipt = ImageDownloadReceipt(id: UUID(), key: Self.key(of: request, processors))
         return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             continuation.onTermination = { [weak self] reason in
