@@ -135,7 +135,7 @@ final class NotificationTests {
     }
 
     @Test func theManagersSerializerIsTheOneThatIsTold() async throws {
-        let task = manager.get("slow", success: nil, failure: nil)
+        let task = manager.get("slow", success: { _, _ in }, failure: nil)
         let log = NotificationLog([.afTaskDidComplete], of: task)
         server.open("answer")
         let info = try #require(await log.next().first).userInfo

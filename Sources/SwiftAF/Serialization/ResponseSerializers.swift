@@ -23,7 +23,9 @@ public struct DataResponseSerializer: ValidatingResponseSerializer, Hashable, Co
     }
 }
 
-/// Decodes the body as text in the response's charset: UTF-8, UTF-16, US-ASCII, ISO-8859-1 or Windows-1252.
+/// Decodes the body as text in the response's charset: UTF-8, UTF-16, US-ASCII, or one of the other charsets of the
+/// [WHATWG encoding standard](https://encoding.spec.whatwg.org/#names-and-labels) that the C library converts, such as
+/// ISO-8859-1 to 16, Windows-1250 to 1258, KOI8-R, GB 18030, Big5, EUC-JP, Shift_JIS and EUC-KR.
 ///
 /// Without a charset, the body is decoded by its byte order mark; else as UTF-8 if valid; else as ISO-8859-1, HTTP's
 /// historic default. A byte order mark isn't part of the text.

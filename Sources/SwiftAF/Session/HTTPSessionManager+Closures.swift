@@ -61,7 +61,7 @@ extension HTTPSessionManager {
         body: HTTPBody? = nil, headers: HTTPHeaders = [:],
         with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: Success<Serializer.Output>?, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
             HTTPRequest(method, url.urlText, headers, json, body, configure), parameters, serializer, progress, success,
@@ -76,7 +76,7 @@ extension HTTPSessionManager {
         _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: Success<Serializer.Output>?, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(HTTPRequest(.get, url.urlText, headers, configure), parameters, serializer, progress, success, failure)
     }
@@ -86,7 +86,7 @@ extension HTTPSessionManager {
     @discardableResult
     public func head(
         _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        configure: ((inout HTTPRequest) -> Void)? = nil, success: Success<HTTPResponse>?, failure: Failure?
+        configure: ((inout HTTPRequest) -> Void)? = nil, success: @escaping Success<HTTPResponse>, failure: Failure?
     ) -> DataTask? {
         start(HTTPRequest(.head, url.urlText, headers, configure), parameters, HeadSerializer(), nil, success, failure)
     }
@@ -99,7 +99,7 @@ extension HTTPSessionManager {
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: Success<Serializer.Output>?, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
             HTTPRequest(.post, url.urlText, headers, json, body, configure), parameters, serializer, progress, success,
@@ -114,7 +114,7 @@ extension HTTPSessionManager {
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: Success<Serializer.Output>?, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
             HTTPRequest(.put, url.urlText, headers, json, body, configure), parameters, serializer, progress, success,
@@ -129,7 +129,7 @@ extension HTTPSessionManager {
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: Success<Serializer.Output>?, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
             HTTPRequest(.patch, url.urlText, headers, json, body, configure), parameters, serializer, progress, success,
@@ -145,7 +145,7 @@ extension HTTPSessionManager {
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
-        success: Success<Serializer.Output>?, failure: Failure?
+        success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
             HTTPRequest(.delete, url.urlText, headers, json, body, configure), parameters, serializer, progress,
@@ -156,7 +156,7 @@ extension HTTPSessionManager {
     /// Builds and sends a request; if it can't be built, returns nil and passes the error to `failure`.
     private func start<Serializer: ResponseSerializer>(
         _ draft: HTTPRequest, _ parameters: Parameters?, _ serializer: Serializer, _ progress: ProgressHandler?,
-        _ success: Success<Serializer.Output>?, _ failure: Failure?
+        _ success: @escaping Success<Serializer.Output>, _ failure: Failure?
     ) -> DataTask? {
         let snapshot = snapshot
         let request: HTTPRequest
@@ -170,7 +170,7 @@ extension HTTPSessionManager {
             if let error {
                 failure?(task, error)
             } else if let value {
-                success?(task, value)
+                success(task, value)
             }
         }
         task.resume()

@@ -248,7 +248,7 @@ struct MultipartTransferTests {
     func closureVerbFails() async throws {
         let errors = Recorder<SessionError>()
         let task = manager.post(
-            "form", body: .multipart { try $0.append("1", name: "\n") }, success: nil,
+            "form", body: .multipart { try $0.append("1", name: "\n") }, success: { _, _ in },
             failure: { task, error in if task == nil { errors.record(error) } })
         #expect(task == nil)
         #expect(await errors.wait()[0].code == .invalidInput)

@@ -42,7 +42,7 @@ import Testing
 
     @Test(arguments: ["slow", "missing"])
     func theIndicatorIsTurnedOnAndOffWhateverBecomesOfTheRequest(path: String) async {
-        manager.get(path, success: nil, failure: nil)
+        manager.get(path, success: { _, _ in }, failure: nil)
         await shown.wait()
         #expect(indicator.isNetworkActivityIndicatorVisible)
         #expect(indicator.activityCount == 1)

@@ -1,6 +1,7 @@
 import FoundationEssentials
-import SwiftAF
 import Testing
+
+@testable import SwiftAF
 
 private func response(_ status: Int = 200, _ type: String? = "application/json") -> HTTPResponse {
     HTTPResponse(status: status, headers: type.map { ["Content-Type": $0] } ?? [:], url: "http://h/")
@@ -149,6 +150,40 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
         ] as [(String?, [UInt8], String)])
     func strings(type: String?, body: [UInt8], expected: String) {
         #expect(shape(StringResponseSerializer().result(for: response(200, type), body: Data(body))) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("Shift_JIS", [0x93, 0xFA, 0x96, 0x7B], "日本"), ("x-sjis", [0xB1, 0x5C], "ｱ\\"),
+            ("euc-jp", [0xC6, 0xFC, 0xCB, 0xDC], "日本"),
+            ("iso-2022-jp", [0x1B, 0x24, 0x42, 0x46, 0x7C, 0x4B, 0x5C, 0x1B, 0x28, 0x42], "日本"),
+            ("windows-1251", [0xCF, 0xF0, 0xE8], "При"), ("koi8-r", [0xF0, 0xD2, 0xC9], "При"),
+            ("ibm866", [0x8F, 0xE0, 0xA8], "При"), ("iso-8859-5", [0xBF, 0xE0, 0xD8], "При"),
+            ("gb2312", [0xD6, 0xD0, 0xCE, 0xC4], "中文"), ("gbk", [0xD6, 0xD0], "中"),
+            ("gb18030", [0x94, 0x39, 0xFC, 0x36], "😀"), ("Big5", [0xA4, 0xA4, 0xA4, 0xE5], "中文"),
+            ("euc-kr", [0xC7, 0xD1, 0xB1, 0xDB], "한글"), ("iso-8859-15", [0xA4], "€"), ("windows-1250", [0xB9], "ą"),
+            ("iso-8859-9", [0xFE], "ş"), ("iso-8859-7", [0xE1], "α"), ("windows-874", [0xA1], "ก"), ("gbk", [], ""),
+            ("shift_jis", [0x93], "serialization"), ("euc-kr", [0xC7, 0x20], "serialization"),
+            ("euc-jp", [0xFF], "serialization"), ("utf-7", [0x41], "serialization"),
+            ("ISO-2022-CN-EXT", [0x41], "serialization"), ("UTF-8//IGNORE", [0x41], "serialization"),
+        ] as [(String, [UInt8], String)])
+    func textInCharsetsFromBeforeUnicode(charset: String, body: [UInt8], expected: String) {
+        let response = response(200, "text/plain; charset=\(charset)")
+        #expect(shape(StringResponseSerializer().result(for: response, body: Data(body))) == expected)
+    }
+
+    @Test func everyCharsetIsConverted() throws {
+        for (label, name) in LegacyCharset.names {
+            let charset = try #require(LegacyCharset(label: label))
+            #expect(charset.decode(Data("plain".utf8)) == "plain", "\(label), \(name)")
+        }
+    }
+
+    @Test func largeTextIsConvertedInTurns() throws {
+        let charset = try #require(Charset(label: "shift_jis"))
+        let bytes = Data([[UInt8]](repeating: [0x93, 0xFA, 0x41], count: 300_000).joined())
+        #expect(charset.decode(bytes) == String(repeating: "日A", count: 300_000))
+        #expect(charset.decode(bytes + Data([0x93])) == nil)
     }
 
     @Test(

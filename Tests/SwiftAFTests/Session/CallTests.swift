@@ -85,7 +85,7 @@ struct CallTests {
         #expect(throws: DecodingError.self) { try plain.decodeBody(as: Refusal.self, decoder: JSONCoder()) }
         manager.completionQueue = .global()
         let failures = Recorder<SessionError>()
-        manager.get("refused", success: nil, failure: { failures.record($1) })
+        manager.get("refused", success: { _, _ in }, failure: { failures.record($1) })
         let failed = try #require(await failures.wait().first)
         #expect(try failed.decodeBody(as: Refusal.self) == refusal)
     }

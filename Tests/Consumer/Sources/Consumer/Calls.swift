@@ -34,6 +34,24 @@ func returnsCheckedResponse(_ manager: HTTPSessionManager) async throws {
     print(ignored)
 }
 
+func takesURLs(_ manager: HTTPSessionManager, url: URL, text: String, part: Substring) async throws {
+    let user: User = try await manager.get(url)
+    try await manager.post(url, json: user)
+    try await manager.delete(part)
+    let request = try manager.makeRequest(.get, url, parameters: ["page": 2])
+    print(try await manager.response(for: url).status, try await manager.response(for: text).status, request.url)
+    for try await line in try await manager.stream(url).lines { print(line) }
+    for try await line in try await manager.stream(text).lines { print(line) }
+    try await manager.download(url, to: .folder("/tmp"))
+    try await manager.download(
+        manager.makeRequest(.get, url, parameters: ["page": 2], headers: ["A": "b"]), to: "/tmp/a")
+    try await manager.prewarm(url)
+    let socket = try await manager.webSocket(url)
+    try await socket.close()
+    manager.get(url, success: { _, json in print(json) }, failure: nil)
+    print(HTTPRequest(url), HTTPRequest(.put, text), HTTPRequest(part))
+}
+
 func decodesValues(_ manager: HTTPSessionManager, id: Int) async throws {
     let user: User = try await manager.get("users/\(id)")
     let users = try await manager.get("users", parameters: ["page": id], as: [User].self)
@@ -230,9 +248,9 @@ func usesClosures(_ manager: HTTPSessionManager, user: User, jpeg: Data) {
     manager.head("users", success: { print($1.status) }, failure: nil)
     manager.post("users", parameters: ["name": user.name], success: { print($1) }, failure: nil)
     manager.post("users", json: user, with: .value(User.self), success: { print($1.id) }, failure: nil)
-    manager.put("users/7", json: user, success: nil, failure: nil)
-    manager.patch("users/7", parameters: ["name": user.name], success: nil, failure: nil)
-    manager.delete("users/7", configure: { $0.timeouts.total = .seconds(5) }, success: nil, failure: nil)
+    manager.put("users/7", json: user, success: { _, _ in }, failure: nil)
+    manager.patch("users/7", parameters: ["name": user.name], success: { _, _ in }, failure: nil)
+    manager.delete("users/7", configure: { $0.timeouts.total = .seconds(5) }, success: { _, _ in }, failure: nil)
     manager.post(
         "photos", parameters: ["album": 7], body: .multipart { try $0.append(jpeg, name: "image") },
         progress: { print($0.sent) }, success: { print($1) }, failure: nil)
