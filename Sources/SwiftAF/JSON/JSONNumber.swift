@@ -224,8 +224,9 @@ private struct Significand: Hashable {
     /// Up to 19 leading digits; the rest is in the tail. Without leading or trailing zeros; empty for zero.
     var head: UInt64 = 0
     var tail: [UInt8] = []
+    /// Less than 10^18, so that sums can't overflow. 0 if the exponent is larger.
     var exponent = 0
-    /// An exponent that doesn't fit `Int`, as text.
+    /// A larger exponent as text; otherwise empty.
     var hugeExponent = ""
 
     /// Nil for infinities and NaN.
@@ -281,17 +282,51 @@ private struct Significand: Hashable {
         if at < utf8.endIndex { add(Substring(utf8[utf8.index(after: at)...])) }
     }
 
-    /// Adds the exponent of the text.
+    /// Adds the exponent of the text, which can have any number of digits.
     private mutating func add(_ written: Substring) {
         let isBelowZero = written.first == "-"
         let digits = written.drop { $0 == "-" || $0 == "+" }.drop { $0 == "0" }
-        // At most 18 digits, so that the sum can't overflow.
-        if digits.utf8.count <= 18 {
-            let magnitude = Int(digits) ?? 0
-            exponent += isBelowZero ? -magnitude : magnitude
-        } else {
-            hugeExponent = (isBelowZero ? "-" : "") + digits
+        let limit = 1_000_000_000_000_000_000
+        // Only the last 18 digits are added as an `Int`, so that the sum can't overflow.
+        var upper = digits.utf8.dropLast(18).map { $0 - UInt8(ascii: "0") }
+        var lower = (Int(digits.suffix(18)) ?? 0) + (isBelowZero ? -exponent : exponent)
+        if lower >= limit {
+            lower -= limit
+            Self.increment(&upper)
+        } else if lower < 0, !upper.isEmpty {
+            lower += limit
+            Self.decrement(&upper)
         }
+        if upper.isEmpty {
+            exponent = isBelowZero ? -lower : lower
+        } else {
+            exponent = 0
+            let text = String(lower)
+            hugeExponent =
+                (isBelowZero ? "-" : "") + upper.map { String($0) }.joined()
+                + String(repeating: "0", count: 18 - text.utf8.count) + text
+        }
+    }
+
+    /// Adds 1 to the digits of a number. No digits are zero.
+    private static func increment(_ digits: inout [UInt8]) {
+        var at = digits.count - 1
+        while at >= 0, digits[at] == 9 {
+            digits[at] = 0
+            at -= 1
+        }
+        if at >= 0 { digits[at] += 1 } else { digits.insert(1, at: 0) }
+    }
+
+    /// Subtracts 1 from the digits of a number that isn't zero.
+    private static func decrement(_ digits: inout [UInt8]) {
+        var at = digits.count - 1
+        while digits[at] == 0 {
+            digits[at] = 9
+            at -= 1
+        }
+        digits[at] -= 1
+        if digits[0] == 0 { digits.removeFirst() }
     }
 
     private var digitCount: Int {

@@ -139,6 +139,18 @@ import Testing
             ["100", "1e2", "1E+2", "1e00002"],
             ["12345678901234567890", "1234567890123456789e1", "12345678901234567890.0"],
             ["-0.5", "-5e-1"], ["1e999", "10e998"], ["18446744073709551615", "18446744073709551615.00"],
+            // Exponents of more than 18 digits, also where only one of the spellings has so many.
+            ["1e99999999999999999999", "10e99999999999999999998", "0.01e100000000000000000001"],
+            ["1e1000000000000000000", "10e999999999999999999", "0.1e1000000000000000001", "100e999999999999999998"],
+            ["1e999999999999999999", "0.1e1000000000000000000", "1.00e0999999999999999999"],
+            ["1e-1000000000000000000", "0.1e-999999999999999999", "10e-1000000000000000001"],
+            ["1e-999999999999999999", "10e-1000000000000000000"],
+            ["-1e-99999999999999999999", "-0.1e-99999999999999999998", "-10e-100000000000000000000"],
+            ["1e2000000000000000000", "10e1999999999999999999", "0.1e2000000000000000001"],
+            [
+                "1e12345678901234567890123456789012345678901234567890",
+                "10e12345678901234567890123456789012345678901234567889",
+            ],
         ]
         for (index, group) in same.enumerated() {
             let numbers = try group.map { try #require(JSONNumber($0)) }
@@ -154,6 +166,25 @@ import Testing
         #expect(nan == nan && infinity != JSONNumber("1e999"))
         #expect(JSONNumber(0x1p64).exactly(as: UInt128.self) == 18_446_744_073_709_552_000)
         #expect(!infinity.isFinite && infinity.exactly(as: Int.self) == nil)
+    }
+
+    @Test func exponentsOfAnySizeAreCompared() throws {
+        var different: Set<JSONNumber> = []
+        for power in [18, 19, 36] {
+            let middle = (0..<power).reduce(Int128(1)) { power, _ in power * 10 }
+            for exponent in (-3...3).flatMap({ [middle + $0, -middle + $0] }) {
+                let same = try (1...5).flatMap { count in
+                    let zeros = String(repeating: "0", count: count)
+                    return [
+                        try #require(JSONNumber("1\(zeros)e\(exponent - Int128(count))")),
+                        try #require(JSONNumber("0.\(zeros)1E\(exponent + Int128(count) + 1)")),
+                        try #require(JSONNumber("1.\(zeros)e\(exponent)")),
+                    ]
+                }
+                #expect(Set(same).count == 1, "\(exponent)")
+                #expect(different.insert(same[0]).inserted, "\(exponent)")
+            }
+        }
     }
 
     @Test func otherFormatsGetTheExactNumber() throws {
