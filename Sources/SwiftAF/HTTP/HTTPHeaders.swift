@@ -38,6 +38,16 @@ public struct HTTPHeaders: Sendable {
         storage = .texts(pairs.map { Field(name: $0.0, value: $0.1) })
     }
 
+    /// Makes a list of the fields of a dictionary. They are sorted by name, because a dictionary has another order each
+    /// time the program runs. A literal needs no initializer, and keeps its order and duplicates.
+    ///
+    /// ```swift
+    /// let headers = HTTPHeaders(settings.fields)      // [String: String]
+    /// ```
+    public init(_ dictionary: [String: String]) {
+        self.init(dictionary.sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) })
+    }
+
     private enum Storage {
         case texts([Field])
         case received(ReceivedFields)

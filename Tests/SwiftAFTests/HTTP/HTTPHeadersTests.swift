@@ -35,6 +35,17 @@ import Testing
         #expect(headers["accept"] == "text/html, text/plain")
     }
 
+    @Test func fieldsOfDictionaryAreSortedByName() {
+        var dictionary = Dictionary(uniqueKeysWithValues: (10..<40).map { ("X-\($0)", "\($0)") })
+        dictionary["Accept"] = "text/html"
+        dictionary["accept"] = "text/plain"
+        let headers = HTTPHeaders(dictionary)
+        #expect(headers.map(\.name) == ["Accept"] + (10..<40).map { "X-\($0)" } + ["accept"])
+        #expect(headers["X-17"] == "17" && headers["ACCEPT"] == "text/html, text/plain")
+        #expect(HTTPHeaders([:] as [String: String]).isEmpty)
+        #expect(HTTPHeaders(["Authorization": "s3cret"] as [String: String])[0].isSecret)
+    }
+
     @Test func suppressedDefaults() {
         var headers: HTTPHeaders = ["Accept": "x"]
         headers.suppressDefault("accept")

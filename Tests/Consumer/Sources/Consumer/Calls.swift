@@ -165,6 +165,9 @@ func configuresOneCall(_ manager: HTTPSessionManager, limit: Duration) async thr
 func sharesSettings(_ manager: HTTPSessionManager, token: String) {
     manager.headers.authorization = .bearer(token)
     manager.headers["X-Client"] = "consumer"
+    let fields = ["X-Token": token]
+    manager.headers.merge(HTTPHeaders(fields))
+    manager.headers = HTTPHeaders(["X-Token": token, "X-Other": "a"])
     manager.headers.suppressDefault("Accept-Language")
     manager.timeouts.total = .seconds(30)
     manager.validation.acceptableStatusCodes = [200, 404]
