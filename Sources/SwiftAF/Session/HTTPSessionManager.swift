@@ -13,7 +13,7 @@ public import FoundationEssentials
 /// connections are closed. Tasks and closures don't retain it.
 ///
 /// Every call throws ``SessionError``. Cancelling a Swift task cancels its transfer, which throws
-/// ``SessionError/Code/cancelled``, not `CancellationError`.
+/// ``SessionError/Code/cancelled``, not `CancellationError`; `isCancellation` of an error is true for both.
 public final class HTTPSessionManager: Sendable {
     /// The base of relative URLs, with a slash at the end of its path. Nil without a base URL, or if it is invalid:
     /// then requests with relative URLs fail with ``SessionError/Code/invalidInput``.

@@ -331,6 +331,14 @@ extension Error {
     /// }
     /// ```
     public var asSessionError: SessionError? { self as? SessionError }
+
+    /// Whether the error says that the work was cancelled, which is no failure to show: `CancellationError`, or a
+    /// ``SessionError`` with code ``SessionError/Code/cancelled``, which requests throw instead.
+    ///
+    /// ```swift
+    /// catch where error.isCancellation { return }
+    /// ```
+    public var isCancellation: Bool { self is CancellationError || asSessionError?.code == .cancelled }
 }
 
 /// Lets `catch SessionError.Code.untrusted` match any error of that code.

@@ -20,6 +20,16 @@ import Testing
         #expect(code(of: CancellationError()) == "other")
     }
 
+    @Test func cancellationIsOneQuestionForEveryError() {
+        let others: [any Error] = [
+            SessionError(.timeout), SessionError(.closed), SessionError(.interceptor, underlying: CancellationError()),
+            DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "")),
+        ]
+        #expect(CancellationError().isCancellation && SessionError(.cancelled, url: "http://h/").isCancellation)
+        #expect((SessionError(.cancelled) as any Error).isCancellation)
+        #expect(!others.contains { $0.isCancellation })
+    }
+
     @Test func isOneWordAndCopiesOnWrite() {
         #expect(MemoryLayout<SessionError>.size == MemoryLayout<Int>.size)
         let first = SessionError(.dns, url: "http://h/")

@@ -204,6 +204,18 @@ func downloads(_ manager: HTTPSessionManager, url: String, link: URL, path: Stri
     }
 }
 
+func showsNoCancellation(_ manager: HTTPSessionManager) async -> String? {
+    do {
+        let user: User = try await manager.get("users/7")
+        try Task.checkCancellation()
+        return user.name
+    } catch let error where error.isCancellation {
+        return nil
+    } catch {
+        return "\(error)"
+    }
+}
+
 func readsErrors(_ manager: HTTPSessionManager) async {
     do throws(SessionError) {
         try await manager.delete("users/7")
