@@ -230,7 +230,7 @@ private struct TreeContext {
         case .deferredToDate: try number(date.timeIntervalSinceReferenceDate, at: step)
         case .secondsSince1970: try number(date.timeIntervalSince1970, at: step)
         case .millisecondsSince1970: try number(date.timeIntervalSince1970 * 1000, at: step)
-        case .iso8601: .string(date.formatted(.iso8601))
+        case .iso8601: .string(DateText.text(of: date))
         }
     }
 

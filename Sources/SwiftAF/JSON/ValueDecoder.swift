@@ -236,9 +236,7 @@ extension ValueDecoder {
         case .secondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self))
         case .millisecondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self) / 1000)
         case .iso8601:
-            let text = try decode(String.self)
-            if let date = try? Date.ISO8601FormatStyle().parse(text) { return date }
-            if let date = try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text) { return date }
+            if let date = DateText.date(of: try decode(String.self)) { return date }
             throw corrupted("the string isn't an ISO 8601 date, such as 2024-02-29T12:00:00Z")
         }
     }

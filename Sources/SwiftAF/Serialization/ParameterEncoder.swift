@@ -1,11 +1,12 @@
 package import FoundationEssentials
 
 /// Encodes parameters as a query or a form: flattening, order and escaping. By default, the result is byte for byte the
-/// same as AFNetworking's. Deterministic: equal parameters give equal bytes.
+/// same as AFNetworking's, except for dates. Deterministic: equal parameters give equal bytes.
 ///
 /// - A dictionary's members are sorted by key; nested keys are `parent[child]`.
 /// - An array's elements keep their order; ``arrayStyle`` determines their keys.
 /// - A set's elements are sorted; each has the key `parent`, without brackets.
+/// - A date is RFC 3339 in UTC, such as `2024-02-29T12:00:00Z`, as in JSON.
 /// - Null is encoded as its key without `=`; empty containers are left out.
 /// - At the top level, a string has an empty key (`=text`), and an array's elements have the key `(null)`.
 public struct ParameterEncoder: Sendable, Hashable, Codable {
@@ -162,7 +163,7 @@ public struct ParameterEncoder: Sendable, Hashable, Codable {
         case .double(let value): Self.text(of: value)
         case .number(let value): value.text
         case .string(let value): value
-        case .date(let value): value.description
+        case .date(let value): DateText.text(of: value)
         case .data(let value): value.base64EncodedString()
         case .null, .array, .set, .dictionary, .encodable, .invalid: nil
         }

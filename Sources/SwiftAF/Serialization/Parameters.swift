@@ -27,7 +27,7 @@ public enum Parameters: Sendable {
     case number(JSONNumber)
     /// A string.
     case string(String)
-    /// A date, written as the encoder says.
+    /// A date, written as RFC 3339 in UTC, such as `2024-02-29T12:00:00Z`.
     case date(Date)
     /// Bytes, written in Base64.
     case data(Data)
@@ -252,7 +252,7 @@ extension Parameters {
         case .double(let value): return .double(value)
         case .number(let value): return .number(value)
         case .string(let value): return .string(value)
-        case .date(let value): return .string(value.formatted(.iso8601))
+        case .date(let value): return .string(DateText.text(of: value))
         case .data(let value): return .string(value.base64EncodedString())
         case .array(let elements): return .array(try elements.map { try $0.jsonValue(encode) })
         case .set: throw SessionError(.serialization, message: "the parameters contain a set, which JSON can't express")

@@ -29,15 +29,15 @@ struct MultipartRequestTests {
     func parameters() async throws {
         let parameters: Parameters = [
             "z": "a b&c=ü", "a": 1, "n": nil, "d": Data("raw".utf8), "l": [1, true] as [Any], "o": ["k": 2.5],
-            "s": Set(["y", "x"]),
+            "s": Set(["y", "x"]), "t": Date(timeIntervalSince1970: 0),
         ]
         let request = try serializer.multipartFormRequest(.post, url, parameters: parameters) { form in
             try form.append("last", name: "0")
         }
         let expected =
             field("a", "1") + field("d", "raw") + field("l[]", "1") + field("l[]", "1") + field("n", "")
-            + field("o[k]", "2.5") + field("s", "x") + field("s", "y") + field("z", "a b&c=ü") + field("0", "last")
-            + "--B--\r\n"
+            + field("o[k]", "2.5") + field("s", "x") + field("s", "y") + field("t", "1970-01-01T00:00:00Z")
+            + field("z", "a b&c=ü") + field("0", "last") + "--B--\r\n"
         #expect(try await wire(request) == expected)
         #expect(request.headers["Content-Type"]?.hasPrefix("multipart/form-data; boundary=Boundary+") == true)
         #expect(request.headers.values(for: "Content-Type").count == 1)

@@ -34,7 +34,10 @@ import Testing
         add(
             ["d": [1.5, 1.0, 0.1, 1e20, 1e-7, -0.5]],
             "d%5B%5D=1.5&d%5B%5D=1&d%5B%5D=0.1&d%5B%5D=1e%2B20&d%5B%5D=1e-07&d%5B%5D=-0.5")
-        add(["w": Date(timeIntervalSince1970: 0)], "w=1970-01-01%2000%3A00%3A00%20%2B0000")
+        add(["w": Date(timeIntervalSince1970: 0)], "w=1970-01-01T00%3A00%3A00Z")
+        add(
+            ["w": [Date(timeIntervalSince1970: -0.5), Date(timeIntervalSince1970: 1.9)]],
+            "w%5B%5D=1969-12-31T23%3A59%3A59Z&w%5B%5D=1970-01-01T00%3A00%3A01Z")
         add(["d": Data([0xFB, 0xFF])], "d=%2B/8%3D")
         // Without a dictionary around them.
         add("a b", "=a%20b")

@@ -213,6 +213,29 @@ struct CallTests {
         #expect(set.code == .serialization && set.message.contains("set"))
     }
 
+    @Test func datesOfEachKindOfCallAreWhatTheGuideSays() async throws {
+        struct Note: Codable { var at: Date }
+        server.route("/echo", .json("{}"))
+        let date = Date(timeIntervalSince1970: 0)
+        try await manager.get("echo", parameters: ["at": date])
+        try await manager.post("echo", parameters: ["at": date])
+        try await manager.post("echo", body: .json(["at": date, "n": 1]))
+        try await manager.post("echo", body: .json(["at": date]))
+        try await manager.post("echo", json: Note(at: date))
+        manager.encoder = JSONCoder(dates: .iso8601)
+        try await manager.post("echo", json: Note(at: date))
+        manager.requestSerializer = JSONRequestSerializer()
+        try await manager.post("echo", parameters: ["at": date])
+        try await manager.post("echo", parameters: Parameters(encoding: Note(at: date)))
+        #expect(server.requests.first?.target == "/echo?at=1970-01-01T00%3A00%3A00Z")
+        #expect(
+            server.requests.dropFirst().map(\.bodyText) == [
+                "at=1970-01-01T00%3A00%3A00Z", #"{"at":"1970-01-01T00:00:00Z","n":1}"#, #"{"at":-978307200}"#,
+                #"{"at":-978307200}"#, #"{"at":"1970-01-01T00:00:00Z"}"#, #"{"at":"1970-01-01T00:00:00Z"}"#,
+                #"{"at":-978307200}"#,
+            ])
+    }
+
     @Test func bodiesHaveTheirContentTypes() async throws {
         server.route("POST /echo", .json("{}"))
         let folder = try TestFolder()
