@@ -9,9 +9,9 @@ public import FoundationEssentials
 /// ```
 ///
 /// A value in a literal can be nil, a boolean, a number, a string, a `Date`, `Data`, an array, a set or a dictionary of
-/// such values, ``Parameters``, a ``JSONValue``, any other `Encodable`, or one of Foundation's objects for these, such as
-/// `NSNumber` and `NSNull`. Any other value fails the request with
-/// ``SessionError/Code/invalidInput``, whose message names its key.
+/// such values, ``Parameters``, a ``JSONValue``, any other `Encodable`, one of Foundation's objects for these, such as
+/// `NSNumber` and `NSNull`, or a `RawRepresentable` whose raw value is one of these, such as an enum of strings. Any other
+/// value fails the request with ``SessionError/Code/invalidInput``, whose message names its key.
 public enum Parameters: Sendable {
     /// A null: a key without a value in a query, `null` in JSON.
     case null
@@ -186,6 +186,7 @@ extension Parameters {
         case let value as Character: .string(String(value))
         case let value as Set<AnyHashable>: .set(value.map { make(of: $0.base, at: key) })
         case let value as any Encodable: encode(value, at: key)
+        case let value as any RawRepresentable: ofRawValue(value, at: key)
         case let value?: isNil(value) ? .null : .invalid(unsupported(value, at: key))
         }
     }
@@ -202,6 +203,14 @@ extension Parameters {
         if let value = value as? Int64 { return .integer(value) }
         if let value = value as? UInt64 { return .unsigned(value) }
         return (value as? Double).map { .double($0) }
+    }
+
+    /// Makes parameters of a raw value. Only of one that is a value by itself: a raw value can be of the same type, and so
+    /// on without end.
+    private static func ofRawValue(_ value: any RawRepresentable, at key: String?) -> Parameters {
+        let raw: Any = value.rawValue
+        guard raw is any Encodable || raw is Character else { return .invalid(unsupported(value, at: key)) }
+        return make(of: raw, at: key)
     }
 
     /// Encodes at once, because a value in a literal needn't be `Sendable`.

@@ -7,6 +7,18 @@ import Testing
         case paid
     }
 
+    private enum Order: String {
+        case newest = "-date"
+    }
+
+    private enum Level: Int {
+        case high = 3
+    }
+
+    private enum Letter: Character {
+        case a = "a"
+    }
+
     private struct Point: Encodable {
         var x = 1
         var y: Int?
@@ -88,6 +100,44 @@ import Testing
     @Test func dataAndDatesKeepTheirKind() throws {
         let parameters: Parameters = ["data": Data([255]), "date": Date(timeIntervalSince1970: 0)]
         #expect(try json(parameters) == #"{"data":"\/w==","date":"1970-01-01T00:00:00Z"}"#)
+    }
+
+    @Test func datesAreTheSameInEveryKindOfParameters() throws {
+        struct Note: Encodable { var at = Date(timeIntervalSince1970: 0) }
+        let (date, text) = (Date(timeIntervalSince1970: 0), "1970-01-01T00:00:00Z")
+        for parameters in [["at": date], Parameters(["at": date]), Parameters(encoding: Note())] as [Parameters] {
+            #expect(try query(parameters) == "at=1970-01-01T00%3A00%3A00Z")
+            #expect(try ParameterEncoder().pairs(parameters).map(\.value) == [text])
+        }
+        #expect(
+            try query(["n": Note(), "s": Set([date])]) == "n[at]=1970-01-01T00%3A00%3A00Z&s=1970-01-01T00%3A00%3A00Z")
+        #expect(try json(["at": date, "n": Note()]) == #"{"at":"\#(text)","n":{"at":"\#(text)"}}"#)
+    }
+
+    @Test func rawValuesStandForTheirTypes() throws {
+        let parameters: Parameters = [
+            "order": Order.newest, "level": Level.high, "letter": Letter.a, "none": nil as Order?,
+            "list": [Order.newest], "set": Set([Level.high]), "some": Order.newest as Order?, "in": ["k": Level.high],
+        ]
+        #expect(
+            try query(parameters) == "in[k]=3&letter=a&level=3&list[]=-date&none&order=-date&set=3&some=-date")
+        #expect(try json(["order": Order.newest, "level": Level.high]) == #"{"order":"-date","level":3}"#)
+    }
+
+    @Test func rawValueThatCanNotBeEncodedIsNamedByItsType() throws {
+        final class Opaque {}
+        struct Endless: RawRepresentable {
+            var rawValue: Any { self }
+            init() {}
+            init?(rawValue: Any) { nil }
+        }
+        struct Wrapped: RawRepresentable {
+            var rawValue = Opaque()
+        }
+        for (value, type) in [(Endless(), "Endless"), (Wrapped(), "Wrapped")] as [(Any, String)] {
+            let error = try #require(throws: SessionError.self) { try query(["k": value]) }
+            #expect(error.code == .invalidInput && error.message.contains("\"k\" is a \(type), which isn't Encodable"))
+        }
     }
 
     @Test func parametersWithinLiteralsStay() throws {

@@ -97,6 +97,7 @@ func takesParametersFromVariables(
     let texts = ["a": "b"]
     let anything: [String: Any] = ["a": 1]
     let user = User(id: 1, name: name)
+    try await manager.get("users", parameters: ["born": birthday, "order": Order.newest, "level": Level.high])
     try await manager.post("users", parameters: parameters)
     try await manager.post("users", parameters: ["name": name, "age": age, "tags": tags])
     try await manager.post("users", parameters: Parameters(counts))

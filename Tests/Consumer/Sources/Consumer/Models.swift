@@ -16,3 +16,12 @@ nonisolated struct NewUser: Encodable, Sendable {
 nonisolated enum Plan: String, Codable, Sendable {
     case free, paid
 }
+
+/// Has a raw value and isn't `Codable`.
+nonisolated enum Order: String {
+    case newest, oldest
+}
+
+nonisolated enum Level: Int {
+    case low, high
+}
