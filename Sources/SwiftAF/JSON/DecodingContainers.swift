@@ -152,11 +152,7 @@ struct MembersContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     private func member(_ key: Key) throws -> Int {
-        guard let member = find(key) else {
-            let context = DecodingError.Context(
-                codingPath: codingPath, debugDescription: "the object has no member named \"\(key.stringValue)\"")
-            throw DecodingError.keyNotFound(key, context)
-        }
+        guard let member = find(key) else { throw decoder.missing(key) }
         return member
     }
 }

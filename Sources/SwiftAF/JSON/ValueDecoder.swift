@@ -231,6 +231,18 @@ extension ValueDecoder {
     }
 
     private final func date() throws -> Date {
+        do {
+            return try dateOfStyle()
+        } catch  where options.dates != .iso8601 && kind(at: own) == .string {
+            let hint = DecodingHint.dateInString(isISO8601: DateText.date(of: string(at: own) ?? "") != nil)
+            throw DecodingError.typeMismatch(
+                Date.self,
+                DecodingError.Context(
+                    codingPath: codingPath, debugDescription: "expected Date, \(hint)", underlyingError: hint))
+        }
+    }
+
+    private final func dateOfStyle() throws -> Date {
         switch options.dates {
         case .deferredToDate: return try Date(from: self)
         case .secondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self))
@@ -245,6 +257,22 @@ extension ValueDecoder {
 // MARK: - Errors
 
 extension ValueDecoder {
+    /// Makes the error of a member that is missing.
+    final func missing(_ key: any CodingKey) -> DecodingError {
+        let name = key.stringValue
+        var text = "the object has no member named \"\(name)\""
+        let hint = hint(forMissing: name)
+        if let hint { text += ", \(hint)" }
+        return .keyNotFound(
+            key, DecodingError.Context(codingPath: codingPath, debugDescription: text, underlyingError: hint))
+    }
+
+    private final func hint(forMissing name: String) -> DecodingHint? {
+        guard options.keys == .useDefaultKeys else { return nil }
+        let snake = SnakeCase.encoded(name)
+        return snake != name && find(snake) != nil ? .snakeCase(snake) : nil
+    }
+
     private final func mismatch(_ type: any Any.Type, _ name: String? = nil) -> DecodingError {
         let kind = kind(at: own)
         let context = DecodingError.Context(

@@ -9,9 +9,9 @@ enum DecodingFailure {
     /// Texts of the error may contain data, so only its types and its path are used.
     private static func explain(_ error: DecodingError) -> String {
         switch error {
-        case .typeMismatch(let type, let context): "expected \(name(of: type))\(place(context))"
+        case .typeMismatch(let type, let context): "expected \(name(of: type))\(place(context))\(hint(context))"
         case .valueNotFound(let type, let context): "expected \(name(of: type))\(place(context)), found null"
-        case .keyNotFound(let key, let context): "no member \"\(key.stringValue)\"\(place(context))"
+        case .keyNotFound(let key, let context): "no member \"\(key.stringValue)\"\(place(context))\(hint(context))"
         case .dataCorrupted(let context):
             // The parser's text has none of the data.
             (context.underlyingError as? JSONParseError).map { "\($0)" } ?? "malformed\(place(context))"
@@ -23,6 +23,10 @@ enum DecodingFailure {
         guard !context.codingPath.isEmpty else { return "" }
         let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
         return " at $\(ASCII.printable(path, limit: 200))"
+    }
+
+    private static func hint(_ context: DecodingError.Context) -> String {
+        (context.underlyingError as? DecodingHint).map { ", \($0)" } ?? ""
     }
 
     /// The type in words. A container is reported as a dictionary or an array of the decoder's own type of values.

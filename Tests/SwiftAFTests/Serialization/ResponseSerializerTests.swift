@@ -274,6 +274,60 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
         #expect(error?.underlying is DecodingError && error?.body == Data(body.utf8))
     }
 
+    struct Event: Decodable {
+        struct Place: Decodable { var postCode: String }
+        var place: Place?
+        var startsAt: Date?
+        var tags: [Date]?
+        var author: Int?
+    }
+
+    @Test(arguments: [
+        (
+            #"{"place":{"post_code":"x"}}"#,
+            #"no member "postCode" at $.place, but "post_code", which JSONCoder(keys: .snakeCase) finds"#
+        ),
+        (#"{"place":{"post":"x"}}"#, #"no member "postCode" at $.place"#),
+        (
+            #"{"startsAt":"2024-02-29T12:00:00.5+01:00"}"#,
+            "expected Date at $.startsAt, found a date in a string, which JSONCoder(dates: .iso8601) decodes"
+        ),
+        (#"{"startsAt":"s3cret"}"#, "expected Date at $.startsAt, found a string that isn't an ISO 8601 date"),
+        (#"{"tags":[1,"s3cret"]}"#, "expected Date at $.tags[1], found a string that isn't an ISO 8601 date"),
+        (#"{"startsAt":true}"#, "expected Double at $.startsAt"),
+        (#"{"author":"2024-02-29T12:00:00Z"}"#, "expected Int at $.author"),
+    ])
+    func messageNamesTheOption(body: String, message: String) throws {
+        for text in [body, #"{"x":[1,2,3],"y":{}, \#(body.dropFirst())"#] {
+            let error = #expect(throws: SessionError.self) {
+                try DecodableResponseSerializer<Event>().serialize(response(), body: Data(text.utf8))
+            }
+            #expect(error?.message == "the body can't be decoded as Event: \(message)")
+        }
+        let underlying = #expect(throws: DecodingError.self) {
+            try JSONCoder().decode(Event.self, from: JSONValue(parsing: body))
+        }
+        #expect("\(try #require(underlying))".contains("s3cret") == false)
+    }
+
+    @Test func messageNamesNoOptionThatIsSet() throws {
+        let snake = DecodableResponseSerializer<Event.Place>(decoder: JSONCoder(keys: .snakeCase))
+        let missing = #expect(throws: SessionError.self) {
+            try snake.serialize(response(), body: Data(#"{"zip_code":"x"}"#.utf8))
+        }
+        #expect(missing?.message.hasSuffix(#": no member "postCode""#) == true, "\(missing?.message ?? "")")
+        let dates = DecodableResponseSerializer<[Date]>(decoder: JSONCoder(dates: .iso8601))
+        let malformed = #expect(throws: SessionError.self) {
+            try dates.serialize(response(), body: Data("[\"x\"]".utf8))
+        }
+        #expect(malformed?.message.hasSuffix("malformed at $[0]") == true)
+        let seconds = DecodableResponseSerializer<[Date]>(decoder: JSONCoder(dates: .secondsSince1970))
+        let text = #expect(throws: SessionError.self) {
+            try seconds.serialize(response(), body: Data(#"["2024-02-29T12:00:00Z"]"#.utf8))
+        }
+        #expect(text?.message.contains("JSONCoder(dates: .iso8601)") == true)
+    }
+
     @Test(arguments: [(404, "application/json", "status"), (200, "text/html", "contentType")])
     func refusedResponsesAreNotDecoded(status: Int, type: String, code: String) {
         let result = DecodableResponseSerializer<User>().result(for: response(status, type), body: Data("{}".utf8))

@@ -154,6 +154,29 @@ struct CallTests {
         #expect(try await manager.get("bare", as: Int.self) == 2)
     }
 
+    @Test func cancelledTaskThrowsCancellation() async throws {
+        server.route("/slow", .waitForPeerClose)
+        let manager = manager
+        let task = Task { try await manager.get("slow", as: User.self).born }
+        task.cancel()
+        let error = try await failure { try await task.value }
+        #expect(error.code == .cancelled && error.isCancellation)
+    }
+
+    @Test func wrongSettingOfDecoderIsNamed() async throws {
+        struct Note: Decodable { var createdAt: Date }
+        server.route("GET /notes", .json(#"[{"created_at":"2024-02-29T12:00:00Z"}]"#))
+        let names = try await failure { try await manager.get("notes", as: [Note].self) }
+        #expect(names.message.contains(#"no member "createdAt" at $[0], but "created_at""#), "\(names.message)")
+        #expect(names.message.contains("JSONCoder(keys: .snakeCase)"))
+        manager.decoder = JSONCoder(keys: .snakeCase)
+        let dates = try await failure { try await manager.get("notes", as: [Note].self) }
+        #expect(dates.message.contains("expected Date at $[0].createdAt, found a date in a string"), "\(dates.message)")
+        #expect(dates.message.contains("JSONCoder(dates: .iso8601)"))
+        manager.decoder = JSONCoder(keys: .snakeCase, dates: .iso8601)
+        #expect(try await manager.get("notes", as: [Note].self).count == 1)
+    }
+
     @Test func malformedJSONIsReportedWithItsPlace() async throws {
         server.route("GET /broken", .json("{\n  \"firstName\": \"Ada\",\n}"))
         let error = try await failure { try await manager.get("broken", as: User.self) }

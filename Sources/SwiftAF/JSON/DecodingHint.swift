@@ -1,0 +1,17 @@
+/// What would probably help to decode a value. It is the underlying error of a `DecodingError`, so that messages which
+/// leave out the error's own text can add it. It contains none of the data.
+enum DecodingHint: Error, CustomStringConvertible {
+    /// A member is missing, but the object has this name, which is the key in snake case.
+    case snakeCase(String)
+    /// A date is expected as a number, and is a string. Whether the string is a date of ISO 8601.
+    case dateInString(isISO8601: Bool)
+
+    /// The end of a sentence about the error.
+    var description: String {
+        switch self {
+        case .snakeCase(let name): "but \"\(name)\", which JSONCoder(keys: .snakeCase) finds"
+        case .dateInString(isISO8601: true): "found a date in a string, which JSONCoder(dates: .iso8601) decodes"
+        case .dateInString(isISO8601: false): "found a string that isn't an ISO 8601 date"
+        }
+    }
+}
