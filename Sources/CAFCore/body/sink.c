@@ -207,7 +207,7 @@ static afc_status open_complete(afc__sink *sink, const afc__sink_start *start,
 static void divert(afc__sink *sink) {
     sink->is_error_body = true;
     afc__buffer_clear(&sink->memory);
-    afc__buffer_init(&sink->memory, AFC__ERROR_BODY_LIMIT);
+    afc__buffer_init(&sink->memory, AFC_ERROR_BODY_LIMIT);
 }
 
 static afc_status open_file(afc__sink *sink, const afc__sink_start *start, afc_failure *failure) {
@@ -280,7 +280,7 @@ afc_status afc__sink_write(afc__sink *sink, afc_slice bytes, afc_failure *failur
     if (status != AFC_OK) return status;
     if (sink->is_error_body) {
         /* The rest of an error body is discarded. */
-        size_t room = AFC__ERROR_BODY_LIMIT - sink->memory.size;
+        size_t room = AFC_ERROR_BODY_LIMIT - sink->memory.size;
         if (bytes.size > room) bytes.size = room;
     }
     if (afc__sink_is_polled(sink)) {

@@ -9,9 +9,6 @@
 
 #include <afcore/task.h>
 
-/** How much of an error body is kept in memory, instead of the file. */
-#define AFC__ERROR_BODY_LIMIT (1024u * 1024u)
-
 /** Work in progress on the writer thread; see afc__sink_do(). */
 typedef struct afc__sink_work afc__sink_work;
 

@@ -32,6 +32,9 @@ extension CoreOutcome {
 /// Owns a result of the core. Passed to another thread once, so that the loop doesn't spend time on it. Must then be
 /// consumed exactly once by ``take(for:reportsTrust:bodyFailure:)``, ``takeResponse(for:)`` or ``discard()``.
 struct CoreResult: @unchecked Sendable {
+    /// How many bytes are kept of the body of a refused response that wasn't meant for memory.
+    static let errorBodyLimit = Int(AFC_ERROR_BODY_LIMIT)
+
     private let raw: OpaquePointer
 
     init(taking raw: OpaquePointer) {

@@ -69,6 +69,12 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
         return verdict
     }
 
+    /// Whether a response is acceptable, whatever its body is.
+    func acceptsHead(_ response: HTTPResponse) -> Bool {
+        (acceptableStatusCodes?.contains(response.status) ?? true)
+            && acceptsContentType(of: response, isBodyEmpty: false)
+    }
+
     private func acceptsContentType(of response: HTTPResponse, isBodyEmpty: Bool) -> Bool {
         guard let types = acceptableContentTypes, !types.contains(Self.anyType) else { return true }
         guard let value = response.headers.first(named: HTTPHeaders.Name.contentType) else { return isBodyEmpty }

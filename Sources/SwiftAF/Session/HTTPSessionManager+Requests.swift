@@ -277,13 +277,16 @@ extension HTTPSessionManager {
         try await prepared(Source.request(of: request), progress).response()
     }
 
-    /// Sends a request and returns the response when its head has arrived, whatever its status. Read the body from
-    /// ``StreamedResponse/bytes``; it is received no faster than you read.
+    /// Sends a request and returns the response when its head has arrived, whatever its status:
+    /// ``StreamedResponse/validated(by:)`` checks it. Read the body from ``StreamedResponse/bytes``; it is received no
+    /// faster than you read.
     public func stream<Source: RequestConvertible>(
         _ request: Source, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> StreamedResponse {
-        let request = Source.request(of: request)
-        return try await StreamTransfer.open(try prepare(request, snapshot, sink: .events, progress: progress))
+        let (request, settings) = try preparedStream(Source.request(of: request), progress)
+        var response = try await StreamTransfer.open(request)
+        response.settings = settings
+        return response
     }
 }
 
@@ -299,6 +302,14 @@ extension HTTPSessionManager {
         let snapshot = snapshot
         let request = try serialize(HTTPRequest(method, url, headers, json, body, configure), parameters, snapshot)
         return AwaitedTransfer(try prepare(request, snapshot, progress: progress), snapshot.settings.responses)
+    }
+
+    @inline(never)
+    private func preparedStream(
+        _ request: HTTPRequest, _ progress: ProgressHandler?
+    ) throws(SessionError) -> (CoreRequest, ResponseSettings) {
+        let snapshot = snapshot
+        return (try prepare(request, snapshot, sink: .events, progress: progress), snapshot.settings.responses)
     }
 
     @inline(never)

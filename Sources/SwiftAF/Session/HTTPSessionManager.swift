@@ -162,9 +162,10 @@ public final class HTTPSessionManager: Sendable {
         }
     }
 
-    /// The responses that are acceptable where a call checks them: typed requests, requests without a value, closures
-    /// and downloads. Default: any content type with status 200 to 299. JSON must have one of
-    /// ``JSONResponseSerializer/contentTypes``, unless this lists other types. Read when a task is made.
+    /// The responses that are acceptable where a call checks them: typed requests, requests without a value, closures,
+    /// downloads, and `validated()` of raw and streamed responses. Default: any content type with status 200 to 299.
+    /// JSON must have one of ``JSONResponseSerializer/contentTypes``, unless this lists other types. Read when a task is
+    /// made.
     ///
     /// ```swift
     /// manager.validation.acceptableContentTypes = ["*/*"]

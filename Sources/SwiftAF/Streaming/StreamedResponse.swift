@@ -19,6 +19,8 @@ public struct StreamedResponse: Sendable {
     let sharedTrust: SharedTrustReport?
     /// The body.
     public let bytes: Bytes
+    /// How the manager validates responses; nil outside of a manager.
+    var settings: ResponseSettings?
 
     /// The status code.
     public var status: Int { head.status }
@@ -32,6 +34,53 @@ public struct StreamedResponse: Sendable {
     /// The server's certificates and their evaluation, if ``HTTPRequest/reportsTrust`` is set and the response came
     /// over TLS.
     public var trust: TrustReport? { sharedTrust?.report }
+
+    /// Checks the status, and the content type if the validation lists any.
+    ///
+    /// ```swift
+    /// for try await line in try await manager.stream("log").validated().lines {
+    ///     print(line)
+    /// }
+    /// ```
+    ///
+    /// The body of an acceptable response isn't read. That of another one is read up to 1 MiB, as for a refused
+    /// download, and the rest of the transfer is cancelled. Call this before you read the body.
+    ///
+    /// - Parameter validation: Nil uses the manager's, by default status 200 to 299.
+    /// - Returns: This response.
+    /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType``; the error has the head and up to
+    ///   1 MiB of the body. ``SessionError/Code/cancelled`` if the task is cancelled meanwhile.
+    @discardableResult
+    public func validated(by validation: ResponseValidation? = nil) async throws(SessionError) -> StreamedResponse {
+        let validation = validation ?? settings?.validation ?? .default
+        if validation.acceptsHead(head) { return self }
+        let (body, failure) = try await errorBody()
+        guard let error = validation.validate(head, body: body).error else {
+            // Only the type of an empty body isn't acceptable, as in Response.validated(by:).
+            if let failure { throw failure }
+            return self
+        }
+        bytes.owner.stream.cancel()
+        throw settings.map { error.decoded(by: $0.decoder) } ?? error
+    }
+
+    /// Reads the body of a refused response up to the limit. A failure of the transfer is returned, because the refusal
+    /// says more.
+    private func errorBody() async throws(SessionError) -> (Data, SessionError?) {
+        var body = Data()
+        // The body of a download goes to its file.
+        guard filePath == nil else { return (body, nil) }
+        var iterator = bytes.makeAsyncIterator()
+        do {
+            while body.count < CoreResult.errorBodyLimit, let chunk = try await iterator.next() {
+                body.append(chunk.prefix(CoreResult.errorBodyLimit - body.count))
+            }
+        } catch {
+            if error.code == .cancelled { throw error }
+            return (body, error)
+        }
+        return (body, nil)
+    }
 
     /// Reads the rest of the body into memory.
     ///

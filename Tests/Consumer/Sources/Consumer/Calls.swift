@@ -424,3 +424,15 @@ func streamsFromLiterals(_ manager: HTTPSessionManager, name: String) async thro
     for try await line in try await manager.stream("logs/\(name)").lines { print(line) }
     print(try await manager.response(for: "users/7").status)
 }
+
+func validatesStreams(_ manager: HTTPSessionManager) async throws {
+    for try await line in try await manager.stream("log").validated().lines { print(line) }
+    for try await chunk in try await manager.stream("log").validated(by: .any) { print(chunk.count) }
+    let log = try await manager.stream("log")
+    try await log.validated()
+    do {
+        print(try await log.validated().collect(upTo: 1000).count)
+    } catch {
+        print(error.code, error.body?.count ?? 0)
+    }
+}
