@@ -15,16 +15,25 @@ struct EventStreamState {
 
     enum Next: Sendable {
         case reconnect(after: Duration)
+        /// The stream is complete, and the request isn't repeated.
+        case end
         case fail(SessionError)
     }
 
     let options: ServerSentEvents.Options
+    private let method: HTTPMethod
+    private let isReplayable: Bool
     /// Consecutive connections that failed to deliver a stream.
     private var failures = 0
     private var isOpen = false
 
-    init(options: ServerSentEvents.Options) {
+    /// - Parameters:
+    ///   - method: The method of the request.
+    ///   - isReplayable: Whether the body of the request can be sent again.
+    init(options: ServerSentEvents.Options, method: HTTPMethod = .get, isReplayable: Bool = true) {
         self.options = options
+        self.method = method
+        self.isReplayable = isReplayable
     }
 
     /// Decides what to do about the head of a response.
@@ -55,10 +64,31 @@ struct EventStreamState {
     ///   - random: The jitter for the additional delay after failures: at least 0, less than 1.
     mutating func ended(_ error: SessionError?, retry: Duration?, random: Double) -> Next {
         if let error, !mayPass(error) { return .fail(error) }
+        guard repeatsRequest(after: error) else { return error.map { .fail($0) } ?? .end }
+        guard isReplayable else { return .fail(Self.bodyNotReplayable(after: error)) }
         if !isOpen { failures += 1 }
         isOpen = false
         if let error, let most = options.maximumRetries, failures > most { return .fail(error) }
         return .reconnect(after: delay(retry: retry, random: random))
+    }
+
+    /// Whether the options allow to send the request again.
+    private func repeatsRequest(after error: SessionError?) -> Bool {
+        switch options.reconnects {
+        case .always: return true
+        case .never: return false
+        case .automatic:
+            // If the connection was lost, the server may have acted on the request, also before its response. A status
+            // that the caller listed says that it didn't.
+            return isReplayable && (method.isIdempotent || error?.code == .status)
+        }
+    }
+
+    private static func bodyNotReplayable(after error: SessionError?) -> SessionError {
+        SessionError(
+            .bodyNotReplayable,
+            message: "the request for events can't be repeated, because its body can be read only once",
+            response: error?.response, underlying: error)
     }
 
     /// Whether the error may be transient, so that reconnecting could help.

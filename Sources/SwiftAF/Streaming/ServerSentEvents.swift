@@ -24,9 +24,19 @@ extension HTTPSessionManager {
         return ServerSentEvents(manager: self, request: request, options: options)
     }
 
-    /// Returns the events that a server sends in response to a request. Every connection repeats the request with its
-    /// method, headers and body. `Accept` and `Cache-Control` are added unless the request has them. A `Last-Event-ID`
-    /// of the request applies to the first connection.
+    /// Returns the events that a server sends in response to a request.
+    ///
+    /// ```swift
+    /// let question = HTTPRequest(.post, "v1/answers", body: .json(["question": "Why?", "stream": true]))
+    /// for try await event in manager.events(from: question) {
+    ///     print(event.data)
+    /// }
+    /// ```
+    ///
+    /// A request whose method is not idempotent, such as POST, is sent once: the sequence ends with the response. Other
+    /// requests are repeated, with their headers and body, when it reconnects. ``ServerSentEvents/Options/reconnects``
+    /// changes this. `Accept` and `Cache-Control` are added unless the request has them. A `Last-Event-ID` of the
+    /// request applies to the first connection.
     public func events(from request: HTTPRequest, options: ServerSentEvents.Options = .init()) -> ServerSentEvents {
         ServerSentEvents(manager: self, request: .success(request), options: options)
     }
@@ -34,21 +44,39 @@ extension HTTPSessionManager {
 
 /// A sequence of server-sent events, by the HTML standard. Each iterator has its own connection.
 ///
-/// The iterator reconnects when the server closes the connection, when the connection is lost, or when connecting
-/// fails. It sends the last id as `Last-Event-ID`. The delay is the server's `retry`. After failures a random time is
-/// added, whose maximum doubles with each consecutive failure. Reaching the session's idle limit counts as a lost
-/// connection.
+/// The iterator reconnects when the server ends the response, when the connection is lost, or when connecting fails. It
+/// sends the last id as `Last-Event-ID`. The delay is the server's `retry`. After failures a random time is added, whose
+/// maximum doubles with each consecutive failure. Reaching the session's idle limit counts as a lost connection.
 ///
-/// The sequence ends at status 204. It fails at any other status than 200, 503 included, unless
-/// ``Options/retriedStatusCodes`` lists it, at a type other than `text/event-stream`, if a limit is exceeded (``SessionError/Code/tooLarge``), if the certificate isn't trusted, and
-/// when the retries are exhausted. Cancelling the iterating task closes the connection and throws
+/// ``Options/reconnects`` says which requests are repeated; by default, those with an idempotent method. If the request
+/// isn't repeated, the sequence ends with the response. It throws the error of the transfer if the connection can't be
+/// made or is lost before the end of the response.
+///
+/// The sequence also ends at status 204. It fails at any other status than 200, 503 included, unless
+/// ``Options/retriedStatusCodes`` lists it, at a type other than `text/event-stream`, if a limit is exceeded
+/// (``SessionError/Code/tooLarge``), if the certificate isn't trusted, and when the retries are exhausted. Cancelling the iterating task closes the connection and throws
 /// ``SessionError/Code/cancelled``. Releasing the iterator closes the connection without an error.
 public struct ServerSentEvents: AsyncSequence, Sendable {
     public typealias Element = ServerSentEvent
     public typealias Failure = SessionError
 
+    /// Whether the request is repeated when the response has ended or the connection was lost.
+    public enum Reconnection: Hashable, Sendable {
+        /// Repeats requests with an idempotent method (RFC 9110 9.2.2), such as GET, and a body that can be replayed.
+        /// Requests with another method, such as POST, are repeated only after a status in
+        /// ``Options/retriedStatusCodes``.
+        case automatic
+        /// Repeats every request, also POST, until the server responds with 204. Each repetition may have side effects
+        /// and costs. If the body can't be replayed, the sequence throws ``SessionError/Code/bodyNotReplayable``.
+        case always
+        /// Sends the request once.
+        case never
+    }
+
     /// Options for reconnecting, and limits on the size of events.
     public struct Options: Hashable, Sendable {
+        /// Which requests are repeated. Default: ``Reconnection/automatic``.
+        public var reconnects = Reconnection.automatic
         /// The delay between connections, unless the server sets another. Default: 3 s.
         public var reconnectionTime: Duration = .seconds(3)
         /// The minimum delay, also if the server asks for less. Default: 500 ms.
@@ -58,8 +86,9 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         /// The maximum number of consecutive failed attempts before the sequence fails; nil for no limit. Default: 10.
         /// A response with an event stream resets the count.
         public var maximumRetries: Int? = 10
-        /// The status codes after which it connects again, like after a lost connection. Default: none, as the standard
-        /// says. `[502, 503, 504]` suits a server behind a gateway.
+        /// The status codes after which it connects again, like after a lost connection, unless ``reconnects`` is
+        /// ``Reconnection/never``. Default: none, as the standard says. `[502, 503, 504]` suits a server behind a
+        /// gateway.
         public var retriedStatusCodes: Set<Int> = []
         /// Limits on the size of events.
         public var limits = ServerSentEvent.Limits()
@@ -105,8 +134,11 @@ extension ServerSentEvents {
 
         init(_ source: ServerSentEvents) {
             self.source = source
-            state = EventStreamState(options: source.options)
-            let id = (try? source.request.get())?.headers.first(named: Self.lastEventID)
+            let request = try? source.request.get()
+            state = EventStreamState(
+                options: source.options, method: request?.method ?? .get,
+                isReplayable: request?.body.isReplayable ?? true)
+            let id = request?.headers.first(named: Self.lastEventID)
             parser = EventStreamParser(lastEventID: id ?? "", limits: source.options.limits)
         }
 
@@ -172,6 +204,7 @@ extension ServerSentEvents {
             let retry = parser.reconnectionTime
             switch state.ended(error, retry: retry, random: source.pacing.random()) {
             case .reconnect(let delay): self.delay = delay
+            case .end: finish()
             case .fail(let error): throw error
             }
             parser.restart()

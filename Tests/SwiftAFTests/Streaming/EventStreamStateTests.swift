@@ -84,10 +84,47 @@ struct EventStreamStateTests {
         var state = EventStreamState(options: Self.options())
         switch state.ended(SessionError(code), retry: nil, random: 0) {
         case .reconnect: #expect(mayPass)
+        case .end: Issue.record("an end without a stream")
         case .fail(let error):
             #expect(!mayPass)
             #expect(error.code == code)
         }
+    }
+
+    @Test(
+        arguments: [
+            // A complete response, or a lost connection.
+            (.automatic, .get, true, nil, "reconnect"), (.automatic, .put, true, .truncated, "reconnect"),
+            (.automatic, .post, true, nil, "end"), (.automatic, .post, true, .truncated, "truncated"),
+            (.automatic, .post, true, .timeout, "timeout"), (.automatic, .post, true, .connect, "connect"),
+            (.automatic, .post, true, .dns, "dns"), (.automatic, .patch, true, .connectionLost, "connectionLost"),
+            (.automatic, .get, false, nil, "end"), (.automatic, .put, false, .truncated, "truncated"),
+            (.always, .post, true, nil, "reconnect"), (.always, .post, true, .truncated, "reconnect"),
+            (.always, .get, false, nil, "bodyNotReplayable"), (.always, .post, false, .connect, "bodyNotReplayable"),
+            (.always, .post, false, .untrusted, "untrusted"),
+            (.never, .get, true, nil, "end"), (.never, .get, true, .connect, "connect"),
+            (.never, .get, false, nil, "end"),
+            // A status that is listed.
+            (.automatic, .post, true, .status, "reconnect"), (.automatic, .post, false, .status, "status"),
+            (.never, .get, true, .status, "status"), (.always, .post, false, .status, "bodyNotReplayable"),
+        ] as [(ServerSentEvents.Reconnection, HTTPMethod, Bool, SessionError.Code?, String)])
+    func repeatsWhatTheOptionsAllow(
+        reconnects: ServerSentEvents.Reconnection, method: HTTPMethod, isReplayable: Bool, code: SessionError.Code?,
+        expected: String
+    ) {
+        let options = Self.options {
+            $0.reconnects = reconnects
+            $0.retriedStatusCodes = [503]
+        }
+        var state = EventStreamState(options: options, method: method, isReplayable: isReplayable)
+        let error = code.map { SessionError($0, response: $0 == .status ? Self.response(503, nil) : nil) }
+        let found =
+            switch state.ended(error, retry: nil, random: 0) {
+            case .reconnect: "reconnect"
+            case .end: "end"
+            case .fail(let error): error.code.rawValue
+            }
+        #expect(found == expected)
     }
 
     private static func delay(_ next: EventStreamState.Next) -> Duration? {

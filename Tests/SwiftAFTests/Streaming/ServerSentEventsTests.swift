@@ -162,7 +162,7 @@ struct ServerSentEventsTests {
         #expect(try await iterator.next() == nil)
     }
 
-    @Test("The request is yours: method, body and headers, for every connection")
+    @Test("The request is yours: method, body and headers, for every connection that is asked for")
     func ownRequest() async throws {
         server.route("/events", times: 2, Self.stream(""))
         server.route("/events", .status(204))
@@ -170,7 +170,9 @@ struct ServerSentEventsTests {
             .post, server.urlString("/events"), headers: ["Accept": "x/y", "Last-Event-ID": "41", "X-Mine": "1"],
             body: .data(Data("query".utf8)))
         request.headers.suppressDefault("Cache-Control")
-        var events = manager.events(from: request)
+        var options = ServerSentEvents.Options()
+        options.reconnects = .always
+        var events = manager.events(from: request, options: options)
         events.pacing = .init(wait: { _ in }, random: { 0 })
         #expect(try await collect(events).isEmpty)
         #expect(server.requests.count == 3)

@@ -368,6 +368,14 @@ func readsEvents(_ manager: HTTPSessionManager) async throws {
     }
 }
 
+func readsAnswersOnce(_ manager: HTTPSessionManager, question: String) async throws {
+    let request = HTTPRequest(.post, "v1/answers", body: .json(["question": question, "stream": true]))
+    for try await event in manager.events(from: request) { print(event.data) }
+    var options = ServerSentEvents.Options()
+    options.reconnects = .always
+    for try await event in manager.events(from: request, options: options) { print(event.id) }
+}
+
 func usesTheCache(_ manager: HTTPSessionManager) async throws {
     let user: User = try await manager.get("users/7") { $0.cachePolicy = .returnCacheDataElseLoad }
     print(user, try await manager.get("users/7").cacheStatus.isFromCache)

@@ -1,0 +1,161 @@
+import AFTestServer
+import FoundationEssentials
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Which requests for server-sent events are repeated", .timeLimit(.minutes(10)))
+struct EventReconnectionTests {
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+    private let waits = Recorder<Duration>()
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+    }
+
+    private static let type: Script.Headers = ["Content-Type": "text/event-stream"]
+
+    private static func stream(_ text: String) -> Script {
+        .respond(headers: type, body: Data(text.utf8))
+    }
+
+    /// A stream whose connection is lost after its first bytes.
+    private static func lost(_ text: String) -> Script {
+        [.chunkedHead(headers: type), .chunk(Data(text.utf8)), .close]
+    }
+
+    /// An iterator whose waits are over at once, and are recorded.
+    private func events(
+        _ method: HTTPMethod, _ body: HTTPBody = .none,
+        _ change: (inout ServerSentEvents.Options) -> Void = { _ in }
+    ) -> ServerSentEvents.Iterator {
+        var options = ServerSentEvents.Options()
+        change(&options)
+        var events = manager.events(from: HTTPRequest(method, "events", body: body), options: options)
+        events.pacing = .init(wait: { [waits] in waits.record($0) }, random: { 0 })
+        return events.makeAsyncIterator()
+    }
+
+    private static func once(_ text: String) -> HTTPBody {
+        .stream(
+            once: AsyncStream<Data> { continuation in
+                continuation.yield(Data(text.utf8))
+                continuation.finish()
+            })
+    }
+
+    @Test(arguments: [.post, .patch, "QUERY"] as [HTTPMethod])
+    func endsWithResponseToRequestThatIsNotIdempotent(method: HTTPMethod) async throws {
+        server.route("/events", Self.stream("data: a\n\ndata: b\n\n"))
+        var events = events(method, .text("question"))
+        #expect(try await events.next()?.data == "a")
+        #expect(try await events.next()?.data == "b")
+        #expect(try await events.next() == nil)
+        #expect(try await events.next() == nil)
+        #expect(server.requests.map(\.bodyText) == ["question"])
+        #expect(waits.values.isEmpty)
+    }
+
+    @Test(arguments: [.get, .put, .delete] as [HTTPMethod])
+    func repeatsRequestThatIsIdempotent(method: HTTPMethod) async throws {
+        server.route("/events", times: 1, Self.stream("id: 1\ndata: a\n\n"))
+        server.route("/events", times: 1, Self.lost("id: 2\ndata: b\n\n"))
+        server.route("/events", .status(204))
+        var events = events(method)
+        #expect(try await events.next()?.data == "a")
+        #expect(try await events.next()?.data == "b")
+        #expect(try await events.next() == nil)
+        #expect(server.requests.map(\.method) == Array(repeating: method.rawValue, count: 3))
+        #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, "1", "2"])
+    }
+
+    @Test(arguments: [(.post, .automatic), (.get, .never)] as [(HTTPMethod, ServerSentEvents.Reconnection)])
+    func throwsErrorOfLostConnectionAfterEventsReceivedSoFar(
+        method: HTTPMethod, reconnects: ServerSentEvents.Reconnection
+    ) async throws {
+        server.route("/events", Self.lost("data: a\n\ndata: half"))
+        var events = events(method) { $0.reconnects = reconnects }
+        #expect(try await events.next()?.data == "a")
+        let error = await #expect(throws: SessionError.self) { try await events.next() }
+        #expect(error?.code == .truncated)
+        #expect(error?.url == server.urlString("/events"))
+        #expect(try await events.next() == nil)
+        #expect(server.requests.count == 1)
+        #expect(waits.values.isEmpty)
+    }
+
+    @Test(arguments: [(.post, .automatic), (.get, .never)] as [(HTTPMethod, ServerSentEvents.Reconnection)])
+    func throwsErrorOfConnectionThatIsLostBeforeTheResponse(
+        method: HTTPMethod, reconnects: ServerSentEvents.Reconnection
+    ) async throws {
+        server.route("/events", [.reset])
+        var events = events(method) { $0.reconnects = reconnects }
+        let error = await #expect(throws: SessionError.self) { try await events.next() }
+        #expect(error?.code == .connectionLost)
+        #expect(server.requests.count == 1)
+        #expect(waits.values.isEmpty)
+    }
+
+    @Test func repeatsAnyRequestAfterListedStatus() async throws {
+        server.route("/events", times: 2, .status(503))
+        server.route("/events", Self.stream("data: a\n\n"))
+        var events = events(.post, .text("question")) { $0.retriedStatusCodes = [503] }
+        #expect(try await events.next()?.data == "a")
+        #expect(try await events.next() == nil)
+        #expect(server.requests.map(\.bodyText) == ["question", "question", "question"])
+    }
+
+    @Test func neverRepeatsRequestAfterListedStatusIfForbidden() async throws {
+        server.route("/events", .status(503))
+        var events = events(.get) {
+            $0.retriedStatusCodes = [503]
+            $0.reconnects = .never
+        }
+        let error = await #expect(throws: SessionError.self) { try await events.next() }
+        #expect(error?.status == 503)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func endsWithFirstResponseIfReconnectingIsForbidden() async throws {
+        server.route("/events", Self.stream("data: a\n\n"))
+        var events = events(.get) { $0.reconnects = .never }
+        #expect(try await events.next()?.data == "a")
+        #expect(try await events.next() == nil)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func repeatsAnyRequestIfAsked() async throws {
+        server.route("/events", times: 1, Self.stream("data: a\n\n"))
+        server.route("/events", times: 1, Self.lost("data: b\n\n"))
+        server.route("/events", .status(204))
+        var events = events(.post, .text("question")) { $0.reconnects = .always }
+        #expect(try await events.next()?.data == "a")
+        #expect(try await events.next()?.data == "b")
+        #expect(try await events.next() == nil)
+        #expect(server.requests.map(\.bodyText) == ["question", "question", "question"])
+    }
+
+    @Test func endsWithResponseIfBodyCannotBeReplayed() async throws {
+        server.route("/events", Self.stream("data: a\n\n"))
+        var events = events(.put, Self.once("question"))
+        #expect(try await events.next()?.data == "a")
+        #expect(try await events.next() == nil)
+        #expect(server.requests.map(\.bodyText) == ["question"])
+    }
+
+    @Test(
+        arguments: [(stream("data: a\n\n"), nil), (lost("data: a\n\n"), .truncated)] as [(Script, SessionError.Code?)])
+    func throwsIfBodyHadToBeReplayedButCannot(script: Script, cause: SessionError.Code?) async throws {
+        server.route("/events", script)
+        var events = events(.post, Self.once("question")) { $0.reconnects = .always }
+        #expect(try await events.next()?.data == "a")
+        let error = await #expect(throws: SessionError.self) { try await events.next() }
+        #expect(error?.code == .bodyNotReplayable)
+        #expect(error?.message == "the request for events can't be repeated, because its body can be read only once")
+        #expect((error?.underlying as? SessionError)?.code == cause)
+        #expect(server.requests.map(\.bodyText) == ["question"])
+        #expect(waits.values.isEmpty)
+    }
+}
