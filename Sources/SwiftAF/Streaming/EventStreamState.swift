@@ -102,6 +102,7 @@ struct EventStreamState {
             .after(retry ?? options.reconnectionTime, failures: failures, random: random)
     }
 
-    private static let validation = ResponseValidation(
+    /// What an event stream is.
+    static let validation = ResponseValidation(
         acceptableStatusCodes: [200], acceptableContentTypes: ["text/event-stream"])
 }

@@ -53,8 +53,9 @@ extension HTTPSessionManager {
 /// made or is lost before the end of the response.
 ///
 /// The sequence also ends at status 204. It fails at any other status than 200, 503 included, unless
-/// ``Options/retriedStatusCodes`` lists it, at a type other than `text/event-stream`, if a limit is exceeded
-/// (``SessionError/Code/tooLarge``), if the certificate isn't trusted, and when the retries are exhausted. Cancelling the iterating task closes the connection and throws
+/// ``Options/retriedStatusCodes`` lists it; the error has up to 1 MiB of the body. It fails at a type other than
+/// `text/event-stream`, if a limit is exceeded (``SessionError/Code/tooLarge``), if the certificate isn't trusted, and when
+/// the retries are exhausted. Cancelling the iterating task closes the connection and throws
 /// ``SessionError/Code/cancelled``. Releasing the iterator closes the connection without an error.
 public struct ServerSentEvents: AsyncSequence, Sendable {
     public typealias Element = ServerSentEvent
@@ -186,7 +187,10 @@ extension ServerSentEvents {
             case .read: body = response.bytes.makeAsyncIterator()
             case .end: finish()
             case .lost(let error): try connectionEnded(error)
-            case .fail(let error): throw error
+            case .fail(let error):
+                // The body says why. That of a response with another type may never end.
+                if error.code == .status { try await response.validated(by: EventStreamState.validation) }
+                throw error
             }
         }
 

@@ -58,6 +58,15 @@ struct EventReconnectionTests {
         #expect(waits.values.isEmpty)
     }
 
+    @Test func errorOfRefusedStatusHasTheBody() async throws {
+        server.route("/events", .json(#"{"error":"too many"}"#, status: 429))
+        var events = events(.post, .text("question"))
+        let error = await #expect(throws: SessionError.self) { _ = try await events.next() }
+        #expect(error?.status == 429)
+        #expect(error?.body == Data(#"{"error":"too many"}"#.utf8))
+        #expect(try await events.next() == nil)
+    }
+
     @Test(arguments: [.get, .put, .delete] as [HTTPMethod])
     func repeatsRequestThatIsIdempotent(method: HTTPMethod) async throws {
         server.route("/events", times: 1, Self.stream("id: 1\ndata: a\n\n"))
