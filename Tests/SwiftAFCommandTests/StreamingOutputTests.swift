@@ -210,6 +210,20 @@ import Testing
             ])
     }
 
+    @Test(arguments: [
+        (["-x", "http://u:p@h:1"], 7), (["--proxy=u:p@h:1"], 8), (["-xsocks5://u@h"], 11),
+        (["-e", "http://u:p@h/"], 7),
+        (["--doh", "https://u:p@h/"], 8), (["-H", "Authorization: Bearer x"], 14), (["--header=COOKIE: a=b"], 16),
+        (["-H", "Proxy-Authorization: x"], 20), (["Authorization:Bearer x"], 14), (["cookie:a=b"], 7),
+        (["proxy-authorization:x"], 20), (["Referer:http://u:p@h/"], 15), (["--", "http://u:p@h/"], 7),
+        (["--", "Cookie:a"], 7), (["-x", "http://h:1"], nil), (["-e", "http://h/?a@b"], nil), (["-H", "X-A: x"], nil),
+        (["-H", "Authorization:"], nil), (["X-Cookie:a"], nil), (["name@path"], nil), (["h/?u=http://a@b"], nil),
+    ])
+    func secretsOfFieldsAndURLsAreFound(arguments: [String], offset: Int?) {
+        let places = offset.map { [SecretPlace(argument: arguments.count - 1, offset: $0)] }
+        #expect(ArgumentParser.parse(arguments).secrets == places ?? [])
+    }
+
     @Test func cookiesAreKeptInAFile() async throws {
         server.route("/set", .respond(200, headers: ["Set-Cookie": "a=1; Max-Age=1000"]))
         let file = try TemporaryFile()

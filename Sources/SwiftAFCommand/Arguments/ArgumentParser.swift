@@ -46,38 +46,38 @@ struct ArgumentParser {
 
     private mutating func read(_ argument: RawText) throws(UsageError) {
         if argument == "--" {
-            words += remaining
-            remaining = []
+            while let word = remaining.popFirst() { readWord(word) }
         } else if argument.hasPrefix("--") {
             try readLong(argument)
         } else if argument.hasPrefix("-"), argument != "-" {
             try readShort(argument)
         } else {
-            words.append(argument)
-            noteUserInfo(of: argument)
+            readWord(argument)
         }
+    }
+
+    private mutating func readWord(_ word: RawText) {
+        words.append(word)
+        if noteSecret(.field, in: word) { return }
+        guard word.bytes.contains(UInt8(ascii: "@")), let text = word.text, ShortURL.looksLikeHost(text) else { return }
+        noteSecret(.userInfo, in: word)
     }
 
     /// The number of the argument that is being read.
     private var index: Int { remaining.startIndex - 1 }
 
-    /// Notes the password in a URL.
-    private mutating func noteUserInfo(of argument: RawText) {
-        guard argument.bytes.contains(UInt8(ascii: "@")), let text = argument.text, ShortURL.looksLikeHost(text)
-        else { return }
-        let authority = text.prefix { !"?#".contains($0) }
-        guard authority.contains("@") else { return }
-        let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
-        secrets.append(SecretPlace(argument: index, offset: text.utf8.distance(from: text.startIndex, to: start)))
+    /// Notes the secret in a value, which is the end of the argument that was read last.
+    @discardableResult
+    private mutating func noteSecret(_ part: SecretPart, in value: RawText) -> Bool {
+        guard let offset = part.offset(in: value) else { return false }
+        secrets.append(
+            SecretPlace(argument: index, offset: max(0, arguments[index].bytes.count - value.bytes.count) + offset))
+        return true
     }
 
     /// Applies the value of an option, and notes where it is if it may be a secret.
     private mutating func apply(_ entry: OptionEntry, _ value: RawText) throws(UsageError) {
-        if entry.isSecret {
-            // The value is the end of the argument that was read last.
-            let argument = arguments[index]
-            secrets.append(SecretPlace(argument: index, offset: max(0, argument.bytes.count - value.bytes.count)))
-        }
+        noteSecret(entry.secretPart, in: value)
         try entry.apply(&options, value)
     }
 

@@ -64,11 +64,3 @@ struct Invocation: Sendable {
     /// Where secrets are in the arguments, so that they can be hidden from other processes.
     var secrets: [SecretPlace] = []
 }
-
-/// The bytes of an argument that are a secret.
-struct SecretPlace: Sendable, Equatable {
-    /// The number of the argument, without the program's name.
-    var argument: Int
-    /// The offset of the first byte.
-    var offset: Int
-}

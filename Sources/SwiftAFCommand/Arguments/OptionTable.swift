@@ -9,16 +9,19 @@ struct OptionEntry: Sendable {
     let help: String
     /// The commands that accept the option. With any other command it is an error.
     let commands: CommandKinds
-    /// Whether the value may be a secret, which is hidden from other processes.
-    var isSecret = false
+    /// The part of the value that may be a secret.
+    var secretPart = SecretPart.none
     /// Whether the value can be left out; it is then given as `--name=value` only.
     var hasOptionalValue = false
     let apply: @Sendable (inout Options, RawText) throws(UsageError) -> Void
 
     /// The same option, whose value may be a secret.
-    var secret: OptionEntry {
+    var secret: OptionEntry { hiding(.whole) }
+
+    /// The same option, a part of whose value may be a secret.
+    func hiding(_ part: SecretPart) -> OptionEntry {
         var entry = self
-        entry.isSecret = true
+        entry.secretPart = part
         return entry
     }
 
@@ -89,14 +92,14 @@ enum OptionTable {
         },
         .bytes("-H", "--header", placeholder: "LINE", help: "a header, as 'Name: value'; repeatable", for: .exchanges) {
             options, value throws(UsageError) in options.items.append(try Item.curlHeader(value))
-        },
+        }.hiding(.field),
         .bytes("-A", "--user-agent", placeholder: "TEXT", help: "the User-Agent header", for: .exchanges) {
             options, value in
             options.items.append(.header(name: HTTPHeaders.Name.userAgent, value: value))
         },
         .bytes("-e", "--referer", placeholder: "URL", help: "the Referer header", for: .exchanges) { options, value in
             options.items.append(.header(name: "Referer", value: value))
-        },
+        }.hiding(.userInfo),
     ]
 
     private static let body: [OptionEntry] = [
@@ -295,7 +298,7 @@ enum OptionTable {
             options, value throws(UsageError) in
             guard !value.isEmpty else { throw UsageError("--proxy needs a URL; use --noproxy '*' for no proxy") }
             options.proxies = ProxyConfiguration(all: value, bypass: options.proxies.bypass)
-        },
+        }.hiding(.userInfo),
         .value(
             "--noproxy", placeholder: "LIST", help: "hosts to connect to directly, as in no_proxy; * for all",
             for: .connections
@@ -333,7 +336,7 @@ enum OptionTable {
                 throw UsageError("invalid value for --doh: expected a URL that begins with https://")
             }
             options.network.dnsOverHTTPS = value
-        },
+        }.hiding(.userInfo),
     ]
 
     private static let trust: [OptionEntry] = [
