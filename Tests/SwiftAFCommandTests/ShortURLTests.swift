@@ -13,12 +13,18 @@ import Testing
         ("[2001:db8::1]/", "https://[2001:db8::1]/"), ("user:secret@localhost/a", "http://user:secret@localhost/a"),
         ("user:secret@example.org", "https://user:secret@example.org"),
         (":8080/path", "http://localhost:8080/path"), (":8080", "http://localhost:8080"),
-        (":/path", "http://localhost/path"),
+        (":/path", "http://localhost/path"), ("127.1:80/x", "http://127.1:80/x"), ("0x7f.1", "http://0x7f.1"),
+        // The scheme is only what stands first.
+        ("127.0.0.1:8/a?u=http://b", "http://127.0.0.1:8/a?u=http://b"),
+        ("localhost:8?u=ftp://z", "http://localhost:8?u=ftp://z"), ("example.org#a://b", "https://example.org#a://b"),
+        ("example.org/http://b", "https://example.org/http://b"),
+        (":8/a?u=http://b", "http://localhost:8/a?u=http://b"),
+        ("127.0.0.1:8/x y", "http://127.0.0.1:8/x y"), ("example.org?q=x y", "https://example.org?q=x y"),
         // Not completed: they have a scheme, or don't look like a host.
         ("http://example.org", "http://example.org"), ("HTTPS://h/", "HTTPS://h/"), ("ftp://h/", "ftp://h/"),
         ("nowhere", "nowhere"), ("", ""), ("mailto:a@b", "mailto:a@b"), ("a:b://c", "a:b://c"), ("x:/y", "x:/y"),
         ("/etc/passwd", "/etc/passwd"),
-        ("./file", "./file"), ("a b", "a b"), ("host:word", "host:word"),
+        ("./file", "./file"), ("a b", "a b"), ("a b/c", "a b/c"), ("host:word", "host:word"),
         ("127.0.0.1.example.org", "https://127.0.0.1.example.org"),
         ("127.0.0.999", "https://127.0.0.999"),
     ])
@@ -34,6 +40,8 @@ import Testing
         (["PURGE", "example.org"], HTTPMethod("PURGE"), "https://example.org"),
         (["M-SEARCH", "http://h/"], HTTPMethod("M-SEARCH"), "http://h/"), (["get", "-X", "PUT", "u"], .put, "u"),
         (["example.org", "-I"], .head, "https://example.org"),
+        (["localhost:1/x y"], nil, "http://localhost:1/x y"),
+        (["download", "localhost:1/x?u=http://y"], .get, "http://localhost:1/x?u=http://y"),
     ])
     func commandMayBeLeftOut(arguments: [String], method: HTTPMethod?, url: String) throws {
         guard case .request(let command) = try ArgumentParser.parse(arguments).command.get() else {
@@ -41,6 +49,12 @@ import Testing
         }
         #expect(command.method == method)
         #expect(command.url == url)
+    }
+
+    @Test func queriesOfWebSocketsMayContainURLs() throws {
+        guard case .socket(let command) = try ArgumentParser.parse(["ws", "127.0.0.1:1/a?u=http://b"]).command.get()
+        else { throw UsageError("no socket") }
+        #expect(command.url == "http://127.0.0.1:1/a?u=http://b")
     }
 }
 

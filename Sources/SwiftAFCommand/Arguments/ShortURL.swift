@@ -1,3 +1,5 @@
+import Glibc
+
 /// Completes the URLs that people type: without a scheme, or as a port of this machine.
 enum ShortURL {
     /// Returns the URL with its scheme: `http` for loopback hosts, `https` for others. `:8080/path` is a port of
@@ -15,10 +17,10 @@ enum ShortURL {
     /// port or a path isn't: it would hide misspelled commands.
     static func looksLikeHost(_ text: String) -> Bool {
         if hasScheme(text) { return true }
-        guard let first = text.unicodeScalars.first, !"./@?#".unicodeScalars.contains(first), !text.contains(" ")
-        else { return false }
+        guard let first = text.unicodeScalars.first, !"./@?#".unicodeScalars.contains(first) else { return false }
         if first == ":" { return isPortOrPath(text.dropFirst()) }
         let authority = text.prefix { !"/?#".contains($0) }
+        guard !authority.contains(" ") else { return false }
         let name = host(of: text)
         let afterHost = authority.drop { $0 != "@" }.isEmpty ? authority : authority.drop { $0 != "@" }.dropFirst()
         if !name.hasPrefix("["), let colon = afterHost.firstIndex(of: ":") {
@@ -27,15 +29,8 @@ enum ShortURL {
         return name == "localhost" || name.contains(".") || name.hasPrefix("[") || authority.count < text.count
     }
 
-    /// Whether the text contains `://`. Compares bytes: a search for a string costs more at the start than all of the
-    /// rest of the command line (Benchmarks/first-byte).
     private static func hasScheme(_ text: String) -> Bool {
-        var rest = text.utf8[...]
-        while let colon = rest.firstIndex(of: UInt8(ascii: ":")) {
-            rest = rest[rest.index(after: colon)...]
-            if rest.starts(with: "//".utf8) { return true }
-        }
-        return false
+        schemeEnd(of: text.utf8) != nil
     }
 
     /// Returns the position after `://`; nil without a scheme. A query or a path may contain another URL, so only what
@@ -67,7 +62,8 @@ enum ShortURL {
     private static func isLoopback(_ host: String) -> Bool {
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
         if name == "localhost" || name.hasSuffix(".localhost") || name == "[::1]" { return true }
-        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+        // Reads every spelling of an address, such as 127.1.
+        var address = in_addr()
+        return inet_aton(name, &address) != 0 && UInt32(bigEndian: address.s_addr) >> 24 == 127
     }
 }
