@@ -26,6 +26,8 @@ import Testing
         (.init(.tls, message: "OpenSSL/3: SSL routines::wrong version number"), "http://"),
         (.init(.authentication, message: "User was rejected by the SOCKS5 server (1 1)."), "--proxy"),
         (.init(.dns, message: "Couldn't resolve host name"), "--doh"),
+        (.init(.tooLarge, message: "the paused body exceeds the limit after decoding"), "get URL -o PATH"),
+        (.init(.tooLarge, message: "the paused body exceeds 5 bytes after decoding"), "--no-compressed"),
     ])
     func namesTheOptionForTheReason(error: SessionError, option: String) {
         #expect(message(of: error).contains("; ") && message(of: error).contains(option))

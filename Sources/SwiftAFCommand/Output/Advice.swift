@@ -81,6 +81,13 @@ enum Advice {
             if ["the response body exceeds", "a WebSocket "].contains(where: error.message.hasPrefix) {
                 return "--max-body BYTES allows more"
             }
+            // Of one read, which is longer for downloads: no encoding is asked for.
+            if error.message.hasPrefix("the paused body exceeds the limit") {
+                return "get URL -o PATH decodes it in smaller pieces"
+            }
+            if error.message.hasPrefix("the paused body exceeds ") {
+                return "--no-compressed asks for it uncompressed and decodes nothing"
+            }
             return error.message.contains("heads exceed") ? "--max-headers BYTES allows more" : nil
         case .redirect:
             let isCount = error.message.hasPrefix("more than ") && error.message.hasSuffix(" redirects")

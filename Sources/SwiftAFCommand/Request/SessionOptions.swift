@@ -9,6 +9,8 @@ extension Options {
         var configuration = SessionConfiguration()
         // Also for CONNECT. The library's own would be made from the system's version, which costs a file.
         configuration.userAgent = Versions.userAgent
+        // Memory has its limit, and what is streamed needs none.
+        configuration.limits.maximumDecodingRatio = .max
         configuration.proxies = proxies
         configuration.network = network
         configuration.security.allowsInvalidCertificates = allowsInvalidCertificates
