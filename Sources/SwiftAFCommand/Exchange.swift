@@ -3,7 +3,9 @@ import SwiftAF
 
 /// Sends one request and returns the outcome. Cancelling the task ends it early.
 struct Exchange {
-    let request: HTTPRequest
+    var request: HTTPRequest
+    /// The cookies of the command line, beside a jar.
+    let cookies: GivenCookies?
     /// The destination file; nil for standard output.
     var file: FileTarget?
     let options: Options
@@ -13,6 +15,19 @@ struct Exchange {
     var printer: ResponsePrinter?
     /// Called with the progress; nil to show a separate progress bar.
     var watcher: (@Sendable (TransferProgress) -> Void)?
+
+    init(
+        request: HTTPRequest, file: FileTarget?, options: Options, configuration: SessionConfiguration,
+        console: Console
+    ) {
+        self.request = request
+        self.file = file
+        self.options = options
+        self.configuration = configuration
+        self.console = console
+        cookies = GivenCookies(of: request, beside: configuration.cookieStorage)
+        cookies?.add(to: &self.request)
+    }
 
     func run() async -> Outcome {
         let log = ExchangeLog(archives: options.archivePath != nil)
@@ -197,9 +212,13 @@ struct Exchange {
         configuration.headers.suppressDefault(HTTPHeaders.Name.acceptLanguage)
         let manager = HTTPSessionManager(configuration: configuration)
         manager.headers = [:]
-        manager.redirectHandler = { proposal in
+        manager.redirectHandler = { [cookies] proposal in
             log.note(proposal)
-            return .follow
+            guard let cookies else { return .follow }
+            // The jar may have other cookies for this URL.
+            var request = proposal.request
+            cookies.add(to: &request)
+            return .replace(request)
         }
         manager.interceptors = attempts.interceptors
         return manager

@@ -87,7 +87,8 @@ struct Runner: Sendable {
 
     private func converse(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
         let configuration = try options.configuration(environment)
-        let request = try request(command, options)
+        var request = try request(command, options)
+        GivenCookies(of: request, beside: configuration.cookieStorage)?.add(to: &request)
         var outcome = await SocketConsole(
             request: request, options: options, configuration: configuration, console: console
         ).run()

@@ -233,6 +233,39 @@ import Testing
         #expect(server.requests.map { $0["Cookie"] } == [nil, "a=1", "a=1"])
     }
 
+    @Test func cookiesAreSentInOneField() async throws {
+        let run = await swiftaf("get", server.urlString(), "-b", "a=1; ", "-b", "b=2;c=3", "-b", "d=4")
+        #expect(run.exit == 0)
+        #expect(await swiftaf("get", server.urlString(), "-b", "a=1", "Cookie:b=2").exit == 0)
+        let sent = server.requests.map { $0.headers.filter { $0.name.lowercased() == "cookie" }.map(\.value) }
+        #expect(sent == [["a=1; b=2;c=3; d=4"], ["b=2; a=1"]])
+    }
+
+    @Test(arguments: [
+        ["-b", "given=2", "-b", "JAR"], ["-b", "JAR", "-b", "given=2"], ["--cookies", "JAR", "-b", "given=2"],
+        ["--cookies", "JAR", "Cookie:given=2"], ["-b", "JAR", "-H", "Cookie: given=2"],
+    ])
+    func cookiesAreSentBesideThoseOfAJar(words: [String]) async throws {
+        let jar = "127.0.0.1\tFALSE\t/\tFALSE\t0\tkept\t1\n127.0.0.1\tFALSE\t/\tFALSE\t0\tgiven\t1\n"
+        let file = try TemporaryFile(jar + "a.example\tFALSE\t/\tFALSE\t0\tother\t1\n")
+        let words = words.map { $0 == "JAR" ? file.path : $0 }
+        #expect(await swiftaf([server.urlString()] + words).exit == 0)
+        #expect(server.requests.last?["Cookie"] == "given=2; kept=1")
+        #expect(await swiftaf(["download", server.urlString("/name"), "-o", file.folder + "/name"] + words).exit == 0)
+        #expect(server.requests.last?["Cookie"] == "given=2; kept=1")
+    }
+
+    @Test func aJarIsAskedAgainAfterARedirect() async throws {
+        server.route("/a", .respond(302, headers: ["Location": "/b", "Set-Cookie": "new=1"]))
+        let file = try TemporaryFile()
+        #expect(await swiftaf("get", server.urlString("/a"), "--cookies", file.path, "-b", "given=2").exit == 0)
+        #expect(server.requests.map { $0["Cookie"] } == ["given=2", "given=2; new=1"])
+        let other = server.urlString("/b").replacing("127.0.0.1", with: "localhost")
+        server.route("/a", .respond(302, headers: ["Location": other]))
+        #expect(await swiftaf("get", server.urlString("/a"), "--cookies", file.path, "-b", "given=2").exit == 0)
+        #expect(server.requests.suffix(2).map { $0["Cookie"] } == ["given=2; new=1", nil])
+    }
+
     @Test func namesAndSocketsAreOverridden() async throws {
         let port = server.port
         let run = await swiftaf(

@@ -190,12 +190,13 @@ enum OptionTable {
             options.cookieOutput = options.cookieInput
         },
         .bytes(
-            "-b", "--cookie", placeholder: "DATA", help: "cookies to send, as 'name=value; …', or a cookie jar to read",
+            "-b", "--cookie", placeholder: "DATA",
+            help: "cookies to send, as 'name=value; …', or a jar to read; repeatable",
             for: .exchanges
         ) {
             options, value throws(UsageError) in
             if value.bytes.contains(UInt8(ascii: "=")) {
-                options.items.append(.header(name: "Cookie", value: value))
+                options.cookies.append(value)
             } else {
                 options.cookieInput = try Argument.path(value, of: "--cookie")
             }

@@ -4,7 +4,7 @@ import SwiftAF
 struct Options: Sendable, Equatable {
     /// The method of `-X` and `-I`; nil if the command decides.
     var method: HTTPMethod?
-    /// Items given as options: `-H`, `-F`, `-A`, `-e` and `-b`.
+    /// Items given as options: `-H`, `-F`, `-A` and `-e`.
     var items: [Item] = []
     /// The raw body; nil if none is given.
     var data: DataArgument?
@@ -65,6 +65,8 @@ struct Options: Sendable, Equatable {
     var minimumTLS: TLSOptions.Version?
     var ciphers: String?
     var network = NetworkOptions()
+    /// The values of `-b` that are cookies.
+    var cookies: [RawText] = []
     /// The cookie jar that is read, and the one that is written.
     var cookieInput: RawText?
     var cookieOutput: RawText?

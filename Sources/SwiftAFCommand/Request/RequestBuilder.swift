@@ -104,14 +104,16 @@ struct RequestBuilder {
         var headers: HTTPHeaders = [:]
         for item in command.items {
             switch item {
-            case .header(let name, let value): headers.append(Self.field(name, value))
+            case .header(let name, let value): headers.append(HTTPHeaders.Field(name: name, value: value))
             case .headerFromFile(let name, let path):
                 let text = try InputFile.text(path)
-                headers.append(Self.field(name, RawText(text.prefix { $0 != "\n" && $0 != "\r\n" }.utf8)))
+                let line = RawText(text.prefix { $0 != "\n" && $0 != "\r\n" }.utf8)
+                headers.append(HTTPHeaders.Field(name: name, value: line))
             case .removedHeader(let name): headers.suppressDefault(name)
             default: break
             }
         }
+        addCookies(to: &headers)
         if let secret = options.bearerToken {
             let token = try secret.value(of: "--bearer", environment: environment())
             guard !headers.contains(named: HTTPHeaders.Name.authorization) else {
@@ -122,12 +124,13 @@ struct RequestBuilder {
         return headers
     }
 
-    /// Returns a header field. Values are bytes (RFC 9110, section 5.5).
-    private static func field(_ name: String, _ value: RawText) -> HTTPHeaders.Field {
-        if let text = value.text { return HTTPHeaders.Field(name: name, value: text) }
-        return Array(name.utf8).withUnsafeBufferPointer { name in
-            value.bytes.withUnsafeBufferPointer { HTTPHeaders.Field(name: name, value: $0) }
-        }
+    /// Adds the cookies of `-b`, to the first Cookie field if there is one.
+    private func addCookies(to headers: inout HTTPHeaders) {
+        guard !options.cookies.isEmpty else { return }
+        let name = HTTPHeaders.Name.cookie
+        let first = headers.fields.first { $0.isNamed(name) }.map { RawText($0.rawValue) }
+        let all = [first].compactMap(\.self) + options.cookies
+        headers.setFirst(HTTPHeaders.Field(name: name, value: GivenCookies.join(all)))
     }
 
     // MARK: The body
