@@ -50,13 +50,13 @@ struct Exchange {
         do throws(WriteError) {
             if let printer, let metrics = outcome.metrics { try printer.print(metrics) }
         } catch {
-            outcome.failure = outcome.failure ?? Failure(standardOutput: error)
+            outcome.add(Failure(standardOutput: error))
         }
         guard let path = options.archivePath, let archive = log.archive else { return }
         do throws(SessionError) {
             try OutputFile.write(archive.data(), to: path)
         } catch {
-            outcome.failure = outcome.failure ?? Failure(error)
+            outcome.add(Failure(error))
         }
     }
 

@@ -75,13 +75,9 @@ struct Runner: Sendable {
         }
         let configuration = try options.configuration(environment)
         var outcome = try await exchange(command, options, configuration)
-        do throws(Failure) {
-            // The cookies are written to its folder.
-            if outcome.response != nil { try session?.save(command, options) }
-            if outcome.response != nil || session == nil { try options.save(configuration) }
-        } catch {
-            outcome.failure = outcome.failure ?? error
-        }
+        // First the session: the cookies are written to its folder.
+        if outcome.response != nil { attempt(&outcome) { () throws(Failure) in try session?.save(command, options) } }
+        if outcome.response != nil || session == nil { save(configuration, options, &outcome) }
         return outcome
     }
 
@@ -92,12 +88,23 @@ struct Runner: Sendable {
         var outcome = await SocketConsole(
             request: request, options: options, configuration: configuration, console: console
         ).run()
-        do throws(Failure) {
-            try options.save(configuration)
-        } catch {
-            outcome.failure = outcome.failure ?? error
-        }
+        save(configuration, options, &outcome)
         return outcome
+    }
+
+    /// Writes the files of a session.
+    private func save(_ configuration: SessionConfiguration, _ options: Options, _ outcome: inout Outcome) {
+        configuration.cache?.flush()
+        attempt(&outcome) { () throws(Failure) in try options.saveCookies(of: configuration) }
+        attempt(&outcome) { () throws(Failure) in try options.saveHSTS(of: configuration) }
+    }
+
+    private func attempt(_ outcome: inout Outcome, _ work: () throws(Failure) -> Void) {
+        do throws(Failure) {
+            try work()
+        } catch {
+            outcome.add(error)
+        }
     }
 
     private func namedSession(_ command: RequestCommand, _ options: Options) throws(Failure) -> NamedSession? {
@@ -191,7 +198,10 @@ struct Runner: Sendable {
         // As curl does: a mistyped option is never silent.
         guard !options.isSilent || outcome.failure?.code == "usage" else { return }
         if !options.printsJSON, !options.isQuiet { announce(outcome) }
-        for part in outcome.parts { complain(part.failure, of: part.url) }
+        for part in outcome.parts {
+            for failure in [part.failure].compactMap(\.self) + part.moreFailures { complain(failure, of: part.url) }
+        }
+        defer { for failure in outcome.moreFailures { complain(failure) } }
         guard outcome.parts.isEmpty, let failure = outcome.failure else { return }
         complain(failure)
         if failure.code == "usage", !options.printsJSON { console.complain("swiftaf --help says how it is used") }
@@ -210,8 +220,7 @@ struct Runner: Sendable {
     }
 
     /// - Parameter url: The URL of the failed transfer, if there are several.
-    private func complain(_ failure: Failure?, of url: String? = nil) {
-        guard let failure else { return }
+    private func complain(_ failure: Failure, of url: String? = nil) {
         let place = url.map { "\(URLText($0).withoutUserInfo): " } ?? ""
         let label = Style(for: console.error, environment).red("swiftaf:")
         console.complain("\(label) \((place + failure.message).printable)")

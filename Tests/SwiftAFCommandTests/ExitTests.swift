@@ -28,6 +28,34 @@ import Testing
         return run
     }
 
+    /// Files that can't be written, besides a failed exchange.
+    @Test(arguments: ["--har", "--cookies", "-c", "--hsts", "--session"])
+    func secondFailuresAreReported(option: String) async throws {
+        server.route("/", .text("why", status: 404))
+        let folder = try TemporaryFolder()
+        // A session makes its folder. Its files have names that are long, and those they are written under too long.
+        let name = option == "--session" ? String(repeating: "x", count: 245) : "none/x"
+        let path = "\(folder.path)/\(name)"
+        let run = await swiftaf("get", server.urlString(), option, path)
+        #expect(run.exit == 2 && run.text == "why")
+        #expect(run.error.contains("swiftaf: the server answered 404 Not Found\n"))
+        #expect(run.error.contains(path))
+        let json = await swiftaf("get", server.urlString(), "--json", option, path)
+        #expect(json.exit == 2 && json.code == "status" && json.error.contains(path))
+        #expect(await swiftaf("get", server.urlString(), "-s", option, path).error.isEmpty)
+    }
+
+    @Test func filesOfSeveralTransfersThatCanNotBeWrittenAreReported() async throws {
+        server.route("/a", .text("a"))
+        server.route("/b", .text("b"))
+        let folder = try TemporaryFolder()
+        folder.write("", to: "file")
+        let run = await swiftaf(
+            "download", server.urlString("/a"), server.urlString("/b"), "-P", folder.path, "-c",
+            folder.path + "/file/x")
+        #expect(run.exit == 8 && run.error.contains("file/x"))
+    }
+
     // MARK: 1
 
     @Test func commandLine() async {

@@ -4,6 +4,8 @@ import SwiftAF
 /// The outcome of a run: what was received, and the failure if there is one.
 struct Outcome: Sendable {
     var failure: Failure?
+    /// What failed besides, such as writing an archive.
+    var moreFailures: [Failure] = []
     var response: HTTPResponse?
     /// The URL of the final response; without a response, that of the request.
     var url: String?
@@ -50,4 +52,11 @@ struct Outcome: Sendable {
     }
 
     var exit: ExitCode { failure?.exit ?? .success }
+
+    /// Adds a failure. The first one decides the exit status; all are printed.
+    mutating func add(_ later: Failure) {
+        // Of several transfers, each prints its own.
+        if failure != nil || !parts.isEmpty { moreFailures.append(later) }
+        failure = failure ?? later
+    }
 }

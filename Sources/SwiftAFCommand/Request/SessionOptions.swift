@@ -91,14 +91,21 @@ extension Options {
         return storage
     }
 
-    /// Writes the cookies, HSTS hosts and stored responses of a session to their files.
-    func save(_ configuration: SessionConfiguration) throws(Failure) {
-        configuration.cache?.flush()
+    /// Writes the cookies of a session to their file.
+    func saveCookies(of configuration: SessionConfiguration) throws(Failure) {
+        guard let cookieOutput, let storage = configuration.cookieStorage else { return }
         do throws(SessionError) {
-            if let cookieOutput, let storage = configuration.cookieStorage {
-                try OutputFile.write(Data(CookieFile.text(of: try storage.cookies()).utf8), to: cookieOutput)
-            }
-            if hstsPath != nil { try configuration.hsts?.save() }
+            try OutputFile.write(Data(CookieFile.text(of: try storage.cookies()).utf8), to: cookieOutput)
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    /// Writes the HSTS hosts of a session to their file.
+    func saveHSTS(of configuration: SessionConfiguration) throws(Failure) {
+        guard hstsPath != nil else { return }
+        do throws(SessionError) {
+            try configuration.hsts?.save()
         } catch {
             throw Failure(error)
         }
