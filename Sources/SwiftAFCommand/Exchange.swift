@@ -13,6 +13,8 @@ struct Exchange {
     let console: Console
     /// Prints the response while it is received; nil if it is collected, or written to a file.
     var printer: ResponsePrinter?
+    /// Prints what goes to standard output beside a file: heads and metrics.
+    var headPrinter: ResponsePrinter?
     /// Called with the progress; nil to show a separate progress bar.
     var watcher: (@Sendable (TransferProgress) -> Void)?
 
@@ -48,13 +50,32 @@ struct Exchange {
         outcome.metrics = outcome.metrics ?? log.metrics
         if let metrics = outcome.metrics, options.printsTimings { console.complain(Timings.lines(metrics)) }
         do throws(WriteError) {
-            if let printer, let metrics = outcome.metrics { try printer.print(metrics) }
+            if let headPrinter, let response = outcome.response {
+                try headPrinter.print(request: request, head: log.requestHead)
+                try console.output.write(headPrinter.head(of: response))
+            }
+            if let printer = headPrinter ?? printer, let metrics = outcome.metrics { try printer.print(metrics) }
         } catch {
             outcome.add(Failure(standardOutput: error))
         }
+        writeHead(&outcome)
         guard let path = options.archivePath, let archive = log.archive else { return }
         do throws(SessionError) {
             try OutputFile.write(archive.data(), to: path)
+        } catch {
+            outcome.add(Failure(error))
+        }
+    }
+
+    /// Writes the head of the response to HEAD into its file, as `curl -I -o` does.
+    private func writeHead(_ outcome: inout Outcome) {
+        guard request.method == .head, options.parts == nil, outcome.failure == nil, outcome.file != nil,
+            case .path(let path)? = file?.name, let response = outcome.response
+        else { return }
+        let head = Data(Style(isColoured: false).text(of: response).utf8)
+        do throws(SessionError) {
+            // It is empty, as the response has no body.
+            try OutputFile.overwrite(path, with: head)
         } catch {
             outcome.add(Failure(error))
         }
@@ -97,16 +118,19 @@ struct Exchange {
         let attempts = Attempts(
             options, show: options.isQuiet || options.isVerbose ? nil : show, willBegin: log.begin)
         let manager = makeManager(log, attempts)
-        let keepsHead = printer?.parts.contains(.requestHead) == true
+        let printed = headPrinter?.parts ?? printer?.parts ?? []
+        let keepsHead = printed.contains(.requestHead)
         let wire = WireLog({ lines in if options.isVerbose { show(lines) } }, keepsHead: keepsHead)
         var monitors: [any EventMonitor] = []
         if options.isVerbose || wire.keepsHead { monitors.append(wire) }
-        if printer != nil, options.printsTimings || printer?.parts.contains(.metrics) == true { monitors.append(log) }
+        if printer != nil, options.printsTimings || printed.contains(.metrics) { monitors.append(log) }
         if let archive = log.archive { monitors.append(archive) }
         guard !monitors.isEmpty else { return await send(manager, nil, attempts, willPrint, progress: progress) }
-        return await notifying(monitors, of: manager) {
+        let outcome = await notifying(monitors, of: manager) {
             await send(manager, wire, attempts, willPrint, progress: progress)
         }
+        log.requestHead = wire.lastHead
+        return outcome
     }
 
     /// Runs a transfer with monitors, until all of its events are delivered.
@@ -325,6 +349,7 @@ struct Exchange {
 private final class ExchangeLog: EventMonitor {
     private let state = Locked<[String]>([])
     private let result = Locked<ResponseMetrics?>(nil)
+    private let head = Locked<String?>(nil)
     let archive: HARRecorder?
 
     init(archives: Bool) {
@@ -336,6 +361,12 @@ private final class ExchangeLog: EventMonitor {
 
     func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
         self.result.withLock { $0 = result.metrics.hops.isEmpty ? nil : result.metrics }
+    }
+
+    /// The head of the last request, if it is printed at the end.
+    var requestHead: String? {
+        get { head.withLock { $0 } }
+        set { head.withLock { $0 = newValue } }
     }
 
     /// The Location fields of the redirects.

@@ -119,15 +119,21 @@ struct Runner: Sendable {
         if command.showsPicture { return try await picture(command, options, configuration) }
         guard !command.moreURLs.isEmpty else {
             var exchange = try prepare(command, options, configuration)
-            var printer = printer(command, options, exchange)
+            let printer = printer(command, options, exchange)
+            guard exchange.file != nil else {
+                exchange.printer = printer
+                return await exchange.run()
+            }
+            exchange.headPrinter = printer
             if let pipe = exchange.file?.pipe {
                 let descriptor = try await OutputFile.openPipe(pipe)
-                printer = ResponsePrinter(
+                let takesHead = exchange.request.method == .head && options.parts == nil
+                exchange.printer = ResponsePrinter(
                     console: Console(input: -1, output: DescriptorSink(descriptor: descriptor), error: console.error),
-                    parts: .responseBody, style: Style(isColoured: false))
+                    parts: takesHead ? [.responseHead, .responseBody] : .responseBody,
+                    style: Style(isColoured: false))
                 exchange.file = nil
             }
-            exchange.printer = printer
             return await exchange.run()
         }
         var exchanges: [Exchange] = []
@@ -173,10 +179,16 @@ struct Runner: Sendable {
         ).build()
     }
 
-    /// Returns what prints the response while it is received; nil if it is collected first.
+    /// Returns what prints the response while it is received, or what isn't written to its file; nil if nothing is.
     private func printer(_ command: RequestCommand, _ options: Options, _ exchange: Exchange) -> ResponsePrinter? {
-        guard exchange.file == nil, !options.printsJSON else { return nil }
-        let parts = options.parts ?? (command.showsHead ? [.responseHead, .responseBody] : .responseBody)
+        guard !options.printsJSON else { return nil }
+        var parts = options.parts ?? (command.showsHead ? [.responseHead, .responseBody] : .responseBody)
+        if exchange.file != nil {
+            parts.remove(.responseBody)
+            // A file gets the head of a response that has nothing else.
+            if options.parts == nil, exchange.request.method == .head { parts.remove(.responseHead) }
+            guard !parts.isEmpty else { return nil }
+        }
         return ResponsePrinter(
             console: console, parts: parts, style: Style(for: console.output, environment),
             isRaw: options.outputPath == "-", holdsBack: options.retries > 0,

@@ -121,6 +121,72 @@ import Testing
     }
 }
 
+/// What is printed beside a body that goes into a file.
+@Suite struct PartsBesideAFileTests {
+    private let server: TestServer
+    private let folder: TemporaryFolder
+    private var file: String { folder.path + "/name" }
+
+    init() throws {
+        server = try TestServer()
+        folder = try TemporaryFolder()
+        server.route("/name", .respond(200, headers: ["X-A": "b"], body: Data("body".utf8)))
+    }
+
+    @Test(arguments: [
+        ["-i", "-o", "FILE"], ["--print", "h", "-o", "FILE"], ["-i", "-P", "DIR"], ["-i", "-O", "-P", "DIR"],
+    ])
+    func headsArePrinted(words: [String]) async {
+        let words = words.map { $0 == "FILE" ? file : $0 == "DIR" ? folder.path : $0 }
+        let run = await swiftaf([server.urlString("/name")] + words)
+        #expect(run.exit == 0 && run.text.hasPrefix("HTTP/1.1 200 OK\r\n") && run.text.hasSuffix("\r\n\r\n"))
+        #expect(run.text.contains("X-A: b\r\n") && !run.text.contains("body"))
+        #expect(folder.content(of: "name") == "body")
+    }
+
+    @Test func requestsAndMetricsArePrinted() async {
+        let run = await swiftaf(server.urlString("/name"), "-d", "sent", "--print", "HBhbm", "-o", file)
+        #expect(run.exit == 0 && run.text.hasPrefix("POST /name HTTP/1.1\r\n"))
+        #expect(run.text.contains("\r\n\r\nsent\n\nHTTP/1.1 200 OK\r\n") && run.text.contains(" ms"))
+        #expect(folder.content(of: "name") == "body")
+        let bodies = await swiftaf(server.urlString("/name"), "-d", "sent", "--print", "Bb", "-o", file)
+        #expect(bodies.text == "sent\n" && folder.content(of: "name") == "body")
+    }
+
+    @Test func headsOfRefusedResponsesArePrinted() async {
+        server.route("/none", .respond(404, headers: ["X-A": "b"], body: Data("body".utf8)))
+        let run = await swiftaf(server.urlString("/none"), "-i", "-o", file)
+        #expect(run.exit == 2 && run.text.hasPrefix("HTTP/1.1 404") && !run.text.contains("body"))
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test func aPipeGetsTheBodyOnly() async throws {
+        #expect(mkfifo(file, 0o600) == 0)
+        let reader = open(file, O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        let run = await swiftaf(server.urlString("/name"), "-i", "-o", file)
+        #expect(run.exit == 0 && run.text.hasPrefix("HTTP/1.1 200 OK\r\n") && !run.text.contains("body"))
+        var bytes = [UInt8](repeating: 0, count: 100)
+        #expect(read(reader, &bytes, bytes.count) == 4)
+    }
+
+    @Test(arguments: [["-I"], ["head"], ["HEAD"]])
+    func theHeadIsTheContentOfAHeadRequest(words: [String]) async {
+        folder.write(
+            "old and longer than the head, or so it should be: " + String(repeating: "x", count: 500), to: "name")
+        let run = await swiftaf(words + [server.urlString("/name"), "-o", file])
+        #expect(run.exit == 0 && run.text.isEmpty)
+        let head = folder.content(of: "name")
+        #expect(head?.hasPrefix("HTTP/1.1 200 OK\r\n") == true && head?.hasSuffix("\r\n\r\n") == true)
+        #expect(head?.contains("X-A: b\r\n") == true)
+    }
+
+    @Test func severalURLsHaveNoHeads() async {
+        let run = await swiftaf("-i", "-O", server.urlString("/name"), server.urlString("/other"), "-P", folder.path)
+        #expect(run.exit == 1 && run.error.contains("--include and --print") && server.requests.isEmpty)
+    }
+}
+
 /// Options and items that people know from curl and HTTPie.
 @Suite struct HabitTests {
     let server: TestServer

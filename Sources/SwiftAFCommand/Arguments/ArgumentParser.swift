@@ -228,6 +228,9 @@ extension ArgumentParser {
         if options.usesContentDisposition, options.resumes {
             throw UsageError("--resume needs a file name from -o; it can't be combined with --content-disposition")
         }
+        guard download.moreURLs.isEmpty || options.parts == nil else {
+            throw UsageError("--include and --print can't be used with several URLs")
+        }
         try checkNames(of: download)
         return download
     }

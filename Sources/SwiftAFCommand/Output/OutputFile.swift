@@ -28,7 +28,8 @@ enum OutputFile {
         }
     }
 
-    private static func overwrite(_ path: RawText, with content: Data) throws(SessionError) {
+    /// Writes to an existing file from its beginning, or to a pipe or device.
+    static func overwrite(_ path: RawText, with content: Data) throws(SessionError) {
         let descriptor = path.withCString { open($0, O_WRONLY | O_CLOEXEC) }
         guard descriptor >= 0 else { throw failure(path, errno) }
         defer { close(descriptor) }
