@@ -29,6 +29,25 @@ struct TerminalTests {
         #expect(server.requests.last?["Authorization"] == "Basic am9lOnMzY3JldA==")
     }
 
+    @Test func aPasswordThatIsNotUTF8IsRefused() async throws {
+        let run = try TerminalRun("-u", "joe", server.urlString())
+        await run.read(until: ": ")
+        run.type([0x70, 0xE9, 0x0A])
+        #expect(await run.end() == 1)
+        #expect(run.screen.contains("swiftaf: the password is not UTF-8") && server.requests.isEmpty)
+    }
+
+    @Test(arguments: [["--bearer", "env:SECRET"], ["-u", "env:SECRET"]])
+    func aVariableThatIsNotUTF8IsRefused(words: [String]) async throws {
+        let run = try await Launch(
+            ([server.urlString()] + words).map { RawText($0) }, shell: "export SECRET=$(printf 'a:p\\351')"
+        ).end()
+        #expect(run.exit == 1 && run.error.contains("SECRET is not UTF-8") && server.requests.isEmpty)
+        let other = try await launch(
+            RawText(server.urlString()), "--bearer", "env:SECRET", environment: ["SECRET": "p\u{FFFD}"])
+        #expect(other.exit == 0)
+    }
+
     @Test func keysThatEndOrStopTheProgramAreOffAtThePrompt() async throws {
         let run = try TerminalRun("-u", "joe", server.urlString())
         await run.read(until: ": ")

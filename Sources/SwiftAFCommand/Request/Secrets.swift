@@ -13,8 +13,19 @@ extension Secret {
             guard let value = environment[name] else {
                 throw Failure(UsageError("\(option): the environment variable \(name.printable) isn't set"))
             }
+            guard !value.contains("\u{FFFD}") || Self.isUTF8(variable: name) else {
+                throw Failure(UsageError("\(option): the environment variable \(name.printable) is not UTF-8"))
+            }
             return value
         }
+    }
+}
+
+extension Secret {
+    /// Whether a variable of the process is UTF-8. Where it isn't, `ProcessInfo` replaces it.
+    private static func isUTF8(variable name: String) -> Bool {
+        guard let value = getenv(name) else { return true }
+        return RawText(UnsafeRawBufferPointer(start: value, count: strlen(value))).text != nil
     }
 }
 
@@ -25,7 +36,7 @@ enum Prompt {
 
     /// Prints a question and reads a line without echo; nil without a terminal.
     ///
-    /// - Throws: If the task is cancelled meanwhile. The terminal's echo is on again then.
+    /// - Throws: If the line isn't UTF-8, or the task is cancelled meanwhile. The terminal's echo is on again then.
     static func secret(_ question: String) throws(Failure) -> String? {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
         guard terminal >= 0 else { return nil }
@@ -49,7 +60,11 @@ enum Prompt {
         say(question, terminal)
         var line: [UInt8] = []
         while let byte = try nextByte(of: terminal), byte != UInt8(ascii: "\n") { line.append(byte) }
-        return String(decoding: line, as: UTF8.self)
+        do throws(UsageError) {
+            return try RawText(line).text(of: "the password")
+        } catch {
+            throw Failure(error)
+        }
     }
 
     /// Waits for a byte; nil at the end of the input.

@@ -42,7 +42,11 @@ final class TerminalRun: Sendable {
 
     /// Presses keys.
     func type(_ keys: String) {
-        _ = Array(keys.utf8).withUnsafeBytes { Glibc.write(terminal, $0.baseAddress, $0.count) }
+        type(Array(keys.utf8))
+    }
+
+    func type(_ keys: [UInt8]) {
+        _ = keys.withUnsafeBytes { Glibc.write(terminal, $0.baseAddress, $0.count) }
     }
 
     func send(_ signal: Int32) {
