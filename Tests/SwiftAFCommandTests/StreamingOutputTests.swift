@@ -218,6 +218,15 @@ import Testing
         #expect(server.requests[3]["Content-Type"]?.hasPrefix("multipart/form-data") == true)
     }
 
+    @Test(arguments: ["PROPFIND", "REPORT", "QUERY", "GET", "HEAD", "DELETE", "OPTIONS", "TRACE"])
+    func standardInputIsTheBodyByMethod(method: String) async throws {
+        let pipe = try InputPipe()
+        pipe.send(Data("<x/>".utf8))
+        #expect(await swiftaf("request", method, server.urlString(), input: pipe.reading).exit == 0)
+        let takesBody = ["PROPFIND", "REPORT", "QUERY"].contains(method)
+        #expect(server.requests.last?.bodyText == (takesBody ? "<x/>" : ""))
+    }
+
     @Test func standardInputIsTheBody() async throws {
         let pipe = try InputPipe()
         pipe.send(Data("from a pipe".utf8))

@@ -5,6 +5,8 @@ import SwiftAF
 enum InputBody {
     /// How long a command without a method waits for the first byte of a pipe, in milliseconds, before it is a GET.
     private static let patience: Int32 = 1000
+    /// The methods whose requests have no body as a rule. A script's input mustn't be taken for theirs.
+    private static let withoutBody: [HTTPMethod] = [.get, .head, .delete, .options, .trace, .connect]
 
     /// Returns the body; nil if there is another one, the method takes none, or standard input is a terminal, a device,
     /// or a pipe at its end.
@@ -12,7 +14,7 @@ enum InputBody {
         let hasOther = options.data != nil || options.sendsForm || options.sendsParts || command.hasBodyItem
         guard !options.ignoresInput, !hasOther, !command.isUpload, !command.isDownload, !command.showsPicture
         else { return nil }
-        if let method = command.method, ![.post, .put, .patch].contains(method) { return nil }
+        if let method = command.method, withoutBody.contains(method) { return nil }
         var status = stat()
         guard input >= 0, fstat(input, &status) == 0 else { return nil }
         switch status.st_mode & S_IFMT {
