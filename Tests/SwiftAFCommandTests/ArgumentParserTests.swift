@@ -161,7 +161,7 @@ import Testing
             (["http://joe:secret@h/f", "-J"], "-J can't be used with a request"),
             (["post", "http://h/f", "-O"], "-O and --resume send GET"),
             (["http://h/f", "-XPUT", "-O"], "-O and --resume send GET"),
-            (["help", "--compressed"], "--compressed can't be used with help"),
+            (["help", "items", "--compressed"], "--compressed can't be used with help"),
             (["help", "x", "y"], "help takes one topic at most"),
             (["completions"], "bash, zsh or fish"),
             (["completions", "csh"], "bash, zsh or fish"),

@@ -15,6 +15,20 @@ import Testing
         #expect(error?.message.contains("no help about 'http://host/'") == true)
     }
 
+    @Test(arguments: ["--retry", "-o", "--insecure", "--help", "-E", "-n"])
+    func optionsAreExplained(option: String) async throws {
+        let run = await swiftaf("help", option)
+        #expect(run.exit == 0 && run.error.isEmpty)
+        #expect(try run.text == Usage.text(of: option) && run.text.contains(option))
+        #expect(await swiftaf("help", option, "--json").json["body"]?.string == run.text)
+    }
+
+    @Test func helpIsAboutOneTopic() async {
+        #expect(await swiftaf("help", "--nonsense").exit == 1)
+        #expect(await swiftaf("help", "-o", "-i").exit == 1)
+        #expect(await swiftaf("help", "--json").json["ok"] == true)
+    }
+
     @Test func everyOptionIsInHelpManualAndCompletions() async {
         let help = Usage.text
         let scripts = [Completions.Shell.bash, .zsh, .fish].map(Completions.script)

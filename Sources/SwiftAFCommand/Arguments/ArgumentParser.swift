@@ -47,6 +47,8 @@ struct ArgumentParser {
     private mutating func read(_ argument: RawText) throws(UsageError) {
         if argument == "--" {
             while let word = remaining.popFirst() { readWord(word) }
+        } else if isTopic(argument) {
+            words.append(argument)
         } else if argument.hasPrefix("--") {
             try readLong(argument)
         } else if argument.hasPrefix("-"), argument != "-" {
@@ -54,6 +56,11 @@ struct ArgumentParser {
         } else {
             readWord(argument)
         }
+    }
+
+    /// Whether an option is what `help` is asked about.
+    private func isTopic(_ argument: RawText) -> Bool {
+        words == ["help"] && argument != "--json" && argument.text.flatMap(OptionTable.entry) != nil
     }
 
     private mutating func readWord(_ word: RawText) {
