@@ -59,7 +59,11 @@ enum Prompt {
         }
         say(question, terminal)
         var line: [UInt8] = []
-        while let byte = try nextByte(of: terminal), byte != UInt8(ascii: "\n") { line.append(byte) }
+        // What is off can't be a part of the secret either: other programs would have been stopped by it.
+        let ignored = withUnsafeBytes(of: former.c_cc) { keys in [keys[Int(VQUIT)], keys[Int(VSUSP)]] }
+        while let byte = try nextByte(of: terminal), byte != UInt8(ascii: "\n") {
+            if !ignored.contains(byte) { line.append(byte) }
+        }
         do throws(UsageError) {
             return try RawText(line).text(of: "the password")
         } catch {
