@@ -284,7 +284,8 @@ struct Exchange {
             }
             return outcome
         }
-        var outcome = Outcome(failure: file?.problem(behind: error).map(Failure.init) ?? Failure(error))
+        var outcome = Outcome(
+            failure: file?.problem(behind: error).map(Failure.init) ?? Failure(error, minimumTLS: options.minimumTLS))
         note(error.resumeToken, in: &outcome)
         outcome.response = error.response
         outcome.url = error.response?.url ?? request.url

@@ -57,10 +57,13 @@ struct Failure: Error, Sendable, Equatable {
         self.init(.file, .file, "standard output: \(systemMessage(error.systemError))")
     }
 
-    /// - Parameter showsCertificates: Whether the server's certificates are printed beside the message.
-    init(_ error: SessionError, showsCertificates: Bool = false) {
+    /// - Parameters:
+    ///   - showsCertificates: Whether the server's certificates are printed beside the message.
+    ///   - minimumTLS: The version of `--tls-min`.
+    init(_ error: SessionError, showsCertificates: Bool = false, minimumTLS: TLSOptions.Version? = nil) {
         let (exit, code) = Self.meaning(of: error)
-        let message = Advice.message(for: error, showsCertificates: showsCertificates)
+        let message = Advice.message(
+            for: error, showsCertificates: showsCertificates, minimumTLS: minimumTLS)
         self.init(exit, code, message, reason: Self.name(of: error.reason))
     }
 

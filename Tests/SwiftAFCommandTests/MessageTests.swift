@@ -22,7 +22,6 @@ import Testing
         (.init(.untrusted, reason: .wrongHost), "swiftaf trust"), (.init(.untrusted, reason: .pin), "swiftaf trust"),
         (.init(.untrusted, reason: .expired), "--insecure"), (.init(.untrusted, reason: .weak), "--insecure"),
         (.init(.tls, message: "the server closed the TLS connection: handshake failure"), "--cert"),
-        (.init(.tls, message: "OpenSSL/3: SSL routines::unsupported protocol"), "--tls-min"),
         (.init(.tls, message: "OpenSSL/3: SSL routines::wrong version number"), "http://"),
         (.init(.authentication, message: "User was rejected by the SOCKS5 server (1 1)."), "--proxy"),
         (.init(.dns, message: "Couldn't resolve host name"), "--doh"),
@@ -46,6 +45,9 @@ import Testing
             #expect(message(of: SessionError(.timeout, reason: .idle, message: late)) == late)
         }
         #expect(!Advice.message(for: expired, showsCertificates: true).contains("swiftaf trust"))
+        let old = SessionError(.tls, message: "OpenSSL/3: SSL routines::unsupported protocol")
+        #expect(Advice.message(for: old, minimumTLS: .v1_3).contains("; --tls-min 1.2"))
+        #expect(!Advice.message(for: old, minimumTLS: .v1_2).contains(";") && !message(of: old).contains(";"))
     }
 
     @Test func saysThatCredentialsAreMissing() async {

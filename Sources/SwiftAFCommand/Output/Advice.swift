@@ -4,8 +4,12 @@ import SwiftAF
 enum Advice {
     /// Returns the message for an error.
     ///
-    /// - Parameter showsCertificates: Whether the server's certificates are printed beside the message.
-    static func message(for error: SessionError, showsCertificates: Bool = false) -> String {
+    /// - Parameters:
+    ///   - showsCertificates: Whether the server's certificates are printed beside the message.
+    ///   - minimumTLS: The version of `--tls-min`.
+    static func message(
+        for error: SessionError, showsCertificates: Bool = false, minimumTLS: TLSOptions.Version? = nil
+    ) -> String {
         if error.code == .cancelled { return "cancelled" }
         var message = error.message == refusal ? "more than 0 redirects" : error.message
         // No other option sets a proxy for all schemes.
@@ -14,7 +18,7 @@ enum Advice {
             // Some texts of libcurl end with a full stop.
             message = "\(sentence): \(message.hasSuffix(".") ? String(message.dropLast()) : message)"
         }
-        return option(for: error, showsCertificates).map { "\(message); \($0)" } ?? message
+        return option(for: error, showsCertificates, minimumTLS).map { "\(message); \($0)" } ?? message
     }
 
     /// The text of the core when no redirect is allowed.
@@ -54,7 +58,9 @@ enum Advice {
         ["protocol version", "unsupported protocol"].contains { error.message.hasSuffix($0) }
     }
 
-    private static func option(for error: SessionError, _ showsCertificates: Bool) -> String? {
+    private static func option(
+        for error: SessionError, _ showsCertificates: Bool, _ minimumTLS: TLSOptions.Version?
+    ) -> String? {
         switch error.code {
         case .invalidInput:
             if error.message.hasSuffix("or wrong password") {
@@ -67,7 +73,7 @@ enum Advice {
         case .dns:
             let isRemote = error.message == "Couldn't resolve host name"
             return isRemote ? "the server of --doh doesn't know it, isn't reached or isn't trusted" : nil
-        case .tls: return optionOfTLS(error)
+        case .tls: return optionOfTLS(error, minimumTLS)
         case .timeout:
             // Of WebSockets, which have no limit of idle time.
             guard !["no close frame", "no pong"].contains(where: error.message.hasPrefix) else { return nil }
@@ -99,9 +105,10 @@ enum Advice {
         }
     }
 
-    private static func optionOfTLS(_ error: SessionError) -> String? {
+    private static func optionOfTLS(_ error: SessionError, _ minimumTLS: TLSOptions.Version?) -> String? {
         if lacksTLS(error) { return "a URL with http:// is sent without it" }
-        if lacksVersion(error) { return "--tls-min 1.2 accepts the oldest" }
+        // 1.2 is the default, and nothing older is accepted.
+        if lacksVersion(error) { return minimumTLS == .v1_3 ? "--tls-min 1.2 accepts the oldest" : nil }
         guard let end = error.message.firstRange(of: "closed the TLS connection: ") else { return nil }
         switch error.message[end.upperBound...] {
         case "certificate required": return "--cert PATH gives a client certificate"

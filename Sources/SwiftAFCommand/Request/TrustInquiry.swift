@@ -24,7 +24,7 @@ struct TrustInquiry {
             _ = try await manager.response(for: request)
             failure = Failure(SessionError(.unknown, message: "the server showed no certificate"))
         } catch {
-            failure = Failure(error)
+            failure = Failure(error, minimumTLS: options.minimumTLS)
         }
         guard let report = seen.report else { throw failure }
         var outcome = Outcome()
@@ -32,7 +32,7 @@ struct TrustInquiry {
         outcome.url = request.url
         if !report.isAccepted {
             let error = SessionError(.untrusted, reason: report.reason, message: report.message)
-            outcome.failure = Failure(error, showsCertificates: true)
+            outcome.failure = Failure(error, showsCertificates: true, minimumTLS: options.minimumTLS)
         }
         return outcome
     }

@@ -27,7 +27,7 @@ struct SocketConsole {
             let end = request.timeouts.total.flatMap { $0 > .zero ? start + $0 : nil }
             return await Conversation(socket, options, console).run(until: end)
         } catch {
-            var outcome = Outcome(failure: Failure(error))
+            var outcome = Outcome(failure: Failure(error, minimumTLS: options.minimumTLS))
             outcome.response = error.response
             outcome.url = error.response?.url ?? request.url
             outcome.metrics = error.metrics.hops.isEmpty ? nil : error.metrics
