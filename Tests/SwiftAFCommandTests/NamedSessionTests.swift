@@ -47,6 +47,25 @@ import Testing
         #expect(server.requests.last?["Cookie"] == "login=1")
     }
 
+    @Test(arguments: ["# Notes\ntext\n", "text", "{}\n", "a\tb\n"])
+    func otherFilesAreNotReplacedByCookies(content: String) async throws {
+        let file = try TemporaryFile(content)
+        let run = await swiftaf(server.urlString(), "--cookies", file.path, "--json")
+        #expect(run.exit == 1 && run.code == "invalidInput" && run.error.contains("isn't a cookie jar"))
+        #expect(server.requests.isEmpty && file.content == Data(content.utf8))
+        #expect(await swiftaf(server.urlString(), "-b", file.path).exit == 0)
+    }
+
+    @Test(arguments: [
+        "", "\n", "# Netscape HTTP Cookie File\n", "# HTTP Cookie File\n\n", "h\tFALSE\t/\tFALSE\t0\ta\t\n",
+    ])
+    func jarsAreReplaced(content: String) async throws {
+        server.route("/", .respond(200, headers: ["Set-Cookie": "k=v"]))
+        let file = try TemporaryFile(content)
+        #expect(await swiftaf(server.urlString(), "--cookies", file.path).exit == 0)
+        #expect(file.content.map { String(decoding: $0, as: UTF8.self).contains("\tk\tv\n") } == true)
+    }
+
     @Test func aDeviceIsNotReplacedByCookies() async throws {
         let run = await run("-c", "/dev/full")
         #expect(run.exit == 8 && run.error.contains("/dev/full can't be written"))

@@ -8,6 +8,19 @@ enum CookieFile {
         "# Netscape HTTP Cookie File\n" + cookies.map(line).joined()
     }
 
+    /// Whether a file may be replaced by cookies: it begins with the comment of a jar, or has a line with seven fields, or
+    /// nothing but white space and comments.
+    static func isJar(_ content: Data) -> Bool {
+        let lines = content.split(separator: UInt8(ascii: "\n")).filter { line in
+            line.contains { !" \t\r".utf8.contains($0) }
+        }
+        guard let first = lines.first else { return true }
+        let title = String(decoding: first, as: UTF8.self).lowercased()
+        if title.hasPrefix("#"), title.contains("cookie") { return true }
+        let entries = lines.filter { $0.first != UInt8(ascii: "#") || $0.starts(with: "#HttpOnly_".utf8) }
+        return entries.isEmpty || entries.contains { $0.count { $0 == UInt8(ascii: "\t") } >= 6 }
+    }
+
     private static func line(_ cookie: Cookie) -> String {
         let name = cookie.domain.hasPrefix(".") ? String(cookie.domain.dropFirst()) : cookie.domain
         let domain = (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (cookie.isHostOnly ? name : ".\(name)")

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import SwiftAF
 
 extension Options {
@@ -85,10 +86,21 @@ extension Options {
     private func cookieStorage() throws(SessionError) -> CookieStorage {
         let storage = try CookieStorage()
         guard let cookieInput else { return storage }
+        if cookieInput == cookieOutput { try refuseOtherFile(cookieInput) }
         for cookie in try CookieStorage(path: try cookieInput.fileName("--cookies")).cookies() {
             try storage.setCookie(cookie)
         }
         return storage
+    }
+
+    /// Refuses to replace a file that isn't a cookie jar.
+    private func refuseOtherFile(_ path: RawText) throws(SessionError) {
+        var status = stat()
+        guard path.withCString({ stat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFREG,
+            let content = try? InputFile.bytes(path), !CookieFile.isJar(content)
+        else { return }
+        throw SessionError(
+            .invalidInput, message: "\(path.shown.printable) isn't a cookie jar, and would be replaced by one")
     }
 
     /// Writes the cookies of a session to their file.
