@@ -9,6 +9,7 @@ struct Runner: Sendable {
     var imageDecoder: any ImageDecoding = SystemImageDecoder()
     /// Nil stands for the environment variables of the process.
     var givenEnvironment: [String: String]?
+    private let askedPasswords = AskedPasswords()
 
     /// The environment variables. Read when they are needed: a request needs none.
     var environment: [String: String] {
@@ -175,7 +176,8 @@ struct Runner: Sendable {
 
     private func request(_ command: RequestCommand, _ options: Options) throws(Failure) -> HTTPRequest {
         try RequestBuilder(
-            command: command, options: options, input: console.input, environment: { environment }
+            command: command, options: options, input: console.input, environment: { environment },
+            askedPasswords: askedPasswords
         ).build()
     }
 

@@ -38,10 +38,12 @@ extension RequestBuilder {
 extension RequestBuilder {
     private func askPassword(of user: String, _ request: HTTPRequest) throws(Failure) -> String {
         let question = "password of \(user.printable) for \(URLText(request.url).withoutUserInfo.printable): "
-        guard let password = try askSecret(question) else {
-            throw Failure(UsageError("--user needs NAME:PASSWORD: there is no terminal to ask for the password"))
+        return try askedPasswords.password(of: user, for: request.url) { () throws(Failure) in
+            guard let password = try askSecret(question) else {
+                throw Failure(UsageError("--user needs NAME:PASSWORD: there is no terminal to ask for the password"))
+            }
+            return password
         }
-        return password
     }
 
     private func netrcEntry(for request: HTTPRequest) throws(Failure) -> Netrc.Entry? {

@@ -9,6 +9,8 @@ struct RequestBuilder {
     let input: Int32
     /// Returns the environment variables. Called only if one is needed.
     var environment: @Sendable () -> [String: String] = { [:] }
+    /// The passwords that were asked for before.
+    var askedPasswords = AskedPasswords()
     /// Asks for a secret; nil if that isn't possible.
     var askSecret: (String) throws(Failure) -> String? = Prompt.secret
 
