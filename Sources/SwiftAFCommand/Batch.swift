@@ -11,7 +11,7 @@ struct Batch {
     /// Runs the transfers and returns their outcomes in order.
     func run() async -> [Outcome] {
         // With `-v`, header lines and progress bars would overwrite each other.
-        guard console.error.isTerminal, !options.isQuiet, !options.isVerbose else { return await transfer(nil) }
+        guard console.canShowProgress, !options.isQuiet, !options.isVerbose else { return await transfer(nil) }
         let display = ProgressDisplay(sink: console.error)
         return await display.accompany { await transfer(display) }
     }

@@ -85,7 +85,7 @@ struct Exchange {
 
     private func transferWithProgress(_ log: ExchangeLog) async -> Outcome {
         if let watcher { return await transfer(log, console.complain, progress: watcher) }
-        guard console.error.isTerminal, !options.isQuiet else {
+        guard console.canShowProgress, !options.isQuiet else {
             return await transfer(log, console.complain, progress: nil)
         }
         return await transferShowingProgress(log)

@@ -4,7 +4,7 @@ import SwiftAFImage
 
 /// Runs the program with given streams. Tests call it instead of starting a process.
 struct Runner: Sendable {
-    let console: Console
+    var console: Console
     /// Decodes the images of `image`.
     var imageDecoder: any ImageDecoding = SystemImageDecoder()
     /// Nil stands for the environment variables of the process.
@@ -29,6 +29,12 @@ struct Runner: Sendable {
 
     /// Runs a command line that was parsed.
     func run(_ invocation: Invocation) async -> ExitCode {
+        var runner = self
+        if console.error.isTerminal { runner.console.isDumb = environment["TERM"] == "dumb" }
+        return await runner.runPrepared(invocation)
+    }
+
+    private func runPrepared(_ invocation: Invocation) async -> ExitCode {
         var outcome = await outcome(of: invocation)
         print(&outcome, options: invocation.options)
         return outcome.exit

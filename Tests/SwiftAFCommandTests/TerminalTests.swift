@@ -101,6 +101,18 @@ struct TerminalTests {
         #expect(!plain.text.contains("\u{1B}") && plain.screen.contains("  \"a\": 1"))
     }
 
+    @Test func aDumbTerminalGetsNoBars() async throws {
+        let folder = try TemporaryFolder()
+        server.route("/film", [.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12345"), .stall(at: "never")])
+        let words = ["download", server.urlString("/film"), "-o", folder.path + "/film", "--timeout", "1"]
+        let run = try TerminalRun(words, environment: ["TERM": "dumb"])
+        #expect(await run.end() == 4)
+        #expect(!run.text.contains("\u{1B}") && !run.text.contains("%"))
+        let other = try TerminalRun(words)
+        #expect(await other.end() == 4)
+        #expect(other.text.contains("55%"))
+    }
+
     @Test func progressFollowsTheWidthOfTheTerminal() async throws {
         let folder = try TemporaryFolder()
         server.route(

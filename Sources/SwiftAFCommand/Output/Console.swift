@@ -7,6 +7,11 @@ struct Console: Sendable {
     var input: Int32
     var output: any ByteSink
     var error: any ByteSink
+    /// Whether the terminal of standard error can't move its cursor: TERM=dumb.
+    var isDumb = false
+
+    /// Whether standard error can show what is drawn again and again.
+    var canShowProgress: Bool { error.isTerminal && !isDumb }
 
     /// The streams of the process.
     static var standard: Console {

@@ -11,7 +11,11 @@ final class TerminalRun: Sendable {
     private let terminal: Int32
     private let bytes = Locked(Data())
 
-    init(_ arguments: String..., environment: [String: String] = [:]) throws {
+    convenience init(_ arguments: String..., environment: [String: String] = [:]) throws {
+        try self.init(arguments, environment: environment)
+    }
+
+    init(_ arguments: [String], environment: [String: String] = [:]) throws {
         guard let program = ProgramRun.path else { throw CocoaError(.executableNotLoadable) }
         // What posix_openpt, unlockpt and ptsname do: Swift sees neither them nor TIOCSPTLCK and TIOCGPTN.
         let (lock, getNumber) = (UInt(0x4004_5431), UInt(0x8004_5430))
