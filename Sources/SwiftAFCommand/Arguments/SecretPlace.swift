@@ -15,7 +15,7 @@ enum SecretPart: Sendable {
     /// The value of a header field with credentials.
     case field
 
-    /// Returns where the secret begins; nil if there is none.
+    /// Returns where the secret begins; nil without one.
     func offset(in value: RawText) -> Int? {
         switch self {
         case .none: nil
