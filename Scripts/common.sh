@@ -153,48 +153,50 @@ has_failed() {
     [ -e "$AF_RUN/failed" ]
 }
 
-# run_stage COMMAND…: not inside `if`, where `set -e` would not hold in the command.
+# run_stage LOG COMMAND…: what it prints goes to the log, too. Not inside `if`, where `set -e` would not hold in the
+# command.
 run_stage() {
+    local log=$1
+    shift
     set +e
-    (set -e && trap - EXIT && "$@")
-    AF_STATUS=$?
+    (set -e && trap - EXIT && "$@") 2>&1 | tee "$log"
+    AF_STATUS=${PIPESTATUS[0]}
     set -e
 }
 
-show() {
-    echo "==> $1"
-    cat "$AF_RUN/$AF_LANE.log"
-}
-
-# show_failures: the lines of the failed stage that name a failed test, a sanitizer's finding or a compiler's error.
-# The summary repeats them: the end of a long output must say what failed.
+# show_failures LOG: the lines that name a failed test, a sanitizer's finding, a compiler's error or the place of a
+# crash. The summary repeats them: the end of a long output must say what failed.
+AF_FAILURES='✘|\[  FAILED  \]|\(Failed\)|\(Timeout\)|error:|SUMMARY: |ERROR: |WARNING: ThreadSanitizer|signal code|^fuzz: '
 show_failures() {
-    grep -E '✘|\[  FAILED  \]|\(Failed\)|\(Timeout\)|error:|SUMMARY: |ERROR: |WARNING: ThreadSanitizer|signal code|^fuzz: ' \
-        "$AF_RUN/$AF_LANE.log" | cut -c 1-300 | tail -n 15 || tail -n 15 "$AF_RUN/$AF_LANE.log"
+    {
+        grep -E "$AF_FAILURES" "$1" | tail -n 15
+        # Swift's report of a crash: what happened, and the first frames of the thread where it did.
+        sed -n -E '/^\*\*\* .*crashed|Fatal error: /p; /^Thread .* crashed:/,/^Thread .*[^d]:$/p' "$1" |
+            grep -E '^\*\*\* |Fatal error: |^Thread .* crashed:|^ *[0-9]+ ' | head -n 30
+    } | grep . || tail -n 15 "$1"
 }
 
 # stage NAME COMMAND…: run one step; the first one that fails ends the script, or its lane.
 stage() {
-    local name=$1 start=$SECONDS
+    local name=$1 start=$SECONDS log
     shift
     begin_run
     if has_failed; then
         exit 1
     fi
+    log=$AF_RUN/${AF_LANE:-stage}.log
     if [ -z "$AF_LANE" ]; then
         echo "==> $name"
-        run_stage "$@"
+        run_stage "$log" "$@"
     else
         echo "... $name has begun"
-        run_stage "$@" >"$AF_RUN/$AF_LANE.log" 2>&1
+        run_stage "$log" "$@" >/dev/null
         # One at a time.
-        (flock 9 && show "$name") 9>>"$AF_RUN/lock"
+        (flock 9 && echo "==> $name" && cat "$log") 9>>"$AF_RUN/lock"
     fi
     if [ "$AF_STATUS" -ne 0 ]; then
         echo "FAILED  $name ($((SECONDS - start)) s)" >>"$AF_RUN/summary"
-        if [ -n "$AF_LANE" ]; then
-            (flock 9 && show_failures) 9>>"$AF_RUN/lock" >>"$AF_RUN/failures"
-        fi
+        (flock 9 && show_failures "$log" | cut -c 1-300) 9>>"$AF_RUN/lock" >>"$AF_RUN/failures"
         touch "$AF_RUN/failed"
         [ -n "$AF_LANE" ] || summary
         exit 1

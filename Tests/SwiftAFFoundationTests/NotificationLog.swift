@@ -11,7 +11,12 @@ final class NotificationLog: Sendable {
         let isOnMainQueue: Bool
     }
 
-    private static let mainKey = DispatchSpecificKey<Void>()
+    /// Set once: setting it anew would free what another thread reads of it at that moment.
+    private static let mainKey = {
+        let key = DispatchSpecificKey<Void>()
+        DispatchQueue.main.setSpecific(key: key, value: ())
+        return key
+    }()
 
     private let entries: AsyncStream<Entry>
     private let continuation: AsyncStream<Entry>.Continuation
@@ -19,7 +24,7 @@ final class NotificationLog: Sendable {
     private let tokens = Locked<[Token]>([])
 
     init() {
-        DispatchQueue.main.setSpecific(key: Self.mainKey, value: ())
+        _ = Self.mainKey
         (entries, continuation) = AsyncStream.makeStream()
     }
 
