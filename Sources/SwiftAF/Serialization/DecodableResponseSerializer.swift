@@ -34,30 +34,44 @@ public struct DecodableResponseSerializer<Output: Decodable & Sendable>: Respons
     }
 
     public func serialize(_ response: HTTPResponse, body: Data) throws -> Output {
+        try DecodableBody(decoder, validation).value(Output.self, from: response, body)
+    }
+}
+
+/// Validates a response and decodes its body as a `Decodable`, which need not be `Sendable`.
+struct DecodableBody {
+    private let decoder: any DataDecoder
+    private let validation: ResponseValidation
+
+    init(_ decoder: any DataDecoder, _ validation: ResponseValidation) {
+        self.decoder = decoder
+        self.validation = validation
+    }
+
+    func value<Value: Decodable>(_ type: Value.Type, from response: HTTPResponse, _ body: Data) throws -> Value {
         if let error = validation.validate(response, body: body).error { throw error }
-        if let empty = Empty() as? Output { return empty }
+        if let empty = Empty() as? Value { return empty }
         do {
-            return try isBlank(body) ? Self.nothing() : decoder.decode(Output.self, from: body)
+            return try isBlank(body) ? Self.nothing() : decoder.decode(type, from: body)
         } catch {
             throw SessionError(
-                .serialization, message: Self.message(for: error, isBlank: isBlank(body)), response: response,
+                .serialization, message: Self.message(for: error, type, isBlank: isBlank(body)), response: response,
                 body: body, underlying: error)
         }
     }
 
     /// Returns the value of an empty body.
-    private static func nothing() throws -> Output {
-        if let type = Output.self as? any ExpressibleByNilLiteral.Type, let value = type.init(nilLiteral: ()) as? Output
-        {
+    private static func nothing<Value>() throws -> Value {
+        if let type = Value.self as? any ExpressibleByNilLiteral.Type, let value = type.init(nilLiteral: ()) as? Value {
             return value
         }
-        if let type = Output.self as? any EmptyResponse.Type, let value = type.emptyValue as? Output { return value }
+        if let type = Value.self as? any EmptyResponse.Type, let value = type.emptyValue as? Value { return value }
         let context = DecodingError.Context(codingPath: [], debugDescription: "the body is empty")
-        throw DecodingError.valueNotFound(Output.self, context)
+        throw DecodingError.valueNotFound(Value.self, context)
     }
 
-    private static func message(for error: any Error, isBlank: Bool) -> String {
-        if isBlank { return "the body is empty, but a value of \(Output.self) was expected" }
-        return "the body \(DecodingFailure.text(error, of: Output.self))"
+    private static func message(for error: any Error, _ type: Any.Type, isBlank: Bool) -> String {
+        if isBlank { return "the body is empty, but a value of \(type) was expected" }
+        return "the body \(DecodingFailure.text(error, of: type))"
     }
 }

@@ -43,7 +43,7 @@ public struct ValueResponseSerializer<Output: Decodable & Sendable>: ManagedSeri
     func with(_ settings: ResponseSettings) -> ValueResponseSerializer { ValueResponseSerializer(settings) }
 
     public func serialize(_ response: HTTPResponse, body: Data) throws -> Output {
-        try value(from: wrapped, response, body)
+        try settings.value(Output.self, from: response, body)
     }
 
     public func result(for response: HTTPResponse, body: Data) -> SerializedResult<Output> {
@@ -51,27 +51,9 @@ public struct ValueResponseSerializer<Output: Decodable & Sendable>: ManagedSeri
     }
 
     var wrapped: any ResponseSerializer {
-        if let own = settings.serializer, Self.makes(own) { return own }
-        if Output.self == Data.self { return DataResponseSerializer(validation: settings.validation) }
-        if Output.self == String.self { return StringResponseSerializer(validation: settings.validation) }
-        if Output.self == JSONValue.self { return JSONResponseSerializer(validation: settings.validationOfJSON) }
-        // Its body is ignored, so it may be of any type.
-        let validation = Output.self == Empty.self ? settings.validation : settings.validationOfJSON
-        return DecodableResponseSerializer<Output>(decoder: settings.decoder, validation: validation)
-    }
-
-    private static func makes<Serializer: ResponseSerializer>(_: Serializer) -> Bool {
-        Serializer.Output.self == Output.self
-    }
-
-    private func value(
-        from serializer: some ResponseSerializer, _ response: HTTPResponse, _ body: Data
-    ) throws -> Output {
-        // The cast always succeeds; the compiler can't know.
-        guard let value = try serializer.serialize(response, body: body) as? Output else {
-            throw SessionError(.serialization, response: response, body: body)
-        }
-        return value
+        settings.serializer(making: Output.self)
+            ?? DecodableResponseSerializer<Output>(
+                decoder: settings.decoder, validation: settings.validation(decoding: Output.self))
     }
 
     private func result(
@@ -79,6 +61,44 @@ public struct ValueResponseSerializer<Output: Decodable & Sendable>: ManagedSeri
     ) -> SerializedResult<Output> {
         let result = serializer.result(for: response, body: body)
         return SerializedResult(value: result.value as? Output, error: result.error)
+    }
+}
+
+// The format of a type. It need not be `Sendable`: a value that isn't is decoded where it is used.
+extension ResponseSettings {
+    /// Validates a response and decodes its body in the format of the type.
+    func value<Value: Decodable>(_ type: Value.Type, from response: HTTPResponse, _ body: Data) throws -> Value {
+        if let serializer = serializer(making: type) { return try Self.value(from: serializer, response, body) }
+        return try DecodableBody(decoder, validation(decoding: type)).value(type, from: response, body)
+    }
+
+    /// Returns the serializer of the type, if it has another one than the decoder's.
+    fileprivate func serializer(making type: Any.Type) -> (any ResponseSerializer)? {
+        if let serializer, Self.makes(type, serializer) { return serializer }
+        if type == Data.self { return DataResponseSerializer(validation: validation) }
+        if type == String.self { return StringResponseSerializer(validation: validation) }
+        if type == JSONValue.self { return JSONResponseSerializer(validation: validationOfJSON) }
+        return nil
+    }
+
+    /// Returns the validation of what the decoder decodes.
+    fileprivate func validation(decoding type: Any.Type) -> ResponseValidation {
+        // The body of `Empty` is ignored, so it may have any content type.
+        type == Empty.self ? validation : validationOfJSON
+    }
+
+    private static func makes<Serializer: ResponseSerializer>(_ type: Any.Type, _: Serializer) -> Bool {
+        Serializer.Output.self == type
+    }
+
+    private static func value<Value>(
+        from serializer: some ResponseSerializer, _ response: HTTPResponse, _ body: Data
+    ) throws -> Value {
+        // The cast always succeeds; the compiler can't know.
+        guard let value = try serializer.serialize(response, body: body) as? Value else {
+            throw SessionError(.serialization, response: response, body: body)
+        }
+        return value
     }
 }
 

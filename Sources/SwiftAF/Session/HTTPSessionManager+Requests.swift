@@ -15,7 +15,9 @@ extension HTTPSessionManager {
     ///   - parameters: Added to the query.
     ///   - headers: Replace the fields of ``headers`` with the same names.
     ///   - type: The type of the value: any `Decodable`, ``JSONValue``, `Data` or `String`. An optional type is nil,
-    ///     and an ``EmptyResponse`` such as ``Empty`` has its empty value, if the response has no body.
+    ///     and an ``EmptyResponse`` such as ``Empty`` has its empty value, if the response has no body. A `Sendable`
+    ///     value is decoded beside the caller; another one, or one whose conformance belongs to an actor, where the
+    ///     caller runs.
     ///   - isolation: Leave the default: `configure` then runs where the caller runs.
     ///   - configure: Changes the request before its parameters are added, such as its time limits. Called at once.
     ///   - progress: Called on the session's network thread, at most ten times a second and once at the end. Must not
@@ -107,6 +109,81 @@ extension HTTPSessionManager {
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(method, url.urlText, parameters, json, body, headers, configure, progress).value()
+    }
+}
+
+// The same calls, for values that aren't `Sendable` and conformances that belong to an actor, such as those of a module
+// whose default isolation is the main actor. The body is decoded where the caller runs. To callers they are no other calls,
+// so the documentation shows them as one.
+extension HTTPSessionManager {
+    /// The call for a value that isn't `Sendable`.
+    @_documentation(visibility: internal)
+    public func get<Value: Decodable>(
+        _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        as type: Value.Type = Value.self,
+        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
+    ) async throws(SessionError) -> Value {
+        try await prepared(.get, url.urlText, parameters, nil, nil, headers, configure, progress).response().value()
+    }
+
+    /// The call for a value that isn't `Sendable`.
+    @_documentation(visibility: internal)
+    public func post<Value: Decodable>(
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
+    ) async throws(SessionError) -> Value {
+        try await prepared(.post, url.urlText, parameters, json, body, headers, configure, progress).response().value()
+    }
+
+    /// The call for a value that isn't `Sendable`.
+    @_documentation(visibility: internal)
+    public func put<Value: Decodable>(
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
+    ) async throws(SessionError) -> Value {
+        try await prepared(.put, url.urlText, parameters, json, body, headers, configure, progress).response().value()
+    }
+
+    /// The call for a value that isn't `Sendable`.
+    @_documentation(visibility: internal)
+    public func patch<Value: Decodable>(
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
+    ) async throws(SessionError) -> Value {
+        try await prepared(.patch, url.urlText, parameters, json, body, headers, configure, progress).response().value()
+    }
+
+    /// The call for a value that isn't `Sendable`.
+    @_documentation(visibility: internal)
+    public func delete<Value: Decodable>(
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil
+    ) async throws(SessionError) -> Value {
+        try await prepared(.delete, url.urlText, parameters, json, body, headers, configure, nil).response().value()
+    }
+
+    /// The call for a value that isn't `Sendable`.
+    @_documentation(visibility: internal)
+    public func request<Value: Decodable>(
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
+        json: (any Encodable & Sendable)? = nil,
+        body: HTTPBody? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
+        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
+    ) async throws(SessionError) -> Value {
+        try await prepared(method, url.urlText, parameters, json, body, headers, configure, progress).response().value()
     }
 }
 

@@ -81,11 +81,11 @@ extension Response where Value == Data {
     /// Checks the response and decodes its body as a `Decodable`, ``JSONValue``, `Data` or `String`.
     ///
     /// - Parameters:
-    ///   - type: The type of the value.
+    ///   - type: The type of the value. It need not be `Sendable`: the body is decoded where this is called.
     ///   - validation: Nil uses the manager's. ``ResponseValidation/any`` decodes the body of every response.
     ///   - decoder: Nil uses the manager's. Ignored for ``JSONValue``, `Data` and `String`.
     /// - Throws: The errors of ``validated(by:)``; ``SessionError/Code/serialization`` if the body can't be decoded.
-    public func value<Decoded: Decodable & Sendable>(
+    public func value<Decoded: Decodable>(
         as type: Decoded.Type = Decoded.self, validation: ResponseValidation? = nil,
         decoder: (any DataDecoder)? = nil
     ) throws(SessionError) -> Decoded {
@@ -94,7 +94,7 @@ extension Response where Value == Data {
             settings = ResponseSettings(
                 decoder: decoder ?? settings.decoder, validation: validation ?? settings.validation)
         }
-        return try serialized(by: ValueResponseSerializer<Decoded>(settings))
+        return try throwing { try settings.value(type, from: head, body) }
     }
 
     /// Like ``value(as:validation:decoder:)``, and returns the value together with the head and the metrics.
@@ -119,8 +119,13 @@ extension Response where Value == Data {
 
     /// Validates and parses the body with a serializer.
     public func serialized<Output>(by serializer: some ResponseSerializer<Output>) throws(SessionError) -> Output {
+        try throwing { try serializer.serialize(head, body: body) }
+    }
+
+    /// Calls a function, and throws its error with this response.
+    private func throwing<Output>(_ serialize: () throws -> Output) throws(SessionError) -> Output {
         do {
-            return try serializer.serialize(head, body: body)
+            return try serialize()
         } catch {
             let error = SessionError(serializing: error, of: self)
             throw settings.map { error.decoded(by: $0.decoder) } ?? error

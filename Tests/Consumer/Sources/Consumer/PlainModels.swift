@@ -1,0 +1,93 @@
+import SwiftAF
+
+// Types as one writes them without a thought about isolation. In a module whose default isolation is the main actor, they
+// belong to it, and so does their conformance to `Decodable`.
+
+struct Article: Codable {
+    var id: Int
+    var title: String
+}
+
+/// Isn't `Sendable`.
+final class Folder: Codable {
+    var name: String
+    var articles: [Article] = []
+
+    init(name: String) {
+        self.name = name
+    }
+}
+
+func plainCalls(_ manager: HTTPSessionManager) async throws {
+    let article: Article = try await manager.get("articles/7")
+    let articles = try await manager.get("articles", parameters: ["page": 1], as: [Article].self)
+    let byName: [String: Article] = try await manager.get("articles/by-name")
+    let folder: Folder = try await manager.get("folders/1")
+    let folders = try await manager.get("folders", as: [Folder].self)
+    let none: Folder? = try await manager.get("folders/none")
+
+    let posted: Article = try await manager.post("articles", parameters: ["title": "Rain"])
+    let saved: Folder = try await manager.put("folders/1", parameters: ["name": "Weather"])
+    let changed = try await manager.patch("folders/1", parameters: ["name": "Snow"], as: Folder.self)
+    let deleted: Folder = try await manager.delete("folders/1")
+    let found = try await manager.request("SEARCH", "folders", as: Folder.self)
+
+    let response = try await manager.get("articles/7")
+    let again = try response.value(as: Article.self)
+    let last = try response.value(as: Folder.self)
+    print(article, articles, byName, folder, folders, none as Any, posted, saved, changed, deleted, found, again, last)
+}
+
+func plainTasks(_ manager: HTTPSessionManager) async throws {
+    let task = Task { try await manager.get("folders/1", as: Folder.self).name }
+    let other = Task {
+        do throws(SessionError) {
+            let article: Article = try await manager.get("articles/7")
+            print(article.title)
+        } catch {
+            print(error.status ?? 0)
+        }
+    }
+    _ = try await task.value
+    await other.value
+}
+
+/// A client of one's own, with a generic call.
+struct PlainClient {
+    let manager: HTTPSessionManager
+
+    func fetch<Value: Decodable>(_ path: String) async throws -> Value {
+        try await manager.get(path)
+    }
+
+    func send<Value: Decodable>(_ method: HTTPMethod, _ path: String, as type: Value.Type) async throws -> Value {
+        try await manager.request(method, path, as: type)
+    }
+
+    func article(_ id: Int) async throws -> Article {
+        try await fetch("articles/\(id)")
+    }
+}
+
+@MainActor final class PlainScreen {
+    let manager = HTTPSessionManager()
+    var folder: Folder?
+
+    func load() async throws {
+        folder = try await manager.get("folders/1")
+    }
+}
+
+actor PlainStore {
+    let manager = HTTPSessionManager()
+    var names: [String] = []
+
+    func load() async throws {
+        names = try await manager.get("names")
+        names += try await manager.get("tree", as: Tree.self).names
+    }
+}
+
+nonisolated final class Tree: Decodable {
+    var names: [String] = []
+}

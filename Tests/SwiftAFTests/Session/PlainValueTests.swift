@@ -1,0 +1,117 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+/// Values that aren't `Sendable`, and conformances that belong to an actor: decoded where the call was made.
+@Suite(.timeLimit(.minutes(10)))
+struct PlainValueTests {
+    /// Isn't `Sendable`.
+    private final class Folder: Decodable {
+        let name: String
+        let folders: [Folder]?
+    }
+
+    /// Counts how many of it were decoded, as only code on the main actor may.
+    @MainActor private struct Note: @MainActor Decodable {
+        static var count = 0
+        let title: String
+
+        private enum Key: CodingKey { case title }
+
+        init(from decoder: any Decoder) throws {
+            title = try decoder.container(keyedBy: Key.self).decode(String.self, forKey: .title)
+            Self.count += 1
+        }
+    }
+
+    private actor Reader {
+        private(set) var folder: Folder?
+
+        func read(_ manager: HTTPSessionManager) async throws {
+            folder = try await manager.get("folder")
+        }
+
+        func name() -> String? { folder?.name }
+    }
+
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        server.route("/folder", .json(#"{"name":"a","folders":[{"name":"b"},{"name":"c"}]}"#))
+        server.route("/note", .json(#"{"title":"rain"}"#))
+        server.route("/empty", .respond(204))
+        server.route("/refused", .json(#"{"title":"no"}"#, status: 422))
+        server.route("/page", .respond(200, headers: ["Content-Type": "text/html"], body: Data("{}".utf8)))
+    }
+
+    /// As clients write it: the type isn't known here, so it may be any.
+    private func fetch<Value: Decodable>(_ path: String, as type: Value.Type = Value.self) async throws -> Value {
+        try await manager.get(path)
+    }
+
+    @Test func classesAreDecodedFromEveryMethod() async throws {
+        let folder: Folder = try await manager.get("folder", parameters: ["deep": true])
+        #expect(folder.folders?.map(\.name) == ["b", "c"])
+        #expect(try await manager.post("folder", parameters: ["name": "a"], as: Folder.self).name == "a")
+        #expect(try await manager.put("folder", body: .text("a"), as: Folder.self).name == "a")
+        #expect(try await manager.patch("folder", json: ["name": "a"], as: Folder.self).name == "a")
+        #expect(try await manager.delete("folder", as: Folder?.self)?.name == "a")
+        #expect(try await manager.request("SEARCH", "folder", as: Folder.self).name == "a")
+        #expect(try await manager.get("folder").value(as: Folder.self).name == "a")
+        let requests = server.requests
+        #expect(requests.map(\.method) == ["GET", "POST", "PUT", "PATCH", "DELETE", "SEARCH", "GET"])
+        #expect(requests[0].target == "/folder?deep=1" && requests[1].body == Data("name=a".utf8))
+        #expect(requests[2].body == Data("a".utf8) && requests[3].body == Data(#"{"name":"a"}"#.utf8))
+    }
+
+    @Test @MainActor func isolatedConformancesDecodeOnTheirActor() async throws {
+        let before = Note.count
+        let note: Note = try await manager.get("note")
+        let notes = try await [note, manager.get("note", as: Note.self), manager.post("note").value(as: Note.self)]
+        #expect(notes.map(\.title) == ["rain", "rain", "rain"] && Note.count == before + 3)
+    }
+
+    @Test func actorsKeepWhatTheyDecode() async throws {
+        let reader = Reader()
+        try await reader.read(manager)
+        #expect(await reader.name() == "a")
+    }
+
+    @Test func genericCallsDecodeEveryType() async throws {
+        #expect(try await fetch("folder", as: Folder.self).name == "a")
+        #expect(try await fetch("note", as: [String: String].self) == ["title": "rain"])
+        #expect(try await fetch("note", as: JSONValue.self)["title"] == "rain")
+        #expect(try await fetch("page", as: String.self) == "{}")
+        #expect(try await fetch("page", as: Data.self) == Data("{}".utf8))
+        #expect(try await fetch("empty", as: Folder?.self) == nil)
+        _ = try await fetch("empty", as: Empty.self)
+    }
+
+    @Test func theManagersSettingsApply() async throws {
+        server.route("/snake", .json(#"{"first_name":"Ada"}"#))
+        final class Person: Decodable { let firstName: String }
+        manager.decoder = JSONCoder(keys: .snakeCase)
+        #expect(try await manager.get("snake", as: Person.self).firstName == "Ada")
+        manager.validation.acceptableStatusCodes = [200, 422]
+        #expect(try await manager.get("refused", as: [String: String].self) == ["title": "no"])
+        manager.responseSerializer = JSONResponseSerializer(allowsFragments: false)
+        server.route("/fragment", .json("42"))
+        await #expect(throws: SessionError.self) { try await fetch("fragment", as: JSONValue.self) }
+    }
+
+    @Test func errorsAreThoseOfOtherValues() async throws {
+        for path in ["refused", "page", "note", "empty", "nowhere"] {
+            let plain = await #expect(throws: SessionError.self) { try await fetch(path, as: Folder.self) }
+            let sendable = await #expect(throws: SessionError.self) { try await manager.get(path, as: [Int].self) }
+            #expect(plain?.code == sendable?.code && plain?.status == sendable?.status, "\(path)")
+            #expect(plain?.body == sendable?.body && plain?.url == sendable?.url, "\(path)")
+        }
+        let missing = try #require(
+            await #expect(throws: SessionError.self) { try await fetch("note", as: Folder.self) })
+        #expect(missing.code == .serialization && "\(missing)".contains("name"), "\(missing)")
+    }
+}
