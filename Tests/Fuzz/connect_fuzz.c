@@ -3,6 +3,8 @@
    server's. */
 #include "wire.h"
 
+#include <curl/curl.h>
+
 static afc_status on_head(void *context, afc_response *response) {
     (void)context;
     (void)response;
@@ -18,6 +20,10 @@ static afc_challenge_answer on_challenge(void *context, const afc_challenge *cha
     return challenge->failures < 3 ? AFC_CHALLENGE_USE : AFC_CHALLENGE_DEFAULT;
 }
 
+static bool has_ntlm(void) {
+    return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_NTLM) != 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const afc_credentials user = {"u", "p", NULL, 0, false, {0}};
     static const afc_credentials ntlm = {"u", "p", NULL, AFC_AUTH_NTLM, true, {0}};
@@ -27,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     afc_task_events events = AFC_TASK_EVENTS_INIT;
     unsigned choice = take_octet(&input) % 4;
     if (choice == 1) request.proxy_credentials = &user;
-    if (choice == 2) request.proxy_credentials = &ntlm;
+    if (choice == 2 && has_ntlm()) request.proxy_credentials = &ntlm;
     if (choice == 3) events.on_challenge = on_challenge;
     events.on_head = on_head;
     request.url = "https://a.test/b?c";

@@ -667,8 +667,7 @@ afc_status afc__disk_open(afc_http_cache *cache, const char *path, uint64_t capa
         cache->key_seed[1] = made->folder.key[1];
         if (!afc__journal_open(&made->journal, made->folder.root,
                                made->folder.key[0] ^ made->folder.key[1], reader)) {
-            status = afc__fail(failure, AFC_EFILE, "cannot use the cache folder %s: %s", path,
-                               strerror(errno));
+            status = afc__folder_fail(failure, "use", path);
             afc__folder_close(&made->folder);
         }
     }

@@ -1,6 +1,7 @@
 #include "http_cache/folder.h"
 
 #include "base/checksum.h"
+#include "base/clock.h"
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/little_endian.h"
@@ -13,6 +14,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { KEY_SIZE = 32 };
@@ -47,9 +49,10 @@ bool afc__folder_parse_name(const char *name, uint64_t *primary, uint64_t *varia
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
-static afc_status fail(afc_failure *failure, const char *what, const char *path) {
+afc_status afc__folder_fail(afc_failure *failure, const char *what, const char *path) {
     int error = errno;
-    afc__fail(failure, AFC_EFILE, "cannot %s the cache folder %s: %s", what, path, strerror(error));
+    const char *reason = error == EWOULDBLOCK ? "another process keeps it locked" : strerror(error);
+    afc__fail(failure, AFC_EFILE, "cannot %s the cache folder %s: %s", what, path, reason);
     if (failure != NULL) failure->system_error = error;
     return AFC_EFILE;
 }
@@ -95,11 +98,25 @@ static bool read_key(int root, char bytes[KEY_SIZE]) {
            afc__load_64(bytes + 24) == afc__checksum(0, bytes, 24);
 }
 
+bool afc__folder_lock(int descriptor, int patience_ms) {
+    static const struct timespec pause = {.tv_nsec = 200 * 1000};
+    int64_t deadline = afc__now_us() + (int64_t)patience_ms * 1000;
+    while (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR) return false;
+        if (afc__now_us() > deadline) {
+            errno = EWOULDBLOCK;
+            return false;
+        }
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    }
+    return true;
+}
+
 /** Reads the key or makes one, under a lock that other processes respect. */
 static bool have_key(afc__folder *folder) {
     char bytes[KEY_SIZE];
     if (!read_key(folder->root, bytes)) {
-        if (flock(folder->root, LOCK_EX) != 0) return false;
+        if (!afc__folder_lock(folder->root, AFC__OPEN_MS)) return false;
         bool is_there = read_key(folder->root, bytes) || write_key(folder->root, bytes);
         int error = errno;
         flock(folder->root, LOCK_UN);
@@ -122,16 +139,16 @@ static bool open_all(afc__folder *folder, int outer) {
 
 afc_status afc__folder_open(afc__folder *folder, const char *path, afc_failure *failure) {
     *folder = (afc__folder){.root = -1, .entries = -1, .fresh = -1};
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) return fail(failure, "make", path);
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) return afc__folder_fail(failure, "make", path);
     int outer = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (outer < 0) return fail(failure, "open", path);
+    if (outer < 0) return afc__folder_fail(failure, "open", path);
     bool is_open = open_all(folder, outer);
     int error = errno;
     close(outer);
     if (is_open) return AFC_OK;
     afc__folder_close(folder);
     errno = error;
-    return fail(failure, "use", path);
+    return afc__folder_fail(failure, "use", path);
 }
 
 static void close_one(int *descriptor) {

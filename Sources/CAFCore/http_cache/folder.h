@@ -31,6 +31,21 @@ void afc__folder_close(afc__folder *folder);
 
 typedef enum afc__folder_access { AFC__FOLDER_READ, AFC__FOLDER_CHANGE } afc__folder_access;
 
+/** Fails with AFC_EFILE and errno: "cannot WHAT the cache folder PATH: REASON". */
+afc_status afc__folder_fail(afc_failure *failure, const char *what, const char *path);
+
+/**
+ * How long to wait for other processes, in milliseconds. A change that can't be made is only a response that isn't
+ * stored, and others wait behind it; without opening there is no cache.
+ */
+enum { AFC__CHANGE_MS = 200, AFC__OPEN_MS = 5000 };
+
+/**
+ * Locks a file of the folder, and waits for others, but not for ever: a process may be stopped while it has the lock, and
+ * flock() has no time limit, so it is tried again. false with errno: EWOULDBLOCK if the time is over.
+ */
+bool afc__folder_lock(int descriptor, int patience_ms);
+
 /** Opens an entry's file, locked for reading. -1 with errno: missing (ENOENT), being reused, or an error. */
 int afc__folder_open_entry(const afc__folder *folder, uint64_t primary, uint64_t variant,
                            afc__folder_access access);

@@ -4,13 +4,13 @@
 #include "base/checksum.h"
 #include "base/file.h"
 #include "base/little_endian.h"
+#include "http_cache/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -137,21 +137,6 @@ static int open_file(int folder, const char *name, int flags) {
     return openat(folder, name, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
 }
 
-/**
- * Locks, and waits for others, but not for ever: a process may be stopped while it has the lock, and flock() has no
- * time limit, so it is tried again.
- */
-static bool lock_file(int descriptor) {
-    enum { MOST_TRIES = 1000 };
-    static const struct timespec pause = {.tv_nsec = 200 * 1000};
-    for (unsigned i = 0; i < MOST_TRIES; i++) {
-        if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
-        if (errno != EWOULDBLOCK && errno != EINTR) return false;
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-    }
-    return false;
-}
-
 /** Is this open file still the journal? */
 static bool is_in_place(const afc__journal *journal) {
     struct stat facts;
@@ -159,11 +144,11 @@ static bool is_in_place(const afc__journal *journal) {
 }
 
 /** Locks the file that has the journal's name now; `*is_new` tells whether that is another one than before. */
-static bool lock_current(afc__journal *journal, bool *is_new) {
+static bool lock_current(afc__journal *journal, int patience_ms, bool *is_new) {
     enum { MOST_TRIES = 100 };
     *is_new = false;
     for (unsigned i = 0; i < MOST_TRIES; i++) {
-        if (!lock_file(journal->descriptor)) return false;
+        if (!afc__folder_lock(journal->descriptor, patience_ms)) return false;
         if (is_in_place(journal)) return true;
         int descriptor = open_file(journal->folder, NAME, O_CREAT);
         if (descriptor < 0) break;
@@ -187,7 +172,7 @@ static bool load(afc__journal *journal) {
 bool afc__journal_lock(afc__journal *journal) {
     bool is_new;
     struct stat facts;
-    if (!lock_current(journal, &is_new)) return false;
+    if (!lock_current(journal, AFC__CHANGE_MS, &is_new)) return false;
     if (!is_new && fstat(journal->descriptor, &facts) == 0) {
         uint64_t known = atomic_load(&journal->known), size = (uint64_t)facts.st_size;
         if (size == known) return true;
@@ -240,7 +225,8 @@ bool afc__journal_replace(afc__journal *journal, const afc__journal_record *reco
     if (descriptor < 0) return false;
     afc__journal made = {.descriptor = descriptor, .seed = journal->seed};
     make_head(head, journal->seed);
-    bool is_made = lock_file(descriptor) && afc__write_all(descriptor, head, HEAD_SIZE) == 0;
+    bool is_made = afc__folder_lock(descriptor, AFC__CHANGE_MS) &&
+                   afc__write_all(descriptor, head, HEAD_SIZE) == 0;
     set_known(&made, HEAD_SIZE);
     for (size_t i = 0; is_made && i < count; i += BATCH) {
         size_t some = count - i < BATCH ? count - i : BATCH;
@@ -269,12 +255,14 @@ bool afc__journal_open(afc__journal *journal, int folder, uint64_t seed,
     *journal = (afc__journal){.folder = folder, .seed = seed, .reader = reader};
     journal->descriptor = open_file(folder, NAME, O_CREAT);
     if (journal->descriptor < 0) return false;
-    if (lock_current(journal, &is_new)) {
+    if (lock_current(journal, AFC__OPEN_MS, &is_new)) {
         bool is_usable = load(journal);
         afc__journal_unlock(journal);
         if (is_usable) return true;
     }
+    int error = errno;
     afc__journal_close(journal);
+    errno = error;
     return false;
 }
 

@@ -44,7 +44,10 @@ typedef struct afc__journal {
     afc__journal_reader reader;
 } afc__journal;
 
-/** Opens the journal "journal" in `folder` and reads it. false: it can't be opened or made. */
+/**
+ * Opens the journal "journal" in `folder` and reads it. false: it can't be opened or made, or another process keeps it locked
+ * for seconds (errno EWOULDBLOCK).
+ */
 bool afc__journal_open(afc__journal *journal, int folder, uint64_t seed,
                        afc__journal_reader reader);
 void afc__journal_close(afc__journal *journal);
@@ -52,7 +55,10 @@ void afc__journal_close(afc__journal *journal);
 /** Returns whether there is something to read. Any thread; doesn't block. */
 bool afc__journal_has_changed(const afc__journal *journal);
 
-/** Locks the journal against other processes and reads what they have appended. false: not possible. */
+/**
+ * Locks the journal against other processes and reads what they have appended. false: not possible, or not within a
+ * fraction of a second.
+ */
 bool afc__journal_lock(afc__journal *journal);
 void afc__journal_unlock(afc__journal *journal);
 

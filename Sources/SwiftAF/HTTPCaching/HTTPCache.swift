@@ -18,7 +18,7 @@ public import FoundationEssentials
 public final class HTTPCache: Sendable {
     let core: CoreHTTPCache
 
-    /// Opens a cache.
+    /// Opens a cache. Waits up to 5 seconds for other processes that use the folder.
     ///
     /// - Parameters:
     ///   - memoryCapacity: The maximum number of bytes in memory: heads, bodies and their bookkeeping.
@@ -27,7 +27,8 @@ public final class HTTPCache: Sendable {
     ///     is missing. Nil keeps responses in memory only.
     ///   - maximumEntrySize: The maximum size of a body in bytes; larger ones aren't stored. Nil: 5 % of the larger
     ///     capacity.
-    /// - Throws: ``SessionError/Code/file`` if the folder can't be made or used, or belongs to another user.
+    /// - Throws: ``SessionError/Code/file`` if the folder can't be made or used, belongs to another user, or stays
+    ///   locked by another process.
     public init(
         memoryCapacity: Int = 20 << 20, diskCapacity: Int = 150 << 20, directory: String? = nil,
         maximumEntrySize: Int? = nil

@@ -67,6 +67,7 @@ static void refuses_folded_first_line_after_interim_response(void **state) {
 /** libcurl 7 adds the line to the last field of the round before, which it still has. */
 static void refuses_folded_first_line_after_authentication(void **state) {
     world *world = *state;
+    if (!has_ntlm()) skip();
     afc_credentials only = {"me", "secret", NULL, AFC_AUTH_NTLM, true, {0}};
     for (size_t i = 0; i < ROUNDS; i++) {
         afts_script *script = afts_script_new();

@@ -26,7 +26,7 @@ static const char *proxy_url(world *world, const char *userinfo) {
 static void answers_proxy_challenge_of_plain_request(void **state) {
     world *world = *state;
     static const char *const challenges[] = {"Basic realm=x", DIGEST, "NTLM"};
-    for (size_t i = 0; i < COUNT_OF(challenges); i++) {
+    for (size_t i = 0; i < COUNT_OF(challenges) - !has_ntlm(); i++) {
         guard guard = {
             .challenges = {challenges[i]}, .user = "me", .password = "secret", .is_proxy = true};
         const char *url = text_of(world, "http://example.test/%zu?q", i);

@@ -2,6 +2,8 @@
  * The disk's calls fail one after the other: full, broken, or interrupted in the middle of a write. The store forgets then,
  * and serves no wrong byte; the next opening finds a folder that it can use.
  *
+ * Other processes keep the folder locked: opening waits, but not for ever.
+ *
  * The calls of libc that the store uses for files are defined here and pass on to libc.
  */
 #include "support/files.h"
@@ -10,9 +12,11 @@
 #include <afcore/session.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -92,9 +96,16 @@ int unlinkat(int folder, const char *name, int flags) {
     return fails() ? -1 : real(folder, name, flags);
 }
 
+static atomic_uint times_locked; /* So often, another process has the lock. */
+
 int flock(int descriptor, int operation) {
     typedef int (*call)(int, int);
     REAL("flock", call);
+    if ((operation & LOCK_NB) != 0 && atomic_load(&times_locked) != 0) {
+        atomic_fetch_sub(&times_locked, 1);
+        errno = EWOULDBLOCK;
+        return -1;
+    }
     return fails() ? -1 : real(descriptor, operation);
 }
 
@@ -214,11 +225,44 @@ static void read_only_disk_is_a_miss(void **state) {
     fail_everywhere(EROFS, LONGEST_RUN);
 }
 
+/* ---- Locks ------------------------------------------------------------------------------------ */
+
+/** Opens a cache while another process has the lock for so many attempts, which are 0.2 ms apart or more. */
+static void open_locked(unsigned attempts, afc_status expected, const char *reason) {
+    folder folder;
+    char command[128];
+    folder_make(&folder);
+    afc_http_cache *cache;
+    afc_failure failure;
+    afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
+    options.directory = path_in(&folder, "cache");
+    snprintf(command, sizeof command, "rm -rf %s", options.directory);
+    atomic_store(&times_locked, attempts);
+    check_status(afc_http_cache_open(&cache, &options, &failure), expected);
+    atomic_store(&times_locked, 0);
+    check_contains(failure.text, reason);
+    assert_int_equal(failure.system_error, expected == AFC_OK ? 0 : EWOULDBLOCK);
+    if (cache != NULL) afc_http_cache_release(cache);
+    afc_join_closed_sessions();
+    assert_int_equal(system(command), 0);
+    folder_remove(&folder);
+}
+
+static void opening_waits_for_the_lock(void **state) {
+    (void)state;
+    open_locked(2000, AFC_OK, "");
+}
+
+static void lock_that_stays_is_an_error(void **state) {
+    (void)state;
+    open_locked(UINT_MAX, AFC_EFILE, "another process keeps it locked");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(full_disk_is_a_miss),
-        cmocka_unit_test(broken_disk_is_a_miss),
-        cmocka_unit_test(read_only_disk_is_a_miss),
+        cmocka_unit_test(full_disk_is_a_miss),         cmocka_unit_test(broken_disk_is_a_miss),
+        cmocka_unit_test(read_only_disk_is_a_miss),    cmocka_unit_test(opening_waits_for_the_lock),
+        cmocka_unit_test(lock_that_stays_is_an_error),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     afc_join_closed_sessions();

@@ -4,6 +4,7 @@
 #include "message/credentials.h"
 #include "transfer/digest_auth.h"
 
+#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,4 +165,8 @@ void check_answer_at(call *call, int status, size_t requests, const char *file, 
     _assert_int_equal(call->hop_count, requests, file, line);
     check_slice_at(call->body, status == 200 ? "in" : "who?", file, line);
     call_free(call);
+}
+
+bool has_ntlm(void) {
+    return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_NTLM) != 0;
 }

@@ -32,6 +32,9 @@ void check_answer_at(call *call, int status, size_t requests, const char *file, 
 #define check_answer(call, status, requests)                                                       \
     check_answer_at(call, status, requests, __FILE__, __LINE__)
 
+/** Whether libcurl has NTLM, which its later versions have only where they are built with it. */
+bool has_ntlm(void);
+
 /** A challenge of NTLM, with which a server answers the first message of a client. */
 #define NTLM_CHALLENGE "NTLM TlRMTVNTUAACAAAAAAAAADAAAAABggAAAQIDBAUGBwgAAAAAAAAAAAAAAAAwAAAA"
 

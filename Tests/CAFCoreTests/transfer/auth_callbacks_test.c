@@ -86,13 +86,13 @@ static void reports_challenges_answered_without_callback(void **state) {
     } rows[] = {
         {{"Basic realm=x"}, "secret", "1 server 401 1 'x' me\nhead 200\n"},
         {{"Basic realm=x", DIGEST}, "secret", "1 server 401 4 'a place' me\nhead 200\n"},
-        {{"NTLM"}, "secret", "1 server 401 8 '' me\nhead 200\n"},
         /* Refused, the second 401 is the answer. */
         {{"Basic realm=\"a \\\"b\""}, "other", "1 server 401 1 'a \"b' me\nhead 401\n"},
         /* Nothing that could be answered. */
         {{"Bearer realm=x"}, "secret", "head 401\n"},
+        {{"NTLM"}, "secret", "1 server 401 8 '' me\nhead 200\n"},
     };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < COUNT_OF(rows) - !has_ntlm(); i++) {
         const char *path = text_of(world, "/%zu", i);
         guard guard = {.user = "me", .password = rows[i].password};
         memcpy(guard.challenges, rows[i].challenges, sizeof rows[i].challenges);

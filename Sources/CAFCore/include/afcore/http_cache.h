@@ -61,11 +61,11 @@ typedef struct afc_http_cache_statistics {
 } afc_http_cache_statistics;
 
 /**
- * Opens a cache. `options` may be NULL for the defaults.
+ * Opens a cache. `options` may be NULL for the defaults. Waits up to 5 seconds for other processes that use the folder.
  *
  * Thread: any.    Owns: `*out` is yours, afc_http_cache_release().
- * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the folder can't be made or used, or belongs to others),
- * AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM; `*out` is then NULL. `failure` may be NULL.
+ * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the folder can't be made or used, belongs to others, or
+ * stays locked), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM; `*out` is then NULL. `failure` may be NULL.
  */
 AFC_API afc_status afc_http_cache_open(afc_http_cache **out, const afc_http_cache_options *options,
                                        afc_failure *failure);
