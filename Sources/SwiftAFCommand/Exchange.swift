@@ -16,7 +16,7 @@ struct Exchange {
     /// Prints what goes to standard output beside a file: heads and metrics.
     var headPrinter: ResponsePrinter?
     /// Called with the progress; nil to show a separate progress bar.
-    var watcher: (@Sendable (TransferProgress) -> Void)?
+    var watcher: (@Sendable (ProgressEvent) -> Void)?
 
     init(
         request: HTTPRequest, file: FileTarget?, options: Options, configuration: SessionConfiguration,
@@ -101,7 +101,7 @@ struct Exchange {
         func makeRoom() async {
             if hasToEnd { await display.finish() }
         }
-        let note: @Sendable (TransferProgress) -> Void = { display.note($0) }
+        let note: @Sendable (ProgressEvent) -> Void = { display.note($0) }
         return await display.accompany {
             await transfer(log, display.write, willPrint: makeRoom, progress: note)
         }
@@ -112,11 +112,17 @@ struct Exchange {
     ///   - willPrint: Called before the response is printed.
     private func transfer(
         _ log: ExchangeLog, _ show: @escaping @Sendable ([String]) -> Void,
-        willPrint: () async -> Void = {}, progress: (@Sendable (TransferProgress) -> Void)?
+        willPrint: () async -> Void = {}, progress note: (@Sendable (ProgressEvent) -> Void)?
     ) async -> Outcome {
         // With `-v`, the log of the wire says it.
         let attempts = Attempts(
-            options, show: options.isQuiet || options.isVerbose ? nil : show, willBegin: log.begin)
+            options, show: options.isQuiet || options.isVerbose ? nil : show,
+            willBegin: {
+                log.begin()
+                note?(.restarted)
+            },
+            willWait: { note?(.restarted) })
+        let progress = note.map { note in { @Sendable (progress: TransferProgress) in note(.moved(progress)) } }
         let manager = makeManager(log, attempts)
         let printed = headPrinter?.parts ?? printer?.parts ?? []
         let keepsHead = printed.contains(.requestHead)

@@ -112,16 +112,30 @@ struct BatchProgramTests {
     @Test func oneWithoutANameIsABar() {
         var one = lines([""])
         #expect(one.clear(width: 79) == "")
-        one.note(TransferProgress(received: 512, receivedTotal: 1024), of: 0)
+        one.note(.moved(TransferProgress(received: 512, receivedTotal: 1024)), of: 0, at: start)
         let text = one.draw(width: 79, now: start + .seconds(1))
         #expect(text.hasPrefix("\r 50% ["))
         #expect(text.hasSuffix("512 B/1.0 KiB       512 B/s  0:01 left\u{1B}[K"))
         #expect(one.clear(width: 79) == "\r\u{1B}[K")
     }
 
+    @Test func anotherAttemptBeginsAnew() {
+        var one = lines(["film"])
+        one.note(.moved(TransferProgress(received: 4, receivedTotal: 4)), of: 0, at: start + .seconds(1))
+        one.note(.restarted, of: 0, at: start + .seconds(60))
+        let now = start + .seconds(61)
+        let waiting = one.draw(width: 79, now: now)
+        #expect(waiting.hasPrefix("\rfilm  - 0 B") && waiting.hasSuffix("  0:01\u{1B}[K"))
+        one.note(.moved(TransferProgress(received: 1, receivedTotal: 4)), of: 0, at: now)
+        #expect(one.draw(width: 79, now: now).hasSuffix("1 B/4 B         1 B/s  0:03 left\u{1B}[K"))
+        one.end(0, "done")
+        one.note(.restarted, of: 0, at: now)
+        #expect(one.clear(width: 79) == "\rfilm  done\u{1B}[K\n\u{1B}[K")
+    }
+
     @Test func severalStandUnderEachOther() {
         var some = lines(["a", "long"])
-        some.note(TransferProgress(received: 1, receivedTotal: 2), of: 1)
+        some.note(.moved(TransferProgress(received: 1, receivedTotal: 2)), of: 1, at: start)
         let now = start + .seconds(1)
         var text = some.draw(width: 79, now: now)
         var shown = text.split(separator: "\n")

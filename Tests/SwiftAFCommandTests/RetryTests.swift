@@ -29,6 +29,43 @@ import Testing
         #expect(server.requests.count == 3)
     }
 
+    @Test(arguments: ["get", "download"])
+    func aFailedAttemptIsNotShownAsCompleteWhileTheNextOneWaits(verb: String) async {
+        server.route("/x", times: 1, .respond(503, headers: ["Retry-After": "3600"], body: Data("busy".utf8)))
+        let (bars, hasBar) = AsyncStream<Void>.makeStream()
+        let words = [verb, server.urlString("/x"), "-o", "\(file.folder)/x", "--retry", "1"]
+        let terminal = terminal { hasBar.yield() }
+        let run = Task { await swiftaf(words, error: terminal) }
+        for await _ in bars { break }
+        run.cancel()
+        let ended = await run.value
+        #expect(ended.exit == 130)
+        #expect(firstBarOfTheRetry(ended.error).map { !$0.contains("%") } == true)
+    }
+
+    @Test func theBarOfAnotherAttemptBeginsAnew() async {
+        server.route("/x", times: 1, .respond(503, headers: ["Retry-After": "0"], body: Data("busy".utf8)))
+        server.route("/x", [.stall(at: "bar"), .text("done")])
+        let run = await swiftaf(
+            "get", server.urlString("/x"), "--retry", "1", error: terminal { [server] in server.open("bar") })
+        #expect(run.exit == 0 && run.text == "done")
+        #expect(firstBarOfTheRetry(run.error).map { !$0.contains("%") } == true)
+    }
+
+    /// A terminal that calls a closure whenever a bar is drawn after the line about the retry.
+    private func terminal(onBar: @escaping @Sendable () -> Void) -> MemorySink {
+        let isRetried = Locked(false)
+        return MemorySink(isTerminal: true) { text in
+            if isRetried.withLock({ $0 }), text.contains("B/s") { onBar() }
+            if text.contains("retry 1 of 1") { isRetried.withLock { $0 = true } }
+        }
+    }
+
+    private func firstBarOfTheRetry(_ text: String) -> Substring? {
+        guard let retry = text.firstRange(of: "retry 1 of 1") else { return nil }
+        return text[retry.upperBound...].split(separator: "\r").first { $0.contains("B/s") }
+    }
+
     @Test(arguments: [408, 425, 500, 502, 504, 400, 401, 404, 418])
     func otherStatuses(status: Int) async {
         server.route("/x", times: 1, .respond(status, headers: ["Retry-After": "0"]))

@@ -30,9 +30,9 @@ final class ProgressDisplay: Sendable {
         lines.withLock { $0.begin(index, name, at: .now) }
     }
 
-    /// Records the progress of a transfer. Never blocks.
-    func note(_ progress: TransferProgress, of index: Int = 0) {
-        lines.withLock { $0.note(progress, of: index) }
+    /// Records an event of a transfer. Never blocks.
+    func note(_ event: ProgressEvent, of index: Int = 0) {
+        lines.withLock { $0.note(event, of: index, at: .now) }
     }
 
     /// Ends one of several transfers. Its result stays on the screen.
@@ -142,6 +142,14 @@ private final class DrawingTimer: Sendable {
     }
 }
 
+/// What a progress bar shows of a transfer.
+enum ProgressEvent: Sendable {
+    /// Bytes were sent or received.
+    case moved(TransferProgress)
+    /// An attempt failed, or another one begins: what was moved before no longer counts.
+    case restarted
+}
+
 /// The lines of several transfers, as a value type: events go in, text for a terminal comes out.
 struct ProgressLines {
     private struct Row {
@@ -163,8 +171,12 @@ struct ProgressLines {
         longestName = max(longestName, name.count)
     }
 
-    mutating func note(_ progress: TransferProgress, of index: Int) {
-        rows[index]?.progress = progress
+    mutating func note(_ event: ProgressEvent, of index: Int, at now: ContinuousClock.Instant) {
+        guard let name = rows[index]?.name else { return }
+        switch event {
+        case .moved(let progress): rows[index]?.progress = progress
+        case .restarted: rows[index] = Row(name: name, start: now)
+        }
     }
 
     mutating func end(_ index: Int, _ verdict: String) {

@@ -7,18 +7,22 @@ final class Attempts: RequestInterceptor {
     /// The end of `--timeout`, which is for all attempts; nil without a limit.
     private let deadline: ContinuousClock.Instant?
     private let willBegin: @Sendable () -> Void
+    private let willWait: @Sendable () -> Void
     private let show: (@Sendable ([String]) -> Void)?
 
     /// - Parameters:
     ///   - show: Writes why and for how long the next attempt waits; nil to be silent.
     ///   - willBegin: Called at the start of each attempt.
+    ///   - willWait: Called after an attempt that failed, before the wait for the next one.
     init(
-        _ options: Options, show: (@Sendable ([String]) -> Void)?, willBegin: @escaping @Sendable () -> Void
+        _ options: Options, show: (@Sendable ([String]) -> Void)?, willBegin: @escaping @Sendable () -> Void,
+        willWait: @escaping @Sendable () -> Void
     ) {
         policy = options.retryPolicy
         deadline = options.timeouts.total.flatMap { $0 > .zero ? .now + $0 : nil }
         self.show = show
         self.willBegin = willBegin
+        self.willWait = willWait
     }
 
     /// The interceptors of a manager; none without `--retry`.
@@ -36,7 +40,10 @@ final class Attempts: RequestInterceptor {
         outcome.attempt.number = count.withLock { $0 }
         outcome.attempt.deadline = deadline
         let decision = await policy.retry(request, after: outcome)
-        if case .retry(let delay) = decision { note(outcome, delay, policy.maximumRetries) }
+        if case .retry(let delay) = decision {
+            willWait()
+            note(outcome, delay, policy.maximumRetries)
+        }
         return decision
     }
 
