@@ -217,6 +217,21 @@ import Testing
         #expect(free.names == [])
     }
 
+    // MARK: Archives
+
+    @Test func archivesHideCredentialsInURLsOfFields() async throws {
+        let fields: Script.Headers = [
+            "Content-Location": "http://u:s3cret@h/a", "Refresh": "5; url=http://u:s3cret@h/b",
+            "Link": "<http://u:s3cret@h/c>; rel=next, <http://u:s3cret@h/d>", "Location": "//u:s3cret@h/e",
+        ]
+        server.route("/", .respond(200, headers: fields))
+        let file = try TemporaryFile()
+        #expect(await swiftaf("get", server.urlString(), "--har", file.path, "Referer:http://u:s3cret@h/f").exit == 0)
+        let archive = String(decoding: try #require(file.content), as: UTF8.self)
+        #expect(!archive.contains("s3cret"))
+        for name in ["a", "b", "c", "d", "e", "f"] { #expect(archive.contains("//h/\(name)")) }
+    }
+
     // MARK: Progress
 
     @Test func longTransfersShowABar() async throws {

@@ -36,12 +36,17 @@ public struct Redaction: Sendable, Hashable {
         return headers.contains { field.isNamed($0) }
     }
 
-    /// The redacted value of a field.
+    /// The redacted value of a field. URLs in it are redacted, whichever field it is: `Location`, but also `Link`,
+    /// `Refresh` and fields of the server's own.
     public func value(of field: HTTPHeaders.Field) -> String {
         if hides(field) { return Self.placeholder }
-        return field.isNamed(HTTPHeaders.Name.location) || field.isNamed(HTTPHeaders.Name.referer)
-            ? url(field.value) : field.value
+        return Self.fieldsWithURL.contains { field.isNamed($0) } ? url(field.value) : text(field.value)
     }
+
+    /// The fields whose value is one URL (RFC 9110).
+    private static let fieldsWithURL = [
+        HTTPHeaders.Name.location, HTTPHeaders.Name.referer, "Content-Location",
+    ]
 
     /// The redacted URL: without user information, and with secret query items hidden.
     public func url(_ url: String) -> String {
@@ -57,6 +62,42 @@ public struct Redaction: Sendable, Hashable {
         if let query = parts.query { text += "?" + self.query(query) }
         if let fragment = parts.fragment { text += "#" + (hidesCredentials ? self.query(fragment) : fragment) }
         return text
+    }
+
+    /// The redacted text: all URLs in it are redacted.
+    private func text(_ text: String) -> String {
+        let open = hidesCredentials ? Self.withoutUserInfo(text) : text
+        var shown = ""
+        var rest = Substring(open).utf8
+        while !rest.isEmpty {
+            let word = rest.prefix { !Self.urlEnds.contains($0) }
+            // Without these, a word has no secrets, and stays as it is.
+            let hasItems = word.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+            shown += hasItems ? url(String(Substring(word))) : String(Substring(word))
+            rest = rest[word.endIndex...]
+            let ends = rest.prefix { Self.urlEnds.contains($0) }
+            shown += String(Substring(ends))
+            rest = rest[ends.endIndex...]
+        }
+        return shown
+    }
+
+    /// The bytes that end a URL in a text: they are never a part of one.
+    private static let urlEnds = Array(" \t\r\n\"<>".utf8)
+
+    /// The text without the user information of anything that resembles a URL with an authority.
+    private static func withoutUserInfo(_ text: String) -> String {
+        let end = urlEnds + "/?#".utf8
+        var shown: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let slashes = rest.firstRange(of: "//".utf8) {
+            let start = rest[slashes.lowerBound...].firstIndex { $0 != UInt8(ascii: "/") } ?? rest.endIndex
+            shown += rest[..<start]
+            rest = rest[start...]
+            let authority = rest.prefix { !end.contains($0) }
+            if let mark = authority.lastIndex(of: UInt8(ascii: "@")) { rest = rest[(mark + 1)...] }
+        }
+        return String(decoding: shown + rest, as: UTF8.self)
     }
 
     /// Whether the value of a query item is hidden.

@@ -1,0 +1,33 @@
+import Testing
+
+@testable import SwiftAF
+
+@Suite struct RedactionTests {
+    @Test(arguments: [
+        ("Location", "http://u:s3cret@h:8/p?q=1", "http://h:8/p?q=1"),
+        ("Content-Location", "//u:s3cret@h/p?token=s3cret", "//h/p?token=hidden"),
+        ("Content-Location", "/p?token=s3cret#f", "/p?token=hidden#f"),
+        ("Refresh", "5; url=http://u:s3cret@h/?token=s3cret&a=b", "5; url=http://h/?token=hidden&a=b"),
+        ("Refresh", "0;URL='//u:s3cret@h/'", "0;URL='//h/'"),
+        (
+            "Link", "<http://u:s3cret@h/a>; rel=\"next\", <//u:s3cret@g?key=s3cret>;title=\"a b\"",
+            "<http://h/a>; rel=\"next\", <//g?key=hidden>;title=\"a b\""
+        ),
+        ("X-Next", "http://u:p@s3cret@h/?to=http://v:s3cret@g/", "http://h/?to=http://g/"),
+        ("X-Next", "http:///u:s3cret@h", "http:///h"),
+        ("X-Next", "\thttp://u:s3cret@\u{301}h  ", "\thttp://\u{301}h  "),
+    ])
+    func hidesCredentialsOfURLsInFields(name: String, value: String, shown: String) {
+        #expect(Redaction.standard.value(of: HTTPHeaders.Field(name: name, value: value)) == shown)
+        #expect(Redaction.none.value(of: HTTPHeaders.Field(name: name, value: value)) == value)
+    }
+
+    @Test(arguments: [
+        "", "text/html; q=0.5, */*", "W/\"a@b//c\"", "me@host", "ab//cd+e=", "//", "?", "a?b#c", "?0",
+        "http://h/@a?b@c",
+        "max-age=1, a=\"b  c\"", "grün // @",
+    ])
+    func keepsOtherValues(value: String) {
+        #expect(Redaction.standard.value(of: HTTPHeaders.Field(name: "X", value: value)) == value)
+    }
+}
