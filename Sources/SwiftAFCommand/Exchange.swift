@@ -296,10 +296,11 @@ struct Exchange {
         outcome.response = error.response
         outcome.url = error.response?.url ?? request.url
         outcome.metrics = error.metrics.hops.isEmpty ? nil : error.metrics
-        if error.code != .tooLarge, let body = error.body {
-            outcome.body = body
-            outcome.bodyBytes = body.count
-        }
+        guard error.code != .tooLarge else { return outcome }
+        outcome.body = error.body
+        // Between two attempts, the token of the last one says it.
+        let written = file == nil ? nil : error.partialFileSize ?? error.resumeToken?.bytesReceived
+        outcome.bodyBytes = written.map { Int(clamping: $0) } ?? error.body?.count
         return outcome
     }
 

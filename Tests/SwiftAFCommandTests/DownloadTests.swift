@@ -60,6 +60,30 @@ import Testing
         await swiftaf(["download", url, "-o", file.path, "--resume", "--json"] + arguments)
     }
 
+    @Test(arguments: ["get", "download"])
+    func failuresReportTheBytesThatWereReceived(verb: String) async {
+        for headers: Script.Headers in [[:], ["ETag": Self.tag]] {
+            server.route("/film", half(headers))
+            let run = await swiftaf(verb, url, "-o", file.path, "--json")
+            #expect(run.exit == 3 && run.code == "truncated")
+            #expect(run.json["bodyBytes"]?.integer == Int64(Self.half) && run.json["body"] == .null)
+        }
+        server.route("/film", .status(404))
+        #expect(await swiftaf(verb, url, "-o", file.path, "--json").json["bodyBytes"] == 0)
+    }
+
+    @Test func failuresOfAResumedDownloadCountWhatWasKept() async {
+        _ = await breakOff()
+        let place = "bytes \(Self.half)-\(Self.size - 1)/\(Self.size)"
+        server.route(
+            "/film",
+            .truncated(
+                206, headers: ["ETag": Self.tag, "Content-Range": place], body: Data(count: 10_000),
+                promising: Self.size - Self.half))
+        let run = await resume()
+        #expect(run.exit == 3 && run.json["bodyBytes"]?.integer == Int64(Self.half + 10_000))
+    }
+
     // MARK: Whole
 
     @Test func files() async throws {
@@ -353,6 +377,7 @@ struct DownloadProgramTests {
         #expect(report["error"]?["resumable"] == true)
         #expect(Set(file.names) == ["film.part", "film.part.resume"])
         let came = size(of: "film.part")
+        #expect(report["bodyBytes"]?.integer == Int64(came))
         let range: Script.Headers = ["ETag": "\"one\"", "Content-Range": "bytes \(came)-199999/200000"]
         server.route("/film", .respond(206, headers: range, body: Data(repeating: 0x62, count: 200_000 - came)))
         let (exit, _) = try await download("/film", "--resume")

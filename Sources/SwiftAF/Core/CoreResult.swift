@@ -69,6 +69,7 @@ struct CoreResult: @unchecked Sendable {
         error.metrics = metrics
         if error.code == .untrusted { error.trust = (trust ?? self.trust)?.report }
         if let token = download?.token { error.resumeToken = token }
+        if let download, response != nil { error.partialFileSize = download.size }
         return CoreOutcome(response: response, body: body, failure: error, download: download, trust: trust)
     }
 

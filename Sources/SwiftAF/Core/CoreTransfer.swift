@@ -165,6 +165,7 @@ extension SessionError {
         error.response = response ?? failure.response
         error.metrics = failure.metrics
         error.resumeToken = failure.resumeToken
+        error.partialFileSize = failure.partialFileSize
         return error
     }
 }

@@ -109,6 +109,12 @@ public struct SessionError: Error, Sendable {
         set { update { $0.resumeToken = newValue } }
     }
 
+    /// The size of a download's file when the transfer failed, whether or not it was kept; nil if no response was received.
+    package var partialFileSize: Int64? {
+        get { storage.values.partialFileSize }
+        set { update { $0.partialFileSize = newValue } }
+    }
+
     /// The underlying error: of a parser, of a sequence, or the second of two validation errors.
     public var underlying: (any Error)? {
         get { storage.values.underlying }
@@ -411,6 +417,7 @@ extension SessionError {
         var metrics: ResponseMetrics?
         var trust: TrustReport?
         var resumeToken: ResumeToken?
+        var partialFileSize: Int64?
         var underlying: (any Error)?
         var systemError: Int32?
         var curlCode: Int32?
