@@ -65,6 +65,7 @@ struct Runner: Sendable {
     }
 
     private func exchange(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
+        let given = (command: command, options: options)
         var (command, options) = (command, options)
         let session = try namedSession(command, options)
         if let session {
@@ -81,34 +82,40 @@ struct Runner: Sendable {
             return Outcome(text: text)
         }
         let configuration = try options.configuration(environment)
+        let cookies = try options.writtenCookies(of: configuration)
         var outcome = try await exchange(command, options, configuration)
         // First the session: the cookies are written to its folder.
-        if outcome.response != nil { attempt(&outcome) { () throws(Failure) in try session?.save(command, options) } }
-        if outcome.response != nil || session == nil { save(configuration, options, &outcome) }
+        if outcome.response != nil {
+            await attempt(&outcome) { () throws(Failure) in try await session?.save(given.command, given.options) }
+        }
+        if outcome.response != nil || session == nil { await save(configuration, cookies, options, &outcome) }
         return outcome
     }
 
     private func converse(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
         let configuration = try options.configuration(environment)
+        let cookies = try options.writtenCookies(of: configuration)
         var request = try request(command, options)
         GivenCookies(of: request, beside: configuration.cookieStorage)?.add(to: &request)
         var outcome = await SocketConsole(
             request: request, options: options, configuration: configuration, console: console
         ).run()
-        save(configuration, options, &outcome)
+        await save(configuration, cookies, options, &outcome)
         return outcome
     }
 
     /// Writes the files of a session.
-    private func save(_ configuration: SessionConfiguration, _ options: Options, _ outcome: inout Outcome) {
+    private func save(
+        _ configuration: SessionConfiguration, _ cookies: CookieOutput?, _ options: Options, _ outcome: inout Outcome
+    ) async {
         configuration.cache?.flush()
-        attempt(&outcome) { () throws(Failure) in try options.saveCookies(of: configuration) }
-        attempt(&outcome) { () throws(Failure) in try options.saveHSTS(of: configuration) }
+        await attempt(&outcome) { () throws(Failure) in try await cookies?.save() }
+        await attempt(&outcome) { () throws(Failure) in try options.saveHSTS(of: configuration) }
     }
 
-    private func attempt(_ outcome: inout Outcome, _ work: () throws(Failure) -> Void) {
+    private func attempt(_ outcome: inout Outcome, _ work: () async throws(Failure) -> Void) async {
         do throws(Failure) {
-            try work()
+            try await work()
         } catch {
             outcome.add(error)
         }

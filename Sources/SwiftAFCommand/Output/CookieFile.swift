@@ -4,6 +4,15 @@ import SwiftAF
 /// Cookies in Netscape's format, as curl writes them: with those that have no date, because the commands of a script
 /// are one session.
 enum CookieFile {
+    /// Reads a jar, which is empty if there is no file. The storage has no file of its own, so that it never changes this one.
+    static func read(_ path: RawText) throws(SessionError) -> CookieStorage {
+        let storage = try CookieStorage()
+        for cookie in try CookieStorage(path: try path.fileName("--cookies")).cookies() {
+            try storage.setCookie(cookie)
+        }
+        return storage
+    }
+
     static func text(of cookies: [Cookie]) -> String {
         "# Netscape HTTP Cookie File\n" + cookies.map(line).joined()
     }

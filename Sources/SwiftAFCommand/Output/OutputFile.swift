@@ -4,13 +4,14 @@ import SwiftAF
 
 /// Writes files named on the command line.
 enum OutputFile {
-    /// Writes a new file beside the path, readable by its owner only, and renames it. Pipes and devices are written to.
+    /// Writes a new file beside the path and renames it. It gets the permissions of the file that it replaces; one that
+    /// replaces none is readable by its owner only. Pipes and devices are written to.
     static func write(_ content: Data, to path: RawText) throws(SessionError) {
+        guard isReplaced(path) else { return try overwrite(path, with: content) }
         var status = stat()
-        if path.withCString({ stat($0, &status) }) == 0, status.st_mode & S_IFMT != S_IFREG {
-            return try overwrite(path, with: content)
-        }
-        var template = path.bytes.map { CChar(bitPattern: $0) } + Array(".XXXXXX".utf8CString)
+        let target = target(path)
+        let hasFile = target.withCString { stat($0, &status) } == 0
+        var template = target.bytes.map { CChar(bitPattern: $0) } + Array(".XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
         guard descriptor >= 0 else { throw failure(path, errno) }
         do throws(WriteError) {
@@ -20,12 +21,26 @@ enum OutputFile {
             unlink(template)
             throw failure(path, error.systemError)
         }
+        if hasFile { fchmod(descriptor, status.st_mode & 0o777) }
         close(descriptor)
-        guard path.withCString({ rename(template, $0) }) == 0 else {
+        guard target.withCString({ rename(template, $0) }) == 0 else {
             let number = errno
             unlink(template)
             throw failure(path, number)
         }
+    }
+
+    /// Whether writing to a path makes a new file: there is none, or a regular one.
+    static func isReplaced(_ path: RawText) -> Bool {
+        var status = stat()
+        return path.withCString { stat($0, &status) } != 0 || status.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// The path of the file that a symbolic link leads to; the path itself if there is no file.
+    static func target(_ path: RawText) -> RawText {
+        guard let resolved = path.withCString({ realpath($0, nil) }) else { return path }
+        defer { free(resolved) }
+        return RawText(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
     }
 
     /// Writes to an existing file from its beginning, or to a pipe or device.
@@ -51,7 +66,7 @@ enum OutputFile {
         }
     }
 
-    private static func failure(_ path: RawText, _ number: Int32) -> SessionError {
+    static func failure(_ path: RawText, _ number: Int32) -> SessionError {
         SessionError(.file, message: "\(path.shown.printable) can't be written: \(systemMessage(number))")
     }
 }

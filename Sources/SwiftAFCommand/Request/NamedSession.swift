@@ -34,6 +34,12 @@ struct NamedSession {
             }
             path = RawText("\(folder)/swiftaf/sessions/\(scheme.lowercased())_\(authority)/\(name)")
         }
+        try read()
+    }
+
+    /// Reads the document as it is now.
+    private mutating func read() throws(Failure) {
+        document = .null
         guard InputFile.exists(documentPath) else { return }
         guard let stored = try? JSONValue(parsing: Array(try InputFile.bytes(documentPath))), stored.object != nil
         else {
@@ -69,8 +75,23 @@ struct NamedSession {
         options.authentication = options.authentication ?? scheme
     }
 
-    /// Writes the headers and credentials of a command line. Headers about one body or one condition aren't kept.
-    func save(_ command: RequestCommand, _ options: Options) throws(Failure) {
+    /// Writes the headers and credentials of a command line, and of what is stored the rest: other runs may have changed it
+    /// meanwhile. Headers about one body or one condition aren't kept.
+    ///
+    /// - Parameters:
+    ///   - command: The command line as given, without what was stored.
+    ///   - options: Likewise.
+    func save(_ command: RequestCommand, _ options: Options) async throws(Failure) {
+        makeFolder()
+        try await FileLock.hold(for: documentPath) { () throws(Failure) in
+            var (session, command, options) = (self, command, options)
+            try session.read()
+            try session.add(to: &command, &options)
+            try session.write(command, options)
+        }
+    }
+
+    private func write(_ command: RequestCommand, _ options: Options) throws(Failure) {
         var headers: [JSONValue] = []
         for case .header(let name, let value) in command.items {
             let lower = name.lowercased()
@@ -83,7 +104,6 @@ struct NamedSession {
         if let user = options.user { members.append(("user", .string(user.argument))) }
         if let token = options.bearerToken { members.append(("bearer", .string(token.argument))) }
         if let scheme = options.authentication { members.append(("auth", .string(scheme.rawValue))) }
-        makeFolder()
         do {
             let texts = try members.map { ($0.0, try JSONText.value($0.1)) }
             let text = JSONText.object(texts).pretty

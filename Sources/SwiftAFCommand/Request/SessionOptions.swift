@@ -82,15 +82,11 @@ extension Options {
         }
     }
 
-    /// A jar with the cookies of the input. It has no file of its own, so that reading never changes the input.
+    /// A jar with the cookies of the input.
     private func cookieStorage() throws(SessionError) -> CookieStorage {
-        let storage = try CookieStorage()
-        guard let cookieInput else { return storage }
+        guard let cookieInput else { return try CookieStorage() }
         if cookieInput == cookieOutput { try refuseOtherFile(cookieInput) }
-        for cookie in try CookieStorage(path: try cookieInput.fileName("--cookies")).cookies() {
-            try storage.setCookie(cookie)
-        }
-        return storage
+        return try CookieFile.read(cookieInput)
     }
 
     /// Refuses to replace a file that isn't a cookie jar.
@@ -103,11 +99,12 @@ extension Options {
             .invalidInput, message: "\(path.shown.printable) isn't a cookie jar, and would be replaced by one")
     }
 
-    /// Writes the cookies of a session to their file.
-    func saveCookies(of configuration: SessionConfiguration) throws(Failure) {
-        guard let cookieOutput, let storage = configuration.cookieStorage else { return }
+    /// The jar that is written at the end; nil without one. Call it before the first request.
+    func writtenCookies(of configuration: SessionConfiguration) throws(Failure) -> CookieOutput? {
+        guard let cookieOutput, let storage = configuration.cookieStorage else { return nil }
         do throws(SessionError) {
-            try OutputFile.write(Data(CookieFile.text(of: try storage.cookies()).utf8), to: cookieOutput)
+            let former = cookieInput == cookieOutput ? try storage.cookies() : nil
+            return CookieOutput(path: cookieOutput, storage: storage, former: former)
         } catch {
             throw Failure(error)
         }
@@ -126,7 +123,7 @@ extension Options {
 
 extension RawText {
     /// The path of a file that is written, which the library takes as text.
-    fileprivate func fileName(_ option: String) throws(SessionError) -> String {
+    func fileName(_ option: String) throws(SessionError) -> String {
         guard let text else { throw SessionError(.invalidInput, message: "the path of \(option) is not UTF-8") }
         return text
     }

@@ -1,0 +1,65 @@
+import Glibc
+import SwiftAF
+
+/// A lock for a file that is read, changed and replaced, between the processes that do so.
+///
+/// It is held on an empty file beside it, `NAME.lock`: a lock of the file itself would go away with the file that is
+/// replaced. The system releases it when its process ends, so a lock file that a killed process leaves does no harm.
+enum FileLock {
+    /// How long another process may hold the lock. It takes milliseconds to read and write a file, so one that takes longer
+    /// was stopped.
+    static let patience = Duration.seconds(10)
+    /// The same after Ctrl-C.
+    private static let patienceOfCancelled = Duration.seconds(1)
+    private static let interval = Duration.milliseconds(10)
+
+    /// Calls a closure while this process holds the lock for a file. Pipes and devices aren't replaced, and not locked.
+    ///
+    /// - Throws: ``Failure`` of the closure; with code `file`, if the lock file can't be created, or if another process
+    ///   doesn't release the lock.
+    static func hold(
+        for path: RawText, patience: Duration = patience, _ work: () throws(Failure) -> Void
+    ) async throws(Failure) {
+        guard OutputFile.isReplaced(path) else { return try work() }
+        let lockPath = RawText(OutputFile.target(path).bytes + ".lock".utf8)
+        let descriptor = try await acquire(lockPath, for: path, patience)
+        defer {
+            // Before the lock is released: a process that waits for it then makes a new file.
+            _ = lockPath.withCString { unlink($0) }
+            close(descriptor)
+        }
+        try work()
+    }
+
+    private static func acquire(
+        _ lockPath: RawText, for path: RawText, _ patience: Duration
+    ) async throws(Failure) -> Int32 {
+        let start = ContinuousClock.now
+        while true {
+            let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
+            let descriptor = lockPath.withCString { open($0, flags, 0o600) }
+            guard descriptor >= 0 else { throw Failure(OutputFile.failure(path, errno)) }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+                if isCurrent(descriptor, lockPath) { return descriptor }
+            } else if errno != EWOULDBLOCK, errno != EINTR {
+                // A file system without locks.
+                return descriptor
+            }
+            close(descriptor)
+            guard .now - start < (Task.isCancelled ? patienceOfCancelled : patience) else {
+                let message =
+                    "\(path.shown.printable) can't be written: another process holds \(lockPath.shown.printable)"
+                throw Failure(.file, .file, message)
+            }
+            // Its own task, as a cancelled one doesn't pause.
+            await Task.detached { await interval.pause() }.value
+        }
+    }
+
+    /// Whether the file that was locked still has its name: its former owner may have removed it.
+    private static func isCurrent(_ descriptor: Int32, _ path: RawText) -> Bool {
+        var (locked, named) = (stat(), stat())
+        return fstat(descriptor, &locked) == 0 && path.withCString { lstat($0, &named) } == 0
+            && locked.st_ino == named.st_ino && locked.st_dev == named.st_dev
+    }
+}

@@ -1,0 +1,66 @@
+import FoundationEssentials
+import SwiftAF
+
+/// The jar that a run writes when it ends.
+struct CookieOutput {
+    let path: RawText
+    let storage: CookieStorage
+    /// The cookies that were read from the jar; nil if it wasn't read, and is replaced whatever it holds.
+    let former: [Cookie]?
+
+    /// Writes the jar. What other runs have changed meanwhile in a jar that was read stays, except the cookies that this run
+    /// set or removed.
+    func save() async throws(Failure) {
+        guard let former else { return try inFailures { () throws(SessionError) in try write(try storage.cookies()) } }
+        let changes = try inFailures { () throws(SessionError) in
+            CookieChanges(from: former, to: try storage.cookies())
+        }
+        try await FileLock.hold(for: path) { () throws(Failure) in
+            try inFailures { () throws(SessionError) in
+                let jar = try CookieFile.read(path)
+                try changes.apply(to: jar)
+                try write(try jar.cookies())
+            }
+        }
+    }
+
+    private func inFailures<Value>(_ work: () throws(SessionError) -> Value) throws(Failure) -> Value {
+        do throws(SessionError) {
+            return try work()
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    private func write(_ cookies: [Cookie]) throws(SessionError) {
+        try OutputFile.write(Data(CookieFile.text(of: cookies).utf8), to: path)
+    }
+}
+
+/// The cookies that a run set or removed.
+struct CookieChanges {
+    private struct Key: Hashable {
+        let name, domain, path: String
+
+        init(_ cookie: Cookie) {
+            (name, domain, path) = (cookie.name, cookie.domain, cookie.path)
+        }
+    }
+
+    private let removed: [Cookie]
+    private let set: [Cookie]
+
+    init(from former: [Cookie], to latter: [Cookie]) {
+        let before = Dictionary(former.map { (Key($0), $0) }) { $1 }
+        let after = Set(latter.map(Key.init))
+        let now = Date()
+        // One that has expired wasn't removed by this run, and another run may have renewed it.
+        removed = former.filter { !after.contains(Key($0)) && $0.expiresDate.map { $0 > now } ?? true }
+        set = latter.filter { before[Key($0)] != $0 }
+    }
+
+    func apply(to jar: CookieStorage) throws(SessionError) {
+        for cookie in removed { jar.deleteCookie(cookie) }
+        for cookie in set { try jar.setCookie(cookie) }
+    }
+}
