@@ -4,6 +4,9 @@ import SwiftAF
 
 /// Reads files named on the command line. If one can't be read, it fails before anything is sent.
 enum InputFile {
+    /// The maximum time in milliseconds until a cancelled run notices it.
+    private static let patience: Int32 = 100
+
     enum Content: Sendable {
         /// A regular file, which can be read repeatedly.
         case file
@@ -70,9 +73,16 @@ enum InputFile {
         let descriptor = try open(path)
         var content = Data()
         var piece = [UInt8](repeating: 0, count: 64 << 10)
+        let isFile = isRegular(descriptor)
         while true {
+            // Anything else may have no writer yet, or no end: Ctrl-C ends the wait.
+            guard isFile || !Task.isCancelled else {
+                close(descriptor)
+                throw Failure(SessionError(.cancelled))
+            }
+            guard isFile || hasInput(descriptor) else { continue }
             let count = read(descriptor, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
             guard count >= 0 else { throw unreadable(path, errno, closing: descriptor) }
             guard count > 0 else { break }
             content += piece.prefix(count)
@@ -81,8 +91,20 @@ enum InputFile {
         return content
     }
 
+    private static func isRegular(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// Waits a short time; returns whether there are bytes, the end or an error to be read.
+    private static func hasInput(_ descriptor: Int32) -> Bool {
+        var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&wait, 1, patience) > 0
+    }
+
+    /// Opens a file without waiting for the writer of a named pipe: until there is one, poll(2) reports nothing.
     private static func open(_ path: RawText) throws(Failure) -> Int32 {
-        let descriptor = path.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC) }
+        let descriptor = path.withCString { Glibc.open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC) }
         guard descriptor >= 0 else { throw unreadable(path, errno, closing: nil) }
         return descriptor
     }
