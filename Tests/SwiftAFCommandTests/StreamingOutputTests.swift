@@ -68,6 +68,48 @@ import Testing
         #expect(await swiftaf("get", server.urlString()).output == body)
     }
 
+    private static let wide: [(String, [UInt8])] = [
+        ("utf-16", [0xFF, 0xFE, 0x67, 0, 0x0A, 0, 0xFC, 0]), ("UTF-16", [0, 0x67, 0, 0x0A, 0, 0xFC]),
+        ("utf-16le", [0x67, 0, 0x0A, 0, 0xFC, 0]), ("utf-16be", [0, 0x67, 0, 0x0A, 0, 0xFC]),
+        ("utf-32le", [0x67, 0, 0, 0, 0x0A, 0, 0, 0, 0xFC, 0, 0, 0]),
+        ("utf-32", [0, 0, 0, 0x67, 0, 0, 0, 0x0A, 0, 0, 0, 0xFC]),
+        ("", [0xFF, 0xFE, 0x67, 0, 0x0A, 0, 0xFC, 0]), ("", [0xFE, 0xFF, 0, 0x67, 0, 0x0A, 0, 0xFC]),
+        ("", [0xFF, 0xFE, 0, 0, 0x67, 0, 0, 0, 0x0A, 0, 0, 0, 0xFC, 0, 0, 0]),
+        ("", [0, 0, 0xFE, 0xFF, 0, 0, 0, 0x67, 0, 0, 0, 0x0A, 0, 0, 0, 0xFC]),
+    ]
+
+    @Test(arguments: wide) func textOfWideUnitsIsShown(charset: String, bytes: [UInt8]) async throws {
+        let type = "text/plain" + (charset.isEmpty ? "" : "; charset=\(charset)")
+        server.route("/", .respond(200, headers: ["Content-Type": type], body: Data(bytes)))
+        let run = await swiftaf("get", server.urlString(), output: MemorySink(isTerminal: true))
+        #expect(run.exit == 0 && run.text == "g\n\u{FC}\n" && run.error.isEmpty)
+        let retried = await swiftaf("get", server.urlString(), "--retry", "1", output: MemorySink(isTerminal: true))
+        #expect(retried.text == "g\n\u{FC}\n")
+        #expect(await swiftaf("get", server.urlString()).output == Data(bytes))
+        #expect(await swiftaf("get", server.urlString(), "-o", "-").output == Data(bytes))
+    }
+
+    @Test func jsonOfWideUnitsIsShownInLines() async throws {
+        let body = "[1]".utf8.flatMap { (unit: UInt8) -> [UInt8] in [unit, 0] }
+        let type = "application/json; charset=utf-16le"
+        server.route("/", .respond(200, headers: ["Content-Type": type], body: Data(body)))
+        let run = await swiftaf("get", server.urlString(), output: MemorySink(isTerminal: true))
+        #expect(run.exit == 0 && run.text == "[\n  1\n]\n")
+    }
+
+    @Test(
+        arguments: [
+            ("text/plain; charset=utf-16le", [0x67, 0, 0x67]), ("text/plain; charset=utf-16le", [0, 0xD8]),
+            ("text/plain; charset=utf-16le", [0x67, 0, 0, 0]),
+            ("text/plain; charset=iso-8859-1", [0xFF, 0xFE, 0x67, 0]),
+            ("text/plain", [0x67, 0xFF, 0xFE, 0x67, 0]), ("application/octet-stream", [0xFF, 0xFE, 0, 0xD8, 0, 0]),
+        ] as [(String, [UInt8])])
+    func whatIsNoTextOfWideUnitsIsBinary(type: String, bytes: [UInt8]) async throws {
+        server.route("/", .respond(200, headers: ["Content-Type": type], body: Data(bytes)))
+        let run = await swiftaf("get", server.urlString(), output: MemorySink(isTerminal: true))
+        #expect(run.exit == 0 && run.output.isEmpty && run.error.contains("-o PATH"))
+    }
+
     // MARK: Parts
 
     @Test(arguments: [["get", "-i"], ["get", "--print", "hb"], ["options"]])

@@ -1,14 +1,15 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// The charsets that text bodies can be decoded from.
-enum Charset: Sendable {
-    case utf8, ascii, latin1, windows1252, utf16, utf16LittleEndian, utf16BigEndian
+package enum Charset: Sendable {
+    case utf8, ascii, latin1, windows1252
+    case utf16, utf16LittleEndian, utf16BigEndian, utf32, utf32LittleEndian, utf32BigEndian
     /// One that the C library converts.
     case legacy(LegacyCharset)
 
     /// Makes a charset from a label of Content-Type; nil if it isn't supported. The labels are those of the WHATWG
     /// encoding standard (section 4.2), case-insensitive. White space and single quotes around them, which some servers
-    /// send, are ignored.
+    /// send, are ignored. UTF-32, which that standard leaves out, is known by the names that IANA registers.
     init?(label: String) {
         // Fast path for nearly all responses, without allocating a string.
         if label == "utf-8" {
@@ -28,9 +29,27 @@ enum Charset: Sendable {
         case "utf-16", "utf16": self = .utf16
         case "utf-16le", "ucs-2", "iso-10646-ucs-2", "csunicode", "unicode", "unicodefeff": self = .utf16LittleEndian
         case "utf-16be", "unicodefffe": self = .utf16BigEndian
+        case "utf-32", "utf32": self = .utf32
+        case "utf-32le": self = .utf32LittleEndian
+        case "utf-32be": self = .utf32BigEndian
         default:
             guard let legacy = LegacyCharset(label: name) else { return nil }
             self = .legacy(legacy)
+        }
+    }
+
+    /// Whether a text has units of more than one byte, so that zero bytes in it don't make it binary.
+    ///
+    /// - Parameters:
+    ///   - start: The start of the text. Four bytes suffice.
+    ///   - label: The declared charset; nil without one.
+    package static func isWide(_ start: Data, label: String?) -> Bool {
+        let charset = label.map { Charset(label: $0) } ?? .utf8
+        switch charset {
+        case .utf8?: return ByteOrderMark(of: start)?.isWide ?? false
+        case .utf16?, .utf16LittleEndian?, .utf16BigEndian?, .utf32?, .utf32LittleEndian?, .utf32BigEndian?:
+            return ByteOrderMark(of: start)?.isWide ?? true
+        case .ascii?, .latin1?, .windows1252?, .legacy?, nil: return false
         }
     }
 
@@ -53,7 +72,7 @@ enum Charset: Sendable {
         case .latin1: return Self.decodeBytes(body) { UInt32($0) }
         case .windows1252: return Self.decodeBytes(body, Self.windows1252Scalar)
         case .legacy(let charset): return charset.decode(body)
-        case .utf8, .utf16, .utf16LittleEndian, .utf16BigEndian: break
+        case .utf8, .utf16, .utf16LittleEndian, .utf16BigEndian, .utf32, .utf32LittleEndian, .utf32BigEndian: break
         }
         let mark = ByteOrderMark(of: body)
         let text = body.dropFirst(mark?.length ?? 0)
@@ -61,6 +80,9 @@ enum Charset: Sendable {
         case .utf16LittleEndian: return Self.decodeUTF16(text) { UInt16($0) | UInt16($1) << 8 }
         // Without a byte order mark, "UTF-16" is big-endian (RFC 2781, section 4.3).
         case .utf16, .utf16BigEndian: return Self.decodeUTF16(text) { UInt16($0) << 8 | UInt16($1) }
+        case .utf32LittleEndian: return Self.decodeUTF32(text) { UInt32(littleEndian: $0) }
+        // Likewise (The Unicode Standard, section 3.10, D101).
+        case .utf32, .utf32BigEndian: return Self.decodeUTF32(text) { UInt32(bigEndian: $0) }
         default: return String(validating: text, as: UTF8.self)
         }
     }
@@ -69,9 +91,15 @@ enum Charset: Sendable {
     private struct ByteOrderMark {
         let charset: Charset
         let length: Int
+        var isWide: Bool { if case .utf8 = charset { false } else { true } }
 
         init?(of body: Data) {
-            if body.starts(with: [0xEF, 0xBB, 0xBF]) {
+            // Before UTF-16, whose mark it begins with: no text in UTF-16 begins with a zero character.
+            if body.starts(with: [0xFF, 0xFE, 0, 0]) {
+                (charset, length) = (.utf32LittleEndian, 4)
+            } else if body.starts(with: [0, 0, 0xFE, 0xFF]) {
+                (charset, length) = (.utf32BigEndian, 4)
+            } else if body.starts(with: [0xEF, 0xBB, 0xBF]) {
                 (charset, length) = (.utf8, 3)
             } else if body.starts(with: [0xFF, 0xFE]) {
                 (charset, length) = (.utf16LittleEndian, 2)
@@ -88,6 +116,14 @@ enum Charset: Sendable {
         let start = bytes.startIndex
         let units = (0..<bytes.count / 2).map { unit(bytes[start + 2 * $0], bytes[start + 2 * $0 + 1]) }
         return String(validating: units, as: UTF16.self)
+    }
+
+    private static func decodeUTF32(_ bytes: Data, _ unit: (UInt32) -> UInt32) -> String? {
+        guard bytes.count.isMultiple(of: 4) else { return nil }
+        let units = bytes.withUnsafeBytes { bytes in
+            (0..<bytes.count / 4).map { unit(bytes.loadUnaligned(fromByteOffset: 4 * $0, as: UInt32.self)) }
+        }
+        return String(validating: units, as: UTF32.self)
     }
 
     /// Decodes a charset with one byte per character, all in the Basic Multilingual Plane.

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Only those of the WHATWG encoding standard (section 4.2) that glibc has. iconv knows hundreds more, and the label comes from
 /// the server: rarely used converters have had defects that a hostile body can reach.
-struct LegacyCharset: Sendable {
+package struct LegacyCharset: Sendable {
     /// The name that iconv knows it by.
     private let name: String
 

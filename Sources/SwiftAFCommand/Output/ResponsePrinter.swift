@@ -21,6 +21,8 @@ struct ResponsePrinter: Sendable {
         case lines
         /// The body is kept to be formatted; pieces are written as they are once it has become too large for that.
         case formatted
+        /// The body is text in UTF-16 or UTF-32, kept to be converted.
+        case converted
         case discarded
     }
 
@@ -90,22 +92,25 @@ struct ResponsePrinter: Sendable {
             do {
                 next = try await pieces.next()
             } catch {
-                if isHeld { printed.held = head + kept }
+                if isHeld { printed.held = mode == .converted ? head : head + kept }
                 throw error
             }
             guard let piece = next else { break }
             printed.bytes += piece.count
             guard mode != .discarded else { continue }
-            if isShown, piece.contains(0) {
+            // A large body passes without a copy.
+            if kept.isEmpty { kept = piece } else { kept += piece }
+            let isBeginning = kept.count == printed.bytes
+            if isShown, isBeginning, Charset.isWide(kept, label: response.mediaType?.charset) { mode = .converted }
+            if isShown, mode == .converted ? kept.count > Self.mostFormatted : piece.contains(0) {
                 printed.isBinary = true
                 return try await flush(Data())
             }
-            // A large body passes without a copy.
-            if kept.isEmpty { kept = piece } else { kept += piece }
             isHeld = isHeld && kept.count <= Self.mostHeldBack
             if isHeld { continue }
             let size: Int
             switch mode {
+            case .converted: continue
             case .formatted where kept.count <= Self.mostFormatted: continue
             case .formatted: (size, mode) = (kept.count, .lines)
             case .lines where kept.count <= Self.mostOfLine:
@@ -118,7 +123,10 @@ struct ResponsePrinter: Sendable {
             try await flush(size == kept.count ? kept : kept.prefix(size))
             kept = size == kept.count ? Data() : Data(kept.dropFirst(size))
         }
-        var text = mode == .formatted && !kept.isEmpty ? formatted(response, kept) : kept
+        guard var text = shown(kept, of: response, mode) else {
+            printed.isBinary = true
+            return try await flush(Data())
+        }
         last = text.last ?? last
         // In one write: lines of standard error may come between two.
         if isShown, let last, last != UInt8(ascii: "\n") { text += "\n".utf8 }
@@ -161,14 +169,26 @@ struct ResponsePrinter: Sendable {
         return ["utf-8", "utf8", "us-ascii", "ascii"].contains(charset)
     }
 
-    /// Returns JSON in lines, or text in UTF-8; the body itself if it is neither.
-    private func formatted(_ response: HTTPResponse, _ body: Data) -> Data {
-        if response.mediaType?.isJSON == true {
-            guard let json = try? JSONText(Array(body)) else { return body }
-            return Data(style.pretty(json))
+    /// Returns JSON in lines, or text in UTF-8; the bytes themselves if they are neither. Nil if they are binary.
+    private func shown(_ kept: Data, of response: HTTPResponse, _ mode: Mode) -> Data? {
+        let isJSON = response.mediaType?.isJSON == true
+        switch mode {
+        case .formatted where !kept.isEmpty: return isJSON ? pretty(kept) : text(kept, of: response) ?? kept
+        case .converted:
+            guard let text = text(kept, of: response), !text.contains(0) else { return nil }
+            return isJSON ? pretty(text) : text
+        default: return kept
         }
-        let text = try? StringResponseSerializer().parse(body, of: response)
-        return text.map { Data($0.utf8) } ?? body
+    }
+
+    private func pretty(_ body: Data) -> Data {
+        guard let json = try? JSONText(Array(body)) else { return body }
+        return Data(style.pretty(json))
+    }
+
+    /// Returns the body in UTF-8; nil if it isn't text.
+    private func text(_ body: Data, of response: HTTPResponse) -> Data? {
+        (try? StringResponseSerializer().parse(body, of: response)).map { Data($0.utf8) }
     }
 
     private func write(_ text: String) throws(WriteError) {
