@@ -94,19 +94,15 @@ package enum Charset: Sendable {
         var isWide: Bool { if case .utf8 = charset { false } else { true } }
 
         init?(of body: Data) {
+            func byte(_ index: Int) -> UInt8? { index < body.count ? body[body.startIndex + index] : nil }
+            switch (byte(0), byte(1), byte(2), byte(3)) {
             // Before UTF-16, whose mark it begins with: no text in UTF-16 begins with a zero character.
-            if body.starts(with: [0xFF, 0xFE, 0, 0]) {
-                (charset, length) = (.utf32LittleEndian, 4)
-            } else if body.starts(with: [0, 0, 0xFE, 0xFF]) {
-                (charset, length) = (.utf32BigEndian, 4)
-            } else if body.starts(with: [0xEF, 0xBB, 0xBF]) {
-                (charset, length) = (.utf8, 3)
-            } else if body.starts(with: [0xFF, 0xFE]) {
-                (charset, length) = (.utf16LittleEndian, 2)
-            } else if body.starts(with: [0xFE, 0xFF]) {
-                (charset, length) = (.utf16BigEndian, 2)
-            } else {
-                return nil
+            case (0xFF, 0xFE, 0, 0): (charset, length) = (.utf32LittleEndian, 4)
+            case (0, 0, 0xFE, 0xFF): (charset, length) = (.utf32BigEndian, 4)
+            case (0xEF, 0xBB, 0xBF, _): (charset, length) = (.utf8, 3)
+            case (0xFF, 0xFE, _, _): (charset, length) = (.utf16LittleEndian, 2)
+            case (0xFE, 0xFF, _, _): (charset, length) = (.utf16BigEndian, 2)
+            default: return nil
             }
         }
     }
