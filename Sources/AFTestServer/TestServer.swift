@@ -103,14 +103,19 @@ public final class TestServer: Sendable {
     /// with a method before one without. A route replaces an earlier one with the same pattern.
     ///
     /// - Parameters:
-    ///   - pattern: "GET /path"; "/path" for every method; "/files/*" for every target with that prefix. The query
-    ///     isn't compared.
+    ///   - pattern: "GET /path"; "/path" for every method; "/files/*" for every target with that prefix; "host:443" for
+    ///     a proxy's tunnels. The query isn't compared. Any other pattern is a programming error.
     ///   - times: The number of requests for which the route is used, before an unlimited route with the same pattern.
     ///   - script: The steps to perform.
     public func route(_ pattern: String, times: Int? = nil, _ script: Script) {
         let words = pattern.split(separator: " ", maxSplits: 1)
         let method = words.count == 2 ? String(words[0]) : nil
         let path = String(words.last ?? "")
+        // It would match nothing, and a test would see the answers of the fallback.
+        precondition(
+            method.map { $0 == $0.uppercased() && !$0.contains("*") } ?? true
+                && (path.hasPrefix("/") || path == "*" || path.contains(":")),
+            "the pattern \"\(pattern)\" matches no request: give a path such as \"/users\", or \"GET /users\"")
         if let times {
             afts_route_times(pointer, method, path, max(0, times), script.build())
         } else {

@@ -164,7 +164,7 @@ static ptrdiff_t read_some(const afc__source *source, void *buffer, size_t size,
 static ptrdiff_t wrong_length(const afc__source *source, const char *how, afc_failure *failure) {
     bool is_file = source->body.kind == AFC_BODY_FILE;
     afc__fail(failure, is_file ? AFC_EFILE : AFC_ESOURCE, "%s %s than its %lld bytes",
-              is_file ? source->body.path : "the request body became", how,
+              is_file ? source->body.path : "the request body", how,
               (long long)source->length);
     return AFC_READ_FAILED;
 }

@@ -125,7 +125,7 @@ struct BodyRing {
         guard !chunk.isEmpty else { return (true, false) }
         appended += Int64(chunk.count)
         if let length, appended > length {
-            failure = CoreBodyError(message: "the request body became longer than its \(length) bytes")
+            failure = CoreBodyError(message: "the request body is longer than its \(length) bytes")
             isFinished = true
             return (false, takeReader())
         }

@@ -42,8 +42,28 @@ public struct HTTPBody: Sendable {
     ///   - value: The value.
     ///   - encoder: Nil uses ``HTTPSessionManager/encoder``, when the request is sent. An error of the encoder fails
     ///     the request with ``SessionError/Code/serialization``.
-    public static func json(_ value: any Encodable & Sendable, encoder: (any DataEncoder)? = nil) -> HTTPBody {
+    public static func json(_ value: some Encodable & Sendable, encoder: (any DataEncoder)? = nil) -> HTTPBody {
         HTTPBody(.json(value, encoder), contentType: MediaType.json.essence)
+    }
+
+    /// A value as JSON, with Content-Type `application/json`, which is encoded at once: it need not be `Sendable`, and may
+    /// belong to an actor.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - encoder: Encodes it. An error fails the request with ``SessionError/Code/serialization``.
+    public static func json(encoding value: some Encodable, by encoder: any DataEncoder = JSONCoder()) -> HTTPBody {
+        do {
+            return .data(try encoder.encode(value), contentType: MediaType.json.essence)
+        } catch {
+            return HTTPBody(.invalid(encodingFailure(error, of: value)))
+        }
+    }
+
+    fileprivate static func encodingFailure(_ error: any Error, of value: any Encodable) -> SessionError {
+        SessionError(
+            .serialization, message: "\(type(of: value)) can't be encoded as JSON\(EncodingFailure.text(error))",
+            underlying: error)
     }
 
     /// An object or array of mixed values as JSON, with Content-Type `application/json`. Dates are written as RFC 3339
@@ -198,9 +218,9 @@ extension HTTPRequest {
             do {
                 body = .data(try (own ?? encoder).encode(value), contentType: body.contentType)
             } catch {
-                throw SessionError(
-                    .serialization, message: "\(type(of: value)) can't be encoded as JSON", url: url,
-                    underlying: error)
+                var failure = HTTPBody.encodingFailure(error, of: value)
+                failure.url = url
+                throw failure
             }
         case .invalid(var error):
             error.url = url

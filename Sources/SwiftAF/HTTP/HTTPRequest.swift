@@ -225,11 +225,12 @@ extension HTTPRequest {
 extension HTTPRequest {
     /// Three independent time limits. Nil uses the session's; zero is no limit.
     public struct Timeouts: Hashable, Sendable, Codable {
-        /// The time for name resolution, TCP and TLS together.
+        /// The time for name resolution, TCP and TLS together. Waiting for one of the
+        /// ``SessionConfiguration/maximumConnectionsPerHost`` connections isn't counted.
         public var connect: Duration?
-        /// The time without a byte in either direction.
+        /// The time without a byte in either direction, once there is a connection.
         public var idle: Duration?
-        /// The time from start to end, over all redirects and retries.
+        /// The time from start to end, over all redirects and retries, with all waiting.
         public var total: Duration?
 
         /// Makes limits; nil uses the session's.

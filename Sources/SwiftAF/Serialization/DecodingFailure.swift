@@ -19,11 +19,7 @@ enum DecodingFailure {
         }
     }
 
-    private static func place(_ context: DecodingError.Context) -> String {
-        guard !context.codingPath.isEmpty else { return "" }
-        let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
-        return " at $\(ASCII.printable(path, limit: 200))"
-    }
+    private static func place(_ context: DecodingError.Context) -> String { jsonPlace(context.codingPath) }
 
     private static func hint(_ context: DecodingError.Context) -> String {
         (context.underlyingError as? DecodingHint).map { ", \($0)" } ?? ""
@@ -37,4 +33,20 @@ enum DecodingFailure {
         default: "\(type)"
         }
     }
+}
+
+/// Says why a value can't be encoded.
+enum EncodingFailure {
+    /// The end of a sentence about the value.
+    static func text(_ error: any Error) -> String {
+        guard case .invalidValue(_, let context)? = error as? EncodingError else { return "" }
+        return ": \(ASCII.printable(context.debugDescription, limit: 200))\(jsonPlace(context.codingPath))"
+    }
+}
+
+/// The place in a document, such as " at $.users[2].name"; nothing for the document itself.
+private func jsonPlace(_ codingPath: [any CodingKey]) -> String {
+    guard !codingPath.isEmpty else { return "" }
+    let path = codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
+    return " at $\(ASCII.printable(path, limit: 200))"
 }

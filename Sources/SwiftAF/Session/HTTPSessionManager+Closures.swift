@@ -43,7 +43,7 @@ extension HTTPSessionManager {
     ///   - method: The method.
     ///   - url: An absolute URL, or one relative to ``baseURL``: a `String` or a `URL`.
     ///   - parameters: Sent by ``requestSerializer``; the first fields of a multipart `body`.
-    ///   - json: A value that ``encoder`` writes as the body.
+    ///   - json: A value that ``encoder`` writes as the body, at once and where the caller runs.
     ///   - body: The body. Only one of `parameters`, `json` and `body` can be the body.
     ///   - headers: Replace the fields of ``headers`` with the same names.
     ///   - serializer: Validates the response and makes the value for `success`: `.json` (the default),
@@ -57,14 +57,15 @@ extension HTTPSessionManager {
     @discardableResult
     public func request<Serializer: ResponseSerializer>(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
-        json: (any Encodable & Sendable)? = nil,
+        json: (any Encodable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:],
         with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
-            HTTPRequest(method, url.urlText, headers, json, body, configure), parameters, serializer, progress, success,
+            draft(method, url.urlText, headers, json, body, configure: configure), parameters, serializer, progress,
+            success,
             failure
         )
     }
@@ -78,7 +79,8 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
-        start(HTTPRequest(.get, url.urlText, headers, configure), parameters, serializer, progress, success, failure)
+        start(
+            draft(.get, url.urlText, headers, configure: configure), parameters, serializer, progress, success, failure)
     }
 
     /// Sends a HEAD request, and passes the head of its response to `success`; see
@@ -88,21 +90,24 @@ extension HTTPSessionManager {
         _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, success: @escaping Success<HTTPResponse>, failure: Failure?
     ) -> DataTask? {
-        start(HTTPRequest(.head, url.urlText, headers, configure), parameters, HeadSerializer(), nil, success, failure)
+        start(
+            draft(.head, url.urlText, headers, configure: configure), parameters, HeadSerializer(), nil, success,
+            failure)
     }
 
     /// Sends a POST request; see
     /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
     @discardableResult
     public func post<Serializer: ResponseSerializer>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
-            HTTPRequest(.post, url.urlText, headers, json, body, configure), parameters, serializer, progress, success,
+            draft(.post, url.urlText, headers, json, body, configure: configure), parameters, serializer, progress,
+            success,
             failure)
     }
 
@@ -110,14 +115,15 @@ extension HTTPSessionManager {
     /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
     @discardableResult
     public func put<Serializer: ResponseSerializer>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
-            HTTPRequest(.put, url.urlText, headers, json, body, configure), parameters, serializer, progress, success,
+            draft(.put, url.urlText, headers, json, body, configure: configure), parameters, serializer, progress,
+            success,
             failure)
     }
 
@@ -125,14 +131,15 @@ extension HTTPSessionManager {
     /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
     @discardableResult
     public func patch<Serializer: ResponseSerializer>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
-            HTTPRequest(.patch, url.urlText, headers, json, body, configure), parameters, serializer, progress, success,
+            draft(.patch, url.urlText, headers, json, body, configure: configure), parameters, serializer, progress,
+            success,
             failure
         )
     }
@@ -141,14 +148,14 @@ extension HTTPSessionManager {
     /// ``request(_:_:parameters:json:body:headers:with:configure:progress:success:failure:)``.
     @discardableResult
     public func delete<Serializer: ResponseSerializer>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
-            HTTPRequest(.delete, url.urlText, headers, json, body, configure), parameters, serializer, progress,
+            draft(.delete, url.urlText, headers, json, body, configure: configure), parameters, serializer, progress,
             success,
             failure)
     }

@@ -44,7 +44,8 @@ extension HTTPSessionManager {
     /// - Parameters:
     ///   - url: An absolute URL, or one relative to ``baseURL``: a `String` or a `URL`.
     ///   - parameters: Sent by ``requestSerializer``, by default as a form; the first fields of a multipart `body`.
-    ///   - json: A value that ``encoder`` writes as the body.
+    ///   - json: A value that ``encoder`` writes as the body, at once and where the caller runs. `post`, `put`, `patch` and
+    ///     `request` also take a literal of mixed values: `["name": name, "age": age]`.
     ///   - body: The body. Only one of `parameters`, `json` and `body` can be the body; otherwise the call fails with
     ///     ``SessionError/Code/invalidInput``.
     ///   - headers: Header fields, which replace those of ``headers`` with the same names.
@@ -55,7 +56,7 @@ extension HTTPSessionManager {
     ///
     /// The other parameters and the errors are those of ``get(_:parameters:headers:as:isolation:configure:progress:)``.
     public func post<Value: Decodable & Sendable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
@@ -67,7 +68,7 @@ extension HTTPSessionManager {
     /// Sends a PUT request and decodes the response; see
     /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func put<Value: Decodable & Sendable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
@@ -79,7 +80,7 @@ extension HTTPSessionManager {
     /// Sends a PATCH request and decodes the response; see
     /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func patch<Value: Decodable & Sendable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
@@ -91,7 +92,7 @@ extension HTTPSessionManager {
     /// Sends a DELETE request and decodes the response. Parameters are added to the query. See
     /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func delete<Value: Decodable & Sendable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil
@@ -103,7 +104,7 @@ extension HTTPSessionManager {
     /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func request<Value: Decodable & Sendable>(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
-        json: (any Encodable & Sendable)? = nil,
+        json: (any Encodable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
@@ -130,7 +131,7 @@ extension HTTPSessionManager {
     /// The call for a value that isn't `Sendable`.
     @_documentation(visibility: internal)
     public func post<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
@@ -142,7 +143,7 @@ extension HTTPSessionManager {
     /// The call for a value that isn't `Sendable`.
     @_documentation(visibility: internal)
     public func put<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
@@ -154,7 +155,7 @@ extension HTTPSessionManager {
     /// The call for a value that isn't `Sendable`.
     @_documentation(visibility: internal)
     public func patch<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
@@ -166,7 +167,7 @@ extension HTTPSessionManager {
     /// The call for a value that isn't `Sendable`.
     @_documentation(visibility: internal)
     public func delete<Value: Decodable>(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil
@@ -178,7 +179,7 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     public func request<Value: Decodable>(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
-        json: (any Encodable & Sendable)? = nil,
+        json: (any Encodable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
@@ -231,7 +232,7 @@ extension HTTPSessionManager {
     /// those of ``get(_:parameters:headers:isolation:configure:progress:)``.
     @discardableResult
     public func post(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
@@ -245,7 +246,7 @@ extension HTTPSessionManager {
     /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
     @discardableResult
     public func put(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
@@ -259,7 +260,7 @@ extension HTTPSessionManager {
     /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
     @discardableResult
     public func patch(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
@@ -273,7 +274,7 @@ extension HTTPSessionManager {
     /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
     @discardableResult
     public func delete(
-        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable & Sendable)? = nil,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil
@@ -287,7 +288,7 @@ extension HTTPSessionManager {
     @discardableResult
     public func request(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
-        json: (any Encodable & Sendable)? = nil,
+        json: (any Encodable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
@@ -307,7 +308,7 @@ extension HTTPSessionManager {
     /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
     public func response(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
-        json: (any Encodable & Sendable)? = nil,
+        json: (any Encodable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
@@ -333,10 +334,10 @@ extension HTTPSessionManager {
     ///   parameters or body can't be encoded.
     public func makeRequest(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
-        json: (any Encodable & Sendable)? = nil,
+        json: (any Encodable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:]
     ) throws(SessionError) -> HTTPRequest {
-        try serialize(HTTPRequest(method, url.urlText, headers, json, body), parameters, snapshot)
+        try serialize(draft(method, url.urlText, headers, json, body), parameters, snapshot)
     }
 
     /// Sends a request and returns the response, whatever its status.
@@ -372,12 +373,12 @@ extension HTTPSessionManager {
 extension HTTPSessionManager {
     @inline(never)
     private func prepared(
-        _ method: HTTPMethod, _ url: String, _ parameters: Parameters?, _ json: (any Encodable & Sendable)?,
+        _ method: HTTPMethod, _ url: String, _ parameters: Parameters?, _ json: (any Encodable)?,
         _ body: HTTPBody?, _ headers: HTTPHeaders, _ configure: ((inout HTTPRequest) -> Void)?,
         _ progress: ProgressHandler?
     ) throws(SessionError) -> AwaitedTransfer {
         let snapshot = snapshot
-        let request = try serialize(HTTPRequest(method, url, headers, json, body, configure), parameters, snapshot)
+        let request = try serialize(draft(method, url, headers, json, body, configure: configure), parameters, snapshot)
         return AwaitedTransfer(try prepare(request, snapshot, progress: progress), snapshot.settings.responses)
     }
 
@@ -397,21 +398,23 @@ extension HTTPSessionManager {
     }
 }
 
+extension HTTPSessionManager {
+    /// A request before its parameters are added. `json` is encoded at once, where the caller runs: it may belong to an actor.
+    func draft(
+        _ method: HTTPMethod, _ url: String, _ headers: HTTPHeaders, _ json: (any Encodable)? = nil,
+        _ body: HTTPBody? = nil, configure: ((inout HTTPRequest) -> Void)? = nil
+    ) -> HTTPRequest {
+        var request = HTTPRequest(method, url, headers: headers, body: body ?? .none)
+        if let json {
+            request.body =
+                body == nil ? .json(encoding: json, by: encoder) : HTTPBody(.invalid(HTTPRequest.secondBody(url)))
+        }
+        configure?(&request)
+        return request
+    }
+}
+
 extension HTTPRequest {
-    /// A request before its parameters are added.
-    init(
-        _ method: HTTPMethod, _ url: String, _ headers: HTTPHeaders, _ json: (any Encodable & Sendable)? = nil,
-        _ body: HTTPBody? = nil, _ configure: ((inout HTTPRequest) -> Void)? = nil
-    ) {
-        self.init(method, url, headers: headers, body: body ?? json.map { .json($0) } ?? .none)
-        if json != nil, body != nil { self.body = HTTPBody(.invalid(Self.secondBody(url))) }
-        configure?(&self)
-    }
-
-    init(_ method: HTTPMethod, _ url: String, _ headers: HTTPHeaders, _ configure: ((inout HTTPRequest) -> Void)?) {
-        self.init(method, url, headers, nil, nil, configure)
-    }
-
     /// The error of a request whose body is given twice.
     package static func secondBody(_ url: String) -> SessionError {
         SessionError(

@@ -18,7 +18,8 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// The total time limit keeps running, and cancelling ends the wait. Default: false.
     public var waitsForConnectivity = false
 
-    /// The maximum number of simultaneous connections per host; further requests wait. Zero: no limit.
+    /// The maximum number of simultaneous connections per host; further requests wait, limited only by
+    /// ``HTTPRequest/Timeouts/total``. A stream has a connection until it ends. Zero: no limit.
     public var maximumConnectionsPerHost = 6
 
     /// The maximum number of simultaneous connections in total; further requests wait. Zero: no limit.

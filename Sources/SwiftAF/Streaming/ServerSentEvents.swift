@@ -152,7 +152,9 @@ extension ServerSentEvents {
         public mutating func next(
             isolation: isolated (any Actor)?
         ) async throws(SessionError) -> ServerSentEvent? {
-            do {
+            do throws(SessionError) {
+                // Before the events that have been received.
+                if !isOver, Task.isCancelled { throw SessionError(.cancelled) }
                 while !isOver {
                     if let event = try parser.next() { return event }
                     if body == nil {

@@ -49,7 +49,9 @@ extension StreamedResponse {
         /// Returns the next line without its terminator; nil after the last one.
         public mutating func next(isolation: isolated (any Actor)?) async throws(SessionError) -> String? {
             guard !isOver else { return nil }
-            do {
+            do throws(SessionError) {
+                // Before the lines that have been received.
+                if Task.isCancelled { throw cancelled() }
                 while true {
                     if let line = try split() { return line }
                     guard let chunk = try await owner.stream.next() else { break }
@@ -61,6 +63,11 @@ extension StreamedResponse {
             }
             isOver = true
             return splitter.last(Self.text)
+        }
+
+        private func cancelled() -> SessionError {
+            owner.stream.cancel()
+            return SessionError(.cancelled, url: url)
         }
 
         private mutating func split() throws(SessionError) -> String? {

@@ -74,13 +74,18 @@ public final class WebSocket: Sendable {
     /// - Parameters:
     ///   - value: The value.
     ///   - coder: Encodes it.
+    ///   - isolation: Leave the default: the value is then encoded where the caller runs.
     /// - Throws: ``SessionError/Code/serialization`` if the value can't be encoded.
-    public func send<Value: Encodable>(json value: Value, coder: JSONCoder = JSONCoder()) async throws(SessionError) {
+    public func send<Value: Encodable>(
+        json value: Value, coder: JSONCoder = JSONCoder(), isolation: isolated (any Actor)? = #isolation
+    ) async throws(SessionError) {
         let data: Data
         do {
             data = try coder.encode(value)
         } catch {
-            throw SessionError(.serialization, message: "the value can't be encoded as JSON", underlying: error)
+            throw SessionError(
+                .serialization, message: "the value can't be encoded as JSON\(EncodingFailure.text(error))",
+                underlying: error)
         }
         try await core.send(.text(String(decoding: data, as: UTF8.self)))
     }

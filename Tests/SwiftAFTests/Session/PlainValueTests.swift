@@ -25,6 +25,21 @@ struct PlainValueTests {
         }
     }
 
+    /// Can be encoded on the main actor only.
+    @MainActor private struct Draft: @MainActor Encodable {
+        var title = "rain"
+
+        func encode(to encoder: any Encoder) throws {
+            MainActor.preconditionIsolated()
+            try ["title": title].encode(to: encoder)
+        }
+    }
+
+    /// Isn't `Sendable`, either.
+    private final class Item: Encodable {
+        var price = 0.5
+    }
+
     private actor Reader {
         private(set) var folder: Folder?
 
@@ -47,6 +62,13 @@ struct PlainValueTests {
         server.route("/refused", .json(#"{"title":"no"}"#, status: 422))
         server.route("/page", .respond(200, headers: ["Content-Type": "text/html"], body: Data("{}".utf8)))
     }
+
+    /// As clients write it.
+    private func send<Body: Encodable>(_ body: Body) async throws {
+        try await manager.post("note", json: body)
+    }
+
+    private var bodies: [String] { server.requests.map { String(decoding: $0.body, as: UTF8.self) } }
 
     /// As clients write it: the type isn't known here, so it may be any.
     private func fetch<Value: Decodable>(_ path: String, as type: Value.Type = Value.self) async throws -> Value {
@@ -73,6 +95,61 @@ struct PlainValueTests {
         let note: Note = try await manager.get("note")
         let notes = try await [note, manager.get("note", as: Note.self), manager.post("note").value(as: Note.self)]
         #expect(notes.map(\.title) == ["rain", "rain", "rain"] && Note.count == before + 3)
+    }
+
+    @Test @MainActor func isolatedConformancesEncodeOnTheirActor() async throws {
+        try await manager.post("note", json: Draft())
+        try await manager.response(.put, "note", json: Draft()).validated()
+        _ = try await manager.response(for: HTTPRequest(.patch, "note", body: .json(encoding: Draft())))
+        _ = try await manager.response(for: manager.makeRequest(.post, "note", json: Draft()))
+        manager.completionQueue = .global()
+        let statuses = Recorder<Int>()
+        manager.post("note", json: Draft(), with: .data, success: { task, _ in statuses.record(1) }, failure: nil)
+        #expect(await statuses.wait() == [1])
+        #expect(bodies == Array(repeating: #"{"title":"rain"}"#, count: 5))
+    }
+
+    @Test @MainActor func webSocketsEncodeWhereTheyAreCalled() async throws {
+        server.route("/echo", [.upgrade(), .echoFrames])
+        let socket = try await manager.webSocket("echo")
+        try await socket.send(json: Draft())
+        var messages = socket.makeAsyncIterator()
+        #expect(try await messages.next() == .text(#"{"title":"rain"}"#))
+        try await socket.close()
+    }
+
+    @Test func classesAndGenericValuesAreEncoded() async throws {
+        try await manager.post("note", json: Item())
+        try await send(Item())
+        try await send(["a": 1])
+        #expect(bodies == [#"{"price":0.5}"#, #"{"price":0.5}"#, #"{"a":1}"#])
+        #expect(server.requests.allSatisfy { $0["Content-Type"] == "application/json" })
+    }
+
+    @Test func mixedLiteralsAreJSON() async throws {
+        let age: Int? = nil
+        try await manager.post(
+            "note", json: ["name": "Ada", "age": age, "tags": ["a", "b"], "deep": ["x": 1, "y": true]])
+        let note: [String: String] = try await manager.put("note", json: [1, "two", nil])
+        try await manager.patch("note", json: ["price": 0.5, "name": "x"])
+        _ = try await manager.request("SEARCH", "note", json: ["q": "x", "limit": 3], as: [String: String].self)
+        #expect(note == ["title": "rain"])
+        let sent = try bodies.map { try JSONValue(parsing: Array($0.utf8)) }
+        #expect(sent[0] == ["name": "Ada", "age": nil, "tags": ["a", "b"], "deep": ["x": 1, "y": true]])
+        #expect(sent[1] == [1, "two", nil] && sent[2] == ["price": 0.5, "name": "x"])
+        #expect(sent[3] == ["q": "x", "limit": 3])
+    }
+
+    @Test func whatCannotBeEncodedIsNamed() async throws {
+        for json: any Encodable in [["v": ["w": Double.nan]], ["v": ["w": 1, "x": .infinity]]] {
+            let error = try #require(
+                await #expect(throws: SessionError.self) { try await manager.post("note", json: json) })
+            #expect(error.code == .serialization && "\(error)".contains("at $.v."), "\(error)")
+        }
+        let later = try #require(
+            await #expect(throws: SessionError.self) { try await manager.post("note", body: .json([1, .nan])) })
+        #expect(later.code == .serialization && "\(later)".contains("at $[1]"), "\(later)")
+        #expect(server.requests.isEmpty)
     }
 
     @Test func actorsKeepWhatTheyDecode() async throws {

@@ -46,6 +46,27 @@ struct EventReconnectionTests {
             })
     }
 
+    @Test(arguments: [.get, .post] as [HTTPMethod])
+    func cancelledTaskGetsNoEventMore(method: HTTPMethod) async throws {
+        server.route("/events", Self.stream(String(repeating: "data: a\n\n", count: 500)))
+        let events = manager.events(from: HTTPRequest(method, "events"))
+        let reading = Task {
+            var count = 0
+            do throws(SessionError) {
+                for try await _ in events {
+                    count += 1
+                    if count == 2 { withUnsafeCurrentTask { $0?.cancel() } }
+                }
+                return (count, SessionError.Code?.none)
+            } catch {
+                return (count, error.code)
+            }
+        }
+        let (count, code) = await reading.value
+        #expect(count == 2 && code == .cancelled)
+        #expect(server.requests.count == 1)
+    }
+
     @Test(arguments: [.post, .patch, "QUERY"] as [HTTPMethod])
     func endsWithResponseToRequestThatIsNotIdempotent(method: HTTPMethod) async throws {
         server.route("/events", Self.stream("data: a\n\ndata: b\n\n"))

@@ -43,6 +43,26 @@ struct StreamedLinesTests {
         #expect(try await iterator.next() == nil)
     }
 
+    @Test("A cancelled task gets no line more, whatever has been received")
+    func cancellation() async throws {
+        let text = String(repeating: "line\n", count: 1000)
+        let response = try await open([.chunkedHead(), .chunk(Data(text.utf8)), .lastChunk()])
+        let reading = Task {
+            var count = 0
+            do throws(SessionError) {
+                for try await _ in response.lines {
+                    count += 1
+                    if count == 3 { withUnsafeCurrentTask { $0?.cancel() } }
+                }
+                return (count, SessionError.Code?.none)
+            } catch {
+                return (count, error.code)
+            }
+        }
+        let (count, code) = await reading.value
+        #expect(count == 3 && code == .cancelled)
+    }
+
     @Test("What is not UTF-8 becomes U+FFFD")
     func repair() async throws {
         let bytes = Data([0x61, 0xFF, 0x0A, 0xE6, 0xBC, 0x0A, 0xA2, 0x0D, 0xED, 0xA0, 0x80])

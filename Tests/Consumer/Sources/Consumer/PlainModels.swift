@@ -38,6 +38,20 @@ func plainCalls(_ manager: HTTPSessionManager) async throws {
     print(article, articles, byName, folder, folders, none as Any, posted, saved, changed, deleted, found, again, last)
 }
 
+func plainBodies(_ manager: HTTPSessionManager, name: String, age: Int?) async throws {
+    try await manager.post("articles", json: Article(id: 1, title: name))
+    let folder: Folder = try await manager.put("folders/1", json: Folder(name: name))
+    let mixed: Article = try await manager.post("articles", json: ["title": name, "age": age, "tags": ["a", "b"]])
+    try await manager.patch("articles/1", json: ["title": name, "read": true])
+    let found = try await manager.request("SEARCH", "articles", json: ["limit": 3, "title": name], as: [Article].self)
+    let request = HTTPRequest(.post, "articles", body: .json(encoding: Article(id: 1, title: name)))
+    let response = try await manager.response(for: request)
+    let socket = try await manager.webSocket("chat")
+    try await socket.send(json: Article(id: 1, title: name))
+    manager.post("articles", json: Article(id: 1, title: name), success: { _, _ in }, failure: nil)
+    print(folder, mixed, found, response)
+}
+
 func plainTasks(_ manager: HTTPSessionManager) async throws {
     let task = Task { try await manager.get("folders/1", as: Folder.self).name }
     let other = Task {
@@ -62,6 +76,10 @@ struct PlainClient {
 
     func send<Value: Decodable>(_ method: HTTPMethod, _ path: String, as type: Value.Type) async throws -> Value {
         try await manager.request(method, path, as: type)
+    }
+
+    func save<Body: Encodable, Value: Decodable>(_ body: Body, at path: String) async throws -> Value {
+        try await manager.put(path, json: body)
     }
 
     func article(_ id: Int) async throws -> Article {
