@@ -60,20 +60,38 @@ public struct Script: Sendable, ExpressibleByArrayLiteral {
 extension Script {
     /// Sends a complete response. Content-Length is added unless `headers` define the framing.
     public static func respond(_ status: Int = 200, headers: Headers = [:], body: Data = Data()) -> Script {
-        let lines = headerLines(headers)
-        return Script { script in
-            body.withUnsafeBytes { afts_respond(script, Int32(clamping: status), lines, $0.baseAddress, $0.count) }
-        }
+        respond(status, lines: headerLines(headers), body)
     }
 
     /// Sends a response with text as its body.
-    public static func text(_ body: String, status: Int = 200) -> Script {
-        respond(status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: Data(body.utf8))
+    ///
+    /// - Parameters:
+    ///   - body: The text.
+    ///   - status: The status code.
+    ///   - headers: Further fields; the response has the Content-Type `text/plain; charset=utf-8`.
+    public static func text(_ body: String, status: Int = 200, headers: Headers = [:]) -> Script {
+        respond(status, type: "text/plain; charset=utf-8", headers, body)
     }
 
     /// Sends a response with JSON text as its body.
-    public static func json(_ body: String, status: Int = 200) -> Script {
-        respond(status, headers: ["Content-Type": "application/json"], body: Data(body.utf8))
+    ///
+    /// - Parameters:
+    ///   - body: The JSON text.
+    ///   - status: The status code.
+    ///   - headers: Further fields; the response has the Content-Type `application/json`.
+    public static func json(_ body: String, status: Int = 200, headers: Headers = [:]) -> Script {
+        respond(status, type: "application/json", headers, body)
+    }
+
+    private static func respond(_ status: Int, type: String, _ headers: Headers, _ body: String) -> Script {
+        let lines = ["Content-Type: \(type)", headerLines(headers)].filter { !$0.isEmpty }
+        return respond(status, lines: lines.joined(separator: "\r\n"), Data(body.utf8))
+    }
+
+    private static func respond(_ status: Int, lines: String, _ body: Data) -> Script {
+        Script { script in
+            body.withUnsafeBytes { afts_respond(script, Int32(clamping: status), lines, $0.baseAddress, $0.count) }
+        }
     }
 
     /// Sends a response without a body.
