@@ -102,7 +102,14 @@ bool afc__is_continue_expectation(const afc_header *header);
 
 /* ---- Fields to send ------------------------------------------------------------------------ */
 
-/** Calls afc_header_check() for each field. AFC_EINVAL: for an invalid name the text has its index. */
+/** AFC_EINVAL: a count without fields, or a size without bytes. Before anything else looks at fields of the caller. */
+afc_status afc__check_header_pointers(const afc_header *headers, size_t count,
+                                      afc_failure *failure);
+
+/**
+ * Calls afc__check_header_pointers(), and afc_header_check() for each field. AFC_EINVAL: for an invalid name the text has
+ * its index.
+ */
 afc_status afc__check_request_headers(const afc_header *headers, size_t count,
                                       afc_failure *failure);
 

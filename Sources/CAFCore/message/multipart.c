@@ -267,9 +267,27 @@ static afc_status read_part(afc_part *out, const afc_part *part, afc_failure *fa
     return found.status;
 }
 
+static afc_status check_slice(afc_slice text, const char *what, afc_failure *failure) {
+    if (text.bytes != NULL || text.size == 0) return AFC_OK;
+    return afc__fail(failure, AFC_EINVAL, "%s of the part has a size but no bytes", what);
+}
+
+static afc_status check_pointers(const afc_part *part, afc_failure *failure) {
+    afc_status status = check_slice(part->name, "the name", failure);
+    if (status == AFC_OK) status = check_slice(part->file_name, "the file name", failure);
+    if (status == AFC_OK) status = check_slice(part->content_type, "the content type", failure);
+    if (status != AFC_OK) return status;
+    return afc__check_header_pointers(part->headers, part->header_count, failure);
+}
+
 /** Also limits every size, so that their sum can't overflow. */
 static afc_status check_part(const afc_part *part, bool is_raw, afc_failure *failure) {
     const size_t limit = AFC_MULTIPART_HEAD_MAX;
+    /* The limit is checked before the headers are: a count that is too big may have no array of its size. */
+    if (part->header_count <= limit / 4) {
+        afc_status status = check_pointers(part, failure);
+        if (status != AFC_OK) return status;
+    }
     if (!afc__may_be_sent(part->name)) return refuse(failure, "the name");
     if (!afc__may_be_sent(part->file_name)) return refuse(failure, "the file name");
     if (!afc__may_be_sent(part->content_type)) return refuse(failure, "the content type");
@@ -487,6 +505,7 @@ afc_status afc_multipart_add_raw(afc_multipart *form, const afc_header *headers,
 afc_status afc_multipart_add_reader(afc_multipart *form, const afc_part *part,
                                     const afc_reader *reader, int64_t length,
                                     afc_failure *failure) {
+    if (reader == NULL) return afc__fail(failure, AFC_EINVAL, "the part has no reader");
     afc__part made = {.kind = AFC__PART_READER, .reader = *reader, .length = length};
     afc_status status = AFC_OK;
     if (reader->read == NULL) {
@@ -524,6 +543,7 @@ static afc_status measure_file(const afc_part_file *file, afc__part *made, afc_f
 
 afc_status afc_multipart_add_file(afc_multipart *form, const afc_part *part,
                                   const afc_part_file *file, afc_failure *failure) {
+    if (file == NULL) return afc__fail(failure, AFC_EINVAL, "the part has no file");
     if (file->path == NULL || file->path[0] == '\0') {
         return afc__fail(failure, AFC_EINVAL, "the part's file has no path");
     }

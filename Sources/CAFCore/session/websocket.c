@@ -495,9 +495,9 @@ static afc_status check_request(const afc_request *request, afc_failure *failure
     if (strchr(request->url, '#') != NULL) {
         return afc__fail(failure, AFC_EINVAL, "the URL of a WebSocket can't have a fragment");
     }
-    if (request->headers == NULL && request->header_count > 0) {
-        return afc__fail(failure, AFC_EINVAL, "header_count is set but headers is NULL");
-    }
+    afc_status status = afc__check_header_pointers(request->headers, request->header_count,
+                                                   failure);
+    if (status != AFC_OK) return status;
     for (size_t i = 0; i < request->header_count; i++) {
         afc_slice name = request->headers[i].name;
         if (!afc__handshake_owns_field(name)) continue;

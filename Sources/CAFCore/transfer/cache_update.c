@@ -213,6 +213,9 @@ static const char *ask_caller(afc__transfer *transfer, afc_head *head) {
     if (!transfer->events.on_cache(transfer->events.context, &candidate)) {
         return "on_cache refused it";
     }
+    if (afc__check_header_pointers(candidate.headers, candidate.header_count, NULL) != AFC_OK) {
+        return "on_cache returned an invalid field";
+    }
     for (size_t i = 0; i < candidate.header_count; i++) {
         const afc_header *header = &candidate.headers[i];
         if (!afc__is_token(header->name) || !afc__is_field_value(header->value)) {

@@ -43,9 +43,6 @@ afc_status afc__transfer_init_request(afc__transfer *transfer, const afc_request
                                       afc_failure *failure) {
     afc__url url = {0};
     if (request->url == NULL) return afc__fail(failure, AFC_EINVAL, "the request has no URL");
-    if (request->headers == NULL && request->header_count > 0) {
-        return afc__fail(failure, AFC_EINVAL, "header_count is set but headers is NULL");
-    }
     afc_status status = afc__url_parse(&url, afc_slice_of(request->url), failure);
     if (status != AFC_OK) return status;
     const char *content_type = NULL;

@@ -10,7 +10,7 @@ static bool is_range_field(const afc_header *header) {
 }
 
 static const afc_header *find_range_field(const afc_request *request) {
-    for (size_t i = 0; request->headers != NULL && i < request->header_count; i++) {
+    for (size_t i = 0; i < request->header_count; i++) {
         if (is_range_field(&request->headers[i])) return &request->headers[i];
     }
     return NULL;

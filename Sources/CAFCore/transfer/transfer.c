@@ -115,7 +115,6 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
     transfer->connect_only = (request->flags & AFC_REQUEST_CONNECT_ONLY) != 0;
     if (transfer->connect_only) transfer->cache_policy = AFC_CACHE_BYPASS;
     transfer->priority = request->priority;
-    transfer->expect = expectation_of(request);
     transfer->send_rate.per_second = request->max_send_rate;
     transfer->receive_rate.per_second = request->max_receive_rate;
     uint32_t interval = request->progress_ms != 0 ? request->progress_ms : DEFAULT_PROGRESS_MS;
@@ -123,6 +122,10 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
     transfer->progress = (afc_progress){0, AFC_LENGTH_UNKNOWN, 0, AFC_LENGTH_UNKNOWN, 0};
     afc__sink_zero(&transfer->sink);
     afc_status status = afc__source_init(&transfer->source, &request->body, failure);
+    if (status == AFC_OK) {
+        status = afc__check_header_pointers(request->headers, request->header_count, failure);
+    }
+    if (status == AFC_OK) transfer->expect = expectation_of(request);
     if (status == AFC_OK) status = check_reserved(request, failure);
     if (status == AFC_OK && (unsigned)request->expect > AFC_EXPECT_NEVER) {
         status = afc__fail(failure, AFC_EINVAL, "invalid value for expect: %d",

@@ -126,6 +126,9 @@ static void checks_request_fields(void **state) {
         {{ROW_S("content-length"), ROW_S("5"), 0}, "content-length"},
         {{ROW_S("Transfer-Encoding"), ROW_S("chunked"), 0}, "Transfer-Encoding"},
         {{ROW_S("Content-Length"), {NULL, 0}, AFC_HEADER_REMOVE}, "Content-Length"},
+        {{{NULL, 3}, ROW_S("secret"), 0}, "the name of header field 2 has a size but no bytes"},
+        {{ROW_S("X-A"), {NULL, 3}, 0}, "the value of header field 2 has a size but no bytes"},
+        {{ROW_S("X-A"), {NULL, 3}, AFC_HEADER_REMOVE}, "the value of header field 2 has a size"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const afc_header headers[] = {{ROW_S("Fine"), ROW_S("fine"), 0}, cases[i].header};
@@ -137,6 +140,12 @@ static void checks_request_fields(void **state) {
         assert_null(strstr(failure.text, "secret"));
     }
     check_status(afc__check_request_headers(NULL, 0, NULL), AFC_OK);
+    afc_failure failure;
+    check_status(afc__check_request_headers(NULL, 1, &failure), AFC_EINVAL);
+    assert_string_equal(failure.text, "header_count is set but headers is NULL");
+    const afc_header nameless = {{NULL, 1}, S(""), 0};
+    check_status(afc_header_check(&nameless, &failure), AFC_EINVAL);
+    check_contains(failure.text, "has a size but no bytes");
 }
 
 static void failed_allocation_keeps_the_fields(void **state) {

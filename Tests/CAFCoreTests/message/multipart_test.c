@@ -267,6 +267,8 @@ static void refuses_invalid_bodies(void **state) {
     afc_multipart *form = form_new();
     afc_part part = AFC_PART_INIT;
     afc_reader none = {0};
+    check_status(afc_multipart_add_file(form, &part, NULL, NULL), AFC_EINVAL);
+    check_status(afc_multipart_add_reader(form, &part, NULL, 1, NULL), AFC_EINVAL);
     check_status(afc_multipart_add_reader(form, &part, &none, 1, NULL), AFC_EINVAL);
     script_reader script = {0};
     afc_reader reader = reader_of(&script);
@@ -286,6 +288,35 @@ static void refuses_invalid_bodies(void **state) {
     assert_int_equal(afc_multipart_get_count(form), 0);
     afc_multipart_free(form);
     assert_int_equal(script.releases, 1);
+}
+
+static void refuses_sizes_without_bytes(void **state) {
+    (void)state;
+    static const afc_slice none = {NULL, 1};
+    static const afc_header headers[] = {{{NULL, 1}, S_INIT("x"), 0}, {S_INIT("X"), {NULL, 1}, 0}};
+    static const struct {
+        afc_part part;
+        const char *reason;
+    } cases[] = {
+        {{.name = none}, "the name"},
+        {{.file_name = none}, "the file name"},
+        {{.content_type = none}, "the content type"},
+        {{.header_count = 1}, "headers is NULL"},
+        {{.headers = &headers[0], .header_count = 1}, "the name of header field 1"},
+        {{.headers = &headers[1], .header_count = 1}, "the value of header field 1"},
+    };
+    afc_multipart *form = form_new();
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        afc_part part = cases[i].part;
+        afc_failure failure;
+        part.size = sizeof part;
+        check_status(afc_multipart_add_bytes(form, &part, S("x"), NULL, NULL, &failure),
+                     AFC_EINVAL);
+        check_contains(failure.text, cases[i].reason);
+    }
+    check_status(afc_multipart_add_raw(form, NULL, 1, S("x"), NULL, NULL, NULL), AFC_EINVAL);
+    assert_int_equal(afc_multipart_get_count(form), 0);
+    afc_multipart_free(form);
 }
 
 static void refuses_parts_after_reading_began(void **state) {
@@ -390,6 +421,7 @@ int main(void) {
         cmocka_unit_test(refuses_control_characters),
         cmocka_unit_test(refuses_headers_that_the_form_writes),
         cmocka_unit_test(refuses_invalid_bodies),
+        cmocka_unit_test(refuses_sizes_without_bytes),
         cmocka_unit_test(refuses_parts_after_reading_began),
         cmocka_unit_test(limits_parts_and_headers),
         cmocka_unit_test(refuses_length_that_overflows),

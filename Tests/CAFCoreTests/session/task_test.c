@@ -69,6 +69,37 @@ static void checks_requests(void **state) {
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
 }
 
+/** Whichever step of making a task would be the first to look at the fields. */
+static void refuses_headers_without_bytes(void **state) {
+    world *world = *state;
+    static const afc_header nameless = {{NULL, 1}, {"x", 1}, 0},
+                            valueless = {{"X", 1}, {NULL, 1}, 0};
+    const struct {
+        const afc_header *headers;
+        const char *reason;
+    } cases[] = {{NULL, "headers is NULL"}, {&nameless, "the name"}, {&valueless, "the value"}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        afc_request request = AFC_REQUEST_INIT;
+        request.url = url_of(world, "/");
+        request.headers = cases[i].headers;
+        request.header_count = 1;
+        afc_task *task;
+        afc_failure failure;
+        check_status(afc_task_new(&task, world->session, &request, NULL, &failure), AFC_EINVAL);
+        check_contains(failure.text, cases[i].reason);
+    }
+}
+
+static void unwanted_result_is_freed(void **state) {
+    world *world = *state;
+    afc_request request = AFC_REQUEST_INIT;
+    request.url = url_of(world, "/");
+    check_status(afc_perform(NULL, world->session, &request, NULL), AFC_OK);
+    request.url = "ftp://a/";
+    check_status(afc_perform(NULL, world->session, &request, NULL), AFC_EINVAL);
+    assert_int_equal(afts_server_stats(world->server).requests, 1);
+}
+
 static void count_call(void *context) {
     ++*(int *)context;
 }
@@ -353,6 +384,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(checks_requests),
         WORLD_TEST(refuses_structures_made_without_their_macro),
+        WORLD_TEST(refuses_headers_without_bytes),
+        WORLD_TEST(unwanted_result_is_freed),
         WORLD_TEST(task_needs_no_callbacks),
         WORLD_TEST(second_start_has_no_effect),
         WORLD_TEST(task_cancelled_before_its_start_never_connects),

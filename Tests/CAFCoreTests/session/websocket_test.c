@@ -141,7 +141,7 @@ static void refuses_invalid_input(void **state) {
         {S_INIT("upgrade"), S_INIT("x"), 0},
         {S_INIT("Connection"), S_INIT("x"), AFC_HEADER_REMOVE},
     };
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 13; i++) {
         wire *wire = wire_new(world, "/");
         afc_failure failure;
         if (i < 3) {
@@ -157,6 +157,7 @@ static void refuses_invalid_input(void **state) {
         if (i == 9) wire->options.server_window_bits = 7;
         if (i == 10) wire->options.size = 1;
         if (i == 11) wire->request.url = "wss:/x";
+        if (i == 12) wire->request.header_count = 1;
         check_status(afc_websocket_open(&wire->socket, world->session, &wire->request,
                                         &wire->options, &wire->events, &failure),
                      AFC_EINVAL);

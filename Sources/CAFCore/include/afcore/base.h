@@ -17,6 +17,8 @@
  * - A struct that only the library makes, and passes by pointer, may get new fields at its end.
  * - Other structs (afc_slice, afc_bytes, afc_header, afc_reader, afc_executor, hooks) never change.
  *
+ * Pointers must not be NULL unless their comment says so.
+ *
  * Each function documents three things. "Thread": the threads that may call it; "owner" means one thread at
  * a time. "Owns": who owns arguments and results afterwards. "Fails": the errors.
  */

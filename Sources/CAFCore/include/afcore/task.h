@@ -583,7 +583,7 @@ AFC_API afc_status afc_task_wait(afc_task *task, int64_t timeout_ms);
  * Thread: any but a loop thread.
  * Owns: `*out` is yours, afc_result_free(), also if the request failed; takes the body of the request.
  * Fails: as afc_task_new(), and AFC_EINVAL as afc_task_wait(); `*out` is then NULL. Otherwise as the task: `*out` then
- * holds what was received. `failure` may be NULL.
+ * holds what was received. `failure` may be NULL, and so may `out` if the response isn't wanted.
  */
 AFC_API afc_status afc_perform(afc_result **out, afc_session *session, const afc_request *request,
                                afc_failure *failure);
