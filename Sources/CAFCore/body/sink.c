@@ -68,6 +68,10 @@ afc_status afc__sink_init(afc__sink *sink, const afc__sink_config *config, afc_f
     if (options->kind < AFC_SINK_MEMORY || options->kind > AFC_SINK_FD) {
         return afc__fail(failure, AFC_EINVAL, "invalid kind of sink: %d", (int)options->kind);
     }
+    if (options->path != NULL && options->kind != AFC_SINK_FILE) {
+        return afc__fail(failure, AFC_EINVAL,
+                         "sink.path is set but sink.kind isn't AFC_SINK_FILE: set it to that");
+    }
     sink->may_resume = config->may_resume;
     sink->asked_limit = config->limit;
     set_kind(sink, options->kind);

@@ -25,10 +25,23 @@ static afc_status check_length(const afc_body *body, afc_failure *failure) {
     return afc__fail(failure, AFC_EINVAL, "the request body's length is negative");
 }
 
+/** A body without its kind would not be sent, and a server may take the request without one. */
+static afc_status check_none(const afc_body *body, afc_failure *failure) {
+    const char *field = NULL, *kind = NULL;
+    if (body->bytes.size > 0) field = "bytes", kind = "BYTES";
+    if (body->path != NULL) field = "path", kind = "FILE";
+    if (body->reader.read != NULL) field = "reader", kind = "READER";
+    if (body->form != NULL) field = "form", kind = "MULTIPART";
+    if (field == NULL) return AFC_OK;
+    return afc__fail(failure, AFC_EINVAL,
+                     "body.%s is set but body.kind is AFC_BODY_NONE: set it to AFC_BODY_%s", field,
+                     kind);
+}
+
 static afc_status check(const afc_body *body, afc_failure *failure) {
     switch (body->kind) {
     case AFC_BODY_NONE:
-        return AFC_OK;
+        return check_none(body, failure);
     case AFC_BODY_BYTES:
         if (body->bytes.bytes != NULL || body->bytes.size == 0) return AFC_OK;
         return afc__fail(failure, AFC_EINVAL, "the request body has a size but no bytes");

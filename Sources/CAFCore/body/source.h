@@ -32,7 +32,7 @@ void afc__body_release(const afc_body *body);
 
 /**
  * Initialises a source. Takes ownership of what `body` borrows, even on failure. AFC_EINVAL (unknown
- * kind, no path, no read function, no form, a negative length), AFC_ENOMEM.
+ * kind, no path, no read function, no form, a negative length, a body without its kind), AFC_ENOMEM.
  */
 afc_status afc__source_init(afc__source *source, const afc_body *body, afc_failure *failure);
 void afc__source_clear(afc__source *source);

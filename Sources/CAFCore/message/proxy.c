@@ -155,16 +155,31 @@ static afc_status set_bypass(afc__proxies *proxies, const char *list, afc_failur
     return proxies->bypass != NULL ? AFC_OK : afc__fail_memory(failure);
 }
 
+/** AFC_EINVAL: a proxy that the source doesn't use. Who names a proxy and goes without it may reveal an address. */
+static afc_status check_unused(const afc_proxies *given, afc_failure *failure) {
+    const proxy_setting settings[] = {
+        {"http", given->http}, {"https", given->https}, {"all", given->all}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        if (settings[i].text == NULL || settings[i].text[0] == '\0') continue;
+        return afc__fail(
+            failure, AFC_EINVAL,
+            "proxies.%s is set but proxies.source isn't AFC_PROXIES_GIVEN: set it to that",
+            settings[i].name);
+    }
+    return AFC_OK;
+}
+
 afc_status afc__proxies_init(afc__proxies *out, const afc_proxies *given, afc__variable *variable,
                              void *context, afc_failure *failure) {
     memset(out, 0, sizeof *out);
     afc_status checked = AFC__CHECK_RESERVED(given, "afc_proxies", failure);
     if (checked != AFC_OK) return checked;
-    bool is_given = given->source == AFC_PROXIES_GIVEN;
-    if (given->source == AFC_PROXIES_NONE) return AFC_OK;
-    if (!is_given && given->source != AFC_PROXIES_ENVIRONMENT) {
+    bool is_given = given->source == AFC_PROXIES_GIVEN, is_none = given->source == AFC_PROXIES_NONE;
+    if (!is_given && !is_none && given->source != AFC_PROXIES_ENVIRONMENT) {
         return afc__fail(failure, AFC_EINVAL, "invalid source of proxies: %d", (int)given->source);
     }
+    checked = is_given ? AFC_OK : check_unused(given, failure);
+    if (checked != AFC_OK || is_none) return checked;
     proxy_setting settings[] = {{"the proxy for http", given->http},
                                 {"the proxy for https", given->https},
                                 {"the proxy for all", given->all}};

@@ -28,7 +28,7 @@ public struct ProxyConfiguration: Hashable, Sendable {
     /// networks (`10.0.0.0/8`), each optionally with a port, or `*` for all; separated by commas or spaces.
     public var bypass: String?
 
-    /// Makes a configuration. Proxies that are given replace those of the source.
+    /// Makes a configuration. Proxies may be given with the source ``Source/given`` only.
     public init(
         _ source: Source = .given, http: String? = nil, https: String? = nil, all: String? = nil,
         bypass: String? = nil

@@ -318,6 +318,21 @@ static void callback_sink_needs_no_callback(void **state) {
     call_free(call);
 }
 
+static void path_needs_the_kind_of_a_file(void **state) {
+    world *world = *state;
+    static const afc_sink_kind kinds[] = {AFC_SINK_MEMORY, AFC_SINK_CALLBACK, AFC_SINK_FD};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        afc_request request = AFC_REQUEST_INIT;
+        request.url = url_of(world, "/");
+        request.sink.kind = kinds[i];
+        request.sink.path = "out";
+        afc_task *task;
+        afc_failure failure;
+        check_status(afc_task_new(&task, world->session, &request, NULL, &failure), AFC_EINVAL);
+        check_contains(failure.text, "sink.path is set but sink.kind isn't AFC_SINK_FILE");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(memory_sink_collects_the_whole_body),
@@ -333,6 +348,7 @@ int main(void) {
         WORLD_TEST(callback_gets_each_byte_in_order),
         WORLD_TEST(callback_can_end_the_task),
         WORLD_TEST(callback_sink_needs_no_callback),
+        WORLD_TEST(path_needs_the_kind_of_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

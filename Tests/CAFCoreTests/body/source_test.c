@@ -2,6 +2,7 @@
 #include "support/call.h"
 #include "support/files.h"
 
+#include <afcore/multipart.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -445,9 +446,40 @@ static void redirect_without_body_needs_no_replay(void **state) {
     assert_string_equal(seen_header(world, 1, "Content-Length"), "");
 }
 
+static ptrdiff_t never_read(void *context, void *buffer, size_t size) {
+    (void)context, (void)buffer, (void)size;
+    return AFC_READ_FAILED;
+}
+
+static void body_needs_its_kind(void **state) {
+    world *world = *state;
+    afc_multipart *form;
+    check_status(afc_multipart_new(&form, NULL, NULL), AFC_OK);
+    const struct {
+        afc_body body;
+        const char *field, *kind;
+    } cases[] = {{{.bytes = S("x")}, "body.bytes is set", "AFC_BODY_BYTES"},
+                 {{.path = "x"}, "body.path is set", "AFC_BODY_FILE"},
+                 {{.reader = {.read = never_read}}, "body.reader is set", "AFC_BODY_READER"},
+                 {{.form = form}, "body.form is set", "AFC_BODY_MULTIPART"}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        afc_request request = AFC_REQUEST_INIT;
+        request.url = url_of(world, "/");
+        request.body = cases[i].body;
+        afc_task *task;
+        afc_failure failure;
+        check_status(afc_task_new(&task, world->session, &request, NULL, &failure), AFC_EINVAL);
+        check_contains(failure.text, cases[i].field);
+        check_contains(failure.text, cases[i].kind);
+    }
+    /* Without its kind the form wasn't taken. */
+    afc_multipart_free(form);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(memory_of_any_size_is_sent_whole),
+        WORLD_TEST(body_needs_its_kind),
         WORLD_TEST(memory_is_copied_unless_borrowed),
         WORLD_TEST(borrowed_memory_is_released_once),
         WORLD_TEST(refused_request_releases_borrowed_memory),

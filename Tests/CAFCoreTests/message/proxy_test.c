@@ -277,7 +277,7 @@ static void explicit_list_replaces_no_proxy(void **state) {
     (void)state;
     static const char *const variables[] = {"all_proxy=p", "no_proxy=a", NULL};
     afc__proxies proxies;
-    afc_proxies given = {AFC_PROXIES_ENVIRONMENT, "q", NULL, NULL, "b", {0}};
+    afc_proxies given = {AFC_PROXIES_ENVIRONMENT, NULL, "", NULL, "b", {0}};
     void *context = (void *)(uintptr_t)variables;
     check_status(afc__proxies_init(&proxies, &given, lookup, context, NULL), AFC_OK);
     check_choice(&proxies, "http://a/", "p", AFC_OK);
@@ -302,7 +302,7 @@ static void explicit_proxies_ignore_the_environment(void **state) {
     /* Who names a proxy means it. */
     check_choice(&proxies, "http://localhost/", "p", AFC_OK);
     afc__proxies_clear(&proxies);
-    given.source = AFC_PROXIES_NONE;
+    given = (afc_proxies){AFC_PROXIES_NONE, NULL, NULL, NULL, "b", {0}};
     check_status(afc__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AFC_OK);
     check_choice(&proxies, "http://a/", "", AFC_OK);
     afc__proxies_clear(&proxies);
@@ -311,6 +311,27 @@ static void explicit_proxies_ignore_the_environment(void **state) {
     check_status(afc__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AFC_EINVAL);
     given.source = (afc_proxy_source)7;
     check_status(afc__proxies_init(&proxies, &given, forbidden_lookup, NULL, NULL), AFC_EINVAL);
+}
+
+static void refuses_proxies_that_the_source_would_ignore(void **state) {
+    (void)state;
+    static const struct {
+        afc_proxies given;
+        const char *reason;
+    } rows[] = {
+        {{AFC_PROXIES_ENVIRONMENT, "p", NULL, NULL, NULL, {0}},
+         "proxies.http is set but proxies.source"},
+        {{AFC_PROXIES_ENVIRONMENT, NULL, "p", NULL, NULL, {0}}, "proxies.https is set"},
+        {{AFC_PROXIES_NONE, NULL, NULL, "p", NULL, {0}}, "proxies.all is set"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc__proxies proxies;
+        afc_failure failure;
+        check_status(afc__proxies_init(&proxies, &rows[i].given, forbidden_lookup, NULL, &failure),
+                     AFC_EINVAL);
+        check_contains(failure.text, rows[i].reason);
+        check_contains(failure.text, "AFC_PROXIES_GIVEN");
+    }
 }
 
 static void failure_names_the_setting(void **state) {
@@ -370,6 +391,7 @@ int main(void) {
         cmocka_unit_test(environment_chooses_the_proxy),
         cmocka_unit_test(explicit_list_replaces_no_proxy),
         cmocka_unit_test(explicit_proxies_ignore_the_environment),
+        cmocka_unit_test(refuses_proxies_that_the_source_would_ignore),
         cmocka_unit_test(failure_names_the_setting),
         cmocka_unit_test(any_allocation_may_fail),
     };

@@ -32,8 +32,9 @@ typedef enum AFC_OPEN_ENUM afc_proxy_source {
  * text that names the proxy.
  */
 typedef struct afc_proxies {
-    afc_proxy_source source;
-    /* For GIVEN; `bypass` also for ENVIRONMENT, where it replaces no_proxy. Each may be NULL. Copied. */
+    afc_proxy_source source; /**< AFC_PROXIES_GIVEN, if one of the next three is set. */
+    /* For GIVEN; `bypass` also for ENVIRONMENT, where it replaces no_proxy. Each may be NULL. Copied. With another
+     * source http, https and all are AFC_EINVAL. */
     const char *http;  /**< Proxy for http URLs. */
     const char *https; /**< Proxy for https URLs. */
     const char *all;   /**< Proxy for both, where the one above is NULL. */

@@ -69,8 +69,8 @@ typedef struct afc_session_options {
      * false, on_done is called at once.
      */
     bool gather_results;
-    afc_tls_options tls;         /**< TLS versions, ciphers, client certificates. */
-    afc_proxies proxies;         /**< Proxies. Default: the environment's. */
+    afc_tls_options tls; /**< TLS versions, ciphers, client certificates. */
+    afc_proxies proxies; /**< Default: the environment's. To name some, set its `source`, too. */
     afc_network_options network; /**< DNS, addresses and interfaces. */
     /**
      * Cookie jar; NULL: cookies are neither stored nor sent. The session retains it; several sessions may

@@ -56,7 +56,7 @@ typedef enum afc_body_kind {
     AFC_BODY_FD = 5
 } afc_body_kind;
 
-/** A request body. Zero-initialised: no body. */
+/** A request body. Zero-initialised: no body. Setting bytes, path, reader or form without `kind` is AFC_EINVAL. */
 typedef struct afc_body {
     afc_body_kind kind; /**< Selects which of the fields below are used. */
     /**
@@ -147,7 +147,7 @@ enum {
  */
 typedef struct afc_sink {
     afc_sink_kind kind; /**< Default: AFC_SINK_MEMORY. */
-    const char *path;   /**< For FILE. May be NULL if on_head sets it. */
+    const char *path;   /**< For FILE, else AFC_EINVAL. May be NULL if on_head sets it. */
     unsigned flags;     /**< AFC_SINK_… bits; also the default for a path that on_head sets. */
     /**
      * For FD: open for writing; `flags` must be 0. Duplicated by afc_task_new(), so that it can be closed then; the
