@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+static const char *method_of(const afc_request *request) {
+    return request->method != NULL ? request->method : "GET";
+}
+
 static bool gives_header(const afc_request *request, const char *name) {
     for (size_t i = 0; i < request->header_count; i++) {
         if (afc__same_name(request->headers[i].name, name)) return true;
@@ -33,7 +37,7 @@ static afc_status init_with_fields(afc__transfer *transfer, const afc_request *r
     if (credentials != NULL) headers[count++] = extra[0];
     if (content_type != NULL) headers[count++] = extra[1];
     for (size_t i = 0; i < request->header_count; i++) headers[count++] = request->headers[i];
-    afc_status status = afc__request_head_init(&transfer->request, room, request->method, url,
+    afc_status status = afc__request_head_init(&transfer->request, room, method_of(request), url,
                                                headers, count, failure);
     afc_free(headers);
     return status;
@@ -60,7 +64,7 @@ afc_status afc__transfer_init_request(afc__transfer *transfer, const afc_request
     }
     if (credentials == NULL && content_type == NULL) {
         afc__storage room = {transfer->room, sizeof transfer->room};
-        return afc__request_head_init(&transfer->request, room, request->method, &url,
+        return afc__request_head_init(&transfer->request, room, method_of(request), &url,
                                       request->headers, request->header_count, failure);
     }
     status = init_with_fields(transfer, request, &url, credentials, content_type, failure);

@@ -20,7 +20,7 @@ static const afc_header *find_range_field(const afc_request *request) {
 
 afc_status afc__transfer_init_sink(afc__transfer *transfer, const afc_request *request,
                                    const afc_task_events *events, afc_failure *failure) {
-    bool is_get = request->method != NULL && strcmp(request->method, "GET") == 0;
+    bool is_get = request->method == NULL || strcmp(request->method, "GET") == 0;
     afc__sink_config wish = {
         .options = &request->sink,
         .limit = request->limits.body,

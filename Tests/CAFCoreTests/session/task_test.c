@@ -58,7 +58,7 @@ static void checks_requests(void **state) {
         afc_task *task;
         check_status(afc_task_begin(&task, world->session, &request, NULL, NULL), AFC_EINVAL);
     }
-    static const char *const methods[] = {NULL, "", "G T", "GET\r\n", "G\xC3\x89T", "GET:"};
+    static const char *const methods[] = {"", "G T", "GET\r\n", "G\xC3\x89T", "GET:"};
     for (size_t i = 0; i < COUNT_OF(methods); i++) {
         afc_request request = AFC_REQUEST_INIT;
         request.url = url_of(world, "/");
@@ -67,6 +67,18 @@ static void checks_requests(void **state) {
         check_status(afc_task_begin(&task, world->session, &request, NULL, NULL), AFC_EINVAL);
     }
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
+}
+
+static void method_is_get_by_default(void **state) {
+    world *world = *state;
+    call *call = call_new(world, "/");
+    call->request.method = NULL;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    afts_request *seen = afts_copy_request(world->server, 0);
+    assert_string_equal(seen->method, "GET");
+    afts_request_free(seen);
 }
 
 /** Whichever step of making a task would be the first to look at the fields. */
@@ -384,6 +396,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(checks_requests),
         WORLD_TEST(refuses_structures_made_without_their_macro),
+        WORLD_TEST(method_is_get_by_default),
         WORLD_TEST(refuses_headers_without_bytes),
         WORLD_TEST(unwanted_result_is_freed),
         WORLD_TEST(task_needs_no_callbacks),

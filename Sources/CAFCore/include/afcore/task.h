@@ -266,9 +266,9 @@ enum {
  * `0x7f.0.0.1` are sent as 127.0.0.1.
  */
 typedef struct afc_request {
-    size_t size;               /**< sizeof(afc_request). */
-    const char *method;        /**< Any token (RFC 9110 9.1), sent unchanged. Default: GET. */
-    const char *url;           /**< Required. */
+    size_t size;        /**< sizeof(afc_request). */
+    const char *method; /**< Any token (RFC 9110 9.1), sent unchanged. NULL: GET, the default. */
+    const char *url;    /**< Required. */
     const afc_header *headers; /**< At most 900 KiB in total; more is AFC_ETOOBIG. */
     size_t header_count;
     afc_body body;
