@@ -13,14 +13,15 @@ static void on_progress(void *context, const afc_progress *progress) {
 static void on_done(void *context, afc_result *result) {
     const afc_failure *failure = afc_result_get_failure(result);
     const afc_download *download = afc_result_get_download(result);
+    const afc_head *head = afc_result_get_head(result);
     *(int *)context = 1;
     if (failure->status != AFC_OK) {
         fprintf(stderr, "\n%s\n", failure->text);
         if (afc_result_get_resume_token(result)[0] != '\0') {
             fprintf(stderr, "%lld bytes are kept: run it again\n", (long long)download->size);
         }
-    } else if (download == NULL) {
-        fprintf(stderr, "\nstatus %d, no file\n", afc_result_get_head(result)->status);
+    } else if (head->status / 100 != 2 && download->resumption != AFC_RESUMPTION_COMPLETE) {
+        fprintf(stderr, "\nstatus %d, no file\n", head->status);
     } else {
         fprintf(stderr, "\n%lld bytes, %lld of them kept from before\n", (long long)download->size,
                 (long long)download->offset);
