@@ -14,7 +14,8 @@ import Testing
         let server = try TestServer()
         server.route("GET /json", .json("{}", status: 201, headers: ["ETag": "1", "X-A": "b"]))
         server.route("GET /text", .text("a", headers: ["X-A": "b"]))
-        let json = "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nETag: 1\r\nX-A: b\r\nContent-Length: 2\r\n\r\n{}"
+        let json =
+            "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nETag: 1\r\nX-A: b\r\nContent-Length: 2\r\n\r\n{}"
         #expect(try Client.exchange(server.port, "GET /json") == json)
         let text = "Content-Type: text/plain; charset=utf-8\r\nX-A: b\r\nContent-Length: 1\r\n\r\na"
         #expect(try Client.exchange(server.port, "GET /text").hasSuffix(text))
