@@ -8,9 +8,10 @@
  * The layout of structs is part of the ABI, and grows in these ways only:
  *
  * - A struct that begins with `size` is sized. Initialise it with its …_INIT macro, or set `size` to its sizeof
- *   and all other fields to 0. Zeros aren't always the defaults of the macro: for many limits 0 means none. New fields are appended. A program that was built with older headers gets the
- *   defaults of the fields that it doesn't have. A program that was built with newer headers than the library
- *   may leave the new fields 0; if it sets one, the call fails with AFC_EUNSUPPORTED.
+ *   and all other fields to 0. Zeros aren't always the defaults of the macro: for many limits 0 means none. New
+ *   fields are appended. A program that was built with older headers gets the defaults of the fields that it
+ *   doesn't have. A program that was built with newer headers than the library may leave the new fields 0; if it
+ *   sets one, the call fails with AFC_EUNSUPPORTED.
  * - A struct with the field `reserved` never changes its size, because it is embedded in others, is an element
  *   of an array or lies in the caller's memory. `reserved` must be 0. A new field takes its place; 0 is then its
  *   default. Setting it for an older library is AFC_EUNSUPPORTED, too.
