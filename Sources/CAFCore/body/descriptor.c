@@ -18,7 +18,7 @@
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-afc_status afc__descriptor_copy(int *out, int descriptor, const char *what, afc_failure *failure) {
+static afc_status copy(int *out, int descriptor, const char *what, afc_failure *failure) {
     *out = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
     if (*out >= 0) return AFC_OK;
     int error = errno;
@@ -27,6 +27,14 @@ afc_status afc__descriptor_copy(int *out, int descriptor, const char *what, afc_
               strerror(error));
     if (failure != NULL) failure->system_error = error;
     return status;
+}
+
+afc_status afc__descriptor_open(int *out, int descriptor, afc_failure *failure) {
+    int flags = fcntl(descriptor, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY) {
+        return afc__fail(failure, AFC_EINVAL, "descriptor %d isn't open for reading", descriptor);
+    }
+    return copy(out, descriptor, "the request body", failure);
 }
 
 /*
@@ -79,8 +87,7 @@ afc_status afc__output_open(afc__output *output, int descriptor, afc_failure *fa
     if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) {
         return afc__fail(failure, AFC_EINVAL, "descriptor %d isn't open for writing", descriptor);
     }
-    afc_status status = afc__descriptor_copy(&output->descriptor, descriptor, "the response body",
-                                             failure);
+    afc_status status = copy(&output->descriptor, descriptor, "the response body", failure);
     if (status != AFC_OK) return status;
     if (fstat(output->descriptor, &facts) != 0) facts.st_mode = S_IFCHR;
     output->kind = find_kind(output, flags, facts.st_mode);

@@ -6,8 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Duplicates a descriptor, so that the caller may close its own at once. AFC_EINVAL, AFC_EFILE. */
-afc_status afc__descriptor_copy(int *out, int descriptor, const char *what, afc_failure *failure);
+/**
+ * Duplicates a descriptor to read from, so that the caller may close its own at once. AFC_EINVAL: it isn't open for
+ * reading. AFC_EFILE: no descriptor is left.
+ */
+afc_status afc__descriptor_open(int *out, int descriptor, afc_failure *failure);
 
 /**
  * Reads at most `size` bytes, also from a descriptor that blocks. Returns their number, 0 at the end, or

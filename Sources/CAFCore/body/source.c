@@ -71,8 +71,7 @@ afc_status afc__source_init(afc__source *source, const afc_body *body, afc_failu
         source->body.path = source->owned;
         if (source->owned == NULL) status = afc__fail_memory(failure);
     } else if (status == AFC_OK && body->kind == AFC_BODY_FD) {
-        status = afc__descriptor_copy(&source->descriptor, body->descriptor, "the request body",
-                                      failure);
+        status = afc__descriptor_open(&source->descriptor, body->descriptor, failure);
     } else if (status == AFC_OK && body->kind == AFC_BODY_BYTES && body->release == NULL &&
                body->bytes.size > 0) {
         source->owned = afc__alloc(body->bytes.size);
@@ -174,19 +173,14 @@ static ptrdiff_t read_some(const afc__source *source, void *buffer, size_t size,
     return AFC_READ_FAILED;
 }
 
-static ptrdiff_t wrong_length(const afc__source *source, const char *how, afc_failure *failure) {
-    bool is_file = source->body.kind == AFC_BODY_FILE;
-    afc__fail(failure, is_file ? AFC_EFILE : AFC_ESOURCE, "%s %s than its %lld bytes",
-              is_file ? source->body.path : "the request body", how,
-              (long long)source->length);
-    return AFC_READ_FAILED;
-}
-
 static ptrdiff_t end_of_source(const afc__source *source, afc_failure *failure) {
-    if (source->length != AFC_LENGTH_UNKNOWN && source->position < source->length) {
-        return wrong_length(source, "is shorter", failure);
+    if (source->length == AFC_LENGTH_UNKNOWN || source->position >= source->length) {
+        return AFC_READ_END;
     }
-    return AFC_READ_END;
+    bool is_file = source->body.kind == AFC_BODY_FILE;
+    afc__fail(failure, is_file ? AFC_EFILE : AFC_ESOURCE, "%s is shorter than its %lld bytes",
+              is_file ? source->body.path : "the request body", (long long)source->length);
+    return AFC_READ_FAILED;
 }
 
 static ptrdiff_t wait_for_more(afc__source *source) {
@@ -216,7 +210,11 @@ ptrdiff_t afc__source_read(afc__source *source, void *buffer, size_t size, afc_f
         }
         return AFC_READ_FAILED;
     }
-    if ((size_t)count > size) return wrong_length(source, "is longer", failure);
+    if ((size_t)count > size) {
+        afc__fail(failure, AFC_ESOURCE, "the reader returned %td bytes for a buffer of %zu", count,
+                  size);
+        return AFC_READ_FAILED;
+    }
     source->position += count;
     return count;
 }

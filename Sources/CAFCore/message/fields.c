@@ -277,6 +277,10 @@ afc_status afc_header_check(const afc_header *header, afc_failure *failure) {
                          "header %.*s can't be set: it is computed from the body", shown,
                          name.bytes);
     }
+    if ((header->flags & ~(unsigned)(AFC_HEADER_SECRET | AFC_HEADER_REMOVE)) != 0) {
+        return afc__fail(failure, AFC_EINVAL, "unknown flags for header %.*s: %#x", shown,
+                         name.bytes, header->flags);
+    }
     if ((header->flags & AFC_HEADER_REMOVE) != 0 || afc__may_be_sent(header->value)) return AFC_OK;
     return afc__fail(failure, AFC_EINVAL, "the value of header %.*s contains a control character",
                      shown, name.bytes);

@@ -131,6 +131,10 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
         status = afc__fail(failure, AFC_EINVAL, "invalid value for expect: %d",
                            (int)request->expect);
     }
+    if (status == AFC_OK && (unsigned)request->version > AFC_HTTP_PREFER_3) {
+        status = afc__fail(failure, AFC_EINVAL, "invalid value for version: %d",
+                           (int)request->version);
+    }
     if (status == AFC_OK && (unsigned)request->cache_policy > AFC_CACHE_BYPASS) {
         status = afc__fail(failure, AFC_EINVAL, "invalid cache policy: %d",
                            (int)request->cache_policy);

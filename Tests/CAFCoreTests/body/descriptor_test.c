@@ -140,18 +140,29 @@ static void refuses_what_can_not_be_read(void **state) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     close(ends[0]);
-    static const int64_t lengths[] = {AFC_LENGTH_UNKNOWN, -2};
-    for (size_t i = 0; i < COUNT_OF(lengths); i++) {
-        call *call = send_from(world, i == 0 ? ends[0] : ends[1], lengths[i]);
-        check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
-                     AFC_EINVAL);
+    const struct {
+        int descriptor;
+        int64_t length;
+        const char *reason;
+    } cases[] = {{ends[0], AFC_LENGTH_UNKNOWN, "cannot use descriptor"},
+                 {ends[1], -2, "length is negative"},
+                 {ends[1], 1, "isn't open for reading"}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        call *call = send_from(world, cases[i].descriptor, cases[i].length);
+        afc_failure failure;
+        check_status(
+            afc_task_new(&call->task, call->session, &call->request, &call->events, &failure),
+            AFC_EINVAL);
+        check_contains(failure.text, cases[i].reason);
         call_free(call);
     }
-    /* The end for writing: it fails only when it is read. */
-    call *call = send_from(world, ends[1], 1);
+    /* A folder can be opened, and fails only when it is read. */
+    int folder = open("/", O_RDONLY | O_DIRECTORY);
+    call *call = send_from(world, folder, 1);
     call_perform(call);
     check_ended(call, AFC_EFILE);
     call_free(call);
+    close(folder);
     close(ends[1]);
 }
 

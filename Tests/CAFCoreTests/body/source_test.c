@@ -372,7 +372,8 @@ static void overlong_read_is_an_error(void **state) {
         call->request.body.reader.read = overflow;
         call_perform(call);
         check_ended(call, AFC_ESOURCE);
-        check_contains(call->failure.text, "longer");
+        check_contains(call->failure.text,
+                       i == 0 ? "returned 101 bytes for a buffer of 100" : "bytes for a buffer of");
         call_free(call);
     }
 }

@@ -126,6 +126,7 @@ static void checks_request_fields(void **state) {
         {{ROW_S("content-length"), ROW_S("5"), 0}, "content-length"},
         {{ROW_S("Transfer-Encoding"), ROW_S("chunked"), 0}, "Transfer-Encoding"},
         {{ROW_S("Content-Length"), {NULL, 0}, AFC_HEADER_REMOVE}, "Content-Length"},
+        {{ROW_S("X-A"), ROW_S("secret"), 1u << 2}, "unknown flags for header X-A: 0x4"},
         {{{NULL, 3}, ROW_S("secret"), 0}, "the name of header field 2 has a size but no bytes"},
         {{ROW_S("X-A"), {NULL, 3}, 0}, "the value of header field 2 has a size but no bytes"},
         {{ROW_S("X-A"), {NULL, 3}, AFC_HEADER_REMOVE}, "the value of header field 2 has a size"},

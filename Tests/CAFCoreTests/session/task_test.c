@@ -66,6 +66,16 @@ static void checks_requests(void **state) {
         afc_task *task;
         check_status(afc_task_begin(&task, world->session, &request, NULL, NULL), AFC_EINVAL);
     }
+    static const int versions[] = {-1, AFC_HTTP_PREFER_3 + 1, AFC_HTTP_1_1};
+    for (size_t i = 0; i < COUNT_OF(versions); i++) {
+        afc_request request = AFC_REQUEST_INIT;
+        request.url = url_of(world, "/");
+        request.version = (afc_http_version_preference)versions[i];
+        afc_task *task;
+        afc_failure failure;
+        check_status(afc_task_begin(&task, world->session, &request, NULL, &failure), AFC_EINVAL);
+        check_contains(failure.text, "version");
+    }
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
 }
 

@@ -23,7 +23,7 @@ enum {
 typedef struct afc_header {
     afc_slice name;
     afc_slice value;
-    unsigned flags; /**< AFC_HEADER_… bits. */
+    unsigned flags; /**< AFC_HEADER_… bits; others are AFC_EINVAL. */
 } afc_header;
 
 /** The protocol version of a response. */
@@ -62,7 +62,7 @@ AFC_API size_t afc_token_size(afc_slice text);
 /**
  * Checks a request header: the name must be a token, the value must have no control character other than a tab (RFC 9110,
  * section 5.5). Content-Length and Transfer-Encoding are refused: they are computed from the body. With AFC_HEADER_REMOVE
- * the value is ignored. A slice with a size but no bytes is refused.
+ * the value is ignored. A slice with a size but no bytes, and unknown flags are refused.
  *
  * Thread: any.    Owns: nothing.
  * Fails: AFC_EINVAL with a text that names the header but never shows its value. `failure` may be NULL.

@@ -60,7 +60,8 @@ typedef enum afc_body_kind {
 typedef struct afc_body {
     afc_body_kind kind; /**< Selects which of the fields below are used. */
     /**
-     * FD: a pipe, socket or file to read from, until `length` bytes or its end. The loop waits for its input.
+     * FD: a pipe, socket or file to read from, until `length` bytes or its end. One that isn't open for reading is
+     * AFC_EINVAL. The loop waits for its input.
      * Duplicated by afc_task_new(), so that it can be closed then. Don't read from it while the task runs.
      */
     int descriptor;
