@@ -59,7 +59,8 @@ typedef struct afc_cookie_jar_options {
     size_t size; /**< sizeof(afc_cookie_jar_options). */
     /**
      * File from which cookies are loaded, if it exists, and to which they are saved when the last
-     * reference is released and something has changed; see afc_cookie_jar_save(). NULL: none. Copied.
+     * reference is released and something has changed; see afc_cookie_jar_save(). Cookies without an expiry
+     * (AFC_COOKIE_SESSION) aren't saved. NULL: none. Copied.
      */
     const char *path;
     /**

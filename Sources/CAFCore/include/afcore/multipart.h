@@ -25,7 +25,7 @@ enum {
     AFC_MULTIPART_BOUNDARY_MAX = 70     /**< Maximum length of a boundary (RFC 2046 5.1.1). */
 };
 
-/** The headers of a part. Start from AFC_PART_INIT. All are copied. */
+/** The headers of a part. Start from AFC_PART_INIT. All are copied. NULL instead of a part: AFC_PART_INIT. */
 typedef struct afc_part {
     size_t size;         /**< sizeof(afc_part). */
     afc_slice name;      /**< Name of the form field; may be empty. */
