@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
 // JSON literals of mixed values, such as `json: ["name": name, "age": age]`. Swift has no type for them that is `Encodable`;
-// ``Parameters`` is one that such a literal can have. To callers these are the calls with `json:`, so the documentation
-// shows them as one.
+// such a literal can be ``Parameters``, though. Callers see no difference to the other calls with `json:`, so the
+// documentation shows both as one call.
 extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload

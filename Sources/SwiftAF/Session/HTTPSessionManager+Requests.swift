@@ -16,8 +16,8 @@ extension HTTPSessionManager {
     ///   - headers: Replace the fields of ``headers`` with the same names.
     ///   - type: The type of the value: any `Decodable`, ``JSONValue``, `Data` or `String`. An optional type is nil,
     ///     and an ``EmptyResponse`` such as ``Empty`` has its empty value, if the response has no body. A `Sendable`
-    ///     value is decoded beside the caller; another one, or one whose conformance belongs to an actor, where the
-    ///     caller runs.
+    ///     value is decoded on one of Swift's shared threads. A value that isn't, or whose conformance belongs to an
+    ///     actor, is decoded where the caller runs.
     ///   - isolation: Leave the default: `configure` then runs where the caller runs.
     ///   - configure: Changes the request before its parameters are added, such as its time limits. Called at once.
     ///   - progress: Called on the session's network thread, at most ten times a second and once at the end. Must not
@@ -114,8 +114,8 @@ extension HTTPSessionManager {
 }
 
 // The same calls, for values that aren't `Sendable` and conformances that belong to an actor, such as those of a module
-// whose default isolation is the main actor. The body is decoded where the caller runs. To callers they are no other calls,
-// so the documentation shows them as one.
+// whose default isolation is the main actor. The body is decoded where the caller runs. Callers see no difference, so the
+// documentation shows both as one call.
 extension HTTPSessionManager {
     /// The call for a value that isn't `Sendable`.
     @_documentation(visibility: internal)

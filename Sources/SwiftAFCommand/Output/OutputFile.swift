@@ -30,7 +30,7 @@ enum OutputFile {
         }
     }
 
-    /// Whether writing to a path makes a new file: there is none, or a regular one.
+    /// Returns whether a path names a regular file, or no file yet. Writing to it then makes a new file.
     static func isReplaced(_ path: RawText) -> Bool {
         var status = stat()
         return path.withCString { stat($0, &status) } != 0 || status.st_mode & S_IFMT == S_IFREG
