@@ -137,10 +137,14 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     }
 
     override func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let step = state.withLock { $0.take(bytes) }
+        guard !bytes.isEmpty else { return true }
+        guard let space = state.withLock({ $0.beginPiece(bytes.count) }) else { return false }
+        // Without the lock, which the reader would wait for.
+        space.copy(bytes)
+        let step = state.withLock { $0.endPiece(space) }
         step.waiter?.resume(returning: .ready)
         if step.mustWake { wake() }
-        return step.isTaken
+        return true
     }
 
     override func didWake() {
@@ -164,8 +168,8 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
 
 /// The buffered data and the waiting reader. Changes nothing else; copies share the buffer.
 ///
-/// Pieces are merged: a slow reader gets all buffered data at once. A fast reader is resumed when much data is buffered
-/// or when there is nothing more to read for now, rather than for each piece.
+/// Pieces are merged. A waiting reader is resumed when much data is buffered or when there is nothing more to read for now,
+/// rather than for each piece.
 struct StreamState {
     enum Answer: Sendable {
         case head(HTTPResponse)
@@ -180,18 +184,18 @@ struct StreamState {
     // Unsafe, because a checked continuation allocates for each chunk.
     typealias Waiter = UnsafeContinuation<Answer, Never>
 
-    /// The buffer size above which the transfer is paused; one more piece may exceed it. A pause is expensive, because
-    /// libcurl copies the rest of its read: with a third of this size, a reader whose thread is a little late doubles
-    /// the processor time (the row `events` of Benchmarks/run).
+    /// The buffer size above which the transfer is paused, until half of it has been read; one more piece may exceed it. A
+    /// pause is expensive, because libcurl copies the rest of its read: with a third of this size, a reader whose thread is a
+    /// little late doubles the processor time (the row `events` of Benchmarks/run).
     static let capacity = 1536 * 1024
 
     /// The buffered size at which a waiting reader is resumed immediately. Each resumption wakes a thread.
-    private static let enough = 256 * 1024
+    private static let enough = 512 * 1024
     /// libcurl's CURL_MAX_WRITE_SIZE.
     private static let pieceSize = 16 * 1024
 
     private var head: HTTPResponse?
-    private let pending = ChunkBuffer()
+    private let pending = ChunkQueue()
     private(set) var isPutOff = false
     private var isWakeDue = false
     private var waiter: Waiter?
@@ -206,6 +210,9 @@ struct StreamState {
 
     /// The number of bytes that there is memory for without allocating more.
     var reserved: Int { pending.room }
+
+    /// The number of blocks of memory that are kept for later pieces.
+    var spare: Int { pending.spare }
 
     mutating func waitForHead(_ waiter: Waiter) -> Answer? {
         if let head { return .head(head) }
@@ -232,24 +239,27 @@ struct StreamState {
         return takeWaiter()
     }
 
-    /// The action to take for a piece of the body.
+    /// The action to take after a piece of the body.
     struct Step {
-        /// If false, the transfer is paused, and the reader has to resume it.
-        var isTaken = true
         /// The reader to resume now.
         var waiter: Waiter?
         /// Whether the transfer must schedule a call of ``wakeReader()``, after everything that can be read now.
         var mustWake = false
     }
 
-    /// Copies a piece if there is space.
-    mutating func take(_ piece: UnsafeRawBufferPointer) -> Step {
+    /// Returns the space for a piece of at least one byte, which must be written before ``endPiece(_:)``; nil if the
+    /// buffer is full: the transfer is paused, and the reader has to resume it.
+    mutating func beginPiece(_ count: Int) -> ChunkQueue.Space? {
         isPutOff = buffered >= Self.capacity
-        guard !isPutOff else { return Step(isTaken: false) }
-        pending.append(piece)
-        guard waiter != nil, buffered > 0 else { return Step() }
+        return isPutOff ? nil : pending.beginWriting(count)
+    }
+
+    /// Adds the piece that was written.
+    mutating func endPiece(_ space: ChunkQueue.Space) -> Step {
+        pending.endWriting(space)
+        guard waiter != nil else { return Step() }
         // libcurl splits a read into pieces of equal size, so a piece of another size is the last one of a read.
-        let isLast = piece.count != Self.pieceSize
+        let isLast = space.count != Self.pieceSize
         if isLast || buffered >= Self.enough { return Step(waiter: takeWaiter()) }
         defer { isWakeDue = true }
         return Step(mustWake: !isWakeDue)
@@ -261,11 +271,12 @@ struct StreamState {
         return buffered > 0 ? takeWaiter() : nil
     }
 
-    /// Returns all buffered data and whether the transfer must be resumed; nil if the buffer is empty.
+    /// Returns the oldest buffered data and whether the transfer must be resumed; nil if there is none that is complete.
     mutating func takeChunk() -> (Data, mustWake: Bool)? {
         guard let chunk = pending.take() else { return nil }
-        defer { isPutOff = false }
-        return (chunk, isPutOff)
+        let mustWake = isPutOff && buffered <= Self.capacity / 2
+        if mustWake { isPutOff = false }
+        return (chunk, mustWake)
     }
 
     /// - Returns: The reader to resume and its result; nil if no reader waits and the end is kept for the next call.
@@ -288,67 +299,122 @@ struct StreamState {
     }
 }
 
-/// Collects the pieces of a chunk. Protected by the lock of the state that it belongs to.
-private final class ChunkBuffer: @unchecked Sendable {
-    /// The least room: chunks that need less are copied.
+/// The received bytes that wait for the reader. Protected by the lock of the state that it belongs to, except for the space
+/// that is being written.
+///
+/// The blocks are few and small enough to stay in the processor's cache between the two threads: with one block for all
+/// bytes, the row `events` of Benchmarks/run takes twice as much processor time.
+final class ChunkQueue: @unchecked Sendable {
+    /// Where the next bytes belong: the end of one block, and the start of the next if it is too short.
+    struct Space {
+        let first: UnsafeMutableRawBufferPointer
+        let second: UnsafeMutableRawBufferPointer?
+
+        var count: Int { first.count + (second?.count ?? 0) }
+
+        func copy(_ piece: UnsafeRawBufferPointer) {
+            first.copyMemory(from: UnsafeRawBufferPointer(rebasing: piece.prefix(first.count)))
+            second?.copyMemory(from: UnsafeRawBufferPointer(rebasing: piece.dropFirst(first.count)))
+        }
+    }
+
+    private struct Chunk {
+        let block: ReceiveMemory.Block
+        var count = 0
+
+        var room: Int { block.room - count }
+    }
+
+    /// The room of a block, until one is filled; chunks that need less are copied.
     private static let least = 16 * 1024
-    /// The room of a full chunk, with the piece that may exceed the capacity.
-    private static let most = StreamState.capacity + 64 * 1024
+    /// The room of a block of a fast stream.
+    private static let most = 128 * 1024
 
-    private let memory = ReceiveMemory(keeping: ChunkBuffer.least...ChunkBuffer.most)
-    private var block: ReceiveMemory.Block?
-    /// The number of collected bytes.
+    private let memory = ReceiveMemory(
+        keeping: ChunkQueue.least...ChunkQueue.most, blocks: StreamState.capacity / ChunkQueue.most)
+    /// Full blocks, the oldest first.
+    private var full: [Chunk] = []
+    /// The block that is being filled.
+    private var last: Chunk?
+    /// The block after it, while a piece is written that needs both.
+    private var next: Chunk?
+    private var isWriting = false
+    /// The number of bytes that can be taken.
     private(set) var count = 0
-    /// The size of the last chunk, as an estimate for the next one.
-    private var expected = 0
+    /// The room of the next block.
+    private var size = ChunkQueue.least
 
-    var room: Int { block?.room ?? 0 }
+    /// The number of blocks that are kept for later pieces.
+    var spare: Int { memory.count }
+
+    /// The number of bytes that there is memory for.
+    var room: Int { full.reduce(last?.block.room ?? 0) { $0 + $1.block.room } }
 
     deinit {
-        if let block { memory.giveBack(block) }
+        for chunk in full { memory.giveBack(chunk.block) }
+        if let last { memory.giveBack(last.block) }
+        if let next { memory.giveBack(next.block) }
     }
 
-    func append(_ piece: UnsafeRawBufferPointer) {
-        guard let source = piece.baseAddress, !piece.isEmpty else { return }
-        let block = makeRoom(for: count + piece.count)
-        (block.start + count).copyMemory(from: source, byteCount: piece.count)
-        count += piece.count
+    /// Returns the space for the next bytes, at least one. Until ``endWriting(_:)`` it belongs to the writer alone.
+    func beginWriting(_ count: Int) -> Space {
+        isWriting = true
+        let chunk = last ?? makeChunk(for: count)
+        last = chunk
+        let first = min(count, chunk.room)
+        let start = UnsafeMutableRawBufferPointer(start: chunk.block.start + chunk.count, count: first)
+        guard first < count else { return Space(first: start, second: nil) }
+        let rest = count - first
+        let following = makeChunk(for: rest)
+        next = following
+        return Space(first: start, second: UnsafeMutableRawBufferPointer(start: following.block.start, count: rest))
     }
 
-    /// Returns the collected bytes; nil if there are none.
+    /// Adds the bytes that were written.
+    func endWriting(_ space: Space) {
+        isWriting = false
+        count += space.first.count
+        last?.count += space.first.count
+        if let second = space.second {
+            count += second.count
+            next?.count = second.count
+        }
+        guard let filled = last, filled.room == 0 else { return }
+        full.append(filled)
+        last = next
+        next = nil
+        // A stream that fills a block before it is read is a fast one.
+        size = Self.most
+    }
+
+    private func makeChunk(for count: Int) -> Chunk {
+        Chunk(block: memory.take(max(count, size)))
+    }
+
+    /// Returns the oldest bytes; nil if there are none, or if the only block is being written.
     func take() -> Data? {
-        guard let block, count > 0 else { return nil }
-        defer {
-            expected = count
-            count = 0
-        }
+        if !full.isEmpty { return handOver(full.removeFirst()) }
+        guard !isWriting, let chunk = last, chunk.count > 0 else { return nil }
         // Copied, so that keeping a small chunk doesn't keep the memory of a large one.
-        guard count < max(Self.least, block.room / 2) else {
-            self.block = nil
-            return memory.handOver(block, count: count)
+        guard chunk.count < max(Self.least, chunk.block.room / 2) else {
+            last = nil
+            return handOver(chunk)
         }
-        let chunk = Data(bytes: block.start, count: count)
-        // A stream that has become slow doesn't need it: it is freed once a chunk needs less.
-        if count < block.room / 8, block.room > Self.least {
-            self.block = nil
-            memory.giveBack(block)
+        count -= chunk.count
+        last?.count = 0
+        let bytes = Data(bytes: chunk.block.start, count: chunk.count)
+        // A stream that has become slow doesn't need the memory.
+        if chunk.count < chunk.block.room / 8, chunk.block.room > Self.least {
+            last = nil
+            size = Self.least
+            memory.giveBack(chunk.block)
+            memory.release()
         }
-        return chunk
+        return bytes
     }
 
-    private func makeRoom(for size: Int) -> ReceiveMemory.Block {
-        if let block, block.room >= size { return block }
-        let least = block == nil ? max(size, expected) : size
-        // Few sizes, so that the memory of one chunk fits the next.
-        var room = Self.least
-        while room < least { room *= 2 }
-        if room > StreamState.capacity { room = max(size, Self.most) }
-        let larger = memory.take(room)
-        if let block {
-            larger.start.copyMemory(from: block.start, byteCount: count)
-            memory.giveBack(block)
-        }
-        block = larger
-        return larger
+    private func handOver(_ chunk: Chunk) -> Data {
+        count -= chunk.count
+        return memory.handOver(chunk.block, count: chunk.count)
     }
 }

@@ -1,13 +1,12 @@
 import FoundationEssentials
-import Synchronization
 
-/// Keeps the memory of one long message or chunk, for the next one of about its size. Any thread.
+/// Keeps the memory of long messages or chunks, for the next ones of about their size. Any thread.
 ///
 /// malloc gives memory of this size back to the kernel when it is released, and the kernel clears every page of it again:
 /// half of the processor time of the row `echo_64k_1` of Benchmarks/run. The row `events` measures it for chunks.
 final class ReceiveMemory: Sendable {
     /// A part of the memory. Must be given back, or handed over as `Data`.
-    struct Block {
+    struct Block: @unchecked Sendable {
         let start: UnsafeMutableRawPointer
         /// The number of bytes that it has room for.
         let room: Int
@@ -15,18 +14,29 @@ final class ReceiveMemory: Sendable {
 
     /// Shorter ones cost malloc little; longer ones aren't kept.
     private let sizes: ClosedRange<Int>
-    /// In front of the bytes: how many there is room for.
-    private static let head = 16
+    /// The most blocks that are kept.
+    private let most: Int
+    private let spares: Locked<[Block]>
 
-    /// The address of the memory that is kept; 0: none.
-    private let spare = Atomic<UInt>(0)
-
-    init(keeping sizes: ClosedRange<Int>) {
+    init(keeping sizes: ClosedRange<Int>, blocks: Int = 1) {
         self.sizes = sizes
+        most = blocks
+        spares = Locked([])
     }
 
     deinit {
-        UnsafeMutableRawPointer(bitPattern: spare.load(ordering: .acquiring))?.deallocate()
+        release()
+    }
+
+    /// The number of blocks that are kept.
+    var count: Int { spares.withLock { $0.count } }
+
+    /// Frees the blocks that are kept.
+    func release() {
+        spares.withLock { spares in
+            for block in spares { block.start.deallocate() }
+            spares.removeAll()
+        }
     }
 
     /// Copies bytes into memory that comes back when the result is released. Few bytes are just copied.
@@ -39,16 +49,15 @@ final class ReceiveMemory: Sendable {
 
     /// Returns memory with room for at least `size` bytes.
     func take(_ size: Int) -> Block {
-        let kept = UnsafeMutableRawPointer(bitPattern: spare.exchange(0, ordering: .acquiringAndReleasing))
-        if let kept {
-            let room = kept.load(as: Int.self)
+        let kept = spares.withLock { spares -> Block? in
             // One that is much larger would stay with a message that needs little.
-            if size <= room, room - size <= size / 4 { return Block(start: kept + Self.head, room: room) }
-            kept.deallocate()
+            while let block = spares.popLast() {
+                if size <= block.room, block.room - size <= size / 4 { return block }
+                block.start.deallocate()
+            }
+            return nil
         }
-        let made = UnsafeMutableRawPointer.allocate(byteCount: Self.head + size, alignment: Self.head)
-        made.storeBytes(of: size, as: Int.self)
-        return Block(start: made + Self.head, room: size)
+        return kept ?? Block(start: .allocate(byteCount: size, alignment: 16), room: size)
     }
 
     /// Returns the first bytes of a block, which comes back when they are released.
@@ -58,10 +67,12 @@ final class ReceiveMemory: Sendable {
 
     /// Ends the use of a block.
     func giveBack(_ block: Block) {
-        let memory = block.start - Self.head
-        guard sizes.contains(block.room) else { return memory.deallocate() }
-        // The latest is the most likely one to fit the next.
-        let former = spare.exchange(UInt(bitPattern: memory), ordering: .acquiringAndReleasing)
-        UnsafeMutableRawPointer(bitPattern: former)?.deallocate()
+        guard sizes.contains(block.room) else { return block.start.deallocate() }
+        let former = spares.withLock { spares -> Block? in
+            // The latest is the most likely one to fit the next, and to be in the processor's cache.
+            defer { spares.append(block) }
+            return spares.count < most ? nil : spares.removeFirst()
+        }
+        former?.start.deallocate()
     }
 }

@@ -12,14 +12,35 @@ struct StreamStateTests {
         /// Whether there was room.
         @discardableResult
         func give(_ bytes: [UInt8]) -> Bool {
-            let step = bytes.withUnsafeBytes { state.take($0) }
+            guard let step = state.give(bytes) else { return false }
             #expect(step.waiter == nil)
             #expect(!step.mustWake)
-            return step.isTaken
+            return true
         }
 
         func take() -> (bytes: [UInt8], mustWake: Bool)? {
             state.takeChunk().map { (Array($0.0), $0.mustWake) }
+        }
+
+        /// All chunks, and whether one of them resumes the transfer.
+        func takeAll() -> (bytes: [UInt8], chunks: [Int], mustWake: Bool) {
+            var taken: (bytes: [UInt8], chunks: [Int], mustWake: Bool) = ([], [], false)
+            while let (bytes, mustWake) = take() {
+                taken.bytes += bytes
+                taken.chunks.append(bytes.count)
+                #expect(!(taken.mustWake && mustWake))
+                taken.mustWake = taken.mustWake || mustWake
+            }
+            return taken
+        }
+
+        /// Calls `body` while a piece of nines is being written.
+        func reserving<Result>(_ count: Int, _ body: () -> Result) -> Result? {
+            guard let space = state.beginPiece(count) else { return nil }
+            let result = body()
+            [UInt8](repeating: 9, count: count).withUnsafeBytes { space.copy($0) }
+            _ = state.endPiece(space)
+            return result
         }
 
         func finish() {
@@ -35,7 +56,6 @@ struct StreamStateTests {
         #expect(keeper.take() == nil)
         for round in 0..<3 as Range<UInt8> {
             for piece in 0..<5 as Range<UInt8> { keeper.give([round, piece]) }
-            keeper.give([])
             #expect(keeper.state.buffered == 10)
             let taken = keeper.take()
             #expect(taken?.bytes == (0..<5).flatMap { [round, $0] })
@@ -45,7 +65,7 @@ struct StreamStateTests {
     }
 
     @Test("Chunks that the reader keeps aren't overwritten by later ones")
-    func kept() throws {
+    func kept() {
         var state = StreamState()
         var kept: [(expected: Data, chunk: Data)] = []
         var number: UInt8 = 0
@@ -54,14 +74,16 @@ struct StreamStateTests {
                 number &+= 1
                 let expected = Data(repeating: number, count: size)
                 for start in stride(from: 0, to: size, by: 9_999) {
-                    let piece = expected[start..<min(start + 9_999, size)]
-                    let step = piece.withUnsafeBytes { state.take($0) }
-                    #expect(step.isTaken)
+                    let step = state.give(Array(expected[start..<min(start + 9_999, size)]))
+                    #expect(step != nil)
                 }
-                let taken = state.takeChunk()
-                let (chunk, mustWake) = try #require(taken)
-                #expect(!mustWake && chunk == expected)
-                kept.append((expected, chunk))
+                var count = 0
+                while let (chunk, mustWake) = state.takeChunk() {
+                    #expect(!mustWake && !chunk.isEmpty)
+                    kept.append((expected[count..<(count + chunk.count)], chunk))
+                    count += chunk.count
+                }
+                #expect(count == size)
             }
             // Some are released early, some late, in another order than they were made in.
             if round % 3 == 1 { kept.removeSubrange(0..<kept.count / 2) }
@@ -72,31 +94,74 @@ struct StreamStateTests {
 
     @Test("A stream that has become slow doesn't keep the memory of its large chunks")
     func shrinks() {
-        keeper.give([UInt8](repeating: 1, count: 600_000))
-        #expect(keeper.state.reserved >= 600_000)
-        #expect(keeper.take()?.bytes.count == 600_000)
         for _ in 0..<2 {
-            keeper.give([2])
-            #expect(keeper.take()?.bytes == [2])
+            for _ in 0..<60 { keeper.give([UInt8](repeating: 1, count: 10_000)) }
+            #expect(keeper.state.reserved >= 600_000)
+            #expect(keeper.takeAll().bytes.count == 600_000)
+            #expect(keeper.state.spare > 0)
+            for _ in 0..<2 {
+                keeper.give([2])
+                #expect(keeper.takeAll().bytes == [2])
+            }
+            keeper.give([3])
+            #expect(keeper.state.reserved == 16 * 1024)
+            #expect(keeper.state.spare == 0)
+            #expect(keeper.takeAll().bytes == [3])
         }
-        keeper.give([3])
-        #expect(keeper.state.reserved == 16 * 1024)
     }
 
-    @Test("Beyond the capacity the transfer is put off, and woken by the one who takes")
-    func putOff() throws {
-        let piece = [UInt8](repeating: 7, count: 100_000)
+    @Test(
+        "Beyond the capacity the transfer is put off, and resumed once half has been taken",
+        arguments: [1_000, 16_384, 100_000])
+    func putOff(size: Int) throws {
+        let piece = [UInt8](repeating: 7, count: size)
         for _ in 0..<3 {
             var count = 0
             while keeper.give(piece) { count += piece.count }
             #expect(count == keeper.state.buffered)
-            #expect(count < StreamState.capacity + piece.count)
-            #expect(keeper.state.isPutOff)
-            let taken = keeper.take()
-            #expect(taken?.bytes.count == count)
-            #expect(taken?.mustWake == true)
-            #expect(!keeper.state.isPutOff)
+            #expect(count >= StreamState.capacity && count < StreamState.capacity + piece.count)
+            // Memory that isn't filled is at most the rest of the last block.
+            #expect(keeper.state.reserved < count + 128 * 1024)
+            var wakes: [Int] = []
+            while let (_, mustWake) = keeper.take() {
+                if mustWake { wakes.append(keeper.state.buffered) }
+                #expect(keeper.state.isPutOff == wakes.isEmpty)
+            }
+            let left = try #require(wakes.first)
+            #expect(wakes.count == 1 && left <= StreamState.capacity / 2 && left > StreamState.capacity / 4)
         }
+    }
+
+    @Test("A piece that is being written isn't taken, and the reader is told once it is there")
+    func beingWritten() async {
+        let state = Locked(StreamState())
+        let first = state.withLock { $0.give([1, 2]) }
+        #expect(first != nil)
+        let space = state.withLock { $0.beginPiece(2) }
+        #expect(state.withLock { $0.takeChunk() } == nil)
+        let task = Task {
+            await withUnsafeContinuation { waiter in
+                let answer = state.withLock { $0.waitForChunk(waiter) }
+                if let answer { waiter.resume(returning: answer) }
+            }
+        }
+        while state.withLock({ !$0.hasReader }) { await Task.yield() }
+        if let space {
+            [UInt8]([3, 4]).withUnsafeBytes { space.copy($0) }
+            state.withLock { $0.endPiece(space) }.waiter?.resume(returning: .ready)
+        }
+        guard case .ready = await task.value else {
+            Issue.record("not told")
+            return
+        }
+        #expect(state.withLock { $0.takeChunk() }.map { Array($0.0) } == [1, 2, 3, 4])
+    }
+
+    @Test("A full block can be taken while the next one is being written")
+    func fullBlock() {
+        keeper.give([UInt8](repeating: 1, count: 16 * 1024))
+        #expect(keeper.reserving(10) { keeper.takeAll().chunks } == [16 * 1024])
+        #expect(keeper.takeAll().bytes == [UInt8](repeating: 9, count: 10))
     }
 
     @Test("The end does not hide what was not taken")
@@ -121,7 +186,10 @@ struct StreamStateTests {
         for size in sizes {
             #expect(!isTold)
             let bytes = [UInt8](repeating: 1, count: size)
-            let step = bytes.withUnsafeBytes { bytes in state.withLock { $0.take(bytes) } }
+            guard let step = state.withLock({ $0.give(bytes) }) else {
+                Issue.record("no room")
+                continue
+            }
             if step.mustWake { count += 1 }
             step.waiter?.resume(returning: .ready)
             isTold = step.waiter != nil
@@ -139,7 +207,7 @@ struct StreamStateTests {
         arguments: [
             ([1], 0, true), ([16_383], 0, true), ([16_385], 0, true), ([16_384], 1, false),
             ([16_384, 16_384, 16_384], 1, false), ([16_384, 16_384, 5], 1, true),
-            (Array(repeating: 16_384, count: 15), 1, false), (Array(repeating: 16_384, count: 16), 1, true),
+            (Array(repeating: 16_384, count: 31), 1, false), (Array(repeating: 16_384, count: 32), 1, true),
         ] as [([Int], Int, Bool)])
     func waking(sizes: [Int], expected: Int, isTold: Bool) async {
         var wakes = 0
@@ -157,7 +225,17 @@ struct StreamStateTests {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
             keeper.give(Array(bytes[..<(count / 2)]))
             keeper.give(Array(bytes[(count / 2)...]))
-            #expect(keeper.take()?.bytes == bytes)
+            let taken = keeper.takeAll()
+            #expect(taken.bytes == bytes)
         }
+    }
+}
+
+extension StreamState {
+    /// Adds a piece; nil if there is no room.
+    fileprivate mutating func give(_ bytes: [UInt8]) -> Step? {
+        guard !bytes.isEmpty, let space = beginPiece(bytes.count) else { return nil }
+        bytes.withUnsafeBytes { space.copy($0) }
+        return endPiece(space)
     }
 }

@@ -95,7 +95,8 @@ struct StreamedResponseTests {
             // Put off, the transfer reads nothing more from its socket: what is in the process stands still.
             while !response.bytes.owner.stream.isAtRest { await Task.yield() }
             let held = sockets.bytesOutside { server.statistics.sent } - head.utf8.count - taken
-            #expect(held > StreamState.capacity / 2)
+            // It goes on once half has been read; a part that the client hasn't acknowledged yet is counted in both queues.
+            #expect(held > StreamState.capacity / 4)
             #expect(held < 2 << 20)
             taken += try #require(try await iterator.next()).count
         }
