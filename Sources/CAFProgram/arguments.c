@@ -6,7 +6,7 @@
  * The symbols are weak. If a later runtime defines more in the object file that they replace, the linker takes its
  * definitions.
  */
-#include <stddef.h>
+#include <stdlib.h> /* Any header of the C library: each of them defines __GLIBC__. */
 
 #ifdef __GLIBC__
 
