@@ -4,9 +4,10 @@
 #ifndef AFC_MESSAGE_MEDIA_TYPES_TABLE_H
 #define AFC_MESSAGE_MEDIA_TYPES_TABLE_H
 
+/* Without pointers, which the dynamic loader would have to adjust at every start of a program. */
 typedef struct afc__media_type {
-    const char *extension;
-    const char *type;
+    char extension[12];
+    char type[74];
 } afc__media_type;
 
 /* clang-format off */
