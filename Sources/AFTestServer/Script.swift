@@ -68,7 +68,7 @@ extension Script {
     /// - Parameters:
     ///   - body: The text.
     ///   - status: The status code.
-    ///   - headers: Further fields; the response has the Content-Type `text/plain; charset=utf-8`.
+    ///   - headers: Further fields. Without a Content-Type among them it is `text/plain; charset=utf-8`.
     public static func text(_ body: String, status: Int = 200, headers: Headers = [:]) -> Script {
         respond(status, type: "text/plain; charset=utf-8", headers, body)
     }
@@ -78,13 +78,14 @@ extension Script {
     /// - Parameters:
     ///   - body: The JSON text.
     ///   - status: The status code.
-    ///   - headers: Further fields; the response has the Content-Type `application/json`.
+    ///   - headers: Further fields. Without a Content-Type among them it is `application/json`.
     public static func json(_ body: String, status: Int = 200, headers: Headers = [:]) -> Script {
         respond(status, type: "application/json", headers, body)
     }
 
     private static func respond(_ status: Int, type: String, _ headers: Headers, _ body: String) -> Script {
-        let lines = ["Content-Type: \(type)", headerLines(headers)].filter { !$0.isEmpty }
+        let hasType = headers.contains { $0.key.lowercased() == "content-type" }
+        let lines = [hasType ? "" : "Content-Type: \(type)", headerLines(headers)].filter { !$0.isEmpty }
         return respond(status, lines: lines.joined(separator: "\r\n"), Data(body.utf8))
     }
 

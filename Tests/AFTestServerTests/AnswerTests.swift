@@ -19,6 +19,9 @@ import Testing
         #expect(try Client.exchange(server.port, "GET /json") == json)
         let text = "Content-Type: text/plain; charset=utf-8\r\nX-A: b\r\nContent-Length: 1\r\n\r\na"
         #expect(try Client.exchange(server.port, "GET /text").hasSuffix(text))
+        server.route("GET /own", .json("{}", headers: ["content-type": "a/b+json"]))
+        let own = "HTTP/1.1 200 OK\r\ncontent-type: a/b+json\r\nContent-Length: 2\r\n\r\n{}"
+        #expect(try Client.exchange(server.port, "GET /own") == own)
     }
 
     @Test func keepsTheConnectionBetweenRequests() throws {

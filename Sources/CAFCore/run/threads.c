@@ -75,6 +75,11 @@ static void join_ended(void) {
     }
 }
 
+/** ThreadSanitizer reports threads that have ended and weren't joined as a leak of the program. */
+__attribute__((destructor)) static void join_ended_at_exit(void) {
+    join_ended();
+}
+
 static void *run(void *argument) {
     thread *self = argument;
     pthread_setname_np(pthread_self(), self->name);

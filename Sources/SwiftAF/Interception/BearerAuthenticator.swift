@@ -18,7 +18,8 @@ import FoundationEssentials
 /// The token is sent to the given origins only, also after redirects, and never appears in descriptions. Requests with
 /// their own `Authorization` field, or with ``HTTPHeaders/suppressDefault(_:)`` for it, aren't changed.
 ///
-/// The refresh may use the same manager: requests made in its task or child tasks aren't changed either.
+/// The refresh may use the same manager: requests made in its task or child tasks aren't changed either. Capture the manager
+/// weakly there: it keeps its interceptors.
 public final class BearerAuthenticator: RequestInterceptor, NonWrappingInterceptor {
     /// Returns a new token for one that was refused or has expired; the argument is nil if there was none.
     public typealias Refresh = @Sendable (BearerToken?) async throws -> BearerToken

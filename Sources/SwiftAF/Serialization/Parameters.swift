@@ -84,6 +84,16 @@ extension Parameters {
         self = Self.make(of: array, at: nil)
     }
 
+    /// Makes parameters of a value; see ``Parameters`` for the values that it can have. Nil makes a null.
+    ///
+    /// ```swift
+    /// parameters["count"] = Parameters(count)
+    /// ```
+    @_disfavoredOverload
+    public init(_ value: Any?) {
+        self = Self.make(of: value, at: nil)
+    }
+
     /// Makes parameters from any `Encodable`, which is encoded when the request is serialized.
     public init(encoding value: any Encodable & Sendable) {
         self = .encodable(value)
@@ -162,8 +172,11 @@ extension Parameters: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expr
 extension Parameters {
     /// Makes parameters of a value whose type isn't known.
     ///
-    /// - Parameter key: The key of the value, for errors.
-    private static func make(of value: Any?, at key: String?) -> Parameters {
+    /// - Parameters:
+    ///   - key: The key of the value, for errors.
+    ///   - encoder: Encodes what is neither a string, a number, a boolean nor nil. Without it dates and data have cases of
+    ///     their own.
+    static func make(of value: Any?, at key: String?, by encoder: (any DataEncoder)? = nil) -> Parameters {
         switch value {
         case nil: .null
         case let value as Parameters: value
@@ -172,21 +185,21 @@ extension Parameters {
         case let value as Bool: .bool(value)
         case let value as Int: .integer(Int64(value))
         case let value as Double: .double(value)
-        case let value as Date: .date(value)
-        case let value as Data: .data(value)
+        case let value as Date where encoder == nil: .date(value)
+        case let value as Data where encoder == nil: .data(value)
         case let value as JSONValue: Parameters(value)
         case let value as [Any?]:
-            .array(value.enumerated().map { make(of: $1, at: "\(key ?? "")[\($0)]") })
+            .array(value.enumerated().map { make(of: $1, at: "\(key ?? "")[\($0)]", by: encoder) })
         case let value as [String: Any?]:
             .dictionary(
                 value.sorted { $0.key < $1.key }.map { name, value in
-                    Member(key: name, value: make(of: value, at: key.map { "\($0)[\(name)]" } ?? name))
+                    Member(key: name, value: make(of: value, at: key.map { "\($0)[\(name)]" } ?? name, by: encoder))
                 })
         case let value as Substring: .string(String(value))
         case let value as Character: .string(String(value))
-        case let value as Set<AnyHashable>: .set(value.map { make(of: $0.base, at: key) })
-        case let value as any Encodable: encode(value, at: key)
-        case let value as any RawRepresentable: ofRawValue(value, at: key)
+        case let value as Set<AnyHashable>: .set(value.map { make(of: $0.base, at: key, by: encoder) })
+        case let value as any Encodable: encode(value, at: key, by: encoder)
+        case let value as any RawRepresentable: ofRawValue(value, at: key, by: encoder)
         case let value?: isNil(value) ? .null : .invalid(unsupported(value, at: key))
         }
     }
@@ -207,16 +220,22 @@ extension Parameters {
 
     /// Makes parameters of a raw value. Only of one that is a value by itself: a raw value can be of the same type, and so
     /// on without end.
-    private static func ofRawValue(_ value: any RawRepresentable, at key: String?) -> Parameters {
+    private static func ofRawValue(
+        _ value: any RawRepresentable, at key: String?, by encoder: (any DataEncoder)?
+    ) -> Parameters {
         let raw: Any = value.rawValue
         guard raw is any Encodable || raw is Character else { return .invalid(unsupported(value, at: key)) }
-        return make(of: raw, at: key)
+        return make(of: raw, at: key, by: encoder)
     }
 
     /// Encodes at once, because a value in a literal needn't be `Sendable`.
-    private static func encode(_ value: any Encodable, at key: String?) -> Parameters {
+    private static func encode(_ value: any Encodable, at key: String?, by encoder: (any DataEncoder)?) -> Parameters {
         do {
-            return Parameters(try JSONCoder(dates: .iso8601).encodeTree(value))
+            let encoder = encoder ?? JSONCoder(dates: .iso8601)
+            guard let coder = encoder as? JSONCoder else {
+                return Parameters(try JSONValue(parsing: encoder.encode(value)))
+            }
+            return Parameters(try coder.encodeTree(value))
         } catch {
             var failure = SessionError(
                 .serialization, message: "the value of the parameter \"\(printable(key))\" can't be encoded")

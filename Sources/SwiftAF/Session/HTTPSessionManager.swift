@@ -164,8 +164,8 @@ public final class HTTPSessionManager: Sendable {
 
     /// The responses that are acceptable where a call checks them: typed requests, requests without a value, closures,
     /// downloads, and `validated()` of raw and streamed responses. Default: any content type with status 200 to 299.
-    /// JSON must have one of ``JSONResponseSerializer/contentTypes``, unless this lists other types. Read when a task is
-    /// made.
+    /// JSON must have one of ``JSONResponseSerializer/contentTypes`` or a type such as `application/problem+json`, unless this
+    /// lists other types. Read when a task is made.
     ///
     /// ```swift
     /// manager.validation.acceptableContentTypes = ["*/*"]

@@ -151,11 +151,13 @@ final class ResponseSettings: Sendable {
 
     static let standard = ResponseSettings()
 
-    /// The validation of JSON: its content types, unless others are given.
+    /// The validation of JSON: its content types and all types such as `application/problem+json` (RFC 6839), unless others
+    /// are given.
     var validationOfJSON: ResponseValidation {
         guard validation.acceptableContentTypes == nil else { return validation }
         var validation = validation
         validation.acceptableContentTypes = JSONResponseSerializer.contentTypes
+        validation.acceptableSuffixes.insert("json")
         return validation
     }
 }

@@ -81,6 +81,19 @@ import Testing
                 == "letter=%C3%A9&prefix=Ad&s=text")
     }
 
+    @Test func variablesOfAnyTypeAreConverted() throws {
+        let (count, text, ratio, none, codes) = (7, "x" as Substring, 0.5 as Float, nil as String?, [1: "a"])
+        var parameters: Parameters = [:]
+        parameters["count"] = Parameters(count)
+        parameters["text"] = Parameters(text)
+        parameters["ratio"] = Parameters(ratio)
+        parameters["none"] = Parameters(none)
+        parameters["nested"] = Parameters(Parameters(["a": [count]]))
+        #expect(try json(parameters) == #"{"count":7,"text":"x","ratio":0.5,"none":null,"nested":{"a":[7]}}"#)
+        #expect(try json(["codes": Parameters(codes)]) == #"{"codes":{"1":"a"}}"#)
+        #expect(throws: SessionError.self) { try json(["bad": Parameters({ 1 } as () -> Int)]) }
+    }
+
     @Test func membersAreReadAndSetByTheirKeys() throws {
         var parameters: Parameters = ["page": 1, "q": "x"]
         parameters["page"] = 2

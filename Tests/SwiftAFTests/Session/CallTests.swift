@@ -245,8 +245,10 @@ struct CallTests {
         try await manager.post("echo", body: .json(["at": date, "n": 1]))
         try await manager.post("echo", body: .json(["at": date]))
         try await manager.post("echo", json: Note(at: date))
+        try await manager.post("echo", json: ["at": date, "n": 1])
         manager.encoder = JSONCoder(dates: .iso8601)
         try await manager.post("echo", json: Note(at: date))
+        try await manager.post("echo", json: ["at": date, "n": 1])
         manager.requestSerializer = JSONRequestSerializer()
         try await manager.post("echo", parameters: ["at": date])
         try await manager.post("echo", parameters: Parameters(encoding: Note(at: date)))
@@ -254,8 +256,8 @@ struct CallTests {
         #expect(
             server.requests.dropFirst().map(\.bodyText) == [
                 "at=1970-01-01T00%3A00%3A00Z", #"{"at":"1970-01-01T00:00:00Z","n":1}"#, #"{"at":-978307200}"#,
-                #"{"at":-978307200}"#, #"{"at":"1970-01-01T00:00:00Z"}"#, #"{"at":"1970-01-01T00:00:00Z"}"#,
-                #"{"at":-978307200}"#,
+                #"{"at":-978307200}"#, #"{"at":-978307200,"n":1}"#, #"{"at":"1970-01-01T00:00:00Z"}"#,
+                #"{"at":"1970-01-01T00:00:00Z","n":1}"#, #"{"at":"1970-01-01T00:00:00Z"}"#, #"{"at":-978307200}"#,
             ])
     }
 

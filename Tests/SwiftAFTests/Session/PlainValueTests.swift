@@ -140,6 +140,42 @@ struct PlainValueTests {
         #expect(sent[3] == ["q": "x", "limit": 3])
     }
 
+    @Test(arguments: [JSONCoder(keys: .snakeCase, dates: .iso8601) as any DataEncoder, Self.foundationEncoder()])
+    func mixedLiteralsAreWrittenByTheManagersEncoder(encoder: any DataEncoder) async throws {
+        struct Entry: Encodable { let createdAt: Date, isOn: Bool }
+        let entry = Entry(createdAt: Date(timeIntervalSince1970: 0), isOn: true)
+        manager.encoder = encoder
+        try await manager.post("note", json: ["theItem": entry])
+        try await manager.post(
+            "note", json: ["theItem": entry, "aCount": 1, "dueAt": entry.createdAt, "all": [entry, "x"]])
+        let item: JSONValue = ["created_at": "1970-01-01T00:00:00Z", "is_on": true]
+        let sent = try bodies.map { try JSONValue(parsing: Array($0.utf8)) }
+        #expect(sent[0] == ["theItem": item])
+        #expect(sent[1] == ["theItem": item, "aCount": 1, "dueAt": "1970-01-01T00:00:00Z", "all": [item, "x"]])
+        // In the order in which they were written.
+        let order = ["theItem", "aCount", "dueAt", "all"].map { bodies[1].firstRange(of: $0)?.lowerBound }
+        #expect(order == order.sorted { ($0 ?? bodies[1].endIndex) < ($1 ?? bodies[1].endIndex) })
+    }
+
+    private static func foundationEncoder() -> JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.dateEncodingStrategy = .iso8601
+        return encoder
+    }
+
+    @Test func typesWithTheSuffixJSONAreDecoded() async throws {
+        for type in ["application/vnd.api+json", "Application/Geo+JSON; charset=utf-8"] {
+            server.route("/suffix", .json(#"{"title":"rain"}"#, headers: ["content-type": type]))
+            #expect(try await manager.get("suffix") == ["title": "rain"])
+            #expect(try await manager.get("suffix", as: JSONValue.self)["title"] == "rain")
+        }
+        server.route("/suffix", .json("{}", headers: ["Content-Type": "image/svg+xml"]))
+        let error = try #require(
+            await #expect(throws: SessionError.self) { let _: [String: String] = try await manager.get("suffix") })
+        #expect(error.code == .contentType && error.message.contains("*/*+json"), "\(error)")
+    }
+
     @Test func whatCannotBeEncodedIsNamed() async throws {
         for json: any Encodable in [["v": ["w": Double.nan]], ["v": ["w": 1, "x": .infinity]]] {
             let error = try #require(
