@@ -22,7 +22,17 @@ void afc__body_release(const afc_body *body) {
 
 static afc_status check_length(const afc_body *body, afc_failure *failure) {
     if (body->length >= AFC_LENGTH_UNKNOWN) return AFC_OK;
-    return afc__fail(failure, AFC_EINVAL, "the request body's length is negative");
+    return afc__fail(failure, AFC_EINVAL,
+                     "body.length is %lld: expected a number of bytes or AFC_LENGTH_UNKNOWN",
+                     (long long)body->length);
+}
+
+/** 0 is what AFC_REQUEST_INIT leaves: nothing would be read, and a server may take the request without a body. */
+static afc_status check_descriptor(const afc_body *body, afc_failure *failure) {
+    if (body->length != 0) return check_length(body, failure);
+    return afc__fail(failure, AFC_EINVAL,
+                     "body.length is 0 for AFC_BODY_FD: expected a number of bytes or "
+                     "AFC_LENGTH_UNKNOWN (an empty body: AFC_BODY_BYTES)");
 }
 
 /** A body without its kind would not be sent, and a server may take the request without one. */
@@ -54,7 +64,7 @@ static afc_status check(const afc_body *body, afc_failure *failure) {
         }
         return check_length(body, failure);
     case AFC_BODY_FD:
-        return check_length(body, failure);
+        return check_descriptor(body, failure);
     case AFC_BODY_MULTIPART:
         if (body->form != NULL) return AFC_OK;
         return afc__fail(failure, AFC_EINVAL, "the request body has no form");
@@ -113,7 +123,39 @@ static afc_status file_failed(afc_failure *failure, const char *what, const char
     return status;
 }
 
+static afc_status reader_failed(ptrdiff_t count, afc_failure *failure) {
+    if (count == AFC_READ_FAILED)
+        return afc__fail(failure, AFC_ESOURCE, "the reader of the request body failed");
+    return afc__fail(failure, AFC_ESOURCE,
+                     "the reader of the request body returned %td: "
+                     "expected a number of bytes or AFC_READ_…",
+                     count);
+}
+
+static bool promises_nothing(const afc__source *source) {
+    return source->body.kind == AFC_BODY_READER && source->body.length == 0;
+}
+
+static afc_status broke_promise(afc_failure *failure) {
+    return afc__fail(failure, AFC_ESOURCE,
+                     "body.length is 0, but the reader has bytes: "
+                     "set it to their number or to AFC_LENGTH_UNKNOWN");
+}
+
+/**
+ * A length of 0 is also one that was forgotten. Asks the reader, since libcurl wouldn't. If it can't say yet, the body
+ * is sent like one of unknown length, and its first byte is an error.
+ */
+static afc_status open_empty_reader(afc__source *source, afc_failure *failure) {
+    char byte;
+    ptrdiff_t count = source->body.reader.read(source->body.reader.context, &byte, 1);
+    source->length = count == AFC_READ_AGAIN ? AFC_LENGTH_UNKNOWN : 0;
+    if (count == AFC_READ_AGAIN || count == AFC_READ_END) return AFC_OK;
+    return count > 0 ? broke_promise(failure) : reader_failed(count, failure);
+}
+
 afc_status afc__source_open(afc__source *source, afc_failure *failure) {
+    if (promises_nothing(source)) return open_empty_reader(source, failure);
     if (source->body.kind != AFC_BODY_FILE || source->descriptor >= 0) return AFC_OK;
     const char *path = source->body.path;
     /* Non-blocking, so that a FIFO without a writer is refused below, instead of blocking. */
@@ -205,9 +247,11 @@ ptrdiff_t afc__source_read(afc__source *source, void *buffer, size_t size, afc_f
     if (count == AFC_READ_AGAIN) return wait_for_more(source);
     if (count == 0) return end_of_source(source, failure);
     if (count < 0) {
-        if (source->body.kind == AFC_BODY_READER) {
-            afc__fail(failure, AFC_ESOURCE, "the reader of the request body failed");
-        }
+        if (source->body.kind == AFC_BODY_READER) (void)reader_failed(count, failure);
+        return AFC_READ_FAILED;
+    }
+    if (promises_nothing(source)) {
+        (void)broke_promise(failure);
         return AFC_READ_FAILED;
     }
     if ((size_t)count > size) {

@@ -32,12 +32,16 @@ void afc__body_release(const afc_body *body);
 
 /**
  * Initialises a source. Takes ownership of what `body` borrows, even on failure. AFC_EINVAL (unknown
- * kind, no path, no read function, no form, a negative length, a body without its kind), AFC_ENOMEM.
+ * kind, no path, no read function, no form, a negative length, a descriptor without a length, a body without its
+ * kind), AFC_ENOMEM.
  */
 afc_status afc__source_init(afc__source *source, const afc_body *body, afc_failure *failure);
 void afc__source_clear(afc__source *source);
 
-/** Determines the length before the first byte is sent: opens a file. AFC_EFILE. */
+/**
+ * Determines the length before the first byte is sent: opens a file, and asks a reader whose length is 0 whether it has
+ * bytes. AFC_EFILE, AFC_ESOURCE.
+ */
 afc_status afc__source_open(afc__source *source, afc_failure *failure);
 
 /** Returns whether there is a body. An empty one counts. */

@@ -145,7 +145,8 @@ static void refuses_what_can_not_be_read(void **state) {
         int64_t length;
         const char *reason;
     } cases[] = {{ends[0], AFC_LENGTH_UNKNOWN, "cannot use descriptor"},
-                 {ends[1], -2, "length is negative"},
+                 {ends[1], -2, "body.length is -2"},
+                 {ends[1], 0, "body.length is 0 for AFC_BODY_FD"},
                  {ends[1], 1, "isn't open for reading"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         call *call = send_from(world, cases[i].descriptor, cases[i].length);

@@ -298,6 +298,57 @@ static void reader_of_unknown_length_is_chunked(void **state) {
     }
 }
 
+static void refuses_bytes_of_a_reader_without_a_length(void **state) {
+    world *world = *state;
+    reader reader = {.size = 10};
+    call *call = call_reading(world, "/", &reader, 0);
+    call_perform(call);
+    check_ended(call, AFC_ESOURCE);
+    check_contains(call->failure.text, "body.length is 0");
+    check_contains(call->failure.text, "AFC_LENGTH_UNKNOWN");
+    call_free(call);
+    assert_int_equal(atomic_load(&reader.released), 1);
+    assert_int_equal(afts_server_stats(world->server).requests, 0);
+}
+
+static void refuses_later_bytes_of_a_reader_without_a_length(void **state) {
+    world *world = *state;
+    static const size_t sizes[] = {0, 10};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        reader reader = {.size = sizes[i]};
+        call *call = call_reading(world, "/", &reader, 0);
+        reader.waits_at = 0;
+        call_start(call);
+        call_wait_for(call, &reader.waited, 1);
+        atomic_store(&reader.is_open, true);
+        afc_task_wake(call->task);
+        call_wait(call);
+        check_ended(call, sizes[i] == 0 ? AFC_OK : AFC_ESOURCE);
+        if (sizes[i] != 0) check_contains(call->failure.text, "body.length is 0");
+        call_free(call);
+    }
+}
+
+static ptrdiff_t return_invalid_number(void *context, void *buffer, size_t size) {
+    (void)context, (void)buffer, (void)size;
+    return -7;
+}
+
+static void names_the_invalid_number_of_a_reader(void **state) {
+    world *world = *state;
+    static const int64_t lengths[] = {0, 10, AFC_LENGTH_UNKNOWN};
+    for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+        call *call = call_new(world, "/");
+        call->request.method = "POST";
+        call->request.body = (afc_body){.kind = AFC_BODY_READER, .length = lengths[i]};
+        call->request.body.reader.read = return_invalid_number;
+        call_perform(call);
+        check_ended(call, AFC_ESOURCE);
+        check_contains(call->failure.text, "the reader of the request body returned -7");
+        call_free(call);
+    }
+}
+
 static void waiting_reader_continues_when_woken(void **state) {
     world *world = *state;
     const int64_t lengths[] = {100000, AFC_LENGTH_UNKNOWN};
@@ -491,6 +542,9 @@ int main(void) {
         WORLD_TEST(growing_file_is_sent_with_its_first_length),
         WORLD_TEST(reader_of_known_length_is_not_chunked),
         WORLD_TEST(reader_of_unknown_length_is_chunked),
+        WORLD_TEST(refuses_bytes_of_a_reader_without_a_length),
+        WORLD_TEST(refuses_later_bytes_of_a_reader_without_a_length),
+        WORLD_TEST(names_the_invalid_number_of_a_reader),
         WORLD_TEST(waiting_reader_continues_when_woken),
         WORLD_TEST(reader_may_wait_before_its_first_byte),
         WORLD_TEST(failing_reader_ends_the_task),

@@ -71,7 +71,11 @@ typedef struct afc_body {
     void *context;
     /** FILE: path of a regular file, opened when the request is sent. Its size must not change after that. */
     const char *path;
-    /** READER and FD: `length` in bytes or AFC_LENGTH_UNKNOWN. Any other number of bytes is AFC_ESOURCE. */
+    /**
+     * READER and FD: `length` in bytes or AFC_LENGTH_UNKNOWN. Any other number of bytes is AFC_ESOURCE. It must be set:
+     * with 0, the default, FD is AFC_EINVAL, and a READER is asked before anything is sent, and is AFC_ESOURCE unless
+     * it is at its end.
+     */
     afc_reader reader;
     int64_t length;
     /** MULTIPART: taken. Its Content-Type is sent unless the request sets or removes that field. */
