@@ -48,6 +48,23 @@ afc_status afc__fail(afc_failure *failure, afc_status status, const char *format
     return status;
 }
 
+bool afc__is_status(int number) {
+    switch (number) {
+#define STATUS_CASE(identifier, value, name, text) case (value):
+        AFC_STATUS_MAP(STATUS_CASE)
+#undef STATUS_CASE
+        return true;
+    default:
+        return false;
+    }
+}
+
+afc_status afc__fail_returned(afc_failure *failure, const char *callback, int number,
+                              const char *accepted) {
+    return afc__fail(failure, AFC_EINVAL, "%s returned %d: expected %s", callback, number,
+                     accepted);
+}
+
 afc_status afc__fail_memory(afc_failure *failure) {
     return afc__fail(failure, AFC_ENOMEM, "out of memory");
 }

@@ -14,6 +14,16 @@
 __attribute__((format(printf, 3, 4))) afc_status afc__fail(afc_failure *failure, afc_status status,
                                                            const char *format, ...);
 
+/** Returns whether a number that a callback returned is an afc_status. */
+bool afc__is_status(int number);
+
+/**
+ * Sets AFC_EINVAL for a callback that returned a number that isn't of its type, such as a number of bytes, and returns
+ * it. `accepted` says what it may return.
+ */
+afc_status afc__fail_returned(afc_failure *failure, const char *callback, int number,
+                              const char *accepted);
+
 /** Sets AFC_ENOMEM, "out of memory", and returns it. */
 afc_status afc__fail_memory(afc_failure *failure);
 

@@ -618,7 +618,13 @@ static ptrdiff_t read_reader(afc_multipart *form, afc__part *part, void *buffer,
         if (part->length == AFC_LENGTH_UNKNOWN) return count;
         return reader_failed(form, "ended before its length", failure);
     }
-    if (count < 0) return reader_failed(form, "failed", failure);
+    if (count == AFC_READ_FAILED) return reader_failed(form, "failed", failure);
+    if (count < 0) {
+        afc__fail(failure, AFC_ESOURCE,
+                  "the reader of part %zu returned %td: expected a number of bytes or AFC_READ_…",
+                  form->at + 1, count);
+        return AFC_READ_FAILED;
+    }
     if ((size_t)count > size)
         return reader_failed(form, "returned more bytes than requested", failure);
     return count;

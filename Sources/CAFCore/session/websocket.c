@@ -236,7 +236,12 @@ static afc_status deliver_held(afc_websocket *socket) {
 
 static afc_status refuse_message(afc_websocket *socket, afc_status status) {
     afc_failure failure = {0};
-    afc__fail(&failure, status, "on_message refused a message: %s", afc_status_text(status));
+    if (!afc__is_status(status)) {
+        status = afc__fail_returned(&failure, "on_message", status,
+                                    "AFC_OK, AFC_EAGAIN or an error");
+    } else {
+        afc__fail(&failure, status, "on_message refused a message: %s", afc_status_text(status));
+    }
     record(socket, &failure);
     return status;
 }

@@ -14,6 +14,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 struct afc__tls {
@@ -35,11 +36,12 @@ struct afc__tls_peer {
     bool got_close_notify;           /* The server sent close_notify. */
     bool is_closing;                 /* libcurl sent close_notify. */
     bool has_ended;                  /* Before that the server did, or reading or writing failed. */
-    bool spoke_last;   /* Before that libcurl wrote something since it read something. */
-    unsigned writes;   /* Since it read something. */
-    afc_status choice; /* AFC_OK, unless the hook wanted no handshake. */
-    int last_alert;    /* The alert by which it ended the connection; 0: none. */
-    const SSL *ssl;    /* Once the handshake is done; lives as long as the connection. */
+    bool spoke_last;      /* Before that libcurl wrote something since it read something. */
+    unsigned writes;      /* Since it read something. */
+    afc_status choice;    /* AFC_OK, unless the hook wanted no handshake. */
+    char choice_text[80]; /* Why, unless it is AFC_OK. */
+    int last_alert;       /* The alert by which it ended the connection; 0: none. */
+    const SSL *ssl;       /* Once the handshake is done; lives as long as the connection. */
     char host[];
 };
 
@@ -236,13 +238,25 @@ static int check_staple(SSL *ssl, void *argument) {
     return peer->verification->verdict.is_accepted ? 1 : 0;
 }
 
+static void take_choice(afc__tls_peer *peer, afc_status choice) {
+    bool is_status = afc__is_status(choice);
+    peer->choice = is_status ? choice : AFC_EINVAL;
+    if (is_status) {
+        snprintf(peer->choice_text, sizeof peer->choice_text,
+                 "the callback chose no client certificate");
+    } else {
+        snprintf(peer->choice_text, sizeof peer->choice_text,
+                 "certificate_hook.choose returned %d: expected AFC_OK or an error", (int)choice);
+    }
+}
+
 /** Handles the server's request for a client certificate. */
 static int show_identity(SSL *ssl, void *argument) {
     afc__tls_peer *peer = argument;
     const afc__tls *tls = peer->tls;
     if (tls->hook.choose != NULL) {
         afc_certificate_request request = {ssl, host_of(peer, ssl), false};
-        peer->choice = tls->hook.choose(tls->hook.context, &request);
+        take_choice(peer, tls->hook.choose(tls->hook.context, &request));
         if (peer->choice != AFC_OK || request.is_answered) return peer->choice == AFC_OK;
     }
     afc__trust_host host;
@@ -450,7 +464,7 @@ afc_status afc__tls_peer_get_verdict(const afc__tls_peer *peer, afc_trust_reason
         return AFC_ENOMEM;
     }
     if (peer->choice != AFC_OK) {
-        *text = "the callback chose no client certificate";
+        *text = peer->choice_text;
         return peer->choice;
     }
     if (peer->verification == NULL || peer->verification->verdict.is_accepted) return AFC_OK;

@@ -376,8 +376,12 @@ static afc__auth_action apply_decision(afc__transfer *transfer, auth_target *tar
     }
     if (answer == AFC_CHALLENGE_CANCEL) {
         afc__transfer_fail_text(transfer, AFC_ECANCELED, afc_status_text(AFC_ECANCELED));
-    } else {
+    } else if (answer == AFC_CHALLENGE_FAIL) {
         afc__transfer_fail_text(transfer, AFC_EAUTH, "on_challenge refused the challenge");
+    } else {
+        afc_failure failure;
+        afc__fail_returned(&failure, "on_challenge", (int)answer, "AFC_CHALLENGE_…");
+        afc__transfer_fail(transfer, &failure);
     }
     return AFC__AUTH_FAIL;
 }

@@ -24,16 +24,19 @@ static afc_status propose(const afc__transfer *transfer, const afc__redirect_pla
 static bool ask_hook(afc__transfer *transfer, afc__redirect_plan *plan, afc_redirect *redirect) {
     if (transfer->events.on_redirect == NULL) return true;
     afc__transfer_count_event(transfer);
-    switch (transfer->events.on_redirect(transfer->events.context, redirect)) {
+    afc_redirect_answer answer = transfer->events.on_redirect(transfer->events.context, redirect);
+    switch (answer) {
     case AFC_REDIRECT_FOLLOW:
         return true;
     case AFC_REDIRECT_STOP:
         plan->follow = false;
         return false;
     case AFC_REDIRECT_FAIL:
-        break;
+        return afc__transfer_fail_text(transfer, AFC_EREDIRECT, "on_redirect refused the redirect");
     }
-    return afc__transfer_fail_text(transfer, AFC_EREDIRECT, "on_redirect refused the redirect");
+    afc_failure failure;
+    afc__fail_returned(&failure, "on_redirect", (int)answer, "AFC_REDIRECT_…");
+    return afc__transfer_fail(transfer, &failure);
 }
 
 /** The fields that go to where the hook leads: `room` has place for all that it left. */

@@ -64,6 +64,13 @@ static bool is_within_limits(afc__transfer *transfer, size_t size, int64_t recei
 
 /* ---- Passing on ---------------------------------------------------------------------------- */
 
+static afc_status refused_body(afc_status status, afc_failure *failure) {
+    if (!afc__is_status(status)) {
+        return afc__fail_returned(failure, "on_body", status, "AFC_OK, AFC_EAGAIN or an error");
+    }
+    return afc__fail(failure, status, "%s", afc_status_text(status));
+}
+
 static afc_status call_on_body(afc__transfer *transfer, afc_slice bytes, afc_failure *failure) {
     afc_status status = afc__sink_admit(&transfer->sink, bytes.size, failure);
     if (status != AFC_OK) return status;
@@ -72,7 +79,7 @@ static afc_status call_on_body(afc__transfer *transfer, afc_slice bytes, afc_fai
         status = transfer->events.on_body(transfer->events.context, bytes);
     }
     transfer->hop.is_held = status == AFC_EAGAIN;
-    if (status != AFC_OK) return afc__fail(failure, status, "%s", afc_status_text(status));
+    if (status != AFC_OK) return refused_body(status, failure);
     transfer->sink.written += bytes.size;
     return AFC_OK;
 }

@@ -307,7 +307,16 @@ static bool report_head(afc__transfer *transfer, afc_response *response) {
     if (transfer->events.on_head == NULL) return true;
     afc__transfer_count_event(transfer);
     afc_status status = transfer->events.on_head(transfer->events.context, response);
-    return status == AFC_OK || afc__transfer_fail_text(transfer, status, afc_status_text(status));
+    if (status == AFC_OK) return true;
+    afc_failure failure = {0};
+    if (!afc__is_status(status)) {
+        afc__fail_returned(&failure, "on_head", status, "AFC_OK or an error");
+    } else if (status == AFC_EAGAIN) {
+        afc__fail(&failure, status, "on_head returned AFC_EAGAIN: only on_body can wait");
+    } else {
+        afc__fail(&failure, status, "%s", afc_status_text(status));
+    }
+    return afc__transfer_fail(transfer, &failure);
 }
 
 /** The final head is that of the response. false: end the exchange. */

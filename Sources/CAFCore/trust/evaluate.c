@@ -309,6 +309,13 @@ bool afc__trust_run_callback(const afc_trust_policy *policy, afc__verification *
     } else if (answer == AFC_TRUST_ANSWER_ACCEPT) {
         verdict->is_accepted = true;
         verdict->error = X509_V_OK;
+    } else if (answer != AFC_TRUST_ANSWER_KEEP && verdict->is_accepted) {
+        /* Nobody knows what it meant. */
+        char text[sizeof verdict->text];
+        snprintf(text, sizeof text, "the policy's hook returned %d: expected AFC_TRUST_ANSWER_…",
+                 (int)answer);
+        afc__verification_refuse(verification, AFC_TRUST_HOOK, X509_V_ERR_APPLICATION_VERIFICATION,
+                                 text);
     }
     return true;
 }

@@ -293,6 +293,10 @@ static afc_status decode(afc__websocket_reader *reader, afc_slice *input, bool *
     size_t offered = size;
     afc_status status = reader->decoder.codec->convert(reader->decoder.stream, input, room, &size);
     if (status == AFC_ENOMEM) return fail_memory(code, failure);
+    if (!afc__is_status(status)) {
+        *code = AFC_WEBSOCKET_INTERNAL_ERROR;
+        return afc__fail_returned(failure, "the codec's convert", status, "AFC_OK or an error");
+    }
     /* One that has room but leaves input would be called forever. */
     bool has_stopped = size < offered && input->size > 0;
     if (status != AFC_OK || size > offered || has_stopped) {

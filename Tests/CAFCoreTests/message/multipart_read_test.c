@@ -304,6 +304,21 @@ static void overlong_read_fails_the_form(void **state) {
     afc_multipart_free(form);
 }
 
+static ptrdiff_t return_invalid_number(void *context, void *buffer, size_t size) {
+    (void)context, (void)buffer, (void)size;
+    return -7;
+}
+
+static void names_the_invalid_number_of_a_reader(void **state) {
+    (void)state;
+    afc_multipart *form = form_new();
+    afc_part part = AFC_PART_INIT;
+    afc_reader reader = {.read = return_invalid_number};
+    check_status(afc_multipart_add_reader(form, &part, &reader, AFC_LENGTH_UNKNOWN, NULL), AFC_OK);
+    check_read_fails(form, AFC_ESOURCE, "the reader of part 1 returned -7: expected");
+    afc_multipart_free(form);
+}
+
 static void reader_is_never_asked_beyond_its_length(void **state) {
     (void)state;
     script_reader script = {.bytes = S("0123456789")};
@@ -513,6 +528,7 @@ int main(void) {
         cmocka_unit_test(returns_ready_bytes_before_a_waiting_reader),
         cmocka_unit_test(failing_reader_fails_the_form),
         cmocka_unit_test(overlong_read_fails_the_form),
+        cmocka_unit_test(names_the_invalid_number_of_a_reader),
         cmocka_unit_test(reader_is_never_asked_beyond_its_length),
         cmocka_unit_test(form_rewinds_from_any_position),
         cmocka_unit_test(rewinds_only_readers_that_were_read),

@@ -101,6 +101,24 @@ static void status_of_on_message_ends_the_socket(void **state) {
     wire_free(wire);
 }
 
+static afc_status return_size(wire *wire, const afc_websocket_message *message) {
+    (void)wire;
+    return (afc_status)message->bytes.size;
+}
+
+static void names_the_invalid_number_of_on_message(void **state) {
+    world *world = *state;
+    serve_wire(world, "/", S("\x81\x05hello"));
+    wire *wire = wire_new(world, "/");
+    wire->at_message = return_size;
+    wire_open(wire, world);
+    check_log(wire, "open;closed 1006;");
+    check_status(wire->failure.status, AFC_EINVAL);
+    check_contains(wire->failure.text,
+                   "on_message returned 5: expected AFC_OK, AFC_EAGAIN or an error");
+    wire_free(wire);
+}
+
 /** A codec whose encoder waits, as another thread may when the process is forked. */
 static sem_t encoding, may_go_on;
 
@@ -232,6 +250,7 @@ int main(void) {
         WORLD_TEST(batch_ends_after_every_message),
         WORLD_TEST(cancel_in_on_message_is_the_last_callback_but_one),
         WORLD_TEST(status_of_on_message_ends_the_socket),
+        WORLD_TEST(names_the_invalid_number_of_on_message),
         WORLD_TEST(does_nothing_in_a_child_and_never_waits),
         WORLD_TEST(threads_send_at_once),
         WORLD_TEST(cancel_at_any_moment_ends_once),

@@ -476,17 +476,23 @@ static void failing_callback_ends_the_handshake(void **state) {
     afts_cert *weak = afts_cert_new(
         &(afts_cert_options){.client = true, .rsa = true, .rsa_bits = 512, .hosts = ""}, authority);
     chooser chooser = {.shown = weak};
-    static const afc_status statuses[] = {AFC_EINVAL, AFC_ECANCELED, AFC_EAUTH};
+    static const struct {
+        afc_status returned, status;
+        const char *text;
+    } rows[] = {{AFC_ECANCELED, AFC_ECANCELED, "chose no client certificate"},
+                {AFC_EAUTH, AFC_EAUTH, "chose no client certificate"},
+                {(afc_status)1, AFC_EINVAL, "certificate_hook.choose returned 1: expected AFC_OK"}};
     const afc_tls_options client = {.certificate_hook = {&chooser, choose}};
-    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
-        chooser.status = statuses[i];
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        chooser.status = rows[i].returned;
         afts_tls server = {.client_ca_pem = afts_cert_pem(authority)};
         world *world = world_with(leaf, server, &client, AFC_OCSP_IGNORE);
         call *call = call_new(world, "/");
         call->request.url = text_of(world, "https://localhost:%u/",
                                     (unsigned)afts_server_port(world->server));
         call_perform(call);
-        check_ended(call, statuses[i]);
+        check_ended(call, rows[i].status);
+        check_contains(call->failure.text, rows[i].text);
         call_free(call);
         check_status(chooser.showing, AFC_EINVAL);
         check_contains(chooser.failure.text, "OpenSSL refused the client certificate");

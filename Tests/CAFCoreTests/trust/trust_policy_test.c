@@ -162,6 +162,8 @@ static void callback_decides_last(void **state) {
         {AFC_TRUST_ANSWER_KEEP, "expired", AFC_TRUST_EXPIRED, AFC_TRUST_EXPIRED},
         {AFC_TRUST_ANSWER_ACCEPT, "expired", AFC_TRUST_EXPIRED, AFC_TRUST_ACCEPTED},
         {AFC_TRUST_ANSWER_REFUSE, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_HOOK},
+        {(afc_trust_answer)3, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_HOOK},
+        {(afc_trust_answer)3, "expired", AFC_TRUST_EXPIRED, AFC_TRUST_EXPIRED},
         {AFC_TRUST_ANSWER_REFUSE, "lonely", AFC_TRUST_SELF_SIGNED, AFC_TRUST_SELF_SIGNED},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -392,6 +392,30 @@ static void ends_with_a_codec_that_stops(void **state) {
     }
 }
 
+/** As one that returns what zlib returned. */
+static afc_status return_stream_end(void *stream, afc_slice *input, char *output, size_t *size) {
+    (void)stream, (void)input, (void)output, (void)size;
+    return (afc_status)1;
+}
+
+static void names_the_invalid_number_of_a_codec(void **state) {
+    (void)state;
+    afc_websocket_codec codec = {NULL, NULL, return_stream_end, ignore_stream, ignore_stream};
+    afc_websocket_limits limits = {0};
+    afc__websocket_reader reader;
+    afc__websocket_item item;
+    afc_failure failure;
+    uint16_t code = 0;
+    int stream = 0;
+    afc_slice input = S("\xc1\x01\x00");
+    afc__websocket_reader_init(&reader, &limits, false);
+    reader.decoder = (afc__decoder){&codec, &stream, false, false};
+    check_status(afc__websocket_reader_next(&reader, &input, &item, &code, &failure), AFC_EINVAL);
+    check_contains(failure.text, "convert returned 1: expected AFC_OK or an error");
+    assert_int_equal(code, AFC_WEBSOCKET_INTERNAL_ERROR);
+    afc__websocket_reader_clear(&reader);
+}
+
 /** A sender may flush each fragment, so that the receiver needn't wait for the next. */
 static void passes_on_a_compressed_fragment_without_the_next(void **state) {
     (void)state;
@@ -424,6 +448,7 @@ int main(void) {
         cmocka_unit_test(never_stores_more_than_the_limit),
         cmocka_unit_test(ends_decoding_above_the_ratio),
         cmocka_unit_test(ends_with_a_codec_that_stops),
+        cmocka_unit_test(names_the_invalid_number_of_a_codec),
         cmocka_unit_test(passes_on_a_compressed_fragment_without_the_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -423,7 +423,8 @@ typedef struct afc_cache_candidate {
  * Callbacks of a task. Each may be NULL. All are called on the loop thread, never inside an afc_task_ function; but
  * on_progress, on_done and release are called where the session's executor wants them, if it has one (afc_executor).
  * They may call any function of this library, including afc_task_cancel() and afc_session_release(). They
- * must not block, because all tasks of the session wait for them.
+ * must not block, because all tasks of the session wait for them. A returned number that isn't one of the callback's
+ * type, such as a number of bytes, ends the task with AFC_EINVAL.
  *
  * Order: (on_informational* (on_redirect | on_challenge? on_challenge_accepted?))* on_head? on_body* on_done release,
  * with on_cache before on_redirect and on_head, and on_progress, on_trace and on_wake anywhere before on_done.

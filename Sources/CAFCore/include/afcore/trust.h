@@ -111,7 +111,7 @@ typedef enum afc_ocsp_mode {
 typedef enum afc_trust_answer {
     AFC_TRUST_ANSWER_KEEP = 0,   /**< Keep the policy's verdict. */
     AFC_TRUST_ANSWER_ACCEPT = 1, /**< Accept the chain. */
-    AFC_TRUST_ANSWER_REFUSE = 2  /**< Refuse the chain. */
+    AFC_TRUST_ANSWER_REFUSE = 2  /**< Refuse the chain. So does any other number. */
 } afc_trust_answer;
 
 /** A callback that can override a verdict. */

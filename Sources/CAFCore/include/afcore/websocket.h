@@ -161,7 +161,8 @@ typedef struct afc_websocket_end {
 
 /**
  * Callbacks of a socket. Each may be NULL. All are called on the loop thread, and may call any function of this library. They
- * must not block. In a forked child a socket of the parent does nothing, and none of these is called. Order:
+ * must not block. A returned number that isn't one of the callback's type ends the socket with AFC_EINVAL. In a forked child a
+ * socket of the parent does nothing, and none of these is called. Order:
  * (on_informational* (on_redirect | on_challenge? on_challenge_accepted?))* on_open? (on_message | on_sent | on_pong)* on_sent*
  * on_closed release, with on_trace anywhere before on_closed.
  */
