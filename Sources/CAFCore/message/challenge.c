@@ -273,6 +273,11 @@ unsigned afc__credentials_fit(const afc_credentials *credentials) {
     return fit & allowed;
 }
 
+bool afc__credentials_lack_basic(const afc_credentials *credentials) {
+    bool is_allowed = credentials->schemes == 0 || (credentials->schemes & AFC_AUTH_BASIC) != 0;
+    return is_allowed && credentials->user != NULL && strchr(credentials->user, ':') != NULL;
+}
+
 /** Ranks challenges: the schemes are numbered by strength; for Digest the stronger hash ranks higher. */
 static unsigned strength(unsigned scheme, const afc__access_terms *terms) {
     return scheme * 8 + (scheme == AFC_AUTH_DIGEST ? (unsigned)terms->hash : 0);

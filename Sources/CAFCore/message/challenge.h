@@ -108,4 +108,7 @@ void afc__challenge_choose(const afc__challenge_question *question, afc__challen
 /** Returns the AFC_AUTH_… bits that the credentials allow and have data for. */
 unsigned afc__credentials_fit(const afc_credentials *credentials);
 
+/** Returns whether Basic would fit if the user's name had no colon. */
+bool afc__credentials_lack_basic(const afc_credentials *credentials);
+
 #endif

@@ -6,6 +6,7 @@
 #include "message/encoding.h"
 
 #include <string.h>
+#include <strings.h>
 
 /** Returns the field value "Basic …" for `size` bytes. */
 static char *basic(const unsigned char *plain, size_t size) {
@@ -17,15 +18,31 @@ static char *basic(const unsigned char *plain, size_t size) {
     return field;
 }
 
-char *afc__basic_credentials(const char *userinfo) {
+/** The server would take what follows the colon for a part of the password (RFC 7617 2). */
+static afc_status refuse_colon(const char *whose, afc_failure *failure) {
+    return afc__fail(failure, AFC_EINVAL,
+                     "%s user name contains a colon, which Basic doesn't allow (RFC 7617 2)",
+                     whose);
+}
+
+bool afc__userinfo_allows_basic(const char *userinfo) {
+    for (const char *at = userinfo; *at != '\0' && *at != ':'; at++) {
+        if (strncasecmp(at, "%3a", 3) == 0) return false;
+    }
+    return true;
+}
+
+afc_status afc__basic_credentials(char **out, const char *userinfo, afc_failure *failure) {
+    *out = NULL;
+    if (!afc__userinfo_allows_basic(userinfo)) return refuse_colon("the URL's", failure);
     size_t room = strlen(userinfo) + 2;
     unsigned char *plain = afc__alloc(room);
-    if (plain == NULL) return NULL;
+    if (plain == NULL) return afc__fail_memory(failure);
     size_t size = afc__percent_decode(plain, userinfo);
     if (strchr(userinfo, ':') == NULL) plain[size++] = ':';
-    char *credentials = basic(plain, size);
+    *out = basic(plain, size);
     afc__free_secret(plain, room);
-    return credentials;
+    return *out != NULL ? AFC_OK : afc__fail_memory(failure);
 }
 
 static char *join(const char *first, const char *second, const char *third) {
@@ -85,6 +102,15 @@ static size_t size_of(const char *text) {
     return text != NULL ? strlen(text) + 1 : 0;
 }
 
+/** Basic is the only scheme left for the user, and can't be used. */
+static afc_status check_basic(const afc_credentials *credentials, const char *whose,
+                              afc_failure *failure) {
+    unsigned for_users = credentials->schemes & (AFC_AUTH_BASIC | AFC_AUTH_DIGEST | AFC_AUTH_NTLM);
+    bool has_colon = credentials->user != NULL && strchr(credentials->user, ':') != NULL;
+    bool is_refused = has_colon && for_users == AFC_AUTH_BASIC;
+    return is_refused ? refuse_colon(whose, failure) : AFC_OK;
+}
+
 static afc_status copy_identity(afc__identity **out, const afc_credentials *from,
                                 afc_failure *failure) {
     const char *password = from->user != NULL && from->password == NULL ? "" : from->password;
@@ -122,6 +148,7 @@ static afc_status copy_userinfo(afc__identity **out, const afc_credentials *cred
     if (status == AFC_OK) {
         status = check_text(password, password_size, "URL's password", failure);
     }
+    if (status == AFC_OK) status = check_basic(&found, "the URL's", failure);
     if (status == AFC_OK) status = copy_identity(out, &found, failure);
     afc__free_secret(user, room);
     return status;
@@ -149,6 +176,7 @@ afc_status afc__identity_new(afc__identity **out, const afc_credentials *credent
     status = check_given(credentials->user, "user name", failure);
     if (status == AFC_OK) status = check_given(credentials->password, "password", failure);
     if (status == AFC_OK) status = check_given(credentials->token, "token", failure);
+    if (status == AFC_OK) status = check_basic(credentials, "the", failure);
     return status == AFC_OK ? copy_identity(out, credentials, failure) : status;
 }
 

@@ -15,8 +15,8 @@ typedef struct afc__identity {
 
 /**
  * Checks and copies credentials. If they have neither user nor token, `userinfo` of a URL is used, which may be
- * NULL. AFC_EINVAL (a control character, a text that is too long, an unknown scheme), AFC_ENOMEM; `*out` is then
- * NULL.
+ * NULL. AFC_EINVAL (a control character, a text that is too long, an unknown scheme, a user with a colon for which
+ * only Basic is allowed), AFC_ENOMEM; `*out` is then NULL.
  */
 afc_status afc__identity_new(afc__identity **out, const afc_credentials *credentials,
                              const char *userinfo, afc_failure *failure);
@@ -32,9 +32,12 @@ char *afc__basic_field(const char *user, const char *password);
 char *afc__bearer_field(const char *token);
 
 /**
- * Returns the field value "Basic …" for the userinfo of a URL ("user:password", percent-encoded; a missing
- * password is empty), owned by the caller: afc__free_secret(). NULL when out of memory.
+ * Makes the field value "Basic …" for the userinfo of a URL ("user:password", percent-encoded; a missing password
+ * is empty), owned by the caller: afc__free_secret(). AFC_EINVAL (see afc__userinfo_allows_basic()), AFC_ENOMEM.
  */
-char *afc__basic_credentials(const char *userinfo);
+afc_status afc__basic_credentials(char **out, const char *userinfo, afc_failure *failure);
+
+/** Returns whether the user has no colon once it is decoded (RFC 7617 2). */
+bool afc__userinfo_allows_basic(const char *userinfo);
 
 #endif

@@ -35,6 +35,13 @@ static afc_status set_credentials(afc__proxy *proxy, afc_slice userinfo, afc_fai
     if (colon != NULL) password = (afc_slice){colon + 1, userinfo.size - size - 1};
     afc_status status = decode(&proxy->user, (afc_slice){userinfo.bytes, size}, failure);
     if (status == AFC_OK) status = decode(&proxy->password, password, failure);
+    /* They are sent as Basic (RFC 7617 2). SOCKS has no such rule. */
+    bool has_colon = status == AFC_OK && strchr(proxy->user, ':') != NULL;
+    if (has_colon && afc__proxy_speaks_http(proxy)) {
+        return afc__fail(failure, AFC_EINVAL,
+                         "the proxy's user name contains a colon, which Basic doesn't allow: "
+                         "use proxy_credentials for another scheme");
+    }
     return status;
 }
 

@@ -350,6 +350,23 @@ static afc__auth_action use(afc__transfer *transfer, auth_target *target,
     return AFC__AUTH_REPEAT;
 }
 
+/** No offered scheme fits `identity`, so the 401 or 407 is the response. The caller should know if a colon is why. */
+static afc__auth_action leave_unanswered(afc__transfer *transfer, const auth_target *target,
+                                         const afc__identity *identity) {
+    afc__challenge_choice choice;
+    if (identity == NULL || !afc__credentials_lack_basic(&identity->credentials)) {
+        return AFC__AUTH_ACCEPT;
+    }
+    choose(transfer, target, identity, &choice);
+    if (choice.scheme != 0 || choice.offered != AFC_AUTH_BASIC) return AFC__AUTH_ACCEPT;
+    afc_failure failure;
+    afc__fail(&failure, AFC_EAUTH,
+              "the %s offers only Basic, which doesn't allow a colon in the user name (RFC 7617 2)",
+              target == &transfer->auth->proxy ? "proxy" : "server");
+    afc__transfer_fail(transfer, &failure);
+    return AFC__AUTH_FAIL;
+}
+
 /** Takes `identity`. */
 static afc__auth_action use_answer(afc__transfer *transfer, auth_target *target,
                                    afc__identity *identity) {
@@ -358,7 +375,8 @@ static afc__auth_action use_answer(afc__transfer *transfer, auth_target *target,
     afc__identity_free(target->from_callback);
     target->from_callback = identity;
     choose(transfer, target, identity, &choice);
-    return choice.scheme != 0 ? use(transfer, target, identity, &choice) : AFC__AUTH_ACCEPT;
+    if (choice.scheme == 0) return leave_unanswered(transfer, target, identity);
+    return use(transfer, target, identity, &choice);
 }
 
 /** Takes `identity`. */
@@ -371,7 +389,8 @@ static afc__auth_action apply_decision(afc__transfer *transfer, auth_target *tar
         const afc__identity *proposed = candidate(target);
         if (proposed == NULL) return AFC__AUTH_ACCEPT;
         choose(transfer, target, proposed, &choice);
-        bool is_refused = choice.scheme == 0 || (choice.scheme & target->refused) != 0;
+        if (choice.scheme == 0) return leave_unanswered(transfer, target, proposed);
+        bool is_refused = (choice.scheme & target->refused) != 0;
         return is_refused ? AFC__AUTH_ACCEPT : use(transfer, target, proposed, &choice);
     }
     if (answer == AFC_CHALLENGE_CANCEL) {
@@ -426,7 +445,8 @@ static afc__auth_action handle(afc__transfer *transfer) {
     if (choice.offered == 0) return AFC__AUTH_ACCEPT;
     transfer->auth->number++;
     if (transfer->events.on_challenge != NULL) return ask(transfer, target, proposed, &choice);
-    return proposed != NULL ? use(transfer, target, proposed, &choice) : AFC__AUTH_ACCEPT;
+    if (proposed == NULL) return leave_unanswered(transfer, target, candidate(target));
+    return use(transfer, target, proposed, &choice);
 }
 
 /** A transfer without `auth` may still have the credentials of its proxy's URL. */

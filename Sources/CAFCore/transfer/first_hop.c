@@ -56,10 +56,10 @@ afc_status afc__transfer_init_request(afc__transfer *transfer, const afc_request
     bool has_own = request->credentials != NULL || gives_header(request, "Authorization");
     char *credentials = NULL;
     if (url.userinfo != NULL && !has_own) {
-        credentials = afc__basic_credentials(url.userinfo);
-        if (credentials == NULL) {
+        status = afc__basic_credentials(&credentials, url.userinfo, failure);
+        if (status != AFC_OK) {
             afc__url_clear(&url);
-            return afc__fail_memory(failure);
+            return status;
         }
     }
     if (credentials == NULL && content_type == NULL) {

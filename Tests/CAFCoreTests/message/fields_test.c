@@ -226,16 +226,28 @@ static void makes_basic_credentials_of_userinfo(void **state) {
         {"a", "Basic YTo="},
         {"a:", "Basic YTo="},
         {":b", "Basic OmI="},
-        {"%61%3a:%40", "Basic YTo6QA=="},
+        {"%61%253a:%40%3a", "Basic YSUzYTpAOg=="},
         {"100%:%zz%4", "Basic MTAwJTolenolNA=="},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         TORTURE(n) {
-            char *credentials = afc__basic_credentials(cases[i].userinfo);
-            if (credentials == NULL) continue;
+            char *credentials;
+            if (afc__basic_credentials(&credentials, cases[i].userinfo, NULL) != AFC_OK) continue;
             assert_string_equal(credentials, cases[i].credentials);
             afc__free_secret(credentials, strlen(credentials));
         }
+    }
+}
+
+static void refuses_colon_in_the_user_of_basic(void **state) {
+    (void)state;
+    static const char *const cases[] = {"a%3Ab:c", "%3a:c", "a%3A"};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *credentials;
+        afc_failure failure;
+        check_status(afc__basic_credentials(&credentials, cases[i], &failure), AFC_EINVAL);
+        assert_null(credentials);
+        check_contains(failure.text, "the URL's user name contains a colon");
     }
 }
 
@@ -251,6 +263,7 @@ int main(void) {
         cmocka_unit_test(fields_outgrow_their_inline_storage),
         cmocka_unit_test(limits_the_size_of_fields),
         cmocka_unit_test(makes_basic_credentials_of_userinfo),
+        cmocka_unit_test(refuses_colon_in_the_user_of_basic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,6 +90,9 @@ static void parses_proxies(void **state) {
         {"http://proxy/path", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
         {"http://pro\nxy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
         {"http://a%0d%0aX: y:secret@proxy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"http://a%3Ab:secret@proxy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"https://a%3ab:secret@proxy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
+        {"socks5://a%3Ab:c@proxy", AFC_OK, AFC__PROXY_SOCKS5, "proxy", 1080, "a:b", "c"},
         {"http://a:secret%00@proxy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
         {"http://a:secret@pro xy", AFC_EINVAL, 0, NULL, 0, NULL, NULL},
     };

@@ -161,6 +161,95 @@ static void distinguishes_proxy_challenges(void **state) {
     world_free(secure);
 }
 
+/* ---- A colon in the user name, which Basic has no way to send ---------------------------------- */
+
+static const afc_credentials with_colon = {"m:e", "secret", NULL, 0, false, {0}};
+
+static void refuses_colon_where_only_basic_is_allowed(void **state) {
+    world *world = *state;
+    static const struct {
+        const char *url;
+        unsigned schemes;
+        bool is_proxy;
+        afc_status status;
+    } rows[] = {
+        {"http://a.test/", AFC_AUTH_BASIC, false, AFC_EINVAL},
+        {"http://a.test/", AFC_AUTH_BASIC, true, AFC_EINVAL},
+        {"http://a.test/", AFC_AUTH_BASIC | AFC_AUTH_BEARER, false, AFC_EINVAL},
+        {"http://a.test/", AFC_AUTH_BASIC | AFC_AUTH_DIGEST, false, AFC_OK},
+        {"http://a.test/", AFC_AUTH_DIGEST, false, AFC_OK},
+        {"http://a.test/", 0, false, AFC_OK},
+        {"http://m%3Ae:secret@a.test/", 0, false, AFC_OK},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_credentials credentials = with_colon;
+        credentials.schemes = rows[i].schemes;
+        afc_request request = AFC_REQUEST_INIT;
+        request.url = rows[i].url;
+        if (rows[i].is_proxy) {
+            request.proxy_credentials = &credentials;
+        } else {
+            request.credentials = &credentials;
+        }
+        afc_task *task;
+        afc_failure failure;
+        check_status(afc_task_new(&task, world->session, &request, NULL, &failure), rows[i].status);
+        if (rows[i].status != AFC_OK) check_contains(failure.text, "user name contains a colon");
+        assert_null(strstr(failure.text, "secret"));
+        afc_task_release(task);
+    }
+    afc_request request = AFC_REQUEST_INIT;
+    request.url = "http://m%3Ae:secret@a.test/";
+    afc_failure failure;
+    check_status(afc_perform(NULL, world->session, &request, &failure), AFC_EINVAL);
+    check_contains(failure.text, "the URL's user name contains a colon");
+}
+
+static afc_challenge_answer use_colon(void *context, const afc_challenge *challenge,
+                                      afc_credentials *credentials) {
+    (void)context, (void)challenge;
+    *credentials = with_colon;
+    return AFC_CHALLENGE_USE;
+}
+
+static afc_challenge_answer use_default(void *context, const afc_challenge *challenge,
+                                        afc_credentials *credentials) {
+    (void)context, (void)challenge, (void)credentials;
+    return AFC_CHALLENGE_DEFAULT;
+}
+
+static void says_that_basic_can_not_send_a_colon(void **state) {
+    world *world = *state;
+    static const struct {
+        afc_challenge_answer (*on_challenge)(void *, const afc_challenge *, afc_credentials *);
+        bool has_credentials;
+    } rows[] = {{NULL, true}, {use_default, true}, {use_colon, false}, {use_colon, true}};
+    guard guard = {.challenges = {"Basic realm=x"}, .user = "m:e", .password = "secret"};
+    guard_path(world, "/", &guard);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        call *call = call_new(world, "/");
+        if (rows[i].has_credentials) call->request.credentials = &with_colon;
+        call->events.on_challenge = rows[i].on_challenge;
+        call_perform(call);
+        check_ended(call, AFC_EAUTH);
+        check_contains(call->failure.text, "the server offers only Basic");
+        check_contains(call->failure.text, "colon");
+        assert_null(strstr(call->failure.text, "m:e"));
+        call_free(call);
+    }
+    assert_int_equal(guard.asked, COUNT_OF(rows));
+}
+
+static void digest_sends_a_colon(void **state) {
+    world *world = *state;
+    guard guard = {.challenges = {"Basic realm=x", DIGEST}, .user = "m:e", .password = "secret"};
+    guard_path(world, "/", &guard);
+    call *call = call_new(world, "/");
+    call->request.credentials = &with_colon;
+    check_answer(call, 200, 2);
+    check_contains(seen_header(world, 1, "Authorization"), "username=\"m:e\"");
+}
+
 int main(void) {
     setenv("KRB5_CONFIG", "/dev/null", 1);
     const struct CMUnitTest tests[] = {
@@ -168,6 +257,9 @@ int main(void) {
         WORLD_TEST(reports_each_round_in_order),
         WORLD_TEST(reports_responses_of_the_callback),
         WORLD_TEST(distinguishes_proxy_challenges),
+        WORLD_TEST(refuses_colon_where_only_basic_is_allowed),
+        WORLD_TEST(says_that_basic_can_not_send_a_colon),
+        WORLD_TEST(digest_sends_a_colon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,11 @@ enum {
  * are overwritten before they are freed.
  */
 typedef struct afc_credentials {
-    const char *user;     /**< User name in UTF-8. NULL: none. */
+    /**
+     * User name in UTF-8. NULL: none. Basic doesn't allow a colon in it (RFC 7617 section 2): AFC_EINVAL if `schemes`
+     * leaves only Basic for it, AFC_EAUTH if only Basic is offered. The other schemes allow it.
+     */
+    const char *user;
     const char *password; /**< Password in UTF-8. NULL: empty. */
     const char *token;    /**< Token for Bearer. NULL: none. */
     unsigned schemes;     /**< AFC_AUTH_… bits: the schemes that may be used. 0: any. */
