@@ -229,6 +229,19 @@ static bool ended_at_proxy(const afc__exchange *exchange) {
     return exchange->peer == NULL && exchange->proxy_peer != NULL;
 }
 
+/** Writes which proxy it was that couldn't be reached, or that didn't connect. false: it was none. */
+static bool describe_proxy(const afc__exchange *exchange, CURLcode code, afc_status by_proxy,
+                           const char *text, char out[AFC_FAILURE_TEXT_SIZE]) {
+    const afc__proxy *proxy = exchange->transfer->hop.proxy;
+    if (proxy == NULL || (code != CURLE_COULDNT_CONNECT && by_proxy == AFC_OK)) return false;
+    char address[AFC__PROXY_ADDRESS_SIZE];
+    afc__proxy_write_address(address, sizeof address, proxy);
+    const char *what = code == CURLE_COULDNT_CONNECT ? "cannot connect to the proxy"
+                                                     : "no connection through the proxy";
+    snprintf(out, AFC_FAILURE_TEXT_SIZE, "%s %.96s: %s", what, address, text);
+    return true;
+}
+
 void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_failure *failure) {
     afc_trust_reason reason = AFC_TRUST_OTHER;
     const char *text = exchange->error_text;
@@ -313,7 +326,10 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     afc_status by_proxy = afc__exchange_map_proxy_result(exchange, code);
     if (by_proxy != AFC_OK) status = by_proxy;
     if (text[0] == '\0') text = curl_easy_strerror(code);
-    afc__fail(failure, status, "%s", text);
+    char with_proxy[AFC_FAILURE_TEXT_SIZE];
+    bool is_proxys = !lacks_sockets(exchange, code) &&
+                     describe_proxy(exchange, code, by_proxy, text, with_proxy);
+    afc__fail(failure, status, "%s", is_proxys ? with_proxy : text);
     if (status == AFC_ETIMEOUT) failure->timeout = AFC_TIMEOUT_CONNECT;
     if (status == AFC_EUNTRUSTED) failure->trust = reason;
     failure->curl_code = (int)code;

@@ -25,7 +25,7 @@ afc_status afc__driver_set_proxies(afc__driver *driver, const afc_proxies *proxi
         if (exchange->option_error == CURLE_OK) exchange->option_error = code_;                    \
     } while (0)
 
-static void write_address(char *out, size_t size, const afc__proxy *proxy) {
+void afc__proxy_write_address(char *out, size_t size, const afc__proxy *proxy) {
     static const char *const schemes[] = {[AFC__PROXY_HTTP] = "http",
                                           [AFC__PROXY_HTTPS] = "https",
                                           [AFC__PROXY_SOCKS5] = "socks5",
@@ -75,8 +75,8 @@ afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure
         SET(CURLOPT_HTTPPROXYTUNNEL, has_tunnel ? 1L : 0L);
         exchange->state.has_tunnel = has_tunnel;
     }
-    char address[AFC__HOST_LONGEST + 32] = "";
-    if (proxy != NULL) write_address(address, sizeof address, proxy);
+    char address[AFC__PROXY_ADDRESS_SIZE] = "";
+    if (proxy != NULL) afc__proxy_write_address(address, sizeof address, proxy);
     SET(CURLOPT_PROXY, address);
     status = afc__exchange_set_proxy_auth(exchange, failure);
     if (status != AFC_OK || proxy == NULL) return status;

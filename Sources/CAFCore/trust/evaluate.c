@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/fork_gate.h"
+#include "trust/names_text.h"
 #include "trust/reason.h"
 
 #include <limits.h>
@@ -124,9 +125,15 @@ static void say(afc__verdict *verdict, afc_trust_reason reason, int error, const
     snprintf(verdict->text, sizeof verdict->text, "%s", text);
 }
 
-static void blame(afc__verdict *verdict, int error, int depth) {
+static void blame(const judgement *judged, int error, int depth) {
+    afc__verdict *verdict = judged->verdict;
+    afc_trust_reason reason = afc__trust_reason_of(error);
     verdict->depth = depth;
-    say(verdict, afc__trust_reason_of(error), error, X509_verify_cert_error_string(error));
+    say(verdict, reason, error, X509_verify_cert_error_string(error));
+    if (reason == AFC_TRUST_WRONG_HOST && judged->host != NULL) {
+        afc__wrong_host_write(verdict->text, sizeof verdict->text, judged->host->text,
+                              judged->leaf);
+    }
 }
 
 static void miss_pins(afc__verdict *verdict) {
@@ -164,7 +171,7 @@ static bool verify_by_pins(judgement *judged) {
         judged->chain = chain;
         /* A path without an anchor misses the pins; any other error is that of a path to them. */
         judged->is_blamed = !verdict->is_verified && !afc__trust_lacks_anchor(error);
-        if (judged->is_blamed) blame(verdict, error, depth);
+        if (judged->is_blamed) blame(judged, error, depth);
         return false;
     }
     sk_X509_pop_free(chain, X509_free);
@@ -207,15 +214,14 @@ static void judge(judgement *judged) {
     verdict->is_verified = error == X509_V_OK;
     verdict->error = error;
     if (error != X509_V_OK) {
-        blame(verdict, error, depth);
+        blame(judged, error, depth);
         if (!rule->allow_invalid_certificates || error == X509_V_ERR_OUT_OF_MEM) return;
         /*
          * An invalid chain may be accepted, a wrong name not: verification may have stopped before the name was
          * compared.
          */
         if (judged->host != NULL && !names_host(judged->leaf, judged->host)) {
-            say(verdict, AFC_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
-                "the certificate isn't valid for this host");
+            blame(judged, X509_V_ERR_HOSTNAME_MISMATCH, 0);
             return;
         }
     }

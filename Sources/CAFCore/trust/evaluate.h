@@ -14,9 +14,9 @@ typedef struct afc__verdict {
     bool is_verified;        /**< The chain was verified. */
     afc_trust_reason reason; /**< Why the chain was refused; also set if an error was accepted. */
     afc_pin_outcome pins;
-    int depth;      /**< Index of the certificate with the error; 0: the server's. */
-    int error;      /**< OpenSSL's X509_V_ERR_…; never X509_V_OK if the chain was refused. */
-    char text[128]; /**< One line in English. */
+    int depth; /**< Index of the certificate with the error; 0: the server's. */
+    int error; /**< OpenSSL's X509_V_ERR_…; never X509_V_OK if the chain was refused. */
+    char text[AFC_FAILURE_TEXT_SIZE]; /**< One line in English. */
 } afc__verdict;
 
 /** The input of an evaluation; borrowed. */

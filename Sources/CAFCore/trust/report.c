@@ -3,6 +3,7 @@
 #include "base/fork_gate.h"
 #include "base/text.h"
 #include "trust/evaluate.h"
+#include "trust/names_text.h"
 
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
@@ -52,40 +53,8 @@ static void write_hex(BIO *bio, const unsigned char *bytes, int size) {
     for (int i = 0; i < size; i++) BIO_printf(bio, "%02x", bytes[i]);
 }
 
-/** A name may contain any octets; escapes those that a reader could take for its end. */
-static void write_escaped(BIO *bio, const ASN1_STRING *name) {
-    const unsigned char *bytes = ASN1_STRING_get0_data(name);
-    for (int i = 0; i < ASN1_STRING_length(name); i++) {
-        bool is_plain = bytes[i] > ' ' && bytes[i] < 127 && bytes[i] != '\\';
-        BIO_printf(bio, is_plain ? "%c" : "\\x%02x", bytes[i]);
-    }
-}
-
-static void write_address(BIO *bio, const ASN1_OCTET_STRING *address) {
-    const unsigned char *bytes = ASN1_STRING_get0_data(address);
-    int size = ASN1_STRING_length(address);
-    if (size == 4) {
-        BIO_printf(bio, "%d.%d.%d.%d", bytes[0], bytes[1], bytes[2], bytes[3]);
-    } else if (size == 16) {
-        for (int i = 0; i < 16; i += 2) {
-            BIO_printf(bio, "%s%x", i > 0 ? ":" : "", (unsigned)bytes[i] << 8 | bytes[i + 1]);
-        }
-    } else {
-        write_hex(bio, bytes, size);
-    }
-}
-
 static char *alternative_text(BIO *bio, GENERAL_NAME *name) {
-    switch (name->type) {
-    case GEN_DNS:
-        write_escaped(bio, name->d.dNSName);
-        break;
-    case GEN_IPADD:
-        write_address(bio, name->d.iPAddress);
-        break;
-    default:
-        GENERAL_NAME_print(bio, name);
-    }
+    afc__general_name_write(bio, name);
     return take_text(bio);
 }
 

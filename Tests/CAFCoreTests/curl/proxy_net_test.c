@@ -86,7 +86,11 @@ static void refused_tunnel_names_the_reason(void **state) {
     } rows[] = {{403, AFC_ECONNECT}, {502, AFC_ECONNECT}, {302, AFC_ECONNECT}, {407, AFC_EAUTH}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         relay_refuse(route.relay, rows[i].status);
-        check_fetch_url(route.world, tls_url(world), rows[i].expected);
+        call *call = call_fetch_url(route.world, tls_url(world), rows[i].expected);
+        check_contains(call->failure.text, text_of(world, "no connection through the proxy %s: ",
+                                                   relay_url(route.relay, "http", NULL)));
+        check_contains(call->failure.text, text_of(world, "%d", rows[i].status));
+        call_free(call);
     }
     assert_int_equal(afts_server_stats(world->server).accepted, 0);
     relay_refuse(route.relay, 0);
@@ -257,8 +261,18 @@ static void missing_proxy_fails_to_connect(void **state) {
     /* A server that has stopped holds its port, so nobody else is found there. */
     world *gone = world_new(NULL, NULL);
     afts_server_stop(gone->server);
-    use(&route, (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL, url_of(gone, ""), NULL, {0}});
-    check_fetch_url(route.world, "http://example.test/", AFC_ECONNECT);
+    static const char *const schemes[] = {"http", "socks5"};
+    for (size_t i = 0; i < COUNT_OF(schemes); i++) {
+        const char *address = url_of(gone, "") + 7;
+        const char *proxy = text_of(gone, "%s://me:secret@%s", schemes[i], address);
+        use(&route, (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL, proxy, NULL, {0}});
+        call *call = call_fetch_url(route.world, "http://127.0.0.7/", AFC_ECONNECT);
+        check_contains(call->failure.text,
+                       text_of(gone, "cannot connect to the proxy %s://%s: ", schemes[i], address));
+        check_lacks(call->failure.text, "secret");
+        check_lacks(call->failure.text, "me:");
+        call_free(call);
+    }
     world_free(gone);
     use(&route,
         (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL, "socks5h://no-such-proxy.invalid", NULL, {0}});

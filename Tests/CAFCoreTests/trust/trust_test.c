@@ -423,6 +423,43 @@ static void report_escapes_names(void **state) {
     afts_cert_free(leaf);
 }
 
+static void names_the_host_and_those_of_the_certificate(void **state) {
+    (void)state;
+#define LONG "long-name-of-a-host.long-name-of-a-domain"
+    static const struct {
+        const char *host, *names, *text;
+    } rows[] = {
+        {"Other.test", "a.test", "the certificate isn't valid for other.test, only for a.test"},
+        {"192.0.2.1", "a.test,*.b.test,192.0.2.7",
+         "the certificate isn't valid for 192.0.2.1, only for a.test, *.b.test, 192.0.2.7"},
+        {"other.test", "", "the certificate isn't valid for other.test, only for no host"},
+        {"other.test", "a\\0b.test", "only for a\\x00b.test"},
+        {"other.test", LONG "." LONG ".test", "only for " LONG ".lon..."},
+        {"a." LONG "." LONG ".test", "b.test",
+         "valid for a." LONG ".long-name-of-a-ho..., only for b.test"},
+        {"other.test", LONG ".a," LONG ".b," LONG ".c," LONG ".d", LONG ".b and 2 more"},
+    };
+    for (int skips_chain = 0; skips_chain < 2; skips_chain++) {
+        afc_trust_options options = trusting_root();
+        options.everywhere.allow_invalid_certificates = skips_chain;
+        afc_trust_policy *policy = policy_new(&options);
+        for (size_t i = 0; i < COUNT_OF(rows); i++) {
+            afts_cert *leaf = afts_cert_new(
+                &(afts_cert_options){.common_name = "x", .hosts = rows[i].names},
+                skips_chain ? made->stranger : made->root);
+            chain chain = {"", "", {leaf}, 1};
+            afc_trust_report *report = report_on(policy, &chain, rows[i].host);
+            assert_int_equal(report->reason, AFC_TRUST_WRONG_HOST);
+            check_contains(report->text, rows[i].text);
+            assert_true(strlen(report->text) < AFC_FAILURE_TEXT_SIZE - 1);
+            afc_trust_report_free(report);
+            afts_cert_free(leaf);
+        }
+        afc_trust_policy_release(policy);
+    }
+#undef LONG
+}
+
 static void refuses_invalid_chains(void **state) {
     (void)state;
     afc_slice sent[CHAIN_LONGEST], longer;
@@ -464,6 +501,7 @@ int main(void) {
         cmocka_unit_test(applies_delta_lists_only_with_their_base),
         cmocka_unit_test(report_holds_the_chain),
         cmocka_unit_test(report_escapes_names),
+        cmocka_unit_test(names_the_host_and_those_of_the_certificate),
         cmocka_unit_test(refuses_invalid_chains),
     };
     return cmocka_run_group_tests(tests, make_chains, free_chains);

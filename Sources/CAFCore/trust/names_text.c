@@ -1,0 +1,130 @@
+#include "trust/names_text.h"
+
+#include <openssl/err.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LONGEST_HOST = 64,
+    LONGEST_NAME = 48,
+    /* For " and N more". */
+    ROOM_FOR_COUNT = 24
+};
+
+/* ---- One name ------------------------------------------------------------------------------ */
+
+static void write_hex(BIO *bio, const unsigned char *bytes, int size) {
+    for (int i = 0; i < size; i++) BIO_printf(bio, "%02x", bytes[i]);
+}
+
+/** A name may contain any octets; escapes those that a reader could take for its end. */
+static void write_escaped(BIO *bio, const ASN1_STRING *name) {
+    const unsigned char *bytes = ASN1_STRING_get0_data(name);
+    for (int i = 0; i < ASN1_STRING_length(name); i++) {
+        bool is_plain = bytes[i] > ' ' && bytes[i] < 127 && bytes[i] != '\\';
+        BIO_printf(bio, is_plain ? "%c" : "\\x%02x", bytes[i]);
+    }
+}
+
+static void write_address(BIO *bio, const ASN1_OCTET_STRING *address) {
+    const unsigned char *bytes = ASN1_STRING_get0_data(address);
+    int size = ASN1_STRING_length(address);
+    if (size == 4) {
+        BIO_printf(bio, "%d.%d.%d.%d", bytes[0], bytes[1], bytes[2], bytes[3]);
+    } else if (size == 16) {
+        for (int i = 0; i < 16; i += 2) {
+            BIO_printf(bio, "%s%x", i > 0 ? ":" : "", (unsigned)bytes[i] << 8 | bytes[i + 1]);
+        }
+    } else {
+        write_hex(bio, bytes, size);
+    }
+}
+
+void afc__general_name_write(BIO *bio, GENERAL_NAME *name) {
+    switch (name->type) {
+    case GEN_DNS:
+        write_escaped(bio, name->d.dNSName);
+        break;
+    case GEN_IPADD:
+        write_address(bio, name->d.iPAddress);
+        break;
+    default:
+        GENERAL_NAME_print(bio, name);
+    }
+}
+
+/* ---- Those of a certificate for another host ------------------------------------------------- */
+
+/** A text in a buffer; what doesn't fit is cut off. */
+typedef struct cut_text {
+    char *bytes;
+    size_t size, used;
+} cut_text;
+
+__attribute__((format(printf, 2, 3))) static void add(cut_text *text, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text->bytes + text->used, text->size - text->used, format, arguments);
+    va_end(arguments);
+    if (length > 0) text->used += (size_t)length;
+    if (text->used >= text->size) text->used = text->size - 1;
+}
+
+static void add_shortened(cut_text *text, const char *bytes, size_t size, size_t longest) {
+    bool is_long = size > longest;
+    add(text, "%.*s%s", (int)(is_long ? longest - 3 : size), bytes, is_long ? "..." : "");
+}
+
+static bool is_host(const GENERAL_NAME *name) {
+    return name->type == GEN_DNS || name->type == GEN_IPADD;
+}
+
+/** false: it doesn't fit. */
+static bool add_name(cut_text *text, BIO *bio, GENERAL_NAME *name, bool is_first) {
+    char *bytes;
+    BIO_reset(bio);
+    afc__general_name_write(bio, name);
+    long written = BIO_get_mem_data(bio, &bytes);
+    size_t size = written > 0 ? (size_t)written : 0;
+    size_t shown = size > LONGEST_NAME ? LONGEST_NAME : size;
+    if (text->used + shown + ROOM_FOR_COUNT > text->size) return false;
+    add(text, "%s", is_first ? "" : ", ");
+    add_shortened(text, bytes, size, LONGEST_NAME);
+    return true;
+}
+
+static void add_names(cut_text *text, BIO *bio, GENERAL_NAMES *names) {
+    size_t shown = 0, left_off = 0;
+    int count = names != NULL ? sk_GENERAL_NAME_num(names) : 0;
+    for (int i = 0; i < count; i++) {
+        GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
+        if (!is_host(name)) continue;
+        if (left_off == 0 && add_name(text, bio, name, shown == 0)) {
+            shown++;
+        } else {
+            left_off++;
+        }
+    }
+    if (shown + left_off == 0) {
+        add(text, "no host");
+    } else if (left_off > 0) {
+        add(text, "%s%zu more", shown > 0 ? " and " : "", left_off);
+    }
+}
+
+void afc__wrong_host_write(char *out, size_t size, const char *host, X509 *leaf) {
+    cut_text text = {out, size, 0};
+    GENERAL_NAMES *names = X509_get_ext_d2i(leaf, NID_subject_alt_name, NULL, NULL);
+    BIO *bio = BIO_new(BIO_s_mem());
+    add(&text, "the certificate isn't valid for ");
+    add_shortened(&text, host, strlen(host), LONGEST_HOST);
+    if (bio != NULL) {
+        add(&text, ", only for ");
+        add_names(&text, bio, names);
+    }
+    BIO_free(bio);
+    GENERAL_NAMES_free(names);
+    ERR_clear_error();
+}

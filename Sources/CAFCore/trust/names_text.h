@@ -1,0 +1,16 @@
+/**
+ * The names of a certificate as text. Their author must not be able to write anything but a name.
+ */
+#ifndef AFC_TRUST_NAMES_TEXT_H
+#define AFC_TRUST_NAMES_TEXT_H
+
+#include <openssl/x509v3.h>
+#include <stddef.h>
+
+/** Writes an alternative name. Octets of a host name that a reader could take for its end are escaped. */
+void afc__general_name_write(BIO *bio, GENERAL_NAME *name);
+
+/** Writes that `leaf` isn't valid for `host`, and for which hosts it is: as many names as fit, and the number of others. */
+void afc__wrong_host_write(char *out, size_t size, const char *host, X509 *leaf);
+
+#endif
