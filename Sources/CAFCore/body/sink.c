@@ -124,9 +124,13 @@ void afc__sink_clear(afc__sink *sink) {
     afc__sink_zero(sink);
 }
 
-static afc_status too_big(const afc__sink *sink, afc_failure *failure) {
-    return afc__fail(failure, AFC_ETOOBIG, "the response body exceeds the limit of %llu bytes",
-                     (unsigned long long)sink->limit);
+/** `size` is the announced size, or what there is so far. */
+static afc_status too_big(const afc__sink *sink, uint64_t size, bool is_announced,
+                          afc_failure *failure) {
+    return afc__fail(
+        failure, AFC_ETOOBIG,
+        "the response body exceeds the limit of %llu bytes (limits.body): it has %s%llu",
+        (unsigned long long)sink->limit, is_announced ? "" : "at least ", (unsigned long long)size);
 }
 
 /* ---- Opening ------------------------------------------------------------------------------- */
@@ -186,7 +190,7 @@ static afc_status open_behind(afc__sink *sink, const afc__sink_start *start, afc
     sink->offset = sink->file.size;
     sink->end = start->answer->end;
     sink->total = start->answer->total;
-    if ((uint64_t)sink->end > sink->limit) return too_big(sink, failure);
+    if ((uint64_t)sink->end > sink->limit) return too_big(sink, (uint64_t)sink->end, true, failure);
     afc_status status = afc__file_resume(&sink->file, failure);
     if (status != AFC_OK) return status;
     sink->file.token.total = sink->total;
@@ -202,7 +206,7 @@ static afc_status open_complete(afc__sink *sink, const afc__sink_start *start,
     sink->resumption = AFC_RESUMPTION_COMPLETE;
     sink->is_complete = true;
     sink->offset = sink->end = sink->total = sink->file.size;
-    if ((uint64_t)sink->end > sink->limit) return too_big(sink, failure);
+    if ((uint64_t)sink->end > sink->limit) return too_big(sink, (uint64_t)sink->end, true, failure);
     begin_digest(sink, start, false);
     afc_status status = afc__file_resume(&sink->file, failure);
     return status == AFC_OK ? afc__file_note(&sink->file, &sink->file.token, failure) : status;
@@ -244,7 +248,7 @@ static afc_status open_file(afc__sink *sink, const afc__sink_start *start, afc_f
 afc_status afc__sink_open(afc__sink *sink, const afc__sink_start *start, afc_failure *failure) {
     uint64_t expected = start->length > 0 ? (uint64_t)start->length : 0;
     sink->can_wait = start->can_wait;
-    if (!start->is_encoded && expected > sink->limit) return too_big(sink, failure);
+    if (!start->is_encoded && expected > sink->limit) return too_big(sink, expected, true, failure);
     switch (sink->kind) {
     case AFC_SINK_MEMORY:
         return open_memory(sink, expected, start->is_encoded, failure);
@@ -264,7 +268,8 @@ afc_status afc__sink_open(afc__sink *sink, const afc__sink_start *start, afc_fai
 
 afc_status afc__sink_admit(afc__sink *sink, size_t size, afc_failure *failure) {
     if (sink->is_complete) return AFC_OK;
-    if (size > sink->limit - (uint64_t)sink->offset - sink->written) return too_big(sink, failure);
+    uint64_t before = (uint64_t)sink->offset + sink->written;
+    if (size > sink->limit - before) return too_big(sink, before + size, false, failure);
     return AFC_OK;
 }
 
@@ -275,7 +280,7 @@ static afc_status write_memory(afc__sink *sink, afc_slice bytes, afc_failure *fa
         return afc__fail(failure, status, "out of memory for a body of more than %zu bytes",
                          sink->memory.size);
     }
-    return too_big(sink, failure);
+    return too_big(sink, (uint64_t)sink->memory.size + bytes.size, false, failure);
 }
 
 afc_status afc__sink_write(afc__sink *sink, afc_slice bytes, afc_failure *failure) {

@@ -229,16 +229,17 @@ static bool ended_at_proxy(const afc__exchange *exchange) {
     return exchange->peer == NULL && exchange->proxy_peer != NULL;
 }
 
-/** Writes which proxy it was that couldn't be reached, or that didn't connect. false: it was none. */
+/**
+ * Adds which proxy it was that couldn't be reached, or that didn't connect. libcurl's text comes first, because the
+ * program `swiftaf` recognises some. false: the cause is no proxy.
+ */
 static bool describe_proxy(const afc__exchange *exchange, CURLcode code, afc_status by_proxy,
                            const char *text, char out[AFC_FAILURE_TEXT_SIZE]) {
     const afc__proxy *proxy = exchange->transfer->hop.proxy;
     if (proxy == NULL || (code != CURLE_COULDNT_CONNECT && by_proxy == AFC_OK)) return false;
     char address[AFC__PROXY_ADDRESS_SIZE];
     afc__proxy_write_address(address, sizeof address, proxy);
-    const char *what = code == CURLE_COULDNT_CONNECT ? "cannot connect to the proxy"
-                                                     : "no connection through the proxy";
-    snprintf(out, AFC_FAILURE_TEXT_SIZE, "%s %.96s: %s", what, address, text);
+    snprintf(out, AFC_FAILURE_TEXT_SIZE, "%.100s (proxy %.80s)", text, address);
     return true;
 }
 

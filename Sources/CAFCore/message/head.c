@@ -24,7 +24,8 @@ static afc_status count_bytes(afc__head_reader *reader, size_t size, afc_failure
         reader->bytes += size;
         return AFC_OK;
     }
-    return afc__fail(failure, AFC_ETOOBIG, "the response's heads exceed the limit of %u bytes",
+    return afc__fail(failure, AFC_ETOOBIG,
+                     "the response's heads exceed the limit of %u bytes (limits.head_bytes)",
                      (unsigned)reader->limits.bytes);
 }
 
@@ -41,7 +42,8 @@ static afc_status count_fields(afc__head_reader *reader, size_t count, afc_failu
         reader->field_count += (uint32_t)count;
         return AFC_OK;
     }
-    return afc__fail(failure, AFC_ETOOBIG, "the response's heads exceed the limit of %u fields",
+    return afc__fail(failure, AFC_ETOOBIG,
+                     "the response's heads exceed the limit of %u fields (limits.head_count)",
                      (unsigned)reader->limits.count);
 }
 
@@ -103,7 +105,8 @@ static afc_status check_informational(afc__head_reader *reader, afc_failure *fai
                          "unexpected 101: the request asked for no upgrade");
     }
     if (reader->informational == reader->limits.informational) {
-        return afc__fail(failure, AFC_ETOOBIG, "more than %u informational responses",
+        return afc__fail(failure, AFC_ETOOBIG,
+                         "more than %u informational responses (limits.informational)",
                          (unsigned)reader->limits.informational);
     }
     reader->informational++;

@@ -30,8 +30,12 @@ static afc_status check_ratio(const afc__transfer *transfer, size_t size, int64_
     if (decoded <= RATIO_STARTS_AT) return AFC_OK;
     uint64_t wire = (uint64_t)(received > 0 ? received : 0) + RATIO_SLACK;
     if (decoded / transfer->limits.decoding_ratio <= wire) return AFC_OK;
-    return afc__fail(failure, AFC_ETOOBIG, "the body exceeds %u times its size after decoding",
-                     (unsigned)transfer->limits.decoding_ratio);
+    return afc__fail(failure, AFC_ETOOBIG,
+                     "the body exceeds %u times its size after decoding (limits.decoding_ratio): "
+                     "%llu bytes became at least %llu",
+                     (unsigned)transfer->limits.decoding_ratio,
+                     (unsigned long long)(received > 0 ? received : 0),
+                     (unsigned long long)decoded);
 }
 
 /** Brotli and Zstandard can make any number of bytes of one read. */

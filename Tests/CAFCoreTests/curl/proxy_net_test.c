@@ -87,8 +87,8 @@ static void refused_tunnel_names_the_reason(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         relay_refuse(route.relay, rows[i].status);
         call *call = call_fetch_url(route.world, tls_url(world), rows[i].expected);
-        check_contains(call->failure.text, text_of(world, "no connection through the proxy %s: ",
-                                                   relay_url(route.relay, "http", NULL)));
+        check_contains(call->failure.text,
+                       text_of(world, "(proxy %s)", relay_url(route.relay, "http", NULL)));
         check_contains(call->failure.text, text_of(world, "%d", rows[i].status));
         call_free(call);
     }
@@ -267,8 +267,7 @@ static void missing_proxy_fails_to_connect(void **state) {
         const char *proxy = text_of(gone, "%s://me:secret@%s", schemes[i], address);
         use(&route, (afc_proxies){AFC_PROXIES_GIVEN, NULL, NULL, proxy, NULL, {0}});
         call *call = call_fetch_url(route.world, "http://127.0.0.7/", AFC_ECONNECT);
-        check_contains(call->failure.text,
-                       text_of(gone, "cannot connect to the proxy %s://%s: ", schemes[i], address));
+        check_contains(call->failure.text, text_of(gone, "(proxy %s://%s)", schemes[i], address));
         check_lacks(call->failure.text, "secret");
         check_lacks(call->failure.text, "me:");
         call_free(call);

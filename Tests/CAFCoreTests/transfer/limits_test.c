@@ -49,6 +49,34 @@ static void accepts_body_of_exactly_its_limit(void **state) {
     folder_remove(&folder);
 }
 
+static void names_the_limit_and_what_exceeded_it(void **state) {
+    world *world = *state;
+    serve_ten(world);
+    static const struct {
+        const char *path;
+        afc_limits limits;
+        const char *text;
+    } rows[] = {
+        {"/length", {.body = 9}, "the limit of 9 bytes (limits.body): it has 10"},
+        {"/chunks", {.body = 3}, "the limit of 3 bytes (limits.body): it has at least "},
+        {"/length", {.head_bytes = 30}, "the limit of 30 bytes (limits.head_bytes)"},
+        {"/two", {.head_count = 1}, "the limit of 1 fields (limits.head_count)"},
+        {"/early", {.informational = 1}, "more than 1 informational responses"},
+    };
+    serve_text(world, "/two", "HTTP/1.1 200 OK\r\nA: 1\r\nContent-Length: 0\r\n\r\n");
+    serve_text(world, "/early",
+               "HTTP/1.1 103 A\r\n\r\nHTTP/1.1 103 B\r\n\r\n"
+               "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        call *call = call_new(world, rows[i].path);
+        call->request.limits = rows[i].limits;
+        call_perform(call);
+        check_ended(call, AFC_ETOOBIG);
+        check_contains(call->failure.text, rows[i].text);
+        call_free(call);
+    }
+}
+
 static void endless_body_ends_at_the_limit(void **state) {
     world *world = *state;
     static const char block[4096];
@@ -215,23 +243,24 @@ static void serve_bomb(world *world, const char *path, uint64_t blocks) {
 }
 
 static void check_decoding(world *world, uint32_t ratio, uint64_t limit, afc_sink_kind kind,
-                           afc_status expected) {
+                           const char *text) {
     call *call = call_new(world, "/bomb");
     call->request.limits.decoding_ratio = ratio;
     call->request.limits.body = limit;
     call->request.sink.kind = kind;
     call_perform(call);
-    check_ended(call, expected);
+    check_ended(call, AFC_ETOOBIG);
+    check_contains(call->failure.text, text);
     call_free(call);
 }
 
 static void refuses_body_that_decodes_to_too_much(void **state) {
     world *world = *state;
     serve_bomb(world, "/bomb", AFTS_FOREVER);
-    check_decoding(world, 0, 0, AFC_SINK_MEMORY, AFC_ETOOBIG);
-    check_decoding(world, 0, 0, AFC_SINK_CALLBACK, AFC_ETOOBIG);
-    check_decoding(world, UINT32_MAX, 1 << 20, AFC_SINK_CALLBACK, AFC_ETOOBIG);
-    check_decoding(world, UINT32_MAX, 100 << 20, AFC_SINK_CALLBACK, AFC_ETOOBIG);
+    check_decoding(world, 0, 0, AFC_SINK_MEMORY, "exceeds 250 times its size");
+    check_decoding(world, 0, 0, AFC_SINK_CALLBACK, "after decoding (limits.decoding_ratio): ");
+    check_decoding(world, UINT32_MAX, 1 << 20, AFC_SINK_CALLBACK, "(limits.body)");
+    check_decoding(world, UINT32_MAX, 100 << 20, AFC_SINK_CALLBACK, "(limits.body)");
     /* 250 : 1 of what was sent, and what one read may decode to. */
     assert_true(afts_server_stats(world->server).sent < 64 << 20);
 }
@@ -271,6 +300,7 @@ static void limits_the_number_of_encodings(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(accepts_body_of_exactly_its_limit),
+        WORLD_TEST(names_the_limit_and_what_exceeded_it),
         WORLD_TEST(endless_body_ends_at_the_limit),
         WORLD_TEST(refuses_declared_length_beyond_the_limit),
         WORLD_TEST(declared_length_reserves_no_memory),

@@ -311,16 +311,18 @@ static void never_stores_more_than_the_limit(void **state) {
     char frame[64];
     afc__websocket_reader reader;
     afc_websocket_limits limits = {.message = 1000, .frame = 1 << 20};
+    afc_failure failure;
     afc__websocket_item item;
     uint16_t code = 0;
     afc_status status = AFC_OK;
     afc__websocket_reader_init(&reader, &limits, false);
     for (int i = 0; i < 100 && status == AFC_OK; i++) {
         afc_slice input = {frame, put_frame(frame, i == 0 ? 0x02 : 0x00, B70, 50)};
-        status = afc__websocket_reader_next(&reader, &input, &item, &code, NULL);
+        status = afc__websocket_reader_next(&reader, &input, &item, &code, &failure);
         assert_true(reader.body.capacity <= 2048);
     }
     check_status(status, AFC_ETOOBIG);
+    check_contains(failure.text, "exceeds the limit of 1000 (limits.message)");
     assert_int_equal(code, 1009);
     afc__websocket_reader_clear(&reader);
 }
