@@ -4,6 +4,11 @@
 
 #include <afcore/base.h>
 
+/** A size without bytes, which no caller can mean. */
+static inline bool afc__lacks_bytes(afc_slice text) {
+    return text.bytes == NULL && text.size > 0;
+}
+
 static inline bool afc__is_digit(char c) {
     return c >= '0' && c <= '9';
 }

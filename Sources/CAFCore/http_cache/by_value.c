@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/sized.h"
+#include "base/text.h"
 #include "http_cache/freshness.h"
 #include "http_cache/identity.h"
 #include "http_cache/key.h"
@@ -45,8 +46,10 @@ static afc_status read_query(cache_query *out, const afc_http_cache_request *giv
                             "AFC_HTTP_CACHE_REQUEST_INIT", failure);
     if (failure->status != AFC_OK) return failure->status;
     if (given->url == NULL) return afc__fail(failure, AFC_EINVAL, "the request has no URL");
+    afc_status status = afc__check_header_pointers(given->headers, given->header_count, failure);
+    if (status != AFC_OK) return status;
     afc__buffer_init(&out->key, AFC__CACHE_LONGEST_KEY);
-    afc_status status = afc__cache_key_parse(&out->key, given->partition, given->url, failure);
+    status = afc__cache_key_parse(&out->key, given->partition, given->url, failure);
     if (status == AFC_OK &&
         !afc__identity_of(out->identity, given->headers, given->header_count, given->credentials)) {
         status = afc__fail_memory(failure);
@@ -220,6 +223,11 @@ static afc_status check_head(const afc_http_cache_response *response, const cach
     if (head->status < 200 || head->status > 599 || head->status == 206) {
         return afc__fail(failure, AFC_EINVAL,
                          "status %d can't be stored: expected 200 to 599, not 206", head->status);
+    }
+    afc_status status = afc__check_header_pointers(head->headers, head->header_count, failure);
+    if (status != AFC_OK) return status;
+    if (afc__lacks_bytes(response->body) || afc__lacks_bytes(head->reason)) {
+        return afc__fail(failure, AFC_EINVAL, "the body or the reason has a size but no bytes");
     }
     if (!afc__may_be_sent(head->reason)) {
         return afc__fail(failure, AFC_EINVAL, "the reason phrase contains control characters");

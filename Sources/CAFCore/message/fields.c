@@ -243,18 +243,14 @@ bool afc__is_continue_expectation(const afc_header *header) {
 
 /* ---- Fields to send ------------------------------------------------------------------------ */
 
-static bool lacks_bytes(afc_slice text) {
-    return text.bytes == NULL && text.size > 0;
-}
-
 afc_status afc__check_header_pointers(const afc_header *headers, size_t count,
                                       afc_failure *failure) {
     if (headers == NULL && count > 0) {
         return afc__fail(failure, AFC_EINVAL, "header_count is set but headers is NULL");
     }
     for (size_t i = 0; i < count; i++) {
-        bool lacks_name = lacks_bytes(headers[i].name);
-        if (!lacks_name && !lacks_bytes(headers[i].value)) continue;
+        bool lacks_name = afc__lacks_bytes(headers[i].name);
+        if (!lacks_name && !afc__lacks_bytes(headers[i].value)) continue;
         return afc__fail(failure, AFC_EINVAL, "the %s of header field %zu has a size but no bytes",
                          lacks_name ? "name" : "value", i + 1);
     }
@@ -263,9 +259,9 @@ afc_status afc__check_header_pointers(const afc_header *headers, size_t count,
 
 afc_status afc_header_check(const afc_header *header, afc_failure *failure) {
     afc_slice name = header->name;
-    if (lacks_bytes(name) || lacks_bytes(header->value)) {
+    if (afc__lacks_bytes(name) || afc__lacks_bytes(header->value)) {
         return afc__fail(failure, AFC_EINVAL, "the %s of a header field has a size but no bytes",
-                         lacks_bytes(name) ? "name" : "value");
+                         afc__lacks_bytes(name) ? "name" : "value");
     }
     /* The name isn't shown: it may be a whole "Name: value" with a secret. */
     if (!afc__is_token(name)) {

@@ -1,6 +1,7 @@
 /* Functions of a WebSocket that any thread may call. */
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "run/loop.h"
 #include "run/threads.h"
 #include "session/websocket_internal.h"
@@ -77,6 +78,7 @@ static afc_status add(afc_websocket *socket, afc__draft *draft, afc__outgoing *f
 
 afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind, afc_slice bytes,
                               unsigned flags, void *message_context) {
+    if (afc__lacks_bytes(bytes)) return AFC_EINVAL;
     if (is_parents(socket)) return AFC_ECLOSED;
     afc__draft draft;
     afc__order order = take_turn(socket, flags);
@@ -100,6 +102,7 @@ afc_status afc_websocket_answer_challenge(afc_websocket *socket, uint32_t number
 
 afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload) {
     afc_status status = AFC_ECLOSED;
+    if (afc__lacks_bytes(payload)) return AFC_EINVAL;
     if (is_parents(socket)) return status;
     pthread_mutex_lock(&socket->lock);
     if (socket->state == AFC__WEBSOCKET_OPEN) {
@@ -111,6 +114,7 @@ afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload) {
 }
 
 afc_status afc_websocket_close(afc_websocket *socket, uint16_t code, afc_slice reason) {
+    if (afc__lacks_bytes(reason)) return AFC_EINVAL;
     bool is_valid = code == 0 ? reason.size == 0
                               : afc__close_code_is_valid(code) &&
                                     reason.size <= AFC_WEBSOCKET_REASON_MAX && afc__is_utf8(reason);

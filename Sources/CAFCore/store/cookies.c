@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/sized.h"
+#include "base/text.h"
 #include "message/url.h"
 #include "store/cookie_jar.h"
 
@@ -110,6 +111,9 @@ static afc_status read_site(afc__cookie_site *out, afc__url *url, char *host, co
 
 afc_status afc_cookie_jar_receive(afc_cookie_jar *jar, const char *url, afc_slice set_cookie,
                                   afc_failure *failure) {
+    if (afc__lacks_bytes(set_cookie)) {
+        return afc__fail(failure, AFC_EINVAL, "set_cookie has a size but no bytes");
+    }
     char host[AFC__HOST_LONGEST + 1];
     afc__cookie_site site;
     afc__url parsed = {0};

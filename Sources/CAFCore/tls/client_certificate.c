@@ -3,6 +3,7 @@
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/sized.h"
+#include "base/text.h"
 
 #include <limits.h>
 #include <openssl/err.h>
@@ -39,6 +40,9 @@ static afc_status take_bytes(secret_bytes *out, afc_slice bytes, const char *pat
                              afc_failure *failure) {
     out->bytes = bytes;
     if (path != NULL) return read_file(out, path, failure);
+    if (afc__lacks_bytes(bytes)) {
+        return afc__fail(failure, AFC_EINVAL, "the client certificate has a size but no bytes");
+    }
     if (bytes.size <= MAX_FILE) return AFC_OK;
     return afc__fail(failure, AFC_EINVAL, "the client certificate is too long");
 }

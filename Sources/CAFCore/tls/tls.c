@@ -96,6 +96,10 @@ static afc_status read_identities(afc__tls *tls, const afc_tls_options *options,
     size_t count = options->client_certificate_count;
     afc_status status = AFC__CHECK_RESERVED(options, "afc_tls_options", failure);
     if (status != AFC_OK || count == 0) return status;
+    if (options->client_certificates == NULL) {
+        return afc__fail(failure, AFC_EINVAL,
+                         "client_certificate_count is set but client_certificates is NULL");
+    }
     if (count < SIZE_MAX / sizeof *tls->identities) {
         tls->identities = afc__zalloc(count * sizeof *tls->identities);
     }

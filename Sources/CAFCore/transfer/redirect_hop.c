@@ -92,7 +92,11 @@ static bool make_next(afc__transfer *transfer, const afc__redirect_plan *plan,
                       const afc_redirect *redirect) {
     afc_failure failure = {0};
     afc__url url = {0};
-    afc_status status = afc__url_parse(&url, afc_slice_of(redirect->url), &failure);
+    afc_status status = afc__check_header_pointers(redirect->headers, redirect->header_count,
+                                                   &failure);
+    if (status == AFC_OK) {
+        status = afc__url_parse(&url, afc_slice_of(redirect->url), &failure);
+    }
     if (status == AFC_OK) status = check_target(transfer, plan, &url, &failure);
     if (status == AFC_OK) status = init_next(transfer, plan, redirect, &url, &failure);
     afc__url_clear(&url);

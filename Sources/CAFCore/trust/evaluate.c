@@ -345,7 +345,7 @@ void afc__verification_release(afc__verification *verification) {
 
 /** Parses DER. NULL: invalid, or followed by other bytes. */
 static X509 *parse_der(afc_slice der) {
-    if (der.size == 0 || der.size > LONG_MAX) return NULL;
+    if (der.bytes == NULL || der.size == 0 || der.size > LONG_MAX) return NULL;
     const unsigned char *at = (const unsigned char *)der.bytes;
     X509 *certificate = d2i_X509(NULL, &at, (long)der.size);
     if (certificate != NULL && at != (const unsigned char *)der.bytes + der.size) {
@@ -397,7 +397,9 @@ afc_status afc_trust_evaluate(afc_trust_report **out, const afc_trust_policy *po
                               afc_failure *failure) {
     if (out != NULL) *out = NULL;
     if (failure != NULL) memset(failure, 0, sizeof *failure);
-    if (count == 0) return afc__fail(failure, AFC_EINVAL, "the chain is empty");
+    if (chain == NULL || count == 0) {
+        return afc__fail(failure, AFC_EINVAL, "the chain is empty");
+    }
     afc_status status = afc__fork_gate_check(failure);
     if (status != AFC_OK) return status;
     afc__fork_gate_enter(NULL);

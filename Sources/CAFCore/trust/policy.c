@@ -23,6 +23,9 @@ static afc_status check_rule(const afc_trust_rule *rule, afc_failure *failure) {
         (unsigned)rule->match > AFC_PIN_MATCH_ALL) {
         return afc__fail(failure, AFC_EINVAL, "invalid pinning mode or match");
     }
+    if (rule->pins == NULL && rule->pin_count > 0) {
+        return afc__fail(failure, AFC_EINVAL, "pin_count is set but pins is NULL");
+    }
     if (rule->mode == AFC_PINNING_NONE && is_pinning(rule)) {
         return afc__fail(failure, AFC_EINVAL, "pins are set but the mode is none; use publicKey");
     }
@@ -114,6 +117,9 @@ const afc__trust_rule *afc__policy_rule_for(const afc_trust_policy *policy,
 
 static afc_status read_rules(afc_trust_policy *policy, const afc_trust_options *options,
                              STACK_OF(X509_CRL) *crls, afc_failure *failure) {
+    if (options->rules == NULL && options->rule_count > 0) {
+        return afc__fail(failure, AFC_EINVAL, "rule_count is set but rules is NULL");
+    }
     size_t count = options->rule_count + 1;
     policy->rules = options->rule_count < SIZE_MAX / sizeof *policy->rules - 1
                         ? afc__zalloc(count * sizeof *policy->rules)

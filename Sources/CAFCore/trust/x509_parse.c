@@ -1,6 +1,7 @@
 #include "trust/x509_parse.h"
 
 #include "base/failure.h"
+#include "base/text.h"
 
 #include <limits.h>
 #include <openssl/err.h>
@@ -66,6 +67,9 @@ static afc_status parse(OPENSSL_STACK **out, afc_slice text, bool is_crl, const 
                         afc_failure *failure) {
     *out = NULL;
     if (text.size == 0) return AFC_OK;
+    if (afc__lacks_bytes(text)) {
+        return afc__fail(failure, AFC_EINVAL, "%s: a size but no bytes", what);
+    }
     if (text.size > INT_MAX) return afc__fail(failure, AFC_EINVAL, "%s: too long", what);
     ERR_clear_error();
     BIO *bio = BIO_new_mem_buf(text.bytes, (int)text.size);

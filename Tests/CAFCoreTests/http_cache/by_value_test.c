@@ -285,6 +285,31 @@ static void refuses_what_must_not_be_stored(void **state) {
     tear_down(&box);
 }
 
+static void refuses_counts_and_sizes_without_bytes(void **state) {
+    (void)state;
+    box box;
+    set_up(&box, false);
+    afc_header room[4], request_room[4];
+    const afc_http_cache_response *found;
+    for (int i = 0; i < 4; i++) {
+        afc_failure failure;
+        afc_http_cache_request request = request_of(URL, request_room, "");
+        afc_http_cache_response response = AFC_HTTP_CACHE_RESPONSE_INIT;
+        response.head.headers = room;
+        response.head.header_count = read_fields(room, FRESH);
+        if (i == 0) response.head.headers = NULL;
+        if (i == 1) room[0].value.bytes = NULL;
+        if (i == 2) response.body = (afc_slice){NULL, 1};
+        if (i == 3) request.headers = NULL, request.header_count = 1;
+        check_status(afc_http_cache_store(box.cache, &request, &response, &failure), AFC_EINVAL);
+        check_contains(failure.text, i == 0 || i == 3 ? "headers is NULL" : "no bytes");
+        check_status(afc_http_cache_lookup(box.cache, &request, &found, &failure),
+                     i == 3 ? AFC_EINVAL : AFC_OK);
+        assert_null(found);
+    }
+    tear_down(&box);
+}
+
 static void refuses_a_response_that_is_too_large(void **state) {
     box box;
     (void)state;
@@ -481,6 +506,7 @@ int main(void) {
         cmocka_unit_test(fields_and_credentials_of_the_request_select),
         cmocka_unit_test(partition_separates),
         cmocka_unit_test(refuses_what_must_not_be_stored),
+        cmocka_unit_test(refuses_counts_and_sizes_without_bytes),
         cmocka_unit_test(refuses_a_response_that_is_too_large),
         cmocka_unit_test(structs_without_their_init_are_refused),
         cmocka_unit_test(list_has_each_stored_response_once),

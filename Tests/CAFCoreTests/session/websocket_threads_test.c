@@ -101,6 +101,29 @@ static void status_of_on_message_ends_the_socket(void **state) {
     wire_free(wire);
 }
 
+static void refuse_sizes_without_bytes(wire *wire) {
+    const afc_slice none = {NULL, 1};
+    afc_status *statuses = wire->payload;
+    statuses[0] = afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, none, 0, NULL);
+    statuses[1] = afc_websocket_send(wire->socket, AFC_WEBSOCKET_BINARY, none, 0, NULL);
+    statuses[2] = afc_websocket_ping(wire->socket, none);
+    statuses[3] = afc_websocket_close(wire->socket, AFC_WEBSOCKET_NORMAL, none);
+    (void)afc_websocket_close(wire->socket, AFC_WEBSOCKET_NORMAL, afc_slice_of(""));
+}
+
+static void refuses_a_size_without_bytes(void **state) {
+    world *world = *state;
+    afc_status statuses[4] = {AFC_OK};
+    serve_echo(world, "/", NULL);
+    wire *wire = wire_new(world, "/");
+    wire->payload = statuses;
+    wire->at_open = refuse_sizes_without_bytes;
+    wire_open(wire, world);
+    check_log(wire, "open;closed 1000;");
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) check_status(statuses[i], AFC_EINVAL);
+    wire_free(wire);
+}
+
 static afc_status return_size(wire *wire, const afc_websocket_message *message) {
     (void)wire;
     return (afc_status)message->bytes.size;
@@ -251,6 +274,7 @@ int main(void) {
         WORLD_TEST(cancel_in_on_message_is_the_last_callback_but_one),
         WORLD_TEST(status_of_on_message_ends_the_socket),
         WORLD_TEST(names_the_invalid_number_of_on_message),
+        WORLD_TEST(refuses_a_size_without_bytes),
         WORLD_TEST(does_nothing_in_a_child_and_never_waits),
         WORLD_TEST(threads_send_at_once),
         WORLD_TEST(cancel_at_any_moment_ends_once),

@@ -49,6 +49,8 @@ static void refuses_invalid_cookies(void **state) {
     check_status(afc_cookie_jar_receive(jar, "ftp://x.test/", S("a=b"), NULL), AFC_EINVAL);
     check_status(afc_cookie_jar_receive(jar, "http://b\xc3\xbc.test/", S("a=b"), NULL), AFC_EINVAL);
     check_status(afc_cookie_jar_receive(jar, "http://x.test/", S("a=\1"), NULL), AFC_EINVAL);
+    check_status(afc_cookie_jar_receive(jar, "http://x.test/", (afc_slice){NULL, 1}, NULL),
+                 AFC_EINVAL);
     assert_int_equal(count(jar, NULL), 0);
     afc_cookie_jar_release(jar);
 }

@@ -105,6 +105,8 @@ static void check_refused(const afc_tls_options *tls, afc_status expected, const
 static void refuses_options_that_openssl_refuses(void **state) {
     (void)state;
     check_refused(&(afc_tls_options){.ciphers = "no cipher"}, AFC_EINVAL, "ciphers");
+    check_refused(&(afc_tls_options){.client_certificate_count = 1}, AFC_EINVAL,
+                  "client_certificates is NULL");
     check_refused(&(afc_tls_options){.cipher_suites = "no suite"}, AFC_EINVAL, "ciphers");
     check_refused(&(afc_tls_options){.min_version = (afc_tls_protocol)0x0302}, AFC_EINVAL,
                   "versions");
@@ -319,6 +321,8 @@ static void s33_refuses_invalid_certificate_or_key_at_once(void **state) {
         afc_status status;
         const char *part;
     } cases[] = {
+        {{.certificate = {NULL, 1}}, AFC_EINVAL, "has a size but no bytes"},
+        {{.certificate = good, .key = {NULL, 1}}, AFC_EINVAL, "has a size but no bytes"},
         {{.certificate = S_INIT("no certificate")}, AFC_EINVAL, "invalid client certificate"},
         {{.certificate = good}, AFC_EINVAL, "invalid key"},
         {{.certificate = good, .key = S_INIT("no key")}, AFC_EINVAL, "invalid key"},

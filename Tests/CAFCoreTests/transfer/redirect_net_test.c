@@ -428,6 +428,24 @@ static void checks_edits_of_the_callback(void **state) {
     assert_int_equal(afts_server_stats(world->server).requests, COUNT_OF(editions));
 }
 
+static afc_redirect_answer forget_headers(call *call, afc_redirect *redirect) {
+    (void)call;
+    redirect->headers = NULL;
+    redirect->header_count = 7;
+    return AFC_REDIRECT_FOLLOW;
+}
+
+static void refuses_a_count_of_the_callback_without_headers(void **state) {
+    world *world = *state;
+    redirect(world, "/", 302, "/to");
+    call *call = call_new(world, "/");
+    call->at_redirect = forget_headers;
+    call_perform(call);
+    check_ended(call, AFC_EINVAL);
+    check_contains(call->failure.text, "headers is NULL");
+    call_free(call);
+}
+
 /** Leads elsewhere and passes the proposed fields on, with one credential set anew. */
 static afc_redirect_answer lead_away(call *call, afc_redirect *redirect) {
     static afc_header fields[COUNT_OF(secrets) + 1];
@@ -505,6 +523,7 @@ int main(void) {
         WORLD_TEST(callback_can_stop_and_refuse),
         WORLD_TEST(callback_can_edit_the_next_request),
         WORLD_TEST(checks_edits_of_the_callback),
+        WORLD_TEST(refuses_a_count_of_the_callback_without_headers),
         WORLD_TEST(callback_can_cancel_its_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,20 @@ static void refuses_options_it_cannot_read_or_would_ignore(void **state) {
     check_refused(&options, "AFC_TRUST_OPTIONS_INIT");
 }
 
+static void refuses_counts_without_arrays(void **state) {
+    (void)state;
+    afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+    options.rule_count = 1;
+    check_refused(&options, "rules is NULL");
+    options = (afc_trust_options)AFC_TRUST_OPTIONS_INIT;
+    options.everywhere.mode = AFC_PINNING_PUBLIC_KEY;
+    options.everywhere.pin_count = 1;
+    check_refused(&options, "pins is NULL");
+    options = (afc_trust_options)AFC_TRUST_OPTIONS_INIT;
+    options.anchors = (afc_slice){NULL, 1};
+    check_refused(&options, "the anchors: a size but no bytes");
+}
+
 /** One whole certificate and a broken one: the second must not be dropped in silence. */
 static void refuses_broken_certificate_among_good_ones(void **state) {
     (void)state;
@@ -270,6 +284,7 @@ static void any_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_options_it_cannot_read_or_would_ignore),
+        cmocka_unit_test(refuses_counts_without_arrays),
         cmocka_unit_test(refuses_broken_certificate_among_good_ones),
         cmocka_unit_test(accepts_der_and_several_certificates),
         cmocka_unit_test(uses_the_most_specific_rule),

@@ -473,7 +473,9 @@ static void refuses_invalid_chains(void **state) {
     memcpy(bytes, sent[1].bytes, sent[1].size);
     bytes[sent[1].size] = 0;
     longer = (afc_slice){bytes, sent[1].size + 1};
-    afc_slice bad[] = {longer, {bytes, sent[1].size - 1}, {"", 0}, S_INIT("no certificate")};
+    check_status(afc_trust_evaluate(&report, policy, NULL, 1, NULL, &failure), AFC_EINVAL);
+    afc_slice bad[] = {
+        longer, {bytes, sent[1].size - 1}, {"", 0}, {NULL, 1}, S_INIT("no certificate")};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         sent[1] = bad[i];
         check_status(afc_trust_evaluate(&report, policy, sent, 2, NULL, &failure), AFC_EINVAL);
