@@ -76,7 +76,9 @@ public struct HTTPBody: Sendable {
     @_disfavoredOverload
     public static func json(_ parameters: Parameters) -> HTTPBody {
         do {
-            return .json(try parameters.jsonValue { try JSONCoder(dates: .iso8601).encodeTree($0) })
+            let value = try parameters.jsonValue { try JSONCoder(dates: .iso8601).encodeTree($0) }
+            // Not by the manager's encoder: Foundation's would convert the names and lose their order.
+            return .data(try value.data(), contentType: MediaType.json.essence)
         } catch {
             return HTTPBody(.invalid(SessionError(serializingRequest: error, url: nil)))
         }

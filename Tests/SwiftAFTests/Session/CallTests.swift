@@ -396,7 +396,8 @@ struct CallTests {
         let error = try await failure { try await manager.get("page", as: [Int].self) }
         #expect(
             error.message
-                == "unacceptable content type: text/html (accepted: application/json, text/javascript, text/json)")
+                == "unacceptable content type: text/html (accepted: application/json, text/javascript, text/json, */*+json)"
+        )
         manager.validation.acceptableContentTypes = ["text/*"]
         #expect(try await failure { try await manager.get("page", as: [Int].self) }.code == .serialization)
         #expect(try await failure { try await manager.get("user", as: String.self) }.code == .contentType)
