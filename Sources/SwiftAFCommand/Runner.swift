@@ -81,36 +81,50 @@ struct Runner: Sendable {
             }
             return Outcome(text: text)
         }
-        let configuration = try options.configuration(environment)
-        let cookies = try options.writtenCookies(of: configuration)
+        var configuration = try options.configuration(environment)
+        let files = try writtenFiles(options, &configuration)
         var outcome = try await exchange(command, options, configuration)
         // First the session: the cookies are written to its folder.
         if outcome.response != nil {
             await attempt(&outcome) { () throws(Failure) in try await session?.save(given.command, given.options) }
         }
-        if outcome.response != nil || session == nil { await save(configuration, cookies, options, &outcome) }
+        if outcome.response != nil || session == nil { await save(configuration, files, &outcome) }
         return outcome
     }
 
     private func converse(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
-        let configuration = try options.configuration(environment)
-        let cookies = try options.writtenCookies(of: configuration)
+        var configuration = try options.configuration(environment)
+        let files = try writtenFiles(options, &configuration)
         var request = try request(command, options)
         GivenCookies(of: request, beside: configuration.cookieStorage)?.add(to: &request)
         var outcome = await SocketConsole(
             request: request, options: options, configuration: configuration, console: console
         ).run()
-        await save(configuration, cookies, options, &outcome)
+        await save(configuration, files, &outcome)
         return outcome
     }
 
-    /// Writes the files of a session.
+    /// The files that are written when a run ends.
+    private struct WrittenFiles {
+        let cookies: CookieOutput?
+        let hosts: HSTSFile?
+    }
+
+    /// Reads the HSTS hosts into a configuration. Call it before the first request.
+    private func writtenFiles(
+        _ options: Options, _ configuration: inout SessionConfiguration
+    ) throws(Failure) -> WrittenFiles {
+        let hosts = try options.hstsPath.map { path throws(Failure) in try HSTSFile(path) }
+        configuration.hsts = hosts?.store
+        return WrittenFiles(cookies: try options.writtenCookies(of: configuration), hosts: hosts)
+    }
+
     private func save(
-        _ configuration: SessionConfiguration, _ cookies: CookieOutput?, _ options: Options, _ outcome: inout Outcome
+        _ configuration: SessionConfiguration, _ files: WrittenFiles, _ outcome: inout Outcome
     ) async {
         configuration.cache?.flush()
-        await attempt(&outcome) { () throws(Failure) in try await cookies?.save() }
-        await attempt(&outcome) { () throws(Failure) in try options.saveHSTS(of: configuration) }
+        await attempt(&outcome) { () throws(Failure) in try await files.cookies?.save() }
+        await attempt(&outcome) { () throws(Failure) in try await files.hosts?.save() }
     }
 
     private func attempt(_ outcome: inout Outcome, _ work: () async throws(Failure) -> Void) async {

@@ -4,12 +4,17 @@ import SwiftAF
 /// Cookies in Netscape's format, as curl writes them: with those that have no date, because the commands of a script
 /// are one session.
 enum CookieFile {
-    /// Reads a jar, which is empty if there is no file. The storage has no file of its own, so that it never changes this one.
+    /// Reads a jar, which is empty if there is no file, or with /dev/null. The storage has no file of its own, so that it never changes this one.
     static func read(_ path: RawText) throws(SessionError) -> CookieStorage {
         let storage = try CookieStorage()
-        for cookie in try CookieStorage(path: try path.fileName("--cookies")).cookies() {
-            try storage.setCookie(cookie)
+        guard InputFile.exists(path), path != "/dev/null" else { return storage }
+        let name: String
+        do throws(Failure) {
+            name = try InputFile.name(path)
+        } catch {
+            throw SessionError(.file, message: error.message)
         }
+        for cookie in try CookieStorage(path: name).cookies() { try storage.setCookie(cookie) }
         return storage
     }
 

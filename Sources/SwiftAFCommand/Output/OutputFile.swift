@@ -43,6 +43,13 @@ enum OutputFile {
         return RawText(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
     }
 
+    /// The folder that a file is written to.
+    static func folder(_ path: RawText) -> RawText {
+        let target = target(path).bytes
+        guard let slash = target.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return RawText(target[...slash])
+    }
+
     /// Writes to an existing file from its beginning, or to a pipe or device.
     static func overwrite(_ path: RawText, with content: Data) throws(SessionError) {
         let descriptor = path.withCString { open($0, O_WRONLY | O_CLOEXEC) }

@@ -91,6 +91,16 @@ enum InputFile {
         return content
     }
 
+    /// Opens a regular file.
+    static func openRegular(_ path: RawText) throws(Failure) -> Int32 {
+        let descriptor = try open(path)
+        guard isRegular(descriptor) else {
+            close(descriptor)
+            throw Failure(.input, .invalidInput, "\(path.shown) is not a regular file")
+        }
+        return descriptor
+    }
+
     private static func isRegular(_ descriptor: Int32) -> Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

@@ -44,9 +44,9 @@ extension Options {
             if cookieInput != nil || cookieOutput != nil {
                 configuration.cookieStorage = try cookieStorage()
             }
-            if let hstsPath { configuration.hsts = try HSTSStore(path: try hstsPath.fileName("--hsts")) }
         } catch {
-            throw Failure(error)
+            // Nothing was sent.
+            throw error.code == .file ? Failure(.input, .invalidInput, error.message) : Failure(error)
         }
         if cache.isUsed { configuration.cache = try cache.open(environment()) }
         return configuration
@@ -108,24 +108,6 @@ extension Options {
         } catch {
             throw Failure(error)
         }
-    }
-
-    /// Writes the HSTS hosts of a session to their file.
-    func saveHSTS(of configuration: SessionConfiguration) throws(Failure) {
-        guard hstsPath != nil else { return }
-        do throws(SessionError) {
-            try configuration.hsts?.save()
-        } catch {
-            throw Failure(error)
-        }
-    }
-}
-
-extension RawText {
-    /// The path of a file that is written, which the library takes as text.
-    func fileName(_ option: String) throws(SessionError) -> String {
-        guard let text else { throw SessionError(.invalidInput, message: "the path of \(option) is not UTF-8") }
-        return text
     }
 }
 
