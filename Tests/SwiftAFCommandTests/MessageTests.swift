@@ -1,5 +1,6 @@
 import AFTestServer
 import FoundationEssentials
+import Glibc
 import SwiftAF
 import Testing
 
@@ -26,6 +27,7 @@ import Testing
         (.init(.authentication, message: "User was rejected by the SOCKS5 server (1 1)."), "--proxy"),
         (.init(.dns, message: "Couldn't resolve host name"), "--doh"),
         (.init(.tooLarge, message: "the paused body exceeds the limit after decoding"), "get URL -o PATH"),
+        (.init(.tooLarge, message: "a line of the response's head or trailers is too long"), "100 KiB in a head"),
         (.init(.tooLarge, message: "the paused body exceeds 5 bytes after decoding"), "--no-compressed"),
     ])
     func namesTheOptionForTheReason(error: SessionError, option: String) {
@@ -71,6 +73,37 @@ import Testing
             let loop = await swiftaf("get", server.urlString("/again"), "--max-redirects", limit)
             #expect(loop.exit == 3 && loop.error.contains("more than \(limit) redirects; --max-redirects"))
         }
+    }
+
+    @Test func saysWhichLimitALongLinePassed() async {
+        server.route("/", .respond(200, headers: ["X": String(repeating: "x", count: 120_000)]))
+        let run = await swiftaf("get", server.urlString(), "--max-headers", "1M")
+        #expect(run.exit == 6 && run.error.contains("a line of the response's head or trailers is too long; libcurl"))
+    }
+
+    @Test func namesTheOptionInPlaceOfAZone() async {
+        let run = await swiftaf("get", "http://[fe80::1%25eth0]/")
+        #expect(run.exit == 1 && run.error.contains("IPv6 zone (RFC 9844); --interface NAME"))
+    }
+
+    /// A TLS handshake counts as a part of the connection, so its limit is that of the connection.
+    @Test(arguments: [["--connect-timeout", "0.1"], ["--connect-timeout", "0", "--idle-timeout", "0.1"]])
+    func aServerThatNeverAnswersAHandshakeIsATimeout(limits: [String]) async throws {
+        let listener = socket(AF_INET, streamCloseOnExec, 0)
+        defer { close(listener) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                #expect(bind(listener, pointer, size) == 0 && listen(listener, 5) == 0)
+                #expect(getsockname(listener, pointer, &size) == 0)
+            }
+        }
+        let run = await swiftaf(["get", "https://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/"] + limits)
+        #expect(
+            run.exit == 4 && run.error.contains("timeout: no ") && run.error.contains(limits.dropLast().last ?? "?"))
     }
 
     @Test func saysWhyAndHowLongARetryWaits() async {

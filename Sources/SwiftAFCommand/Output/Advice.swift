@@ -12,6 +12,7 @@ enum Advice {
     ) -> String {
         if error.code == .cancelled { return "cancelled" }
         var message = error.message == refusal ? "more than 0 redirects" : error.message
+        if message == zones { message = "a URL can't name an IPv6 zone (RFC 9844); --interface NAME chooses it" }
         // No other option sets a proxy for all schemes.
         if message.hasPrefix(allProxies) { message = "--proxy: " + message.dropFirst(allProxies.count) }
         if let sentence = sentence(for: error), !message.hasPrefix("the "), !message.hasPrefix("cannot ") {
@@ -23,6 +24,8 @@ enum Advice {
 
     /// The text of the core when no redirect is allowed.
     private static let refusal = "on_redirect refused the redirect"
+    /// The text of the core for an address with a zone, such as `[fe80::1%25eth0]`.
+    private static let zones = "URLs have no IPv6 zones (RFC 9844): set the session's interface"
     private static let allProxies = "the proxy for all: "
 
     /// What happened, put before texts of libcurl, OpenSSL and nghttp2.
@@ -93,6 +96,10 @@ enum Advice {
             }
             if error.message.hasPrefix("the paused body exceeds ") {
                 return "--no-compressed asks for it uncompressed and decodes nothing"
+            }
+            // CURL_MAX_HTTP_HEADER and DYN_H1_TRAILER.
+            if error.message.hasPrefix("a line of the response's head or trailers is too long") {
+                return "libcurl takes 100 KiB in a head and 4 KiB in a trailer, whatever --max-headers allows"
             }
             return error.message.contains("heads exceed") ? "--max-headers BYTES allows more" : nil
         case .redirect:
