@@ -47,6 +47,15 @@ import Testing
         #expect(request.target == "/v1?q=2")
     }
 
+    @Test(arguments: [["--connect-timeout", "0.1"], ["--timeout", "0.1"], ["--connect-timeout", "9", "-m", "0.1"]])
+    func namesTheOptionOfAHandshakeThatTakesTooLong(limits: [String]) async {
+        server.route("/never", .stall(at: "never"))
+        let run = await swiftaf(["ws", url + "never"] + limits)
+        let option = limits.count == 2 ? limits[0] : "--timeout"
+        #expect(run.exit == 4 && run.error.contains("; \(option) S allows more"))
+        server.open("never")
+    }
+
     @Test func eventsAreJSON() async throws {
         let run = await swiftaf("ws", "--json", "--subprotocol", "v1", url + "v1", input: try input("one\n"))
         let events = events(run)

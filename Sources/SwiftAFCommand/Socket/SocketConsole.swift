@@ -27,12 +27,22 @@ struct SocketConsole {
             let end = request.timeouts.total.flatMap { $0 > .zero ? start + $0 : nil }
             return await Conversation(socket, options, console).run(until: end)
         } catch {
-            var outcome = Outcome(failure: Failure(error, minimumTLS: options.minimumTLS))
+            var outcome = Outcome(
+                failure: Failure(openingLimit(behind: error) ?? error, minimumTLS: options.minimumTLS))
             outcome.response = error.response
             outcome.url = error.response?.url ?? request.url
             outcome.metrics = error.metrics.hops.isEmpty ? nil : error.metrics
             return outcome
         }
+    }
+
+    /// Returns the timeout of the handshake, which is that of `--connect-timeout`, if it explains an error. The library
+    /// reports it as one of the whole request.
+    private func openingLimit(behind error: SessionError) -> SessionError? {
+        guard error.code == .timeout, error.reason == .total, let limit = socketOptions.openTimeout else { return nil }
+        if let total = request.timeouts.total, total > .zero, total <= limit { return nil }
+        let message = "connect timeout: the WebSocket isn't open after \(Format.seconds(limit))"
+        return SessionError(.timeout, reason: .connect, message: message)
     }
 
     private var socketOptions: WebSocket.Options {
