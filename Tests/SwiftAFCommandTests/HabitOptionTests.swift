@@ -87,6 +87,18 @@ import Testing
         #expect(run.exit == 8 && run.error.contains("No such file or directory"))
     }
 
+    @Test(arguments: [["-I", "-X", "GET"], ["-X", "GET", "-I"]])
+    func printsTheHeadOnlyOfAnotherMethod(words: [String]) async {
+        let run = await swiftaf([server.urlString()] + words)
+        #expect(run.exit == 0 && run.text.hasPrefix("HTTP/1.1 200") && !run.text.contains("done"))
+        #expect(server.requests.last?.method == "GET")
+    }
+
+    @Test func emptyValuesRemoveHeaders() async {
+        let one = await request("-A", "", "-e", "")
+        #expect(one?["User-Agent"] == nil && one?["Referer"] == nil)
+    }
+
     @Test func valuesThatCanNotBeMeantAreRefused() async {
         for words in [["--unix-socket", ""], ["--doh", ""], ["--doh-url", "http://a.example/"], ["--har", "-"]] {
             let run = await swiftaf([server.urlString(), "--json"] + words)

@@ -350,6 +350,30 @@ import Testing
         #expect(server.requests.map { $0["Cookie"] } == [nil, "a=1", "a=1"])
     }
 
+    @Test(arguments: [["-b", ""], ["-b", "/dev/null"], ["--cookies", "/dev/null"]])
+    func cookiesAreKeptForRedirectsWithAnEmptyJar(words: [String]) async {
+        server.route("/set", .respond(302, headers: ["Set-Cookie": "a=1", "Location": "/"]))
+        #expect(await swiftaf(["get", server.urlString("/set")] + words).exit == 0)
+        #expect(server.requests.map { $0["Cookie"] } == [nil, "a=1"])
+    }
+
+    @Test func theNameOfAJarCanBeAnyBytes() async throws {
+        server.route("/set", .respond(200, headers: ["Set-Cookie": "a=1"]))
+        let folder = try TemporaryFolder()
+        for path in ["/set", "/"] {
+            let words = [RawText(server.urlString(path)), "--cookies", folder.path(RawText([0x6A, 0xFF]))]
+            let console = Console(input: -1, output: MemorySink(), error: MemorySink())
+            #expect(await Runner(console: console).run(words) == .success)
+        }
+        #expect(server.requests.map { $0["Cookie"] } == [nil, "a=1"])
+    }
+
+    @Test(arguments: ["-b", "--cookies"]) func refusesFolderAsAJarBeforeAnythingIsSent(option: String) async throws {
+        let folder = try TemporaryFolder()
+        let run = await swiftaf("get", server.urlString(), option, folder.path, "--json")
+        #expect(run.exit == 1 && run.code == "invalidInput" && server.requests.isEmpty)
+    }
+
     @Test func cookiesAreSentInOneField() async throws {
         let run = await swiftaf("get", server.urlString(), "-b", "a=1; ", "-b", "b=2;c=3", "-b", "d=4")
         #expect(run.exit == 0)

@@ -176,6 +176,7 @@ extension ArgumentParser {
             }
             var request = try request(method, rest)
             request.showsHead = request.method == .head || request.method == .options
+            if options.printsHeadOnly, request.method != .head { options.parts = options.parts ?? .responseHead }
             return .request(request)
         case .upload:
             var upload = try request(options.uploadMethod ?? .post, rest)

@@ -95,9 +95,12 @@ enum OptionTable {
         }.hiding(.field),
         .bytes("-A", "--user-agent", placeholder: "TEXT", help: "the User-Agent header", for: .exchanges) {
             options, value in
-            options.items.append(.header(name: HTTPHeaders.Name.userAgent, value: value))
+            let name = HTTPHeaders.Name.userAgent
+            // As in curl, an empty value removes the header.
+            options.items.append(value.bytes.isEmpty ? .removedHeader(name: name) : .header(name: name, value: value))
         },
         .bytes("-e", "--referer", placeholder: "URL", help: "the Referer header", for: .exchanges) { options, value in
+            guard !value.bytes.isEmpty else { return }
             options.items.append(.header(name: "Referer", value: value))
         }.hiding(.userInfo),
     ]
@@ -198,7 +201,8 @@ enum OptionTable {
             if value.bytes.contains(UInt8(ascii: "=")) {
                 options.cookies.append(value)
             } else {
-                options.cookieInput = try Argument.path(value, of: "--cookie")
+                // As in curl, an empty jar makes the run keep the cookies that it gets.
+                options.cookieInput = value.bytes.isEmpty ? "/dev/null" : value
             }
         }.secret,
         .bytes(
@@ -441,8 +445,9 @@ enum OptionTable {
         .flag("-i", "--include", help: "print the head of the response too", for: .request) {
             $0.parts = [.responseHead, .responseBody]
         },
-        .flag("-I", "--head", help: "HEAD, and print the head", for: .request) {
-            $0.method = .head
+        .flag("-I", "--head", help: "HEAD, or the method of -X, and print the head only", for: .request) {
+            $0.method = $0.method ?? .head
+            $0.printsHeadOnly = true
         },
         .value(
             "-p", "--print", placeholder: "PARTS",

@@ -4,6 +4,8 @@ import SwiftAF
 struct Options: Sendable, Equatable {
     /// The method of `-X` and `-I`; nil if the command decides.
     var method: HTTPMethod?
+    /// Whether only the head is printed: `-I`.
+    var printsHeadOnly = false
     /// Items given as options: `-H`, `-F`, `-A` and `-e`.
     var items: [Item] = []
     /// The raw body; nil if none is given.
