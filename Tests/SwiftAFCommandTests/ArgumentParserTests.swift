@@ -156,6 +156,8 @@ import Testing
             (["post", "u", "-d", "@"], "needs the path"),
             (["get", "u", "--max-redirects", "-1"], "invalid value for --max-redirects: expected a whole number"),
             (["get", "u", "word"], "isn't a valid item"),
+            (["get", "u", "https://h/"], "a second URL is given; only download takes several"),
+            (["get", "u", "--timeout", "4294968"], "--timeout is too large: expected at most 4294967 seconds"),
             (["demo", "x"], "demo takes no arguments"),
             (["demo", "--timings"], "--timings can't be used with demo"),
             (["http://joe:secret@h/f", "-J"], "-J can't be used with a request"),

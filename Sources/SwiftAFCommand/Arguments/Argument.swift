@@ -7,9 +7,12 @@ enum Argument {
         let unit = units.first { text.lowercased().hasSuffix($0.name) }
         let digits = String(text.dropLast(unit?.name.count ?? 0))
         // 49 days is the maximum: the core stores milliseconds in 32 bits.
-        guard isDecimal(digits), let number = Double(digits), number * (unit?.seconds ?? 1) <= 4_294_967 else {
+        guard isDecimal(digits), let number = Double(digits) else {
             throw UsageError(
                 "invalid value for \(option): expected seconds, such as 2.5, or a time such as 500ms or 2m")
+        }
+        guard number * (unit?.seconds ?? 1) <= 4_294_967 else {
+            throw UsageError("the value of \(option) is too large: expected at most 4294967 seconds, which are 49 days")
         }
         return .milliseconds(Int64((number * 1000 * (unit?.seconds ?? 1)).rounded(.up)))
     }

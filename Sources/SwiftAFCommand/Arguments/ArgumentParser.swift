@@ -243,11 +243,14 @@ extension ArgumentParser {
         return download
     }
 
-    /// Whether the word is a URL rather than an item, which has a name and a separator. A header named http would look
-    /// the same, but isn't used.
+    /// Whether the word is a URL rather than an item, which has a name and a separator.
     private static func isURL(_ word: RawText) -> Bool {
         let canBeItem = word.bytes.dropFirst().contains { ":=@;".utf8.contains($0) }
         if word.hasPrefix(":") || !canBeItem, let text = word.text, ShortURL.looksLikeHost(text) { return true }
+        return hasHTTPScheme(word)
+    }
+
+    private static func hasHTTPScheme(_ word: RawText) -> Bool {
         let scheme = String(decoding: word.bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased()
         return ["http", "https"].contains(scheme) && word.bytes.dropFirst(scheme.utf8.count).starts(with: "://".utf8)
     }
@@ -292,7 +295,13 @@ extension ArgumentParser {
         guard let url = try words.first?.text(of: "the URL") else { throw UsageError("the URL is missing") }
         var request = RequestCommand(method: method, url: ShortURL.complete(url))
         if options.putsDataInQuery { try moveData(to: &request) }
-        for word in words.dropFirst() { request.items.append(try Item(word)) }
+        for word in words.dropFirst() {
+            // A header named http would look the same, but isn't used.
+            guard !Self.hasHTTPScheme(word) else {
+                throw UsageError("a second URL is given; only download takes several")
+            }
+            request.items.append(try Item(word))
+        }
         request.items += options.items
         return request
     }
