@@ -36,6 +36,14 @@ import Testing
         "Content-Disposition: form-data; name=\"\(name)\"\(rest)"
     }
 
+    @Test func aPartIsStandardInput() async throws {
+        let pipe = try InputPipe()
+        pipe.send(Data("piped".utf8))
+        let run = await swiftaf(server.urlString(), "-F", "f=@-;type=text/x", input: pipe.reading)
+        #expect(run.exit == 0)
+        #expect(try parts() == [disposition("f", "; filename=\"-\"\r\nContent-Type: text/x\r\n\r\npiped")])
+    }
+
     @Test func partsInTheirOrder() async throws {
         let file = try TemporaryFile("file's text")
         let run = await swiftaf(

@@ -7,6 +7,8 @@ struct FilePart: Sendable, Equatable {
     var mediaType: String?
     /// Nil uses the last component of the path.
     var fileName: RawText?
+    /// Whether the part is standard input: curl's `-F name=@-`.
+    var isStandardInput = false
 
     /// Parses `path`, `path;type=image/png`, `path;filename=a.png` or both. Any other semicolon belongs to the path,
     /// and so does one escaped with a backslash.

@@ -142,7 +142,7 @@ extension Item {
         return value.bytes.isEmpty && !isBare ? .removedHeader(name: name) : .header(name: name, value: value)
     }
 
-    /// Parses the value of `-F`: `name=value`, `name=@path` for a file part, or `name=<path` for the text of a file.
+    /// Parses the value of `-F`: `name=value`, `name=@path` for a file part (`-` is standard input), or `name=<path` for the text of a file.
     static func curlPart(_ text: RawText) throws(UsageError) -> Item {
         let parts = text.bytes.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty else {
@@ -150,7 +150,10 @@ extension Item {
         }
         let (name, value) = (RawText(parts[0]), RawText(parts[1]))
         switch value.bytes.first {
-        case UInt8(ascii: "@"): return .filePart(name: name, try FilePart(RawText(value.bytes.dropFirst()), of: name))
+        case UInt8(ascii: "@"):
+            var file = try FilePart(RawText(value.bytes.dropFirst()), of: name)
+            file.isStandardInput = file.path == "-"
+            return .filePart(name: name, file)
         case UInt8(ascii: "<"): return .fieldFromFile(name: name, path: RawText(value.bytes.dropFirst()))
         default: return .field(name: name, value: .text(value))
         }

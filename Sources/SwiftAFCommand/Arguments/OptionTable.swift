@@ -136,7 +136,8 @@ enum OptionTable {
             $0.sendsParts = true
         },
         .bytes(
-            "-F", placeholder: "PART", help: "a form part: name=text, name=@PATH (a file), name=<PATH (its text)",
+            "-F", placeholder: "PART",
+            help: "a form part: name=text, name=@PATH (a file, - stdin), name=<PATH (text)",
             for: .request
         ) { options, value throws(UsageError) in
             options.items.append(try Item.curlPart(value))

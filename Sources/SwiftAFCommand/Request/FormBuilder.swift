@@ -3,14 +3,15 @@ import SwiftAF
 
 /// Builds a form from items, in order. Files are opened when they are sent.
 enum FormBuilder {
-    static func form(of items: [Item]) throws(Failure) -> MultipartFormData {
+    /// - Parameter input: The descriptor of standard input.
+    static func form(of items: [Item], input: Int32) throws(Failure) -> MultipartFormData {
         var form = MultipartFormData()
-        for item in items { try append(item, to: &form) }
+        for item in items { try append(item, input, to: &form) }
         guard !form.isEmpty else { throw Failure(UsageError("a form needs a field or a file")) }
         return form
     }
 
-    private static func append(_ item: Item, to form: inout MultipartFormData) throws(Failure) {
+    private static func append(_ item: Item, _ input: Int32, to form: inout MultipartFormData) throws(Failure) {
         do {
             switch item {
             case .field(let name, .text(let value)):
@@ -22,7 +23,7 @@ enum FormBuilder {
             case .jsonFromFile(let name, let path):
                 try append(try InputFile.json(path, of: name), name: name, to: &form)
             case .filePart(let name, let file):
-                try append(file, name: name, to: &form)
+                try append(file, name: name, input, to: &form)
             case .header, .headerFromFile, .removedHeader, .query, .queryFromFile: break
             }
         } catch let failure as Failure {
@@ -55,10 +56,13 @@ enum FormBuilder {
         try form.append(parameters, encoder: ParameterEncoder())
     }
 
-    private static func append(_ file: FilePart, name: RawText, to form: inout MultipartFormData) throws {
+    private static func append(
+        _ file: FilePart, name: RawText, _ input: Int32, to form: inout MultipartFormData
+    ) throws {
         let component = RawText(file.path.bytes.split(separator: UInt8(ascii: "/")).last ?? [])
         let fileName = file.fileName ?? component
-        switch try InputFile.content(file.path) {
+        let content = file.isStandardInput ? .stream(ByteStream(descriptor: input)) : try InputFile.content(file.path)
+        switch content {
         case .file:
             let path = try InputFile.name(file.path)
             let type = file.mediaType ?? mediaType(of: component)

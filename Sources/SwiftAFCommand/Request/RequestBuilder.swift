@@ -142,7 +142,7 @@ struct RequestBuilder {
         case .text(let text): request.body = .data(Data(text.bytes))
         case .file(let path): request.body = try InputFile.body(path)
         case .standardInput: request.body = .stream(once: ByteStream(descriptor: input))
-        case nil where sendsParts: request.body = .multipart(try FormBuilder.form(of: command.items))
+        case nil where sendsParts: request.body = .multipart(try FormBuilder.form(of: command.items, input: input))
         case nil where hasFields || options.sendsForm: try addFields(to: &request)
         case nil: if let inputBody { request.body = inputBody }
         }
