@@ -142,7 +142,8 @@ extension Item {
         return value.bytes.isEmpty && !isBare ? .removedHeader(name: name) : .header(name: name, value: value)
     }
 
-    /// Parses the value of `-F`: `name=value`, `name=@path` for a file part (`-` is standard input), or `name=<path` for the text of a file.
+    /// Parses the value of `-F`: `name=value`, `name=@path` for a file part (`-` is standard input), or `name=<path` for
+    /// the text of a file.
     static func curlPart(_ text: RawText) throws(UsageError) -> Item {
         let parts = text.bytes.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty else {

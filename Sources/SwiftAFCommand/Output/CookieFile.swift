@@ -4,7 +4,8 @@ import SwiftAF
 /// Cookies in Netscape's format, as curl writes them: with those that have no date, because the commands of a script
 /// are one session.
 enum CookieFile {
-    /// Reads a jar, which is empty if there is no file, or with /dev/null. The storage has no file of its own, so that it never changes this one.
+    /// Reads a jar, which is empty if there is no file, or with /dev/null. The storage has no file of its own, so that it
+    /// never changes this one.
     static func read(_ path: RawText) throws(SessionError) -> CookieStorage {
         let storage = try CookieStorage()
         guard InputFile.exists(path), path != "/dev/null" else { return storage }
