@@ -151,13 +151,20 @@ final class ResponseSettings: Sendable {
 
     static let standard = ResponseSettings()
 
+    private static let suffixesOfJSON: Set = ["json"]
+
     /// The validation of JSON: its content types and all types such as `application/problem+json` (RFC 6839), unless others
     /// are given.
     var validationOfJSON: ResponseValidation {
         guard validation.acceptableContentTypes == nil else { return validation }
         var validation = validation
         validation.acceptableContentTypes = JSONResponseSerializer.contentTypes
-        validation.acceptableSuffixes.insert("json")
+        if validation.acceptableSuffixes.isEmpty {
+            // The same set for all responses: making one allocates.
+            validation.acceptableSuffixes = Self.suffixesOfJSON
+        } else {
+            validation.acceptableSuffixes.formUnion(Self.suffixesOfJSON)
+        }
         return validation
     }
 }
