@@ -316,7 +316,7 @@ bool afc__trust_run_callback(const afc_trust_policy *policy, afc__verification *
         verdict->is_accepted = true;
         verdict->error = X509_V_OK;
     } else if (answer != AFC_TRUST_ANSWER_KEEP && verdict->is_accepted) {
-        /* Nobody knows what it meant. */
+        /* Safer than to accept what the hook may have wanted to refuse. */
         char text[sizeof verdict->text];
         snprintf(text, sizeof text, "the policy's hook returned %d: expected AFC_TRUST_ANSWER_…",
                  (int)answer);

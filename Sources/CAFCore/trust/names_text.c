@@ -15,7 +15,7 @@ enum {
 
 /* ---- One name ------------------------------------------------------------------------------ */
 
-static void write_hex(BIO *bio, const unsigned char *bytes, int size) {
+void afc__hex_print(BIO *bio, const unsigned char *bytes, int size) {
     for (int i = 0; i < size; i++) BIO_printf(bio, "%02x", bytes[i]);
 }
 
@@ -38,7 +38,7 @@ static void write_address(BIO *bio, const ASN1_OCTET_STRING *address) {
             BIO_printf(bio, "%s%x", i > 0 ? ":" : "", (unsigned)bytes[i] << 8 | bytes[i + 1]);
         }
     } else {
-        write_hex(bio, bytes, size);
+        afc__hex_print(bio, bytes, size);
     }
 }
 

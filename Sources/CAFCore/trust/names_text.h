@@ -7,6 +7,9 @@
 #include <openssl/x509v3.h>
 #include <stddef.h>
 
+/** Writes bytes as hexadecimal digits. */
+void afc__hex_print(BIO *bio, const unsigned char *bytes, int size);
+
 /** Writes an alternative name. Octets of a host name that a reader could take for its end are escaped. */
 void afc__general_name_write(BIO *bio, GENERAL_NAME *name);
 

@@ -49,10 +49,6 @@ static char *name_text(BIO *bio, const X509_NAME *name) {
     return take_text(bio);
 }
 
-static void write_hex(BIO *bio, const unsigned char *bytes, int size) {
-    for (int i = 0; i < size; i++) BIO_printf(bio, "%02x", bytes[i]);
-}
-
 static char *alternative_text(BIO *bio, GENERAL_NAME *name) {
     afc__general_name_write(bio, name);
     return take_text(bio);
@@ -71,7 +67,7 @@ static char *key_text(BIO *bio, X509 *certificate) {
 
 static char *serial_text(BIO *bio, X509 *certificate) {
     const ASN1_INTEGER *serial = X509_get0_serialNumber(certificate);
-    write_hex(bio, ASN1_STRING_get0_data(serial), ASN1_STRING_length(serial));
+    afc__hex_print(bio, ASN1_STRING_get0_data(serial), ASN1_STRING_length(serial));
     return take_text(bio);
 }
 

@@ -271,7 +271,8 @@ struct StreamState {
         return buffered > 0 ? takeWaiter() : nil
     }
 
-    /// Returns the oldest buffered data and whether the transfer must be resumed; nil if there is none that is complete.
+    /// Returns the oldest buffered data and whether the transfer must be resumed; nil if the buffer is empty, or if its only
+    /// block is being written.
     mutating func takeChunk() -> (Data, mustWake: Bool)? {
         guard let chunk = pending.take() else { return nil }
         let mustWake = isPutOff && buffered <= Self.capacity / 2

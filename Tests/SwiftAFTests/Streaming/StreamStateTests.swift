@@ -132,7 +132,7 @@ struct StreamStateTests {
         }
     }
 
-    @Test("A piece that is being written isn't taken, and the reader is told once it is there")
+    @Test("A piece can be taken once it is written, and then a waiting reader is resumed")
     func beingWritten() async {
         let state = Locked(StreamState())
         let first = state.withLock { $0.give([1, 2]) }
