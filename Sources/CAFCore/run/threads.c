@@ -26,10 +26,12 @@ static struct {
     pthread_cond_t changed;
     afc__list ended;
     unsigned ending; /* Threads that will end but aren't in `ended` yet. */
+    bool is_exiting; /* The process exits: no thread that ends from now on will be joined. */
 } registry = {PTHREAD_MUTEX_INITIALIZER,
               PTHREAD_COND_INITIALIZER,
               {{&registry.ended.head, &registry.ended.head}},
-              0};
+              0,
+              false};
 
 static atomic_uint generation;
 
@@ -75,9 +77,26 @@ static void join_ended(void) {
     }
 }
 
-/** ThreadSanitizer reports threads that have ended and weren't joined as a leak of the program. */
+/**
+ * ThreadSanitizer reports threads that have ended and were neither joined nor detached as a leak of the program. Waits for
+ * none that still runs: its tasks may take long.
+ */
 __attribute__((destructor)) static void join_ended_at_exit(void) {
+    pthread_mutex_lock(&registry.lock);
+    registry.is_exiting = true;
+    pthread_mutex_unlock(&registry.lock);
     join_ended();
+}
+
+/** Leaves the thread that calls to the next join. Needs the lock. */
+static void end(thread *self) {
+    if (registry.is_exiting) {
+        pthread_detach(pthread_self());
+        afc_free(self);
+        return;
+    }
+    self->id = pthread_self();
+    afc__list_append(&registry.ended, &self->node);
 }
 
 static void *run(void *argument) {
@@ -85,8 +104,7 @@ static void *run(void *argument) {
     pthread_setname_np(pthread_self(), self->name);
     self->body(self->context);
     pthread_mutex_lock(&registry.lock);
-    self->id = pthread_self();
-    afc__list_append(&registry.ended, &self->node);
+    end(self);
     registry.ending--;
     pthread_cond_broadcast(&registry.changed);
     pthread_mutex_unlock(&registry.lock);
