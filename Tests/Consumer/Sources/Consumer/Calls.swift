@@ -105,7 +105,8 @@ func takesParametersFromVariables(
     try await manager.post("users", parameters: Parameters(texts))
     try await manager.post("users", parameters: Parameters(anything))
     try await manager.post("users", parameters: Parameters(encoding: user))
-    try await manager.post("users", parameters: ["name": Parameters(name), "age": Parameters(age), "nick": Parameters(nick)])
+    try await manager.post(
+        "users", parameters: ["name": Parameters(name), "age": Parameters(age), "nick": Parameters(nick)])
     var search: Parameters = ["q": name]
     search["limit"] = .integer(Int64(age))
     if let nick { search["nick"] = .string(nick) }
