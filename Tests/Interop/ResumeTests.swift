@@ -23,7 +23,7 @@ extension Interop {
             request.rateLimit.receiveBytesPerSecond = 100_000
             let (moves, continuation) = AsyncStream.makeStream(of: Int64.self)
             let task = manager.downloadTask(
-                for: request, to: folder.file("film"), options: [.replacesFile, .keepsPartialFile],
+                for: request, to: folder.file("film"), options: .keepsPartialFile,
                 progress: { continuation.yield($0.received) }, completionHandler: { _, _, _ in continuation.finish() })
             task.resume()
             for await received in moves where received > 0 { break }

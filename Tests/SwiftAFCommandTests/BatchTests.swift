@@ -192,7 +192,7 @@ struct BatchProgramTests {
         let exchanges = ["one", "two"].map { name in
             Exchange(
                 request: HTTPRequest(server.urlString("/\(name)")),
-                file: FileTarget(name: .path(RawText("\(folder.folder)/\(name)")), options: .replacesFile),
+                file: FileTarget(name: .path(RawText("\(folder.folder)/\(name)")), options: []),
                 options: Options(),
                 configuration: SessionConfiguration(), console: console)
         }

@@ -28,7 +28,7 @@ struct CoreFile: Equatable, Sendable {
 extension DownloadOptions {
     var coreFlags: UInt32 {
         var flags: UInt32 = 0
-        if !contains(.replacesFile) { flags |= UInt32(AFC_SINK_NO_REPLACE) }
+        if contains(.keepsExistingFile) { flags |= UInt32(AFC_SINK_NO_REPLACE) }
         if contains(.createsFolders) { flags |= UInt32(AFC_SINK_MAKE_FOLDERS) }
         if contains(.keepsPartialFile) { flags |= UInt32(AFC_SINK_KEEP_PARTIAL) }
         if contains(.resumes) { flags |= UInt32(AFC_SINK_RESUME) }

@@ -7,19 +7,19 @@ public struct DownloadItem: Sendable {
     /// Makes a download; see `download(_:to:options:progress:)`.
     public init<Source: RequestConvertible>(
         _ source: Source, to destination: DownloadDestination = .managerDefault,
-        options: DownloadOptions = .replacesFile
+        options: DownloadOptions = []
     ) {
         spec = DownloadSpec(source, destination, options)
     }
 
     /// The same, to a file at a path.
-    public init<Source: RequestConvertible>(_ source: Source, to path: String, options: DownloadOptions = .replacesFile)
+    public init<Source: RequestConvertible>(_ source: Source, to path: String, options: DownloadOptions = [])
     {
         spec = DownloadSpec(source, .path(path), options)
     }
 
     /// The same, to the file of a file URL.
-    public init<Source: RequestConvertible>(_ source: Source, to file: URL, options: DownloadOptions = .replacesFile) {
+    public init<Source: RequestConvertible>(_ source: Source, to file: URL, options: DownloadOptions = []) {
         spec = DownloadSpec(source, .path(file), options)
     }
 }

@@ -6,9 +6,9 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Replaces an existing file, atomically once the new one is complete. Without this option an existing file is left
-    /// unchanged and the download fails.
-    public static let replacesFile = DownloadOptions(rawValue: 1 << 0)
+    /// Fails with ``SessionError/Code/file`` if the file exists, and leaves it unchanged. Without this option it is
+    /// replaced, atomically once the new one is complete.
+    public static let keepsExistingFile = DownloadOptions(rawValue: 1 << 0)
     /// Creates missing folders.
     public static let createsFolders = DownloadOptions(rawValue: 1 << 1)
     /// Keeps the bytes received so far if the download fails, is cancelled, or its process dies: the bytes in
@@ -17,10 +17,10 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
     /// kept.
     public static let keepsPartialFile = DownloadOptions(rawValue: 1 << 2)
     /// Resumes `PATH.part` if it was created for this URL and the server still has the same version; otherwise starts
-    /// over.
-    public static let resumes = DownloadOptions(rawValue: 1 << 3)
-    /// Syncs the file and its folder to the disk before the download ends. Other transfers of the session wait
-    /// meanwhile.
+    /// over. Includes ``keepsPartialFile``.
+    public static let resumes = DownloadOptions(rawValue: 1 << 3 | keepsPartialFile.rawValue)
+    /// Syncs the file and its folder to the disk before the download ends, so that the file survives a power failure.
+    /// Over HTTP/2, other transfers of the session wait meanwhile.
     public static let syncsToDisk = DownloadOptions(rawValue: 1 << 4)
     /// Replaces the target of a symbolic link and keeps the link. Without this option the link itself is replaced.
     public static let followsLinks = DownloadOptions(rawValue: 1 << 5)

@@ -11,7 +11,7 @@ extension HTTPSessionManager {
     /// - Returns: The task. If the request is invalid, the error is reported when the task is resumed.
     public func downloadTask<Source: RequestConvertible>(
         for source: Source, to destination: DownloadDestination = .managerDefault,
-        options: DownloadOptions = .replacesFile, progress: ProgressHandler? = nil,
+        options: DownloadOptions = [], progress: ProgressHandler? = nil,
         completionHandler: @escaping DownloadCompletion
     ) -> DownloadTask {
         makeTask(DownloadSpec(source, destination, options), progress, completionHandler)
@@ -19,7 +19,7 @@ extension HTTPSessionManager {
 
     /// The same, to a file at a path.
     public func downloadTask<Source: RequestConvertible>(
-        for source: Source, to path: String, options: DownloadOptions = .replacesFile,
+        for source: Source, to path: String, options: DownloadOptions = [],
         progress: ProgressHandler? = nil, completionHandler: @escaping DownloadCompletion
     ) -> DownloadTask {
         makeTask(DownloadSpec(source, .path(path), options), progress, completionHandler)
@@ -27,7 +27,7 @@ extension HTTPSessionManager {
 
     /// The same, to the file of a file URL.
     public func downloadTask<Source: RequestConvertible>(
-        for source: Source, to file: URL, options: DownloadOptions = .replacesFile,
+        for source: Source, to file: URL, options: DownloadOptions = [],
         progress: ProgressHandler? = nil, completionHandler: @escaping DownloadCompletion
     ) -> DownloadTask {
         makeTask(DownloadSpec(source, .path(file), options), progress, completionHandler)

@@ -23,7 +23,7 @@ extension HTTPSessionManager {
     @discardableResult
     public func download<Source: RequestConvertible>(
         _ source: Source, to destination: DownloadDestination = .managerDefault,
-        options: DownloadOptions = .replacesFile, progress: (@Sendable (TransferProgress) -> Void)? = nil
+        options: DownloadOptions = [], progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> DownloadResponse {
         try await download(DownloadSpec(source, destination, options), progress)
     }
@@ -31,7 +31,7 @@ extension HTTPSessionManager {
     /// The same, to a file at a path.
     @discardableResult
     public func download<Source: RequestConvertible>(
-        _ source: Source, to path: String, options: DownloadOptions = .replacesFile,
+        _ source: Source, to path: String, options: DownloadOptions = [],
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> DownloadResponse {
         try await download(DownloadSpec(source, .path(path), options), progress)
@@ -40,7 +40,7 @@ extension HTTPSessionManager {
     /// The same, to the file of a file URL.
     @discardableResult
     public func download<Source: RequestConvertible>(
-        _ source: Source, to file: URL, options: DownloadOptions = .replacesFile,
+        _ source: Source, to file: URL, options: DownloadOptions = [],
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(SessionError) -> DownloadResponse {
         try await download(DownloadSpec(source, .path(file), options), progress)

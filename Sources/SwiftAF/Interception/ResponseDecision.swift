@@ -14,7 +14,7 @@ public enum ResponseDecision: Sendable {
     /// The path is as in `download(_:to:options:progress:)`; ``HTTPResponse/suggestedFileName`` is
     /// a safe name in a folder of your choice. ``DownloadOptions/resumes`` has no effect, because the request is
     /// already sent.
-    case download(to: String, options: DownloadOptions = .replacesFile)
+    case download(to: String, options: DownloadOptions = [])
     /// Write the body to a pipe, socket, terminal or file, from its current position; the body in memory is empty. Applies
     /// to every status.
     ///

@@ -19,14 +19,13 @@ struct FileTarget: Sendable {
 
     /// - Returns: Nil if the body isn't written to a file.
     static func of(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
-        let kept = options.keepsExistingFile ? DownloadOptions.replacesFile : []
         let isChecked = options.checksum != nil || options.comparesTimestamps
         guard options.outputPath != "-", var target = try named(command, options) else {
             guard !isChecked else { throw UsageError("--checksum and --timestamps need a file: use download or -o") }
             return nil
         }
         if isChecked { try target.refuseUnchecked(command, options) }
-        target.options.subtract(kept)
+        if options.keepsExistingFile { target.options.insert(.keepsExistingFile) }
         target.checksum = options.checksum
         target.keepsTime = options.comparesTimestamps
         return target
@@ -53,10 +52,11 @@ struct FileTarget: Sendable {
             return try onPath(command, options, downloadOptions(options))
         }
         let other = Result { () throws(UsageError) in try FileName.of(url: command.url) }
-        // Without `.replacesFile`: the server must not choose which file is replaced.
-        let made = options.folder == nil ? [] : DownloadOptions.createsFolders
+        // The server must not choose which file is replaced.
+        let kept: DownloadOptions = [.keepsExistingFile, .keepsPartialFile]
         return FileTarget(
-            name: .answer(otherwise: other, folder: options.folder), options: made.union(.keepsPartialFile))
+            name: .answer(otherwise: other, folder: options.folder),
+            options: options.folder == nil ? kept : kept.union(.createsFolders))
     }
 
     /// The given path, or the name in the URL within the given folder, which is created if missing.
@@ -78,11 +78,11 @@ struct FileTarget: Sendable {
     }
 
     private static func downloadOptions(_ options: Options) -> DownloadOptions {
-        written.union(options.resumes ? [.keepsPartialFile, .resumes] : .keepsPartialFile)
+        written.union(options.resumes ? .resumes : .keepsPartialFile)
     }
 
     /// The options for files named on the command line.
-    private static let written: DownloadOptions = [.replacesFile, .followsLinks, .keepsPermissions]
+    private static let written: DownloadOptions = [.followsLinks, .keepsPermissions]
 
     /// The path, if it is a pipe, which is written to while the body is received.
     var pipe: RawText? {
@@ -104,11 +104,11 @@ struct FileTarget: Sendable {
         switch name {
         case .path(let path):
             let file = checksum == nil ? path : Checksum.unverified(path)
-            let written = checksum == nil ? options : options.union(.replacesFile)
+            let written = checksum == nil ? options : options.subtracting(.keepsExistingFile)
             let response = try await manager.download(
                 request, toBytes: file.bytes, options: written, progress: progress)
             if keepsTime { Timestamps.apply(response.head, to: file) }
-            try checksum?.accept(file, as: path, replaces: options.contains(.replacesFile))
+            try checksum?.accept(file, as: path, replaces: !options.contains(.keepsExistingFile))
             return response
         case .answer(let otherwise, let folder):
             let destination = DownloadDestination.named { response in

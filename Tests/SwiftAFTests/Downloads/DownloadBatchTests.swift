@@ -16,7 +16,7 @@ struct DownloadBatchTests {
         folder = try TestFolder()
     }
 
-    private func items(_ names: [String], options: DownloadOptions = .replacesFile) -> [DownloadItem] {
+    private func items(_ names: [String], options: DownloadOptions = []) -> [DownloadItem] {
         names.map { DownloadItem(HTTPRequest($0), to: folder.file($0), options: options) }
     }
 
@@ -168,7 +168,7 @@ struct DownloadBatchTests {
         let ranges = try RangeServer()
         ranges.breakOff()
         let request = HTTPRequest(ranges.server.urlString("/file"))
-        let items = [DownloadItem(request, to: folder.file("a"), options: [.replacesFile, .keepsPartialFile])]
+        let items = [DownloadItem(request, to: folder.file("a"), options: .keepsPartialFile)]
         var tokens: [ResumeToken] = []
         for await download in manager.downloads(of: items) {
             if case .failure(let error) = download.result { tokens += [error.resumeToken].compactMap { $0 } }

@@ -35,7 +35,7 @@ struct DownloadTests {
             try await manager.download(HTTPRequest("file"), to: folder.file("a"))
         } else {
             let error = try await failure {
-                try await manager.download(HTTPRequest("file"), to: folder.file("a"), options: [])
+                try await manager.download(HTTPRequest("file"), to: folder.file("a"), options: .keepsExistingFile)
             }
             #expect(error.code == .file)
             #expect(error.systemError == EEXIST)
@@ -51,11 +51,11 @@ struct DownloadTests {
         #expect(error.code == .file)
         #expect(error.systemError == ENOENT)
         #expect(try folder.names == [])
-        try await manager.download(HTTPRequest("file"), to: path, options: [.replacesFile, .createsFolders])
+        try await manager.download(HTTPRequest("file"), to: path, options: .createsFolders)
         #expect(try folder.read("a/b/c") == Data("new".utf8))
     }
 
-    @Test("Where no file can be there is an error", arguments: [.replacesFile, .keepsPartialFile] as [DownloadOptions])
+    @Test("Where no file can be there is an error", arguments: .keepsPartialFile as [DownloadOptions])
     func unwritable(options: DownloadOptions) async throws {
         try folder.write("file", to: "a")
         for path in [folder.file("a/b"), "/proc/swiftaf"] {
@@ -81,7 +81,7 @@ struct DownloadTests {
 
     @Test(
         "A refused status leaves nothing and tells the body",
-        arguments: [[], [.keepsPartialFile, .resumes]] as [DownloadOptions])
+        arguments: [[], .resumes] as [DownloadOptions])
     func refusal(options: DownloadOptions) async throws {
         let error = try await failure {
             try await manager.download(HTTPRequest("gone"), to: folder.file("a"), options: options)
@@ -179,7 +179,7 @@ struct DownloadTests {
 
     @Test("A partial file has one writer")
     func oneWriter() async throws {
-        let options: DownloadOptions = [.replacesFile, .keepsPartialFile]
+        let options: DownloadOptions = .keepsPartialFile
         server.route(
             "/slow",
             [

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Downloads that go on", .timeLimit(.minutes(10)))
 struct ResumeTests {
-    private static let keeping: DownloadOptions = [.replacesFile, .keepsPartialFile]
+    private static let keeping: DownloadOptions = .keepsPartialFile
 
     private let ranges: RangeServer
     private let folder: TestFolder
@@ -67,12 +67,27 @@ struct ResumeTests {
     @Test("Without a token, what lies beside the path is gone on with if that is wanted")
     func goesOnByPath() async throws {
         _ = try await brokenOff()
-        let answer = try await ranges.manager.download(HTTPRequest("file"), to: path, options: [.resumes])
+        let answer = try await ranges.manager.download(HTTPRequest("file"), to: path, options: .resumes)
         #expect(answer.resumption == .continued)
         #expect(try folder.read("film") == RangeServer.content(1))
         #expect(try folder.names == ["film"])
-        _ = try await ranges.manager.download(HTTPRequest("file"), to: path, options: [.replacesFile])
+        _ = try await ranges.manager.download(HTTPRequest("file"), to: path)
         #expect(ranges.server.requests[2]["Range"] == nil)
+    }
+
+    @Test("A download that may resume also keeps what it has received")
+    func resumesAndKeeps() async throws {
+        for options: DownloadOptions in [.resumes, [.resumes, .keepsExistingFile]] {
+            ranges.breakOff()
+            let error = try await failure {
+                try await ranges.manager.download("file", to: path, options: options)
+            }
+            #expect(error.resumeToken?.bytesReceived == Int64(RangeServer.half))
+            let response = try await ranges.manager.download("file", to: path, options: options)
+            #expect(response.resumption == .continued)
+            #expect(try folder.names == ["film"])
+            try FileManager.default.removeItem(atPath: path)
+        }
     }
 
     @Test("A download that was named late goes on where it was")
@@ -110,7 +125,7 @@ struct ResumeTests {
 
     @Test("Nothing is kept without a strong validator, or unasked")
     func weak() async throws {
-        for (tag, options) in [("W/\"1\"", Self.keeping), (RangeServer.tag(1), .replacesFile)] {
+        for (tag, options) in [("W/\"1\"", Self.keeping), (RangeServer.tag(1), [])] {
             ranges.breakOff(tag: tag)
             let error = try await failure {
                 try await ranges.manager.download(HTTPRequest("file"), to: path, options: options)
@@ -169,7 +184,7 @@ struct ResumeTests {
     func ownRange(name: String) async throws {
         let request = HTTPRequest("file", headers: HTTPHeaders([(name, "bytes=1-")]))
         let error = try await failure {
-            try await ranges.manager.download(request, to: path, options: [.resumes])
+            try await ranges.manager.download(request, to: path, options: .resumes)
         }
         #expect(error.code == .invalidInput)
     }

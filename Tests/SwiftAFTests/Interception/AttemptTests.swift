@@ -132,7 +132,7 @@ struct AttemptTests {
         manager.interceptors = [always]
         let folder = try TestFolder()
         let done = try await manager.download(
-            HTTPRequest("file"), to: folder.file("film"), options: [.replacesFile, .keepsPartialFile])
+            HTTPRequest("file"), to: folder.file("film"), options: .keepsPartialFile)
         #expect(done.resumption == .continued)
         #expect(try folder.read("film") == RangeServer.content(1))
         #expect(outcomes.values.map(\.status) == [200, 503])

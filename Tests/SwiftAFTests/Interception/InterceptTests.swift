@@ -310,7 +310,7 @@ struct InterceptTests {
         let folder = try TestFolder()
         let path = folder.file("film")
         let task = Task {
-            try await manager.download(HTTPRequest("file"), to: path, options: [.replacesFile, .keepsPartialFile])
+            try await manager.download(HTTPRequest("file"), to: path, options: .keepsPartialFile)
         }
         await asked.wait()
         task.cancel()

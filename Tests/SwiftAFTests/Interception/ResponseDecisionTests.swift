@@ -232,7 +232,7 @@ struct ResponseDecisionTests {
     func unwritable() async throws {
         try folder.write("old", to: "a")
         let cases: [(ResponseDecision, SessionError.Code)] = [
-            (.download(to: folder.file("a/b")), .file), (.download(to: path, options: []), .file),
+            (.download(to: folder.file("a/b")), .file), (.download(to: path, options: .keepsExistingFile), .file),
             (.download(to: folder.file("b/c")), .file), (.download(to: ""), .invalidInput),
             (.download(to: "a\0b"), .invalidInput), (.download(to: folder.path + "/"), .invalidInput),
         ]
@@ -248,7 +248,7 @@ struct ResponseDecisionTests {
         #expect(try folder.read("a") == Data("old".utf8))
         #expect(try folder.names == ["a"])
         _ = try await manager.response(
-            for: request("json", .download(to: folder.file("b/c"), options: [.createsFolders])))
+            for: request("json", .download(to: folder.file("b/c"), options: .createsFolders)))
         #expect(try folder.read("b/c") == Data(#"{"a":1}"#.utf8))
     }
 
@@ -256,7 +256,7 @@ struct ResponseDecisionTests {
     func resuming() async throws {
         let ranges = try RangeServer()
         ranges.breakOff()
-        let request = request("file", .download(to: path, options: [.replacesFile, .keepsPartialFile]))
+        let request = request("file", .download(to: path, options: .keepsPartialFile))
         let error = try await failure { try await ranges.manager.response(for: request) }
         #expect(error.code == .truncated)
         let token = try #require(error.resumeToken)

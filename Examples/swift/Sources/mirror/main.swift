@@ -14,7 +14,7 @@ manager.interceptors = [RetryPolicy(maximumRetries: 3)]
 
 let names: [String] = try await manager.get("files")
 let items = names.map { name in
-    DownloadItem("files/\(name)", to: .path("\(arguments[2])/\(name)"), options: [.replacesFile, .createsFolders])
+    DownloadItem("files/\(name)", to: .path("\(arguments[2])/\(name)"), options: .createsFolders)
 }
 
 var failed = 0

@@ -20,8 +20,7 @@ for attempt in 1...5 {
             download = try await manager.download(token.url, to: .resuming(token))
         } else {
             print("attempt \(attempt)")
-            let options: DownloadOptions = [.replacesFile, .keepsPartialFile, .resumes]
-            download = try await manager.download("film", to: .path(arguments[2]), options: options)
+            download = try await manager.download("film", to: .path(arguments[2]), options: .resumes)
         }
         print("complete:", download.fileSize, "bytes at", download.filePath)
         break

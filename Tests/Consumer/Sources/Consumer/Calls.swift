@@ -190,7 +190,7 @@ func downloads(_ manager: HTTPSessionManager, url: String, link: URL, path: Stri
     try await manager.download(url, to: .path(path))
     try await manager.download(link, to: "\(path)/report.pdf")
     try await manager.download("reports/7", to: .named { "/tmp/" + $0.suggestedFileName })
-    try await manager.download(HTTPRequest(.post, "export"), to: .folder("/tmp"), options: [.createsFolders])
+    try await manager.download(HTTPRequest(.post, "export"), to: .folder("/tmp"), options: .createsFolders)
     let response = try await manager.download(url)
     print(response.filePath, response.status, response.headers, response.url, response.head.version)
     let task = manager.downloadTask(for: url, to: .path(path)) { head, path, error in
