@@ -1,9 +1,9 @@
 public import FoundationEssentials
 
 /// A cookie (RFC 6265bis).
-public struct Cookie: Hashable, Sendable {
+public struct Cookie: Hashable, Sendable, Codable {
     /// Stored and reported, not enforced: there are no documents of other sites.
-    public enum SameSite: Hashable, Sendable {
+    public enum SameSite: String, Hashable, Sendable, Codable {
         /// `None`: sent in all contexts.
         case unrestricted
         /// `Lax`

@@ -14,12 +14,14 @@ final class CoreSession: @unchecked Sendable {
     /// Starts a session.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that isn't a valid header value, and for invalid
-    ///   proxies, trust policies or TLS options; ``SessionError/Code/file`` for an unreadable certificate file.
+    ///   proxies, trust policies or TLS options; ``SessionError/Code/file`` for an unreadable certificate file;
+    ///   ``SessionError/Code/unsupported`` for an unknown version of HTTP.
     init(_ configuration: SessionConfiguration) throws(SessionError) {
         let userAgent = configuration.userAgent ?? DefaultHeaders.all[HTTPHeaders.Name.userAgent] ?? ""
         guard !userAgent.utf8.contains(where: ASCII.isForbiddenInField) else {
             throw SessionError(.invalidInput, message: "the user agent contains a control character")
         }
+        try configuration.httpVersion.validate()
         let policy = try CoreTrustPolicy(configuration.security)
         // The core's defaults are the same.
         let proxyPolicy =

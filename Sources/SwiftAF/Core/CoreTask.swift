@@ -54,7 +54,11 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
             return state.withLock { $0.isCancelled } ? cancelled : error
         }
         return state.withLock { state in
-            guard !state.isCancelled, state.raw == nil else { return cancelled }
+            guard !state.isCancelled, state.raw == nil else {
+                // The source of a stream refers to this task.
+                body = nil
+                return cancelled
+            }
             var events = events()
             var failure = afc_failure()
             let status = request.withRequest(body: body) { core in

@@ -144,12 +144,16 @@ class CoreTransfer: @unchecked Sendable {
         case .replace(let other):
             let arena = newDecisionMemory()
             let next = replacement(other, for: proposal)
-            guard (try? next.validate()) != nil, let method = try? arena.copy(next.method.rawValue, ""),
-                let url = try? arena.copy(next.url, "")
-            else { return AFC_REDIRECT_FAIL }
-            let headers = arena.copy(next.headers)
-            redirect.pointee.method = method
-            redirect.pointee.url = url
+            let headers: UnsafeBufferPointer<afc_header>
+            do throws(SessionError) {
+                try next.validate()
+                redirect.pointee.method = try arena.copy(next.method.rawValue, "method")
+                redirect.pointee.url = try arena.copy(next.url, "URL")
+                headers = arena.copy(next.headers)
+            } catch {
+                decideToFail(error, or: .redirect)
+                return AFC_REDIRECT_FAIL
+            }
             redirect.pointee.headers = headers.baseAddress
             redirect.pointee.header_count = headers.count
             return AFC_REDIRECT_FOLLOW

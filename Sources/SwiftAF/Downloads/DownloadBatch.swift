@@ -56,9 +56,18 @@ public struct DownloadBatchProgress: Hashable, Sendable {
 
 /// The sums over several transfers. A value without side effects.
 struct DownloadTally {
+    // Wide: a server may promise 2^63 - 1 bytes for each file.
+    private struct Sums {
+        var sent: Int128 = 0
+        var received: Int128 = 0
+        var offset: Int128 = 0
+        /// The sums of the totals that are known.
+        var sentTotal: Int128 = 0
+        var receivedTotal: Int128 = 0
+    }
+
     private var items: [TransferProgress]
-    /// The sum of the known sizes.
-    private var sum = TransferProgress(sentTotal: 0, receivedTotal: 0)
+    private var sums = Sums()
     private var unknownSent: Int
     private var unknownReceived: Int
     private var isEnded: [Bool]
@@ -74,10 +83,11 @@ struct DownloadTally {
     }
 
     var all: TransferProgress {
-        var all = sum
-        if unknownSent > 0 { all.sentTotal = nil }
-        if unknownReceived > 0 { all.receivedTotal = nil }
-        return all
+        TransferProgress(
+            sent: Int64(clamping: sums.sent), sentTotal: unknownSent > 0 ? nil : Int64(clamping: sums.sentTotal),
+            received: Int64(clamping: sums.received),
+            receivedTotal: unknownReceived > 0 ? nil : Int64(clamping: sums.receivedTotal),
+            offset: Int64(clamping: sums.offset))
     }
 
     mutating func note(_ progress: TransferProgress, of index: Int) -> DownloadBatchProgress {
@@ -114,17 +124,15 @@ struct DownloadTally {
         ended += 1
     }
 
-    private mutating func count(_ item: TransferProgress, _ sign: Int64) {
-        sum.sent += sign * item.sent
-        sum.received += sign * item.received
-        sum.offset += sign * item.offset
-        if let total = item.sentTotal {
-            sum.sentTotal = (sum.sentTotal ?? 0) + sign * total
-        } else {
-            unknownSent += Int(sign)
-        }
+    /// Adds an item to the sums with the sign 1, or removes it with -1.
+    private mutating func count(_ item: TransferProgress, _ sign: Int) {
+        let sign = Int128(sign)
+        sums.sent += sign * Int128(item.sent)
+        sums.received += sign * Int128(item.received)
+        sums.offset += sign * Int128(item.offset)
+        if let total = item.sentTotal { sums.sentTotal += sign * Int128(total) } else { unknownSent += Int(sign) }
         if let total = item.receivedTotal {
-            sum.receivedTotal = (sum.receivedTotal ?? 0) + sign * total
+            sums.receivedTotal += sign * Int128(total)
         } else {
             unknownReceived += Int(sign)
         }

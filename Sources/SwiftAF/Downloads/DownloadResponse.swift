@@ -79,3 +79,8 @@ extension CoreOutcome {
         return response
     }
 }
+
+extension DownloadResponse: CustomStringConvertible {
+    /// The head, and the size of the file in bytes.
+    public var description: String { "\(head), \(fileSize) bytes saved to \(filePath)" }
+}

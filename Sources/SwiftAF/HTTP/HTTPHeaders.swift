@@ -179,7 +179,8 @@ public struct HTTPHeaders: Sendable {
         suppressedDefaults.contains { ASCII.equalIgnoringCase($0, name) }
     }
 
-    /// Adds the fields of `defaults` whose names are neither present nor in ``suppressedDefaults``.
+    /// Adds the fields of `defaults` whose names are neither present nor in ``suppressedDefaults``, and suppresses the
+    /// library's defaults that `defaults` suppresses.
     public mutating func fillGaps(from defaults: HTTPHeaders) {
         if isEmpty, suppressedDefaults.isEmpty, defaults.suppressedDefaults.isEmpty {
             self = defaults
@@ -189,6 +190,9 @@ public struct HTTPHeaders: Sendable {
         let present = self
         for field in defaults.fields where !present.contains(named: field.name) && !isSuppressed(field.name) {
             change { $0.append(field) }
+        }
+        for name in defaults.suppressedDefaults where !present.contains(named: name) && !isSuppressed(name) {
+            suppressedDefaults.append(name)
         }
     }
 

@@ -245,7 +245,7 @@ extension HTTPRequest {
     public struct Limits: Hashable, Sendable {
         /// The maximum size of the body in bytes, after decoding.
         public var maximumBodySize: Int64?
-        /// The maximum size of all heads of an exchange in bytes, including interim responses and trailers.
+        /// The maximum size of the heads and trailers of a hop in bytes, including interim responses.
         public var maximumHeaderBytes: Int?
         /// The maximum number of fields of a head.
         public var maximumHeaderCount: Int?

@@ -41,7 +41,8 @@ public struct HTTPVersionPreference: RawRepresentable, Hashable, Sendable {
     /// The stable name of the preference.
     public let rawValue: String
 
-    /// Makes a preference by name; an unknown name fails as unsupported.
+    /// Makes a preference by name. Requests and sessions with an unknown name fail with
+    /// ``SessionError/Code/unsupported``.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
@@ -56,4 +57,13 @@ public struct HTTPVersionPreference: RawRepresentable, Hashable, Sendable {
     public static let http2PriorKnowledge = HTTPVersionPreference(rawValue: "http2-prior-knowledge")
     /// HTTP/3. Fails with ``SessionError/Code/unsupported`` if libcurl doesn't support it.
     public static let http3 = HTTPVersionPreference(rawValue: "http3")
+
+    func validate() throws(SessionError) {
+        let all: [HTTPVersionPreference] = [.automatic, .http1_1, .http2, .http2PriorKnowledge, .http3]
+        guard !all.contains(self) else { return }
+        let names = all.map(\.rawValue).joined(separator: ", ")
+        throw SessionError(
+            .unsupported,
+            message: "unknown version preference '\(ASCII.printable(rawValue, limit: 40))'; accepted: \(names)")
+    }
 }

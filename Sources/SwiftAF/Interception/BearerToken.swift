@@ -76,7 +76,7 @@ struct BearerState: Sendable {
         guard let token else { return refresh(start) }
         guard let expires = token.expires else { return .use(token) }
         if expires <= now { return refresh(start) }
-        let isNear = leeway.map { Duration.seconds(expires.timeIntervalSince(now)) <= $0 } ?? false
+        let isNear = leeway.map { expires.timeIntervalSince(now) <= $0 / .seconds(1) } ?? false
         return isNear ? .useAndRefresh(token) : .use(token)
     }
 

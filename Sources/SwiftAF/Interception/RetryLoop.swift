@@ -26,12 +26,18 @@ final class RetryLoop: Sendable {
 
     private let interceptors: [any RequestInterceptor]
     private let events: RequestEvents?
+    private let turn: (@Sendable () async -> Void)?
     private let state = Locked(State())
     private let end = Signal<CoreOutcome>()
 
-    init(_ interceptors: [any RequestInterceptor], _ events: RequestEvents?) {
+    /// - Parameter turn: Waits until a transfer may start, if its task can be suspended.
+    init(
+        _ interceptors: [any RequestInterceptor], _ events: RequestEvents?,
+        turn: (@Sendable () async -> Void)? = nil
+    ) {
         self.interceptors = interceptors
         self.events = events
+        self.turn = turn
     }
 
     /// Ends the loop. An attempt in flight is cancelled, and its end waited for.
@@ -94,7 +100,9 @@ final class RetryLoop: Sendable {
     }
 
     private func finish(_ outcome: CoreOutcome) {
+        var outcome = outcome
         let ends = state.withLock { state in
+            if outcome.failure != nil, outcome.failure?.resumeToken == nil { outcome.failure?.resumeToken = state.token }
             defer {
                 state.phase = .ended
                 state.worker = nil
@@ -105,6 +113,11 @@ final class RetryLoop: Sendable {
     }
 
     // MARK: Transfers
+
+    /// Waits until a transfer may start. Meanwhile the loop can end at once, for instance at the time limit.
+    func waitForTurn() async {
+        if let turn { await turn() }
+    }
 
     /// Announces a transfer.
     ///

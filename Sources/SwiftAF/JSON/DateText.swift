@@ -9,7 +9,14 @@ enum DateText {
 
     /// Parses a date of ISO 8601, also one with fractional seconds; nil for another text.
     static func date(of text: String) -> Date? {
-        if let date = try? Date.ISO8601FormatStyle().parse(text) { return date }
-        return try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text)
+        date(of: text, in: Date.ISO8601FormatStyle())
+            ?? date(of: text, in: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    private static func date(of text: String, in style: Date.ISO8601FormatStyle) -> Date? {
+        let whole = text.startIndex..<text.endIndex
+        // `parse` would ignore what follows the date.
+        guard let (end, date) = try? style.consuming(text, startingAt: whole.lowerBound, in: whole) else { return nil }
+        return end == whole.upperBound ? date : nil
     }
 }

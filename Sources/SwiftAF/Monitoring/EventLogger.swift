@@ -29,6 +29,7 @@ public struct EventLogger: EventMonitor {
 
     private let write: @Sendable (Level, String) -> Void
 
+    /// Makes a logger.
     ///
     /// - Parameters:
     ///   - level: How much is logged.

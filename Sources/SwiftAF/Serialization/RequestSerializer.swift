@@ -55,11 +55,10 @@ public struct HTTPRequestSerializer: RequestSerializer {
         var request = request
         fillGaps(of: &request)
         if encodesInURI(request.method) {
-            guard let query = try query(for: request, parameters), !query.isEmpty else { return request }
-            request.url = Self.url(request.url, appending: query)
-            return request
-        }
-        if request.body.isNone {
+            if let query = try query(for: request, parameters), !query.isEmpty {
+                request.url = Self.url(request.url, appending: query)
+            }
+        } else if request.body.isNone {
             let form = try query(for: request, parameters) ?? ""
             request.headers.fillGap(name: HTTPHeaders.Name.contentType, value: Self.contentType)
             request.body = .text(form)

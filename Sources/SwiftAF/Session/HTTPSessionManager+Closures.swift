@@ -254,7 +254,7 @@ extension SerializedResult {
             self = serializer.result(for: response.head, body: response.body)
             guard let error else { return }
             var refusal = SessionError(serializing: error, of: response).decoded(by: settings.decoder)
-            refusal.parsedBody = value
+            if let value { refusal.parsedBody = value }
             self.error = refusal
         } catch {
             self.init(error: error)

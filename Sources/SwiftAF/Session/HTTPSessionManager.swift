@@ -441,6 +441,7 @@ public final class HTTPSessionManager: Sendable {
     ) throws(SessionError) -> CoreRequest {
         var request = request
         try complete(&request, snapshot.settings)
+        completeTimeouts(of: &request, snapshot.settings.timeouts)
         if request.credential == nil, let credential = configuration.credential, isOfBase(request.url) {
             request.credential = credential
         }
@@ -488,13 +489,15 @@ public final class HTTPSessionManager: Sendable {
             request.headers.fillGaps(from: settings.headers)
         }
         try request.encodeJSON(with: settings.handlers.encoder)
-        if settings.timeouts != configuration.timeouts {
-            let limits = settings.timeouts
-            // Nil would be the session's limit.
-            request.timeouts.fillGaps(
-                from: HTTPRequest.Timeouts(
-                    connect: limits.connect ?? .zero, idle: limits.idle ?? .zero, total: limits.total ?? .zero))
-        }
+    }
+
+    /// Adds the manager's time limits where neither the request nor the request serializer has one.
+    private func completeTimeouts(of request: inout HTTPRequest, _ limits: HTTPRequest.Timeouts) {
+        guard limits != configuration.timeouts else { return }
+        // Nil would be the session's limit.
+        request.timeouts.fillGaps(
+            from: HTTPRequest.Timeouts(
+                connect: limits.connect ?? .zero, idle: limits.idle ?? .zero, total: limits.total ?? .zero))
     }
 
     /// A request with parameters, as the request serializer makes it.

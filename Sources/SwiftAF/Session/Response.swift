@@ -133,6 +133,11 @@ extension Response where Value == Data {
     }
 }
 
+extension Response: CustomStringConvertible {
+    /// The head, and the size of the body in bytes or its file.
+    public var description: String { "\(head), \(filePath.map { "saved to \($0)" } ?? "\(body.count) bytes")" }
+}
+
 /// How a manager validates and decodes responses. Shared by its requests; immutable.
 final class ResponseSettings: Sendable {
     /// Nil decodes each type by its own format.

@@ -108,7 +108,7 @@ extension SessionConfiguration {
         /// The maximum size of a body in memory, in bytes after decoding. Streamed bodies and bodies saved to a file
         /// are limited by their request only.
         public var maximumBodySize: Int64 = 64 << 20
-        /// The maximum size of all heads of an exchange in bytes, including interim responses and trailers.
+        /// The maximum size of the heads and trailers of a hop in bytes, including interim responses.
         public var maximumHeaderBytes = 256 << 10
         /// The maximum number of fields of all heads of an exchange.
         public var maximumHeaderCount = 512

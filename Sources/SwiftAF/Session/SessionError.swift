@@ -175,7 +175,7 @@ public struct SessionError: Error, Sendable {
 
 extension SessionError {
     /// The kind of an error. Later versions may add codes.
-    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public struct Code: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
         /// The name, as the command line program prints it.
         public let rawValue: String
 
@@ -237,7 +237,7 @@ extension SessionError {
     }
 
     /// The reason within a code. Later versions may add reasons.
-    public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public struct Reason: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
         /// The name, as the command line program prints it.
         public let rawValue: String
 

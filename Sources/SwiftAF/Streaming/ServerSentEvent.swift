@@ -11,6 +11,8 @@ public struct ServerSentEvent: Sendable, Hashable {
     public var data: String
     /// The delay before reconnecting, if the server set it with this event.
     public var retry: Duration?
+    /// The manager's; nil for an event that no manager received.
+    var decoder: (any DataDecoder)?
 
     /// Decodes the data, by default as JSON.
     ///
@@ -18,12 +20,15 @@ public struct ServerSentEvent: Sendable, Hashable {
     /// let price = try event.value(as: Price.self)
     /// ```
     ///
+    /// - Parameters:
+    ///   - type: The type of the value.
+    ///   - decoder: Nil uses the manager's, or `JSONCoder()` for an event made by a program.
     /// - Throws: ``SessionError/Code/serialization`` if the data isn't a value of the type.
     public func value<Value: Decodable>(
-        as type: Value.Type = Value.self, decoder: any DataDecoder = JSONCoder()
+        as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil
     ) throws(SessionError) -> Value {
         do {
-            return try decoder.decode(type, from: Data(data.utf8))
+            return try (decoder ?? self.decoder ?? JSONCoder()).decode(type, from: Data(data.utf8))
         } catch {
             throw SessionError(
                 .serialization, message: "the data of an event \(DecodingFailure.text(error, of: type))",
@@ -37,6 +42,17 @@ public struct ServerSentEvent: Sendable, Hashable {
         self.event = event
         self.data = data
         self.retry = retry
+    }
+
+    public static func == (left: ServerSentEvent, right: ServerSentEvent) -> Bool {
+        left.id == right.id && left.event == right.event && left.data == right.data && left.retry == right.retry
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+        hasher.combine(event)
+        hasher.combine(data)
+        hasher.combine(retry)
     }
 }
 

@@ -9,19 +9,22 @@ extension HTTPSessionManager {
     /// }
     /// ```
     ///
+    /// Each connection is made with the ``headers`` that the manager has then.
+    ///
     /// - Parameters:
-    ///   - url: An absolute URL, or one relative to ``baseURL``.
+    ///   - url: An absolute URL, or one relative to ``baseURL``: a `String` or a `URL`.
     ///   - parameters: Added to the URL's query.
     ///   - headers: Headers that replace the manager's of the same names.
     ///   - options: When to reconnect, and the limits.
     public func events(
-        from url: String, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        from url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         options: ServerSentEvents.Options = .init()
     ) -> ServerSentEvents {
-        let request = Result { () throws(SessionError) in
-            try makeRequest(.get, url, parameters: parameters, headers: headers)
+        let url = url.urlText
+        // Made for each connection, because the manager's headers may have changed.
+        return ServerSentEvents(manager: self, options: options) { () throws(SessionError) in
+            try self.makeRequest(.get, url, parameters: parameters, headers: headers)
         }
-        return ServerSentEvents(manager: self, request: request, options: options)
     }
 
     /// Returns the events that a server sends in response to a request.
@@ -38,7 +41,7 @@ extension HTTPSessionManager {
     /// changes this. `Accept` and `Cache-Control` are added unless the request has them. A `Last-Event-ID` of the
     /// request applies to the first connection.
     public func events(from request: HTTPRequest, options: ServerSentEvents.Options = .init()) -> ServerSentEvents {
-        ServerSentEvents(manager: self, request: .success(request), options: options)
+        ServerSentEvents(manager: self, options: options) { request }
     }
 }
 
@@ -99,20 +102,27 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     }
 
     let manager: HTTPSessionManager
-    let request: Result<HTTPRequest, SessionError>
     let options: Options
+    private let makeRequest: @Sendable () throws(SessionError) -> HTTPRequest
     var pacing = ReconnectionPacing()
 
-    init(manager: HTTPSessionManager, request: Result<HTTPRequest, SessionError>, options: Options) {
+    /// - Parameter makeRequest: Called for each connection.
+    init(
+        manager: HTTPSessionManager, options: Options,
+        makeRequest: @escaping @Sendable () throws(SessionError) -> HTTPRequest
+    ) {
         self.manager = manager
-        self.request = request.map { request in
-            var request = request
-            request.headers.fillGap(name: HTTPHeaders.Name.accept, value: "text/event-stream")
-            request.headers.fillGap(name: HTTPHeaders.Name.cacheControl, value: "no-cache")
-            request.responseHandler = { _ in .allow }
-            return request
-        }
         self.options = options
+        self.makeRequest = makeRequest
+    }
+
+    /// Returns the request for the next connection.
+    func request() throws(SessionError) -> HTTPRequest {
+        var request = try makeRequest()
+        request.headers.fillGap(name: HTTPHeaders.Name.accept, value: "text/event-stream")
+        request.headers.fillGap(name: HTTPHeaders.Name.cacheControl, value: "no-cache")
+        request.responseHandler = { _ in .allow }
+        return request
     }
 
     public func makeAsyncIterator() -> Iterator {
@@ -130,12 +140,14 @@ extension ServerSentEvents {
         private var body: StreamedResponse.Iterator?
         private var delay: Duration?
         private var isOver = false
+        /// The manager's when the connection was made.
+        private var decoder: (any DataDecoder)?
 
         private static let lastEventID = "Last-Event-ID"
 
         init(_ source: ServerSentEvents) {
             self.source = source
-            let request = try? source.request.get()
+            let request = try? source.request()
             state = EventStreamState(
                 options: source.options, method: request?.method ?? .get,
                 isReplayable: request?.body.isReplayable ?? true)
@@ -156,7 +168,10 @@ extension ServerSentEvents {
                 // Before the events that have been received.
                 if !isOver, Task.isCancelled { throw SessionError(.cancelled) }
                 while !isOver {
-                    if let event = try parser.next() { return event }
+                    if var event = try parser.next() {
+                        event.decoder = decoder
+                        return event
+                    }
                     if body == nil {
                         try await connect(isolation: isolation)
                     } else {
@@ -167,9 +182,15 @@ extension ServerSentEvents {
             } catch {
                 finish()
                 var error = error
-                error.url = error.url ?? (try? source.request.get())?.url
+                error.url = error.url ?? (try? source.request())?.url
                 throw error
             }
+        }
+
+        /// Nil also for an id with control characters, which the standard allows but no header field can have.
+        private var sentEventID: String? {
+            let id = parser.lastEventID
+            return id.isEmpty || id.utf8.contains(where: ASCII.isForbiddenInField) ? nil : id
         }
 
         private mutating func connect(isolation: isolated (any Actor)?) async throws(SessionError) {
@@ -177,8 +198,9 @@ extension ServerSentEvents {
                 self.delay = nil
                 await source.pacing.wait(delay)
             }
-            var request = try source.request.get()
-            request.headers[Self.lastEventID] = parser.lastEventID.isEmpty ? nil : parser.lastEventID
+            var request = try source.request()
+            request.headers[Self.lastEventID] = sentEventID
+            decoder = source.manager.decoder
             let response: StreamedResponse
             do {
                 response = try await source.manager.stream(request)

@@ -154,3 +154,8 @@ final class StreamOwner: Sendable {
         stream.cancel()
     }
 }
+
+extension StreamedResponse: CustomStringConvertible {
+    /// The head.
+    public var description: String { "\(head)" }
+}

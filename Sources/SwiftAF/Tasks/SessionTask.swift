@@ -208,7 +208,9 @@ public final class SessionTask: Sendable {
                     if request.handlers.interceptors.isEmpty {
                         storage.transfer = CoreTask(request)
                     } else {
-                        storage.loop = RetryLoop(request.handlers.interceptors, events)
+                        storage.loop = RetryLoop(request.handlers.interceptors, events) { [weak self] in
+                            await self?.waitForTurn()
+                        }
                     }
                 }
                 return (action, request)
@@ -296,9 +298,7 @@ public final class SessionTask: Sendable {
 
     // MARK: Attempts
 
-    /// Starts an attempt as soon as the task isn't suspended.
     private func send(_ request: CoreRequest) async -> CoreOutcome {
-        await waitForTurn()
         let transfer = CoreTask(request)
         transfer.handle = self
         let isCancelled = storage.withLock { storage in
@@ -311,6 +311,7 @@ public final class SessionTask: Sendable {
         return await transfer.outcome()
     }
 
+    /// Waits until the task isn't suspended.
     private func waitForTurn() async {
         let turn = storage.withLock { storage -> Signal<Void>? in
             guard storage.machine.state == .suspended else { return nil }
@@ -352,6 +353,7 @@ public final class SessionTask: Sendable {
             }
             return (storage.spec, storage.watchers, storage.tokenReceivers)
         }
+        giveTurn()
         for watcher in watchers { watcher(self) }
         for receiver in receivers { receiver(token) }
         guard let spec else { return }

@@ -18,7 +18,10 @@ extension HTTPSessionManager {
                 registry.remove(task.id)
                 target.run(end(task, outcome))
             },
-            abandon: { target.leave() })
+            abandon: { [registry] in
+                registry.remove(id)
+                target.leave()
+            })
         let events = RequestEvents.created(request, monitors, task: id)
         let task = SessionTask(request, id: id, kind: kind, events: events, spec: spec)
         target.enter()

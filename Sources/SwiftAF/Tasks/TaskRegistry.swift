@@ -14,6 +14,8 @@ final class TaskRegistry: Sendable {
         entries.withLock { $0[id] = nil }
     }
 
+    var isEmpty: Bool { entries.withLock { $0.isEmpty } }
+
     /// In creation order.
     var tasks: [SessionTask] { tasks { _ in true } }
 

@@ -366,6 +366,8 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     // MARK: Receiving
 
     func next() async throws(SessionError) -> WebSocket.Message? {
+        // A busy server keeps messages buffered, so that this never waits.
+        guard !Task.isCancelled else { throw cancelled }
         let (buffered, raw) = state.withLock { ($0.socket.takeBuffered(), $0.raw) }
         if let (message, mustResume) = buffered {
             if mustResume, let raw { afc_websocket_resume(raw) }

@@ -73,15 +73,15 @@ public final class WebSocket: Sendable {
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - coder: Encodes it.
+    ///   - encoder: Encodes it; nil uses the manager's.
     ///   - isolation: Leave the default: the value is then encoded where the caller runs.
     /// - Throws: ``SessionError/Code/serialization`` if the value can't be encoded.
     public func send<Value: Encodable>(
-        json value: Value, coder: JSONCoder = JSONCoder(), isolation: isolated (any Actor)? = #isolation
+        json value: Value, encoder: (any DataEncoder)? = nil, isolation: isolated (any Actor)? = #isolation
     ) async throws(SessionError) {
         let data: Data
         do {
-            data = try coder.encode(value)
+            data = try (encoder ?? core.request.handlers.encoder).encode(value)
         } catch {
             throw SessionError(
                 .serialization, message: "the value can't be encoded as JSON\(EncodingFailure.text(error))",
@@ -162,7 +162,7 @@ extension WebSocket: AsyncSequence {
             }
         }
 
-        /// Decodes the bytes of the message as JSON, or with another decoder.
+        /// Decodes the bytes of the message as JSON, or with another decoder, such as `manager.decoder`.
         ///
         /// - Throws: ``SessionError/Code/serialization``.
         public func decode<Value: Decodable>(
@@ -172,7 +172,8 @@ extension WebSocket: AsyncSequence {
                 return try decoder.decode(type, from: data)
             } catch {
                 throw SessionError(
-                    .serialization, message: "the message can't be decoded as \(type)", body: data, underlying: error)
+                    .serialization, message: "the message \(DecodingFailure.text(error, of: type))", body: data,
+                    underlying: error)
             }
         }
     }

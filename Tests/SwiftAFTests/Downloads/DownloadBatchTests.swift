@@ -49,6 +49,16 @@ struct DownloadBatchTests {
         #expect(tally.all.fractionCompleted == 1)
     }
 
+    @Test("Sums of sizes beyond what a number can hold are the largest one")
+    func hugeSums() {
+        var tally = DownloadTally(count: 3)
+        let promised = TransferProgress(sentTotal: 0, received: 5, receivedTotal: .max, offset: .max)
+        for index in 0..<3 { _ = tally.note(promised, of: index) }
+        #expect(tally.all == TransferProgress(sentTotal: 0, received: 15, receivedTotal: .max, offset: .max))
+        for index in 0..<3 { _ = tally.note(TransferProgress(sentTotal: 0, received: 6, receivedTotal: 7), of: index) }
+        #expect(tally.all == TransferProgress(sentTotal: 0, received: 18, receivedTotal: 21))
+    }
+
     @Test("Each item counts the same in the fraction, and one that has ended counts whole")
     func fractions() {
         var tally = DownloadTally(count: 4)

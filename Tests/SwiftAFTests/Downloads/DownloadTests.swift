@@ -55,7 +55,7 @@ struct DownloadTests {
         #expect(try folder.read("a/b/c") == Data("new".utf8))
     }
 
-    @Test("Where no file can be there is an error", arguments: .keepsPartialFile as [DownloadOptions])
+    @Test("Where no file can be there is an error", arguments: [[], .keepsPartialFile] as [DownloadOptions])
     func unwritable(options: DownloadOptions) async throws {
         try folder.write("file", to: "a")
         for path in [folder.file("a/b"), "/proc/swiftaf"] {

@@ -125,7 +125,7 @@ struct ResumeTests {
 
     @Test("Nothing is kept without a strong validator, or unasked")
     func weak() async throws {
-        for (tag, options) in [("W/\"1\"", Self.keeping), (RangeServer.tag(1), [])] {
+        for (tag, options) in [("W/\"1\"", Self.keeping), (RangeServer.tag(1), DownloadOptions())] {
             ranges.breakOff(tag: tag)
             let error = try await failure {
                 try await ranges.manager.download(HTTPRequest("file"), to: path, options: options)

@@ -59,6 +59,17 @@ import Testing
         #expect(!headers.isSuppressed("Accept"))
     }
 
+    @Test func fillGapsSuppressesWhatTheDefaultsDo() {
+        var defaults: HTTPHeaders = ["A": "1"]
+        defaults.suppressDefault("User-Agent")
+        defaults.suppressDefault("Accept")
+        var headers: HTTPHeaders = ["accept": "mine"]
+        headers.fillGaps(from: defaults)
+        #expect(headers.suppressedDefaults == ["User-Agent"] && headers["Accept"] == "mine" && headers["A"] == "1")
+        headers.fillGaps(from: defaults)
+        #expect(headers.suppressedDefaults == ["User-Agent"])
+    }
+
     @Test func fillGapsKeepsRepeatsOfADefault() {
         var headers: HTTPHeaders = ["A": "mine"]
         headers.fillGaps(from: ["a": "default", "B": "1", "B": "2"])

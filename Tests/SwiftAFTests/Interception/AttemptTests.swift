@@ -140,6 +140,31 @@ struct AttemptTests {
         #expect(server.server.requests.last?["Range"] == "bytes=\(RangeServer.half)-")
     }
 
+    @Test("What a download has kept isn't forgotten by an interceptor that fails")
+    func downloadWithoutMoreAttempts() async throws {
+        struct Refused: Error {}
+        let folder = try TestFolder()
+        let failing: [Interceptor] = [
+            Interceptor(
+                adapt: { request, attempt in
+                    guard attempt.number == 1 else { throw Refused() }
+                    return request
+                }, retry: { _, _ in .retry }),
+            Interceptor(retry: { _, _ in .fail(Refused()) }),
+        ]
+        for interceptor in failing {
+            let server = try RangeServer()
+            server.breakOff()
+            let manager = server.manager
+            manager.interceptors = [interceptor]
+            let error = await #expect(throws: SessionError.self) {
+                try await manager.download("file", to: folder.file("film"), options: .keepsPartialFile)
+            }
+            #expect(error?.code == .interceptor)
+            #expect(error?.resumeToken?.bytesReceived == Int64(RangeServer.half))
+        }
+    }
+
     @Test("A download that keeps nothing begins again")
     func downloadAnew() async throws {
         server.route("/x", times: 1, .truncated(headers: ["ETag": "\"1\""], body: Data("do".utf8), promising: 4))
@@ -425,6 +450,31 @@ struct AttemptTests {
         task.resume()
         #expect(await ends.wait()[0] == nil)
         #expect(server.requests.filter { $0.path == "/x" }.count == 2)
+    }
+
+    @Test("The total time limit runs on while a task is suspended between attempts")
+    func suspendedTooLong() async throws {
+        let gate = Recorder<Bool>()
+        manager.timeouts.total = .milliseconds(300)
+        manager.interceptors = [
+            Interceptor(retry: { [outcomes] _, outcome in
+                outcomes.record(outcome)
+                await gate.wait()
+                return .retry
+            })
+        ]
+        fail(1)
+        let ends = Recorder<SessionError?>()
+        let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
+        task.resume()
+        await outcomes.wait()
+        task.suspend()
+        gate.record(true)
+        let error = await ends.wait()[0]
+        #expect(error?.code == .timeout && error?.reason == .total)
+        #expect(task.state == .completed)
+        task.resume()
+        #expect(server.requests.count == 1)
     }
 
     @Test("A task that is suspended between attempts can be cancelled")

@@ -30,7 +30,7 @@ struct BearerStateTests {
         arguments: [
             (nil, nil, "use a"), (nil, 60, "use a"), (61, 60, "use a"), (60, 60, "use a, refresh"),
             (1, 60, "use a, refresh"), (1, nil, "use a"), (1, 0, "use a"), (0, nil, "refresh"), (0, 60, "refresh"),
-            (-1, nil, "refresh"),
+            (-1, nil, "refresh"), (1e25, 60, "use a"), (-1e25, 60, "refresh"),
         ] as [(Double?, Double?, String)])
     func expiry(rest: Double?, leeway: Double?, expected: String) {
         let state = BearerState(token: BearerToken("a", expires: rest.map { Self.now + $0 }))

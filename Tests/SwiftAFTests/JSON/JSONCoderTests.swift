@@ -157,6 +157,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "1970-01-01T00:00:01Z; x", "1970-01-01T00:00:01Zz", "1970-01-01T00:00:01+01:00 ", "1970-01-01T00:00:01", "",
+    ])
+    func onlyWholeDatesAreReadFromISO8601(text: String) {
+        #expect(throws: (any Error).self) {
+            try JSONValue.string(text).decode(as: Date.self, coder: JSONCoder(dates: .iso8601))
+        }
+    }
+
     @Test func fractionsOfSecondsAreReadFromISO8601() throws {
         let date = try JSONValue.string("1970-01-01T00:00:01.250Z").decode(
             as: Date.self, coder: JSONCoder(dates: .iso8601))

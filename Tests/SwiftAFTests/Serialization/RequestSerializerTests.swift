@@ -327,6 +327,9 @@ private struct Reversing: RequestBodyEncoder {
         let own = HTTPRequest(.put, "http://h/", body: .text("abc"))
         #expect(try form.serialize(own, parameters: nil).body.data == Data("cba".utf8))
         #expect(try JSONRequestSerializer(base: form).serialize(own, parameters: nil).body.data == Data("cba".utf8))
+        let deleting = HTTPRequest(.delete, "http://h/", body: .text("abc"))
+        let encoded = try form.serialize(deleting, parameters: ["a": 1])
+        #expect(encoded.body.data == Data("cba".utf8) && encoded.url == "http://h/?a=1")
     }
 
     @Test func theRestIsLeftAlone() throws {

@@ -1,7 +1,8 @@
 import AFTestServer
 import FoundationEssentials
-import SwiftAF
 import Testing
+
+@testable import SwiftAF
 
 @Suite("Awaited requests", .timeLimit(.minutes(10)))
 struct ManagerRequestTests {
@@ -91,5 +92,50 @@ struct ManagerRequestTests {
         #expect(statistics.posts == 10)
         #expect(statistics.events == 10)
         #expect(statistics.connections == 1)
+    }
+
+    @Test("Time limits of the request serializer come before the manager's")
+    func serializersTimeouts() throws {
+        var serializer = HTTPRequestSerializer()
+        serializer.timeouts.total = .seconds(10)
+        manager.requestSerializer = serializer
+        manager.timeouts.connect = .seconds(5)
+        let made = try manager.makeRequest(.get, "x")
+        #expect(made.timeouts == HTTPRequest.Timeouts(total: .seconds(10)))
+        let sent = try manager.prepare(made, manager.snapshot).http.timeouts
+        #expect(sent == HTTPRequest.Timeouts(connect: .seconds(5), idle: .seconds(60), total: .seconds(10)))
+    }
+
+    @Test("Defaults that the manager suppresses aren't sent")
+    func suppressedDefaults() async throws {
+        server.route("/x", .respond())
+        manager.headers.suppressDefault("User-Agent")
+        manager.headers.suppressDefault("Accept")
+        try await manager.get("x")
+        let request = try #require(server.requests.last)
+        #expect(request["User-Agent"] == nil && request["Accept"] == nil)
+    }
+
+    @Test("Unknown versions of HTTP are refused")
+    func unknownVersion() async throws {
+        let unknown = HTTPVersionPreference(rawValue: "http4")
+        let error = await #expect(throws: SessionError.self) {
+            try await manager.get("x", configure: { $0.httpVersion = unknown })
+        }
+        #expect(error?.code == .unsupported && error?.message.contains("http4") == true)
+        var configuration = SessionConfiguration()
+        configuration.httpVersion = unknown
+        let session = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
+        let refusal = await #expect(throws: SessionError.self) { try await session.get("x") }
+        #expect(refusal?.code == .unsupported)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("Tasks that never start leave nothing")
+    func abandonedTasks() {
+        for _ in 0..<3 {
+            _ = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { _, _, _ in }
+        }
+        #expect(manager.registry.isEmpty)
     }
 }

@@ -103,6 +103,27 @@ struct LeakTests {
         #expect(session == nil)
         #expect(task == nil)
     }
+
+    @Test("Nothing stays of an upload that is cancelled before it starts")
+    func cancelledUpload() async throws {
+        weak var session: CoreSession?
+        weak var task: CoreTask?
+        do {
+            let held = try CoreSession(SessionConfiguration())
+            session = held
+            let body = HTTPBody.stream { AsyncStream<Data> { $0.finish() } }
+            let upload = CoreTask(
+                CoreRequest(
+                    HTTPRequest(.post, "http://127.0.0.1/", body: body), session: held, sink: .memory,
+                    handlers: TransferHandlers()))
+            task = upload
+            upload.cancel()
+            #expect(upload.begin()?.code == .cancelled)
+        }
+        #expect(task == nil)
+        CoreSession.joinClosed()
+        #expect(session == nil)
+    }
 }
 
 private final class CountingTask: CoreTask, @unchecked Sendable {

@@ -54,6 +54,31 @@ struct ServerSentEventsTests {
         #expect(server.requests.allSatisfy { $0["Cache-Control"] == "no-cache" })
     }
 
+    @Test("An id that no header field can have isn't sent, and stays the last one")
+    func unsendableID() async throws {
+        server.route("/events", times: 1, Self.stream("id: 1\u{1}\ndata: a\n\n"))
+        server.route("/events", times: 1, Self.stream("data: b\n\n"))
+        server.route("/events", .status(204))
+        #expect(try await collect(events()).map(\.id) == ["1\u{1}", "1\u{1}"])
+        #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, nil, nil])
+    }
+
+    @Test("Each connection is made with the manager's headers and decoder of its time")
+    func changedManager() async throws {
+        struct Price: Decodable { let lastPrice: Int }
+        server.route("/events", times: 2, Self.stream("data: {\"last_price\": 7}\n\n"))
+        server.route("/events", .status(204))
+        manager.headers.authorization = .bearer("old")
+        manager.decoder = JSONCoder(keys: .snakeCase)
+        var prices: [Int] = []
+        for try await event in events() {
+            manager.headers.authorization = .bearer("new")
+            prices.append(try event.value(as: Price.self).lastPrice)
+        }
+        #expect(prices == [7, 7])
+        #expect(server.requests.map { $0["Authorization"] } == ["Bearer old", "Bearer new", "Bearer new"])
+    }
+
     @Test("A gateway's 503 between two streams is retried on request, and the last id is kept")
     func gateway() async throws {
         server.route("/events", times: 1, Self.stream("id: 1\ndata: a\n\n"))

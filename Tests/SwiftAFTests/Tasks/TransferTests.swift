@@ -173,7 +173,8 @@ struct TransferTests {
             ($0 as? SessionError)?.code == .redirect
         }
         manager.redirectHandler = { _ in .replace(HTTPRequest("http://host/\0")) }
-        await #expect(throws: SessionError.self) { try await manager.response(for: request) }
+        let error = await #expect(throws: SessionError.self) { try await manager.response(for: request) }
+        #expect(error?.code == .invalidInput)
     }
 
     // MARK: Downloads

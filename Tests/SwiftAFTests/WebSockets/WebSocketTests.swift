@@ -202,6 +202,40 @@ struct WebSocketTests {
         #expect(await failure { _ = try await messages.next() }?.code == .cancelled)
     }
 
+    @Test("Cancelling a reader counts before messages that have arrived")
+    func cancelledBusyReader() async throws {
+        server.route("/", [.upgrade(), .send(repeating: Data([0x82, 1, 7]), count: 100), .waitForPeerClose])
+        let socket = try await manager.webSocket("/")
+        let reader = Task {
+            var count = 0
+            for try await _ in socket {
+                count += 1
+                if count == 10 { withUnsafeCurrentTask { $0?.cancel() } }
+            }
+            return count
+        }
+        #expect(await failure { _ = try await reader.value }?.code == .cancelled)
+        var messages = socket.makeAsyncIterator()
+        for _ in 10..<100 { #expect(try await messages.next() == .binary(Data([7]))) }
+        socket.cancel()
+    }
+
+    @Test("After the end, a sender that comes late doesn't wait for the first in line")
+    func sendersAfterTheEnd() async throws {
+        let (first, late): (UInt64, UInt64) = (1, 2)
+        let result = await withUnsafeContinuation { waiter in
+            var state = WebSocketState(capacity: 1)
+            #expect(state.turn(of: late) == 0)
+            let waits = state.waitInLine(first, waiter, since: 0)
+            #expect(waits)
+            #expect(state.turn(of: first) == 0 && state.turn(of: late) == nil)
+            let resumed = state.finish(WebSocketState.End(code: .abnormal, reason: ""))
+            #expect(state.turn(of: late) == 0)
+            for sender in resumed.senders { sender.resume(returning: .success(())) }
+        }
+        try result.get()
+    }
+
     @Test("Cancelling the opening cancels the handshake")
     func cancelledOpening() async throws {
         server.route("/", .stall(at: "never"))
