@@ -327,7 +327,7 @@ static afc__auth_action use(afc__transfer *transfer, auth_target *target,
     afc__access access = {.count = 0};
     if (transfer->request.sends_body && !afc__source_can_rewind(&transfer->source)) {
         afc__transfer_fail_text(transfer, AFC_EREPLAY,
-                                "the request can't be sent again with credentials: "
+                                "the request can't be retried with credentials: "
                                 "its body can be read only once");
         return AFC__AUTH_FAIL;
     }

@@ -7,7 +7,7 @@ public import FoundationEssentials
 ///     let user: User = try await manager.get("users/7")
 /// } catch SessionError.Code.untrusted {
 ///     …                                       // by what went wrong
-/// } catch let error as SessionError {
+/// } catch {
 ///     print(error)                            // no password, query or token in it
 ///     let problem = try? error.decodeBody(as: Problem.self)
 /// }
@@ -249,11 +249,11 @@ extension SessionError {
         public var description: String { rawValue }
 
         // Of `timeout`.
-        /// The time limit to connect passed.
+        /// The time limit to connect was exceeded.
         public static let connect = Reason(rawValue: "connect")
-        /// The idle time limit passed.
+        /// The idle time limit was exceeded.
         public static let idle = Reason(rawValue: "idle")
-        /// The total time limit passed.
+        /// The total time limit was exceeded.
         public static let total = Reason(rawValue: "total")
 
         // Of `untrusted`.
@@ -310,7 +310,7 @@ extension SessionError.Code {
         .truncated: "the response ended too early",
         .protocol: "the peer broke the protocol",
         .redirect: "a redirect was refused, or there were too many",
-        .timeout: "a time limit passed",
+        .timeout: "the request timed out",
         .untrusted: "the server's certificate was not accepted",
         .tls: "TLS failed",
         .tooLarge: "a size limit was passed",
@@ -318,7 +318,7 @@ extension SessionError.Code {
         .file: "a file could not be read or written",
         .serialization: "the data could not be encoded or decoded",
         .cancelled: "the request was cancelled",
-        .bodyNotReplayable: "the body had to be sent again and can't be",
+        .bodyNotReplayable: "the request body can't be replayed",
         .bodySource: "the source of the request body failed",
         .unsupported: "not supported here",
         .outOfMemory: "out of memory",

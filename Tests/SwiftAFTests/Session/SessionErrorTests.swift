@@ -60,6 +60,9 @@ import Testing
         let error = SessionError(.timeout, reason: .connect, message: "no connection in 300 ms", url: "http://h:1/")
         #expect(error.description == "timeout (connect): no connection in 300 ms [http://h:1/]")
         #expect(SessionError(.cancelled).description == "cancelled: the request was cancelled")
+        #expect(SessionError(.timeout, reason: .total).description == "timeout (total): the request timed out")
+        let replay = SessionError(.bodyNotReplayable)
+        #expect(replay.description == "bodyNotReplayable: the request body can't be replayed")
         #expect(SessionError(SessionError.Code(rawValue: "new")).message == "the request failed")
     }
 
