@@ -47,11 +47,11 @@ public struct HTTPVersionPreference: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// HTTP/2 over TLS if the server supports it (ALPN), otherwise HTTP/1.1.
+    /// HTTP/2 over https if the server supports it (ALPN), otherwise HTTP/1.1; over http HTTP/1.1.
     public static let automatic = HTTPVersionPreference(rawValue: "automatic")
     /// HTTP/1.1 only.
     public static let http1_1 = HTTPVersionPreference(rawValue: "http1.1")
-    /// HTTP/2, by ALPN over https and by Upgrade over http; HTTP/1.1 if the server declines.
+    /// The same as ``automatic``: there is no upgrade over http.
     public static let http2 = HTTPVersionPreference(rawValue: "http2")
     /// HTTP/2 with prior knowledge, also over http, without negotiation.
     public static let http2PriorKnowledge = HTTPVersionPreference(rawValue: "http2-prior-knowledge")

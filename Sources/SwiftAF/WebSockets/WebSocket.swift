@@ -49,8 +49,8 @@ public final class WebSocket: Sendable {
 
     // MARK: Sending
 
-    /// Sends a message. Returns when libcurl has taken all of its bytes; waits if the queue is full. Messages of
-    /// concurrent calls are sent one after the other.
+    /// Sends a message. Returns when all of its bytes were handed to the connection; waits if the queue is full. Messages
+    /// of concurrent calls are sent one after the other.
     ///
     /// - Throws: ``SessionError/Code/closed`` if the socket is closed or closing, ``SessionError/Code/tooLarge`` if the
     ///   message is larger than ``Options/sendQueueSize``, ``SessionError/Code/cancelled`` if the Swift task is cancelled:
