@@ -7,7 +7,7 @@ import SwiftAF
 let arguments = CommandLine.arguments
 guard arguments.count == 3 else {
     print("usage: archive URL FILE")
-    throw SessionError(.invalidInput)
+    exit(2)
 }
 
 let archive = HARRecorder(maximumEntries: 500, maximumBodySize: 64 << 10)

@@ -1,12 +1,13 @@
 // Logs in with a form, keeps the cookies in a file, and uses them for the next requests.
 //
 //     swift run login http://127.0.0.1:8080/ ada secret
+import Glibc
 import SwiftAF
 
 let arguments = CommandLine.arguments
 guard arguments.count == 4 else {
     print("usage: login URL USER PASSWORD")
-    throw SessionError(.invalidInput)
+    exit(2)
 }
 
 var configuration = SessionConfiguration()

@@ -1,12 +1,13 @@
 // Mirrors a folder: reads the list of its files, and downloads a few of them at a time.
 //
 //     swift run mirror http://127.0.0.1:8080/ /tmp/mirror
+import Glibc
 import SwiftAF
 
 let arguments = CommandLine.arguments
 guard arguments.count == 3 else {
     print("usage: mirror URL FOLDER")
-    throw SessionError(.invalidInput)
+    exit(2)
 }
 
 let manager = HTTPSessionManager(baseURL: arguments[1])

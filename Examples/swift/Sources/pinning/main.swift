@@ -1,12 +1,13 @@
 // Pins the key of a server: shows the pins of its chain, then accepts only a server with one of them.
 //
 //     swift run pinning https://127.0.0.1:8443/ authority.pem
+import Glibc
 import SwiftAF
 
 let arguments = CommandLine.arguments
 guard arguments.count == 3 else {
     print("usage: pinning URL AUTHORITY")
-    throw SessionError(.invalidInput)
+    exit(2)
 }
 
 var configuration = SessionConfiguration()

@@ -2,12 +2,13 @@
 //
 //     swift run proxy http://example.org/ http://127.0.0.1:3128
 //     swift run proxy http://localhost/version /run/docker.sock
+import Glibc
 import SwiftAF
 
 let arguments = CommandLine.arguments
 guard arguments.count == 3 else {
     print("usage: proxy URL PROXY-OR-SOCKET")
-    throw SessionError(.invalidInput)
+    exit(2)
 }
 
 var configuration = SessionConfiguration()

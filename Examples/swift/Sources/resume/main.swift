@@ -1,12 +1,13 @@
 // Downloads a file, and resumes an earlier attempt: of this run, or of one that was killed.
 //
 //     swift run resume http://127.0.0.1:8080/ /tmp/film
+import Glibc
 import SwiftAF
 
 let arguments = CommandLine.arguments
 guard arguments.count == 3 else {
     print("usage: resume URL PATH")
-    throw SessionError(.invalidInput)
+    exit(2)
 }
 
 let manager = HTTPSessionManager(baseURL: arguments[1])

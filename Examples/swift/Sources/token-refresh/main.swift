@@ -10,7 +10,8 @@ struct Tokens: Decodable, Sendable {
 let url = CommandLine.arguments.dropFirst().first ?? "http://127.0.0.1:8080/"
 let manager = HTTPSessionManager(baseURL: url)
 
-// The refresh may use the same manager: its own requests go without the token.
+// The refresh may use the same manager: its own requests go without the token. This manager is a global, which lives as
+// long as the program. In a class, capture it weakly: a manager keeps its interceptors.
 let bearer = BearerAuthenticator(for: url, token: BearerToken("expired")) { _ in
     print("refreshing")
     let tokens: Tokens = try await manager.post("token", json: ["grant": "refresh"])

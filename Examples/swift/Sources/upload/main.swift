@@ -1,12 +1,13 @@
 // Uploads a file as part of a form, and shows the progress.
 //
 //     swift run upload http://127.0.0.1:8080/ FILE
+import Glibc
 import SwiftAF
 
 let arguments = CommandLine.arguments
 guard arguments.count == 3 else {
     print("usage: upload URL FILE")
-    throw SessionError(.invalidInput)
+    exit(2)
 }
 
 let manager = HTTPSessionManager(baseURL: arguments[1])
