@@ -9,7 +9,8 @@ struct Item: Codable, Sendable, Equatable {
 struct TaskClient: Sendable {
     let manager: HTTPSessionManager
 
-    init(baseURL: String) {
+    init(baseURL: String, token: String) {
         manager = HTTPSessionManager(baseURL: baseURL)
+        manager.headers.authorization = .bearer(token)
     }
 }

@@ -9,8 +9,9 @@ struct Item: Codable, Sendable, Equatable {
 struct TaskClient: Sendable {
     let manager: HTTPSessionManager
 
-    init(baseURL: String) {
+    init(baseURL: String, token: String) {
         manager = HTTPSessionManager(baseURL: baseURL)
+        manager.headers.authorization = .bearer(token)
     }
 
     func items() async throws(SessionError) -> [Item] {

@@ -2,6 +2,8 @@ import AFTestServer
 import SwiftAF
 import Testing
 
+@testable import Program
+
 @Suite struct TaskClientTests {
     @Test func readsTheList() async throws {
         let server = try TestServer()

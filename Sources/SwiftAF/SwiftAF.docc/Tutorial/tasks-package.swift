@@ -1,0 +1,11 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+    name: "Program",
+    dependencies: [.package(path: "../SwiftAF")],
+    targets: [
+        .executableTarget(name: "Program", dependencies: [.product(name: "SwiftAF", package: "SwiftAF")]),
+        .testTarget(name: "ProgramTests", dependencies: ["Program", .product(name: "AFTestServer", package: "SwiftAF")]),
+    ]
+)
