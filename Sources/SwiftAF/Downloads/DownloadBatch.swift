@@ -13,8 +13,7 @@ public struct DownloadItem: Sendable {
     }
 
     /// The same, to a file at a path.
-    public init<Source: RequestConvertible>(_ source: Source, to path: String, options: DownloadOptions = [])
-    {
+    public init<Source: RequestConvertible>(_ source: Source, to path: String, options: DownloadOptions = []) {
         spec = DownloadSpec(source, .path(path), options)
     }
 
