@@ -23,8 +23,8 @@ public final class HTTPCache: Sendable {
     /// - Parameters:
     ///   - memoryCapacity: The maximum number of bytes in memory: heads, bodies and their bookkeeping.
     ///   - diskCapacity: The maximum number of bytes of files. Without a directory it has no effect.
-    ///   - directory: The path of a folder that only this cache uses, in this process and others; it is made if only it
-    ///     is missing. Nil keeps responses in memory only.
+    ///   - directory: The path of a folder that only this cache uses, in this process and others. The folder is created;
+    ///     its parent must exist. Nil keeps responses in memory only.
     ///   - maximumEntrySize: The maximum size of a body in bytes; larger ones aren't stored. Nil: 5 % of the larger
     ///     capacity.
     /// - Throws: ``SessionError/Code/file`` if the folder can't be made or used, belongs to another user, or stays

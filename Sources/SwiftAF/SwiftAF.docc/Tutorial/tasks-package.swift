@@ -6,6 +6,7 @@ let package = Package(
     dependencies: [.package(path: "../SwiftAF")],
     targets: [
         .executableTarget(name: "Program", dependencies: [.product(name: "SwiftAF", package: "SwiftAF")]),
-        .testTarget(name: "ProgramTests", dependencies: ["Program", .product(name: "AFTestServer", package: "SwiftAF")]),
+        .testTarget(
+            name: "ProgramTests", dependencies: ["Program", .product(name: "AFTestServer", package: "SwiftAF")]),
     ]
 )
