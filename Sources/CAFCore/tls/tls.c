@@ -32,6 +32,7 @@ struct afc__tls_peer {
     unsigned references; /* Loop thread only. */
     afc__tls *tls;
     afc__verification *verification; /* What was judged; NULL: nothing yet. */
+    afc__verification *offered;      /* Of the session that the handshake may resume; NULL: none. */
     bool lacked_memory;              /* So that nothing could be judged. */
     bool got_close_notify;           /* The server sent close_notify. */
     bool is_closing;                 /* libcurl sent close_notify. */
@@ -201,7 +202,7 @@ static const char *host_of(const afc__tls_peer *peer, const SSL *ssl) {
 
 /**
  * Verifies the chain of a full handshake. Resumed sessions were verified in theirs, by the same
- * policy: they never leave the afc_session.
+ * policy: they never leave the afc_session. See offer_session().
  */
 static int verify(X509_STORE_CTX *context, void *argument) {
     afc__tls_peer *peer = argument;
@@ -226,19 +227,51 @@ static int verify(X509_STORE_CTX *context, void *argument) {
 }
 
 /**
- * Checks the stapled OCSP response, or its absence; the last check of the server's certificates.
- * Not called for a resumed session, which was checked in its full handshake.
+ * Decides which session the handshake may resume: one that a full handshake of this policy has
+ * accepted, with its OCSP response. Any other is withdrawn, so that a full handshake follows and
+ * verify() runs. The verification is retained until the server has chosen, as other handshakes may
+ * evict it meanwhile.
  */
-static int check_staple(SSL *ssl, void *argument) {
-    afc__tls_peer *peer = argument;
+static void offer_session(afc__tls_peer *peer, SSL *ssl) {
+    afc__verification *known = afc__tls_sessions_find(&peer->tls->sessions, ssl);
+    bool is_good = known != NULL && known->verdict.is_accepted;
+    afc__verification_release(peer->offered);
+    peer->offered = is_good ? afc__verification_retain(known) : NULL;
+    if (!is_good && SSL_get0_session(ssl) != NULL) SSL_set_session(ssl, NULL);
+}
+
+/** The server has chosen. A resumed session gets the verification of its full handshake. */
+static void accept_session(afc__tls_peer *peer, const SSL *ssl) {
+    bool is_resumed = SSL_session_reused(ssl) == 1 && peer->verification == NULL;
+    if (is_resumed)
+        peer->verification = peer->offered;
+    else
+        afc__verification_release(peer->offered);
+    peer->offered = NULL;
+}
+
+static void judge_staple(afc__tls_peer *peer, SSL *ssl) {
     const afc_trust_policy *policy = peer->tls->policy;
     const char *bytes = NULL;
     long size = SSL_get_tlsext_status_ocsp_resp(ssl, &bytes);
-    if (peer->verification == NULL) return 0;
     afc_slice response = {bytes, bytes != NULL && size > 0 ? (size_t)size : 0};
     afc__trust_check_ocsp(policy, peer->verification, response);
-    if (peer->verification->verdict.is_accepted) return 1;
+    if (peer->verification->verdict.is_accepted) return;
     peer->lacked_memory = !afc__trust_run_callback(policy, peer->verification);
+}
+
+/**
+ * Checks the stapled OCSP response, or its absence; the last check of the server's certificates.
+ * TLS 1.2 doesn't call it when a session is resumed, TLS 1.3 does: OpenSSL calls it after each
+ * Finished of the server (tls_process_initial_server_flight()). There is no response then, as it
+ * is part of the Certificate message (RFC 8446 4.4.2.1), which a resumed handshake lacks.
+ */
+static int check_staple(SSL *ssl, void *argument) {
+    afc__tls_peer *peer = argument;
+    accept_session(peer, ssl);
+    if (peer->verification == NULL) return 0;
+    /* That of a resumed session is shared, and has been judged. */
+    if (SSL_session_reused(ssl) == 0) judge_staple(peer, ssl);
     return peer->verification->verdict.is_accepted ? 1 : 0;
 }
 
@@ -276,18 +309,6 @@ static bool ends_connection(int alert) {
            alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_UNKNOWN_CA ||
            alert == SSL_AD_ACCESS_DENIED || alert == SSL_AD_DECRYPT_ERROR ||
            alert == SSL_AD_CERTIFICATE_REQUIRED;
-}
-
-/**
- * Refuses to resume a session whose verification isn't known here: verify() then runs in a full
- * handshake.
- */
-static void check_session(const afc__tls_peer *peer, const SSL *ssl) {
-    if (SSL_get0_session(ssl) == NULL ||
-        afc__tls_sessions_find(&peer->tls->sessions, ssl) != NULL) {
-        return;
-    }
-    SSL_set_session((SSL *)(uintptr_t)ssl, NULL);
 }
 
 /**
@@ -329,8 +350,9 @@ static void watch(const SSL *ssl, int where, int value) {
     if (is_done && !afc__tls_is_multiplexed(ssl)) afc__tls_guard((SSL *)(uintptr_t)ssl);
     afc__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
     if (peer == NULL) return;
-    if (where == SSL_CB_HANDSHAKE_START) check_session(peer, ssl);
+    if (where == SSL_CB_HANDSHAKE_START) offer_session(peer, (SSL *)(uintptr_t)ssl);
     if (where == SSL_CB_HANDSHAKE_DONE) {
+        accept_session(peer, ssl);
         peer->ssl = ssl;
         begin_watching_transport(peer, ssl);
     }
@@ -383,13 +405,7 @@ afc__tls_peer *afc__tls_prepare(afc__tls *tls, void *ssl_context, const char *ho
 
 afc__tls_peer *afc__tls_peer_of(void *ssl) {
     afc__tls_peer *peer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index);
-    if (peer == NULL) return NULL;
-    if (peer->verification == NULL && SSL_session_reused(ssl)) {
-        peer->verification = afc__verification_retain(
-            afc__tls_sessions_find(&peer->tls->sessions, ssl));
-    }
-    peer->references++;
-    return peer;
+    return afc__tls_peer_retain(peer);
 }
 
 bool afc__tls_is_multiplexed(const void *ssl) {
@@ -456,6 +472,7 @@ afc__tls_peer *afc__tls_peer_retain(afc__tls_peer *peer) {
 void afc__tls_peer_release(afc__tls_peer *peer) {
     if (peer == NULL || --peer->references != 0) return;
     afc__verification_release(peer->verification);
+    afc__verification_release(peer->offered);
     afc_free(peer);
 }
 

@@ -3,6 +3,7 @@
 #include "support/files.h"
 #include "support/torture.h"
 #include "tls/certificate_request.h"
+#include "tls/sessions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,6 +202,37 @@ static void checks_stapled_ocsp_if_asked(void **state) {
     }
 }
 
+/** So many other handshakes that the verification of the first one is forgotten: all is checked again. */
+static void session_with_evicted_verification_is_not_resumed(void **state) {
+    (void)state;
+    static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
+    static const afc_ocsp_mode modes[] = {AFC_OCSP_IGNORE, AFC_OCSP_REQUIRE};
+    afts_tls server = {.no_resumption = false};
+    uint8_t *response = afts_cert_ocsp(leaf, authority, AFTS_OCSP_GOOD, 0, 0,
+                                       &server.ocsp_response_size);
+    assert_non_null(response);
+    server.ocsp_response = response;
+    for (size_t i = 0; i < COUNT_OF(versions) * COUNT_OF(modes); i++) {
+        server.min_version = server.max_version = versions[i / COUNT_OF(modes)];
+        afts_tls forgetful = server;
+        forgetful.no_resumption = true;
+        world *world = world_with(leaf, server, NULL, modes[i % COUNT_OF(modes)]);
+        struct world *other = world_with(leaf, forgetful, NULL, modes[i % COUNT_OF(modes)]);
+        struct world mixed = {.server = other->server, .session = world->session};
+        serve(world, "/", answer(200, "Connection: close", "ok"));
+        serve(other, "/", answer(200, "Connection: close", "ok"));
+        check_fetch(world, "/", AFC_OK);
+        for (int n = 0; n < AFC__TLS_SESSIONS; n++) check_fetch(&mixed, "/", AFC_OK);
+        check_fetch(world, "/", AFC_OK);
+        assert_int_equal(afts_server_stats(world->server).handshakes_resumed, 0);
+        check_fetch(world, "/", AFC_OK);
+        assert_int_equal(afts_server_stats(world->server).handshakes_resumed, 1);
+        world_free(other);
+        world_free(world);
+    }
+    afts_bytes_free(response);
+}
+
 /** S32: a session is resumed only after a handshake in which the answer was good. */
 static void s32_handshake_without_ocsp_response_is_never_resumed(void **state) {
     (void)state;
@@ -212,6 +244,72 @@ static void s32_handshake_without_ocsp_response_is_never_resumed(void **state) {
         assert_int_equal(afts_server_stats(world->server).requests, 0);
         assert_int_equal(afts_server_stats(world->server).handshakes_resumed, 0);
         world_free(world);
+    }
+}
+
+/**
+ * A resumed handshake shows neither a certificate nor an OCSP response: both were checked in the full
+ * one. Without resumption, or with a ticket that the server doesn't know, they are checked again.
+ */
+static void resumes_session_whose_ocsp_response_was_checked(void **state) {
+    (void)state;
+    static const struct {
+        afc_ocsp_mode mode;
+        bool staples, promises;
+    } cases[] = {
+        {AFC_OCSP_IGNORE, false, false}, {AFC_OCSP_CHECK, false, false},
+        {AFC_OCSP_CHECK, true, false},   {AFC_OCSP_CHECK, true, true},
+        {AFC_OCSP_REQUIRE, true, false}, {AFC_OCSP_REQUIRE, true, true},
+    };
+    static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
+    enum { ROUNDS = 3 };
+    for (size_t i = 0; i < COUNT_OF(cases) * COUNT_OF(versions); i++) {
+        bool promises = cases[i / COUNT_OF(versions)].promises;
+        afts_cert *shown = afts_cert_new(&(afts_cert_options){.must_staple = promises}, authority);
+        afts_tls server = {.min_version = versions[i % COUNT_OF(versions)],
+                           .max_version = versions[i % COUNT_OF(versions)]};
+        uint8_t *response = afts_cert_ocsp(shown, authority, AFTS_OCSP_GOOD, 0, 0,
+                                           &server.ocsp_response_size);
+        assert_non_null(response);
+        if (cases[i / COUNT_OF(versions)].staples) server.ocsp_response = response;
+        world *world = world_with(shown, server, NULL, cases[i / COUNT_OF(versions)].mode);
+        serve(world, "/", answer(200, "Connection: close", "ok"));
+        for (int round = 0; round < ROUNDS; round++) {
+            call *call = call_fetch(world, "/");
+            check_ended(call, AFC_OK);
+            /* A resumed connection is as verified as the first one. */
+            const afc_trust_report *report = afc_result_get_trust(call->result);
+            assert_non_null(report);
+            assert_true(report->is_accepted);
+            call_free(call);
+        }
+        afts_stats stats = afts_server_stats(world->server);
+        assert_int_equal(stats.handshakes, ROUNDS);
+        assert_int_equal(stats.handshakes_resumed, ROUNDS - 1);
+        world_free(world);
+        afts_bytes_free(response);
+        afts_cert_free(shown);
+    }
+}
+
+/** One session that ignores OCSP can resume, the other, which requires it, starts from nothing. */
+static void session_accepted_without_ocsp_is_not_resumed_where_it_is_required(void **state) {
+    (void)state;
+    static const afts_tls_version versions[] = {AFTS_TLS_1_2, AFTS_TLS_1_3};
+    for (size_t v = 0; v < COUNT_OF(versions); v++) {
+        afts_tls server = {.min_version = versions[v], .max_version = versions[v]};
+        world *lax = world_with(leaf, server, NULL, AFC_OCSP_IGNORE);
+        serve(lax, "/", answer(200, "Connection: close", "ok"));
+        world *strict = world_with(leaf, server, NULL, AFC_OCSP_REQUIRE);
+        world mixed = {.server = lax->server, .session = strict->session};
+        for (int round = 0; round < 2; round++) {
+            check_fetch(lax, "/", AFC_OK);
+            check_fetch(&mixed, "/", AFC_EUNTRUSTED);
+        }
+        assert_int_equal(afts_server_stats(lax->server).requests, 2);
+        assert_int_equal(afts_server_stats(lax->server).handshakes_resumed, 1);
+        world_free(strict);
+        world_free(lax);
     }
 }
 
@@ -545,6 +643,9 @@ int main(void) {
         cmocka_unit_test(uses_the_ciphers_of_the_session),
         cmocka_unit_test(refuses_options_that_openssl_refuses),
         cmocka_unit_test(checks_stapled_ocsp_if_asked),
+        cmocka_unit_test(resumes_session_whose_ocsp_response_was_checked),
+        cmocka_unit_test(session_accepted_without_ocsp_is_not_resumed_where_it_is_required),
+        cmocka_unit_test(session_with_evicted_verification_is_not_resumed),
         cmocka_unit_test(s32_handshake_without_ocsp_response_is_never_resumed),
         cmocka_unit_test(accepts_client_certificate_in_each_format),
         cmocka_unit_test(host_can_have_its_own_client_certificate),

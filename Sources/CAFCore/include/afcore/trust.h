@@ -100,7 +100,10 @@ typedef struct afc_trust_rule {
     uint64_t reserved[6]; /**< 0. */
 } afc_trust_rule;
 
-/** How the OCSP response that a server staples to its handshake is checked (RFC 6960, RFC 6066). */
+/**
+ * How the OCSP response that a server staples to its handshake is checked (RFC 6960, RFC 6066). A resumed TLS
+ * session has none; it keeps the result of its full handshake.
+ */
 typedef enum afc_ocsp_mode {
     AFC_OCSP_IGNORE = 0, /**< Don't request one. */
     AFC_OCSP_CHECK = 1, /**< Request one. If it is sent, or required (RFC 7633), it must be good. */
