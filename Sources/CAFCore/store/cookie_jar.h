@@ -40,6 +40,11 @@ typedef struct afc__jar_cookie {
 
 struct afc_cookie_jar {
     atomic_uint references;
+    /**
+     * Held while the jar is saved, so that a save never replaces the file of one that has seen more. Taken before
+     * `lock`, which isn't held while the file is written.
+     */
+    pthread_mutex_t saving;
     pthread_mutex_t lock;
     char *path; /**< NULL: none. */
     uint32_t max_cookies_per_site, max_cookies;

@@ -22,6 +22,7 @@ static afc_status say(afc_status status, const char *why, afc_failure *failure) 
 static void free_jar(afc_cookie_jar *jar) {
     afc_cookie_jar_remove(jar, NULL, NULL, NULL);
     pthread_mutex_destroy(&jar->lock);
+    pthread_mutex_destroy(&jar->saving);
     afc_free(jar->path);
     afc_free(jar);
 }
@@ -52,6 +53,7 @@ afc_status afc_cookie_jar_new(afc_cookie_jar **out, const afc_cookie_jar_options
     afc_cookie_jar *jar = afc__zalloc(sizeof *jar);
     if (jar == NULL) return afc__fail_memory(failure);
     atomic_init(&jar->references, 1);
+    pthread_mutex_init(&jar->saving, NULL);
     pthread_mutex_init(&jar->lock, NULL);
     jar->max_cookies = options->max_cookies != 0 ? options->max_cookies : MOST;
     jar->max_cookies_per_site = options->max_cookies_per_site != 0 ? options->max_cookies_per_site
@@ -144,21 +146,31 @@ void afc_cookie_list_free(afc_cookie_list *list) {
     afc_free(list);
 }
 
-afc_status afc_cookie_jar_save(afc_cookie_jar *jar, const char *path, afc_failure *failure) {
+static void set_changed(afc_cookie_jar *jar, bool has_changed) {
+    pthread_mutex_lock(&jar->lock);
+    jar->has_changed = has_changed;
+    pthread_mutex_unlock(&jar->lock);
+}
+
+static afc_status write_to(afc_cookie_jar *jar, const char *path, afc_failure *failure) {
     afc_cookie_list *list;
+    afc_status status = afc__cookie_jar_list(jar, NULL, now(), &list);
+    if (status != AFC_OK) return say(status, NULL, failure);
+    status = afc__cookie_file_save(list, path, failure);
+    afc_cookie_list_free(list);
+    return status;
+}
+
+afc_status afc_cookie_jar_save(afc_cookie_jar *jar, const char *path, afc_failure *failure) {
     if (failure != NULL) memset(failure, 0, sizeof *failure);
     const char *target = path != NULL ? path : jar->path;
     if (target == NULL) return afc__fail(failure, AFC_EINVAL, "no path: the jar has no file");
-    pthread_mutex_lock(&jar->lock);
-    if (path == NULL) jar->has_changed = false;
-    pthread_mutex_unlock(&jar->lock);
-    afc_status status = afc__cookie_jar_list(jar, NULL, now(), &list);
-    if (status != AFC_OK) return say(status, NULL, failure);
-    status = afc__cookie_file_save(list, target, failure);
-    afc_cookie_list_free(list);
-    if (status == AFC_OK || path != NULL) return status;
-    pthread_mutex_lock(&jar->lock);
-    jar->has_changed = true;
-    pthread_mutex_unlock(&jar->lock);
+    bool is_own = path == NULL;
+    pthread_mutex_lock(&jar->saving);
+    /* Before the cookies are copied: what changes afterwards may not be in the file. */
+    if (is_own) set_changed(jar, false);
+    afc_status status = write_to(jar, target, failure);
+    if (is_own && status != AFC_OK) set_changed(jar, true);
+    pthread_mutex_unlock(&jar->saving);
     return status;
 }

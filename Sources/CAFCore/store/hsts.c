@@ -40,6 +40,11 @@ typedef struct hsts_entry {
 
 struct afc_hsts {
     atomic_uint references;
+    /*
+     * Held while the store is saved, so that a save never replaces the file of one that has seen more. Taken before
+     * `lock`, which isn't held while the file is written.
+     */
+    pthread_mutex_t saving;
     pthread_mutex_t lock;
     char *path; /* NULL: none. */
     uint32_t max_hosts;
@@ -354,33 +359,43 @@ static afc_status write_entry(afc__buffer *text, const hsts_entry *entry) {
     return afc__buffer_append(text, line, (size_t)size);
 }
 
-afc_status afc_hsts_save(afc_hsts *hsts, const char *path, afc_failure *failure) {
+/** Writes all that hasn't expired. `*had_changed`: since the file was saved, which this counts as, if `is_own`. */
+static afc_status write_entries(afc_hsts *hsts, bool is_own, bool *had_changed, afc__buffer *text,
+                                afc_failure *failure) {
     static const char head[] = "# Hosts that want https, one a line; a dot: and those below\n";
-    afc__buffer text;
-    const char *target = path != NULL ? path : hsts->path;
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
-    if (target == NULL) return afc__fail(failure, AFC_EINVAL, "no path: the store has no file");
-    afc__buffer_init(&text, LONGEST_FILE);
-    afc_status status = afc__buffer_append(&text, head, sizeof head - 1);
+    afc_status status = afc__buffer_append(text, head, sizeof head - 1);
     int64_t now = current();
     pthread_mutex_lock(&hsts->lock);
     for (size_t i = 0; i < hsts->ends.count && status == AFC_OK; i++) {
         const hsts_entry *entry = entry_at(hsts, i);
-        if (entry->end.deadline > now) status = write_entry(&text, entry);
+        if (entry->end.deadline > now) status = write_entry(text, entry);
     }
-    bool had_changed = hsts->has_changed;
-    if (path == NULL) hsts->has_changed = false;
+    *had_changed = hsts->has_changed;
+    if (is_own) hsts->has_changed = false;
     pthread_mutex_unlock(&hsts->lock);
-    if (status == AFC_ETOOBIG) status = afc__fail(failure, AFC_EFILE, "too many hosts for a file");
-    if (status == AFC_ENOMEM) afc__fail_memory(failure);
+    if (status == AFC_ETOOBIG) return afc__fail(failure, AFC_EFILE, "too many hosts for a file");
+    return status == AFC_OK ? AFC_OK : afc__fail_memory(failure);
+}
+
+afc_status afc_hsts_save(afc_hsts *hsts, const char *path, afc_failure *failure) {
+    afc__buffer text;
+    const char *target = path != NULL ? path : hsts->path;
+    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    if (target == NULL) return afc__fail(failure, AFC_EINVAL, "no path: the store has no file");
+    bool had_changed, is_own = path == NULL;
+    afc__buffer_init(&text, LONGEST_FILE);
+    pthread_mutex_lock(&hsts->saving);
+    afc_status status = write_entries(hsts, is_own, &had_changed, &text, failure);
     if (status == AFC_OK) {
         status = afc__file_save(target, (afc_slice){text.bytes, text.size}, failure);
     }
+    if (status != AFC_OK && is_own && had_changed) {
+        pthread_mutex_lock(&hsts->lock);
+        hsts->has_changed = true;
+        pthread_mutex_unlock(&hsts->lock);
+    }
+    pthread_mutex_unlock(&hsts->saving);
     afc__buffer_clear(&text);
-    if (status == AFC_OK || path != NULL || !had_changed) return status;
-    pthread_mutex_lock(&hsts->lock);
-    hsts->has_changed = true;
-    pthread_mutex_unlock(&hsts->lock);
     return status;
 }
 
@@ -390,6 +405,7 @@ static void free_store(afc_hsts *hsts) {
     clear(hsts);
     afc__timers_clear(&hsts->ends);
     pthread_mutex_destroy(&hsts->lock);
+    pthread_mutex_destroy(&hsts->saving);
     afc_free(hsts->buckets);
     afc_free(hsts->path);
     afc_free(hsts);
@@ -425,6 +441,7 @@ afc_status afc_hsts_new(afc_hsts **out, const afc_hsts_options *options, afc_fai
     afc_hsts *hsts = afc__zalloc(sizeof *hsts);
     if (hsts == NULL) return afc__fail_memory(failure);
     atomic_init(&hsts->references, 1);
+    pthread_mutex_init(&hsts->saving, NULL);
     pthread_mutex_init(&hsts->lock, NULL);
     hsts->max_hosts = options->max_hosts != 0 ? options->max_hosts : MOST;
     afc_status status = begin(hsts, options->path, failure);

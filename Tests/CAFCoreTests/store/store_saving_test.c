@@ -1,0 +1,184 @@
+/*
+ * Stores that two threads save at once: a save never replaces what a later one has written.
+ *
+ * fsync() and pthread_mutex_lock() are defined here and pass on to libc, so that the first save stops where it has copied the
+ * store and hasn't replaced the file, until the second one has ended or waits for it.
+ */
+#include "store/cookie_jar.h"
+#include "store/hsts.h"
+#include "support/check.h"
+#include "support/files.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* ---- The order of two saves ---------------------------------------------------------------- */
+
+static sem_t first_has_copied, second_has_come_far;
+static _Thread_local bool is_first, is_second;
+
+/* The address of a function as a pointer to data, as dlsym() has it. */
+#define REAL(name, type)                                                                           \
+    static type real;                                                                              \
+    if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, name)
+
+int fsync(int descriptor) {
+    typedef int (*call)(int);
+    REAL("fsync", call);
+    if (is_first) {
+        sem_post(&first_has_copied);
+        sem_wait(&second_has_come_far);
+    }
+    return real(descriptor);
+}
+
+int pthread_mutex_lock(pthread_mutex_t *mutex) {
+    typedef int (*call)(pthread_mutex_t *);
+    REAL("pthread_mutex_lock", call);
+    if (is_second) {
+        if (pthread_mutex_trylock(mutex) == 0) return 0;
+        sem_post(&second_has_come_far);
+    }
+    return real(mutex);
+}
+
+/* ---- Stores -------------------------------------------------------------------------------- */
+
+/** A store of either kind, with a file. */
+typedef struct kind {
+    void *(*open)(const char *path);
+    void (*release)(void *store);
+    void (*add)(void *store, const char *name);
+    afc_status (*save)(void *store);
+    bool (*has)(void *store, const char *name);
+} kind;
+
+static void *open_jar(const char *path) {
+    afc_cookie_jar *jar;
+    afc_cookie_jar_options options = AFC_COOKIE_JAR_OPTIONS_INIT;
+    options.path = path;
+    check_status(afc_cookie_jar_new(&jar, &options, NULL), AFC_OK);
+    return jar;
+}
+
+static void release_jar(void *store) {
+    afc_cookie_jar_release(store);
+}
+
+static void add_cookie(void *store, const char *name) {
+    char line[64];
+    int size = snprintf(line, sizeof line, "%s=1; Max-Age=100000", name);
+    afc_slice field = {line, (size_t)size};
+    check_status(afc_cookie_jar_receive(store, "http://a.test/", field, NULL), AFC_OK);
+}
+
+static afc_status save_jar(void *store) {
+    return afc_cookie_jar_save(store, NULL, NULL);
+}
+
+static bool has_cookie(void *store, const char *name) {
+    afc_cookie_list *list;
+    bool has = false;
+    check_status(afc_cookie_jar_copy(store, NULL, &list, NULL), AFC_OK);
+    for (size_t i = 0; i < list->count; i++) {
+        has = has || strcmp(list->cookies[i].name, name) == 0;
+    }
+    afc_cookie_list_free(list);
+    return has;
+}
+
+static void *open_hsts(const char *path) {
+    afc_hsts *hsts;
+    afc_hsts_options options = AFC_HSTS_OPTIONS_INIT;
+    options.path = path;
+    check_status(afc_hsts_new(&hsts, &options, NULL), AFC_OK);
+    return hsts;
+}
+
+static void release_hsts(void *store) {
+    afc_hsts_release(store);
+}
+
+static void add_host(void *store, const char *name) {
+    check_status(afc_hsts_add(store, name, AFC_HSTS_FOREVER, false, NULL), AFC_OK);
+}
+
+static afc_status save_hsts(void *store) {
+    return afc_hsts_save(store, NULL, NULL);
+}
+
+static bool has_host(void *store, const char *name) {
+    return afc_hsts_has(store, name);
+}
+
+static const kind kinds[] = {{open_jar, release_jar, add_cookie, save_jar, has_cookie},
+                             {open_hsts, release_hsts, add_host, save_hsts, has_host}};
+
+typedef struct saver {
+    pthread_t thread;
+    const kind *kind;
+    void *store;
+    bool is_second;
+    afc_status status;
+} saver;
+
+static void *save(void *context) {
+    saver *saver = context;
+    is_first = !saver->is_second;
+    is_second = saver->is_second;
+    saver->status = saver->kind->save(saver->store);
+    if (is_second) sem_post(&second_has_come_far);
+    is_first = is_second = false;
+    return NULL;
+}
+
+static void start(saver *saver) {
+    assert_int_equal(pthread_create(&saver->thread, NULL, save, saver), 0);
+}
+
+/* ---- Tests --------------------------------------------------------------------------------- */
+
+static void earlier_save_does_not_undo_a_later_one(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "store");
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        const kind *kind = &kinds[i];
+        assert_int_equal(sem_init(&first_has_copied, 0, 0), 0);
+        assert_int_equal(sem_init(&second_has_come_far, 0, 0), 0);
+        void *store = kind->open(path);
+        saver first = {.kind = kind, .store = store};
+        saver second = {.kind = kind, .store = store, .is_second = true};
+        kind->add(store, "one");
+        start(&first);
+        while (sem_wait(&first_has_copied) != 0) assert_int_equal(errno, EINTR);
+        kind->add(store, "two");
+        start(&second);
+        pthread_join(first.thread, NULL);
+        pthread_join(second.thread, NULL);
+        check_status(first.status, AFC_OK);
+        check_status(second.status, AFC_OK);
+        /* Before the store is released, which might save once more. */
+        void *read = kind->open(path);
+        assert_true(kind->has(read, "one"));
+        assert_true(kind->has(read, "two"));
+        kind->release(read);
+        kind->release(store);
+        unlink(path);
+        sem_destroy(&first_has_copied);
+        sem_destroy(&second_has_come_far);
+    }
+    folder_remove(&folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(earlier_save_does_not_undo_a_later_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
