@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "run/threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,7 @@ static const char SYSTEM_PATH[] = "/proc/pressure/memory";
 
 struct afc__pressure {
     pthread_t thread;
+    unsigned generation; /* The process of the thread; see afc__process_generation(). */
     int descriptor, end;
     void (*on_pressure)(void *context);
     void *context;
@@ -129,7 +131,9 @@ afc_status afc__pressure_start(afc__pressure **out, int descriptor,
         close(descriptor);
         return afc__fail_memory(failure);
     }
-    *pressure = (afc__pressure){.descriptor = descriptor,
+    afc__threads_watch_forks();
+    *pressure = (afc__pressure){.generation = afc__process_generation(),
+                                .descriptor = descriptor,
                                 .end = eventfd(0, EFD_CLOEXEC),
                                 .on_pressure = on_pressure,
                                 .context = context};
@@ -148,8 +152,11 @@ afc_status afc__pressure_start(afc__pressure **out, int descriptor,
 
 void afc__pressure_stop(afc__pressure *pressure) {
     if (pressure == NULL) return;
-    (void)eventfd_write(pressure->end, 1);
-    pthread_join(pressure->thread, NULL);
+    /* A forked child has no such thread, and its descriptor is that of the parent's. */
+    if (pressure->generation == afc__process_generation()) {
+        (void)eventfd_write(pressure->end, 1);
+        pthread_join(pressure->thread, NULL);
+    }
     close(pressure->end);
     close(pressure->descriptor);
     afc_free(pressure);

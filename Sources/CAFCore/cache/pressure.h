@@ -16,7 +16,10 @@ afc_status afc__pressure_start(afc__pressure **out, int descriptor,
                                void (*on_pressure)(void *context), void *context,
                                afc_failure *failure);
 
-/** Ends the thread; afterwards `on_pressure` isn't called any more. NULL is allowed. */
+/**
+ * Ends the thread; afterwards `on_pressure` isn't called any more. In a forked child it leaves the parent's thread
+ * alone. NULL is allowed.
+ */
 void afc__pressure_stop(afc__pressure *pressure);
 
 #endif

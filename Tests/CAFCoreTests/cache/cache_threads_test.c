@@ -2,9 +2,12 @@
 #include "cache/cache_internal.h"
 #include "support/cached.h"
 #include "support/check.h"
+#include "support/child.h"
 #include "support/files.h"
+#include "support/threads.h"
 #include "support/torture.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -306,18 +309,21 @@ static void wait_for_evicted(pressed *pressed, size_t count) {
     pthread_mutex_unlock(&pressed->lock);
 }
 
-static void memory_pressure_purges(void **state) {
-    (void)state;
+static afc_cache *cache_of(pressed *pressed) {
     int pair[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    pressed pressed = {.ours = pair[0],
-                       .theirs = pair[1],
-                       .lock = PTHREAD_MUTEX_INITIALIZER,
-                       .changed = PTHREAD_COND_INITIALIZER};
+    pressed->ours = pair[0];
+    pressed->theirs = pair[1];
     afc_cache_options options = AFC_CACHE_INIT;
     options.on_evict = on_pressed;
-    options.context = &pressed;
-    afc_cache *cache = cache_new(&options);
+    options.context = pressed;
+    return cache_new(&options);
+}
+
+static void memory_pressure_purges(void **state) {
+    (void)state;
+    pressed pressed = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    afc_cache *cache = cache_of(&pressed);
     static char value;
     afc_cache_put(cache, S("a"), &value, 10);
     afc_cache_put(cache, S("b"), &value, 10);
@@ -339,6 +345,37 @@ static void memory_pressure_purges(void **state) {
     /* The other end gone: nothing is left to wait for but the end. */
     close(pressed.ours);
     afc_cache_free(cache);
+}
+
+static bool has_evicted(pressed *pressed) {
+    pthread_mutex_lock(&pressed->lock);
+    bool has_evicted = pressed->evicted > 0;
+    pthread_mutex_unlock(&pressed->lock);
+    return has_evicted;
+}
+
+static void child_that_frees_the_cache_leaves_its_parent_watching(void **state) {
+    (void)state;
+    pressed pressed = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    afc_cache *cache = cache_of(&pressed);
+    check_status(afc__cache_watch(cache, pressed.theirs, 0, NULL), AFC_OK);
+    static char value;
+    afc_cache_put(cache, S("a"), &value, 10);
+    pid_t child = fork();
+    if (child == 0) {
+        afc_cache_free(cache);
+        /* Its descriptors are closed, not the parent's. */
+        char byte;
+        child_exit(recv(pressed.theirs, &byte, 1, MSG_DONTWAIT) == -1 && errno == EBADF ? 0 : 1);
+    }
+    child_check(child);
+    if (send(pressed.ours, "!", 1, MSG_OOB) == 1) {
+        while (!has_evicted(&pressed) && count_threads("af-pressure") > 0) sched_yield();
+        assert_true(has_evicted(&pressed));
+    }
+    assert_int_equal(count_threads("af-pressure"), 1);
+    afc_cache_free(cache);
+    close(pressed.ours);
 }
 
 static void unavailable_pressure_file_gives_a_reason(void **state) {
@@ -407,6 +444,7 @@ int main(void) {
         cmocka_unit_test(reader_count_may_wrap),
         cmocka_unit_test(callbacks_may_use_the_cache),
         cmocka_unit_test(memory_pressure_purges),
+        cmocka_unit_test(child_that_frees_the_cache_leaves_its_parent_watching),
         cmocka_unit_test(unavailable_pressure_file_gives_a_reason),
         cmocka_unit_test(writes_the_trigger_to_the_kernel),
         cmocka_unit_test(watching_survives_failed_allocations),

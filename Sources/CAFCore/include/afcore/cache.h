@@ -165,7 +165,8 @@ typedef struct afc_pressure_options {
 /**
  * Evicts entries, with AFC_CACHE_PRESSURE, whenever the kernel reports that memory is low. Starts a thread
  * that sleeps until then and ends with the cache. on_evict and release are called on that thread and must
- * not free the cache. `options` may be NULL.
+ * not free the cache. `options` may be NULL. In the child of a fork the cache isn't watched, and can't be again;
+ * freeing it there leaves the parent's watched.
  *
  * Thread: any.    Owns: nothing.
  * Fails: AFC_EUNSUPPORTED (the kernel has no PSI), AFC_EFILE (no permission to watch it), AFC_EINVAL,
