@@ -8,6 +8,31 @@
 #include <string.h>
 #include <strings.h>
 
+enum { LONGEST_TEXT = 64 * 1024 };
+
+/** Refuses control characters (RFC 7617 2, RFC 9110 5.5). `text` need not be NUL-terminated. */
+static afc_status check_text(const char *text, size_t size, const char *what,
+                             afc_failure *failure) {
+    if (size > LONGEST_TEXT)
+        return afc__fail(failure, AFC_EINVAL, "the %s is longer than 64 KiB", what);
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < ' ' || c == 0x7f) {
+            return afc__fail(failure, AFC_EINVAL, "the %s contains a control character", what);
+        }
+    }
+    return AFC_OK;
+}
+
+/** Checks "user:password" after decoding; the first colon ends the user, which has none. */
+static afc_status check_userinfo(const unsigned char *plain, size_t size, afc_failure *failure) {
+    const char *user = (const char *)plain, *colon = memchr(plain, ':', size);
+    size_t user_size = (size_t)(colon - user);
+    afc_status status = check_text(user, user_size, "URL's user name", failure);
+    if (status != AFC_OK) return status;
+    return check_text(colon + 1, size - user_size - 1, "URL's password", failure);
+}
+
 /** Returns the field value "Basic …" for `size` bytes. */
 static char *basic(const unsigned char *plain, size_t size) {
     static const char scheme[] = "Basic ";
@@ -40,9 +65,13 @@ afc_status afc__basic_credentials(char **out, const char *userinfo, afc_failure 
     if (plain == NULL) return afc__fail_memory(failure);
     size_t size = afc__percent_decode(plain, userinfo);
     if (strchr(userinfo, ':') == NULL) plain[size++] = ':';
-    *out = basic(plain, size);
+    afc_status status = check_userinfo(plain, size, failure);
+    if (status == AFC_OK) {
+        *out = basic(plain, size);
+        if (*out == NULL) status = afc__fail_memory(failure);
+    }
     afc__free_secret(plain, room);
-    return *out != NULL ? AFC_OK : afc__fail_memory(failure);
+    return status;
 }
 
 static char *join(const char *first, const char *second, const char *third) {
@@ -71,24 +100,9 @@ char *afc__bearer_field(const char *token) {
 /* ---- Identities ---------------------------------------------------------------------------- */
 
 enum {
-    LONGEST_TEXT = 64 * 1024,
     ALL_SCHEMES = AFC_AUTH_BASIC | AFC_AUTH_BEARER | AFC_AUTH_DIGEST | AFC_AUTH_NTLM |
                   AFC_AUTH_NEGOTIATE
 };
-
-/** `text` need not be NUL-terminated after decoding. */
-static afc_status check_text(const char *text, size_t size, const char *what,
-                             afc_failure *failure) {
-    if (size > LONGEST_TEXT)
-        return afc__fail(failure, AFC_EINVAL, "the %s is longer than 64 KiB", what);
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c < ' ' || c == 0x7f) {
-            return afc__fail(failure, AFC_EINVAL, "the %s contains a control character", what);
-        }
-    }
-    return AFC_OK;
-}
 
 static char *put_text(char **room, const char *text) {
     if (text == NULL) return NULL;

@@ -251,6 +251,26 @@ static void refuses_colon_in_the_user_of_basic(void **state) {
     }
 }
 
+static void refuses_control_characters_in_userinfo_of_basic(void **state) {
+    (void)state;
+    static const struct {
+        const char *userinfo, *part;
+    } cases[] = {
+        {"a%0Ab:c", "the URL's user name"}, {"a%00", "the URL's user name"},
+        {"%7f:c", "the URL's user name"},   {"a%09b:c", "the URL's user name"},
+        {"a:c%00", "the URL's password"},   {"a:%0d%0aX: y", "the URL's password"},
+        {":c:%1fd", "the URL's password"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *credentials;
+        afc_failure failure;
+        check_status(afc__basic_credentials(&credentials, cases[i].userinfo, &failure), AFC_EINVAL);
+        assert_null(credentials);
+        check_contains(failure.text, cases[i].part);
+        check_contains(failure.text, "control character");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recognises_tokens),
@@ -264,6 +284,7 @@ int main(void) {
         cmocka_unit_test(limits_the_size_of_fields),
         cmocka_unit_test(makes_basic_credentials_of_userinfo),
         cmocka_unit_test(refuses_colon_in_the_user_of_basic),
+        cmocka_unit_test(refuses_control_characters_in_userinfo_of_basic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
