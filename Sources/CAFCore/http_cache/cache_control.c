@@ -14,28 +14,10 @@ typedef struct member {
     bool is_unquoted; /**< A quoted string that doesn't end. */
 } member;
 
-/** The end of the member at the start of `text`: the first comma outside of a quoted string. */
-static size_t member_size(afc_slice text, bool *is_open) {
-    bool is_quoted = false;
-    size_t at = 0;
-    for (; at < text.size; at++) {
-        char c = text.bytes[at];
-        if (is_quoted && c == '\\' && at + 1 < text.size) {
-            at++;
-        } else if (c == '"') {
-            is_quoted = !is_quoted;
-        } else if (c == ',' && !is_quoted) {
-            break;
-        }
-    }
-    *is_open = is_quoted;
-    return at;
-}
-
 static bool next_directive(afc_slice *rest, member *out) {
     if (rest->bytes == NULL) return false;
     bool is_open;
-    size_t size = member_size(*rest, &is_open);
+    size_t size = afc__find_unquoted(*rest, ',', &is_open);
     afc_slice text = afc__trim((afc_slice){rest->bytes, size});
     *rest = size < rest->size ? (afc_slice){rest->bytes + size + 1, rest->size - size - 1}
                               : (afc_slice){NULL, 0};

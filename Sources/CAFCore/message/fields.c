@@ -154,6 +154,23 @@ bool afc__next_member(afc_slice *list, afc_slice *member) {
     return true;
 }
 
+size_t afc__find_unquoted(afc_slice text, char mark, bool *is_open) {
+    bool is_quoted = false;
+    size_t at = 0;
+    for (; at < text.size; at++) {
+        char c = text.bytes[at];
+        if (is_quoted && c == '\\' && at + 1 < text.size) {
+            at++;
+        } else if (c == '"') {
+            is_quoted = !is_quoted;
+        } else if (c == mark && !is_quoted) {
+            break;
+        }
+    }
+    *is_open = is_quoted;
+    return at;
+}
+
 bool afc__parse_number(afc_slice text, uint64_t largest, uint64_t *out) {
     uint64_t number = 0;
     for (size_t i = 0; i < text.size; i++) {

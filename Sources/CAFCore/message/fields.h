@@ -79,6 +79,12 @@ afc_slice afc__trim(afc_slice text);
  */
 bool afc__next_member(afc_slice *list, afc_slice *member);
 
+/**
+ * Returns the position of the first `mark` outside of a quoted string (RFC 9110 5.6.4), or the size of the text.
+ * `*is_open`: a quoted string has no end.
+ */
+size_t afc__find_unquoted(afc_slice text, char mark, bool *is_open);
+
 /** Parses 1*DIGIT up to `largest`. */
 bool afc__parse_number(afc_slice text, uint64_t largest, uint64_t *out);
 

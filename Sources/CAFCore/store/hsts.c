@@ -82,10 +82,12 @@ bool afc__hsts_read(afc__hsts_field *out, afc_slice value) {
     bool has_age = false;
     *out = (afc__hsts_field){0};
     while (value.size > 0) {
-        const char *end = memchr(value.bytes, ';', value.size);
-        size_t size = end != NULL ? (size_t)(end - value.bytes) : value.size;
+        bool is_open;
+        size_t size = afc__find_unquoted(value, ';', &is_open);
+        /* A field that isn't well formed is ignored as a whole (RFC 6797 6.1). */
+        if (is_open) return false;
         afc_slice directive = afc__trim((afc_slice){value.bytes, size});
-        size_t step = end != NULL ? size + 1 : size;
+        size_t step = size < value.size ? size + 1 : size;
         value = (afc_slice){value.bytes + step, value.size - step};
         const char *equals = directive.size > 0 ? memchr(directive.bytes, '=', directive.size)
                                                 : NULL;

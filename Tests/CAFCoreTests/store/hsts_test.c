@@ -52,6 +52,18 @@ static void parses_strict_transport_security(void **state) {
         {"max-age=1; includeSubDomains; includeSubDomains", -1, false},
         {"max-age=1; includeSubDomains=no", -1, false},
         {"max-age=1, includeSubDomains", -1, false},
+        /* What a quoted string contains is no directive (RFC 6797 6.1). */
+        {"max-age=1; x=\"a;includeSubDomains;b\"", 1, false},
+        {"max-age=31536000; x=\";max-age=2;\"", 31536000, false},
+        {"x=\"a\\\";max-age=2\"; max-age=10; includeSubDomains", 10, true},
+        {"x=\"\\\\\"; max-age=10", 10, false},
+        {"x=\\; max-age=10", 10, false},
+        {"max-age=\"10;\"", -1, false},
+        /* Nothing is a directive for certain where a quoted string has no end. */
+        {"max-age=10; x=\"", -1, false},
+        {"max-age=10; x=\"a; includeSubDomains", -1, false},
+        {"max-age=10; x=\"a\\\"", -1, false},
+        {"max-age=10; x=\"a\\", -1, false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         afc__hsts_field field;
