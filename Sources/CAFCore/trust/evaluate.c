@@ -11,7 +11,6 @@
 #include <openssl/x509v3.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* Lower levels accept less than 112 bits: RSA 1024, SHA-1. */
 enum { DEFAULT_LEVEL = 2 };
@@ -143,14 +142,10 @@ static void miss_pins(afc__verdict *verdict) {
         "no pin for this host matches the certificate chain");
 }
 
-static int64_t time_of(const afc_trust_policy *policy) {
-    return policy->time_s != 0 ? policy->time_s : (int64_t)time(NULL);
-}
-
 /** Returns whether a pin mismatch is accepted: pins expired, or report only. */
 static bool forgives(const judgement *judged) {
     const afc__trust_rule *rule = judged->rule;
-    bool is_over = rule->expires_s != 0 && time_of(judged->policy) >= rule->expires_s;
+    bool is_over = rule->expires_s != 0 && afc__policy_time(judged->policy) >= rule->expires_s;
     if (!is_over && !rule->report_only) return false;
     miss_pins(judged->verdict);
     judged->verdict->pins = is_over ? AFC_PINS_EXPIRED : AFC_PINS_REPORTED;

@@ -9,6 +9,7 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <string.h>
+#include <time.h>
 
 enum { STRONGEST_LEVEL = 5 };
 
@@ -145,10 +146,15 @@ static afc_status read_anchors(afc_trust_policy *policy, const afc_trust_options
     afc_status status = afc__certificates_parse(&anchors, options->anchors, "the anchors", failure);
     if (status != AFC_OK) return status;
     policy->has_own_anchors = anchors != NULL;
-    if (anchors != NULL || crls != NULL) {
+    /* OCSP_basic_verify() takes the time for the signer's chain from the store, and the system's is shared. */
+    bool has_own_time = policy->time_s != 0 && policy->ocsp != AFC_OCSP_IGNORE;
+    if (anchors != NULL || crls != NULL || has_own_time) {
         bool has_system = anchors == NULL || options->keep_system_anchors;
         policy->store = afc__anchors_new(anchors, crls, has_system);
         if (policy->store == NULL) status = afc__fail_memory(failure);
+    }
+    if (policy->store != NULL && policy->time_s != 0) {
+        X509_VERIFY_PARAM_set_time(X509_STORE_get0_param(policy->store), (time_t)policy->time_s);
     }
     sk_X509_pop_free(anchors, X509_free);
     return status;
@@ -225,6 +231,10 @@ void afc_trust_policy_release(afc_trust_policy *policy) {
     afc__fork_gate_leave(NULL);
     if (policy->hook.release != NULL) policy->hook.release(policy->hook.context);
     afc_free(policy);
+}
+
+int64_t afc__policy_time(const afc_trust_policy *policy) {
+    return policy->time_s != 0 ? policy->time_s : (int64_t)time(NULL);
 }
 
 X509_STORE *afc__policy_store(const afc_trust_policy *policy) {

@@ -34,7 +34,7 @@ typedef struct afc__trust_rule {
 
 struct afc_trust_policy {
     atomic_uint references;
-    X509_STORE *store; /**< NULL: the system's, which is loaded on demand. */
+    X509_STORE *store; /**< With `time_s`. NULL: the system's, which is loaded on demand. */
     bool has_own_anchors;
     STACK_OF(X509) *intermediates;
     bool has_crls, check_authorities;
@@ -50,9 +50,12 @@ struct afc_trust_policy {
 const afc__trust_rule *afc__policy_rule_for(const afc_trust_policy *policy,
                                             const afc__trust_host *host);
 
+/** Returns the Unix time as of which everything is verified. */
+int64_t afc__policy_time(const afc_trust_policy *policy);
+
 /**
  * Returns the store of trust anchors, borrowed. The system's are loaded by the first call in the process, so that
- * programs without TLS don't pay for them. NULL when out of memory.
+ * programs without TLS don't pay for them. A store with the policy's time is its own. NULL when out of memory.
  */
 X509_STORE *afc__policy_store(const afc_trust_policy *policy);
 

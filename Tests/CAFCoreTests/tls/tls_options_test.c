@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static afts_cert *authority, *leaf;
 
@@ -245,6 +246,58 @@ static void s32_handshake_without_ocsp_response_is_never_resumed(void **state) {
         assert_int_equal(afts_server_stats(world->server).handshakes_resumed, 0);
         world_free(world);
     }
+}
+
+/** The policy's time applies to the response and to its signer as to the chain. */
+static void checks_ocsp_as_of_the_time_of_the_policy(void **state) {
+    (void)state;
+    enum { DAY = 86400, THEN = -5 * DAY, HOUR = 3600 };
+    static const struct {
+        int64_t policy_s, this_update_s, next_update_s; /**< From now; 0: now. */
+        afc_trust_reason expected;
+    } rows[] = {
+        {THEN, THEN - HOUR, THEN + HOUR, AFC_TRUST_ACCEPTED},
+        {THEN, THEN - HOUR, DAY, AFC_TRUST_ACCEPTED},
+        {THEN, -HOUR, DAY, AFC_TRUST_UNKNOWN_REVOCATION},
+        {THEN, THEN - 3 * HOUR, THEN - HOUR, AFC_TRUST_UNKNOWN_REVOCATION},
+        {THEN, THEN + HOUR, THEN - HOUR, AFC_TRUST_UNKNOWN_REVOCATION},
+        /* Clocks may differ by five minutes. */
+        {THEN, THEN + 200, THEN + HOUR, AFC_TRUST_ACCEPTED},
+        {THEN, THEN - HOUR, THEN - 200, AFC_TRUST_ACCEPTED},
+        {0, -HOUR, DAY, AFC_TRUST_EXPIRED},
+    };
+    /* Valid then, and no more. The authority signs the response itself. */
+    const afts_cert_options old = {
+        .authority = true, .not_before_s = -9 * DAY, .not_after_s = -2 * DAY};
+    afts_cert *signer = afts_cert_new(&old, NULL);
+    afts_cert *shown = afts_cert_new(
+        &(afts_cert_options){.not_before_s = -9 * DAY, .not_after_s = -2 * DAY}, signer);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afts_tls server = {.chain_pem = afts_cert_chain_pem(shown),
+                           .key_pem = afts_cert_key_pem(shown)};
+        uint8_t *response = afts_cert_ocsp(shown, signer, AFTS_OCSP_GOOD, rows[i].this_update_s,
+                                           rows[i].next_update_s, &server.ocsp_response_size);
+        assert_non_null(response);
+        server.ocsp_response = response;
+        afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+        trust.anchors = afc_slice_of(afts_cert_pem(signer));
+        trust.ocsp = AFC_OCSP_REQUIRE;
+        if (rows[i].policy_s != 0) trust.time_s = (int64_t)time(NULL) + rows[i].policy_s;
+        afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+        check_status(afc_trust_policy_new(&options.trust, &trust, NULL), AFC_OK);
+        world *world = world_new(&(afts_options){.tls = &server}, &options);
+        afc_trust_policy_release(options.trust);
+        call *call = call_fetch(world, "/");
+        if (call->failure.trust != rows[i].expected) print_error("row %zu\n", i);
+        assert_string_equal(afc_trust_reason_name(call->failure.trust),
+                            afc_trust_reason_name(rows[i].expected));
+        check_ended(call, rows[i].expected == AFC_TRUST_ACCEPTED ? AFC_OK : AFC_EUNTRUSTED);
+        call_free(call);
+        world_free(world);
+        afts_bytes_free(response);
+    }
+    afts_cert_free(shown);
+    afts_cert_free(signer);
 }
 
 /**
@@ -643,6 +696,7 @@ int main(void) {
         cmocka_unit_test(uses_the_ciphers_of_the_session),
         cmocka_unit_test(refuses_options_that_openssl_refuses),
         cmocka_unit_test(checks_stapled_ocsp_if_asked),
+        cmocka_unit_test(checks_ocsp_as_of_the_time_of_the_policy),
         cmocka_unit_test(resumes_session_whose_ocsp_response_was_checked),
         cmocka_unit_test(session_accepted_without_ocsp_is_not_resumed_where_it_is_required),
         cmocka_unit_test(session_with_evicted_verification_is_not_resumed),

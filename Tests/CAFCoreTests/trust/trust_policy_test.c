@@ -2,6 +2,8 @@
 #include "support/chains.h"
 #include "support/files.h"
 #include "support/torture.h"
+#include "trust/anchors.h"
+#include "trust/policy.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -281,6 +283,32 @@ static void any_allocation_may_fail(void **state) {
     }
 }
 
+/** OpenSSL takes the time for the signer of an OCSP response from the store, and the system's is shared. */
+static void store_with_a_time_is_not_shared(void **state) {
+    (void)state;
+    static const struct {
+        int64_t time_s;
+        afc_ocsp_mode ocsp;
+        bool is_shared;
+    } rows[] = {
+        {0, AFC_OCSP_IGNORE, true},         {0, AFC_OCSP_CHECK, true},
+        {1000000, AFC_OCSP_IGNORE, true},   {1000000, AFC_OCSP_CHECK, false},
+        {1000000, AFC_OCSP_REQUIRE, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+        afc_trust_policy *policy;
+        options.time_s = rows[i].time_s;
+        options.ocsp = rows[i].ocsp;
+        check_status(afc_trust_policy_new(&policy, &options, NULL), AFC_OK);
+        X509_STORE *store = afc__policy_store(policy);
+        assert_int_equal(store == afc__anchors_system(), rows[i].is_shared);
+        time_t set = X509_VERIFY_PARAM_get_time(X509_STORE_get0_param(store));
+        if (!rows[i].is_shared) assert_int_equal(set, rows[i].time_s);
+        afc_trust_policy_release(policy);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_options_it_cannot_read_or_would_ignore),
@@ -288,6 +316,7 @@ int main(void) {
         cmocka_unit_test(refuses_broken_certificate_among_good_ones),
         cmocka_unit_test(accepts_der_and_several_certificates),
         cmocka_unit_test(uses_the_most_specific_rule),
+        cmocka_unit_test(store_with_a_time_is_not_shared),
         cmocka_unit_test(callback_decides_last),
         cmocka_unit_test(reads_certificates_from_files_and_folders),
         cmocka_unit_test(any_allocation_may_fail),

@@ -152,7 +152,11 @@ typedef struct afc_trust_options {
      * (RSA 2048, SHA-256). 0: level 2 for certificates, and the system's level for the rest of TLS.
      */
     int security_level;
-    int64_t time_s;              /**< Verify as of this Unix time. 0: now. */
+    /**
+     * Verify as of this Unix time: certificates, revocation lists, OCSP responses, the expiry of pins. A
+     * revocation counts even if it is later. 0: now.
+     */
+    int64_t time_s;
     afc_trust_rule everywhere;   /**< Default rule, for hosts without one; `host` is NULL. */
     const afc_trust_rule *rules; /**< Rules for single hosts. */
     size_t rule_count;
