@@ -126,13 +126,21 @@ static void add_gone(afc__disk *disk, removals *gone, afc__store_name name) {
     unlock(disk);
 }
 
+/** Returns the capacity in units, which any thread may change: afc_http_cache_set_capacity(). */
+static uint64_t capacity_of(afc__disk *disk) {
+    lock(disk);
+    uint64_t capacity = disk->capacity;
+    unlock(disk);
+    return capacity;
+}
+
 /** Selects the oldest entries, a sixteenth of the capacity, so that sorting is done once for many evictions. */
 static bool select_victims(afc__disk *disk) {
     size_t count, some = 0;
-    uint64_t units = 0;
+    uint64_t units = 0, share = capacity_of(disk) / 16;
     afc__entry_record *entries = afc__disk_copy_entries(disk, &count);
     if (entries == NULL) return false;
-    while (some < count && (some == 0 || units < disk->capacity / 16)) {
+    while (some < count && (some == 0 || units < share)) {
         units += entries[some++].units;
     }
     afc_free(disk->victims);
@@ -172,13 +180,6 @@ static uint64_t units_used(afc__disk *disk) {
     uint64_t units = disk->cache->table.units;
     unlock(disk);
     return units;
-}
-
-static uint64_t capacity_of(afc__disk *disk) {
-    lock(disk);
-    uint64_t capacity = disk->capacity;
-    unlock(disk);
-    return capacity;
 }
 
 /** Is a file of this size worth to be overwritten by one of that size? */
