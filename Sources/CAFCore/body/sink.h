@@ -100,6 +100,12 @@ afc_status afc__sink_open(afc__sink *sink, const afc__sink_start *start, afc_fai
 /** Writes bytes to MEMORY, FILE and FD. AFC_ETOOBIG, AFC_EFILE, AFC_EPROTOCOL, AFC_ENOMEM. */
 afc_status afc__sink_write(afc__sink *sink, afc_slice bytes, afc_failure *failure);
 
+/**
+ * Allows the next afc__sink_write() to be of this size, which may be larger than what is gathered otherwise. Call it
+ * while the sink isn't full.
+ */
+void afc__sink_make_room(afc__sink *sink, size_t size);
+
 /** Checks whether this many more bytes are within the limit. AFC_ETOOBIG. */
 afc_status afc__sink_admit(afc__sink *sink, size_t size, afc_failure *failure);
 

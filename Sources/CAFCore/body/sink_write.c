@@ -103,6 +103,11 @@ static afc_status gather(afc__sink *sink, afc_slice bytes, afc_failure *failure)
     return afc__fail_memory(failure);
 }
 
+void afc__sink_make_room(afc__sink *sink, size_t size) {
+    uint64_t needed = (uint64_t)sink->memory.size + size;
+    if (sink->work != NULL && sink->memory.limit < needed) sink->memory.limit = needed;
+}
+
 static afc_status write_in_place(afc__sink *sink, afc_slice bytes, afc_failure *failure) {
     bool is_large = bytes.size >= LARGE_BLOCK;
     if (is_large || sink->memory.size + bytes.size > AFC__SINK_STAGE) {

@@ -496,7 +496,11 @@ static void on_challenge_answer(afc_task *task) {
     if (!afc__task_take_answer(task)) return;
     if (afc__transfer_has_failed(transfer)) {
         abort_task(task, &transfer->result->failure);
-    } else if (task->exchange == NULL) {
+        return;
+    }
+    /* An accepted response had its body passed on, as far as it was kept. */
+    if (afc__sink_has_block(&transfer->sink)) filled(task);
+    if (task->exchange == NULL) {
         proceed(task, afc__transfer_resume_hop(transfer));
     } else if (continue_exchange(task)) {
         afc__task_arm(task);

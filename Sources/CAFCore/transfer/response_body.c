@@ -5,6 +5,8 @@
 #include "transfer/cached.h"
 #include "transfer/transfer_internal.h"
 
+#include <assert.h>
+
 enum {
     DRAIN_LIMIT = 64 * 1024,
     RATIO_STARTS_AT = 1024 * 1024,
@@ -153,6 +155,17 @@ static afc__flow dispose(afc__transfer *transfer, afc_slice bytes, int64_t recei
     if (flow == AFC__CONSUMED) afc__transfer_cache_body(transfer, bytes);
     if (flow == AFC__STOP) afc__transfer_cache_end(transfer, false);
     return flow;
+}
+
+void afc__transfer_pass_kept_body(afc__transfer *transfer, afc_slice bytes, int64_t received) {
+    /*
+     * It is in memory already, and no exchange may be left that could wait. Only what shares a connection is kept, so
+     * nothing but the sink could make it wait. `decoded` was counted, and the limits checked, when the bytes came.
+     */
+    afc__sink_make_room(&transfer->sink, bytes.size);
+    afc__flow flow = dispose(transfer, bytes, received);
+    assert(flow != AFC__PAUSED);
+    (void)flow;
 }
 
 /* ---- Keeping ------------------------------------------------------------------------------- */

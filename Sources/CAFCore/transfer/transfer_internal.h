@@ -46,6 +46,9 @@ afc__request_head *afc__hop_make_next(afc__hop *hop);
 /** afc__transfer_on_body() once the head is judged. */
 afc__flow afc__transfer_pass_body(afc__transfer *transfer, afc_slice bytes, int64_t received);
 
+/** The body that was kept while a challenge waited, all at once, if its response is accepted: after the head. */
+void afc__transfer_pass_kept_body(afc__transfer *transfer, afc_slice bytes, int64_t received);
+
 /** The head of the first hop, checked and copied. */
 afc_status afc__transfer_init_request(afc__transfer *transfer, const afc_request *request,
                                       afc_failure *failure);

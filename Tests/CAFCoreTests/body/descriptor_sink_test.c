@@ -1,4 +1,5 @@
 /* Response bodies written to descriptors: pipes, sockets, files. Their readers may be slow, or leave. */
+#include "body/sink.h"
 #include "support/call.h"
 #include "support/files.h"
 #include "support/h2.h"
@@ -499,6 +500,52 @@ static void body_goes_from_a_pipe_to_a_pipe(void **state) {
     close(out[1]);
 }
 
+/* ---- The sink alone ------------------------------------------------------------------------ */
+
+/** As much as was kept while a challenge waited comes at once. What there is no room for is written later. */
+static void takes_a_large_piece_for_which_room_was_made(void **state) {
+    (void)state;
+    char *bytes = malloc(LARGE);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < LARGE; i++) bytes[i] = content_at(i);
+    for (int has_room = 0; has_room < 2; has_room++) {
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
+        afc__sink sink;
+        const afc_sink options = {.kind = AFC_SINK_MEMORY};
+        const afc__sink_config config = {.options = &options};
+        const afc__sink_start start = {.length = AFC_LENGTH_UNKNOWN};
+        afc__sink_zero(&sink);
+        check_status(afc__sink_init(&sink, &config, NULL), AFC_OK);
+        check_status(afc__sink_set_descriptor(&sink, ends[1]), AFC_OK);
+        close(ends[1]);
+        check_status(afc__sink_open(&sink, &start, NULL), AFC_OK);
+        if (has_room) afc__sink_make_room(&sink, LARGE);
+        afc_status status = afc__sink_write(&sink, (afc_slice){bytes, LARGE}, NULL);
+        check_status(status, has_room ? AFC_OK : AFC_ENOMEM);
+        if (has_room) {
+            assert_true(afc__sink_is_full(&sink) && afc__sink_has_block(&sink));
+            afc__sink_begin_block(&sink);
+            bool goes_on = true;
+            size_t done = 0;
+            while (goes_on) {
+                char block[4096];
+                ssize_t count = read(ends[0], block, sizeof block);
+                assert_true(count > 0);
+                assert_memory_equal(block, bytes + done, (size_t)count);
+                done += (size_t)count;
+                goes_on = afc__sink_do(&sink);
+            }
+            afc_failure failure;
+            check_status(afc__sink_return(&sink, &failure), AFC_OK);
+            assert_false(afc__sink_is_full(&sink) || afc__sink_has_block(&sink));
+        }
+        afc__sink_clear(&sink);
+        close(ends[0]);
+    }
+    free(bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(reader_gets_the_whole_body_and_its_end),
@@ -518,6 +565,7 @@ int main(void) {
         WORLD_TEST(on_head_can_choose_a_descriptor),
         WORLD_TEST(on_head_refuses_a_descriptor_for_a_reader),
         WORLD_TEST(body_goes_from_a_pipe_to_a_pipe),
+        cmocka_unit_test(takes_a_large_piece_for_which_room_was_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

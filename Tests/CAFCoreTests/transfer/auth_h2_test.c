@@ -3,6 +3,7 @@
 #include "support/h2.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum { SIZE = 1 << 20 };
 
@@ -155,10 +156,132 @@ static void challenged_upload_is_replayed(void **state) {
     }
 }
 
+/* ---- Accepted, and written to a descriptor -------------------------------------------------- */
+
+/** A 401 of `first` bytes, and once the third request has come, of `rest` more. */
+typedef struct teller {
+    size_t first, rest;
+    atomic_uint requests;
+} teller;
+
+static char content_at(size_t position) {
+    return (char)(position * 31 + position / 251);
+}
+
+/** As far as the client has room for it, which it has for more than these tests send. */
+static bool send_content(h2_peer *peer, uint32_t stream, size_t from, size_t to, bool ends) {
+    char block[H2_FRAME_MAX];
+    while (from < to) {
+        size_t size = to - from < sizeof block ? to - from : sizeof block;
+        for (size_t i = 0; i < size; i++) block[i] = content_at(from + i);
+        from += size;
+        uint8_t flags = ends && from == to ? H2_END_STREAM : 0;
+        if (!h2_send(peer, H2_DATA, flags, stream, block, size)) return false;
+    }
+    return true;
+}
+
+static bool challenge_at_length(h2_peer *peer, uint32_t stream, const teller *teller) {
+    static const char head[] = "\x08\x03"
+                               "401"
+                               "\x0f\x2e\x0d"
+                               "Basic realm=x";
+    return h2_send(peer, H2_HEADERS, H2_END_HEADERS, stream, head, sizeof head - 1) &&
+           send_content(peer, stream, 0, teller->first, teller->rest == 0);
+}
+
+static void tell_at_length(afts_conn *conn, const afts_request *request, void *payload) {
+    teller *teller = payload;
+    h2_peer peer;
+    uint32_t challenged = 0;
+    (void)request;
+    if (!h2_begin(&peer, conn)) return;
+    for (;;) {
+        uint32_t stream = h2_read_request(&peer);
+        if (stream == 0) return;
+        unsigned before = atomic_fetch_add(&teller->requests, 1);
+        bool is_said = true;
+        if (before == 0) {
+            challenged = stream;
+            is_said = challenge_at_length(&peer, stream, teller);
+        } else {
+            if (before == 2 && teller->rest > 0) {
+                is_said = send_content(&peer, challenged, teller->first,
+                                       teller->first + teller->rest, true);
+            }
+            is_said = is_said && h2_send_sized_head(&peer, stream, 200, 2, 0) &&
+                      h2_send(&peer, H2_DATA, H2_END_STREAM, stream, "in", 2);
+        }
+        if (!is_said) return;
+    }
+}
+
+static int chosen_descriptor;
+
+/** The task has its own afterwards. */
+static afc_status choose_descriptor(call *call, afc_response *response) {
+    (void)call;
+    afc_status status = afc_response_set_descriptor(response, chosen_descriptor);
+    close(chosen_descriptor);
+    return status;
+}
+
+static void check_content(int descriptor, size_t size) {
+    char block[60000];
+    size_t done = 0;
+    ssize_t count;
+    while ((count = read(descriptor, block, sizeof block)) > 0) {
+        for (ssize_t i = 0; i < count; i++) {
+            if (block[i] != content_at(done + (size_t)i)) fail_msg("wrong byte at %zu", done);
+        }
+        done += (size_t)count;
+    }
+    assert_int_equal(done, size);
+}
+
+/** What was kept while the challenge waited may be more than a pipe has room for, and not yet all. */
+static void accepted_401_is_written_to_a_descriptor(void **state) {
+    (void)state;
+    static const struct {
+        size_t first, rest;
+    } rows[] = {{4, 0}, {3 << 20, 0}, {256 << 10, 256 << 10}, {3 << 20, 1 << 20}};
+    if (!h2_multiplexes()) skip();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        teller teller = {.first = rows[i].first, .rest = rows[i].rest};
+        world *world = h2_world(NULL);
+        h2_serve(world, tell_at_length, &teller, H2_CLOSE);
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
+        chosen_descriptor = ends[1];
+        asked asked = {NULL, 0, 0};
+        call *call = call_asking(world, &asked);
+        call->at_head = choose_descriptor;
+        call_start(call);
+        call_wait_for(call, &asked.count, 1);
+        /* Its response follows on the same connection, so all before it has come. */
+        check_fetch(world, "/", AFC_OK);
+        check_status(
+            afc_task_answer_challenge(call->task, asked.number, AFC_CHALLENGE_DEFAULT, NULL),
+            AFC_OK);
+        call_wait_for(call, &call->head_count, 1);
+        if (rows[i].rest > 0) check_fetch(world, "/", AFC_OK);
+        check_content(ends[0], rows[i].first + rows[i].rest);
+        call_wait(call);
+        check_ended(call, AFC_OK);
+        assert_int_equal(status_of(call), 401);
+        assert_int_equal(call->progress.received, rows[i].first + rows[i].rest);
+        assert_int_equal(afc_result_get_body_size(call->result), rows[i].first + rows[i].rest);
+        call_free(call);
+        close(ends[0]);
+        world_free(world);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(task_that_awaits_credentials_stops_no_other),
         cmocka_unit_test(challenged_upload_is_replayed),
+        cmocka_unit_test(accepted_401_is_written_to_a_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
