@@ -19,26 +19,6 @@ import Testing
         server.route("/f", .text("abc"))
     }
 
-    @Test(arguments: [
-        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
-        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
-        (
-            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
-            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
-        ),
-        (String(repeating: "a", count: 1_000_000), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
-    ])
-    func hashesInPiecesOfAnySize(text: String, digest: String) {
-        let bytes = Array(text.utf8)
-        for size in [1, 63, 64, 65, 1000, 1_000_001] where bytes.count < 1000 || size > 900 {
-            var hash = SHA256()
-            for start in stride(from: 0, to: bytes.count, by: size) {
-                bytes[start..<min(bytes.count, start + size)].withUnsafeBytes { hash.add($0) }
-            }
-            #expect(hash.digest().map { Format.hexadecimal($0).lowercased() }.joined() == digest)
-        }
-    }
-
     @Test func aFileWithTheChecksumIsKept() async {
         folder.write("old", to: "f", mode: 0o640)
         let run = await swiftaf("download", server.urlString("/f"), "-P", folder.path, "--checksum", Self.sum)
@@ -53,7 +33,61 @@ import Testing
         let words = ["-o", folder.path + "/f", "--checksum", Self.sum]
         let run = await swiftaf([server.urlString("/f")] + words + ["--json"])
         #expect(run.exit == 3 && run.code == "protocol" && run.error.contains("checksum"))
+        #expect(run.error.contains("a52d159f262b2c6ddb724a61840befc36eb30c88877a4030b65cbe86298449c9"))
         #expect(folder.content(of: "f") == "old" && folder.names.count == 1)
+    }
+
+    @Test func otherFilesBesideItStayUntouched() async {
+        folder.write("mine", to: "f.unverified")
+        let run = await swiftaf("download", server.urlString("/f"), "-P", folder.path, "--checksum", Self.sum)
+        #expect(run.exit == 0 && folder.content(of: "f") == "abc" && folder.content(of: "f.unverified") == "mine")
+        #expect(folder.names.count == 2)
+    }
+
+    @Test func resumesAFileAndChecksAllOfIt() async {
+        server.route("/f") { request, connection in
+            guard request["Range"] != nil else {
+                return try connection.run(
+                    .truncated(headers: ["ETag": "\"1\""], body: Data("ab".utf8), promising: 3))
+            }
+            let headers: Script.Headers = ["ETag": "\"1\"", "Content-Range": "bytes 2-2/3"]
+            try connection.respond(206, headers: headers, body: Data("c".utf8))
+        }
+        let words = ["download", server.urlString("/f"), "-P", folder.path]
+        #expect(await swiftaf(words).exit == 3)
+        #expect(folder.content(of: "f.part") == "ab")
+        let run = await swiftaf(words + ["--resume", "--checksum", Self.sum])
+        #expect(run.exit == 0 && server.requests.map { $0["Range"] } == [nil, "bytes=2-"])
+        #expect(folder.content(of: "f") == "abc" && folder.names.count == 1)
+    }
+
+    @Test func anInterruptedRunKeepsWhatCanBeResumed() async {
+        server.route("/f", .truncated(headers: ["ETag": "\"1\""], body: Data("ab".utf8), promising: 3))
+        let words = ["download", server.urlString("/f"), "-P", folder.path, "--checksum", Self.sum, "--json"]
+        let run = await swiftaf(words)
+        #expect(run.code == "truncated" && run.json["error"]?["resumable"] == true)
+        #expect(folder.content(of: "f.part") == "ab" && folder.content(of: "f") == nil)
+    }
+
+    /// Whichever ends last, only the one with this checksum gives the file its content.
+    @Test(arguments: ["get", "download"]) func runsAtTheSameTimeNeverLeaveAnotherFile(command: String) async {
+        let other = Data(repeating: 0x78, count: 1 << 20)
+        let good = Data(repeating: 0x61, count: 1_000_000)
+        let sum = "sha256:cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
+        server.route("/good", .respond(200, body: good))
+        server.route("/other", .respond(200, body: other))
+        let path = folder.path + "/f"
+        for _ in 0..<4 {
+            async let right = swiftaf(command, server.urlString("/good"), "-o", path, "--checksum", sum)
+            async let wrong = swiftaf(command, server.urlString("/other"), "-o", path, "--checksum", sum)
+            // Two downloads can't have the same partial file, so one of them may fail with 8.
+            let (first, second) = await (right.exit, wrong.exit)
+            #expect(first == 0 || first == 8)
+            #expect(second == 3 || second == 8)
+            #expect((try? Data(contentsOf: URL(filePath: path))) == (first == 0 ? good : nil))
+            #expect(folder.names.count == (first == 0 ? 1 : 0))
+            unlink(path)
+        }
     }
 
     @Test func anExistingFileIsKeptIfAsked() async {

@@ -54,9 +54,12 @@ void afc__hasher_take(afc__hasher *hasher, const void *bytes, size_t size) {
     hasher->position += (int64_t)size;
 }
 
-bool afc__hasher_matches(afc__hasher *hasher, const afc__digest *digest) {
-    unsigned char computed[EVP_MAX_MD_SIZE];
+_Static_assert((int)AFC__DIGEST_LONGEST == EVP_MAX_MD_SIZE, "a digest has room for any of OpenSSL");
+
+bool afc__hasher_matches(afc__hasher *hasher, const afc__digest *expected, afc__digest *found) {
     unsigned int size = 0;
-    if (EVP_DigestFinal_ex(hasher->context, computed, &size) != 1) return false;
-    return size == afc__digest_size(digest->kind) && memcmp(computed, digest->bytes, size) == 0;
+    *found = (afc__digest){.kind = expected->kind};
+    if (EVP_DigestFinal_ex(hasher->context, found->bytes, &size) != 1) return false;
+    return size == afc__digest_size(expected->kind) &&
+           memcmp(found->bytes, expected->bytes, size) == 0;
 }

@@ -20,8 +20,9 @@ bool afc__hasher_is_active(const afc__hasher *hasher);
 void afc__hasher_take(afc__hasher *hasher, const void *bytes, size_t size);
 
 /**
- * Returns whether the digest of all bytes equals `digest`. No more bytes can be hashed afterwards.
+ * Returns whether the digest of all bytes equals `expected`; `*found` is what it is. No more bytes can be hashed
+ * afterwards.
  */
-bool afc__hasher_matches(afc__hasher *hasher, const afc__digest *digest);
+bool afc__hasher_matches(afc__hasher *hasher, const afc__digest *expected, afc__digest *found);
 
 #endif

@@ -55,6 +55,16 @@ static afc_status read_token(afc__sink *sink, const afc_sink *options, afc_failu
     return afc__resume_read(sink->given, afc_slice_of(options->resume_token), failure);
 }
 
+static afc_status read_digest(afc__sink *sink, const afc_sink *options, afc_failure *failure) {
+    if (options->digest == NULL) return AFC_OK;
+    bool is_strong = afc__digest_read(afc_slice_of(options->digest), &sink->expected) &&
+                     sink->expected.kind > AFC__DIGEST_MD5;
+    if (is_strong && options->kind == AFC_SINK_FILE) return AFC_OK;
+    return afc__fail(
+        failure, AFC_EINVAL,
+        "invalid digest of the sink: expected sha-256=BASE64 or sha-512=BASE64, and a FILE sink");
+}
+
 static afc_status init_descriptor(afc__sink *sink, const afc_sink *options, afc_failure *failure) {
     if (options->flags != 0) {
         return afc__fail(failure, AFC_EINVAL, "an FD sink takes no flags: %#x", options->flags);
@@ -75,6 +85,7 @@ afc_status afc__sink_init(afc__sink *sink, const afc__sink_config *config, afc_f
     sink->may_resume = config->may_resume;
     sink->asked_limit = config->limit;
     set_kind(sink, options->kind);
+    if (read_digest(sink, options, failure) != AFC_OK) return AFC_EINVAL;
     if (options->kind == AFC_SINK_FD) return init_descriptor(sink, options, failure);
     afc_status status = set_flags(sink, options->flags, failure);
     if (status != AFC_OK || options->kind != AFC_SINK_FILE) return status;
@@ -101,6 +112,8 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
 }
 
 afc_status afc__sink_set_descriptor(afc__sink *sink, int descriptor) {
+    /* What was written to a descriptor can't be taken back. */
+    if (sink->expected.kind != AFC__DIGEST_NONE) return AFC_EINVAL;
     afc__output output = AFC__OUTPUT_CLOSED;
     afc_status status = afc__output_open(&output, descriptor, NULL);
     if (status != AFC_OK) return status;
@@ -150,13 +163,30 @@ static afc_status open_memory(afc__sink *sink, uint64_t expected, bool is_encode
                      (unsigned long long)expected);
 }
 
-/** Starts digests. They are for the bytes on the wire, so a decoded body can't be checked. */
-static void begin_digest(afc__sink *sink, const afc__sink_start *start, bool is_whole) {
-    if (start->is_encoded) return;
-    sink->digest = afc__digest_promised(start->head, is_whole);
-    if (sink->file.token.digest.kind > sink->digest.kind) sink->digest = sink->file.token.digest;
-    if (sink->digest.kind == AFC__DIGEST_NONE) return;
-    if (!afc__hasher_begin(&sink->hasher, sink->digest.kind)) sink->digest = (afc__digest){0};
+/** The server's digests are for the bytes on the wire, so a decoded body can't be checked against them. */
+static afc__digest declared_digest(afc__sink *sink, const afc__sink_start *start, bool is_whole) {
+    bool is_checked = sink->is_resumable && !sink->file.is_device && !start->is_encoded;
+    if (!is_checked) return (afc__digest){0};
+    afc__digest declared = afc__digest_promised(start->head, is_whole);
+    /* A later response may declare no digest, or a weaker one. */
+    afc__resume_token *token = &sink->file.token;
+    if (declared.kind < token->digest.kind) return token->digest;
+    if (afc__resume_exists(token)) token->digest = declared;
+    return declared;
+}
+
+/** Starts to hash the file, if the caller expects a digest, or else the server declares one. */
+static afc_status begin_digest(afc__sink *sink, const afc__sink_start *start, bool is_whole,
+                               afc_failure *failure) {
+    afc__digest declared = declared_digest(sink, start, is_whole);
+    bool is_expected = sink->expected.kind != AFC__DIGEST_NONE;
+    sink->digest = is_expected ? sink->expected : declared;
+    if (sink->digest.kind == AFC__DIGEST_NONE) return AFC_OK;
+    if (afc__hasher_begin(&sink->hasher, sink->digest.kind)) return AFC_OK;
+    sink->digest = (afc__digest){0};
+    if (!is_expected) return AFC_OK;
+    return afc__fail(failure, AFC_EUNSUPPORTED, "OpenSSL can't compute the digest %s",
+                     afc__digest_name(sink->expected.kind));
 }
 
 static afc_status open_new(afc__sink *sink, const afc__sink_start *start, afc_failure *failure) {
@@ -169,7 +199,9 @@ static afc_status open_new(afc__sink *sink, const afc__sink_start *start, afc_fa
                          "unexpected 206: the request asked for the whole file");
     }
     afc_status status = afc__file_create(&sink->file, failure);
-    if (status != AFC_OK || !sink->is_resumable || sink->file.is_device) return status;
+    if (status != AFC_OK) return status;
+    if (!sink->is_resumable || sink->file.is_device)
+        return begin_digest(sink, start, true, failure);
     afc__resume_token token;
     const char *obstacle;
     status = afc__resume_make(&token, start->url, start->head, start->framing, (int64_t)time(NULL),
@@ -181,8 +213,9 @@ static afc_status open_new(afc__sink *sink, const afc__sink_start *start, afc_fa
     if (status != AFC_OK) return status;
     bool has_length = start->framing->kind == AFC__FRAMING_LENGTH && !start->is_encoded;
     if (has_length) sink->end = sink->total = start->length;
-    begin_digest(sink, start, true);
-    return has_length ? afc__file_check_room(&sink->file, start->length, failure) : AFC_OK;
+    status = begin_digest(sink, start, true, failure);
+    if (status != AFC_OK || !has_length) return status;
+    return afc__file_check_room(&sink->file, start->length, failure);
 }
 
 static afc_status open_behind(afc__sink *sink, const afc__sink_start *start, afc_failure *failure) {
@@ -194,8 +227,8 @@ static afc_status open_behind(afc__sink *sink, const afc__sink_start *start, afc
     afc_status status = afc__file_resume(&sink->file, failure);
     if (status != AFC_OK) return status;
     sink->file.token.total = sink->total;
-    begin_digest(sink, start, false);
-    if (afc__hasher_is_active(&sink->hasher)) sink->file.token.digest = sink->digest;
+    status = begin_digest(sink, start, false, failure);
+    if (status != AFC_OK) return status;
     status = afc__file_note(&sink->file, &sink->file.token, failure);
     if (status != AFC_OK) return status;
     return afc__file_check_room(&sink->file, sink->end - sink->offset, failure);
@@ -207,8 +240,8 @@ static afc_status open_complete(afc__sink *sink, const afc__sink_start *start,
     sink->is_complete = true;
     sink->offset = sink->end = sink->total = sink->file.size;
     if ((uint64_t)sink->end > sink->limit) return too_big(sink, (uint64_t)sink->end, true, failure);
-    begin_digest(sink, start, false);
-    afc_status status = afc__file_resume(&sink->file, failure);
+    afc_status status = begin_digest(sink, start, false, failure);
+    if (status == AFC_OK) status = afc__file_resume(&sink->file, failure);
     return status == AFC_OK ? afc__file_note(&sink->file, &sink->file.token, failure) : status;
 }
 

@@ -35,7 +35,8 @@ typedef struct afc__sink {
     int64_t total;            /**< The size of the whole, or AFC_LENGTH_UNKNOWN. */
     const char *reason;       /**< Why it was restarted or can't be resumed. */
     afc_resumption resumption;
-    afc__digest digest;
+    afc__digest expected; /**< By the caller. */
+    afc__digest digest;   /**< What the file is checked against. */
     afc__hasher hasher;
     afc__sink_work *work; /**< NULL: the file is small, and written directly. */
 

@@ -8,6 +8,7 @@
  */
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/text.h"
 #include "body/sink_internal.h"
 
 #include <errno.h>
@@ -146,9 +147,16 @@ static afc_status check_length(const afc__sink *sink, afc_failure *failure) {
 }
 
 static afc_status check_digest(afc__sink *sink, afc_failure *failure) {
+    afc__digest found;
     if (!afc__hasher_is_active(&sink->hasher)) return AFC_OK;
-    if (afc__hasher_matches(&sink->hasher, &sink->digest)) return AFC_OK;
+    if (afc__hasher_matches(&sink->hasher, &sink->digest, &found)) return AFC_OK;
     sink->is_invalid = true;
+    if (sink->expected.kind != AFC__DIGEST_NONE) {
+        char digits[2 * AFC__DIGEST_LONGEST + 1];
+        afc__hex_write(digits, found.bytes, afc__digest_size(found.kind));
+        return afc__fail(failure, AFC_EPROTOCOL, "the file has another %s digest than expected: %s",
+                         afc__digest_name(found.kind), digits);
+    }
     return afc__fail(failure, AFC_EPROTOCOL, "the file doesn't match its %s digest",
                      afc__digest_name(sink->digest.kind));
 }

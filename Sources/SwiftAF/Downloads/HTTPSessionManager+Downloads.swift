@@ -48,12 +48,16 @@ extension HTTPSessionManager {
 
     /// Like `download(_:to:options:progress:)`, for a path that may not be valid UTF-8. The request's
     /// ``HTTPRequest/responseHandler`` can refuse the response.
+    ///
+    /// - Parameter sha256: What the file must hash to. Otherwise the download fails with
+    ///   ``SessionError/Code/protocol``, and neither the file nor its bytes are kept.
     package func download(
-        _ request: HTTPRequest, toBytes path: [UInt8], options: DownloadOptions,
+        _ request: HTTPRequest, toBytes path: [UInt8], sha256: [UInt8]? = nil, options: DownloadOptions,
         progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(SessionError) -> DownloadResponse {
         var spec = DownloadSpec(request, .path(String(decoding: path, as: UTF8.self)), options)
         spec.file.rawPath = path
+        spec.file.digest = sha256.map { "sha-256=" + Data($0).base64EncodedString() }
         spec.refusal = request.responseHandler
         return try await download(spec, progress)
     }

@@ -105,6 +105,9 @@ enum Advice {
         case .redirect:
             let isCount = error.message.hasPrefix("more than ") && error.message.hasSuffix(" redirects")
             return isCount || error.message == refusal ? "--max-redirects N allows more" : nil
+        case .protocol:
+            let isOther = error.message.hasPrefix("the file has another sha-256 digest than expected")
+            return isOther ? "a file without the checksum of --checksum isn't kept" : nil
         case .untrusted:
             let options = [optionOfTrust(error), showsCertificates ? nil : command(for: error)].compactMap(\.self)
             return options.isEmpty ? nil : options.joined(separator: ", ")

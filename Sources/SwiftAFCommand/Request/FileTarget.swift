@@ -103,12 +103,9 @@ struct FileTarget: Sendable {
     ) async throws(SessionError) -> DownloadResponse {
         switch name {
         case .path(let path):
-            let file = checksum == nil ? path : Checksum.unverified(path)
-            let written = checksum == nil ? options : options.subtracting(.keepsExistingFile)
             let response = try await manager.download(
-                request, toBytes: file.bytes, options: written, progress: progress)
-            if keepsTime { Timestamps.apply(response.head, to: file) }
-            try checksum?.accept(file, as: path, replaces: !options.contains(.keepsExistingFile))
+                request, toBytes: path.bytes, sha256: checksum?.digest, options: options, progress: progress)
+            if keepsTime { Timestamps.apply(response.head, to: path) }
             return response
         case .answer(let otherwise, let folder):
             let destination = DownloadDestination.named { response in

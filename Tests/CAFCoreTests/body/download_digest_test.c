@@ -105,6 +105,87 @@ static void cancelling_at_the_last_byte_keeps_the_whole_part(void **state) {
     check_done(scene, download(scene, BOTH), AFC_RESUMPTION_COMPLETE);
 }
 
+/* ---- Expected by the caller ---------------------------------------------------------------- */
+
+static call *expect(scene *scene, unsigned flags, bool is_wrong) {
+    call *call = prepare(scene, "/file", flags);
+    call->request.sink.digest = digest_field(scene, EVP_sha256(), "sha-256=%s", is_wrong);
+    call_perform(call);
+    return call;
+}
+
+static void verifies_expected_digest_with_any_flags(void **state) {
+    scene *scene = *state;
+    const unsigned flags[] = {0, AFC_SINK_KEEP_PARTIAL, BOTH};
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        check_done(scene, expect(scene, flags[i], false), AFC_RESUMPTION_NONE);
+        call *call = expect(scene, flags[i], true);
+        check_ended(call, AFC_EPROTOCOL);
+        check_contains(call->failure.text, "another sha-256 digest than expected: ");
+        call_free(call);
+        assert_int_equal(count_files(&scene->folder), 0);
+    }
+}
+
+static void verifies_expected_digest_of_resumed_file(void **state) {
+    scene *scene = *state;
+    break_off(scene);
+    check_done(scene, expect(scene, BOTH, false), AFC_RESUMPTION_RESUMED);
+    break_off(scene);
+    call *call = expect(scene, BOTH, true);
+    check_ended(call, AFC_EPROTOCOL);
+    call_free(call);
+    assert_int_equal(count_files(&scene->folder), 0);
+}
+
+static void expected_digest_replaces_declared_one(void **state) {
+    scene *scene = *state;
+    scene->origin.fields = digest_field(scene, EVP_sha512(), promises[1].form, true);
+    check_done(scene, expect(scene, BOTH, false), AFC_RESUMPTION_NONE);
+}
+
+static void expected_digest_is_not_noted_for_later_downloads(void **state) {
+    scene *scene = *state;
+    scene->origin.stops_after = BROKEN_AT;
+    call *call = expect(scene, BOTH, true);
+    check_ended(call, AFC_ETRUNCATED);
+    call_free(call);
+    scene->origin.stops_after = WHOLE;
+    check_done(scene, download(scene, BOTH), AFC_RESUMPTION_RESUMED);
+}
+
+static afc_status accept_body(void *context, afc_slice chunk) {
+    (void)context, (void)chunk;
+    return AFC_OK;
+}
+
+static void refuses_other_digests(void **state) {
+    scene *scene = *state;
+    const char *good = digest_field(scene, EVP_sha256(), "sha-256=%s", false);
+    const struct {
+        afc_sink_kind kind;
+        const char *digest;
+    } cases[] = {
+        {AFC_SINK_FILE, ""},           {AFC_SINK_FILE, "sha-256="},
+        {AFC_SINK_FILE, "sha-256=AA"}, {AFC_SINK_FILE, "md5=1B2M2Y8AsgTpgAmY7PhCfg=="},
+        {AFC_SINK_MEMORY, good},       {AFC_SINK_CALLBACK, good},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        afc_request request = AFC_REQUEST_INIT;
+        request.url = url_of(scene->world, "/file");
+        request.sink.kind = cases[i].kind;
+        request.sink.digest = cases[i].digest;
+        if (cases[i].kind == AFC_SINK_FILE) request.sink.path = scene->path;
+        afc_task_events events = AFC_TASK_EVENTS_INIT;
+        events.on_body = accept_body;
+        afc_task *task;
+        afc_failure failure;
+        check_status(afc_task_new(&task, scene->world->session, &request, &events, &failure),
+                     AFC_EINVAL);
+        check_contains(failure.text, "invalid digest of the sink");
+    }
+}
+
 /* ---- Out of memory ------------------------------------------------------------------------- */
 
 /** One round; false once the task made fewer than `n` allocations. */
@@ -145,6 +226,11 @@ int main(void) {
         SCENE_TEST(finds_damage_of_the_part_on_disk),
         SCENE_TEST(checks_digest_of_part_that_is_already_complete),
         SCENE_TEST(cancelling_at_the_last_byte_keeps_the_whole_part),
+        SCENE_TEST(verifies_expected_digest_with_any_flags),
+        SCENE_TEST(verifies_expected_digest_of_resumed_file),
+        SCENE_TEST(expected_digest_replaces_declared_one),
+        SCENE_TEST(expected_digest_is_not_noted_for_later_downloads),
+        SCENE_TEST(refuses_other_digests),
         SCENE_TEST(failed_allocation_keeps_the_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

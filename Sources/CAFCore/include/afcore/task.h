@@ -139,8 +139,8 @@ enum {
  *   PATH.part that belongs to another URL is replaced.
  * - The request is sent with Accept-Encoding: identity. Its headers must not include Range or If-Range.
  * - If the disk has no room for the announced length, the task fails at once; no space is reserved.
- * - Repr-Digest (RFC 9530: sha-256, sha-512) and Content-MD5 are verified. A mismatch is AFC_EPROTOCOL, and the
- *   partial file is removed.
+ * - Repr-Digest (RFC 9530: sha-256, sha-512) and Content-MD5 are verified, unless `digest` is set. A mismatch is
+ *   AFC_EPROTOCOL, and the partial file is removed.
  * - A 404 or 410 removes the partial file; any other status except 2xx keeps it.
  *
  * An FD sink receives the body of any status, from the position of the descriptor on. While its reader is slow, nothing
@@ -160,7 +160,13 @@ typedef struct afc_sink {
      */
     int descriptor;
     const char *resume_token; /**< For RESUME: a token; NULL: the one in PATH.part.resume. */
-    uint64_t reserved[4];     /**< 0. */
+    /**
+     * For FILE, else AFC_EINVAL: the digest that the whole file must have, "sha-256=BASE64" or "sha-512=BASE64"; NULL:
+     * none. It is verified before the file gets its name, with any flags, and instead of a digest that the server
+     * declares. A mismatch is AFC_EPROTOCOL, and neither the file nor a partial file is kept.
+     */
+    const char *digest;
+    uint64_t reserved[3]; /**< 0. */
 } afc_sink;
 
 /* ---- Limits -------------------------------------------------------------------------------- */
@@ -334,7 +340,7 @@ typedef struct afc_request {
         sizeof(afc_request), "GET", NULL, NULL,                                                    \
             0, {AFC_BODY_NONE, 0,  {NULL, 0}, NULL, NULL, NULL, {NULL, NULL, NULL, NULL}, 0,       \
                 NULL,          {0}},                                                               \
-            {AFC_SINK_MEMORY, NULL, 0, 0, NULL, {0}}, AFC_TIMEOUTS_INIT, AFC_LIMITS_INIT,          \
+            {AFC_SINK_MEMORY, NULL, 0, 0, NULL, NULL, {0}}, AFC_TIMEOUTS_INIT, AFC_LIMITS_INIT,    \
             AFC_HTTP_PREFER_AUTOMATIC, false, false, 0, 0, 0, 0, AFC_EXPECT_AUTOMATIC, false,      \
             NULL, NULL, NULL, false, NULL, NULL, AFC_CACHE_PROTOCOL, 0                             \
     }
@@ -400,8 +406,8 @@ AFC_API const afc_trust_report *afc_response_get_trust(const afc_response *respo
  * takes precedence for a 2xx.
  *
  * Thread: loop, inside on_head.    Owns: the descriptor is duplicated; it can be closed then.
- * Fails: AFC_EINVAL (not open for writing; the response of a WebSocket; a download that is being resumed), AFC_EFILE (no
- * descriptor is left). The sink is unchanged then.
+ * Fails: AFC_EINVAL (not open for writing; the response of a WebSocket; a download that is being resumed, or has a
+ * `digest`), AFC_EFILE (no descriptor is left). The sink is unchanged then.
  */
 AFC_API afc_status afc_response_set_descriptor(afc_response *response, int descriptor);
 
