@@ -10,7 +10,7 @@ struct Exchange {
     var file: FileTarget?
     let options: Options
     let configuration: SessionConfiguration
-    let console: Console
+    var console: Console
     /// Prints the response while it is received; nil if it is collected, or written to a file.
     var printer: ResponsePrinter?
     /// Prints what goes to standard output beside a file: heads and metrics.
@@ -52,7 +52,7 @@ struct Exchange {
         do throws(WriteError) {
             if let headPrinter, let response = outcome.response {
                 try headPrinter.print(request: request, head: log.requestHead)
-                try console.output.write(headPrinter.head(of: response))
+                try console.write(headPrinter.head(of: response))
             }
             if let printer = headPrinter ?? printer, let metrics = outcome.metrics { try printer.print(metrics) }
         } catch {
@@ -211,7 +211,7 @@ struct Exchange {
                 while try await bytes.next() != nil {}
             } catch {
                 guard error.code == .file, let number = error.systemError else { throw error }
-                outcome.failure = Failure(standardOutput: WriteError(systemError: number))
+                outcome.failure = Failure(standardOutput: .system(number))
             }
             return outcome
         }

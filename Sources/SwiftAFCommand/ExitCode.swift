@@ -52,9 +52,15 @@ struct Failure: Error, Sendable, Equatable {
         message = error.message
     }
 
-    /// A write to standard output failed: it is full or has been closed by its reader.
+    /// A write to standard output failed: it is full, has been closed by its reader, or had no room until the run ended.
     init(standardOutput error: WriteError) {
-        self.init(.file, .file, "standard output: \(systemMessage(error.systemError))")
+        switch error {
+        case .system(let number): self.init(.file, .file, "standard output: \(systemMessage(number))")
+        case .stopped: self.init(SessionError(.cancelled))
+        case .late:
+            let message = "total timeout: standard output wasn't read in time"
+            self.init(SessionError(.timeout, reason: .total, message: message))
+        }
     }
 
     /// - Parameters:

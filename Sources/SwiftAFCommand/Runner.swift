@@ -31,7 +31,12 @@ struct Runner: Sendable {
     func run(_ invocation: Invocation) async -> ExitCode {
         var runner = self
         if console.error.isTerminal { runner.console.isDumb = environment["TERM"] == "dumb" }
-        return await runner.runPrepared(invocation)
+        let prepared = runner
+        return await withTaskCancellationHandler {
+            await prepared.runPrepared(invocation)
+        } onCancel: {
+            prepared.console.stop.set()
+        }
     }
 
     private func runPrepared(_ invocation: Invocation) async -> ExitCode {
@@ -98,7 +103,8 @@ struct Runner: Sendable {
         var request = try request(command, options)
         GivenCookies(of: request, beside: configuration.cookieStorage)?.add(to: &request)
         var outcome = await SocketConsole(
-            request: request, options: options, configuration: configuration, console: console
+            request: request, options: options, configuration: configuration,
+            console: console.limited(to: options.timeouts.total)
         ).run()
         await save(configuration, files, &outcome)
         return outcome
@@ -150,30 +156,39 @@ struct Runner: Sendable {
             let printer = printer(command, options, exchange)
             guard exchange.file != nil else {
                 exchange.printer = printer
-                return await exchange.run()
+                return await run(exchange)
             }
             exchange.headPrinter = printer
             if let pipe = exchange.file?.pipe {
                 let descriptor = try await OutputFile.openPipe(pipe)
                 let takesHead = exchange.request.method == .head && options.parts == nil
+                var pipeConsole = exchange.console
+                pipeConsole.output = DescriptorSink(descriptor: descriptor, stop: console.stop)
                 exchange.printer = ResponsePrinter(
-                    console: Console(input: -1, output: DescriptorSink(descriptor: descriptor), error: console.error),
+                    console: pipeConsole,
                     parts: takesHead ? [.responseHead, .responseBody] : .responseBody,
                     style: Style(isColoured: false))
                 exchange.file = nil
             }
-            return await exchange.run()
+            return await run(exchange)
         }
         var exchanges: [Exchange] = []
         for one in command.each { exchanges.append(try prepare(one, options, configuration)) }
         return Outcome(parts: await Batch(exchanges: exchanges, options: options, console: console).run())
     }
 
+    /// Runs an exchange. What it prints is limited by the same time.
+    private func run(_ exchange: Exchange) async -> Outcome {
+        var outcome = await exchange.run()
+        outcome.deadline = exchange.console.deadline
+        return outcome
+    }
+
     private func picture(
         _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration
     ) async throws(Failure) -> Outcome {
         try PictureView.refuseWithout(imageDecoder)
-        var outcome = await (try prepare(command, options, configuration)).run()
+        var outcome = await run(try prepare(command, options, configuration))
         guard outcome.failure == nil else { return outcome }
         let graphics = TerminalGraphics(environment: environment, isTerminal: console.output.isTerminal)
         let view = PictureView(decoder: imageDecoder, graphics: graphics, columns: console.output.columns)
@@ -195,7 +210,8 @@ struct Runner: Sendable {
                 Timestamps.compare(&request, with: path)
             }
             return Exchange(
-                request: request, file: file, options: options, configuration: configuration, console: console)
+                request: request, file: file, options: options, configuration: configuration,
+                console: command.moreURLs.isEmpty ? console.limited(to: options.timeouts.total) : console)
         } catch {
             throw Failure(error)
         }
@@ -219,7 +235,7 @@ struct Runner: Sendable {
             guard !parts.isEmpty else { return nil }
         }
         return ResponsePrinter(
-            console: console, parts: parts, style: Style(for: console.output, environment),
+            console: exchange.console, parts: parts, style: Style(for: console.output, environment),
             isRaw: options.outputPath == "-", holdsBack: options.retries > 0,
             hidesErrorBodies: options.hidesErrorBodies)
     }
@@ -227,11 +243,13 @@ struct Runner: Sendable {
     // MARK: Output
 
     private func print(_ outcome: inout Outcome, options: Options) {
+        var console = console
+        console.deadline = outcome.deadline
         do throws(WriteError) {
             if options.printsJSON {
-                if !outcome.isReported { try printReport(&outcome) }
+                if !outcome.isReported { try printReport(&outcome, console) }
             } else {
-                try printBody(of: outcome)
+                try printBody(of: outcome, console)
             }
         } catch {
             outcome.failure = Failure(standardOutput: error)
@@ -268,7 +286,7 @@ struct Runner: Sendable {
         if let resumption = failure.resumption { console.complain("swiftaf: \(resumption)") }
     }
 
-    private func printReport(_ outcome: inout Outcome) throws(WriteError) {
+    private func printReport(_ outcome: inout Outcome, _ console: Console) throws(WriteError) {
         let text: String
         do {
             text = try Report(outcome: outcome).text(pretty: console.output.isTerminal)
@@ -277,19 +295,19 @@ struct Runner: Sendable {
             outcome.failure = Failure(.software, .unknown, "the report can't be written: \(error)")
             text = Report(outcome: Outcome(failure: outcome.failure)).value.description + "\n"
         }
-        try console.output.write(Data(text.utf8))
+        try console.write(Data(text.utf8))
     }
 
     /// Prints the body of a response; nothing if it was incomplete or rejected.
-    private func printBody(of outcome: Outcome) throws(WriteError) {
-        if let report = outcome.trust { return try console.output.write(Data(TrustText.text(report).utf8)) }
-        if let picture = outcome.picture { return try console.output.write(picture) }
+    private func printBody(of outcome: Outcome, _ console: Console) throws(WriteError) {
+        if let report = outcome.trust { return try console.write(Data(TrustText.text(report).utf8)) }
+        if let picture = outcome.picture { return try console.write(picture) }
         guard outcome.failure.map({ [.status, .authentication].contains($0.exit) }) ?? true,
             let body = outcome.body, !body.isEmpty
         else { return }
-        guard console.output.isTerminal else { return try console.output.write(body) }
+        guard console.output.isTerminal else { return try console.write(body) }
         let shown = prettyJSON(outcome.response, body) ?? body
-        try console.output.write(shown.last == UInt8(ascii: "\n") ? shown : shown + "\n".utf8)
+        try console.write(shown.last == UInt8(ascii: "\n") ? shown : shown + "\n".utf8)
     }
 
     private func prettyJSON(_ response: HTTPResponse?, _ body: Data) -> Data? {

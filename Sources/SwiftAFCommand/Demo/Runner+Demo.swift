@@ -5,7 +5,7 @@ extension Runner {
     func demo(_ options: Options) async -> Outcome {
         if options.printsJSON { return await collectedDemo() }
         let demo = Demo(style: Style(isColoured: console.output.isTerminal)) { line throws(WriteError) in
-            try console.output.write(Data("\(line)\n".utf8))
+            try console.write(Data("\(line)\n".utf8))
         }
         do {
             return Outcome(failure: try await demo.run())

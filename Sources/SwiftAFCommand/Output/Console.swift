@@ -9,15 +9,34 @@ struct Console: Sendable {
     var error: any ByteSink
     /// Whether the terminal of standard error can't move its cursor: TERM=dumb.
     var isDumb = false
+    /// The end of `--timeout`, which limits the wait for the readers of the output too; nil without a limit.
+    var deadline: ContinuousClock.Instant?
+    /// Set when the run is stopped.
+    var stop = StopFlag()
 
     /// Whether standard error can show what is drawn again and again.
     var canShowProgress: Bool { error.isTerminal && !isDumb }
 
     /// The streams of the process.
     static var standard: Console {
-        Console(
-            input: STDIN_FILENO, output: DescriptorSink(descriptor: STDOUT_FILENO),
-            error: DescriptorSink(descriptor: STDERR_FILENO))
+        let stop = StopFlag()
+        return Console(
+            input: STDIN_FILENO, output: DescriptorSink(descriptor: STDOUT_FILENO, stop: stop),
+            error: DescriptorSink(descriptor: STDERR_FILENO, stop: stop), stop: stop)
+    }
+
+    /// The same streams for a run that begins now.
+    ///
+    /// - Parameter limit: The value of `--timeout`; nil and zero are no limit.
+    func limited(to limit: Duration?) -> Console {
+        var console = self
+        console.deadline = limit.flatMap { $0 > .zero ? .now + $0 : nil }
+        return console
+    }
+
+    /// Writes to standard output.
+    func write(_ bytes: Data) throws(WriteError) {
+        try output.write(bytes, until: deadline)
     }
 
     /// Writes a line to standard error. A failure is ignored: it can't be reported anywhere.
@@ -27,7 +46,7 @@ struct Console: Sendable {
 
     /// Writes several lines in one write, so that they stay together.
     @Sendable func complain(_ lines: [String]) {
-        try? error.write(Data(lines.map { $0 + "\n" }.joined().utf8))
+        try? error.write(Data(lines.map { $0 + "\n" }.joined().utf8), until: deadline)
     }
 }
 
@@ -41,58 +60,26 @@ protocol ByteSink: Sendable {
     var descriptor: Int32? { get }
     /// Writes all bytes.
     func write(_ bytes: Data) throws(WriteError)
+    /// Writes all bytes, and doesn't wait longer than until a deadline for room.
+    func write(_ bytes: Data, until deadline: ContinuousClock.Instant?) throws(WriteError)
 }
 
 extension ByteSink {
     var descriptor: Int32? { nil }
+
+    func write(_ bytes: Data, until deadline: ContinuousClock.Instant?) throws(WriteError) {
+        try write(bytes)
+    }
 }
 
-/// A failed write.
-struct WriteError: Error, Sendable {
-    /// The `errno`.
-    let systemError: Int32
-}
-
-/// A file descriptor. It isn't closed.
-struct DescriptorSink: ByteSink {
-    private let number: Int32
-
-    init(descriptor: Int32) {
-        number = descriptor
-    }
-
-    var descriptor: Int32? { number }
-
-    var isTerminal: Bool { isatty(number) == 1 }
-
-    var columns: Int {
-        var size = winsize()
-        guard ioctl(number, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-        return Int(size.ws_col)
-    }
-
-    func write(_ bytes: Data) throws(WriteError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            rest = rest.dropFirst(try writeSome(rest))
-        }
-    }
-
-    /// Writes as much as possible, at least one byte. If the descriptor is non-blocking, waits until it is writable.
-    private func writeSome(_ bytes: Data) throws(WriteError) -> Int {
-        while true {
-            let count = bytes.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
-            if count > 0 { return count }
-            let reason = count < 0 ? errno : EIO
-            switch reason {
-            case EINTR: continue
-            case EAGAIN:
-                var wait = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
-                _ = poll(&wait, 1, -1)
-            default: throw WriteError(systemError: reason)
-            }
-        }
-    }
+/// Why not all bytes were written.
+enum WriteError: Error, Sendable {
+    /// The `errno` of the system.
+    case system(Int32)
+    /// The run was stopped while the bytes waited for room.
+    case stopped
+    /// The deadline passed meanwhile.
+    case late
 }
 
 /// Returns the system's message for an `errno`.

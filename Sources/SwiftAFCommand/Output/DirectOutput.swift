@@ -27,7 +27,7 @@ final class DirectOutput: Sendable {
         let head = printer.head(of: response)
         guard head.isEmpty || (head.count <= Self.room && Self.hasRoom(descriptor)) else { return .allow }
         do throws(WriteError) {
-            try printer.console.output.write(head)
+            try printer.console.write(head)
         } catch {
             // The program tries again, and reports it.
             return .allow

@@ -34,6 +34,8 @@ struct Outcome: Sendable {
     var locations: [String] = []
     /// The outcomes of several transfers. All other properties are then empty, except the first failure.
     var parts: [Outcome] = []
+    /// When the output has to be written; nil without a limit.
+    var deadline: ContinuousClock.Instant?
 
     init(failure: Failure? = nil) {
         self.failure = failure
@@ -53,8 +55,9 @@ struct Outcome: Sendable {
 
     var exit: ExitCode { failure?.exit ?? .success }
 
-    /// Adds a failure. The first one decides the exit status; all are printed.
+    /// Adds a failure. The first one decides the exit status; all are printed, each once.
     mutating func add(_ later: Failure) {
+        guard later != failure else { return }
         // Of several transfers, each prints its own.
         if failure != nil || !parts.isEmpty { moreFailures.append(later) }
         failure = failure ?? later

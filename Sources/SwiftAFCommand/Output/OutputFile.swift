@@ -19,7 +19,7 @@ enum OutputFile {
         } catch {
             close(descriptor)
             unlink(template)
-            throw failure(path, error.systemError)
+            throw failure(path, error)
         }
         if hasFile { fchmod(descriptor, status.st_mode & 0o777) }
         close(descriptor)
@@ -58,7 +58,7 @@ enum OutputFile {
         do throws(WriteError) {
             try DescriptorSink(descriptor: descriptor).write(content)
         } catch {
-            throw failure(path, error.systemError)
+            throw failure(path, error)
         }
     }
 
@@ -70,6 +70,13 @@ enum OutputFile {
             guard errno == ENXIO || errno == EINTR else { throw Failure(failure(path, errno)) }
             await Duration.milliseconds(20).pause()
             guard !Task.isCancelled else { throw Failure(SessionError(.cancelled)) }
+        }
+    }
+
+    private static func failure(_ path: RawText, _ error: WriteError) -> SessionError {
+        switch error {
+        case .system(let number): failure(path, number)
+        case .stopped, .late: SessionError(.cancelled)
         }
     }
 

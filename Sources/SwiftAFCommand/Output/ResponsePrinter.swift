@@ -196,6 +196,6 @@ struct ResponsePrinter: Sendable {
     }
 
     private func write(_ bytes: Data) throws(WriteError) {
-        if !bytes.isEmpty { try console.output.write(bytes) }
+        if !bytes.isEmpty { try console.write(bytes) }
     }
 }

@@ -164,12 +164,12 @@ private final class Conversation: Sendable {
             try report(["event": "message", "text": .string(text)])
             guard !options.printsJSON else { return }
             if console.output.isTerminal, text.utf8.contains(0) { return noteBinary(text.utf8.count) }
-            try console.output.write(Data((text + "\n").utf8))
+            try console.write(Data((text + "\n").utf8))
         case .binary(let bytes):
             try report(["event": "message", "base64": .string(bytes.base64EncodedString())])
             guard !options.printsJSON else { return }
             if console.output.isTerminal { return noteBinary(bytes.count) }
-            try console.output.write(bytes)
+            try console.write(bytes)
         }
     }
 
@@ -181,7 +181,7 @@ private final class Conversation: Sendable {
     private func report(_ event: KeyValuePairs<String, JSONValue>) throws(WriteError) {
         guard options.printsJSON else { return }
         let fields = event.map { ($0.key, $0.value) }
-        try console.output.write(Data((JSONValue.object(JSONObject(fields)).description + "\n").utf8))
+        try console.write(Data((JSONValue.object(JSONObject(fields)).description + "\n").utf8))
     }
 
     // MARK: Sending

@@ -62,7 +62,7 @@ final class MemorySink: ByteSink {
     var content: Data { bytes.withLock { $0 } }
 
     func write(_ bytes: Data) throws(WriteError) {
-        if let failure { throw WriteError(systemError: failure) }
+        if let failure { throw .system(failure) }
         self.bytes.withLock { $0 += bytes }
         onWrite(String(decoding: bytes, as: UTF8.self))
     }

@@ -98,6 +98,11 @@ final class TerminalRun: Sendable {
         return await Launch.wait(for: process)
     }
 
+    /// The exit status, while nothing more is read.
+    func endUnread() async -> Int32? {
+        await Launch.wait(for: process)
+    }
+
     /// The lines that are left on the screen.
     var screen: [String] {
         var screen = Screenful()

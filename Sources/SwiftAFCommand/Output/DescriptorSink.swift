@@ -1,0 +1,172 @@
+import FoundationEssentials
+import Glibc
+import SwiftAF
+
+/// A file descriptor, such as standard output. It isn't closed.
+///
+/// A reader may be slow, or never read again. So nothing waits in `write(2)`, which signals don't end: the wait for room
+/// is interrupted when the run is stopped, and when its time is over. The descriptor isn't made non-blocking, as that
+/// would hold for all processes that share it. The core writes in the same ways (body/descriptor.c).
+final class DescriptorSink: ByteSink {
+    /// How bytes are written without waiting.
+    private enum Way {
+        /// A regular file always has room. So has a descriptor that fails at once.
+        case whole
+        /// A socket takes what it has room for.
+        case send
+        /// The descriptor doesn't block: the given one, or another one for the same pipe or terminal.
+        case nonblocking(Int32)
+        /// In pieces that fit where `poll(2)` finds room.
+        case pieces
+    }
+
+    /// The time in milliseconds until a wait notices that the run was stopped.
+    private static let step: Int32 = 100
+    /// How long the last words of a run wait for room: what is written when it was stopped already, or is late.
+    private static let patienceOfLastWords = Duration.milliseconds(500)
+
+    private let number: Int32
+    private let stop: StopFlag?
+    /// Found out with the first write.
+    private let way = Locked<Way?>(nil)
+
+    /// - Parameter stop: Ends the wait for room; if nil, the cancellation of the current task does.
+    init(descriptor: Int32, stop: StopFlag? = nil) {
+        number = descriptor
+        self.stop = stop
+    }
+
+    deinit {
+        if case .nonblocking(let other) = way.withLock({ $0 }), other != number { close(other) }
+    }
+
+    var descriptor: Int32? { number }
+
+    var isTerminal: Bool { isatty(number) == 1 }
+
+    var columns: Int {
+        var size = winsize()
+        guard ioctl(number, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
+    func write(_ bytes: Data) throws(WriteError) {
+        try write(bytes, until: nil)
+    }
+
+    func write(_ bytes: Data, until deadline: ContinuousClock.Instant?) throws(WriteError) {
+        let way = foundWay
+        let wasStopped = isStopped
+        var limit: Limit?
+        var rest = bytes[...]
+        while true {
+            rest = rest.dropFirst(try writeSome(rest, way))
+            guard !rest.isEmpty else { return }
+            // The clock is read only if there is no room.
+            let current = limit ?? Limit(deadline, wasStopped: wasStopped)
+            limit = current
+            try waitForRoom(way, current)
+        }
+    }
+
+    // MARK: Waiting
+
+    /// When the wait for room ends.
+    private struct Limit {
+        let end: ContinuousClock.Instant?
+        let error: WriteError
+        /// Whether the wait ends when the run is stopped.
+        let endsWithRun: Bool
+
+        init(_ deadline: ContinuousClock.Instant?, wasStopped: Bool) {
+            let now = ContinuousClock.now
+            endsWithRun = !wasStopped
+            error = wasStopped ? .stopped : .late
+            let isLastWord = wasStopped || deadline.map { $0 <= now } ?? false
+            end = isLastWord ? now + DescriptorSink.patienceOfLastWords : deadline
+        }
+    }
+
+    private var isStopped: Bool { stop?.isSet ?? Task.isCancelled }
+
+    private func waitForRoom(_ way: Way, _ limit: Limit) throws(WriteError) {
+        if limit.endsWithRun, isStopped { throw .stopped }
+        var patience = Self.step
+        if let end = limit.end {
+            let rest = end - .now
+            guard rest > .zero else { throw limit.error }
+            patience = Int32(min(Double(patience), rest.milliseconds.rounded(.up)))
+        }
+        var wait = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
+        if case .nonblocking(let other) = way { wait.fd = other }
+        _ = poll(&wait, 1, patience)
+    }
+
+    // MARK: Writing
+
+    /// Writes what there is room for, and returns the number of bytes.
+    private func writeSome(_ bytes: Data, _ way: Way) throws(WriteError) -> Int {
+        guard !bytes.isEmpty else { return 0 }
+        while true {
+            let count = bytes.withUnsafeBytes { write($0, way) }
+            if count > 0 { return count }
+            switch count < 0 ? errno : EIO {
+            case EINTR: continue
+            case EAGAIN: return 0
+            case let reason: throw .system(reason)
+            }
+        }
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer, _ way: Way) -> Int {
+        switch way {
+        case .whole: return Glibc.write(number, bytes.baseAddress, bytes.count)
+        case .nonblocking(let other): return Glibc.write(other, bytes.baseAddress, bytes.count)
+        case .send:
+            return Glibc.send(number, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
+        case .pieces:
+            var wait = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
+            guard poll(&wait, 1, 0) != 0 else {
+                errno = EAGAIN
+                return -1
+            }
+            return Glibc.write(number, bytes.baseAddress, min(bytes.count, Int(PIPE_BUF)))
+        }
+    }
+
+    private var foundWay: Way {
+        way.withLock { way in
+            let found = way ?? findWay()
+            way = found
+            return found
+        }
+    }
+
+    private func findWay() -> Way {
+        var status = stat()
+        let flags = fcntl(number, F_GETFL)
+        guard flags >= 0, flags & O_ACCMODE != O_RDONLY, fstat(number, &status) == 0 else { return .whole }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG, S_IFBLK: return .whole
+        case S_IFSOCK: return .send
+        default: break
+        }
+        if flags & O_NONBLOCK != 0 { return .nonblocking(number) }
+        // Opening another device again may do something.
+        guard status.st_mode & S_IFMT == S_IFIFO || isTerminal else { return .pieces }
+        // Fails for a terminal of another user, and without /proc.
+        let other = open("/proc/self/fd/\(number)", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+        return other < 0 ? .pieces : .nonblocking(other)
+    }
+}
+
+/// Whether a run was stopped, by a signal or by cancelling its task. Any thread may look.
+final class StopFlag: Sendable {
+    private let state = Locked(false)
+
+    var isSet: Bool { state.withLock { $0 } }
+
+    func set() {
+        state.withLock { $0 = true }
+    }
+}
