@@ -99,6 +99,17 @@ struct BatchProgramTests {
 
 /// One line for each that is under way.
 @Suite struct ProgressLinesTests {
+    @Test(arguments: [0, 1, 2, 10]) func fitIntoAnyWidth(width: Int) {
+        var lines = lines(["one", "three"])
+        let drawn = lines.draw(width: width, now: .now)
+        lines.end(0, "5 B")
+        let ended = lines.draw(width: width, now: .now)
+        for text in [drawn, ended, lines.clear(width: width)] {
+            let shown = text.replacing(#/\u{1B}\[\d*[A-Z]/#, with: "")
+            #expect(shown.split { $0.isNewline || $0 == "\r" }.allSatisfy { $0.count <= width })
+        }
+    }
+
     private let start = ContinuousClock.now
 
     private func lines(_ names: [String]) -> ProgressLines {

@@ -129,4 +129,17 @@ struct TerminalTests {
         #expect(run.screen.first == "swiftaf: cancelled")
         #expect(folder.content(of: "film") == nil)
     }
+
+    @Test(arguments: [1, 2, 3, 4] as [UInt16])
+    func downloadsOnTheNarrowestTerminals(columns: UInt16) async throws {
+        let folder = try TemporaryFolder()
+        let urls = ["/one", "/two"].map { server.urlString($0) }
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12345"
+        for name in ["/one", "/two"] { server.route(name, [.send(head), .stall(at: "bars"), .send("6789")]) }
+        let run = try TerminalRun(["download", "-P", folder.path] + urls, columns: columns)
+        await run.read(until: "\u{1B}[K")
+        server.open("bars")
+        #expect(await run.end() == 0)
+        #expect(folder.content(of: "one") == "123456789" && folder.content(of: "two") == "123456789")
+    }
 }

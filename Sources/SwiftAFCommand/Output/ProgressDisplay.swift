@@ -72,8 +72,8 @@ final class ProgressDisplay: Sendable {
     }
 
     /// The width for the bars. Three columns stay free: a terminal echoes Ctrl-C as two characters after the last bar,
-    /// and a line break there would leave part of the bar on the screen.
-    private var width: Int { sink.columns - 3 }
+    /// and a line break there would leave part of the bar on the screen. A terminal may be narrower than that.
+    private var width: Int { max(0, sink.columns - 3) }
 
     private func erase() {
         send(lines.withLock { $0.clear(width: width) })

@@ -11,11 +11,11 @@ final class TerminalRun: Sendable {
     private let terminal: Int32
     private let bytes = Locked(Data())
 
-    convenience init(_ arguments: String..., environment: [String: String] = [:]) throws {
-        try self.init(arguments, environment: environment)
+    convenience init(_ arguments: String..., environment: [String: String] = [:], columns: UInt16 = 80) throws {
+        try self.init(arguments, environment: environment, columns: columns)
     }
 
-    init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    init(_ arguments: [String], environment: [String: String] = [:], columns: UInt16 = 80) throws {
         guard let program = ProgramRun.path else { throw CocoaError(.executableNotLoadable) }
         // What posix_openpt, unlockpt and ptsname do: Swift sees neither them nor TIOCSPTLCK and TIOCGPTN.
         let (lock, getNumber) = (UInt(0x4004_5431), UInt(0x8004_5430))
@@ -26,7 +26,7 @@ final class TerminalRun: Sendable {
             ioctl(terminal, getNumber, &number) == 0
         else { throw CocoaError(.fileReadUnknown) }
         let name = "/dev/pts/\(number)"
-        var size = winsize(ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0)
+        var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         _ = ioctl(terminal, UInt(TIOCSWINSZ), &size)
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
