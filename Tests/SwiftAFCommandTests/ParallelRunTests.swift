@@ -13,6 +13,7 @@ import Testing
     private let server: TestServer
     private let folder: TemporaryFolder
     private var jar: String { folder.path + "/jar" }
+    private var lock: String { folder.path + "/.jar.swiftaf-lock" }
 
     init() throws {
         server = try TestServer()
@@ -106,19 +107,32 @@ import Testing
     }
 
     @Test func aLockFileThatWasLeftIsNoObstacle() async throws {
-        folder.write("", to: "jar.lock", mode: 0o600)
+        folder.write("", to: ".jar.swiftaf-lock", mode: 0o600)
         server.route("/", .respond(200, headers: ["Set-Cookie": "a=1"]))
         #expect(await swiftaf(server.urlString(), "--cookies", jar).exit == 0)
         #expect(folder.names == [Array("jar".utf8)])
     }
 
+    @Test(arguments: ["--cookies", "-c", "--hsts"]) func otherLockFilesStayUntouched(option: String) async {
+        folder.write("precious", to: "jar.lock")
+        server.route("/", .respond(200, headers: ["Set-Cookie": "a=1"]))
+        #expect(await swiftaf(server.urlString(), option, jar).exit == 0)
+        #expect(folder.content(of: "jar.lock") == "precious")
+        #expect(folder.names.isSubset(of: [Array("jar".utf8), Array("jar.lock".utf8)]))
+    }
+
+    @Test(arguments: [("jar", ".jar.swiftaf-lock"), ("/no/such/jar", "/no/such/.jar.swiftaf-lock")])
+    func locksAreBesideTheirFiles(path: String, lock: String) {
+        #expect(FileLock.lockPath(for: RawText(path)) == RawText(lock))
+    }
+
     @Test func aLockThatIsNotReleasedIsAnError() async throws {
-        let holder = open(jar + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let holder = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         #expect(holder >= 0 && flock(holder, LOCK_EX) == 0)
         let failure = await #expect(throws: Failure.self) {
             try await FileLock.hold(for: RawText(jar), patience: .milliseconds(1)) { Issue.record("it wasn't locked") }
         }
-        #expect(failure?.exit == .file && failure?.message.contains("another process holds \(jar).lock") == true)
+        #expect(failure?.exit == .file && failure?.message.contains("another process holds \(lock)") == true)
         close(holder)
         // A process that another test starts has a copy of the descriptor for a moment, so this may have to wait.
         var isHeld = false
@@ -127,7 +141,7 @@ import Testing
     }
 
     @Test func anInterruptedRunWaitsNoLongTimeForALock() async throws {
-        let holder = open(jar + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let holder = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         #expect(holder >= 0 && flock(holder, LOCK_EX) == 0)
         let url = server.urlString()
         let jar = jar

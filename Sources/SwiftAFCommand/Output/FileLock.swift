@@ -3,8 +3,9 @@ import SwiftAF
 
 /// A lock for a file that is read, changed and replaced, between the processes that do so.
 ///
-/// It is held on an empty file beside it, `NAME.lock`: a lock of the file itself would go away with the file that is
-/// replaced. The system releases it when its process ends, so a lock file that a killed process leaves does no harm.
+/// It is held on an empty file beside it, `.NAME.swiftaf-lock`: a lock of the file itself would go away with the file that
+/// is replaced. The system releases it when its process ends, so a lock file that a killed process leaves does no harm.
+/// As it is removed at the end, it has a name that no other program uses, unlike `NAME.lock`.
 enum FileLock {
     /// How long another process may hold the lock. It takes milliseconds to read and write a file, so one that takes longer
     /// was stopped.
@@ -21,7 +22,7 @@ enum FileLock {
         for path: RawText, patience: Duration = patience, _ work: () throws(Failure) -> Void
     ) async throws(Failure) {
         guard OutputFile.isReplaced(path) else { return try work() }
-        let lockPath = RawText(OutputFile.target(path).bytes + ".lock".utf8)
+        let lockPath = lockPath(for: path)
         let descriptor = try await acquire(lockPath, for: path, patience)
         defer {
             // Before the lock is released: a process that waits for it then makes a new file.
@@ -29,6 +30,12 @@ enum FileLock {
             close(descriptor)
         }
         try work()
+    }
+
+    static func lockPath(for path: RawText) -> RawText {
+        let target = OutputFile.target(path).bytes
+        let start = target.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+        return RawText(target[..<start] + ".".utf8 + target[start...] + ".swiftaf-lock".utf8)
     }
 
     private static func acquire(
