@@ -81,6 +81,19 @@ import Testing
         #expect(run.exit == 6 && run.error.contains("a line of the response's head or trailers is too long; libcurl"))
     }
 
+    @Test(arguments: [
+        ["joe:s3cret@myserver"], ["https:/joe:s3cret@host/"], ["--", "joe:s3cret@myserver", "a=b"],
+        ["get", "joe:s3cret@myserver"], ["request", "GET", "https:/joe:s3cret@host/"],
+        ["download", "joe:s3cret@myserver"], ["ws", "joe:s3cret@myserver"], ["trust", "joe:s3cret@myserver"],
+    ])
+    func neverShowsThePasswordOfAMistypedURL(words: [String]) async {
+        for more in [[], ["--json"]] {
+            let run = await swiftaf(more + words)
+            #expect(run.exit == 1 && !run.error.isEmpty)
+            #expect(!run.error.contains("s3cret") && !run.text.contains("s3cret"))
+        }
+    }
+
     @Test func namesTheOptionInPlaceOfAZone() async {
         let run = await swiftaf("get", "http://[fe80::1%25eth0]/")
         #expect(run.exit == 1 && run.error.contains("IPv6 zone (RFC 9844); --interface NAME"))

@@ -334,6 +334,7 @@ import Testing
         (["-H", "Proxy-Authorization: x"], 20), (["Authorization:Bearer x"], 14), (["cookie:a=b"], 7),
         (["proxy-authorization:x"], 20), (["Referer:http://u:p@h/"], 15), (["--", "http://u:p@h/"], 7),
         (["--", "Cookie:a"], 7), (["-x", "http://h:1"], nil), (["-e", "http://h/?a@b"], nil), (["-H", "X-A: x"], nil),
+        (["u:p@myserver"], 0), (["get", "u:p@myserver"], 0), (["https:/u:p@h/"], 0), (["--", "u:p@myserver"], 0),
         (["-H", "Authorization:"], nil), (["X-Cookie:a"], nil), (["name@path"], nil), (["h/?u=http://a@b"], nil),
     ])
     func secretsOfFieldsAndURLsAreFound(arguments: [String], offset: Int?) {

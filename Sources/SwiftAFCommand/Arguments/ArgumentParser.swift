@@ -66,7 +66,10 @@ struct ArgumentParser {
     private mutating func readWord(_ word: RawText) {
         words.append(word)
         if noteSecret(.field, in: word) { return }
-        guard word.bytes.contains(UInt8(ascii: "@")), let text = word.text, ShortURL.looksLikeHost(text) else { return }
+        guard let at = word.bytes.firstIndex(of: UInt8(ascii: "@")) else { return }
+        // With a password, also where it isn't seen to be a URL: mistyped ones contain it too.
+        let hasPassword = word.bytes[..<at].contains(UInt8(ascii: ":"))
+        guard hasPassword || word.text.map(ShortURL.looksLikeHost) ?? false else { return }
         noteSecret(.userInfo, in: word)
     }
 

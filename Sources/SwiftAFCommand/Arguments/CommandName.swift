@@ -112,6 +112,10 @@ struct CommandName {
         {
             (kind, action, self.rest) = (.request, .request(HTTPMethod(first)), rest)
         } else {
+            // It may be a URL with a password, but without a host that could be seen to be one.
+            guard !first.contains("@") else {
+                throw UsageError("the first word is neither a command nor a URL with a host: expected https://HOST")
+            }
             throw UsageError(
                 "unknown command '\(first.printable)'\(Suggestion.text(for: first, among: Self.all))")
         }
