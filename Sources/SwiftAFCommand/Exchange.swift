@@ -11,6 +11,8 @@ struct Exchange {
     let options: Options
     let configuration: SessionConfiguration
     var console: Console
+    /// Records the exchange for `--har`; shared by all exchanges of a run.
+    let archive: HARRecorder?
     /// Prints the response while it is received; nil if it is collected, or written to a file.
     var printer: ResponsePrinter?
     /// Prints what goes to standard output beside a file: heads and metrics.
@@ -20,19 +22,20 @@ struct Exchange {
 
     init(
         request: HTTPRequest, file: FileTarget?, options: Options, configuration: SessionConfiguration,
-        console: Console
+        console: Console, archive: HARRecorder? = nil
     ) {
         self.request = request
         self.file = file
         self.options = options
         self.configuration = configuration
         self.console = console
+        self.archive = archive
         cookies = GivenCookies(of: request, beside: configuration.cookieStorage)
         cookies?.add(to: &self.request)
     }
 
     func run() async -> Outcome {
-        let log = ExchangeLog(archives: options.archivePath != nil)
+        let log = ExchangeLog()
         var outcome = await transferWithProgress(log)
         outcome.locations = log.locations
         if options.cache.isUsed, let response = outcome.response {
@@ -45,7 +48,7 @@ struct Exchange {
         return outcome
     }
 
-    /// Prints what is known at the end only, and writes the archive.
+    /// Prints what is known at the end only.
     private func finish(_ outcome: inout Outcome, _ log: ExchangeLog) {
         outcome.metrics = outcome.metrics ?? log.metrics
         if let metrics = outcome.metrics, options.printsTimings { console.complain(Timings.lines(metrics)) }
@@ -59,12 +62,6 @@ struct Exchange {
             outcome.add(Failure(standardOutput: error))
         }
         writeHead(&outcome)
-        guard let path = options.archivePath, let archive = log.archive else { return }
-        do throws(SessionError) {
-            try OutputFile.write(archive.data(), to: path)
-        } catch {
-            outcome.add(Failure(error))
-        }
     }
 
     /// Writes the head of the response to HEAD into its file, as `curl -I -o` does.
@@ -130,7 +127,7 @@ struct Exchange {
         var monitors: [any EventMonitor] = []
         if options.isVerbose || wire.keepsHead { monitors.append(wire) }
         if printer != nil, options.printsTimings || printed.contains(.metrics) { monitors.append(log) }
-        if let archive = log.archive { monitors.append(archive) }
+        if let archive { monitors.append(archive) }
         guard !monitors.isEmpty else { return await send(manager, nil, attempts, willPrint, progress: progress) }
         let outcome = await notifying(monitors, of: manager) {
             await send(manager, wire, attempts, willPrint, progress: progress)
@@ -358,11 +355,6 @@ private final class ExchangeLog: EventMonitor {
     private let state = Locked<[String]>([])
     private let result = Locked<ResponseMetrics?>(nil)
     private let head = Locked<String?>(nil)
-    let archive: HARRecorder?
-
-    init(archives: Bool) {
-        archive = archives ? HARRecorder(maximumBodySize: 1 << 20) : nil
-    }
 
     /// The metrics of a response that was printed while it was received; known at its end.
     var metrics: ResponseMetrics? { result.withLock { $0 } }

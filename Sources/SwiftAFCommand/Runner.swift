@@ -88,7 +88,9 @@ struct Runner: Sendable {
         }
         var configuration = try options.configuration(environment)
         let files = try writtenFiles(options, &configuration)
-        var outcome = try await exchange(command, options, configuration)
+        let archive = options.archivePath == nil ? nil : HARRecorder(maximumBodySize: 1 << 20)
+        var outcome = try await exchange(command, options, configuration, archive)
+        if let archive, let path = options.archivePath { write(archive, to: path, &outcome) }
         // First the session: the cookies are written to its folder.
         if outcome.response != nil {
             await attempt(&outcome) { () throws(Failure) in try await session?.save(given.command, given.options) }
@@ -141,6 +143,14 @@ struct Runner: Sendable {
         }
     }
 
+    private func write(_ archive: HARRecorder, to path: RawText, _ outcome: inout Outcome) {
+        do throws(SessionError) {
+            try OutputFile.write(archive.data(), to: path)
+        } catch {
+            outcome.add(Failure(error))
+        }
+    }
+
     private func namedSession(_ command: RequestCommand, _ options: Options) throws(Failure) -> NamedSession? {
         guard let name = options.session else { return nil }
         guard command.moreURLs.isEmpty else { throw Failure(UsageError("--session takes one URL")) }
@@ -148,11 +158,11 @@ struct Runner: Sendable {
     }
 
     private func exchange(
-        _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration
+        _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration, _ archive: HARRecorder?
     ) async throws(Failure) -> Outcome {
-        if command.showsPicture { return try await picture(command, options, configuration) }
+        if command.showsPicture { return try await picture(command, options, configuration, archive) }
         guard !command.moreURLs.isEmpty else {
-            var exchange = try prepare(command, options, configuration)
+            var exchange = try prepare(command, options, configuration, archive)
             let printer = printer(command, options, exchange)
             guard exchange.file != nil else {
                 exchange.printer = printer
@@ -173,7 +183,7 @@ struct Runner: Sendable {
             return await run(exchange)
         }
         var exchanges: [Exchange] = []
-        for one in command.each { exchanges.append(try prepare(one, options, configuration)) }
+        for one in command.each { exchanges.append(try prepare(one, options, configuration, archive)) }
         return Outcome(parts: await Batch(exchanges: exchanges, options: options, console: console).run())
     }
 
@@ -185,10 +195,10 @@ struct Runner: Sendable {
     }
 
     private func picture(
-        _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration
+        _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration, _ archive: HARRecorder?
     ) async throws(Failure) -> Outcome {
         try PictureView.refuseWithout(imageDecoder)
-        var outcome = await run(try prepare(command, options, configuration))
+        var outcome = await run(try prepare(command, options, configuration, archive))
         guard outcome.failure == nil else { return outcome }
         let graphics = TerminalGraphics(environment: environment, isTerminal: console.output.isTerminal)
         let view = PictureView(decoder: imageDecoder, graphics: graphics, columns: console.output.columns)
@@ -201,7 +211,7 @@ struct Runner: Sendable {
     }
 
     private func prepare(
-        _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration
+        _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration, _ archive: HARRecorder?
     ) throws(Failure) -> Exchange {
         var request = try request(command, options)
         do throws(UsageError) {
@@ -211,7 +221,8 @@ struct Runner: Sendable {
             }
             return Exchange(
                 request: request, file: file, options: options, configuration: configuration,
-                console: command.moreURLs.isEmpty ? console.limited(to: options.timeouts.total) : console)
+                console: command.moreURLs.isEmpty ? console.limited(to: options.timeouts.total) : console,
+                archive: archive)
         } catch {
             throw Failure(error)
         }

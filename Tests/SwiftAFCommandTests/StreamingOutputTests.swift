@@ -431,6 +431,21 @@ import Testing
         #expect(failed.exit == 8)
     }
 
+    @Test func archivesHaveAllDownloads() async throws {
+        let folder = try TemporaryFolder()
+        for name in ["/a", "/b"] { server.route(name, .text(name)) }
+        server.route("/gone", .text("no", status: 404))
+        let urls = ["/a", "/b", "/gone"].map { server.urlString($0) }
+        let words = ["download", "-P", folder.path, "--har", folder.path + "/har"]
+        #expect(await swiftaf(words + urls).exit == 2)
+        let archive = try JSONValue(parsing: Data(contentsOf: URL(filePath: folder.path + "/har")))
+        let entries = archive["log"]?["entries"]?.array ?? []
+        #expect(Set(entries.compactMap { $0["request"]?["url"]?.string }) == Set(urls) && entries.count == 3)
+        let unwritten = await swiftaf(["download", "-P", folder.path, "--har", "/no/such/folder/har"] + urls.prefix(2))
+        #expect(unwritten.exit == 8 && unwritten.error.contains("/no/such/folder/har can't be written"))
+        #expect(unwritten.error.count(where: { $0 == "\n" }) == 3)
+    }
+
     @Test func filesGoToFolders() async throws {
         server.route("/name.txt", .text("content"))
         let folder = try TemporaryFolder()
