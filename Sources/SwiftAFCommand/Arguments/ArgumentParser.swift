@@ -248,9 +248,10 @@ extension ArgumentParser {
 
     /// Whether the word is a URL rather than an item, which has a name and a separator.
     private static func isURL(_ word: RawText) -> Bool {
+        guard !hasHTTPScheme(word) else { return true }
+        guard let text = word.text else { return false }
         let canBeItem = word.bytes.dropFirst().contains { ":=@;".utf8.contains($0) }
-        if word.hasPrefix(":") || !canBeItem, let text = word.text, ShortURL.looksLikeHost(text) { return true }
-        return hasHTTPScheme(word)
+        return word.hasPrefix(":") || !canBeItem ? ShortURL.looksLikeHost(text) : ShortURL.hasPort(text)
     }
 
     private static func hasHTTPScheme(_ word: RawText) -> Bool {

@@ -29,6 +29,17 @@ enum ShortURL {
         return name == "localhost" || name.contains(".") || name.hasPrefix("[") || authority.count < text.count
     }
 
+    /// Whether a word is a URL with a port, although it could be a header such as `X:1`: its host is an address or a name
+    /// with a dot, or a path follows the port.
+    static func hasPort(_ text: String) -> Bool {
+        guard !hasScheme(text), looksLikeHost(text) else { return false }
+        let authority = text.prefix { !"/?#".contains($0) }
+        let name = host(of: text)
+        // What looks like a host has nothing but a port behind a colon, or a user before it: `From:a@b.org` is a header.
+        guard authority.contains(":"), !authority.contains("@") else { return false }
+        return name == "localhost" || name.contains(".") || name.hasPrefix("[") || authority.count < text.count
+    }
+
     private static func hasScheme(_ text: String) -> Bool {
         schemeEnd(of: text.utf8) != nil
     }
