@@ -10,6 +10,7 @@ struct Runner: Sendable {
     /// Nil stands for the environment variables of the process.
     var givenEnvironment: [String: String]?
     private let askedPasswords = AskedPasswords()
+    private let inputTexts = InputTexts()
 
     /// The environment variables. Read when they are needed: a request needs none.
     var environment: [String: String] {
@@ -231,7 +232,7 @@ struct Runner: Sendable {
     private func request(_ command: RequestCommand, _ options: Options) throws(Failure) -> HTTPRequest {
         try RequestBuilder(
             command: command, options: options, input: console.input, environment: { environment },
-            askedPasswords: askedPasswords
+            askedPasswords: askedPasswords, inputTexts: inputTexts
         ).build()
     }
 

@@ -307,6 +307,29 @@ import Testing
         #expect(missing.exit == 1 && missing.error.contains("SWIFTAF_NO_SUCH"))
     }
 
+    /// A pipe can be read once, and has to be read for all.
+    @Test(
+        .enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"),
+        arguments: [
+            (["--bearer", "@IN"], "tok3n", "Bearer tok3n"),
+            (["--user", "@IN", "--auth", "basic"], "a:b", "Basic YTpi"),
+            (["--netrc=IN", "--auth", "basic"], "machine 127.0.0.1 login a password b", "Basic YTpi"),
+            (["Authorization:@IN"], "own", "own"),
+        ])
+    func secretsFromAPipeAreForAllDownloads(words: [String], content: String, sent: String) async throws {
+        let folder = try TemporaryFolder()
+        for name in ["/a", "/b", "/c"] { server.route(name, .text("text")) }
+        let options = words.map { RawText($0.replacing("IN", with: "/dev/stdin")) }
+        let urls = ["/a", "/b", "/c"].map { RawText(server.urlString($0)) }
+        // The shell makes a pipe of it, in place of the file that standard input is.
+        let run = try await Launch(
+            ["download", "-P", RawText(folder.path)] + urls + options,
+            shell: "exec <<'E'\n\(content)\nE\n[ -p /dev/stdin ] || exit 99"
+        ).end()
+        #expect(run.exit == 0)
+        #expect(server.requests.map { $0["Authorization"] } == [sent, sent, sent])
+    }
+
     @Test func netrcNamesTheCredentials() async throws {
         let file = try TemporaryFile("machine 127.0.0.1 login ada password pw")
         let run = await swiftaf("get", server.urlString(), "--netrc=\(file.path)", "--auth", "basic")

@@ -16,7 +16,7 @@ extension RequestBuilder {
         let schemes = options.authentication?.schemes ?? .any
         let isPreemptive = options.authentication == .basic
         if let secret = options.user {
-            let user = try secret.value(of: "--user", environment: environment())
+            let user = try secret.value(of: "--user", environment: environment(), files: inputTexts)
             let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             let password = parts.count > 1 ? String(parts[1]) : try askPassword(of: String(parts[0]), request)
             return Credential(
@@ -49,12 +49,12 @@ extension RequestBuilder {
     private func netrcEntry(for request: HTTPRequest) throws(Failure) -> Netrc.Entry? {
         guard let file = options.netrc, let host = URL(string: request.url)?.host() else { return nil }
         switch file {
-        case .path(let path): return Netrc.entry(for: host, in: try InputFile.text(path))
+        case .path(let path): return Netrc.entry(for: host, in: try inputTexts.text(path))
         case .ofHome:
             guard let home = environment()["HOME"] else {
                 throw Failure(UsageError("--netrc needs a file: HOME isn't set"))
             }
-            return Netrc.entry(for: host, in: try InputFile.text(RawText("\(home)/.netrc")))
+            return Netrc.entry(for: host, in: try inputTexts.text(RawText("\(home)/.netrc")))
         }
     }
 }

@@ -11,6 +11,8 @@ struct RequestBuilder {
     var environment: @Sendable () -> [String: String] = { [:] }
     /// The passwords that were asked for before.
     var askedPasswords = AskedPasswords()
+    /// The texts that were read before.
+    var inputTexts = InputTexts()
     /// Asks for a secret; nil if that isn't possible.
     var askSecret: (String) throws(Failure) -> String? = Prompt.secret
 
@@ -72,7 +74,7 @@ struct RequestBuilder {
             case .query(let name, let value):
                 pairs.append("\(ParameterEncoder.escape(name))=\(ParameterEncoder.escape(value))")
             case .queryFromFile(let name, let path):
-                let value = try InputFile.text(path)
+                let value = try inputTexts.text(path)
                 pairs.append("\(ParameterEncoder.escape(name))=\(ParameterEncoder.escape(value))")
             default: break
             }
@@ -108,7 +110,7 @@ struct RequestBuilder {
             switch item {
             case .header(let name, let value): headers.append(HTTPHeaders.Field(name: name, value: value))
             case .headerFromFile(let name, let path):
-                let text = try InputFile.text(path)
+                let text = try inputTexts.text(path)
                 let line = RawText(text.prefix { $0 != "\n" && $0 != "\r\n" }.utf8)
                 headers.append(HTTPHeaders.Field(name: name, value: line))
             case .removedHeader(let name): headers.suppressDefault(name)
@@ -117,7 +119,7 @@ struct RequestBuilder {
         }
         addCookies(to: &headers)
         if let secret = options.bearerToken {
-            let token = try secret.value(of: "--bearer", environment: environment())
+            let token = try secret.value(of: "--bearer", environment: environment(), files: inputTexts)
             guard !headers.contains(named: HTTPHeaders.Name.authorization) else {
                 throw Failure(UsageError("--bearer can't be combined with an Authorization header"))
             }

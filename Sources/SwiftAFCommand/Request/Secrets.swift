@@ -3,11 +3,13 @@ import SwiftAF
 
 extension Secret {
     /// Returns the secret.
-    func value(of option: String, environment: [String: String]) throws(Failure) -> String {
+    func value(
+        of option: String, environment: [String: String], files: InputTexts = InputTexts()
+    ) throws(Failure) -> String {
         switch self {
         case .text(let text): return text
         case .file(let path):
-            let text = try InputFile.text(path)
+            let text = try files.text(path)
             return String(text.prefix { $0 != "\n" && $0 != "\r\n" })
         case .variable(let name):
             guard let value = environment[name] else {
