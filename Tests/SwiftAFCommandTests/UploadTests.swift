@@ -82,6 +82,25 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
+    /// Their size is 0, whatever can be read.
+    @Test func filesOfTheKernelAreSentWhole() async throws {
+        let content = try String(contentsOfFile: "/proc/version", encoding: .utf8)
+        #expect(await swiftaf("post", server.urlString(), "-d", "@/proc/version").exit == 0)
+        let input = open("/proc/version", O_RDONLY | O_CLOEXEC)
+        #expect(await swiftaf("post", server.urlString(), input: input).exit == 0)
+        close(input)
+        #expect(await swiftaf("upload", server.urlString(), "f@/proc/version").exit == 0)
+        let bodies = server.requests.map(\.bodyText)
+        #expect(bodies.count == 3 && bodies.prefix(2).allSatisfy { $0 == content } && !content.isEmpty)
+        #expect(bodies.last?.contains("\r\n\r\n\(content)\r\n") == true)
+    }
+
+    @Test func emptyFilesHaveALength() async throws {
+        let file = try TemporaryFile("")
+        #expect(await swiftaf("post", server.urlString(), "-d", "@\(file.path)").exit == 0)
+        #expect(server.requests.first?["Content-Length"] == "0" && server.requests.first?.bodyText == "")
+    }
+
     @Test func filesThatHaveNoLengthAreStreamed() async throws {
         let run = await swiftaf("upload", server.urlString(), "empty@/dev/null")
         #expect(run.exit == 0)

@@ -19,7 +19,11 @@ enum InputBody {
         guard input >= 0, fstat(input, &status) == 0 else { return nil }
         switch status.st_mode & S_IFMT {
         case S_IFREG:
-            let rest = status.st_size - max(0, lseek(input, 0, SEEK_CUR))
+            let offset = max(0, lseek(input, 0, SEEK_CUR))
+            guard !InputFile.isLongerThanItsSize(input, status, from: offset) else {
+                return .stream(once: ByteStream(descriptor: input))
+            }
+            let rest = status.st_size - offset
             return rest > 0 ? .stream(once: ByteStream(descriptor: input), length: Int64(rest)) : nil
         case S_IFIFO, S_IFSOCK:
             guard command.method != nil || hasData(input) else { return nil }

@@ -10,11 +10,11 @@ enum InputFile {
     enum Content: Sendable {
         /// A regular file, which can be read repeatedly.
         case file
-        /// A pipe or a device, which can be read once.
+        /// What is read once, to its end: a pipe, a device, or a file of the kernel, which has no size.
         case stream(ByteStream)
     }
 
-    /// Returns a body for a path. A regular file is streamed and can be replayed; a pipe or a device is read once.
+    /// Returns a body for a path. A regular file is streamed and can be replayed; anything else is read once.
     static func body(_ path: RawText) throws(Failure) -> HTTPBody {
         switch try content(path) {
         case .file: .file(try name(path))
@@ -40,7 +40,7 @@ enum InputFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw unreadable(path, errno, closing: descriptor) }
         switch status.st_mode & S_IFMT {
-        case S_IFREG:
+        case S_IFREG where !isLongerThanItsSize(descriptor, status, from: 0):
             close(descriptor)
             return .file
         case S_IFDIR:
@@ -48,6 +48,14 @@ enum InputFile {
         default:
             return .stream(ByteStream(descriptor: descriptor))
         }
+    }
+
+    /// Whether a regular file has bytes, though its size is 0. Those of /proc do: their content is made when it is read.
+    ///
+    /// - Parameter offset: Where it is read from.
+    static func isLongerThanItsSize(_ descriptor: Int32, _ status: stat, from offset: off_t) -> Bool {
+        var byte: UInt8 = 0
+        return status.st_size == 0 && pread(descriptor, &byte, 1, offset) == 1
     }
 
     /// Returns the text of a file.
