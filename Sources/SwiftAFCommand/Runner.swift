@@ -301,7 +301,7 @@ struct Runner: Sendable {
     private func printReport(_ outcome: inout Outcome, _ console: Console) throws(WriteError) {
         let text: String
         do {
-            text = try Report(outcome: outcome).text(pretty: console.output.isTerminal)
+            text = try Report(outcome: outcome).text(isForTerminal: console.output.isTerminal)
         } catch {
             // A report never contains NaN or infinity, so this doesn't happen; the compiler requires it.
             outcome.failure = Failure(.software, .unknown, "the report can't be written: \(error)")

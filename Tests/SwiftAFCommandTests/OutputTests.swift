@@ -186,7 +186,7 @@ import Testing
                 firstByte: .milliseconds(5), total: .microseconds(5200), bytesReceived: 7, isReused: true),
         ])
         #expect(
-            try Report(outcome: outcome).text(pretty: false) == """
+            try Report(outcome: outcome).text(isForTerminal: false) == """
                 {"ok":true,"status":200,"version":"2","url":"https://h/",\
                 "headers":[["Content-Type","application/json"],["X","1"],["x","2"]],\
                 "body":"{\\"a\\":1}","bodyBase64":null,"bodyBytes":7,"json":{"a":1},"file":null,\

@@ -7,9 +7,12 @@ struct Report {
     let outcome: Outcome
 
     /// Returns the object as JSON text with a line break.
-    func text(pretty: Bool) throws(JSONValue.WritingError) -> String {
+    ///
+    /// - Parameter isForTerminal: Whether it is written in lines and without control characters.
+    func text(isForTerminal: Bool) throws(JSONValue.WritingError) -> String {
         let json = try json
-        return String(decoding: (pretty ? json.pretty : json).bytes, as: UTF8.self) + "\n"
+        return String(decoding: isForTerminal ? Style(isColoured: false).pretty(json) : json.bytes, as: UTF8.self)
+            + "\n"
     }
 
     /// The object, with the body's JSON unchanged.
@@ -30,7 +33,7 @@ struct Report {
         }
     }
 
-    /// The object without the body's JSON, which ``text(pretty:)`` inserts.
+    /// The object without the body's JSON, which ``text(isForTerminal:)`` inserts.
     var value: JSONValue {
         if let trust = outcome.trust, case .object(var fields) = transfer {
             // Added for `trust` only: scripts rely on the fields of the other reports.

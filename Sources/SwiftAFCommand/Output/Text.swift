@@ -12,10 +12,15 @@ extension String {
 
     /// The text with control characters escaped as `\u{1B}`, so that a server can't send control sequences to the
     /// terminal.
-    var printable: String {
+    var printable: String { printable(keeping: "") }
+
+    /// The same for text of several lines: line breaks and tabs stay.
+    var printableLines: String { printable(keeping: "\n\t") }
+
+    private func printable(keeping kept: String) -> String {
         var text = String.UnicodeScalarView()
         for scalar in unicodeScalars {
-            if scalar.properties.generalCategory == .control {
+            if scalar.properties.generalCategory == .control, !kept.unicodeScalars.contains(scalar) {
                 text.append(contentsOf: "\\u{\(String(scalar.value, radix: 16, uppercase: true))}".unicodeScalars)
             } else {
                 text.append(scalar)

@@ -13,7 +13,9 @@ enum TrustText {
     }
 
     private static func verdict(_ report: TrustReport) -> String {
-        let reason = Failure.name(of: report.reason).map { "\($0): \(report.message) (certificate \(report.depth))" }
+        let reason = Failure.name(of: report.reason).map {
+            "\($0): \(report.message.printable) (certificate \(report.depth))"
+        }
         switch (report.isAccepted, reason) {
         case (true, nil): return "accepted"
         case (true, let reason?): return "accepted, although \(reason)"

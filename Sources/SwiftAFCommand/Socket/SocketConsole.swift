@@ -163,8 +163,9 @@ private final class Conversation: Sendable {
         case .text(let text):
             try report(["event": "message", "text": .string(text)])
             guard !options.printsJSON else { return }
-            if console.output.isTerminal, text.utf8.contains(0) { return noteBinary(text.utf8.count) }
-            try console.write(Data((text + "\n").utf8))
+            guard console.output.isTerminal else { return try console.write(Data((text + "\n").utf8)) }
+            if text.utf8.contains(0) { return noteBinary(text.utf8.count) }
+            try console.write(Data((text.printableLines + "\n").utf8))
         case .binary(let bytes):
             try report(["event": "message", "base64": .string(bytes.base64EncodedString())])
             guard !options.printsJSON else { return }
@@ -181,7 +182,8 @@ private final class Conversation: Sendable {
     private func report(_ event: KeyValuePairs<String, JSONValue>) throws(WriteError) {
         guard options.printsJSON else { return }
         let fields = event.map { ($0.key, $0.value) }
-        try console.write(Data((JSONValue.object(JSONObject(fields)).description + "\n").utf8))
+        let line = Array((JSONValue.object(JSONObject(fields)).description + "\n").utf8)
+        try console.write(Data(console.output.isTerminal ? JSONText.escapingControls(line) : line))
     }
 
     // MARK: Sending
