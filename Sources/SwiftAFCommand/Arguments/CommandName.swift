@@ -85,8 +85,7 @@ struct CommandName {
     /// All commands, for completions and suggestions.
     static let all = Word.allCases.map(\.rawValue).sorted()
 
-    /// Reads the command. A word that looks like a URL is a request without a method; a word in capitals before one is
-    /// its method.
+    /// Reads the command. A word that looks like a URL is a request without a method; a word before one is its method.
     init(_ words: ArraySlice<RawText>) throws(UsageError) {
         guard let first = try words.first?.text(of: "the command or URL") else {
             throw UsageError("a command or a URL is missing")
@@ -107,17 +106,26 @@ struct CommandName {
                 throw UsageError("request needs a method and a URL")
             }
             (kind, action, self.rest) = (.request, .request(HTTPMethod(method)), rest.dropFirst())
-        } else if first.allSatisfy({ $0.isASCII && $0.isUppercase || $0 == "-" }),
-            let next = rest.first?.text, ShortURL.looksLikeHost(next)
-        {
-            (kind, action, self.rest) = (.request, .request(HTTPMethod(first)), rest)
         } else {
             // It may be a URL with a password, but without a host that could be seen to be one.
             guard !first.contains("@") else {
                 throw UsageError("the first word is neither a command nor a URL with a host: expected https://HOST")
             }
-            throw UsageError(
-                "unknown command '\(first.printable)'\(Suggestion.text(for: first, among: Self.all))")
+            let suggestion = Suggestion.text(for: first, among: Self.all)
+            guard let next = rest.first?.text, ShortURL.looksLikeHost(next),
+                let method = Self.method(first, isMistyped: !suggestion.isEmpty)
+            else { throw UsageError("unknown command '\(first.printable)'\(suggestion)") }
+            (kind, action, self.rest) = (.request, .request(method), rest)
         }
+    }
+
+    /// Returns the method that a word before a URL names, in any case; nil if it isn't one. A word that resembles a command
+    /// is more likely a mistyped one, unless it is in capitals.
+    private static func method(_ word: String, isMistyped: Bool) -> HTTPMethod? {
+        let method = word.uppercased()
+        guard word.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || ($0 | 0x20) &- UInt8(ascii: "a") < 26 }),
+            !isMistyped || method == word
+        else { return nil }
+        return HTTPMethod(method)
     }
 }
