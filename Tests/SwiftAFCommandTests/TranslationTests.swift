@@ -115,7 +115,7 @@ struct TranslationTests {
         let isTrusting = Self.trusting.contains { meaning.contains($0) }
         let server = try isTrusting ? secureServer(folder) : TestServer()
         let needsUser = ["joe", "netrc"].contains { meaning.contains($0) }
-        for path in ["/page", "/"] {
+        for path in ["/page", "/", "/file"] {
             server.route(path) { request, connection in
                 guard !needsUser || request["Authorization"] != nil else {
                     return try connection.respond(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""])

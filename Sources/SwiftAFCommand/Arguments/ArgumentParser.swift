@@ -169,7 +169,7 @@ extension ArgumentParser {
         let rest = command.rest
         switch command.action {
         case .request(let method):
-            let method = options.method ?? method
+            let method = try self.method(named: method, by: command.name)
             if options.savesLikeDownload {
                 guard method == nil || method == .get else {
                     throw UsageError(
@@ -209,6 +209,19 @@ extension ArgumentParser {
             guard rest.isEmpty else { throw UsageError("demo takes no arguments") }
             return .demo
         }
+    }
+
+    /// Returns the method of a request; nil if it follows from the body.
+    private func method(named method: HTTPMethod?, by name: String) throws(UsageError) -> HTTPMethod? {
+        if let given = options.method {
+            guard method == nil || method == given else {
+                throw UsageError(
+                    "-X \(given.rawValue.printable) can't be used with \(name.printable), which names the method")
+            }
+            return given
+        }
+        if options.putsFile { return method ?? .put }
+        return options.printsHeadOnly ? .head : method
     }
 
     private mutating func socket(_ words: ArraySlice<RawText>) throws(UsageError) -> RequestCommand {
@@ -282,6 +295,15 @@ extension ArgumentParser {
         options.data = nil
     }
 
+    /// Adds the name of the file of `-T` to a URL whose path is a folder's, as curl does, unless the URL has a query.
+    private static func complete(_ url: String, with path: RawText) -> String {
+        let name = RawText(path.bytes.split(separator: UInt8(ascii: "/")).last ?? [])
+        guard URLText(url).lastSegment.isEmpty, !url.utf8.contains(where: { "?#".utf8.contains($0) }) else {
+            return url
+        }
+        return url + (url.hasSuffix("/") ? "" : "/") + name.percentEncoded
+    }
+
     /// Parses HOST[:PORT], as in a URL.
     private func authority(_ words: ArraySlice<RawText>) throws(UsageError) -> String {
         guard let authority = try words.first?.text(of: "the host"), words.count == 1 else {
@@ -299,6 +321,9 @@ extension ArgumentParser {
         guard let url = try words.first?.text(of: "the URL") else { throw UsageError("the URL is missing") }
         var request = RequestCommand(method: method, url: ShortURL.complete(url))
         if options.putsDataInQuery { try moveData(to: &request) }
+        if options.putsFile, case .file(let path)? = options.data {
+            request.url = Self.complete(request.url, with: path)
+        }
         for word in words.dropFirst() {
             // A header named http would look the same, but isn't used.
             guard !Self.hasHTTPScheme(word) else {

@@ -124,10 +124,13 @@ enum OptionTable {
         .flag("-G", "--get", help: "send the data of -d as the query of a GET", for: .request) {
             $0.putsDataInQuery = true
         },
-        .bytes("-T", "--upload-file", placeholder: "PATH", help: "PUT the file; - is standard input", for: .request) {
+        .bytes(
+            "-T", "--upload-file", placeholder: "PATH",
+            help: "PUT the file, or send it by another method; - is standard input", for: .request
+        ) {
             options, value throws(UsageError) in
             try options.add(try DataArgument(RawText("@".utf8 + value.bytes)))
-            options.method = .put
+            options.putsFile = true
         },
         .flag("--form", help: "send body fields as a URL-encoded form instead of JSON", for: .request) {
             $0.sendsForm = true
@@ -447,7 +450,6 @@ enum OptionTable {
             $0.parts = [.responseHead, .responseBody]
         },
         .flag("-I", "--head", help: "HEAD, or the method of -X, and print the head only", for: .request) {
-            $0.method = $0.method ?? .head
             $0.printsHeadOnly = true
         },
         .value(

@@ -2,8 +2,10 @@ import SwiftAF
 
 /// The options of a command line. Each default applies if the option isn't given.
 struct Options: Sendable, Equatable {
-    /// The method of `-X` and `-I`; nil if the command decides.
+    /// The method of `-X`; nil if the command decides.
     var method: HTTPMethod?
+    /// Whether the raw body is that of `-T`: the method is PUT, if nothing else names it, and the file may complete the URL.
+    var putsFile = false
     /// Whether only the head is printed: `-I`.
     var printsHeadOnly = false
     /// Items given as options: `-H`, `-F`, `-A` and `-e`.

@@ -1,3 +1,5 @@
+import SwiftAF
+
 /// An argument as passed by the system: bytes, usually UTF-8.
 struct RawText: Sendable, Hashable, ExpressibleByStringLiteral {
     let bytes: [UInt8]
@@ -31,6 +33,16 @@ struct RawText: Sendable, Hashable, ExpressibleByStringLiteral {
     func text(of subject: @autoclosure () -> String) throws(UsageError) -> String {
         guard let text else { throw UsageError("\(subject()) is not UTF-8") }
         return text
+    }
+
+    /// The bytes, percent-encoded for a query, a form or a segment of a path.
+    var percentEncoded: String {
+        if let text { return ParameterEncoder.escape(text) }
+        return bytes.reduce(into: "") { escaped, byte in
+            let isASCII = byte < 0x80
+            escaped +=
+                isASCII ? ParameterEncoder.escape(String(UnicodeScalar(byte))) : "%" + Format.hexadecimal(byte)
+        }
     }
 
     func hasPrefix(_ prefix: StaticString) -> Bool {

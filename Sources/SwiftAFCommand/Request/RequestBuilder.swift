@@ -145,8 +145,13 @@ struct RequestBuilder {
         case .file(let path): request.body = try InputFile.body(path)
         case .standardInput: request.body = .stream(once: ByteStream(descriptor: input))
         case nil where sendsParts: request.body = .multipart(try FormBuilder.form(of: command.items, input: input))
-        case nil where hasFields || options.sendsForm: try addFields(to: &request)
-        case nil: if let inputBody { request.body = inputBody }
+        case nil where hasFields: try addFields(to: &request)
+        case nil:
+            guard let inputBody else { return }
+            request.body = inputBody
+            if options.sendsForm {
+                request.headers.fillGaps(from: [HTTPHeaders.Name.contentType: MediaType.form.essence])
+            }
         }
     }
 
@@ -179,10 +184,10 @@ struct RequestBuilder {
         var pairs: [String] = []
         for (name, value) in fields {
             switch value {
-            case .text(let text): pairs.append("\(escape(name))=\(escape(text))")
+            case .text(let text): pairs.append("\(name.percentEncoded)=\(text.percentEncoded)")
             case .json(let json):
                 if let number = json.number {
-                    pairs.append("\(escape(name))=\(ParameterEncoder.escape(number))")
+                    pairs.append("\(name.percentEncoded)=\(ParameterEncoder.escape(number))")
                 } else {
                     pairs.append(try form(json, name: try name.text(of: "the name of a field with a JSON value")))
                 }
@@ -198,16 +203,6 @@ struct RequestBuilder {
             return try ParameterEncoder().encode(Parameters([(name, value)]))
         } catch {
             throw UsageError("the value of '\(name.printable)' can't be written as a form: \(error)")
-        }
-    }
-
-    private func escape(_ raw: RawText) -> String {
-        if let text = raw.text { return ParameterEncoder.escape(text) }
-        return raw.bytes.reduce(into: "") { escaped, byte in
-            let isASCII = byte < 0x80
-            escaped +=
-                isASCII
-                ? ParameterEncoder.escape(String(UnicodeScalar(byte))) : "%" + Format.hexadecimal(byte)
         }
     }
 }
