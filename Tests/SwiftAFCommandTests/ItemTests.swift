@@ -23,15 +23,15 @@ private func json(_ text: String) -> FieldValue {
             ("born:=1815", .field(name: "born", value: json("1815"))),
             ("tags:=[\"a\", null]", .field(name: "tags", value: json("[\"a\", null]"))),
             ("text=@/tmp/a=b", .fieldFromFile(name: "text", path: "/tmp/a=b")),
-            ("photo@/tmp/a.png", .filePart(name: "photo", FilePart(path: "/tmp/a.png"))),
-            ("p@a;b;typ=c", .filePart(name: "p", FilePart(path: "a;b;typ=c"))),
-            ("p@a;type=image/png", .filePart(name: "p", FilePart(path: "a", mediaType: "image/png"))),
-            ("p@a;filename=b;c.png", .filePart(name: "p", FilePart(path: "a", fileName: "b;c.png"))),
+            ("photo@/tmp/a.png", .filePart(name: "photo", FilePart(source: .file("/tmp/a.png")))),
+            ("p@a;b;typ=c", .filePart(name: "p", FilePart(source: .file("a;b;typ=c")))),
+            ("p@a;type=image/png", .filePart(name: "p", FilePart(source: .file("a"), mediaType: "image/png"))),
+            ("p@a;filename=b;c.png", .filePart(name: "p", FilePart(source: .file("a"), fileName: "b;c.png"))),
             (
                 "p@a;filename=ä;type=a/b; c=d",
-                .filePart(name: "p", FilePart(path: "a", mediaType: "a/b; c=d", fileName: "ä"))
+                .filePart(name: "p", FilePart(source: .file("a"), mediaType: "a/b; c=d", fileName: "ä"))
             ),
-            (#"p@a\;type=b;type=c/d"#, .filePart(name: "p", FilePart(path: "a;type=b", mediaType: "c/d"))),
+            (#"p@a\;type=b;type=c/d"#, .filePart(name: "p", FilePart(source: .file("a;type=b"), mediaType: "c/d"))),
             ("ä=ö", .field(name: "ä", value: "ö")),
         ] as [(String, Item)])
     func forms(argument: String, item: Item) throws {
@@ -66,7 +66,8 @@ private func json(_ text: String) -> FieldValue {
         let value = RawText([0x61, 0xFF])
         #expect(try Item(RawText(Array("n=".utf8) + value.bytes)) == .field(name: "n", value: .text(value)))
         #expect(try Item(RawText(value.bytes + Array("=v".utf8))) == .field(name: value, value: "v"))
-        #expect(try Item(RawText(Array("n@".utf8) + value.bytes)) == .filePart(name: "n", FilePart(path: value)))
+        #expect(
+            try Item(RawText(Array("n@".utf8) + value.bytes)) == .filePart(name: "n", FilePart(source: .file(value))))
         #expect(try Item(RawText(Array("n:".utf8) + value.bytes)) == .header(name: "n", value: value))
         for wrong in ["n==", "n:="] {
             #expect(throws: UsageError.self) { try Item(RawText(Array(wrong.utf8) + value.bytes)) }

@@ -44,6 +44,33 @@ import Testing
         #expect(try parts() == [disposition("f", "; filename=\"-\"\r\nContent-Type: text/x\r\n\r\npiped")])
     }
 
+    @Test func partsHaveTypesAndNamesAsInCurl() async throws {
+        let folder = try TemporaryFolder()
+        folder.write("text", to: "a;b.png")
+        let path = folder.path + "/a;b.png"
+        let run = await swiftaf(
+            server.urlString(), "-F", "a=1;type=text/x", "-F", #"b="2;type=x\"y\\z";filename=b.png"#, "-F", "c=3;4",
+            "-F", "d=\"5", "-F", "e=<\(path);type=text/y", "-F", "f=<\(path)",
+            "-F", "g=@\(path);filename=\"q\\\"; r.txt\"", "-F", "h=@\"\(path)\"", "-F", #"i="6\n"7"#)
+        #expect(run.exit == 0)
+        let type = "\r\nContent-Type: "
+        #expect(
+            try parts() == [
+                disposition("a", "\(type)text/x\r\n\r\n1"),
+                disposition("b", "; filename=\"b.png\"\(type)image/png\r\n\r\n2;type=x\"y\\z"),
+                disposition("c", "\r\n\r\n3;4"),
+                disposition("d", "\r\n\r\n\"5"),
+                disposition("e", "\(type)text/y\r\n\r\ntext"),
+                disposition("f", "\r\n\r\ntext"),
+                disposition("g", "; filename=\"q%22; r.txt\"\(type)image/png\r\n\r\ntext"),
+                disposition("h", "; filename=\"a;b.png\"\(type)image/png\r\n\r\ntext"),
+                disposition("i", "\r\n\r\n\"6\\n\"7"),
+            ])
+        for wrong in ["a=1;type=x", "a=1;filename=", "a=@", "a=<", "a=@;type=a/b"] {
+            #expect(await swiftaf(server.urlString(), "-F", wrong).exit == 1, "\(wrong)")
+        }
+    }
+
     @Test func partsInTheirOrder() async throws {
         let file = try TemporaryFile("file's text")
         let run = await swiftaf(

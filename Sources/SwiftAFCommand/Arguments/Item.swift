@@ -141,22 +141,4 @@ extension Item {
         let value = RawText((isBare ? [] : parts[1]).drop { $0 == 0x20 || $0 == 0x09 })
         return value.bytes.isEmpty && !isBare ? .removedHeader(name: name) : .header(name: name, value: value)
     }
-
-    /// Parses the value of `-F`: `name=value`, `name=@path` for a file part (`-` is standard input), or `name=<path` for
-    /// the text of a file.
-    static func curlPart(_ text: RawText) throws(UsageError) -> Item {
-        let parts = text.bytes.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[0].isEmpty else {
-            throw UsageError("invalid value for -F: expected name=value, name=@path or name=<path")
-        }
-        let (name, value) = (RawText(parts[0]), RawText(parts[1]))
-        switch value.bytes.first {
-        case UInt8(ascii: "@"):
-            var file = try FilePart(RawText(value.bytes.dropFirst()), of: name)
-            file.isStandardInput = file.path == "-"
-            return .filePart(name: name, file)
-        case UInt8(ascii: "<"): return .fieldFromFile(name: name, path: RawText(value.bytes.dropFirst()))
-        default: return .field(name: name, value: .text(value))
-        }
-    }
 }

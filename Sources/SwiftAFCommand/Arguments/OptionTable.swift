@@ -140,7 +140,7 @@ enum OptionTable {
         },
         .bytes(
             "-F", placeholder: "PART",
-            help: "a form part: name=text, name=@PATH (a file, - stdin), name=<PATH (text)",
+            help: "a part: name=text, name=@PATH (- stdin), name=<PATH; ;type= ;filename=",
             for: .request
         ) { options, value throws(UsageError) in
             options.items.append(try Item.curlPart(value))

@@ -59,18 +59,38 @@ enum FormBuilder {
     private static func append(
         _ file: FilePart, name: RawText, _ input: Int32, to form: inout MultipartFormData
     ) throws {
-        let component = RawText(file.path.bytes.split(separator: UInt8(ascii: "/")).last ?? [])
-        let fileName = file.fileName ?? component
-        let content = file.isStandardInput ? .stream(ByteStream(descriptor: input)) : try InputFile.content(file.path)
-        switch content {
-        case .file:
-            let path = try InputFile.name(file.path)
-            let type = file.mediaType ?? mediaType(of: component)
-            try form.append(file: path, heading: heading(name, fileName: fileName, mediaType: type))
-        case .stream(let stream):
-            let type = file.mediaType ?? MediaType.octetStream.essence
-            try form.append(once: stream, heading: heading(name, fileName: fileName, mediaType: type))
+        switch file.source {
+        case .file(let path):
+            let component = RawText(path.bytes.split(separator: UInt8(ascii: "/")).last ?? [])
+            let fileName = file.fileName ?? component
+            switch try InputFile.content(path) {
+            case .file:
+                let type = file.mediaType ?? mediaType(of: component)
+                let heading = heading(name, fileName: fileName, mediaType: type)
+                try form.append(file: try InputFile.name(path), heading: heading)
+            case .stream(let stream): try append(stream, file, name, fileName, to: &form)
+            }
+        case .standardInput:
+            try append(ByteStream(descriptor: input), file, name, file.fileName ?? "-", to: &form)
+        case .text(let text): try append(Data(text.bytes), file, name, to: &form)
+        case .textOfFile(let path): try append(Data(try InputFile.text(path).utf8), file, name, to: &form)
         }
+    }
+
+    /// Appends what can be read once.
+    private static func append(
+        _ stream: ByteStream, _ file: FilePart, _ name: RawText, _ fileName: RawText, to form: inout MultipartFormData
+    ) throws {
+        let type = file.mediaType ?? MediaType.octetStream.essence
+        try form.append(once: stream, heading: heading(name, fileName: fileName, mediaType: type))
+    }
+
+    /// Appends text with metadata.
+    private static func append(
+        _ text: Data, _ file: FilePart, _ name: RawText, to form: inout MultipartFormData
+    ) throws {
+        let type = file.mediaType ?? file.fileName.flatMap(mediaType)
+        try form.append(text, heading: heading(name, fileName: file.fileName, mediaType: type))
     }
 
     /// Returns the media type of the extension; nil if unknown.
