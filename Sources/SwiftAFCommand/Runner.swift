@@ -132,7 +132,12 @@ struct Runner: Sendable {
         _ configuration: SessionConfiguration, _ files: WrittenFiles, _ outcome: inout Outcome
     ) async {
         configuration.cache?.flush()
-        await attempt(&outcome) { () throws(Failure) in try await files.cookies?.save() }
+        var cookies: Data?
+        await attempt(&outcome) { () throws(Failure) in
+            cookies = try files.cookies?.printed()
+            if cookies == nil { try await files.cookies?.save() }
+        }
+        outcome.cookies = cookies
         await attempt(&outcome) { () throws(Failure) in try await files.hosts?.save() }
     }
 
@@ -262,6 +267,7 @@ struct Runner: Sendable {
                 if !outcome.isReported { try printReport(&outcome, console) }
             } else {
                 try printBody(of: outcome, console)
+                if let cookies = outcome.cookies { try console.write(cookies) }
             }
         } catch {
             outcome.failure = Failure(standardOutput: error)

@@ -63,6 +63,12 @@ enum Argument {
         return path
     }
 
+    /// Checks the path of a file that can't be standard input or output.
+    static func fileOnly(_ path: RawText, of option: String) throws(UsageError) -> RawText {
+        guard path != "-" else { throw UsageError("\(option) takes a file only; ./- is one with the name -") }
+        return try Self.path(path, of: option)
+    }
+
     /// Whether the text consists of digits with at most one decimal point: no sign, exponent, hexadecimal, or words
     /// such as `inf`.
     private static func isDecimal(_ text: String) -> Bool {

@@ -193,7 +193,7 @@ enum OptionTable {
             for: .exchanges
         ) {
             options, value throws(UsageError) in
-            options.cookieInput = try Argument.path(value, of: "--cookies")
+            options.cookieInput = try Argument.fileOnly(value, of: "--cookies")
             options.cookieOutput = options.cookieInput
         },
         .bytes(
@@ -210,7 +210,8 @@ enum OptionTable {
             }
         }.secret,
         .bytes(
-            "-c", "--cookie-jar", placeholder: "PATH", help: "write the cookies to this file at the end",
+            "-c", "--cookie-jar", placeholder: "PATH",
+            help: "write the cookies to this file at the end; - is standard output",
             for: .exchanges
         ) {
             options, value throws(UsageError) in
@@ -406,7 +407,7 @@ enum OptionTable {
         },
         .bytes("--hsts", placeholder: "PATH", help: "hosts that require https, read and written", for: .exchanges) {
             options, value throws(UsageError) in
-            options.hstsPath = try Argument.path(value, of: "--hsts")
+            options.hstsPath = try Argument.fileOnly(value, of: "--hsts")
         },
         .value(
             "--tls-min", placeholder: "VERSION", help: "minimum TLS version: 1.2 (default) or 1.3",
@@ -467,8 +468,7 @@ enum OptionTable {
         },
         .bytes("--har", placeholder: "PATH", help: "write an archive of the exchange, with credentials hidden") {
             options, value throws(UsageError) in
-            guard value != "-" else { throw UsageError("--har writes a file only; ./- is one with the name -") }
-            options.archivePath = try Argument.path(value, of: "--har")
+            options.archivePath = try Argument.fileOnly(value, of: "--har")
         },
         .value("--accept-status", placeholder: "LIST", help: "statuses that are a success too, such as 304,4xx,500-599")
         {

@@ -8,6 +8,12 @@ struct CookieOutput {
     /// The cookies that were read from the jar; nil if it wasn't read, and is replaced whatever it holds.
     let former: [Cookie]?
 
+    /// The cookies, if they go to standard output: `-c -`. They are then printed at the end of the run, and not saved.
+    func printed() throws(Failure) -> Data? {
+        guard path == "-" else { return nil }
+        return try inFailures { () throws(SessionError) in Data(CookieFile.text(of: try storage.cookies()).utf8) }
+    }
+
     /// Writes the jar. What other runs have changed meanwhile in a jar that was read stays, except the cookies that this run
     /// set or removed.
     func save() async throws(Failure) {
