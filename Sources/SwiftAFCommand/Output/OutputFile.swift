@@ -4,29 +4,22 @@ import SwiftAF
 
 /// Writes files named on the command line.
 enum OutputFile {
-    /// Writes a new file beside the path and renames it. It gets the permissions of the file that it replaces; one that
-    /// replaces none is readable by its owner only. Pipes and devices are written to.
+    /// Writes a new file beside the path and renames it. Pipes and devices are written to. See ``NewFile``.
     static func write(_ content: Data, to path: RawText) throws(SessionError) {
-        guard isReplaced(path) else { return try overwrite(path, with: content) }
-        var status = stat()
-        let target = target(path)
-        let hasFile = target.withCString { stat($0, &status) } == 0
-        var template = target.bytes.map { CChar(bitPattern: $0) } + Array(".XXXXXX".utf8CString)
-        let descriptor = mkstemp(&template)
-        guard descriptor >= 0 else { throw failure(path, errno) }
+        let file = try NewFile(path)
         do throws(WriteError) {
-            try DescriptorSink(descriptor: descriptor).write(content)
+            try DescriptorSink(descriptor: file.descriptor).write(content)
         } catch {
-            close(descriptor)
-            unlink(template)
+            file.abandon()
             throw failure(path, error)
         }
-        if hasFile { fchmod(descriptor, status.st_mode & 0o777) }
-        close(descriptor)
-        guard target.withCString({ rename(template, $0) }) == 0 else {
-            let number = errno
-            unlink(template)
-            throw failure(path, number)
+        try file.finish()
+    }
+
+    /// Creates the folders of a path that are missing.
+    static func makeFolders(of path: RawText, mode: mode_t) {
+        for (index, byte) in path.bytes.enumerated() where index > 0 && byte == UInt8(ascii: "/") {
+            _ = RawText(path.bytes.prefix(index)).withCString { mkdir($0, mode) }
         }
     }
 
@@ -36,18 +29,40 @@ enum OutputFile {
         return path.withCString { stat($0, &status) } != 0 || status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// The path of the file that a symbolic link leads to; the path itself if there is no file.
+    /// The path of the file that a symbolic link leads to, also if that file doesn't exist yet; the path itself if it isn't
+    /// a link.
     static func target(_ path: RawText) -> RawText {
-        guard let resolved = path.withCString({ realpath($0, nil) }) else { return path }
-        defer { free(resolved) }
-        return RawText(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
+        if let resolved = path.withCString({ realpath($0, nil) }) {
+            defer { free(resolved) }
+            return RawText(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
+        }
+        var path = path
+        for _ in 0..<mostLinks {
+            guard let link = destination(ofLink: path) else { break }
+            path = link.hasPrefix("/") ? link : RawText(directory(of: path) + link.bytes)
+        }
+        return path
+    }
+
+    /// As many as the kernel follows.
+    private static let mostLinks = 40
+
+    /// What a symbolic link holds; nil if it isn't one.
+    private static func destination(ofLink path: RawText) -> RawText? {
+        var text = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = path.withCString { readlink($0, &text, text.count) }
+        return count > 0 ? RawText(text.prefix(count).map { UInt8(bitPattern: $0) }) : nil
+    }
+
+    /// The beginning of a path up to its last slash.
+    private static func directory(of path: RawText) -> ArraySlice<UInt8> {
+        path.bytes.lastIndex(of: UInt8(ascii: "/")).map { path.bytes[...$0] } ?? []
     }
 
     /// The folder that a file is written to.
     static func folder(_ path: RawText) -> RawText {
-        let target = target(path).bytes
-        guard let slash = target.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-        return RawText(target[...slash])
+        let directory = directory(of: target(path))
+        return directory.isEmpty ? "." : RawText(directory)
     }
 
     /// Writes to an existing file from its beginning, or to a pipe or device.

@@ -82,7 +82,7 @@ struct NamedSession {
     ///   - command: The command line as given, without what was stored.
     ///   - options: Likewise.
     func save(_ command: RequestCommand, _ options: Options) async throws(Failure) {
-        makeFolder()
+        OutputFile.makeFolders(of: path, mode: 0o700)
         try await FileLock.hold(for: documentPath) { () throws(Failure) in
             var (session, command, options) = (self, command, options)
             try session.read()
@@ -112,12 +112,6 @@ struct NamedSession {
             throw Failure(error)
         } catch {
             throw Failure(.file, .file, "the session can't be written: \(error)")
-        }
-    }
-
-    private func makeFolder() {
-        for (index, byte) in path.bytes.enumerated() where index > 0 && byte == UInt8(ascii: "/") {
-            _ = RawText(path.bytes.prefix(index)).withCString { mkdir($0, 0o700) }
         }
     }
 }

@@ -1,0 +1,63 @@
+import Glibc
+import SwiftAF
+
+/// A file that is written beside a path, and gets its name when it is complete. It has the permissions of the file that it
+/// replaces. Pipes and devices are written to.
+struct NewFile: Sendable {
+    let descriptor: Int32
+    private let path: RawText
+    private let target: RawText
+    /// The name until then; nil for a pipe or device.
+    private let temporary: RawText?
+
+    /// - Parameter mode: The permissions of a file that replaces none, without those that the process's mask takes away.
+    init(_ path: RawText, mode: mode_t = 0o600) throws(SessionError) {
+        self.path = path
+        guard OutputFile.isReplaced(path) else {
+            (target, temporary) = (path, nil)
+            descriptor = path.withCString { open($0, O_WRONLY | O_CLOEXEC) }
+            guard descriptor >= 0 else { throw OutputFile.failure(path, errno) }
+            return
+        }
+        var status = stat()
+        target = OutputFile.target(path)
+        let hasFile = target.withCString { stat($0, &status) } == 0
+        // Such as links in a circle, of which one would be replaced.
+        guard hasFile || errno == ENOENT else { throw OutputFile.failure(path, errno) }
+        let name = RawText(target.bytes + ".\(String(UInt32.random(in: .min ... .max), radix: 36))".utf8)
+        descriptor = name.withCString { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
+        guard descriptor >= 0 else { throw OutputFile.failure(path, errno) }
+        temporary = name
+        if hasFile { fchmod(descriptor, status.st_mode & 0o777) }
+    }
+
+    /// The number of bytes that it has.
+    var size: Int {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// Closes the file and gives it its name.
+    ///
+    /// - Parameter keepsExisting: Whether it fails if another file has that name.
+    func finish(keepsExisting: Bool = false) throws(SessionError) {
+        close(descriptor)
+        guard let temporary else { return }
+        let status = temporary.withCString { temporary in
+            target.withCString { keepsExisting ? link(temporary, $0) : rename(temporary, $0) }
+        }
+        let number = errno
+        if status != 0 || keepsExisting { remove() }
+        guard status == 0 else { throw OutputFile.failure(path, number) }
+    }
+
+    /// Closes the file and removes it.
+    func abandon() {
+        close(descriptor)
+        remove()
+    }
+
+    private func remove() {
+        _ = temporary?.withCString { unlink($0) }
+    }
+}
