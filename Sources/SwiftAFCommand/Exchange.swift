@@ -155,7 +155,7 @@ struct Exchange {
         progress: (@Sendable (TransferProgress) -> Void)?
     ) async -> Outcome {
         do throws(SessionError) {
-            if let file { return outcome(of: try await file.download(request, with: manager, progress: progress)) }
+            if let file { return await save(file, with: manager, progress: progress) }
             if let printer {
                 return try await print(printer, with: manager, wire, attempts, willPrint, progress: progress)
             }
@@ -164,6 +164,42 @@ struct Exchange {
         } catch {
             return outcome(of: error)
         }
+    }
+
+    /// Writes the body to its file.
+    private func save(
+        _ file: FileTarget, with manager: HTTPSessionManager, progress: (@Sendable (TransferProgress) -> Void)?
+    ) async -> Outcome {
+        var request = request
+        let accepted = acceptedResponse(file)
+        // A download with a condition has a handler of its own.
+        if let accepted { request.responseHandler = accepted.decide }
+        do throws(SessionError) {
+            return outcome(of: try await file.download(request, with: manager, progress: progress))
+        } catch {
+            var outcome = outcome(of: error)
+            guard outcome.failure == nil, !outcome.isUpToDate else {
+                accepted?.abandon()
+                return outcome
+            }
+            do throws(SessionError) {
+                let size = try accepted?.finish()
+                if size != nil, case .path(let path) = file.name { outcome.file = path.shown }
+                outcome.bodyBytes = size ?? outcome.bodyBytes
+                outcome.isUnsaved = size == nil
+            } catch {
+                outcome.add(Failure(error))
+            }
+            return outcome
+        }
+    }
+
+    /// Returns what saves a response with another status than 2xx; nil for downloads, which save no other.
+    private func acceptedResponse(_ file: FileTarget) -> AcceptedResponse? {
+        guard !file.isDownload, file.checksum == nil, !file.keepsTime, case .path(let path) = file.name else {
+            return nil
+        }
+        return AcceptedResponse(path: path, options: file.options) { refusal(of: $0) == nil }
     }
 
     /// Prints the response while it is received.
@@ -268,7 +304,7 @@ struct Exchange {
         // The file is already complete, so this 416 isn't a failure.
         if download.resumption == .alreadyComplete { outcome.failure = nil }
         outcome.file = file?.path(of: download) ?? download.filePath
-        outcome.isDownload = file?.options.contains(.keepsPartialFile) == true
+        outcome.isDownload = file?.isDownload == true
         outcome.bodyBytes = Int(clamping: download.fileSize)
         return outcome
     }

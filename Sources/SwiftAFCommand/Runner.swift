@@ -286,8 +286,9 @@ struct Runner: Sendable {
 
     /// Says where downloads were written to.
     private func announce(_ outcome: Outcome) {
-        for part in outcome.parts.isEmpty ? [outcome] : outcome.parts where part.failure == nil && part.isDownload {
-            guard let file = part.file else { continue }
+        for part in outcome.parts.isEmpty ? [outcome] : outcome.parts where part.failure == nil {
+            if part.isUnsaved { console.complain("swiftaf: nothing was written: only a status of 2xx is saved") }
+            guard part.isDownload, let file = part.file else { continue }
             if part.isUpToDate {
                 console.complain("swiftaf: \(file.printable) is up to date")
                 continue

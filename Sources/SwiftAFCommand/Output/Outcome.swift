@@ -21,6 +21,10 @@ struct Outcome: Sendable {
     var isDownload = false
     /// Whether the file is kept, because the server has nothing newer.
     var isUpToDate = false
+    /// The text of the cookies, printed behind everything else.
+    var cookies: Data?
+    /// Whether a response that is a success wasn't written to its file, because its status isn't 2xx.
+    var isUnsaved = false
     /// The body as JSON, if it is JSON and `--json` was given.
     var json: JSONText?
     var metrics: ResponseMetrics?

@@ -92,6 +92,9 @@ struct FileTarget: Sendable {
         return isPipe ? path : nil
     }
 
+    /// Whether the file is the purpose of the command.
+    var isDownload: Bool { options.contains(.keepsPartialFile) }
+
     /// Returns the path for the report, as it was given.
     func path(of response: DownloadResponse) -> String {
         if case .path(let path) = name { path.shown } else { response.filePath }
