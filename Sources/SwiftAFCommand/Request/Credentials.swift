@@ -47,7 +47,7 @@ extension RequestBuilder {
     }
 
     private func netrcEntry(for request: HTTPRequest) throws(Failure) -> Netrc.Entry? {
-        guard let file = options.netrc, let host = URL(string: request.url)?.host() else { return nil }
+        guard let file = options.netrc, let host = CoreURL.host(of: request.url) else { return nil }
         switch file {
         case .path(let path): return Netrc.entry(for: host, in: try inputTexts.text(path))
         case .ofHome:

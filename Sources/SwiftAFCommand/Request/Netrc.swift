@@ -8,20 +8,28 @@ enum Netrc {
     }
 
     /// Returns the credentials of a host: those of its `machine`, else those of `default`.
+    ///
+    /// Hosts may be spelled in any way that URLs allow: `bücher.test` is `xn--bcher-kva.test`.
     static func entry(for host: String, in text: String) -> Entry? {
         var (found, fallback) = (Entry?.none, Entry?.none)
+        let host = normalized(host)
         var words = words(of: text)[...]
         while let word = words.popFirst() {
             switch word {
             case "machine":
-                let name = words.popFirst()?.lowercased()
+                let name = words.popFirst()
                 let entry = readEntry(&words)
-                if name == host.lowercased(), found == nil { found = entry }
+                if found == nil, name.map(normalized) == host { found = entry }
             case "default": fallback = fallback ?? readEntry(&words)
             default: break
             }
         }
         return found ?? fallback
+    }
+
+    private static func normalized(_ host: String) -> String {
+        let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
+        return CoreURL.host(of: isIPv6 ? "https://[\(host)]/" : "https://\(host)/") ?? host.lowercased()
     }
 
     private static func readEntry(_ words: inout ArraySlice<String>) -> Entry? {

@@ -121,6 +121,9 @@ extension NetworkOptions.HostOverride {
         let addresses = parts[2].split(separator: ",").map { address in
             address.hasPrefix("[") && address.hasSuffix("]") ? String(address.dropFirst().dropLast()) : String(address)
         }
-        self.init(host: String(parts[0]), port: port, addresses: addresses)
+        let host = String(parts[0])
+        // `*` stands for every name, and what is no host is refused by the library.
+        let name = host.utf8.contains { $0 >= 0x80 } ? CoreURL.host(of: "https://\(host)/") : nil
+        self.init(host: name ?? host, port: port, addresses: addresses)
     }
 }
