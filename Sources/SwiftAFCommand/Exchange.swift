@@ -8,7 +8,7 @@ struct Exchange {
     let cookies: GivenCookies?
     /// The destination file; nil for standard output.
     var file: FileTarget?
-    let options: Options
+    private(set) var options: Options
     let configuration: SessionConfiguration
     var console: Console
     /// Records the exchange for `--har`; shared by all exchanges of a run.
@@ -32,6 +32,14 @@ struct Exchange {
         self.archive = archive
         cookies = GivenCookies(of: request, beside: configuration.cookieStorage)
         cookies?.add(to: &self.request)
+    }
+
+    /// Sets what is left of the time limit.
+    mutating func limit(to rest: Duration) {
+        // Zero would be no limit.
+        let rest = max(rest, .milliseconds(1))
+        request.timeouts.total = rest
+        options.timeouts.total = rest
     }
 
     func run() async -> Outcome {

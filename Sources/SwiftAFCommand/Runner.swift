@@ -176,7 +176,9 @@ struct Runner: Sendable {
             }
             exchange.headPrinter = printer
             if let pipe = exchange.file?.pipe {
-                let descriptor = try await OutputFile.openPipe(pipe)
+                let deadline = options.timeouts.total.flatMap { $0 > .zero ? ContinuousClock.now + $0 : nil }
+                let descriptor = try await OutputFile.openPipe(pipe, until: deadline)
+                if let deadline { exchange.limit(to: deadline - .now) }
                 let takesHead = exchange.request.method == .head && options.parts == nil
                 var pipeConsole = exchange.console
                 pipeConsole.output = DescriptorSink(descriptor: descriptor, stop: console.stop)

@@ -57,6 +57,13 @@ import Testing
         #expect(server.requests.first?.bodyText.contains("12") == true)
     }
 
+    @Test func theWaitForAReaderIsLimited() async {
+        let run = await swiftaf(server.urlString(), "-o", pipe, "--timeout", "0.1", "--json")
+        #expect(
+            run.exit == 4 && run.json["error"]?["reason"] == "total" && run.error.contains("; --timeout S allows more"))
+        #expect(server.requests.isEmpty)
+    }
+
     @Test(
         .enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"),
         arguments: words, [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])

@@ -78,11 +78,19 @@ enum OutputFile {
     }
 
     /// Opens a named pipe as soon as it has a reader.
-    static func openPipe(_ path: RawText) async throws(Failure) -> Int32 {
+    ///
+    /// - Parameter deadline: The end of `--timeout`; nil without a limit.
+    static func openPipe(
+        _ path: RawText, until deadline: ContinuousClock.Instant?
+    ) async throws(Failure) -> Int32 {
         while true {
             let descriptor = path.withCString { open($0, O_WRONLY | O_NONBLOCK | O_CLOEXEC) }
             if descriptor >= 0 { return descriptor }
             guard errno == ENXIO || errno == EINTR else { throw Failure(failure(path, errno)) }
+            if let deadline, .now >= deadline {
+                let message = "the pipe \(path.shown.printable) has no reader"
+                throw Failure(SessionError(.timeout, reason: .total, message: message))
+            }
             await Duration.milliseconds(20).pause()
             guard !Task.isCancelled else { throw Failure(SessionError(.cancelled)) }
         }
