@@ -221,7 +221,7 @@ struct ContractBasicsTests {
         let full = try Launch(["get", url], shell: "exec > /dev/full")
         #expect(try await full.end().exit == 8)
         let closed = try await Launch(["get", url], shell: "exec >&-").end()
-        #expect(closed.exit == 8 && closed.error.contains("standard output: Bad file descriptor"))
+        #expect(closed.exit == 8 && closed.error.contains("standard output can't be written: Bad file descriptor"))
         let run = try await launch("get", url, "--timings", "--no-compressed")
         #expect(run.text == "text" && run.error.contains("total"))
         #expect(server.requests.last?["Accept-Encoding"] == "identity")

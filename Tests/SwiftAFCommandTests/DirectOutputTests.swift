@@ -90,7 +90,7 @@ import Testing
             return count == 1 ? Data([byte]) : Data()
         }
         #expect(run.exit == .file && run.output.count == 1)
-        #expect(run.error == "swiftaf: standard output: Broken pipe\n")
+        #expect(run.error == "swiftaf: standard output can't be written: Broken pipe\n")
     }
 
     @Test func bodiesOfErrorsAreHidden() async throws {

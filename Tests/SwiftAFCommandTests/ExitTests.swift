@@ -209,7 +209,7 @@ import Testing
         _ = await failure("get", server.urlString(), "-o", "/no/such/folder/file", exit: 8, code: "file")
         let full = await swiftaf("get", server.urlString(), output: MemorySink(failure: ENOSPC))
         #expect(full.exit == 8)
-        #expect(full.error == "swiftaf: standard output: No space left on device\n")
+        #expect(full.error == "swiftaf: standard output can't be written: No space left on device\n")
         #expect(await swiftaf("get", server.urlString(), "--json", output: MemorySink(failure: ENOSPC)).exit == 8)
         #expect(await swiftaf("--version", output: MemorySink(failure: EPIPE)).exit == 8)
     }

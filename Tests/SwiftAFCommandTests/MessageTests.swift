@@ -94,6 +94,26 @@ import Testing
         }
     }
 
+    @Test func namesNoFieldsOfTheCore() async {
+        let texts = [
+            "the response body exceeds the limit of 5 bytes (limits.body): it has more than 9",
+            "the response's heads exceed the limit of 5 bytes (limits.head_bytes)",
+            "more than 64 informational responses (limits.informational)",
+            "a WebSocket message exceeds the limit of 5 (limits.message)",
+        ]
+        for text in texts {
+            let shown = message(of: SessionError(.tooLarge, message: text))
+            #expect(!shown.contains("limits.") && shown.hasPrefix(text.prefix { $0 != "(" }.dropLast()))
+        }
+        #expect(
+            message(of: SessionError(.tooLarge, message: texts[0])).contains("5 bytes: it has more than 9; --max-body"))
+    }
+
+    @Test func saysHowAHostIsNamed() async {
+        let run = await swiftaf("get", "myhost")
+        #expect(run.exit == 1 && run.error.contains("the URL has no scheme; https://HOST or HOST/ names a host"))
+    }
+
     @Test func namesTheOptionInPlaceOfAZone() async {
         let run = await swiftaf("get", "http://[fe80::1%25eth0]/")
         #expect(run.exit == 1 && run.error.contains("IPv6 zone (RFC 9844); --interface NAME"))

@@ -11,10 +11,11 @@ enum Advice {
         for error: SessionError, showsCertificates: Bool = false, minimumTLS: TLSOptions.Version? = nil
     ) -> String {
         if error.code == .cancelled { return "cancelled" }
-        var message = error.message == refusal ? "more than 0 redirects" : error.message
+        var message = error.message == refusal ? "more than 0 redirects" : withoutField(error.message)
         if message == zones { message = "a URL can't name an IPv6 zone (RFC 9844); --interface NAME chooses it" }
-        // No other option sets a proxy for all schemes.
-        if message.hasPrefix(allProxies) { message = "--proxy: " + message.dropFirst(allProxies.count) }
+        for (subject, option) in subjects where message.hasPrefix(subject) {
+            message = option + message.dropFirst(subject.count)
+        }
         if let sentence = sentence(for: error), !message.hasPrefix("the "), !message.hasPrefix("cannot ") {
             // Some texts of libcurl end with a full stop.
             message = "\(sentence): \(message.hasSuffix(".") ? String(message.dropLast()) : message)"
@@ -22,11 +23,20 @@ enum Advice {
         return option(for: error, showsCertificates, minimumTLS).map { "\(message); \($0)" } ?? message
     }
 
+    /// The core names the field of its struct that sets a limit, such as ` (limits.body)`, for programmers.
+    private static func withoutField(_ message: String) -> String {
+        guard let start = message.firstRange(of: " (limits.")?.lowerBound,
+            let end = message[start...].firstIndex(of: ")")
+        else { return message }
+        return message[..<start] + String(message[message.index(after: end)...])
+    }
+
     /// The text of the core when no redirect is allowed.
     private static let refusal = "on_redirect refused the redirect"
     /// The text of the core for an address with a zone, such as `[fe80::1%25eth0]`.
     private static let zones = "URLs have no IPv6 zones (RFC 9844): set the session's interface"
-    private static let allProxies = "the proxy for all: "
+    /// What errors of the core begin with, if there is one option that sets it.
+    private static let subjects = [("the proxy for all: ", "--proxy: "), ("the anchors: ", "--cacert: ")]
 
     /// What happened, put before texts of libcurl, OpenSSL and nghttp2.
     private static func sentence(for error: SessionError) -> String? {
@@ -69,6 +79,7 @@ enum Advice {
             if error.message.hasSuffix("or wrong password") {
                 return "--key PATH names its key, --key-password P the password of the key"
             }
+            if error.message == "the URL has no scheme" { return "https://HOST or HOST/ names a host" }
             return error.message.hasSuffix("in a host override") ? "--resolve takes IP addresses" : nil
         case .authentication:
             return isOfProxy(error) ? "--proxy SCHEME://NAME:PASSWORD@HOST gives them" : nil
