@@ -275,7 +275,7 @@ struct Runner: Sendable {
             outcome.failure = Failure(standardOutput: error)
         }
         // As curl does: a mistyped option is never silent.
-        guard !options.isSilent || outcome.failure?.code == "usage" else { return }
+        guard !options.isSilent || options.showsErrors || outcome.failure?.code == "usage" else { return }
         if !options.printsJSON, !options.isQuiet { announce(outcome) }
         for part in outcome.parts {
             for failure in [part.failure].compactMap(\.self) + part.moreFailures { complain(failure, of: part.url) }

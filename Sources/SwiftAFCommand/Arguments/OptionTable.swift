@@ -486,7 +486,7 @@ enum OptionTable {
             $0.isSilent = true
         },
         .flag("-S", "--show-error", help: "print error messages in spite of -s", for: .exchanges) {
-            $0.isSilent = false
+            $0.showsErrors = true
         },
         .flag("-v", "--verbose", help: "print what was sent and received, with credentials hidden", for: .exchanges) {
             $0.isVerbose = true

@@ -91,8 +91,9 @@ struct Options: Sendable, Equatable {
     var parts: PrintedParts?
     /// Whether the request is printed as a curl command instead of being sent.
     var printsCurlCommand = false
-    /// Whether no error message is printed.
+    /// Whether `-s` is given, and whether `-S` is, which prints error messages in spite of it; in any order.
     var isSilent = false
+    var showsErrors = false
     /// The folder for downloads; nil for the current one.
     var folder: RawText?
     /// Whether a file is downloaded only if the server's is newer, and gets the server's time.

@@ -83,6 +83,7 @@ extension Options {
         if parts?.contains(.responseHead) == true { words.append("--include") }
         if isVerbose { words.append("--verbose") }
         if isSilent { words.append("--silent") }
+        if showsErrors { words.append("--show-error") }
         if hidesErrorBodies { words.append("--fail") }
         if resumes { words += ["--continue-at", "-"] }
         if let outputPath {
