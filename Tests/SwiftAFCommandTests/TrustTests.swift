@@ -66,6 +66,68 @@ import Testing
         #expect(await get("--pin-cert", "/no/such/file").exit == 1)
     }
 
+    @Test func pinsHoldWithinTunnels() async throws {
+        let relay = try Relay(tunnelTo: server.port)
+        let proxy = ["--proxy", "http://127.0.0.1:\(relay.port)", "--cacert", anchors.path]
+        let base = ["get", "https://localhost/", "--json"] + proxy
+        let other = try pin(.makeAuthority())
+        expectRefused(await swiftaf(base + ["--pin", other]), "pin")
+        #expect(await swiftaf(base + ["--pin", pin(leaf)]).exit == 0)
+        #expect(relay.heads.count == 2)
+    }
+
+    @Test func theCommonNameIsNoName() async throws {
+        let named = try TestServer(tls: .init(authority.issue(hosts: [], commonName: "localhost")))
+        let url = named.urlString().replacing("127.0.0.1", with: "localhost")
+        expectRefused(await swiftaf("get", url, "--json", "--cacert", anchors.path), "wrongHost")
+        #expect(named.requests.isEmpty)
+    }
+
+    @Test(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+    func certificatesCanBePipes() async throws {
+        let server = try mutualServer()
+        let client = try authority.issueClient(commonName: "Client")
+        let folder = try TemporaryFolder()
+        let base: [RawText] = ["get", RawText(server.urlString()), "--json"]
+        let files = [("ca", authority.pem), ("cert", client.pem), ("key", client.keyPEM)]
+        for (name, text) in files { folder.write(text, to: RawText(name)) }
+        let shell = files.map { name, _ in "mkfifo p\(name); cat \(name) > p\(name) &" }.joined(separator: " ")
+        let run = try await Launch(
+            base + ["--cacert", "pca", "--cert", "pcert", "--key", "pkey"], folder: folder.path,
+            shell: shell + " true"
+        ).end()
+        #expect(run.exit == 0)
+    }
+
+    @Test func anchorsThatAreNoneNameTheOption() async throws {
+        let (text, empty) = (try TemporaryFile("text"), try TemporaryFile(""))
+        let run = await get("--cacert", text.path)
+        #expect(run.exit == 1 && run.error.contains("--cacert: no valid certificate found"))
+        #expect(await get("--cacert", empty.path).error.contains("\(empty.path) has no certificates"))
+    }
+
+    @Test func ciphersAreThoseOfTheOption() async throws {
+        var tls = TestServer.TLS(leaf)
+        tls.maximumVersion = .v1_2
+        let server = try TestServer(tls: tls)
+        let cipher = "ECDHE-ECDSA-AES256-GCM-SHA384"
+        let run = await swiftaf("get", server.urlString(), "--cacert", anchors.path, "--ciphers", cipher)
+        #expect(run.exit == 0 && server.connections.last?.tls?.cipher == cipher)
+    }
+
+    @Test(arguments: [("--http1.1", "http/1.1"), ("--http2", "h2,http/1.1")])
+    func protocolsAreOffered(option: String, offered: String) async throws {
+        for name in ["h2", "http/1.1"] {
+            var tls = TestServer.TLS(leaf)
+            tls.alpn = [name]
+            let server = try TestServer(tls: tls)
+            server.onConnection(nil, .close)
+            _ = await swiftaf("get", server.urlString(), "--cacert", anchors.path, option)
+            let isOffered = offered.split(separator: ",").contains { $0 == name }
+            #expect((server.connections.last?.tls?.alpn == name) == isOffered)
+        }
+    }
+
     @Test func pinsHoldAfterRedirects() async throws {
         let second = try TestServer(tls: .init(authority.issue()))
         server.route("/", .redirect(to: second.urlString("/")))

@@ -17,10 +17,14 @@ extension Options {
         configuration.security.allowsInvalidCertificates = allowsInvalidCertificates
         configuration.security.validatesDomainName = validatesHostName
         if let path = anchorsPath {
-            _ = try InputFile.bytes(path)
-            let name = try InputFile.name(path)
-            configuration.security.anchors = .file(name)
-            configuration.proxySecurity.anchors = .file(name)
+            // Not by its name: a pipe can be read only once.
+            let certificates = try InputFile.bytes(path)
+            guard !certificates.isEmpty else {
+                throw Failure(.input, .invalidInput, "\(path.shown.printable) has no certificates")
+            }
+            let anchors = TrustAnchors.pem(certificates)
+            configuration.security.anchors = anchors
+            configuration.proxySecurity.anchors = anchors
         }
         configuration.security.pinning.keys = pins
         for path in pinnedCertificatePaths {
@@ -29,13 +33,10 @@ extension Options {
         if !pins.isEmpty { configuration.security.pinningMode = .publicKey }
         if !pinnedCertificatePaths.isEmpty { configuration.security.pinningMode = .certificate }
         if let certificate {
-            _ = try InputFile.bytes(certificate.path)
-            if let keyPath { _ = try InputFile.bytes(keyPath) }
-            let name = try InputFile.name(certificate.path)
-            let keyName = try keyPath.map { path throws(Failure) in try InputFile.name(path) }
+            let content = try InputFile.bytes(certificate.path)
+            let key = try keyPath.map { path throws(Failure) in try InputFile.bytes(path) }
             configuration.tls.clientCertificates = [
-                ClientCertificate(
-                    path: name, keyPath: keyName, password: try password(of: certificate.password, environment()))
+                ClientCertificate(content, key: key, password: try password(of: certificate.password, environment()))
             ]
         }
         if let minimumTLS { configuration.tls.minimumVersion = minimumTLS }
