@@ -30,7 +30,9 @@ import Testing
     @Test func getMovesDataToTheQuery() async {
         let one = await request("-G", "-d", "a=1", "--data-urlencode", "=x=y")
         #expect(one?.method == "GET" && one?.target == "/?a=1&x%3Dy" && one?.body.isEmpty == true)
-        #expect(await swiftaf("-G", server.urlString()).exit == 1)
+        let empty = await request("-G")
+        #expect(empty?.method == "GET" && empty?.target == "/")
+        #expect(await swiftaf("-G", "-d", "@file", server.urlString()).exit == 1)
     }
 
     @Test func uploadFilePutsAFile() async throws {

@@ -289,9 +289,10 @@ extension ArgumentParser {
     }
 
     private mutating func moveData(to request: inout RequestCommand) throws(UsageError) {
-        guard case .text(let query)? = options.data else { throw UsageError("-G needs text from -d") }
-        request.url = CoreURL.append(query: try query.text(of: "the value of --data"), to: request.url)
         request.method = request.method ?? .get
+        guard let data = options.data else { return }
+        guard case .text(let query) = data else { throw UsageError("-G takes text from -d, not a file") }
+        request.url = CoreURL.append(query: try query.text(of: "the value of --data"), to: request.url)
         options.data = nil
     }
 

@@ -62,7 +62,7 @@ struct RequestBuilder {
 
     private var sendsParts: Bool { command.isUpload || options.sendsParts }
 
-    private var sendsBody: Bool { sendsParts || options.sendsForm || options.data != nil || command.hasBodyItem }
+    private var sendsBody: Bool { sendsParts || options.data != nil || command.hasBodyItem }
 
     // MARK: Items
 
