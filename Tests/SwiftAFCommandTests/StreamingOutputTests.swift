@@ -68,6 +68,33 @@ import Testing
         #expect(await swiftaf("get", server.urlString()).output == body)
     }
 
+    @Test(arguments: ["iso-8859-1", "windows-1252", "iso-8859-15", "gb18030"])
+    func linesInACharsetAppearAtOnce(charset: String) async throws {
+        let isWestern = charset != "gb18030"
+        let (bytes, line) = (Data(isWestern ? [0x67, 0xFC, 0x0A] : [0xC4, 0xE3, 0x0A]), isWestern ? "gü\n" : "你\n")
+        server.route(
+            "/",
+            [
+                .respond(
+                    200, headers: ["Content-Type": "text/plain; charset=\(charset)", "Content-Length": "8"],
+                    body: bytes + bytes.prefix(1)), .stall(at: "rest"), .send(bytes.dropFirst() + bytes.prefix(2)),
+            ])
+        // The rest is sent only once the first line was printed.
+        let output = MemorySink(isTerminal: true) { [server] text in
+            if text == line { server.open("rest") }
+        }
+        let run = await swiftaf("get", server.urlString(), output: output)
+        #expect(run.exit == 0 && run.text == line + line + line)
+    }
+
+    @Test func longTextIsConvertedToItsEnd() async throws {
+        let block = Data((0..<1 << 20).map { $0 % 2 == 0 ? 0xFC : 0x0A })
+        server.route(
+            "/", .respond(200, headers: ["Content-Type": "text/plain; charset=iso-8859-1"], repeating: block, count: 9))
+        let run = await swiftaf("get", server.urlString(), output: MemorySink(isTerminal: true))
+        #expect(run.exit == 0 && run.output.count == 9 * block.count / 2 * 3)
+    }
+
     private static let wide: [(String, [UInt8])] = [
         ("utf-16", [0xFF, 0xFE, 0x67, 0, 0x0A, 0, 0xFC, 0]), ("UTF-16", [0, 0x67, 0, 0x0A, 0, 0xFC]),
         ("utf-16le", [0x67, 0, 0x0A, 0, 0xFC, 0]), ("utf-16be", [0, 0x67, 0, 0x0A, 0, 0xFC]),

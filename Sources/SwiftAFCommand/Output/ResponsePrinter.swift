@@ -19,6 +19,9 @@ struct ResponsePrinter: Sendable {
         case streamed
         /// Every line is written when it is complete: a terminal is shared with the progress bar.
         case lines
+        /// The same, converted to UTF-8. In the charsets without wide units a line break is always the same byte, so that
+        /// lines can be converted one by one.
+        case convertedLines
         /// The body is kept to be formatted; pieces are written as they are once it has become too large for that.
         case formatted
         /// The body is text in UTF-16 or UTF-32, kept to be converted.
@@ -113,14 +116,15 @@ struct ResponsePrinter: Sendable {
             case .converted: continue
             case .formatted where kept.count <= Self.mostFormatted: continue
             case .formatted: (size, mode) = (kept.count, .lines)
-            case .lines where kept.count <= Self.mostOfLine:
+            case .lines where kept.count <= Self.mostOfLine, .convertedLines where kept.count <= Self.mostFormatted:
                 size = kept.lastIndex(of: UInt8(ascii: "\n")).map { $0 - kept.startIndex + 1 } ?? 0
             default: size = kept.count
             }
             guard size > 0 else { continue }
             last = kept[kept.startIndex + size - 1]
             // Without a copy where nothing is kept.
-            try await flush(size == kept.count ? kept : kept.prefix(size))
+            let written = size == kept.count ? kept : kept.prefix(size)
+            try await flush(mode == .convertedLines ? converted(written, of: response) : written)
             kept = size == kept.count ? Data() : Data(kept.dropFirst(size))
         }
         guard var text = shown(kept, of: response, mode) else {
@@ -161,7 +165,8 @@ struct ResponsePrinter: Sendable {
         guard parts.contains(.responseBody), !hidesErrorBodies || response.status < 400 else { return .discarded }
         guard console.output.isTerminal, !isRaw else { return .streamed }
         guard let type = response.mediaType else { return .lines }
-        return type.isJSON || !isUTF8(type) ? .formatted : .lines
+        if type.isJSON { return .formatted }
+        return isUTF8(type) ? .lines : .convertedLines
     }
 
     private func isUTF8(_ type: MediaType) -> Bool {
@@ -171,12 +176,12 @@ struct ResponsePrinter: Sendable {
 
     /// Returns JSON in lines, or text in UTF-8; the bytes themselves if they are neither. Nil if they are binary.
     private func shown(_ kept: Data, of response: HTTPResponse, _ mode: Mode) -> Data? {
-        let isJSON = response.mediaType?.isJSON == true
         switch mode {
-        case .formatted where !kept.isEmpty: return isJSON ? pretty(kept) : text(kept, of: response) ?? kept
+        case .formatted where !kept.isEmpty: return pretty(kept)
+        case .convertedLines: return converted(kept, of: response)
         case .converted:
             guard let text = text(kept, of: response), !text.contains(0) else { return nil }
-            return isJSON ? pretty(text) : text
+            return response.mediaType?.isJSON == true ? pretty(text) : text
         default: return kept
         }
     }
@@ -184,6 +189,11 @@ struct ResponsePrinter: Sendable {
     private func pretty(_ body: Data) -> Data {
         guard let json = try? JSONText(Array(body)) else { return body }
         return Data(style.pretty(json))
+    }
+
+    /// Returns lines in UTF-8; the bytes themselves if they aren't valid in their charset.
+    private func converted(_ lines: Data, of response: HTTPResponse) -> Data {
+        lines.isEmpty ? lines : text(lines, of: response) ?? lines
     }
 
     /// Returns the body in UTF-8; nil if it isn't text.
