@@ -220,7 +220,7 @@ enum OptionTable {
     ]
 
     private static let sessions: [OptionEntry] = [
-        .value(
+        .bytes(
             "--session", placeholder: "NAME",
             help: "keep headers, credentials and cookies of the host; or a path with /",
             for: [.request, .upload, .download]
@@ -326,10 +326,10 @@ enum OptionTable {
         ) { options, value throws(UsageError) in
             options.network.hostOverrides.append(try NetworkOptions.HostOverride(argument: value))
         },
-        .value("--unix-socket", placeholder: "PATH", help: "connect through this socket", for: .connections) {
+        .bytes("--unix-socket", placeholder: "PATH", help: "connect through this socket", for: .connections) {
             options, value throws(UsageError) in
-            guard !value.isEmpty else { throw UsageError("--unix-socket needs the path of a socket") }
-            options.network.unixSocket = value
+            guard !value.bytes.isEmpty else { throw UsageError("--unix-socket needs the path of a socket") }
+            options.unixSocket = value
         },
         .flag("-4", "--ipv4", help: "IPv4 only", for: .connections) { $0.network.ipVersion = .v4 },
         .flag("-6", "--ipv6", help: "IPv6 only", for: .connections) { $0.network.ipVersion = .v6 },

@@ -69,13 +69,15 @@ struct Options: Sendable, Equatable {
     var minimumTLS: TLSOptions.Version?
     var ciphers: String?
     var network = NetworkOptions()
+    /// The path of the socket to connect through.
+    var unixSocket: RawText?
     /// The values of `-b` that are cookies.
     var cookies: [RawText] = []
     /// The cookie jar that is read, and the one that is written.
     var cookieInput: RawText?
     var cookieOutput: RawText?
     /// The name or path of `--session`.
-    var session: String?
+    var session: RawText?
     /// The stored responses.
     var cache = CacheOptions()
     /// The file of known HSTS hosts, read and written.

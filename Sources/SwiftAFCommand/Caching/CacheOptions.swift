@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import SwiftAF
 
 /// Whether, where and how stored responses are used.
@@ -14,10 +15,9 @@ struct CacheOptions: Sendable, Equatable {
     func open(_ environment: [String: String]) throws(Failure) -> HTTPCache {
         let path: String
         if let folder {
-            guard let text = folder.text else {
-                throw Failure(UsageError("the path of --cache is not UTF-8"))
-            }
-            path = text
+            // The library makes a folder whose path is text.
+            if folder.text == nil { _ = folder.withCString { mkdir($0, 0o700) } }
+            path = try InputFile.name(folder, opening: .anything)
         } else {
             path = try Self.defaultFolder(environment)
         }

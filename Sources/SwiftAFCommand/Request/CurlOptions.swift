@@ -66,7 +66,7 @@ extension Options {
         for entry in network.hostOverrides {
             words += ["--resolve", "\(entry.host):\(entry.port):\(entry.addresses.joined(separator: ","))"]
         }
-        words += Self.option("--unix-socket", network.unixSocket) + Self.option("--interface", network.interface)
+        words += Self.option("--unix-socket", unixSocket) + Self.option("--interface", network.interface)
         words += Self.option("--doh-url", network.dnsOverHTTPS.map { URLText($0).withoutUserInfo })
         words += Self.option("--proxy", proxies.all.map { URLText($0).withoutUserInfo })
         words += Self.option("--noproxy", proxies.bypass)

@@ -22,11 +22,25 @@ enum InputFile {
         }
     }
 
+    /// What a path names that isn't opened to be read.
+    enum Opening {
+        case content
+        /// Also what can't be opened, such as a socket: Linux's O_PATH, which Swift doesn't see.
+        case anything
+
+        fileprivate var flags: Int32 {
+            switch self {
+            case .content: O_RDONLY | O_NONBLOCK
+            case .anything: 0o10_000_000
+            }
+        }
+    }
+
     /// Returns a path for the library, which takes text. A path that isn't UTF-8 is opened, and named by its
     /// descriptor, which stays open until the program ends.
-    static func name(_ path: RawText) throws(Failure) -> String {
+    static func name(_ path: RawText, opening: Opening = .content) throws(Failure) -> String {
         if let text = path.text { return text }
-        return "/proc/self/fd/\(try open(path))"
+        return "/proc/self/fd/\(try open(path, opening))"
     }
 
     /// Whether a path names anything, also what can't be read.
@@ -121,8 +135,8 @@ enum InputFile {
     }
 
     /// Opens a file without waiting for the writer of a named pipe: until there is one, poll(2) reports nothing.
-    private static func open(_ path: RawText) throws(Failure) -> Int32 {
-        let descriptor = path.withCString { Glibc.open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC) }
+    private static func open(_ path: RawText, _ opening: Opening = .content) throws(Failure) -> Int32 {
+        let descriptor = path.withCString { Glibc.open($0, opening.flags | O_CLOEXEC) }
         guard descriptor >= 0 else { throw unreadable(path, errno, closing: nil) }
         return descriptor
     }

@@ -16,23 +16,24 @@ struct NamedSession {
     /// Reads the session; it is empty if it doesn't exist.
     ///
     /// - Parameter name: A name, for a session in the user's folder for the origin; with a slash, a path.
-    init(_ name: String, url: String, environment: [String: String]) throws(Failure) {
+    init(_ name: RawText, url: String, environment: [String: String]) throws(Failure) {
         guard let parts = URL(string: url), let scheme = parts.scheme, let host = parts.host() else {
             throw Failure(UsageError("--session needs a URL with a host"))
         }
         let authority = host.lowercased() + (parts.port.map { "_\($0)" } ?? "")
         origin = "\(scheme.lowercased())://\(authority)"
-        if name.contains("/") {
-            path = RawText(name)
+        if name.bytes.contains(UInt8(ascii: "/")) {
+            path = name
         } else {
-            guard !name.isEmpty, !name.hasPrefix("."), name.allSatisfy({ !$0.isWhitespace && $0 != "\0" }) else {
+            guard !name.bytes.isEmpty, !name.hasPrefix("."), !name.shown.contains(where: \.isWhitespace) else {
                 throw Failure(UsageError("invalid value for --session: expected a name, or a path with a slash"))
             }
             let home = environment["HOME"].map { "\($0)/.config" }
             guard let folder = environment["XDG_CONFIG_HOME"].flatMap({ $0.isEmpty ? nil : $0 }) ?? home else {
                 throw Failure(UsageError("--session needs a path with a slash: HOME isn't set"))
             }
-            path = RawText("\(folder)/swiftaf/sessions/\(scheme.lowercased())_\(authority)/\(name)")
+            let ofOrigin = "\(folder)/swiftaf/sessions/\(scheme.lowercased())_\(authority)/"
+            path = RawText(Array(ofOrigin.utf8) + name.bytes)
         }
         try read()
     }

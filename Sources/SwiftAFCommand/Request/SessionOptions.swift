@@ -14,6 +14,9 @@ extension Options {
         configuration.limits.maximumDecodingRatio = .max
         configuration.proxies = proxies
         configuration.network = network
+        configuration.network.unixSocket = try unixSocket.map { path throws(Failure) in
+            try InputFile.name(path, opening: .anything)
+        }
         configuration.security.allowsInvalidCertificates = allowsInvalidCertificates
         configuration.security.validatesDomainName = validatesHostName
         if let path = anchorsPath {
