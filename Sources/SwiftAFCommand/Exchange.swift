@@ -373,12 +373,17 @@ struct Exchange {
         }
     }
 
+    /// Whether a response may have a body (RFC 9110, section 6.4.1, and 15.3.6 about 205).
+    private func hasBody(_ response: HTTPResponse) -> Bool {
+        request.method != .head && ![204, 205, 304].contains(response.status)
+    }
+
     /// With `--json`, parses the body of a response with a JSON content type. Invalid JSON is an error, whatever the
     /// status.
     private func parse(_ outcome: inout Outcome) {
         let isWhole = outcome.failure.map { [.status, .authentication].contains($0.exit) } ?? true
-        guard options.printsJSON, isWhole, outcome.response?.mediaType?.isJSON == true, let body = outcome.body,
-            !body.isEmpty
+        guard options.printsJSON, isWhole, let response = outcome.response, response.mediaType?.isJSON == true,
+            let body = outcome.body, !body.isEmpty || hasBody(response)
         else { return }
         var problem: String?
         do {

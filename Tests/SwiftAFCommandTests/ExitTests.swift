@@ -225,6 +225,19 @@ import Testing
         #expect(await swiftaf("get", server.urlString()).exit == 0)
     }
 
+    @Test func anEmptyBodyIsNotJSON() async {
+        let headers: Script.Headers = ["Content-Type": "application/json"]
+        server.route("/", .respond(200, headers: headers))
+        _ = await failure("get", server.urlString(), exit: 9, code: "serialization")
+        #expect(await swiftaf("head", server.urlString(), "--json").exit == 0)
+        for status in [204, 205] {
+            server.route("/", .respond(status, headers: headers))
+            #expect(await swiftaf("get", server.urlString(), "--json").exit == 0)
+        }
+        server.route("/", .respond(304, headers: headers))
+        #expect(await swiftaf("get", server.urlString(), "--json", "--accept-status", "304").exit == 0)
+    }
+
     @Test func jsonNestedTooDeeply() async {
         server.route("/", .json(String(repeating: "[", count: 512) + String(repeating: "]", count: 512)))
         let run = await failure("get", server.urlString(), exit: 9, code: "serialization")
