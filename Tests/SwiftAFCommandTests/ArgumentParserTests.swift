@@ -136,7 +136,13 @@ import Testing
     @Test(
         arguments: [
             ([], "a command or a URL is missing"),
-            (["fetch", "http://h/"], "unknown command 'fetch'"),
+            (["fetch", "h"], "unknown command 'fetch'"),
+            (["Upload", "http://h/"], "unknown command 'Upload'; did you mean upload?"),
+            (["fet1", "http://h/"], "unknown command 'fet1'"),
+            (["delete", "http://h/", "-X", "GET"], "-X GET can't be used with delete"),
+            (["purge", "http://h/", "-X", "GET"], "-X GET can't be used with purge"),
+            (["get", "http://h/", "-o", "d/", "-P", "d"], "-o and -P can't be combined"),
+            (["get", "http://h/", "-e", "http://a/;auto"], "--referer takes a URL only"),
             (["gte", "http://h/"], "unknown command 'gte'; did you mean get?"),
             (["PURGE", "h"], "unknown command 'PURGE'"),
             (["get"], "the URL is missing"),

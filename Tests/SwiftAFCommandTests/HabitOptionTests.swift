@@ -42,6 +42,29 @@ import Testing
         #expect(one?.method == "PUT" && one?.bodyText == "content")
     }
 
+    @Test func aFormWithoutFieldsIsNoBody() async throws {
+        let plain = await request("--form")
+        #expect(plain?.method == "GET" && plain?["Content-Type"] == nil && plain?["Content-Length"] == nil)
+        let pipe = try InputPipe()
+        pipe.send(Data("a=1".utf8))
+        #expect(await swiftaf("post", server.urlString(), "--form", input: pipe.reading).exit == 0)
+        let piped = server.requests.last
+        #expect(piped?.bodyText == "a=1" && piped?["Content-Type"] == "application/x-www-form-urlencoded")
+    }
+
+    @Test(arguments: [["-S", "-s"], ["-s", "-S"], ["-sS"], ["-Ss"], ["-S"]])
+    func errorsAreShownInSpiteOfSilence(words: [String]) async {
+        server.route("/", .status(404))
+        #expect(await swiftaf([server.urlString()] + words).error == "swiftaf: the server answered 404 Not Found\n")
+        #expect(await swiftaf(server.urlString(), "-s").error.isEmpty)
+    }
+
+    @Test(arguments: [["--no-clobber"], ["-o", "-", "--no-clobber"]])
+    func whatNeedsAFileIsRefusedWithoutOne(words: [String]) async {
+        let run = await swiftaf([server.urlString(), "--json"] + words)
+        #expect(run.exit == 1 && run.code == "usage" && server.requests.isEmpty)
+    }
+
     @Test func failHidesTheBodyOfAnError() async {
         server.route("/", .respond(404, body: Data("page".utf8)))
         #expect(await swiftaf("-sf", server.urlString()).text.isEmpty)

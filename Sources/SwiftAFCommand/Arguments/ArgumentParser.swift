@@ -162,6 +162,12 @@ extension ArgumentParser {
         guard options.certificatePath != nil || (options.keyPath == nil && options.keyPassword == nil) else {
             throw UsageError("--key and --key-password need --cert")
         }
+        guard options.cookieOutput != "-" || !options.printsJSON else {
+            throw UsageError("-c - can't be used with --json, which prints nothing else to standard output")
+        }
+        guard options.folder == nil || options.outputPath == nil else {
+            throw UsageError("-o and -P can't be combined: -P is for files named by URLs; -o DIR/NAME names both")
+        }
         return try self.command(command)
     }
 

@@ -99,8 +99,12 @@ enum OptionTable {
             // As in curl, an empty value removes the header.
             options.items.append(value.bytes.isEmpty ? .removedHeader(name: name) : .header(name: name, value: value))
         },
-        .bytes("-e", "--referer", placeholder: "URL", help: "the Referer header", for: .exchanges) { options, value in
+        .bytes("-e", "--referer", placeholder: "URL", help: "the Referer header", for: .exchanges) {
+            options, value throws(UsageError) in
             guard !value.bytes.isEmpty else { return }
+            guard !value.bytes.reversed().starts(with: ";auto".utf8.reversed()) else {
+                throw UsageError("--referer takes a URL only: redirects don't change it, so ;auto isn't supported")
+            }
             options.items.append(.header(name: "Referer", value: value))
         }.hiding(.userInfo),
     ]

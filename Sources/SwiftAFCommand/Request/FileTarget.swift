@@ -21,7 +21,9 @@ struct FileTarget: Sendable {
     static func of(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
         let isChecked = options.checksum != nil || options.comparesTimestamps
         guard options.outputPath != "-", var target = try named(command, options) else {
-            guard !isChecked else { throw UsageError("--checksum and --timestamps need a file: use download or -o") }
+            guard !isChecked, !options.keepsExistingFile else {
+                throw UsageError("--checksum, --timestamps and --no-clobber need a file: use download or -o")
+            }
             return nil
         }
         if isChecked { try target.refuseUnchecked(command, options) }
