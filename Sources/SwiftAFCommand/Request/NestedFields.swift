@@ -1,7 +1,8 @@
 import SwiftAF
 
 /// Builds a JSON object from body fields. `a[b]=1` is a member of an object, `a[]=1` an element of an array, `a[2]=1`
-/// the element at an index. Repeated names without brackets stay repeated, in order.
+/// the element at an index. Repeated names without brackets stay repeated, in order. `[]=1` or `[2]=1` without a name makes
+/// an array of the whole.
 struct NestedFields {
     private indirect enum Node {
         case value(JSONText)
@@ -17,12 +18,19 @@ struct NestedFields {
 
     private static let mostElements = 10_000
     private var members: [(name: String, node: Node)] = []
+    /// The whole, if fields have no name.
+    private var root: Node?
 
     /// Adds a field. A backslash before a bracket makes it part of the name.
     mutating func add(_ key: String, _ value: JSONText) throws(UsageError) {
         guard let (name, steps) = Self.parse(key) else {
             throw UsageError("invalid name '\(key.printable)': expected a[b], a[] or a[0]; \\[ is a bracket in a name")
         }
+        guard !name.isEmpty || steps.isEmpty else {
+            root = try Self.insert(value, at: steps[...], into: root ?? (members.isEmpty ? nil : .object(members)), key)
+            return
+        }
+        guard root == nil else { throw UsageError("'\(key.printable)' contradicts an earlier field without a name") }
         guard !steps.isEmpty else { return members.append((name, .value(value))) }
         let place = members.lastIndex { member in
             if case .value = member.node { return false }
@@ -32,8 +40,8 @@ struct NestedFields {
         if let place { members[place].node = node } else { members.append((name, node)) }
     }
 
-    /// The object. Elements of arrays that were skipped are null.
-    var json: JSONText { Self.text(.object(members)) }
+    /// The object or array. Elements of arrays that were skipped are null.
+    var json: JSONText { Self.text(root ?? .object(members)) }
 
     private static func text(_ node: Node) -> JSONText {
         switch node {
