@@ -38,13 +38,36 @@ import Testing
                 #expect(
                     ManualPage.text.contains(
                         name.split(separator: "-", omittingEmptySubsequences: false).joined(separator: "\\-")))
-                #expect(scripts[0].contains(name) && scripts[1].contains("'\(name)["))
+                #expect(
+                    scripts[0].contains(name)
+                        && (scripts[1].contains("'\(name)[") || scripts[1].contains("'\(name)=-[")))
                 let fish = name.hasPrefix("--") ? "-l \(name.dropFirst(2))" : "-s \(name.dropFirst())"
                 #expect(scripts[2].contains(fish))
             }
         }
         let run = await swiftaf("completions", "bash")
         #expect(run.exit == 0 && run.text == scripts[0])
+    }
+
+    @Test func optionalValuesAreNotCompletedAsNextWords() {
+        let entries = OptionTable.groups.flatMap(\.entries).filter(\.hasOptionalValue)
+        #expect(entries.map { $0.names.last } == ["--netrc", "--cache"])
+        let bash = Completions.script(for: .bash)
+        let files = bash.split(separator: "\n").first { $0.contains("compgen -f -- \"$word\"") } ?? ""
+        #expect(files.contains("--output|") && !files.contains("--netrc") && !files.contains("--cache"))
+        let zsh = Completions.script(for: .zsh)
+        #expect(zsh.contains("'--netrc=-[") && zsh.contains("'--cache=-[") && zsh.contains("'-n["))
+        let fish = Completions.script(for: .fish).split(separator: "\n").filter {
+            $0.contains("-l netrc") || $0.contains("-l cache ")
+        }
+        #expect(fish.count == 2 && fish.allSatisfy { !$0.contains(" -x") && !$0.contains(" -r") })
+    }
+
+    @Test func helpNamesCodesAndReasons() async {
+        let text = await swiftaf("help", "exit").text
+        for name in ["usage", "closed", "unknown", "notYetValid", "wrongHost", "selfSigned", "unknownIssuer", "idle"] {
+            #expect(text.contains(name))
+        }
     }
 
     @Test func spellingsAreUnique() {

@@ -14,9 +14,11 @@ enum Completions {
 
     private static var entries: [OptionEntry] { OptionTable.groups.flatMap(\.entries) }
 
-    /// The options whose value is a file.
-    private static var fileOptions: [String] {
-        entries.filter { ["PATH", "DIR", "[=FILE]"].contains($0.placeholder) }.flatMap(\.names)
+    /// The options whose value is a file, in the next word. An optional value is in the same one, behind a `=`.
+    private static var fileOptions: [String] { entries.filter(takesFile).flatMap(\.names) }
+
+    private static func takesFile(_ entry: OptionEntry) -> Bool {
+        !entry.hasOptionalValue && ["PATH", "DIR"].contains(entry.placeholder)
     }
 
     private static var bash: String {
@@ -43,11 +45,13 @@ enum Completions {
         let specifications = entries.flatMap { entry in
             entry.names.map { name -> String in
                 let help = entry.help.map { "[]:'".contains($0) ? " " : String($0) }.joined()
-                let value = entry.placeholder.map { placeholder in
-                    let text = placeholder.filter { $0.isLetter }
-                    return ":\(text):" + (fileOptions.contains(name) ? "_files" : "")
+                guard let text = entry.placeholder?.filter(\.isLetter) else { return "        '\(name)[\(help)]'" }
+                guard !entry.hasOptionalValue else {
+                    // `=-`: the value is in the same word. Only the long spelling takes one.
+                    return name.hasPrefix("--")
+                        ? "        '\(name)=-[\(help)]::\(text):_files'" : "        '\(name)[\(help)]'"
                 }
-                return "        '\(name)[\(help)]\(value ?? "")'"
+                return "        '\(name)[\(help)]:\(text):\(takesFile(entry) ? "_files" : "")'"
             }
         }
         return """
@@ -71,8 +75,8 @@ enum Completions {
             let names = entry.names.map { name in
                 name.hasPrefix("--") ? "-l \(name.dropFirst(2))" : "-s \(name.dropFirst())"
             }
-            let isFile = entry.names.contains { fileOptions.contains($0) }
-            let value = entry.placeholder == nil ? "" : isFile ? " -r -F" : " -x"
+            let hasValue = entry.placeholder != nil && !entry.hasOptionalValue
+            let value = hasValue ? takesFile(entry) ? " -r -F" : " -x" : ""
             let help = entry.help.map { $0 == "'" ? "\\'" : String($0) }.joined()
             return "complete -c swiftaf \(names.joined(separator: " "))\(value) -d '\(help)'"
         }
