@@ -67,6 +67,15 @@ enum Usage {
         Exit status
           0 success   1 usage or input   2 status   3 network   4 timeout   5 TLS or trust
           6 size limit   7 credentials   8 local file   9 unreadable response   129, 130, 143 signal
+          70 a failure of this program or machine
+        With --json, error.code is
+          1 usage, invalidInput   2 status
+          3 dns, connect, connectionLost, truncated, protocol, redirect, closed
+          4 timeout   5 tls, untrusted   6 tooLarge   7 authentication   8 file   9 serialization
+          70 unknown and others   129, 130, 143 cancelled
+        and error.reason
+          of timeout: connect, idle, total
+          of untrusted: expired, notYetValid, wrongHost, selfSigned, unknownIssuer, pin, revoked, weak, other
 
         """
 
