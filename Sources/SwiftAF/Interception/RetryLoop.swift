@@ -102,7 +102,9 @@ final class RetryLoop: Sendable {
     private func finish(_ outcome: CoreOutcome) {
         var outcome = outcome
         let ends = state.withLock { state in
-            if outcome.failure != nil, outcome.failure?.resumeToken == nil { outcome.failure?.resumeToken = state.token }
+            if outcome.failure != nil, outcome.failure?.resumeToken == nil {
+                outcome.failure?.resumeToken = state.token
+            }
             defer {
                 state.phase = .ended
                 state.worker = nil
