@@ -57,8 +57,9 @@ static afc_status read_token(afc__sink *sink, const afc_sink *options, afc_failu
 
 static afc_status read_digest(afc__sink *sink, const afc_sink *options, afc_failure *failure) {
     if (options->digest == NULL) return AFC_OK;
-    bool is_strong = afc__digest_read(afc_slice_of(options->digest), &sink->expected) &&
-                     sink->expected.kind > AFC__DIGEST_MD5;
+    sink->expects_digest = true;
+    bool is_strong = afc__digest_read(afc_slice_of(options->digest), &sink->digest) &&
+                     sink->digest.kind > AFC__DIGEST_MD5;
     if (is_strong && options->kind == AFC_SINK_FILE) return AFC_OK;
     return afc__fail(
         failure, AFC_EINVAL,
@@ -113,7 +114,7 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
 
 afc_status afc__sink_set_descriptor(afc__sink *sink, int descriptor) {
     /* What was written to a descriptor can't be taken back. */
-    if (sink->expected.kind != AFC__DIGEST_NONE) return AFC_EINVAL;
+    if (sink->expects_digest) return AFC_EINVAL;
     afc__output output = AFC__OUTPUT_CLOSED;
     afc_status status = afc__output_open(&output, descriptor, NULL);
     if (status != AFC_OK) return status;
@@ -179,14 +180,15 @@ static afc__digest declared_digest(afc__sink *sink, const afc__sink_start *start
 static afc_status begin_digest(afc__sink *sink, const afc__sink_start *start, bool is_whole,
                                afc_failure *failure) {
     afc__digest declared = declared_digest(sink, start, is_whole);
-    bool is_expected = sink->expected.kind != AFC__DIGEST_NONE;
-    sink->digest = is_expected ? sink->expected : declared;
+    if (!sink->expects_digest) sink->digest = declared;
     if (sink->digest.kind == AFC__DIGEST_NONE) return AFC_OK;
     if (afc__hasher_begin(&sink->hasher, sink->digest.kind)) return AFC_OK;
+    if (sink->expects_digest) {
+        return afc__fail(failure, AFC_EUNSUPPORTED, "OpenSSL can't compute the digest %s",
+                         afc__digest_name(sink->digest.kind));
+    }
     sink->digest = (afc__digest){0};
-    if (!is_expected) return AFC_OK;
-    return afc__fail(failure, AFC_EUNSUPPORTED, "OpenSSL can't compute the digest %s",
-                     afc__digest_name(sink->expected.kind));
+    return AFC_OK;
 }
 
 static afc_status open_new(afc__sink *sink, const afc__sink_start *start, afc_failure *failure) {

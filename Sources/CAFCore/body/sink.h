@@ -22,6 +22,7 @@ typedef struct afc__sink {
     bool can_wait;        /**< A full sink delays no other exchange. */
     bool is_invalid;      /**< FILE: the bytes written are unusable. */
     bool is_broken;       /**< FILE: a write failed, so nothing may follow. */
+    bool expects_digest;  /**< FILE: `digest` is the caller's. */
     uint64_t asked_limit; /**< 0: the kind's default. */
     uint64_t limit;       /**< Of the decoded body, including bytes found. */
     uint64_t written;     /**< Bytes consumed. */
@@ -35,8 +36,8 @@ typedef struct afc__sink {
     int64_t total;            /**< The size of the whole, or AFC_LENGTH_UNKNOWN. */
     const char *reason;       /**< Why it was restarted or can't be resumed. */
     afc_resumption resumption;
-    afc__digest expected; /**< By the caller. */
-    afc__digest digest;   /**< What the file is checked against. */
+    afc__digest
+        digest; /**< What the file is checked against: by the caller, else by the response. */
     afc__hasher hasher;
     afc__sink_work *work; /**< NULL: the file is small, and written directly. */
 

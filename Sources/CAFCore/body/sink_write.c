@@ -151,7 +151,7 @@ static afc_status check_digest(afc__sink *sink, afc_failure *failure) {
     if (!afc__hasher_is_active(&sink->hasher)) return AFC_OK;
     if (afc__hasher_matches(&sink->hasher, &sink->digest, &found)) return AFC_OK;
     sink->is_invalid = true;
-    if (sink->expected.kind != AFC__DIGEST_NONE) {
+    if (sink->expects_digest) {
         char digits[2 * AFC__DIGEST_LONGEST + 1];
         afc__hex_write(digits, found.bytes, afc__digest_size(found.kind));
         return afc__fail(failure, AFC_EPROTOCOL, "the file has another %s digest than expected: %s",
