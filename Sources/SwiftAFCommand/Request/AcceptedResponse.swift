@@ -31,7 +31,7 @@ final class AcceptedResponse: Sendable {
         }
     }
 
-    /// Gives the file its name, and returns its size; nil if there is none.
+    /// Gives the file its name and returns its size in bytes; nil if nothing was saved.
     func finish() throws(SessionError) -> Int? {
         guard let new = take() else { return nil }
         let size = new.size
