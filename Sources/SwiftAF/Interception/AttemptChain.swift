@@ -76,7 +76,7 @@ final class AttemptChain: Sendable {
         var http = http
         if let deadline = attempt.deadline {
             let rest = deadline - .now
-            guard rest > .zero else { throw SessionError(.timeout, reason: .total, url: http.url) }
+            guard rest > .zero else { throw SessionError.totalTimeout(url: http.url) }
             http.timeouts.total = rest
         }
         try http.encodeJSON(with: prepared.handlers.encoder)

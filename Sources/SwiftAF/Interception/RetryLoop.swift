@@ -58,7 +58,7 @@ final class RetryLoop: Sendable {
         let timer = deadline.map { deadline in
             Task {
                 await (deadline - .now).pause()
-                if !Task.isCancelled { stop(.expired, SessionError(.timeout, reason: .total)) }
+                if !Task.isCancelled { stop(.expired, .totalTimeout()) }
             }
         }
         defer { timer?.cancel() }

@@ -167,6 +167,11 @@ public struct SessionError: Error, Sendable {
         storage.values.resumeToken = resumeToken
     }
 
+    /// The total time limit passed between two transfers, or before the first one. The core says the same of a transfer.
+    static func totalTimeout(url: String? = nil) -> SessionError {
+        SessionError(.timeout, reason: .total, message: "total timeout: not complete in time", url: url)
+    }
+
     private mutating func update(_ change: (inout Values) -> Void) {
         if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.values) }
         change(&storage.values)
