@@ -40,11 +40,13 @@ build_c() {
     cmake --build "$AF_BUILD_DIR/c/$1" -j "$AF_JOBS"
 }
 
-# test_c NAME [CTEST_ARGUMENT…]: run the C tests of a build.
+# test_c NAME [CTEST_ARGUMENT…]: run the C tests of a build. Those that skip themselves count as passed, so they are named.
 test_c() {
-    local directory=$AF_BUILD_DIR/c/$1
+    local directory=$AF_BUILD_DIR/c/$1 skipped
     shift
     ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$AF_TEST_JOBS" "$@"
+    skipped=$(sed -n 's/^\[  SKIPPED \] \([a-z_0-9]*\)$/\1/p' "$directory/Testing/Temporary/LastTest.log" | sort -u | paste -s -d ' ')
+    [ -z "$skipped" ] || remark "skipped here: $skipped"
 }
 
 # has_fuzzer COMPILER: can it link with libFuzzer and AddressSanitizer? Distributions package their runtimes apart.
@@ -84,7 +86,7 @@ run_swift_tests() {
     if swift test --help-hidden | grep -c -e "$width" >/dev/null; then
         set -- "$width" 8 "$@"
     fi
-    swift_package test "$@"
+    AF_REQUIRE_PROGRAM=1 swift_package test "$@"
 }
 
 # build_swift SCRATCH WARNING [ARGUMENT…]: everything, with the tests. A build from nothing, as on a build machine, shows
@@ -95,6 +97,8 @@ build_swift() {
     swift_package build --build-tests --scratch-path "$scratch" "$@" 2>&1 | tee "$log"
     if grep -E "$pattern" "$log"; then
         echo "the Swift build must be free of warnings"
+        # A build that is continued wouldn't show them again.
+        rm -rf "$scratch"
         return 1
     fi
 }
@@ -149,6 +153,7 @@ begin_run() {
     [ ! -d "$AF_RUN" ] || return 0
     mkdir -p "$AF_RUN"
     trap 'rm -rf "$AF_RUN"' EXIT
+    trap end_lanes INT TERM HUP
 }
 
 has_failed() {
@@ -176,6 +181,12 @@ show_failures() {
         sed -n -E '/^\*\*\* .*crashed|Fatal error: /p; /^Thread .* crashed:/,/^Thread .*[^d]:$/p' "$1" |
             grep -E '^\*\*\* |Fatal error: |^Thread .* crashed:|^ *[0-9]+ ' | head -n 30
     } | grep . || tail -n 15 "$1"
+}
+
+# remark TEXT: the summary repeats it.
+remark() {
+    echo "$1"
+    [ ! -d "$AF_RUN" ] || echo "        $1" >>"$AF_RUN/summary"
 }
 
 # stage NAME COMMAND…: run one step; the first one that fails ends the script, or its lane.
@@ -211,9 +222,20 @@ lane() {
     begin_run
     AF_LANE=$1
     shift
-    (trap - EXIT && "$@") &
+    # In a process group of its own, so that all of it can be ended.
+    set -m
+    (trap - EXIT TERM HUP && "$@") &
+    set +m
     AF_LANES+=($!)
     AF_LANE=
+}
+
+end_lanes() {
+    local id
+    for id in "${AF_LANES[@]}"; do
+        kill -- "-$id" 2>/dev/null || true
+    done
+    exit 143
 }
 
 # Wait for all lanes; a stage that failed ends the script.

@@ -1,5 +1,6 @@
 # Install rules: headers, libraries, the CMake package and the files of pkg-config. The component `runtime` is what programs need to
-# run, `development` what it takes to build them. Those of libafcore-gio are `gio` and `gio_development`.
+# run, `development` what it takes to build them. Those of libafcore-gio are `gio`,
+# `gio_introspection` and `gio_development`.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -50,10 +51,16 @@ else()
     set(AFCORE_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
     set(AFCORE_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-set(modules afcore)
+set(modules "")
+# Users of the static library link what it needs.
+set(AFCORE_PC_REQUIRES Requires)
 if(AFCORE_BUILD_STATIC)
     list(APPEND modules afcore-static)
 endif()
+if(AFCORE_BUILD_SHARED)
+    set(AFCORE_PC_REQUIRES Requires.private)
+endif()
+list(APPEND modules afcore)
 # Pages of section 3, one for each function.
 find_package(Python3 QUIET COMPONENTS Interpreter)
 if(Python3_FOUND)
@@ -82,7 +89,8 @@ if(AFCORE_BUILD_GIO)
     install(FILES "${PROJECT_BINARY_DIR}/afcore-gio.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
         COMPONENT gio_development)
     if(TARGET afcore_gio_introspection)
-        install(FILES "${AFCORE_TYPELIB}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/girepository-1.0" COMPONENT gio)
+        install(FILES "${AFCORE_TYPELIB}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/girepository-1.0"
+            COMPONENT gio_introspection)
         install(FILES "${AFCORE_GIR}" DESTINATION "${CMAKE_INSTALL_DATADIR}/gir-1.0" COMPONENT gio_development)
     endif()
     if(AFCORE_VAPI)

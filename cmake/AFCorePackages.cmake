@@ -1,4 +1,4 @@
-# Debian packages: `cpack --preset package`. The runtime package is named after the soname, so that two of them can be
+# Debian packages: `cpack` in the folder of the preset `package`. The runtime package is named after the soname, so that two of them can be
 # installed together: libafcore0.1 now, libafcore1 from 1.0 on. The package swiftaf is made of what Scripts/install has
 # installed, if AFCORE_SWIFTAF_PREFIX names its prefix.
 set(AFCORE_SWIFTAF_PREFIX "" CACHE PATH "Prefix of Scripts/install: also installs and packages the program swiftaf")
@@ -10,18 +10,31 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 
+# dpkg-shlibdeps finds the oldest libcurl that has all functions; the core refuses those before 7.88.
+set(AFCORE_RUNTIME_DEPENDS "libcurl4 (>= 7.88)")
+
 set(CPACK_COMPONENTS_ALL runtime development)
 if(AFCORE_SWIFTAF_PREFIX)
     install(PROGRAMS "${AFCORE_SWIFTAF_PREFIX}/bin/swiftaf" DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT program)
-    install(DIRECTORY "${AFCORE_SWIFTAF_PREFIX}/share/" DESTINATION "${CMAKE_INSTALL_DATADIR}" COMPONENT program)
+    # By name: the prefix may be one where others install, too.
+    foreach(file IN ITEMS man/man1/swiftaf.1 bash-completion/completions/swiftaf zsh/site-functions/_swiftaf
+        fish/vendor_completions.d/swiftaf.fish)
+        get_filename_component(folder "${file}" DIRECTORY)
+        install(FILES "${AFCORE_SWIFTAF_PREFIX}/share/${file}" DESTINATION "${CMAKE_INSTALL_DATADIR}/${folder}"
+            COMPONENT program)
+    endforeach()
     list(APPEND CPACK_COMPONENTS_ALL program)
     set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME swiftaf)
     set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION web)
     set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "${AFCORE_RUNTIME_DEPENDS}")
     set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "An HTTP client for the command line")
 endif()
 if(AFCORE_BUILD_GIO)
     list(APPEND CPACK_COMPONENTS_ALL gio gio_development)
+    if(TARGET afcore_gio_introspection)
+        list(APPEND CPACK_COMPONENTS_ALL gio_introspection)
+    endif()
 endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -30,6 +43,7 @@ set(CPACK_DEBIAN_PACKAGE_HOMEPAGE "${PROJECT_HOMEPAGE_URL}")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME "libafcore${AFCORE_SOVERSION}")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "${AFCORE_RUNTIME_DEPENDS}")
 # Programs that link the library depend on this version or a later one: symbols may be new in each.
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
@@ -47,13 +61,26 @@ set(CPACK_DEBIAN_GIO_PACKAGE_SHLIBDEPS ON)
 # Finds libafcore.so, which no installed package has; the dependency on its package is given here.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}")
 set(CPACK_DEBIAN_GIO_PACKAGE_DEPENDS "${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_GIO_PACKAGE_RECOMMENDS "gir1.2-glib-2.0")
 set(CPACK_COMPONENT_GIO_DESCRIPTION "An HTTP client library for programs of GLib: shared library, introspection")
+
+# Not named after the soname: its file has the version of the namespace.
+set(CPACK_DEBIAN_GIO_INTROSPECTION_PACKAGE_NAME gir1.2-afgio-1.0)
+set(CPACK_DEBIAN_GIO_INTROSPECTION_PACKAGE_SECTION introspection)
+set(CPACK_DEBIAN_GIO_INTROSPECTION_PACKAGE_DEPENDS
+    "${CPACK_DEBIAN_GIO_PACKAGE_NAME} (= ${PROJECT_VERSION}), gir1.2-glib-2.0")
+set(CPACK_COMPONENT_GIO_INTROSPECTION_DESCRIPTION "An HTTP client library for Python and other languages, by introspection")
 
 set(CPACK_DEBIAN_GIO_DEVELOPMENT_PACKAGE_NAME libafcore-gio-dev)
 set(CPACK_DEBIAN_GIO_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_GIO_DEVELOPMENT_PACKAGE_DEPENDS
-    "${CPACK_DEBIAN_GIO_PACKAGE_NAME} (= ${PROJECT_VERSION}), libglib2.0-dev (>= 2.74)")
+    "${CPACK_DEBIAN_GIO_PACKAGE_NAME} (= ${PROJECT_VERSION}), libafcore-dev (= ${PROJECT_VERSION}), libglib2.0-dev (>= 2.74)")
 set(CPACK_COMPONENT_GIO_DEVELOPMENT_DESCRIPTION "An HTTP client library for programs of GLib: headers and pkg-config file")
+
+# The licence asks for its text beside each copy.
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+    string(TOUPPER "${component}" name)
+    install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" RENAME copyright
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${name}_PACKAGE_NAME}" COMPONENT ${component})
+endforeach()
 
 include(CPack)

@@ -1,4 +1,4 @@
-"""Builds the clients and the extra server, optimised."""
+"""Builds the clients and the extra server, optimised as the packages are."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ def build(here, build_dir, clients):
     """The path of each program by its name; ends the run with the log if a build fails."""
     core = "core" in clients or "external" in clients
     c_dir = build_dir / "c"
-    _run(["cmake", "-S", here, "-B", c_dir, "-DCMAKE_BUILD_TYPE=Release", f"-DBENCH_CORE={'ON' if core else 'OFF'}"])
+    _run(["cmake", "-S", here, "-B", c_dir, "-DCMAKE_BUILD_TYPE=RelWithDebInfo", f"-DBENCH_CORE={'ON' if core else 'OFF'}"])
     _run(["cmake", "--build", c_dir, "-j", str(os.cpu_count())])
     programs = {"floor": c_dir / "bench-floor", "server": c_dir / "bench-server"}
     if core:

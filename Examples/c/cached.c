@@ -5,16 +5,22 @@
 #include <stdio.h>
 
 static const char *source_of(const afc_result *result) {
-    static const char *const names[] = {
-        [AFC_CACHE_UNUSED] = "server",
-        [AFC_CACHE_HIT] = "cache",
-        [AFC_CACHE_STALE] = "cache, stale",
-        [AFC_CACHE_VALIDATED] = "cache, confirmed by the server",
-        [AFC_CACHE_MISSING] = "nowhere",
-    };
     size_t count;
     const afc_hop *hops = afc_result_get_hops(result, &count);
-    return names[hops[count - 1].cache];
+    switch (hops[count - 1].cache) {
+    case AFC_CACHE_UNUSED:
+        return "server";
+    case AFC_CACHE_HIT:
+        return "cache";
+    case AFC_CACHE_STALE:
+        return "cache, stale";
+    case AFC_CACHE_VALIDATED:
+        return "cache, confirmed by the server";
+    case AFC_CACHE_MISSING:
+        return "nowhere";
+    default:
+        return "elsewhere"; /* Later versions may know other ways. */
+    }
 }
 
 int main(int argc, char **argv) {

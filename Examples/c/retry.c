@@ -1,6 +1,5 @@
 /*
- * retry URL TRIES: a GET that is tried again while its failure may pass, at most TRIES times in all. Between two tries it
- * waits for as long as the server asks for, or else twice as long each time.
+ * retry URL TRIES: sends a GET up to TRIES times while its failure may pass; waits as the server asks, or ever longer.
  */
 #include <afcore/afcore.h>
 #include <poll.h>
@@ -16,16 +15,17 @@ static bool may_pass(afc_status status, const afc_result *result) {
            status == AFC_ETRUNCATED || status == AFC_ETIMEOUT;
 }
 
-/** Retry-After: seconds, or a date (RFC 9110 10.2.3). In milliseconds; -1: the server doesn't say. */
+/** Retry-After: seconds, or a date (RFC 9110 10.2.3). In milliseconds; -1: none, or not valid. */
 static int64_t asked_ms(const afc_result *result) {
     const afc_head *head = result != NULL ? afc_result_get_head(result) : NULL;
     const afc_header *field = head != NULL ? afc_head_find(head, "Retry-After") : NULL;
     int64_t now = time(NULL), date;
-    char seconds[16];
+    char seconds[16], *end;
     if (field == NULL) return -1;
     if (afc_date_parse(field->value, now, &date)) return date > now ? (date - now) * 1000 : 0;
     snprintf(seconds, sizeof seconds, "%.*s", (int)field->value.size, field->value.bytes);
-    return strtoll(seconds, NULL, 10) * 1000;
+    int64_t number = strtoll(seconds, &end, 10);
+    return end != seconds && *end == '\0' ? number * 1000 : -1;
 }
 
 int main(int argc, char **argv) {
@@ -41,8 +41,8 @@ int main(int argc, char **argv) {
     afc_status status = afc_perform(&result, session, &request, &failure);
     for (long left = strtol(argv[2], NULL, 10) - 1; left > 0 && may_pass(status, result); left--) {
         /* Many clients that failed together shouldn't come back together. */
-        int64_t asked = asked_ms(result),
-                wait = asked >= 0 ? asked : wait_ms - rand() % (wait_ms / 2);
+        int64_t asked = asked_ms(result);
+        int64_t wait = asked >= 0 ? asked : wait_ms - rand() % (wait_ms / 2);
         if (wait > 60000) break;
         fprintf(stderr, "trying again in %lld ms\n", (long long)wait);
         poll(NULL, 0, (int)wait); /* A program with a loop sets a timer instead. */

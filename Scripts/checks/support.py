@@ -2,15 +2,18 @@
 import pathlib
 import re
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def sources(*suffixes, under=""):
-    """The files that git knows or would add, in order."""
+    """The files that git knows or would add, in order. None at all is an error: then this is no checkout."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", under or "."],
         cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    if not listed:
+        sys.exit(f"git lists no files in {ROOT / under}: the checks need a checkout of their own")
     paths = (ROOT / name for name in sorted(set(listed)))
     return [path for path in paths if path.suffix in suffixes and path.is_file()]
 

@@ -24,6 +24,10 @@ struct RequestAllocationTests {
         manager.completionQueue = DispatchQueue(label: "allocations")
     }
 
+    @Test func allocationsAreCounted() {
+        #expect(allocation_count_of_one() == 1)
+    }
+
     @Test func bytes() async throws {
         let request = HTTPRequest("users/7")
         try await expect("bytes") { _ = try await manager.response(for: request) }

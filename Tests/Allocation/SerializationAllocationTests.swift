@@ -23,6 +23,10 @@ struct SerializationAllocationTests {
 
     private static let body = Data(#"{"name":"Ada","born":1815,"tags":["math","code"]}"#.utf8)
 
+    @Test func allocationsAreCounted() {
+        #expect(allocation_count_of_one() == 1)
+    }
+
     @Test func query() throws {
         let request = HTTPRequest("https://api.example.org/v1/users")
         try expect("query") { _ = try Self.form.serialize(request, parameters: Self.parameters) }

@@ -342,21 +342,31 @@ static void run(const settings *settings) {
     keeps_going = settings->keeps_going;
     uint32_t next_id = 1;
     remains first = {0, 0, 0};
-    deadline = now() + settings->seconds;
-    for (long left = settings->tasks; left > 0 && now() < deadline && !atomic_load(&must_stop);) {
-        bool is_first = next_id == 1;
+    /* Of the first epoch, which is always a whole one: the others are compared with it. */
+    deadline = now() + 3600;
+    long left = settings->tasks;
+    int epochs = 0;
+    for (; left > 0 && now() < deadline && !atomic_load(&must_stop); epochs++) {
+        bool is_first = epochs == 0;
         long tasks = is_first ? WARM_UP_TASKS : EPOCH_TASKS;
         run_epoch(&random, left < tasks ? left : tasks, &next_id);
         left -= tasks;
         remains remains = look_around();
-        if (is_first)
+        if (is_first) {
             first = remains;
-        else
+            deadline = now() + settings->seconds;
+        } else
             check_remains(&first, &remains);
         printf("%lu tasks, %lu succeeded; left: %zu descriptors, %zu threads, %zu KiB of heap\n",
                atomic_load(&completed), atomic_load(&succeeded), remains.descriptors,
                remains.threads, remains.heap / 1024);
         fflush(stdout);
+    }
+    /* The first epoch alone is compared with nothing. */
+    if (atomic_load(&succeeded) == 0 || (epochs < 2 && !atomic_load(&must_stop))) {
+        fprintf(stderr, "soak: wrong: %d epochs, %lu tasks succeeded\n", epochs,
+                atomic_load(&succeeded));
+        atomic_store(&is_wrong, true);
     }
 }
 

@@ -56,7 +56,7 @@ import Testing
 }
 
 /// They go into the current folder, which only a process can choose.
-@Suite(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+@Suite(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
 struct BatchProgramTests {
     private let program = ProgramRun.path ?? ""
     private let server: TestServer

@@ -141,7 +141,7 @@ import Testing
 }
 
 /// The same with signals, which only a process of its own can get.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
 struct BlockedProgramTests {
     private let server: TestServer
     private let folder: TemporaryFolder

@@ -7,7 +7,7 @@ import Testing
 @testable import SwiftAFCommand
 
 /// The contract's older points, as a script sees them: reports, credentials, items, repeats, redirects, files, URLs.
-@Suite(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+@Suite(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
 struct ContractBasicsTests {
     private let server: TestServer
     private let folder: TemporaryFolder

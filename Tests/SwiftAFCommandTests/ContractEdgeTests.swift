@@ -8,7 +8,7 @@ import Testing
 
 /// The contract where it is easily missed: names outside ASCII, paths that aren't UTF-8, what counts for which limit, and
 /// options of the network.
-@Suite(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+@Suite(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
 struct ContractEdgeTests {
     private let server: TestServer
     private let folder: TemporaryFolder

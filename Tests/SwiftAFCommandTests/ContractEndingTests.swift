@@ -7,7 +7,7 @@ import Testing
 @testable import SwiftAFCommand
 
 /// How the program ends, and what it leaves: signals, the screen, files.
-@Suite(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+@Suite(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
 struct ContractEndingTests {
     private let server: TestServer
     private let folder: TemporaryFolder

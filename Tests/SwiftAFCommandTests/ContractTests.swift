@@ -8,7 +8,7 @@ import Testing
 
 /// The contract of the program, sentence by sentence, as a script sees it: a process, its arguments, what it prints and
 /// its exit status. Proxies, bytes, JSON, options.
-@Suite(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+@Suite(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
 struct ContractTests {
     private let server: TestServer
     private let folder: TemporaryFolder

@@ -6,7 +6,7 @@ import Testing
 @testable import SwiftAFCommand
 
 /// `-v`: what was really sent and received, and nothing else.
-@Suite(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+@Suite(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
 struct ContractVerboseTests {
     private let server: TestServer
 

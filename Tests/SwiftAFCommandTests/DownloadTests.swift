@@ -296,7 +296,7 @@ import Testing
 }
 
 /// Files in the current folder, which only a process can choose, and Ctrl-C.
-@Suite(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+@Suite(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
 struct DownloadProgramTests {
     private let path = ProgramRun.path ?? ""
     private let server: TestServer

@@ -43,7 +43,7 @@ import Testing
         #expect(await run.value.exit == 130)
     }
 
-    @Test(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"), arguments: words)
+    @Test(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"), arguments: words)
     func aWriterThatComesLaterIsReadToItsEnd(words: [String]) async throws {
         // Not in this process: reading blocks a thread, and tests have few.
         let run = try Launch(arguments(words).map { RawText($0) })
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(
-        .enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"),
+        .enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"),
         arguments: words, [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
     func aSignalEndsTheWaitForInput(words: [String], signal: (number: Int32, status: Int32)) async throws {
         let run = try TerminalRun(arguments(words))

@@ -5,7 +5,7 @@ import SwiftAF
 import Testing
 
 /// Downloads that one process begins and another one finishes.
-@Suite(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+@Suite(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
 struct OtherProcessTests {
     private static let size = 300_000
     private static let tag = "\"one\""

@@ -37,7 +37,7 @@ import Testing
 
     private var all: Set<String> { Set((0..<Self.count).map { "c\($0)" }) }
 
-    @Test(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+    @Test(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
     func processesKeepEachOthersCookies() async throws {
         serveCookies()
         folder.write("127.0.0.1\tFALSE\t/\tFALSE\t0\told\t1\n", to: "jar", mode: 0o640)

@@ -4,7 +4,7 @@ import SwiftAF
 import Testing
 
 /// What only a process of its own can show.
-@Suite(.serialized, .enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+@Suite(.serialized, .enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
 struct ProgramTests {
     private let path = ProgramRun.path ?? ""
 

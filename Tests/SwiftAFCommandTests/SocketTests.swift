@@ -164,7 +164,7 @@ import Testing
         #expect(await swiftaf("ws", url, "--subprotocol", "a b", input: try input("")).exit == 1)
     }
 
-    @Test(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+    @Test(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
     func aTerminalIsAConsole() async throws {
         let run = try TerminalRun("ws", url)
         await run.read(until: "swiftaf: connected")

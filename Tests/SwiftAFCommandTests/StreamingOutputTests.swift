@@ -336,7 +336,7 @@ import Testing
 
     /// A pipe can be read once, and has to be read for all.
     @Test(
-        .enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"),
+        .enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"),
         arguments: [
             (["--bearer", "@IN"], "tok3n", "Bearer tok3n"),
             (["--user", "@IN", "--auth", "basic"], "a:b", "Basic YTpi"),

@@ -7,7 +7,7 @@ import Testing
 @testable import SwiftAFCommand
 
 /// The built program in a terminal.
-@Suite(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+@Suite(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
 struct TerminalTests {
     private let server: TestServer
 

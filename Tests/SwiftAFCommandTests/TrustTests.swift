@@ -83,7 +83,7 @@ import Testing
         #expect(named.requests.isEmpty)
     }
 
-    @Test(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+    @Test(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
     func certificatesCanBePipes() async throws {
         let server = try mutualServer()
         let client = try authority.issueClient(commonName: "Client")

@@ -168,7 +168,7 @@ import Testing
 }
 
 /// What a process of its own shows: nothing else has a share in its memory.
-@Suite(.enabled(if: ProgramRun.path != nil, "the program was not built beside the tests"))
+@Suite(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
 struct UploadProgramTests {
     @Test func aLargeFileGoesThroughLittleMemory() async throws {
         let size = 300 << 20

@@ -303,6 +303,30 @@ static void refuses_what_can_not_be_written(void **state) {
 }
 
 /** In every state of the writing: while a block waits, at the end, by a cancel or a time limit. */
+/**
+ * Starts a task that writes to a pipe until that is full. A time limit that passes before is doubled: a machine may be slow.
+ */
+static call *start_blocked(world *world, const char *path, int ends[2], bool is_limited) {
+    for (uint32_t total_ms = 300; total_ms < PATIENCE_MS; total_ms *= 2) {
+        assert_int_equal(pipe(ends), 0);
+        call *call = write_to(world, path, ends[1]);
+        if (is_limited) call->request.timeouts.total_ms = total_ms;
+        call_start(call);
+        struct pollfd readable = {.fd = ends[0], .events = POLLIN};
+        while (poll(&readable, 1, 1) == 0) {
+            if (atomic_load(&call->done_count) > 0) break;
+        }
+        if (poll(&readable, 1, 0) == 1) return call;
+        call_wait(call);
+        check_ended(call, AFC_ETIMEOUT);
+        call_free(call);
+        close(ends[0]);
+        close(ends[1]);
+    }
+    fail();
+    return NULL;
+}
+
 static void ends_while_it_waits_for_room(void **state) {
     world *world = *state;
     size_t before = count_descriptors();
@@ -316,13 +340,7 @@ static void ends_while_it_waits_for_room(void **state) {
     for (size_t i = 0; i < 2 * COUNT_OF(paths); i++) {
         int ends[2];
         bool cancels = i % 2 == 0;
-        assert_int_equal(pipe(ends), 0);
-        call *call = write_to(world, paths[i / 2], ends[1]);
-        if (!cancels) call->request.timeouts.total_ms = 300;
-        call_start(call);
-        call_wait_for(call, &call->head_count, 1);
-        struct pollfd readable = {.fd = ends[0], .events = POLLIN};
-        assert_int_equal(poll(&readable, 1, PATIENCE_MS), 1);
+        call *call = start_blocked(world, paths[i / 2], ends, !cancels);
         if (cancels) afc_task_cancel(call->task);
         call_wait(call);
         check_ended(call, cancels ? AFC_ECANCELED : AFC_ETIMEOUT);
@@ -399,12 +417,7 @@ static void ends_although_the_reader_of_a_broken_body_waits(void **state) {
     for (int i = 0; i < 2; i++) {
         int ends[2];
         bool cancels = i == 0;
-        assert_int_equal(pipe(ends), 0);
-        call *call = write_to(world, "/some", ends[1]);
-        if (!cancels) call->request.timeouts.total_ms = 300;
-        call_start(call);
-        struct pollfd readable = {.fd = ends[0], .events = POLLIN};
-        assert_int_equal(poll(&readable, 1, PATIENCE_MS), 1);
+        call *call = start_blocked(world, "/some", ends, !cancels);
         if (cancels) afc_task_cancel(call->task);
         call_wait(call);
         /* Whichever was noticed first. */

@@ -250,7 +250,7 @@ static void open_locked(unsigned attempts, afc_status expected, const char *reas
 
 static void opening_waits_for_the_lock(void **state) {
     (void)state;
-    open_locked(2000, AFC_OK, "");
+    open_locked(200, AFC_OK, "");
 }
 
 static void lock_that_stays_is_an_error(void **state) {

@@ -14,6 +14,9 @@ final class ProgramRun: Sendable {
         return access(path, X_OK) == 0 ? path : nil
     }()
 
+    /// False if the tests of the program should be skipped. Where they must not be, they run, and fail without it.
+    static let isExpected = path != nil || ProcessInfo.processInfo.environment["AF_REQUIRE_PROGRAM"] == "1"
+
     /// The tests are a program, or a library that the toolchain's program loads; its path is an argument then.
     private static var executable: String {
         let arguments = CommandLine.arguments

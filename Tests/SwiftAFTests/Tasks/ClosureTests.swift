@@ -35,7 +35,7 @@ struct ClosureTests {
             end.signal()
         }
         task.resume()
-        return end.wait(timeout: .now() + 60) == .success
+        return end.wait(timeout: .now() + 600) == .success
     }
 
     /// Of a caller: returns the body like ``DataResponseSerializer``, but waits.

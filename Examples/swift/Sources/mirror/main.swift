@@ -13,7 +13,12 @@ guard arguments.count == 3 else {
 let manager = HTTPSessionManager(baseURL: arguments[1])
 manager.interceptors = [RetryPolicy(maximumRetries: 3)]
 
-let names: [String] = try await manager.get("files")
+// The names come from the server: none may lead out of the folder.
+let names = try await manager.get("files", as: [String].self).filter { name in
+    let isSafe = !name.isEmpty && !name.hasPrefix(".") && !name.contains("/") && !name.contains("\0")
+    if !isSafe { print("refused the name \(name.debugDescription)") }
+    return isSafe
+}
 let items = names.map { name in
     DownloadItem("files/\(name)", to: .path("\(arguments[2])/\(name)"), options: .createsFolders)
 }
