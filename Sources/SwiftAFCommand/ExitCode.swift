@@ -71,7 +71,9 @@ struct Failure: Error, Sendable, Equatable {
         let (exit, code) = Self.meaning(of: error)
         let message = Advice.message(
             for: error, showsCertificates: showsCertificates, minimumTLS: minimumTLS)
-        self.init(exit, code, message, reason: Self.name(of: error.reason))
+        // Of other codes the message says what the reason would.
+        let hasReason = error.code == .timeout || error.code == .untrusted
+        self.init(exit, code, message, reason: hasReason ? Self.name(of: error.reason) : nil)
     }
 
     /// The name of a reason in the report, which distinguishes fewer reasons than the library does.
@@ -81,6 +83,7 @@ struct Failure: Error, Sendable, Equatable {
         case .nameConstraint?, .purpose?, .pathLength?, .notAnAuthority?, .badSignature?, .unknownRevocation?,
             .malformed?, .hook?:
             SessionError.Reason.other.rawValue
+        case .noPong?, .noCloseFrame?: SessionError.Reason.idle.rawValue
         default: reason?.rawValue
         }
     }

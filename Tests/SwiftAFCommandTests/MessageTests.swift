@@ -22,13 +22,18 @@ import Testing
         (.init(.timeout, reason: .total), "--timeout"), (.init(.untrusted, reason: .selfSigned), "--cacert"),
         (.init(.untrusted, reason: .wrongHost), "swiftaf trust"), (.init(.untrusted, reason: .pin), "swiftaf trust"),
         (.init(.untrusted, reason: .expired), "--insecure"), (.init(.untrusted, reason: .weak), "--insecure"),
-        (.init(.tls, message: "the server closed the TLS connection: handshake failure"), "--cert"),
-        (.init(.tls, message: "OpenSSL/3: SSL routines::wrong version number"), "http://"),
-        (.init(.authentication, message: "User was rejected by the SOCKS5 server (1 1)."), "--proxy"),
-        (.init(.dns, message: "Couldn't resolve host name"), "--doh"),
-        (.init(.tooLarge, message: "the paused body exceeds the limit after decoding"), "get URL -o PATH"),
-        (.init(.tooLarge, message: "a line of the response's head or trailers is too long"), "100 KiB in a head"),
-        (.init(.tooLarge, message: "the paused body exceeds 5 bytes after decoding"), "--no-compressed"),
+        (.init(.tls, reason: .handshakeRefused), "it may require a client certificate, which --cert"),
+        (.init(.tls, reason: .certificateRequired), "--cert PATH gives"),
+        (.init(.tls, reason: .certificateRefused), "refused the client certificate of --cert"),
+        (.init(.tls, reason: .notTLS), "http://"),
+        (.init(.authentication, reason: .proxyCredentials), "--proxy"),
+        (.init(.dns, reason: .dnsOverHTTPS), "--doh"), (.init(.protocol, reason: .digest), "--checksum"),
+        (.init(.invalidInput, reason: .keyPassword), "--key-password"),
+        (.init(.invalidInput, reason: .hostOverride), "--resolve"),
+        (.init(.tooLarge, reason: .messageLimit), "--max-body"),
+        (.init(.tooLarge, reason: .pieceLimit), "get URL -o PATH"),
+        (.init(.tooLarge, reason: .lineLimit), "100 KiB in a head"),
+        (.init(.tooLarge, reason: .decodedLimit), "--no-compressed"),
     ])
     func namesTheOptionForTheReason(error: SessionError, option: String) {
         #expect(message(of: error).contains("; ") && message(of: error).contains(option))
@@ -43,11 +48,12 @@ import Testing
     @Test func namesNoOptionThatWouldNotHelp() {
         let expired = SessionError(.untrusted, reason: .expired, message: "the proxy isn't trusted: expired")
         #expect(!message(of: expired).contains("--insecure"))
-        for late in ["no close frame within 5000 ms", "no pong within 20000 ms"] {
-            #expect(message(of: SessionError(.timeout, reason: .idle, message: late)) == late)
+        for reason in [SessionError.Reason.noPong, .noCloseFrame] {
+            let late = SessionError(.timeout, reason: reason, message: "late")
+            #expect(message(of: late) == "late" && Failure(late).reason == "idle")
         }
         #expect(!Advice.message(for: expired, showsCertificates: true).contains("swiftaf trust"))
-        let old = SessionError(.tls, message: "OpenSSL/3: SSL routines::unsupported protocol")
+        let old = SessionError(.tls, reason: .tlsVersion, message: "OpenSSL/3: SSL routines::unsupported protocol")
         #expect(Advice.message(for: old, minimumTLS: .v1_3).contains("; --tls-min 1.2"))
         #expect(!Advice.message(for: old, minimumTLS: .v1_2).contains(";") && !message(of: old).contains(";"))
     }
@@ -94,19 +100,10 @@ import Testing
         }
     }
 
-    @Test func namesNoFieldsOfTheCore() async {
-        let texts = [
-            "the response body exceeds the limit of 5 bytes (limits.body): it has more than 9",
-            "the response's heads exceed the limit of 5 bytes (limits.head_bytes)",
-            "more than 64 informational responses (limits.informational)",
-            "a WebSocket message exceeds the limit of 5 (limits.message)",
-        ]
-        for text in texts {
-            let shown = message(of: SessionError(.tooLarge, message: text))
-            #expect(!shown.contains("limits.") && shown.hasPrefix(text.prefix { $0 != "(" }.dropLast()))
-        }
-        #expect(
-            message(of: SessionError(.tooLarge, message: texts[0])).contains("5 bytes: it has more than 9; --max-body"))
+    /// Scripts depend on the reasons of two codes.
+    @Test func reportsNoReasonOfOtherCodes() {
+        #expect(Failure(SessionError(.tooLarge, reason: .bodyLimit)).reason == nil)
+        #expect(Failure(SessionError(.untrusted, reason: .untrustedRoot)).reason == "unknownIssuer")
     }
 
     @Test func saysHowAHostIsNamed() async {

@@ -22,6 +22,17 @@ const char *afc_status_text(afc_status status) {
     return "unknown status";
 }
 
+const char *afc_reason_name(afc_reason reason) {
+    switch (reason) {
+#define REASON_CASE(identifier, number, name)                                                      \
+    case AFC_REASON_##identifier:                                                                  \
+        return name;
+        AFC_REASON_MAP(REASON_CASE)
+#undef REASON_CASE
+    }
+    return "none";
+}
+
 const char *afc_trust_reason_name(afc_trust_reason reason) {
     switch (reason) {
     case AFC_TRUST_ACCEPTED:

@@ -48,6 +48,11 @@ afc_status afc__fail(afc_failure *failure, afc_status status, const char *format
     return status;
 }
 
+afc_status afc__give_reason(afc_failure *failure, afc_reason reason, afc_status status) {
+    if (failure != NULL) failure->reason = reason;
+    return status;
+}
+
 bool afc__is_status(int number) {
     switch (number) {
 #define STATUS_CASE(identifier, value, name, text) case (value):

@@ -14,6 +14,9 @@
 __attribute__((format(printf, 3, 4))) afc_status afc__fail(afc_failure *failure, afc_status status,
                                                            const char *format, ...);
 
+/** Adds the reason to a failure that afc__fail() has just set, and returns its status. */
+afc_status afc__give_reason(afc_failure *failure, afc_reason reason, afc_status status);
+
 /** Returns whether a number that a callback returned is an afc_status. */
 bool afc__is_status(int number);
 

@@ -141,10 +141,12 @@ void afc__sink_clear(afc__sink *sink) {
 /** `size` is the announced size, or what there is so far. */
 static afc_status too_big(const afc__sink *sink, uint64_t size, bool is_announced,
                           afc_failure *failure) {
-    return afc__fail(
-        failure, AFC_ETOOBIG,
-        "the response body exceeds the limit of %llu bytes (limits.body): it has %s%llu",
-        (unsigned long long)sink->limit, is_announced ? "" : "at least ", (unsigned long long)size);
+    return afc__give_reason(
+        failure, AFC_REASON_BODY_LIMIT,
+        afc__fail(failure, AFC_ETOOBIG,
+                  "the response body exceeds the limit of %llu bytes: it has %s%llu",
+                  (unsigned long long)sink->limit, is_announced ? "" : "at least ",
+                  (unsigned long long)size));
 }
 
 /* ---- Opening ------------------------------------------------------------------------------- */

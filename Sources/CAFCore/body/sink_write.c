@@ -154,11 +154,15 @@ static afc_status check_digest(afc__sink *sink, afc_failure *failure) {
     if (sink->expects_digest) {
         char digits[2 * AFC__DIGEST_LONGEST + 1];
         afc__hex_write(digits, found.bytes, afc__digest_size(found.kind));
-        return afc__fail(failure, AFC_EPROTOCOL, "the file has another %s digest than expected: %s",
-                         afc__digest_name(found.kind), digits);
+        return afc__give_reason(failure, AFC_REASON_DIGEST,
+                                afc__fail(failure, AFC_EPROTOCOL,
+                                          "the file has another %s digest than expected: %s",
+                                          afc__digest_name(found.kind), digits));
     }
-    return afc__fail(failure, AFC_EPROTOCOL, "the file doesn't match its %s digest",
-                     afc__digest_name(sink->digest.kind));
+    return afc__give_reason(failure, AFC_REASON_DECLARED_DIGEST,
+                            afc__fail(failure, AFC_EPROTOCOL,
+                                      "the file doesn't match its %s digest",
+                                      afc__digest_name(sink->digest.kind)));
 }
 
 /** Does one piece of the work that completes a body; `*goes_on` if there are more. */

@@ -230,8 +230,7 @@ static bool ended_at_proxy(const afc__exchange *exchange) {
 }
 
 /**
- * Adds which proxy it was that couldn't be reached, or that didn't connect. libcurl's text comes first, because the
- * program `swiftaf` recognises some. false: the cause is no proxy.
+ * Adds which proxy it was that couldn't be reached, or that didn't connect. false: the cause is no proxy.
  */
 static bool describe_proxy(const afc__exchange *exchange, CURLcode code, afc_status by_proxy,
                            const char *text, char out[AFC_FAILURE_TEXT_SIZE]) {
@@ -243,8 +242,33 @@ static bool describe_proxy(const afc__exchange *exchange, CURLcode code, afc_sta
     return true;
 }
 
+static bool ends_with(const char *text, const char *end) {
+    size_t size = strlen(text), end_size = strlen(end);
+    return size >= end_size && strcmp(text + size - end_size, end) == 0;
+}
+
+/** Recognises OpenSSL's reasons, with which libcurl's texts end. */
+static afc_reason reason_of_tls(const char *text) {
+    static const struct {
+        const char *text;
+        afc_reason reason;
+    } reasons[] = {
+        /* Bytes that aren't TLS, such as a response in plain HTTP. */
+        {"wrong version number", AFC_REASON_NOT_TLS},
+        {"packet length too long", AFC_REASON_NOT_TLS},
+        /* Of either side. */
+        {"protocol version", AFC_REASON_TLS_VERSION},
+        {"unsupported protocol", AFC_REASON_TLS_VERSION},
+    };
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        if (ends_with(text, reasons[i].text)) return reasons[i].reason;
+    }
+    return AFC_REASON_NONE;
+}
+
 void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_failure *failure) {
-    afc_trust_reason reason = AFC_TRUST_OTHER;
+    afc_trust_reason trust = AFC_TRUST_OTHER;
+    afc_reason reason = AFC_REASON_NONE;
     const char *text = exchange->error_text;
     afc_status status = status_of(code);
     if (status == AFC_OK && lacks_goodbye(exchange)) {
@@ -264,6 +288,7 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     if (is_bad_chunk(exchange, code)) status = AFC_EPROTOCOL;
     if (is_long_line(exchange, code)) {
         status = AFC_ETOOBIG;
+        reason = AFC_REASON_LINE_LIMIT;
         text = "a line of the response's head or trailers is too long";
     }
     if (is_bad_frame(exchange, code)) {
@@ -284,6 +309,7 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     }
     if (decodes_too_much(exchange, code)) {
         status = AFC_ETOOBIG;
+        reason = AFC_REASON_PIECE_LIMIT;
         text = "the paused body exceeds the limit after decoding";
     }
     if (has_different_targets(exchange, code)) {
@@ -307,14 +333,18 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
         const afc__tls_peer *peer = ended_at_proxy(exchange) ? exchange->proxy_peer
                                                              : exchange->peer;
         const char *who = ended_at_proxy(exchange) ? "proxy" : "server";
-        afc_status verdict = afc__tls_peer_get_verdict(peer, &reason, &text);
-        const char *alert = afc__tls_peer_get_alert(peer);
+        afc_status verdict = afc__tls_peer_get_verdict(peer, &trust, &text);
+        const char *alert = afc__tls_peer_get_alert(peer, &reason);
         /*
          * libcurl takes some alerts about our certificate for a failed verification of the
          * server's.
          */
         if (status == AFC_EUNTRUSTED || alert != NULL) status = AFC_ETLS;
-        if (verdict != AFC_OK) status = verdict;
+        if (verdict != AFC_OK) {
+            status = verdict;
+            reason = AFC_REASON_NONE;
+        }
+        if (status == AFC_ETLS && alert == NULL) reason = reason_of_tls(text);
         if (status == AFC_ETLS && alert != NULL) {
             snprintf(described, sizeof described, "the %s closed the TLS connection: %s", who,
                      alert);
@@ -326,13 +356,19 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     }
     afc_status by_proxy = afc__exchange_map_proxy_result(exchange, code);
     if (by_proxy != AFC_OK) status = by_proxy;
+    if (by_proxy == AFC_EAUTH) reason = AFC_REASON_PROXY_CREDENTIALS;
+    /* Other names are looked up before libcurl gets the request. */
+    if (status == AFC_EDNS && code == CURLE_COULDNT_RESOLVE_HOST) {
+        reason = AFC_REASON_DNS_OVER_HTTPS;
+    }
     if (text[0] == '\0') text = curl_easy_strerror(code);
     char with_proxy[AFC_FAILURE_TEXT_SIZE];
     bool is_proxys = !lacks_sockets(exchange, code) &&
                      describe_proxy(exchange, code, by_proxy, text, with_proxy);
     afc__fail(failure, status, "%s", is_proxys ? with_proxy : text);
     if (status == AFC_ETIMEOUT) failure->timeout = AFC_TIMEOUT_CONNECT;
-    if (status == AFC_EUNTRUSTED) failure->trust = reason;
+    if (status == AFC_EUNTRUSTED) failure->trust = trust;
+    failure->reason = reason;
     failure->curl_code = (int)code;
     /* Not the error of an address that was tried before the connected one. */
     if (system_error != exchange->connect_error) failure->system_error = (int)system_error;

@@ -24,9 +24,10 @@ static afc_status count_bytes(afc__head_reader *reader, size_t size, afc_failure
         reader->bytes += size;
         return AFC_OK;
     }
-    return afc__fail(failure, AFC_ETOOBIG,
-                     "the response's heads exceed the limit of %u bytes (limits.head_bytes)",
-                     (unsigned)reader->limits.bytes);
+    return afc__give_reason(failure, AFC_REASON_HEAD_LIMIT,
+                            afc__fail(failure, AFC_ETOOBIG,
+                                      "the response's heads exceed the limit of %u bytes",
+                                      (unsigned)reader->limits.bytes));
 }
 
 static afc_slice without_line_end(afc_slice line) {
@@ -42,9 +43,10 @@ static afc_status count_fields(afc__head_reader *reader, size_t count, afc_failu
         reader->field_count += (uint32_t)count;
         return AFC_OK;
     }
-    return afc__fail(failure, AFC_ETOOBIG,
-                     "the response's heads exceed the limit of %u fields (limits.head_count)",
-                     (unsigned)reader->limits.count);
+    return afc__give_reason(failure, AFC_REASON_HEAD_LIMIT,
+                            afc__fail(failure, AFC_ETOOBIG,
+                                      "the response's heads exceed the limit of %u fields",
+                                      (unsigned)reader->limits.count));
 }
 
 /** Sets the text for AFC_ENOMEM and AFC_ETOOBIG and returns the status. */
@@ -105,8 +107,7 @@ static afc_status check_informational(afc__head_reader *reader, afc_failure *fai
                          "unexpected 101: the request asked for no upgrade");
     }
     if (reader->informational == reader->limits.informational) {
-        return afc__fail(failure, AFC_ETOOBIG,
-                         "more than %u informational responses (limits.informational)",
+        return afc__fail(failure, AFC_ETOOBIG, "more than %u informational responses",
                          (unsigned)reader->limits.informational);
     }
     reader->informational++;

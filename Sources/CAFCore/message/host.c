@@ -82,8 +82,10 @@ static afc_status read_host(afc__authority *authority, afc_failure *failure) {
         if (afc__ip_parse(&authority->ip, host) && authority->ip.size == 16) return AFC_OK;
         if (find(host, '%') != NULL) {
             /* RFC 9844 obsoletes RFC 6874, which allowed zones in URLs; the URL Standard never did. */
-            return afc__fail(failure, AFC_EINVAL,
-                             "URLs have no IPv6 zones (RFC 9844): set the session's interface");
+            return afc__give_reason(
+                failure, AFC_REASON_IPV6_ZONE,
+                afc__fail(failure, AFC_EINVAL,
+                          "URLs have no IPv6 zones (RFC 9844): set the session's interface"));
         }
         return afc__fail(failure, AFC_EINVAL, "the URL's host in brackets isn't an IPv6 address");
     }

@@ -66,7 +66,9 @@ afc_status afc__redirect_decide(const afc__redirect_question *question, afc__red
     afc_status status = find_location(question->head, &location, failure);
     if (status != AFC_OK || location.size == 0) return status;
     if (question->followed >= question->limit) {
-        return afc__fail(failure, AFC_EREDIRECT, "more than %d redirects", question->limit);
+        return afc__give_reason(
+            failure, AFC_REASON_REDIRECT_LIMIT,
+            afc__fail(failure, AFC_EREDIRECT, "more than %d redirects", question->limit));
     }
     status = find_target(question, location, &out->target, failure);
     if (status != AFC_OK) return status;

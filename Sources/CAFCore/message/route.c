@@ -43,15 +43,18 @@ static afc_status append_host(afc__buffer *text, afc_slice host, afc_failure *fa
         size_t size = afc__authority_write_host(&authority, written);
         return afc__buffer_append(text, written, size) == AFC_OK ? AFC_OK : out_of_memory(failure);
     }
-    return afc__fail(failure, AFC_EINVAL,
-                     "invalid host in a host override: expected an ASCII name");
+    return afc__give_reason(
+        failure, AFC_REASON_HOST_OVERRIDE,
+        afc__fail(failure, AFC_EINVAL, "invalid host in a host override: expected an ASCII name"));
 }
 
 static afc_status append_address(afc__buffer *text, afc_slice member, afc_failure *failure) {
     afc__ip ip;
     if (!afc__ip_parse(&ip, member)) {
-        return afc__fail(failure, AFC_EINVAL, "invalid address \"%.*s\" in a host override",
-                         member.size < 64 ? (int)member.size : 64, member.bytes);
+        return afc__give_reason(failure, AFC_REASON_HOST_OVERRIDE,
+                                afc__fail(failure, AFC_EINVAL,
+                                          "invalid address \"%.*s\" in a host override",
+                                          member.size < 64 ? (int)member.size : 64, member.bytes));
     }
     bool is_ipv6 = ip.size == 16;
     bool is_complete = (!is_ipv6 || afc__buffer_append(text, "[", 1) == AFC_OK) &&
@@ -63,13 +66,17 @@ static afc_status append_address(afc__buffer *text, afc_slice member, afc_failur
 static afc_status append_addresses(afc__buffer *text, const char *addresses, afc_failure *failure) {
     afc_slice list = afc_slice_of(addresses), member;
     if (list.size > LONGEST_LIST) {
-        return afc__fail(failure, AFC_EINVAL, "too many addresses in a host override");
+        return afc__give_reason(
+            failure, AFC_REASON_HOST_OVERRIDE,
+            afc__fail(failure, AFC_EINVAL, "too many addresses in a host override"));
     }
     unsigned count = 0;
     while (afc__next_member(&list, &member)) {
         const char *mark = count == 0 ? ":" : ",";
         if (++count > MOST_ADDRESSES) {
-            return afc__fail(failure, AFC_EINVAL, "too many addresses in a host override");
+            return afc__give_reason(
+                failure, AFC_REASON_HOST_OVERRIDE,
+                afc__fail(failure, AFC_EINVAL, "too many addresses in a host override"));
         }
         if (afc__buffer_append(text, mark, 1) != AFC_OK) return out_of_memory(failure);
         afc_status status = append_address(text, member, failure);

@@ -31,7 +31,9 @@ static afc_status check_octets(afc_slice text, afc_failure *failure) {
 }
 
 static afc_status read_scheme(bool *is_https, afc_slice scheme, afc_failure *failure) {
-    if (scheme.size == 0) return afc__fail(failure, AFC_EINVAL, "the URL has no scheme");
+    if (scheme.size == 0)
+        return afc__give_reason(failure, AFC_REASON_NO_SCHEME,
+                                afc__fail(failure, AFC_EINVAL, "the URL has no scheme"));
     *is_https = afc__same_name(scheme, "https");
     if (*is_https || afc__same_name(scheme, "http")) return AFC_OK;
     int shown = scheme.size < 32 ? (int)scheme.size : 32;

@@ -77,10 +77,12 @@ static void await_close(afc_websocket *socket) {
     arm(socket);
 }
 
-static void end_late(afc_websocket *socket, const char *what, uint32_t limit_ms) {
+static void end_late(afc_websocket *socket, const char *what, afc_reason reason,
+                     uint32_t limit_ms) {
     afc_failure failure = {0};
     afc__fail(&failure, AFC_ETIMEOUT, "no %s within %u ms", what, (unsigned)limit_ms);
     failure.timeout = AFC_TIMEOUT_IDLE;
+    failure.reason = reason;
     record(socket, &failure);
     afc_task_cancel(socket->task);
 }
@@ -112,7 +114,8 @@ static void end_closing(afc_websocket *socket) {
     if (socket->got_close) {
         afc_task_cancel(socket->task);
     } else {
-        end_late(socket, "close frame", socket->options.close_timeout_ms);
+        end_late(socket, "close frame", AFC_REASON_NO_CLOSE_FRAME,
+                 socket->options.close_timeout_ms);
     }
 }
 
@@ -127,7 +130,7 @@ static void on_alarm(afc__alarm *alarm) {
     if (socket->is_held) afc__keepalive_excuse(&socket->keepalive, now);
     switch (afc__keepalive_check(&socket->keepalive, now, oldest_ping_of(socket))) {
     case AFC__KEEPALIVE_GIVE_UP:
-        end_late(socket, "pong", socket->options.pong_timeout_ms);
+        end_late(socket, "pong", AFC_REASON_NO_PONG, socket->options.pong_timeout_ms);
         return;
     case AFC__KEEPALIVE_PING:
         ping(socket, now);

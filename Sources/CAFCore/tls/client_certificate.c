@@ -115,13 +115,19 @@ static afc_status read_pair(afc__tls_identity *out, const afc_client_certificate
     bool is_good = is_der(certificate) ? read_der(out, certificate, source->password)
                                        : read_pem(out, certificate);
     if (!is_good) {
-        return afc__fail(failure, AFC_EINVAL, "invalid client certificate%s",
-                         is_der(certificate) ? ", or wrong password" : "");
+        if (!is_der(certificate)) {
+            return afc__fail(failure, AFC_EINVAL, "invalid client certificate");
+        }
+        return afc__give_reason(
+            failure, AFC_REASON_KEY_PASSWORD,
+            afc__fail(failure, AFC_EINVAL, "invalid client certificate, or wrong password"));
     }
     if (out->key == NULL) out->key = read_key(key.size > 0 ? key : certificate, password);
     if (out->key == NULL) {
-        return afc__fail(failure, AFC_EINVAL,
-                         "invalid key of the client certificate, or wrong password");
+        return afc__give_reason(
+            failure, AFC_REASON_KEY_PASSWORD,
+            afc__fail(failure, AFC_EINVAL,
+                      "invalid key of the client certificate, or wrong password"));
     }
     if (X509_check_private_key(out->certificate, out->key) == 1) return AFC_OK;
     return afc__fail(failure, AFC_EINVAL, "the key doesn't match the client certificate");

@@ -311,6 +311,26 @@ static bool ends_connection(int alert) {
            alert == SSL_AD_CERTIFICATE_REQUIRED;
 }
 
+static afc_reason reason_of_alert(int alert) {
+    switch (alert) {
+    case SSL_AD_CERTIFICATE_REQUIRED:
+        return AFC_REASON_CERTIFICATE_REQUIRED;
+    /* What servers of TLS 1.2 send for a missing certificate, but also if no cipher is in common. */
+    case SSL_AD_HANDSHAKE_FAILURE:
+        return AFC_REASON_HANDSHAKE_REFUSED;
+    case SSL_AD_BAD_CERTIFICATE:
+    case SSL_AD_UNSUPPORTED_CERTIFICATE:
+    case SSL_AD_CERTIFICATE_REVOKED:
+    case SSL_AD_CERTIFICATE_EXPIRED:
+    case SSL_AD_CERTIFICATE_UNKNOWN:
+    case SSL_AD_UNKNOWN_CA:
+    case SSL_AD_ACCESS_DENIED:
+        return AFC_REASON_CERTIFICATE_REFUSED;
+    default:
+        return AFC_REASON_NONE;
+    }
+}
+
 /**
  * Records that libcurl found the connection ended. Since 8.10.0 it sends close_notify and waits for
  * the server's end, which doesn't tell why the connection is closed.
@@ -453,8 +473,9 @@ bool afc__tls_peer_spoke_last(const afc__tls_peer *peer) {
     return peer->is_closing ? peer->spoke_last : peer->writes > 0;
 }
 
-const char *afc__tls_peer_get_alert(const afc__tls_peer *peer) {
+const char *afc__tls_peer_get_alert(const afc__tls_peer *peer, afc_reason *reason) {
     if (peer == NULL || peer->last_alert == 0) return NULL;
+    *reason = reason_of_alert(peer->last_alert & 0xFF);
     /* OpenSSL 3.0 has no text for this alert. */
     if ((peer->last_alert & 0xFF) == SSL_AD_CERTIFICATE_REQUIRED) return "certificate required";
     return SSL_alert_desc_string_long(peer->last_alert);

@@ -77,9 +77,9 @@ bool afc__tls_peer_spoke_last(const afc__tls_peer *peer);
 
 /**
  * Returns the server's alert, if it ended TLS because of our client certificate, for example a
- * missing or rejected one; NULL otherwise. Lives forever.
+ * missing or rejected one, and sets `*reason`; NULL otherwise. Lives forever.
  */
-const char *afc__tls_peer_get_alert(const afc__tls_peer *peer);
+const char *afc__tls_peer_get_alert(const afc__tls_peer *peer, afc_reason *reason);
 
 /** Returns the verification of the peer, retained; NULL if there is none, or no peer. */
 afc__verification *afc__tls_peer_copy_verification(const afc__tls_peer *peer);

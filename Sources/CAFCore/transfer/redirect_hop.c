@@ -24,6 +24,7 @@ static afc_status propose(const afc__transfer *transfer, const afc__redirect_pla
 static bool ask_hook(afc__transfer *transfer, afc__redirect_plan *plan, afc_redirect *redirect) {
     if (transfer->events.on_redirect == NULL) return true;
     afc__transfer_count_event(transfer);
+    afc_failure failure;
     afc_redirect_answer answer = transfer->events.on_redirect(transfer->events.context, redirect);
     switch (answer) {
     case AFC_REDIRECT_FOLLOW:
@@ -32,9 +33,10 @@ static bool ask_hook(afc__transfer *transfer, afc__redirect_plan *plan, afc_redi
         plan->follow = false;
         return false;
     case AFC_REDIRECT_FAIL:
-        return afc__transfer_fail_text(transfer, AFC_EREDIRECT, "on_redirect refused the redirect");
+        afc__fail(&failure, AFC_EREDIRECT, "on_redirect refused the redirect");
+        failure.reason = AFC_REASON_REDIRECT_REFUSED;
+        return afc__transfer_fail(transfer, &failure);
     }
-    afc_failure failure;
     afc__fail_returned(&failure, "on_redirect", (int)answer, "AFC_REDIRECT_…");
     return afc__transfer_fail(transfer, &failure);
 }

@@ -32,12 +32,13 @@ static afc_status check_ratio(const afc__transfer *transfer, size_t size, int64_
     if (decoded <= RATIO_STARTS_AT) return AFC_OK;
     uint64_t wire = (uint64_t)(received > 0 ? received : 0) + RATIO_SLACK;
     if (decoded / transfer->limits.decoding_ratio <= wire) return AFC_OK;
-    return afc__fail(failure, AFC_ETOOBIG,
-                     "the body exceeds %u times its size after decoding (limits.decoding_ratio): "
-                     "%llu bytes became at least %llu",
-                     (unsigned)transfer->limits.decoding_ratio,
-                     (unsigned long long)(received > 0 ? received : 0),
-                     (unsigned long long)decoded);
+    return afc__give_reason(failure, AFC_REASON_DECODED_LIMIT,
+                            afc__fail(failure, AFC_ETOOBIG,
+                                      "the body exceeds %u times its size after decoding: "
+                                      "%llu bytes became at least %llu",
+                                      (unsigned)transfer->limits.decoding_ratio,
+                                      (unsigned long long)(received > 0 ? received : 0),
+                                      (unsigned long long)decoded));
 }
 
 /** Brotli and Zstandard can make any number of bytes of one read. */
@@ -48,8 +49,10 @@ static afc_status check_kept(const afc__transfer *transfer, size_t size, afc_fai
         limit = transfer->sink.limit > DRAIN_LIMIT ? transfer->sink.limit : DRAIN_LIMIT;
     }
     if (kept_size(transfer) + size <= limit) return AFC_OK;
-    return afc__fail(failure, AFC_ETOOBIG, "the paused body exceeds %llu bytes after decoding",
-                     (unsigned long long)limit);
+    return afc__give_reason(failure, AFC_REASON_DECODED_LIMIT,
+                            afc__fail(failure, AFC_ETOOBIG,
+                                      "the paused body exceeds %llu bytes after decoding",
+                                      (unsigned long long)limit));
 }
 
 /**

@@ -48,10 +48,12 @@ static afc_status refuse(uint16_t *code, afc_failure *failure, const char *text)
 }
 
 static afc_status refuse_size(uint16_t *code, afc_failure *failure, const char *what,
-                              uint64_t limit, const char *option) {
+                              uint64_t limit) {
     *code = AFC_WEBSOCKET_MESSAGE_TOO_BIG;
-    return afc__fail(failure, AFC_ETOOBIG, "a WebSocket %s exceeds the limit of %llu (limits.%s)",
-                     what, (unsigned long long)limit, option);
+    return afc__give_reason(failure, AFC_REASON_MESSAGE_LIMIT,
+                            afc__fail(failure, AFC_ETOOBIG,
+                                      "a WebSocket %s exceeds the limit of %llu", what,
+                                      (unsigned long long)limit));
 }
 
 static afc_status fail_memory(uint16_t *code, afc_failure *failure) {
@@ -92,17 +94,16 @@ static afc_status check_data(const afc__websocket_reader *reader, uint16_t *code
         return refuse(code, failure, "a WebSocket frame has the reserved bit RSV1");
     }
     if (frame->length > reader->limits.frame) {
-        return refuse_size(code, failure, "frame", reader->limits.frame, "frame");
+        return refuse_size(code, failure, "frame", reader->limits.frame);
     }
     if (reader->fragments >= reader->limits.fragments) {
-        return refuse_size(code, failure, "message's number of frames", reader->limits.fragments,
-                           "fragments");
+        return refuse_size(code, failure, "message's number of frames", reader->limits.fragments);
     }
     /* Before any of it is stored; what is compressed is counted when it is decoded. */
     bool is_compressed = continues ? reader->is_compressed : frame->is_compressed;
     uint64_t before = continues ? reader->received : 0;
     if (!is_compressed && frame->length > reader->limits.message - before) {
-        return refuse_size(code, failure, "message", reader->limits.message, "message");
+        return refuse_size(code, failure, "message", reader->limits.message);
     }
     return AFC_OK;
 }
@@ -218,13 +219,13 @@ static afc_status accept(afc__websocket_reader *reader, afc_slice bytes, uint16_
                    reader->decoded / reader->limits.decoding_ratio > reader->received;
     if (is_bomb) {
         return refuse_size(code, failure, "message's ratio of decoded to received bytes",
-                           reader->limits.decoding_ratio, "decoding_ratio");
+                           reader->limits.decoding_ratio);
     }
     if (reader->kind == AFC_WEBSOCKET_TEXT && !afc__utf8_take(&reader->text, bytes)) {
         *code = AFC_WEBSOCKET_INVALID_PAYLOAD;
         return afc__fail(failure, AFC_EPROTOCOL, "a WebSocket text isn't UTF-8");
     }
-    if (is_too_big) return refuse_size(code, failure, "message", reader->limits.message, "message");
+    if (is_too_big) return refuse_size(code, failure, "message", reader->limits.message);
     return AFC_OK;
 }
 

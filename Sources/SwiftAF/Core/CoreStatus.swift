@@ -43,6 +43,12 @@ extension SessionError.Reason {
         }
     }
 
+    /// A finer distinction within other codes.
+    init?(_ reason: afc_reason) {
+        guard reason != .AFC_REASON_NONE else { return nil }
+        self.init(rawValue: String(cString: afc_reason_name(reason)))
+    }
+
     init?(_ reason: afc_trust_reason) {
         switch reason {
         case .AFC_TRUST_ACCEPTED: return nil
@@ -76,7 +82,7 @@ extension SessionError {
             String(decoding: text.prefix { $0 != 0 }, as: UTF8.self)
         }
         self.init(
-            Code(failure.status), reason: Reason(failure.timeout) ?? Reason(failure.trust),
+            Code(failure.status), reason: Reason(failure.reason) ?? Reason(failure.timeout) ?? Reason(failure.trust),
             message: message.isEmpty ? nil : message, url: url, response: response, body: body)
         if failure.system_error != 0 { systemError = failure.system_error }
         if failure.curl_code != 0 { curlCode = failure.curl_code }

@@ -126,12 +126,17 @@ class CoreTransfer: @unchecked Sendable {
         return AFC_CHALLENGE_LATER
     }
 
+    /// The core's limits start at 1.
+    private static var tooManyRedirects: SessionError {
+        SessionError(.redirect, reason: .redirectLimit, message: "more than 0 redirects")
+    }
+
     private func decide(_ redirect: UnsafeMutablePointer<afc_redirect>) -> afc_redirect_answer {
         let proposal = RedirectProposal(redirect.pointee)
         let handlers = request.handlers
         let answer =
             request.refusesRedirects
-            ? .fail(SessionError(.redirect)) : handlers.redirect?(proposal) ?? .follow
+            ? .fail(Self.tooManyRedirects) : handlers.redirect?(proposal) ?? .follow
         handlers.events?.tell(.redirected(proposal, answer))
         switch answer {
         case .follow:
@@ -139,7 +144,7 @@ class CoreTransfer: @unchecked Sendable {
         case .stop:
             return AFC_REDIRECT_STOP
         case .fail(let error):
-            if !request.refusesRedirects { decideToFail(error, or: .redirect) }
+            decideToFail(error, or: .redirect)
             return AFC_REDIRECT_FAIL
         case .replace(let other):
             let arena = newDecisionMemory()

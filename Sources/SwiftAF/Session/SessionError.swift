@@ -298,6 +298,55 @@ extension SessionError {
         public static let hook = Reason(rawValue: "hook")
         /// Another fault of the chain.
         public static let other = Reason(rawValue: "other")
+
+        // Of other codes.
+
+        /// Of ``Code/invalidInput``: the URL has no scheme, such as `example.org/a`.
+        public static let noScheme = Reason(rawValue: "noScheme")
+        /// Of ``Code/invalidInput``: the URL names an IPv6 zone, which URLs can't (RFC 9844).
+        public static let ipv6Zone = Reason(rawValue: "ipv6Zone")
+        /// Of ``Code/invalidInput``: an address in ``NetworkOptions/hostOverrides`` is invalid.
+        public static let hostOverride = Reason(rawValue: "hostOverride")
+        /// Of ``Code/invalidInput``: a client certificate or its key can't be read, perhaps for lack of its password.
+        public static let keyPassword = Reason(rawValue: "keyPassword")
+        /// Of ``Code/dns``: the server of DNS over HTTPS didn't find the name, or couldn't be reached.
+        public static let dnsOverHTTPS = Reason(rawValue: "dnsOverHTTPS")
+        /// Of ``Code/redirect``: ``RedirectPolicy/maximumCount`` was passed.
+        public static let redirectLimit = Reason(rawValue: "redirectLimit")
+        /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumBodySize`` was passed.
+        public static let bodyLimit = Reason(rawValue: "bodyLimit")
+        /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumHeaderBytes`` or ``SessionConfiguration/Limits/maximumHeaderCount`` was passed.
+        public static let headLimit = Reason(rawValue: "headLimit")
+        /// Of ``Code/tooLarge``: libcurl's own limit for a line, 100 KiB in the head and 4 KiB in trailers.
+        public static let lineLimit = Reason(rawValue: "lineLimit")
+        /// Of ``Code/tooLarge``: the body is too large after decoding: ``SessionConfiguration/Limits/maximumDecodingRatio`` was passed, or
+        /// what is kept of a body that waits.
+        public static let decodedLimit = Reason(rawValue: "decodedLimit")
+        /// Of ``Code/tooLarge``: libcurl's own limit for what one read of a body that waits decodes to, 64 MiB.
+        public static let pieceLimit = Reason(rawValue: "pieceLimit")
+        /// Of ``Code/tooLarge``: a limit of the messages of a WebSocket.
+        public static let messageLimit = Reason(rawValue: "messageLimit")
+        /// Of ``Code/protocol``: the body has another digest than the server says (RFC 9530).
+        public static let declaredDigest = Reason(rawValue: "declaredDigest")
+        /// Of ``Code/protocol``: the body has another digest than expected.
+        public static let digest = Reason(rawValue: "digest")
+        /// Of ``Code/authentication``: the proxy of a tunnel needs credentials, or refused them.
+        public static let proxyCredentials = Reason(rawValue: "proxyCredentials")
+        /// Of ``Code/tls``: the server doesn't use TLS on this port.
+        public static let notTLS = Reason(rawValue: "notTLS")
+        /// Of ``Code/tls``: the server and this client have no TLS version in common.
+        public static let tlsVersion = Reason(rawValue: "tlsVersion")
+        /// Of ``Code/tls``: the server requires a client certificate.
+        public static let certificateRequired = Reason(rawValue: "certificateRequired")
+        /// Of ``Code/tls``: the server refused the client certificate.
+        public static let certificateRefused = Reason(rawValue: "certificateRefused")
+        /// Of ``Code/tls``: the server ended the handshake without a reason. With TLS 1.2 it may require a client
+        /// certificate.
+        public static let handshakeRefused = Reason(rawValue: "handshakeRefused")
+        /// Of ``Code/timeout``: the peer of a WebSocket sent no pong in time.
+        public static let noPong = Reason(rawValue: "noPong")
+        /// Of ``Code/timeout``: the peer of a WebSocket didn't finish the closing handshake in time.
+        public static let noCloseFrame = Reason(rawValue: "noCloseFrame")
     }
 }
 

@@ -50,6 +50,38 @@ static void each_trust_reason_has_a_name(void **state) {
     }
 }
 
+static void each_reason_has_its_own_name(void **state) {
+    (void)state;
+    static const struct {
+        int number;
+        const char *name;
+    } all[] = {
+#define ROW(identifier, number, name) {number, name},
+        AFC_REASON_MAP(ROW)
+#undef ROW
+    };
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        assert_int_equal(all[i].number, (int)i);
+        assert_string_equal(afc_reason_name((afc_reason)i), all[i].name);
+        for (size_t j = 0; j < i; j++) assert_string_not_equal(all[i].name, all[j].name);
+    }
+    assert_int_equal(AFC_REASON_NO_CLOSE_FRAME, 22);
+    assert_int_equal(AFC_REASON_DECLARED_DIGEST, 23);
+    assert_string_equal(afc_reason_name((afc_reason)1000), "none");
+}
+
+static void reason_is_added_to_a_failure(void **state) {
+    (void)state;
+    afc_failure failure;
+    check_status(
+        afc__give_reason(&failure, AFC_REASON_DIGEST, afc__fail(&failure, AFC_EPROTOCOL, "x")),
+        AFC_EPROTOCOL);
+    assert_int_equal(failure.reason, AFC_REASON_DIGEST);
+    check_status(afc__fail(&failure, AFC_EPROTOCOL, "y"), AFC_EPROTOCOL);
+    assert_int_equal(failure.reason, AFC_REASON_NONE);
+    check_status(afc__give_reason(NULL, AFC_REASON_DIGEST, AFC_EFILE), AFC_EFILE);
+}
+
 static void setting_a_failure_replaces_the_old_one(void **state) {
     (void)state;
     afc_failure failure;
@@ -113,6 +145,8 @@ int main(void) {
         cmocka_unit_test(status_numbers_do_not_change),
         cmocka_unit_test(unknown_numbers_get_a_text),
         cmocka_unit_test(each_trust_reason_has_a_name),
+        cmocka_unit_test(each_reason_has_its_own_name),
+        cmocka_unit_test(reason_is_added_to_a_failure),
         cmocka_unit_test(setting_a_failure_replaces_the_old_one),
         cmocka_unit_test(failure_text_can_quote_itself),
         cmocka_unit_test(replaces_control_characters),

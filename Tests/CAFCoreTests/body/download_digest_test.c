@@ -122,6 +122,7 @@ static void verifies_expected_digest_with_any_flags(void **state) {
         call *call = expect(scene, flags[i], true);
         check_ended(call, AFC_EPROTOCOL);
         check_contains(call->failure.text, "another sha-256 digest than expected: ");
+        assert_int_equal(call->failure.reason, AFC_REASON_DIGEST);
         call_free(call);
         assert_int_equal(count_files(&scene->folder), 0);
     }

@@ -255,7 +255,10 @@ static void limit_counts_followed_redirects(void **state) {
         afc_failure failure;
         afc_status status = afc__redirect_decide(&question, &plan, &failure);
         check_status(status, cases[i].reason != NULL ? AFC_EREDIRECT : AFC_OK);
-        if (cases[i].reason != NULL) check_contains(failure.text, cases[i].reason);
+        if (cases[i].reason != NULL) {
+            check_contains(failure.text, cases[i].reason);
+            assert_int_equal(failure.reason, AFC_REASON_REDIRECT_LIMIT);
+        }
         assert_int_equal(plan.follow, cases[i].follows);
         afc__url_clear(&plan.target);
     }

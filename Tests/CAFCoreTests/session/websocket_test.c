@@ -379,6 +379,7 @@ static void ends_without_pong(void **state) {
     check_log(wire, "open;closed 1006;");
     check_status(wire->failure.status, AFC_ETIMEOUT);
     check_contains(wire->failure.text, "no pong within 30 ms");
+    assert_int_equal(wire->failure.reason, AFC_REASON_NO_PONG);
     wire_free(wire);
 }
 

@@ -56,12 +56,13 @@ static void names_the_limit_and_what_exceeded_it(void **state) {
         const char *path;
         afc_limits limits;
         const char *text;
+        afc_reason reason;
     } rows[] = {
-        {"/length", {.body = 9}, "the limit of 9 bytes (limits.body): it has 10"},
-        {"/chunks", {.body = 3}, "the limit of 3 bytes (limits.body): it has at least "},
-        {"/length", {.head_bytes = 30}, "the limit of 30 bytes (limits.head_bytes)"},
-        {"/two", {.head_count = 1}, "the limit of 1 fields (limits.head_count)"},
-        {"/early", {.informational = 1}, "more than 1 informational responses"},
+        {"/length", {.body = 9}, "the limit of 9 bytes: it has 10", AFC_REASON_BODY_LIMIT},
+        {"/chunks", {.body = 3}, "the limit of 3 bytes: it has at least ", AFC_REASON_BODY_LIMIT},
+        {"/length", {.head_bytes = 30}, "the limit of 30 bytes", AFC_REASON_HEAD_LIMIT},
+        {"/two", {.head_count = 1}, "the limit of 1 fields", AFC_REASON_HEAD_LIMIT},
+        {"/early", {.informational = 1}, "more than 1 informational responses", AFC_REASON_NONE},
     };
     serve_text(world, "/two", "HTTP/1.1 200 OK\r\nA: 1\r\nContent-Length: 0\r\n\r\n");
     serve_text(world, "/early",
@@ -73,6 +74,7 @@ static void names_the_limit_and_what_exceeded_it(void **state) {
         call_perform(call);
         check_ended(call, AFC_ETOOBIG);
         check_contains(call->failure.text, rows[i].text);
+        assert_int_equal(call->failure.reason, rows[i].reason);
         call_free(call);
     }
 }
@@ -243,7 +245,7 @@ static void serve_bomb(world *world, const char *path, uint64_t blocks) {
 }
 
 static void check_decoding(world *world, uint32_t ratio, uint64_t limit, afc_sink_kind kind,
-                           const char *text) {
+                           const char *text, afc_reason reason) {
     call *call = call_new(world, "/bomb");
     call->request.limits.decoding_ratio = ratio;
     call->request.limits.body = limit;
@@ -251,16 +253,20 @@ static void check_decoding(world *world, uint32_t ratio, uint64_t limit, afc_sin
     call_perform(call);
     check_ended(call, AFC_ETOOBIG);
     check_contains(call->failure.text, text);
+    assert_int_equal(call->failure.reason, reason);
     call_free(call);
 }
 
 static void refuses_body_that_decodes_to_too_much(void **state) {
     world *world = *state;
     serve_bomb(world, "/bomb", AFTS_FOREVER);
-    check_decoding(world, 0, 0, AFC_SINK_MEMORY, "exceeds 250 times its size");
-    check_decoding(world, 0, 0, AFC_SINK_CALLBACK, "after decoding (limits.decoding_ratio): ");
-    check_decoding(world, UINT32_MAX, 1 << 20, AFC_SINK_CALLBACK, "(limits.body)");
-    check_decoding(world, UINT32_MAX, 100 << 20, AFC_SINK_CALLBACK, "(limits.body)");
+    check_decoding(world, 0, 0, AFC_SINK_MEMORY, "exceeds 250 times its size",
+                   AFC_REASON_DECODED_LIMIT);
+    check_decoding(world, 0, 0, AFC_SINK_CALLBACK, "after decoding: ", AFC_REASON_DECODED_LIMIT);
+    check_decoding(world, UINT32_MAX, 1 << 20, AFC_SINK_CALLBACK, "exceeds the limit",
+                   AFC_REASON_BODY_LIMIT);
+    check_decoding(world, UINT32_MAX, 100 << 20, AFC_SINK_CALLBACK, "exceeds the limit",
+                   AFC_REASON_BODY_LIMIT);
     /* 250 : 1 of what was sent, and what one read may decode to. */
     assert_true(afts_server_stats(world->server).sent < 64 << 20);
 }

@@ -75,6 +75,58 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
     AFC_TRUST_HOOK = 18 /**< The policy's hook refused it. */
 } afc_trust_reason;
 
+/**
+ * What exactly failed, where a program may react to it: X(identifier, number, name). Numbers and names never change; later
+ * versions may have more. Limits are those of afc_limits.
+ *
+ * AFC_EINVAL: NO_SCHEME the URL has none; IPV6_ZONE the URL names one, which URLs can't (RFC 9844); HOST_OVERRIDE an address
+ * in afc_session_options.hosts is invalid; KEY_PASSWORD a client certificate or its key can't be read, perhaps for lack of
+ * its password.
+ * AFC_EDNS: DNS_OVER_HTTPS the server of DNS over HTTPS didn't find the name, or couldn't be reached.
+ * AFC_EREDIRECT: REDIRECT_LIMIT `redirects` was passed; REDIRECT_REFUSED by on_redirect.
+ * AFC_ETOOBIG: BODY_LIMIT `body`; HEAD_LIMIT `head_bytes` or `head_count`; LINE_LIMIT libcurl's own limit for a line of the
+ * head or trailers, 100 KiB and 4 KiB; DECODED_LIMIT `decoding_ratio`, or what a body that
+ * waits may have after decoding; PIECE_LIMIT libcurl's
+ * own limit for one read of such a body, 64 MiB; MESSAGE_LIMIT a message of a WebSocket.
+ * AFC_EPROTOCOL: DIGEST the body has another digest than afc_sink.digest; DECLARED_DIGEST than the server says.
+ * AFC_EAUTH: PROXY_CREDENTIALS the proxy of a tunnel needs credentials or refused them.
+ * AFC_ETLS: NOT_TLS the peer sent something else; TLS_VERSION there is no version in common; CERTIFICATE_REQUIRED the peer
+ * requires a client certificate; CERTIFICATE_REFUSED it refused the one it got; HANDSHAKE_REFUSED it gave no reason.
+ * AFC_ETIMEOUT: NO_PONG, NO_CLOSE_FRAME of a WebSocket's peer.
+ */
+#define AFC_REASON_MAP(X)                                                                          \
+    X(NONE, 0, "none")                                                                             \
+    X(NO_SCHEME, 1, "noScheme")                                                                    \
+    X(IPV6_ZONE, 2, "ipv6Zone")                                                                    \
+    X(HOST_OVERRIDE, 3, "hostOverride")                                                            \
+    X(KEY_PASSWORD, 4, "keyPassword")                                                              \
+    X(DNS_OVER_HTTPS, 5, "dnsOverHTTPS")                                                           \
+    X(REDIRECT_LIMIT, 6, "redirectLimit")                                                          \
+    X(REDIRECT_REFUSED, 7, "redirectRefused")                                                      \
+    X(BODY_LIMIT, 8, "bodyLimit")                                                                  \
+    X(HEAD_LIMIT, 9, "headLimit")                                                                  \
+    X(LINE_LIMIT, 10, "lineLimit")                                                                 \
+    X(DECODED_LIMIT, 11, "decodedLimit")                                                           \
+    X(PIECE_LIMIT, 12, "pieceLimit")                                                               \
+    X(MESSAGE_LIMIT, 13, "messageLimit")                                                           \
+    X(DIGEST, 14, "digest")                                                                        \
+    X(PROXY_CREDENTIALS, 15, "proxyCredentials")                                                   \
+    X(NOT_TLS, 16, "notTLS")                                                                       \
+    X(TLS_VERSION, 17, "tlsVersion")                                                               \
+    X(CERTIFICATE_REQUIRED, 18, "certificateRequired")                                             \
+    X(CERTIFICATE_REFUSED, 19, "certificateRefused")                                               \
+    X(HANDSHAKE_REFUSED, 20, "handshakeRefused")                                                   \
+    X(NO_PONG, 21, "noPong")                                                                       \
+    X(NO_CLOSE_FRAME, 22, "noCloseFrame")                                                          \
+    X(DECLARED_DIGEST, 23, "declaredDigest")
+
+/** A finer distinction within a status; AFC_REASON_NONE for most failures. */
+typedef enum AFC_OPEN_ENUM afc_reason {
+#define AFC_REASON_ENUMERATOR(identifier, number, name) AFC_REASON_##identifier = (number),
+    AFC_REASON_MAP(AFC_REASON_ENUMERATOR)
+#undef AFC_REASON_ENUMERATOR
+} afc_reason;
+
 /** Size of afc_failure.text in bytes, including the NUL. Longer texts are truncated. */
 enum { AFC_FAILURE_TEXT_SIZE = 192 };
 
@@ -86,7 +138,8 @@ typedef struct afc_failure {
     int curl_code;                    /**< The CURLcode that caused it; 0: none. */
     int system_error;                 /**< The errno that caused it; 0: none. */
     char text[AFC_FAILURE_TEXT_SIZE]; /**< One line in English, NUL-terminated, without secrets. */
-    uint32_t reserved[3];             /**< 0. */
+    afc_reason reason;                /**< A finer distinction; AFC_REASON_NONE: none. */
+    uint32_t reserved[2];             /**< 0. */
 } afc_failure;
 
 /**
@@ -109,6 +162,13 @@ AFC_API const char *afc_status_text(afc_status status);
  * Thread: any.    Owns: borrowed, static.    Fails: never.
  */
 AFC_API const char *afc_trust_reason_name(afc_trust_reason reason);
+
+/**
+ * Returns the name of a reason, such as "redirectLimit"; "none" for an unknown number.
+ *
+ * Thread: any.    Owns: borrowed, static.    Fails: never.
+ */
+AFC_API const char *afc_reason_name(afc_reason reason);
 
 AFC_END_DECLS
 
