@@ -102,7 +102,7 @@ static const char *added_value(const afc__cache_request *request, afc_slice name
 
 /** Into an empty buffer. It stays empty if there is no such field. */
 static afc_status read_value(afc__buffer *out, const afc__cache_request *request, afc_slice name) {
-    bool is_secret = afc__same_name(name, "Cookie") || afc__same_name(name, "Authorization");
+    bool is_secret = afc_header_is_credential(name);
     bool is_mentioned = false, is_sent = false;
     afc_status status = AFC_OK;
     for (size_t i = 0; i < request->header_count && status == AFC_OK; i++) {

@@ -221,6 +221,15 @@ bool afc__is_token(afc_slice text) {
     return text.size != 0 && afc_token_size(text) == text.size;
 }
 
+bool afc_header_is_credential(afc_slice name) {
+    static const char *const names[] = {
+        "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "Cookie2", "Set-Cookie2"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (afc__same_name(name, names[i])) return true;
+    }
+    return false;
+}
+
 static bool has_forbidden(const char *bytes, size_t size) {
     for (size_t i = 0; i < size; i++) {
         if (bytes[i] == '\r' || bytes[i] == '\n' || bytes[i] == '\0') return true;

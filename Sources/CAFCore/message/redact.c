@@ -4,16 +4,6 @@
 
 static const char hidden[] = "<hidden>";
 
-/** Returns whether a field has credentials. */
-static bool is_credential(afc_slice name) {
-    static const char *const names[] = {
-        "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "Cookie2", "Set-Cookie2"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (afc__same_name(name, names[i])) return true;
-    }
-    return false;
-}
-
 static bool is_marked(afc_slice name, const afc_header *own, size_t count) {
     for (size_t i = 0; i < count; i++) {
         bool is_secret = (own[i].flags & AFC_HEADER_SECRET) != 0;
@@ -69,7 +59,7 @@ afc_status afc__redact_line(afc__buffer *out, afc__redaction *state, afc_slice l
     afc_slice name = afc__trim((afc_slice){line.bytes, name_size});
     bool hides = is_folded
                      ? *state == AFC__REDACT_FOLDED
-                     : name_size > 0 && (is_credential(name) || is_marked(name, own, own_count));
+                     : name_size > 0 && (afc_header_is_credential(name) || is_marked(name, own, own_count));
     *state = hides ? AFC__REDACT_FOLDED : AFC__REDACT_NOTHING;
     if (!hides) return append_text(out, line);
     afc_slice end = line_end(line);

@@ -79,10 +79,10 @@ afc_status afc__redirect_decide(const afc__redirect_question *question, afc__red
     return AFC_OK;
 }
 
-static bool is_credential(const afc_header *header) {
-    return (header->flags & AFC_HEADER_SECRET) != 0 ||
-           afc__begins_with_name(header->name, "Proxy-") ||
-           afc__same_name(header->name, "Authorization") || afc__same_name(header->name, "Cookie");
+/** Returns whether a field is for one origin, or for its proxy. */
+static bool is_of_origin(const afc_header *header) {
+    return (header->flags & AFC_HEADER_SECRET) != 0 || afc_header_is_credential(header->name) ||
+           afc__begins_with_name(header->name, "Proxy-") || afc__same_name(header->name, "Host");
 }
 
 static bool describes_body(afc_slice name) {
@@ -93,8 +93,7 @@ static bool describes_body(afc_slice name) {
 
 bool afc__redirect_keeps_header(const afc__redirect_plan *plan, const afc_header *header) {
     if ((header->flags & AFC_HEADER_REMOVE) != 0) return true;
-    bool is_of_origin = is_credential(header) || afc__same_name(header->name, "Host");
-    if (plan->crosses_origin && is_of_origin) return false;
+    if (plan->crosses_origin && is_of_origin(header)) return false;
     return plan->keeps_body || !describes_body(header->name);
 }
 

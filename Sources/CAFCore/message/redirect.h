@@ -46,7 +46,7 @@ afc_status afc__redirect_decide(const afc__redirect_question *question, afc__red
 
 /**
  * Returns whether a field of the old request is sent with the new one. To another origin these are not sent:
- * Authorization, Cookie, Proxy-*, Host and fields with AFC_HEADER_SECRET. Without a body these are not sent:
+ * credentials (afc_header_is_credential()), Proxy-*, Host and fields with AFC_HEADER_SECRET. Without a body these are not sent:
  * Content-*, Digest, Repr-Digest, Expect, Trailer. Entries that remove a field are always kept.
  */
 bool afc__redirect_keeps_header(const afc__redirect_plan *plan, const afc_header *header);

@@ -23,6 +23,11 @@ enum CoreField {
         }
     }
 
+    /// Whether fields of this name contain credentials, in any case.
+    static func isCredential(_ name: String) -> Bool {
+        name.withCoreSlice(afc_header_is_credential)
+    }
+
     /// Whether a text is a token (RFC 9110, section 5.6.2), as methods and header names are.
     static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.withCoreSlice { afc_token_size($0) == $0.size }

@@ -270,7 +270,7 @@ extension HTTPHeaders {
 
         /// Whether the value is hidden: a credential field, or a marked one.
         public var isSecret: Bool {
-            isMarkedSecret || HTTPHeaders.isCredential(name)
+            isMarkedSecret || CoreField.isCredential(name)
         }
 
         /// Whether the field is named `name`, ignoring case.
@@ -335,17 +335,5 @@ extension HTTPHeaders {
         public static let userAgent = "User-Agent"
         /// `WWW-Authenticate` (RFC 9110 11.6.1).
         public static let wwwAuthenticate = "WWW-Authenticate"
-    }
-
-    /// Whether fields of this name contain credentials.
-    static func isCredential(_ name: String) -> Bool {
-        // The four names have different lengths, so most names need one comparison.
-        switch name.utf8.count {
-        case 6: ASCII.equalIgnoringCase(name, Name.cookie)
-        case 10: ASCII.equalIgnoringCase(name, Name.setCookie)
-        case 13: ASCII.equalIgnoringCase(name, Name.authorization)
-        case 19: ASCII.equalIgnoringCase(name, Name.proxyAuthorization)
-        default: false
-        }
     }
 }

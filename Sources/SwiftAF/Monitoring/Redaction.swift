@@ -1,7 +1,7 @@
 /// Decides what is hidden in logs, shell commands and archives.
 public struct Redaction: Sendable, Hashable {
     /// Whether values of fields with credentials are hidden: `Authorization`, `Proxy-Authorization`, `Cookie`,
-    /// `Set-Cookie`, and those that were marked secret.
+    /// `Set-Cookie`, `Cookie2`, `Set-Cookie2`, and those that were marked secret.
     public var hidesCredentials = true
     /// The names of further fields to hide, case-insensitive.
     public var headers: Set<String> = ["X-Api-Key", "X-Auth-Token", "X-CSRF-Token", "Api-Key"]

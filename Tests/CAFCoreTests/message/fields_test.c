@@ -26,6 +26,24 @@ static void recognises_tokens(void **state) {
     }
 }
 
+static void tells_names_of_credentials_from_others(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        bool is_credential;
+    } cases[] = {
+        {"Authorization", true},  {"authorization", true}, {"PROXY-AUTHORIZATION", true},
+        {"Cookie", true},         {"Set-Cookie", true},    {"Cookie2", true},
+        {"set-cookie2", true},    {"", false},             {"Authorizations", false},
+        {"Authorizatiom", false}, {"Cookie3", false},      {"Cook", false},
+        {"X-Cookie", false},      {"Proxy-Auth", false},   {"WWW-Authenticate", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        assert_int_equal(afc_header_is_credential(S(cases[i].name)), cases[i].is_credential);
+    }
+    assert_false(afc_header_is_credential((afc_slice){NULL, 0}));
+}
+
 /** Whatever is around it: eight octets are looked at together. */
 static void finds_controls_anywhere_in_a_text(void **state) {
     (void)state;
@@ -274,6 +292,7 @@ static void refuses_control_characters_in_userinfo_of_basic(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recognises_tokens),
+        cmocka_unit_test(tells_names_of_credentials_from_others),
         cmocka_unit_test(finds_controls_anywhere_in_a_text),
         cmocka_unit_test(fields_are_added_together_or_not_at_all),
         cmocka_unit_test(compares_names_without_case),

@@ -24,6 +24,8 @@ static void hides_values_of_credentials(void **state) {
         {"proxy-authorization:Digest u\r\n", "proxy-authorization: <hidden>\r\n"},
         {"COOKIE: a=b\n", "COOKIE: <hidden>\n"},
         {"Set-Cookie : a=b\r\n", "Set-Cookie : <hidden>\r\n"},
+        {"Cookie2: $Version=1\r\n", "Cookie2: <hidden>\r\n"},
+        {"set-cookie2: a=b\r\n", "set-cookie2: <hidden>\r\n"},
         {"x-key: 1\r\n", "x-key: <hidden>\r\n"},
         {"Cookie:", "Cookie: <hidden>"},
         {"X-Open: 1\r\n", "X-Open: 1\r\n"},

@@ -23,6 +23,16 @@ import Testing
     }
 
     @Test(arguments: [
+        ("Authorization", true), ("proxy-authorization", true), ("COOKIE", true), ("Set-Cookie", true),
+        ("Cookie2", true), ("set-cookie2", true), ("Cookie3", false), ("X-Api-Key", false), ("", false),
+    ])
+    func hidesFieldsOfCredentials(name: String, isHidden: Bool) {
+        let field = HTTPHeaders.Field(name: name, value: "s3cret")
+        #expect(field.isSecret == isHidden)
+        #expect(Redaction.standard.value(of: field) == (isHidden ? Redaction.placeholder : "s3cret"))
+    }
+
+    @Test(arguments: [
         "", "text/html; q=0.5, */*", "W/\"a@b//c\"", "me@host", "ab//cd+e=", "//", "?", "a?b#c", "?0",
         "http://h/@a?b@c",
         "max-age=1, a=\"b  c\"", "grün // @",

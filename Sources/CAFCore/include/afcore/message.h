@@ -60,6 +60,14 @@ AFC_API const afc_header *afc_head_find(const afc_head *head, const char *name);
 AFC_API size_t afc_token_size(afc_slice text);
 
 /**
+ * Returns whether a header name, in any case, is one of those whose values are credentials: Authorization,
+ * Proxy-Authorization, Cookie, Set-Cookie, Cookie2 and Set-Cookie2. They are treated as if they had AFC_HEADER_SECRET.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AFC_API bool afc_header_is_credential(afc_slice name);
+
+/**
  * Checks a request header: the name must be a token, the value must have no control character other than a tab (RFC 9110,
  * section 5.5). Content-Length and Transfer-Encoding are refused: they are computed from the body. With AFC_HEADER_REMOVE
  * the value is ignored. A slice with a size but no bytes, and unknown flags are refused.

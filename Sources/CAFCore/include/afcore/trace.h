@@ -36,8 +36,8 @@ typedef struct afc_trace_connection {
  *
  * HTTP/2 heads are shown in the format of HTTP/1.1, with "HTTP/2" as the version, lower-case names and "host"
  * for ":authority". Otherwise the bytes are exactly those sent or received, except secrets: "<hidden>"
- * replaces the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of fields that the
- * request marks with AFC_HEADER_SECRET, and URLs have no userinfo.
+ * replaces the values of credentials (afc_header_is_credential()) and of fields that the request marks with
+ * AFC_HEADER_SECRET, and URLs have no userinfo.
  */
 typedef struct afc_trace {
     afc_trace_kind kind;
