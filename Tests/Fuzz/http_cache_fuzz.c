@@ -114,7 +114,7 @@ static void check_ranges(const afc_head *head, const afc_header *fields, size_t 
         if (afc__part_read(fields, count, size, &range) != AFC__PART_SATISFIABLE) continue;
         require(range.first >= 0 && range.first <= range.last && range.last < size);
     }
-    if (!afc__content_range_read(head, &range, &total)) return;
+    if (afc__content_range_read(head, &range, &total) != AFC__CONTENT_RANGE_PART) return;
     require(range.first >= 0 && range.first <= range.last && (total < 0 || range.last < total));
 }
 

@@ -46,7 +46,7 @@ bool afc__rest_completes(const afc__cache_meta *meta, uint64_t size, const afc_h
     if (received->status != PARTIAL_CONTENT || framing->is_encoded || framing->has_coding) {
         return false;
     }
-    if (!afc__content_range_read(received, &range, &total)) return false;
+    if (afc__content_range_read(received, &range, &total) != AFC__CONTENT_RANGE_PART) return false;
     bool is_rest = range.first == (int64_t)size && total == meta->total && range.last == total - 1;
     bool is_whole_rest = framing->kind == AFC__FRAMING_LENGTH &&
                          framing->length == total - range.first;

@@ -2,19 +2,6 @@
 
 #include "message/fields.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-/** Splits "a<mark>b". false: there is no mark. */
-static bool split(afc_slice text, char mark, afc_slice *before, afc_slice *after) {
-    const char *at = text.size > 0 ? memchr(text.bytes, mark, text.size) : NULL;
-    if (at == NULL) return false;
-    *before = (afc_slice){text.bytes, (size_t)(at - text.bytes)};
-    *after = (afc_slice){at + 1, text.size - before->size - 1};
-    return true;
-}
-
 static afc__part_kind read_suffix(afc_slice text, int64_t total, afc__byte_range *out) {
     int64_t size;
     if (!afc__parse_length(text, &size)) return AFC__PART_OTHER;
@@ -28,7 +15,7 @@ static afc__part_kind read_one(afc_slice text, int64_t total, afc__byte_range *o
     afc_slice first, last;
     if (!afc__begins_with_name(text, unit)) return AFC__PART_OTHER;
     text = (afc_slice){text.bytes + sizeof unit - 1, text.size - (sizeof unit - 1)};
-    if (!split(afc__trim(text), '-', &first, &last)) return AFC__PART_OTHER;
+    if (!afc__split(afc__trim(text), '-', &first, &last)) return AFC__PART_OTHER;
     if (first.size == 0) return read_suffix(last, total, out);
     if (!afc__parse_length(first, &out->first)) return AFC__PART_OTHER;
     out->last = total - 1;
@@ -52,30 +39,4 @@ afc__part_kind afc__part_read(const afc_header *headers, size_t count, int64_t t
     }
     if (range == NULL) return AFC__PART_ABSENT;
     return total < 0 ? AFC__PART_OTHER : read_one(afc__trim(range->value), total, out);
-}
-
-bool afc__content_range_read(const afc_head *head, afc__byte_range *out, int64_t *total) {
-    static const char unit[] = "bytes ";
-    const afc_header *field = NULL;
-    afc_slice range, size, first, last;
-    for (size_t i = 0; i < head->header_count; i++) {
-        if (!afc__same_name(head->headers[i].name, "Content-Range")) continue;
-        if (field != NULL) return false;
-        field = &head->headers[i];
-    }
-    if (field == NULL || !afc__begins_with_name(field->value, unit)) return false;
-    afc_slice text = {field->value.bytes + sizeof unit - 1, field->value.size - (sizeof unit - 1)};
-    if (!split(text, '/', &range, &size) || !split(range, '-', &first, &last)) return false;
-    *total = AFC_LENGTH_UNKNOWN;
-    if (!afc__is_same(size, afc_slice_of("*")) && !afc__parse_length(size, total)) return false;
-    if (!afc__parse_length(first, &out->first) || !afc__parse_length(last, &out->last)) {
-        return false;
-    }
-    return out->first <= out->last && (*total < 0 || out->last < *total);
-}
-
-void afc__content_range_write(char out[AFC__CONTENT_RANGE_ROOM], afc__byte_range range,
-                              int64_t total) {
-    snprintf(out, AFC__CONTENT_RANGE_ROOM, "bytes %" PRId64 "-%" PRId64 "/%" PRId64, range.first,
-             range.last, total);
 }

@@ -3,9 +3,7 @@
 #include "http_cache/freshness.h"
 #include "message/date.h"
 #include "message/fields.h"
-
-/* A date of modification is strong if it is this much older than the response (RFC 9110 8.8.2.2). */
-enum { STRONG_AGE_S = 60 };
+#include "message/strong_validator.h"
 
 size_t afc__conditions_write(afc_header out[AFC__CONDITIONS_MOST], const afc_head *stored) {
     size_t count = 0;
@@ -50,10 +48,6 @@ bool afc__entity_tag_is_among(afc_slice list, afc_slice tag) {
             return true;
     }
     return false;
-}
-
-static bool is_strong(afc_slice tag) {
-    return tag.size >= 2 && tag.bytes[0] == '"' && tag.bytes[tag.size - 1] == '"';
 }
 
 /* ---- Conditions of requests ---------------------------------------------------------------- */
@@ -110,25 +104,23 @@ afc__condition afc__condition_of(const afc_header *headers, size_t count, const 
 
 /* ---- Comparing ----------------------------------------------------------------------------- */
 
-/** Is Last-Modified a strong validator of this head? */
-static bool has_strong_date(const afc_head *head) {
-    int64_t date = 0, last = 0;
-    return afc__cache_date_read(head, "Date", 0, &date) &&
-           afc__cache_date_read(head, "Last-Modified", date, &last) && last + STRONG_AGE_S <= date;
-}
+/* The difference of two dates with two-digit years is the same in every century. */
+enum { ANY_TIME = 0 };
 
 const afc_header *afc__strong_validator(const afc_head *head) {
-    const afc_header *tag = afc_head_find(head, "ETag");
-    /* With an ETag, even a weak one, the date must not be used (RFC 9110 13.1.5). */
-    if (tag != NULL) return is_strong(tag->value) ? tag : NULL;
-    return has_strong_date(head) ? afc_head_find(head, "Last-Modified") : NULL;
+    const afc_header *validator;
+    const char *obstacle = afc__find_strong_validator(head, ANY_TIME, &validator);
+    return obstacle == NULL ? validator : NULL;
 }
 
 bool afc__if_range_allows(afc_slice value, const afc_head *stored) {
-    const afc_header *tag = afc_head_find(stored, "ETag");
-    const afc_header *modified = afc_head_find(stored, "Last-Modified");
-    if (is_strong(value)) return tag != NULL && afc__is_same(value, tag->value);
-    return modified != NULL && afc__is_same(value, modified->value) && has_strong_date(stored);
+    const afc_header *field;
+    if (afc__is_strong_tag(value)) {
+        afc__found found = afc__find_one(stored, "ETag", &field);
+        return found == AFC__FOUND_ONE && afc__is_same(value, field->value);
+    }
+    return afc__find_strong_date(stored, ANY_TIME, &field) == NULL &&
+           afc__is_same(value, field->value);
 }
 
 bool afc__validators_agree(const afc_head *a, const afc_head *b, bool *is_known) {

@@ -117,6 +117,17 @@ const afc_header *afc_head_find(const afc_head *head, const char *name) {
     return NULL;
 }
 
+afc__found afc__find_one(const afc_head *head, const char *name, const afc_header **out) {
+    *out = NULL;
+    for (size_t i = 0; i < head->header_count; i++) {
+        const afc_header *field = &head->headers[i];
+        if (!afc__same_name(field->name, name)) continue;
+        if (*out != NULL && !afc__is_same((*out)->value, field->value)) return AFC__FOUND_DIFFERENT;
+        if (*out == NULL) *out = field;
+    }
+    return *out != NULL ? AFC__FOUND_ONE : AFC__FOUND_NONE;
+}
+
 /* ---- Fields that refer to others ----------------------------------------------------------- */
 
 afc_status afc__field_list_init(afc__field_list *list, size_t most) {
@@ -142,6 +153,14 @@ afc_slice afc__trim(afc_slice text) {
         text.size--;
     }
     return text;
+}
+
+bool afc__split(afc_slice text, char mark, afc_slice *before, afc_slice *after) {
+    const char *at = text.size > 0 ? memchr(text.bytes, mark, text.size) : NULL;
+    if (at == NULL) return false;
+    *before = (afc_slice){text.bytes, (size_t)(at - text.bytes)};
+    *after = (afc_slice){at + 1, text.size - before->size - 1};
+    return true;
 }
 
 bool afc__next_member(afc_slice *list, afc_slice *member) {

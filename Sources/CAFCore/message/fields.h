@@ -49,6 +49,11 @@ afc_status afc__fields_fold(afc__fields *fields, afc_slice more);
 /** Sets the pointers of all headers into the text, where the first name is at `start`. */
 void afc__fields_bind(afc__fields *fields, size_t start);
 
+typedef enum afc__found { AFC__FOUND_NONE, AFC__FOUND_ONE, AFC__FOUND_DIFFERENT } afc__found;
+
+/** Finds a field that may occur once, or several times with the same value. */
+afc__found afc__find_one(const afc_head *head, const char *name, const afc_header **out);
+
 /* ---- Fields that refer to others ----------------------------------------------------------- */
 
 enum { AFC__FIELD_LIST_ROOM = 32 /**< Fields of a list that need no memory of their own. */ };
@@ -73,6 +78,9 @@ static inline void afc__field_list_add(afc__field_list *list, afc_slice name, af
 
 /** Removes spaces and tabs from both ends. */
 afc_slice afc__trim(afc_slice text);
+
+/** Splits "a<mark>b" at the first mark. false: there is none. */
+bool afc__split(afc_slice text, char mark, afc_slice *before, afc_slice *after);
 
 /**
  * Takes and trims the next member of a comma-separated list; members may be empty. false at the end.

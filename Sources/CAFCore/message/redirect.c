@@ -8,20 +8,6 @@ static bool is_redirect(int status) {
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-/** Finds the Location; empty if there is none. */
-static afc_status find_location(const afc_head *head, afc_slice *out, afc_failure *failure) {
-    *out = (afc_slice){NULL, 0};
-    for (size_t i = 0; i < head->header_count; i++) {
-        const afc_header *field = &head->headers[i];
-        if (!afc__same_name(field->name, "Location")) continue;
-        if (out->bytes != NULL && !afc__is_same(*out, field->value)) {
-            return afc__fail(failure, AFC_EREDIRECT, "the redirect has conflicting Locations");
-        }
-        *out = field->value;
-    }
-    return AFC_OK;
-}
-
 static bool becomes_get(int status, const char *method) {
     if (status == 303) return strcmp(method, "HEAD") != 0;
     return (status == 301 || status == 302) && strcmp(method, "POST") == 0;
@@ -62,15 +48,18 @@ afc_status afc__redirect_decide(const afc__redirect_question *question, afc__red
     *out = (afc__redirect_plan){0};
     int code = question->head->status;
     if (!is_redirect(code) || question->limit < 0) return AFC_OK;
-    afc_slice location;
-    afc_status status = find_location(question->head, &location, failure);
-    if (status != AFC_OK || location.size == 0) return status;
+    const afc_header *field;
+    afc__found found = afc__find_one(question->head, "Location", &field);
+    if (found == AFC__FOUND_DIFFERENT) {
+        return afc__fail(failure, AFC_EREDIRECT, "the redirect has conflicting Locations");
+    }
+    if (found == AFC__FOUND_NONE || field->value.size == 0) return AFC_OK;
     if (question->followed >= question->limit) {
         return afc__give_reason(
             failure, AFC_REASON_REDIRECT_LIMIT,
             afc__fail(failure, AFC_EREDIRECT, "more than %d redirects", question->limit));
     }
-    status = find_target(question, location, &out->target, failure);
+    afc_status status = find_target(question, field->value, &out->target, failure);
     if (status != AFC_OK) return status;
     out->follow = true;
     out->method = becomes_get(code, question->method) ? "GET" : question->method;

@@ -3,25 +3,15 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/text.h"
-#include "message/date.h"
+#include "message/content_range.h"
 #include "message/fields.h"
+#include "message/strong_validator.h"
 #include "message/url.h"
 
 #include <afcore/resume.h>
 #include <afcore/task.h>
 #include <inttypes.h>
 #include <stdio.h>
-
-/** Returns whether this is a strong entity tag (RFC 9110 8.8.3). */
-static bool is_strong_tag(afc_slice tag) {
-    if (tag.size < 2 || tag.size > AFC__RESUME_VALIDATOR_LONGEST) return false;
-    if (tag.bytes[0] != '"' || tag.bytes[tag.size - 1] != '"') return false;
-    for (size_t i = 1; i + 1 < tag.size; i++) {
-        unsigned char c = (unsigned char)tag.bytes[i];
-        if (c <= 0x20 || c == '"' || c == 0x7F) return false;
-    }
-    return true;
-}
 
 /* ---- Tokens -------------------------------------------------------------------------------- */
 
@@ -34,22 +24,6 @@ bool afc__resume_exists(const afc__resume_token *token) {
     return token->validator.size != 0;
 }
 
-typedef enum find_result { FOUND_NONE, FOUND_ONE, FOUND_DIFFERENT } find_result;
-
-/** Finds a field that may occur once, or several times with the same value. */
-static find_result find_one(const afc_head *head, const char *name, afc_slice *out) {
-    find_result found = FOUND_NONE;
-    *out = (afc_slice){NULL, 0};
-    for (size_t i = 0; i < head->header_count; i++) {
-        const afc_header *field = &head->headers[i];
-        if (!afc__same_name(field->name, name)) continue;
-        if (found != FOUND_NONE && !afc__is_same(*out, field->value)) return FOUND_DIFFERENT;
-        *out = field->value;
-        found = FOUND_ONE;
-    }
-    return found;
-}
-
 bool afc__refuses_ranges(const afc_head *head) {
     for (size_t i = 0; i < head->header_count; i++) {
         const afc_header *field = &head->headers[i];
@@ -60,54 +34,32 @@ bool afc__refuses_ranges(const afc_head *head) {
     return false;
 }
 
-/**
- * Finds the validator. Returns NULL, or why there is none. With an ETag, even a weak one, the date must not be
- * used (RFC 9110 13.1.5).
- */
-static const char *find_validator(const afc_head *head, int64_t now, afc_slice *out,
-                                  bool *is_date) {
-    *is_date = false;
-    switch (find_one(head, "ETag", out)) {
-    case FOUND_DIFFERENT:
-        return "the server sent conflicting ETags";
-    case FOUND_ONE:
-        if (is_strong_tag(*out)) return NULL;
-        return afc__begins_with(*out, "W/") ? "the server's ETag is weak"
-                                            : "the server's ETag is invalid";
-    case FOUND_NONE:
-        break;
-    }
-    *is_date = true;
-    afc_slice date_text;
-    if (find_one(head, "Last-Modified", out) != FOUND_ONE) {
-        return "the server sent neither ETag nor Last-Modified";
-    }
-    int64_t modified, date;
-    if (!afc_date_parse(*out, now, &modified)) return "the server's Last-Modified isn't a date";
-    if (find_one(head, "Date", &date_text) != FOUND_ONE || !afc_date_parse(date_text, now, &date)) {
-        return "Last-Modified without a Date is a weak validator";
-    }
-    if (date - modified < AFC__RESUME_STRONG_AGE_S) {
-        return "Last-Modified is too close to Date to be a strong validator";
-    }
-    return NULL;
+static bool is_tag_of_token(afc_slice tag) {
+    return tag.size <= AFC__RESUME_VALIDATOR_LONGEST && afc__is_strong_tag(tag);
+}
+
+static bool is_date(const afc_header *validator) {
+    return !afc__same_name(validator->name, "ETag");
 }
 
 static const char *find_obstacle(const afc_head *head, const afc__framing *framing, int64_t now,
-                                 afc_slice *validator, bool *is_date) {
+                                 const afc_header **validator) {
     if (head->status != 200) return "the response isn't the whole file";
     if (framing->is_encoded) return "the response is encoded";
     if (afc__refuses_ranges(head)) return "the server accepts no ranges";
-    return find_validator(head, now, validator, is_date);
+    const char *obstacle = afc__find_strong_validator(head, now, validator);
+    if (obstacle != NULL) return obstacle;
+    bool is_kept = is_date(*validator) || is_tag_of_token((*validator)->value);
+    return is_kept ? NULL : "the server's ETag is too long";
 }
 
 afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_head *head,
                             const afc__framing *framing, int64_t now, const char **reason) {
-    afc_slice validator;
-    bool is_date;
+    const afc_header *field;
     *out = (afc__resume_token){0};
-    *reason = find_obstacle(head, framing, now, &validator, &is_date);
+    *reason = find_obstacle(head, framing, now, &field);
     if (*reason != NULL) return AFC_OK;
+    afc_slice validator = field->value;
     char *block = afc__alloc(url.size + validator.size);
     if (block == NULL) return AFC_ENOMEM;
     memcpy(block, url.bytes, url.size);
@@ -115,7 +67,7 @@ afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_hea
     out->block = block;
     out->url = (afc_slice){block, url.size};
     out->validator = (afc_slice){block + url.size, validator.size};
-    out->is_date = is_date;
+    out->is_date = is_date(field);
     out->total = framing->kind == AFC__FRAMING_LENGTH ? framing->length : AFC_LENGTH_UNKNOWN;
     out->digest = afc__digest_promised(head, true);
     return AFC_OK;
@@ -125,20 +77,12 @@ afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_hea
 
 static const char first_line[] = "afcore-resume 1";
 
-static bool is_printable(afc_slice line) {
-    for (size_t i = 0; i < line.size; i++) {
-        unsigned char c = (unsigned char)line.bytes[i];
-        if (c < 0x20 || c == 0x7F) return false;
-    }
-    return true;
-}
-
 static bool next_line(afc_slice *text, afc_slice *line) {
     const char *end = text->size != 0 ? memchr(text->bytes, '\n', text->size) : NULL;
     if (end == NULL) return false;
     *line = (afc_slice){text->bytes, (size_t)(end - text->bytes)};
     *text = (afc_slice){end + 1, text->size - line->size - 1};
-    return is_printable(*line);
+    return !afc__has_control(*line);
 }
 
 /** Returns the value of a line if it has this name. */
@@ -167,7 +111,7 @@ static bool read_validator(afc_slice *text, afc__resume_token *out) {
     afc_slice line;
     int64_t ignored;
     if (!next_line(text, &line)) return false;
-    if (value_of(line, "etag", &out->validator)) return is_strong_tag(out->validator);
+    if (value_of(line, "etag", &out->validator)) return is_tag_of_token(out->validator);
     out->is_date = true;
     /* It has to be a date; its century doesn't matter here. */
     return value_of(line, "modified", &out->validator) &&
@@ -310,46 +254,22 @@ void afc__resume_ask(const afc__resume_token *token, int64_t offset,
 
 /* ---- Judging ------------------------------------------------------------------------------- */
 
-/** A Content-Range: "bytes 5-9/10", "bytes 5-9/\*" or "bytes \*\/10"; -1 stands for "*". */
-typedef struct content_range {
-    int64_t first, last, total;
-} content_range;
-
-static bool parse_range(afc_slice text, content_range *out) {
-    const char *dash = memchr(text.bytes, '-', text.size);
-    if (dash == NULL) return false;
-    afc_slice first = {text.bytes, (size_t)(dash - text.bytes)};
-    afc_slice last = {dash + 1, text.size - first.size - 1};
-    return afc__parse_length(first, &out->first) && afc__parse_length(last, &out->last) &&
-           out->first <= out->last && (out->total < 0 || out->last < out->total);
-}
-
-/** Reads Content-Range. Returns NULL, or what is wrong with it. */
-static const char *read_content_range(const afc_head *head, content_range *out) {
-    afc_slice value;
-    *out = (content_range){-1, -1, -1};
-    switch (find_one(head, "Content-Range", &value)) {
-    case FOUND_NONE:
+/** Returns what is wrong with a Content-Range, or NULL. */
+static const char *find_fault(afc__content_range kind) {
+    switch (kind) {
+    case AFC__CONTENT_RANGE_MISSING:
         return "the server sent no Content-Range";
-    case FOUND_DIFFERENT:
-        return "the server sent conflicting Content-Ranges";
-    case FOUND_ONE:
+    case AFC__CONTENT_RANGE_REPEATED:
+        return "the server sent several Content-Ranges";
+    case AFC__CONTENT_RANGE_OTHER_UNIT:
+        return "the server's Content-Range isn't in bytes";
+    case AFC__CONTENT_RANGE_INVALID:
+        return "the server's Content-Range is invalid";
+    case AFC__CONTENT_RANGE_PART:
+    case AFC__CONTENT_RANGE_UNSATISFIED:
         break;
     }
-    const char *space = value.size != 0 ? memchr(value.bytes, ' ', value.size) : NULL;
-    if (space == NULL) return "the server's Content-Range is invalid";
-    afc_slice unit = {value.bytes, (size_t)(space - value.bytes)};
-    if (!afc__same_name(unit, "bytes")) return "the server's Content-Range isn't in bytes";
-    afc_slice rest = {space + 1, value.size - unit.size - 1};
-    const char *slash = rest.size != 0 ? memchr(rest.bytes, '/', rest.size) : NULL;
-    if (slash == NULL) return "the server's Content-Range is invalid";
-    afc_slice range = {rest.bytes, (size_t)(slash - rest.bytes)};
-    afc_slice total = {slash + 1, rest.size - range.size - 1};
-    bool is_any = afc__is_same(range, afc_slice_of("*")),
-         is_unknown = afc__is_same(total, afc_slice_of("*"));
-    bool is_valid = is_unknown ? !is_any : afc__parse_length(total, &out->total);
-    if (is_valid && !is_any) is_valid = parse_range(range, out);
-    return is_valid ? NULL : "the server's Content-Range is invalid";
+    return NULL;
 }
 
 /**
@@ -358,13 +278,13 @@ static const char *read_content_range(const afc_head *head, content_range *out) 
  */
 static bool is_same_version(const afc__resume_token *token, const afc_head *head,
                             bool must_be_told) {
-    afc_slice value;
-    switch (find_one(head, token->is_date ? "Last-Modified" : "ETag", &value)) {
-    case FOUND_NONE:
+    const afc_header *field;
+    switch (afc__find_one(head, token->is_date ? "Last-Modified" : "ETag", &field)) {
+    case AFC__FOUND_NONE:
         return token->is_date || !must_be_told;
-    case FOUND_ONE:
-        return afc__is_same(value, token->validator);
-    case FOUND_DIFFERENT:
+    case AFC__FOUND_ONE:
+        return afc__is_same(field->value, token->validator);
+    case AFC__FOUND_DIFFERENT:
         break;
     }
     return false;
@@ -383,35 +303,40 @@ static afc__resume_answer refuse(const char *reason) {
 
 static afc__resume_answer judge_part(const afc__resume_token *token, int64_t offset,
                                      const afc_head *head, const afc__framing *framing) {
-    content_range range;
+    afc__byte_range range;
+    int64_t total;
     if (framing->is_encoded) return refuse("the server encoded the part");
     if (is_in_many_parts(head)) return refuse("the server sent several ranges");
-    const char *wrong = read_content_range(head, &range);
-    if (wrong != NULL) return refuse(wrong);
-    if (range.first < 0) return refuse("the server's Content-Range is invalid");
+    afc__content_range kind = afc__content_range_read(head, &range, &total);
+    const char *fault = find_fault(kind);
+    if (fault != NULL) return refuse(fault);
+    if (kind != AFC__CONTENT_RANGE_PART) return refuse("the server's Content-Range is invalid");
     if (range.first != offset) return refuse("the server sent another range");
-    if (range.total < 0) return refuse("the server didn't send the file's length");
-    if (token->total != AFC_LENGTH_UNKNOWN && range.total != token->total) {
+    if (total < 0) return refuse("the server didn't send the file's length");
+    if (token->total != AFC_LENGTH_UNKNOWN && total != token->total) {
         return refuse("the file's length has changed");
     }
     if (framing->length != AFC_LENGTH_UNKNOWN && framing->length != range.last - range.first + 1) {
         return refuse("the server's Content-Length doesn't match its Content-Range");
     }
     if (!is_same_version(token, head, true)) return refuse("the file has changed");
-    return (afc__resume_answer){AFC__RESUME_APPEND, range.last + 1, range.total, NULL};
+    return (afc__resume_answer){AFC__RESUME_APPEND, range.last + 1, total, NULL};
 }
 
 static afc__resume_answer judge_beyond(const afc__resume_token *token, int64_t offset,
                                        const afc_head *head) {
-    content_range range;
-    const char *wrong = read_content_range(head, &range);
-    if (wrong != NULL) return refuse(wrong);
-    if (range.first >= 0 || range.total != offset) return refuse("the file is shorter now");
-    if (token->total != AFC_LENGTH_UNKNOWN && token->total != range.total) {
+    afc__byte_range range;
+    int64_t total;
+    afc__content_range kind = afc__content_range_read(head, &range, &total);
+    const char *fault = find_fault(kind);
+    if (fault != NULL) return refuse(fault);
+    bool is_complete = kind == AFC__CONTENT_RANGE_UNSATISFIED && total == offset;
+    if (!is_complete) return refuse("the file is shorter now");
+    if (token->total != AFC_LENGTH_UNKNOWN && token->total != total) {
         return refuse("the file's length has changed");
     }
     if (!is_same_version(token, head, false)) return refuse("the file has changed");
-    return (afc__resume_answer){AFC__RESUME_COMPLETE, offset, range.total, NULL};
+    return (afc__resume_answer){AFC__RESUME_COMPLETE, offset, total, NULL};
 }
 
 afc__resume_answer afc__resume_judge(const afc__resume_token *token, int64_t offset,

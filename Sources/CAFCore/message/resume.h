@@ -11,11 +11,6 @@
 enum {
     AFC__RESUME_LONGEST = 72 * 1024, /**< Maximum size of a token's text in bytes. */
     AFC__RESUME_VALIDATOR_LONGEST = 1024,
-    /**
-     * A Last-Modified counts as strong if it is this much older than the response, because clocks differ (RFC 9110
-     * 8.8.2.2).
-     */
-    AFC__RESUME_STRONG_AGE_S = 60,
     AFC__RESUME_RANGE_ROOM = 32 /**< "bytes=9223372036854775807-" */
 };
 

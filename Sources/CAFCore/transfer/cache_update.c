@@ -180,8 +180,8 @@ static bool describe_part(const afc__transfer *transfer, afc__cache_meta *meta) 
     int64_t total;
     const afc__framing *framing = &transfer->hop.framing;
     if (transfer->cached->stored != NULL || framing->is_encoded) return false;
-    if (!afc__content_range_read(received_head(transfer), &range, &total) || total < 0)
-        return false;
+    afc__content_range kind = afc__content_range_read(received_head(transfer), &range, &total);
+    if (kind != AFC__CONTENT_RANGE_PART || total < 0) return false;
     meta->range_start = range.first;
     meta->total = total;
     return framing->length < 0 || framing->length <= range.last - range.first + 1;
@@ -437,7 +437,7 @@ static bool is_within_range(const afc__transfer *transfer) {
     int64_t total;
     const afc_head *head = received_head(transfer);
     if (head->status != PARTIAL_CONTENT) return true;
-    return afc__content_range_read(head, &range, &total) &&
+    return afc__content_range_read(head, &range, &total) == AFC__CONTENT_RANGE_PART &&
            transfer->cached->written <= (uint64_t)(range.last - range.first + 1);
 }
 

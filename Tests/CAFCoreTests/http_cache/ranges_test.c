@@ -67,54 +67,9 @@ static void range_is_read_for_a_size(void **state) {
     }
 }
 
-static void content_range_is_read(void **state) {
-    (void)state;
-    static const struct {
-        const char *fields;
-        bool is_valid;
-        int64_t first, last, total;
-    } rows[] = {
-        {"Content-Range: bytes 5-9/10", true, 5, 9, 10},
-        {"content-range: Bytes 0-0/1", true, 0, 0, 1},
-        {"Content-Range: bytes 5-9/*", true, 5, 9, -1},
-        {"Content-Range: bytes 5-10/10", false, 0, 0, 0},
-        {"Content-Range: bytes 9-5/10", false, 0, 0, 0},
-        {"Content-Range: bytes */10", false, 0, 0, 0},
-        {"Content-Range: bytes 5-9", false, 0, 0, 0},
-        {"Content-Range: bytes=5-9/10", false, 0, 0, 0},
-        {"Content-Range: items 5-9/10", false, 0, 0, 0},
-        {"Content-Range: bytes 5-9/x", false, 0, 0, 0},
-        {"Content-Range: bytes -9/10", false, 0, 0, 0},
-        {"Content-Range: bytes 5-9/10\nContent-Range: bytes 5-9/10", false, 0, 0, 0},
-        {"", false, 0, 0, 0},
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written head;
-        int64_t total;
-        afc__byte_range range;
-        write_head(&head, 206, rows[i].fields);
-        bool is_valid = afc__content_range_read(&head.head, &range, &total);
-        bool is_same = is_valid == rows[i].is_valid &&
-                       (!is_valid || (range.first == rows[i].first && range.last == rows[i].last &&
-                                      total == rows[i].total));
-        if (!is_same) fail_msg("%s", rows[i].fields);
-    }
-}
-
-static void content_range_is_written(void **state) {
-    (void)state;
-    char text[AFC__CONTENT_RANGE_ROOM];
-    afc__content_range_write(text, (afc__byte_range){5, 9}, 10);
-    assert_string_equal(text, "bytes 5-9/10");
-    afc__content_range_write(text, (afc__byte_range){INT64_MAX - 1, INT64_MAX - 1}, INT64_MAX);
-    assert_string_equal(text, "bytes 9223372036854775806-9223372036854775806/9223372036854775807");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(range_is_read_for_a_size),
-        cmocka_unit_test(content_range_is_read),
-        cmocka_unit_test(content_range_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,8 @@ static void if_range_needs_a_strong_validator(void **state) {
         {"W/\"a\"", "ETag: W/\"a\"", false},
         {"W/\"a\"", "ETag: \"a\"", false},
         {"a", "ETag: a", false},
+        {"\"a b\"", "ETag: \"a b\"", false},
+        {"\"a\"", "ETag: \"a\"\nETag: \"b\"", false},
         {"\"a\"", "", false},
         {"", "ETag: \"a\"", false},
         {EARLIER, "Last-Modified: " EARLIER "\nDate: " DATE, true},
