@@ -31,7 +31,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 enum {
     /*
@@ -74,16 +73,13 @@ static void note_activity(afc__exchange *exchange) {
  * hop ends here.
  */
 static bool accept_connect_line(afc__exchange *exchange, afc_slice line) {
-    static const char status_line[] = "HTTP/";
-    enum { PREFIX = sizeof status_line - 1 };
     bool is_folded = line.bytes[0] == ' ' || line.bytes[0] == '\t';
     if (is_folded && exchange->is_behind_status_line) {
         afc_failure failure = {0};
         afc__fail(&failure, AFC_EPROTOCOL, "the proxy's response has a folded first field line");
         return afc__transfer_fail(exchange->transfer, &failure);
     }
-    exchange->is_behind_status_line = line.size >= PREFIX &&
-                                      strncasecmp(line.bytes, status_line, PREFIX) == 0;
+    exchange->is_behind_status_line = afc__is_status_line(line);
     return afc__transfer_on_connect_line(exchange->transfer, line);
 }
 

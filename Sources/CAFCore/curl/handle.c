@@ -8,7 +8,6 @@
 #include "transfer/trace.h"
 
 #include <string.h>
-#include <strings.h>
 
 /* Limits memory: a parked handle and its lookup use some 30 KiB until the session ends. */
 enum { MOST_PARKED_HANDLES = 256 };
@@ -92,10 +91,8 @@ bool afc__must_guard_fields(void) {
 }
 
 void afc__exchange_guard_fields(afc__exchange *exchange, afc_slice line) {
-    static const char status_line[] = "HTTP/";
-    enum { PREFIX = sizeof status_line - 1 };
     if (!exchange->awaits_field) return;
-    if (line.size >= PREFIX && strncasecmp(line.bytes, status_line, PREFIX) == 0) {
+    if (afc__is_status_line(line)) {
         afc__exchange_set_verbose(exchange, true);
         return;
     }

@@ -57,10 +57,9 @@ static afc_status explain(afc_status status, afc_failure *failure) {
 /* ---- The status line ----------------------------------------------------------------------- */
 
 static const char http[] = "HTTP/";
-enum { HTTP_SIZE = sizeof http - 1 };
 
-static bool begins_as_status_line(afc_slice line) {
-    return line.size >= HTTP_SIZE && memcmp(line.bytes, http, HTTP_SIZE) == 0;
+bool afc__is_status_line(afc_slice line) {
+    return afc__begins_with_name(line, http);
 }
 
 static afc_http_version version_of(int major, int minor) {
@@ -78,7 +77,8 @@ static afc_http_version version_of(int major, int minor) {
 
 /** Parses "HTTP/1.1 200 OK" or "HTTP/2 200"; false if it is malformed. */
 static bool parse_status_line(afc_slice line, afc_head *out) {
-    const char *at = line.bytes + HTTP_SIZE, *end = line.bytes + line.size;
+    if (!afc__begins_with(line, http)) return false;
+    const char *at = line.bytes + sizeof http - 1, *end = line.bytes + line.size;
     if (at == end || !afc__is_digit(*at)) return false;
     int major = *at++ - '0', minor = 0;
     if (end - at >= 2 && at[0] == '.' && afc__is_digit(at[1])) {
@@ -117,7 +117,7 @@ static afc_status check_informational(afc__head_reader *reader, afc_failure *fai
 static afc_status begin_head(afc__head_reader *reader, afc_slice line, afc_failure *failure) {
     afc__fields_restart(&reader->fields);
     reader->head = (afc_head){0};
-    if (!begins_as_status_line(line) || !parse_status_line(line, &reader->head)) {
+    if (!parse_status_line(line, &reader->head)) {
         return afc__fail(failure, AFC_EPROTOCOL, "the response has no valid status line");
     }
     if (is_informational(reader)) {
@@ -172,7 +172,7 @@ static afc__head_step complete_head(afc__head_reader *reader) {
 static afc_status take_trailer(afc__head_reader *reader, afc_slice line, afc__head_step *step,
                                afc_failure *failure) {
     /* A second response to one request, or a trailer that could be mistaken for a head. */
-    if (begins_as_status_line(line)) {
+    if (afc__is_status_line(line)) {
         return afc__fail(failure, AFC_EPROTOCOL, "unexpected status line after the head");
     }
     if (line.size == 0) return AFC_OK;

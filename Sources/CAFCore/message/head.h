@@ -47,6 +47,12 @@ void afc__head_reader_init(afc__head_reader *reader, afc__head_limits limits);
 void afc__head_reader_clear(afc__head_reader *reader);
 
 /**
+ * Returns whether a line is one that libcurl takes for a status line: one that begins with "HTTP/" in any case. What
+ * follows libcurl's steps must decide as it does; afc__head_reader_feed() refuses any case but that of RFC 9112, 2.3.
+ */
+bool afc__is_status_line(afc_slice line);
+
+/**
  * Parses one line with its end (CR LF, or a bare LF), as libcurl passes it to CURLOPT_HEADERFUNCTION:
  *
  *     "HTTP/1.1 200 OK\r\n", "HTTP/2 200 \r\n"   A status line: first, and after a 1xx head.

@@ -403,9 +403,7 @@ static bool on_final_head(afc__transfer *transfer) {
 
 /** A round of authentication on the connection is followed by the next, or its head was the last. */
 static bool take_line_between_rounds(afc__transfer *transfer, afc_slice line) {
-    static const char mark[] = "HTTP/";
-    bool is_next = line.size >= sizeof mark - 1 && memcmp(line.bytes, mark, sizeof mark - 1) == 0;
-    if (!is_next) return on_final_head(transfer);
+    if (!afc__is_status_line(line)) return on_final_head(transfer);
     transfer->hop.phase = AFC__PHASE_HEAD;
     afc__head_reader_reopen(transfer->hop.reader);
     return true;

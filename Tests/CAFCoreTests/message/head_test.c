@@ -562,8 +562,33 @@ static void a_set_head_needs_memory(void **state) {
     }
 }
 
+static void knows_status_lines_in_any_case(void **state) {
+    (void)state;
+    static const struct {
+        const char *line;
+        bool is_status_line;
+    } rows[] = {
+        {"HTTP/1.1 200 OK\r\n", true},
+        {"HTTP/", true},
+        {"http/2 200\r\n", true},
+        {"hTtP/x", true},
+        {"HTTP", false},
+        {"", false},
+        {" HTTP/1.1 200 OK", false},
+        {"HTTPS/1.1 200 OK", false},
+        {"\r\n", false},
+        {"Server: HTTP/1.1", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        bool is_status_line = afc__is_status_line(afc_slice_of(rows[i].line));
+        if (is_status_line != rows[i].is_status_line) fail_msg("%s", rows[i].line);
+    }
+    assert_false(afc__is_status_line((afc_slice){NULL, 0}));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(knows_status_lines_in_any_case),
         cmocka_unit_test(keeps_the_head_as_received),
         cmocka_unit_test(accepts_head_without_fields),
         cmocka_unit_test(reads_status_lines_strictly),
