@@ -47,6 +47,15 @@ import Testing
         #expect(server.requests.last?["Cookie"] == "login=1")
     }
 
+    @Test func sameSiteOfCookiesIsKept() async {
+        server.route("/", .respond(200, headers: ["Set-Cookie": "a=1; SameSite=Lax; Max-Age=1000"]))
+        let path = folder.path + "/jar"
+        for _ in 1...2 {
+            #expect(await run("--cookies", path).exit == 0)
+            #expect(folder.content(of: "jar")?.contains("\n# SameSite=Lax\n127.0.0.1\tFALSE\t/\tFALSE\t") == true)
+        }
+    }
+
     @Test(arguments: ["# Notes\ntext\n", "text", "{}\n", "a\tb\n"])
     func otherFilesAreNotReplacedByCookies(content: String) async throws {
         let file = try TemporaryFile(content)

@@ -107,7 +107,8 @@ static afc_status append(afc__buffer *text, const char *part) {
 
 static afc_status write_cookie(afc__buffer *text, const afc_cookie *cookie) {
     char number[32];
-    snprintf(number, sizeof number, "%lld", (long long)cookie->expires_s);
+    bool has_expiry = cookie->expires_s != AFC_COOKIE_SESSION;
+    snprintf(number, sizeof number, "%lld", has_expiry ? (long long)cookie->expires_s : 0);
     const char *site = same_sites[cookie->same_site];
     const char *parts[] = {site != NULL ? same_site_mark : "",
                            site != NULL ? site : "",
@@ -131,23 +132,35 @@ static afc_status write_cookie(afc__buffer *text, const afc_cookie *cookie) {
     return status;
 }
 
-/** Writes the oldest cookie first: the order is the file's only information about creation times. */
-afc_status afc__cookie_file_save(const afc_cookie_list *list, const char *path,
-                                 afc_failure *failure) {
+/* Writes the oldest cookie first: the order is the file's only information about creation times. */
+afc_status afc__cookie_file_write(const afc_cookie_list *list, bool includes_session,
+                                  afc_bytes *out, afc_failure *failure) {
     afc__buffer text;
     afc__buffer_init(&text, LONGEST_FILE);
     afc_status status = append(&text, "# Netscape HTTP Cookie File\n");
     for (size_t i = 0; i < list->count && status == AFC_OK; i++) {
         const afc_cookie *cookie = &list->cookies[i];
-        if (cookie->expires_s != AFC_COOKIE_SESSION) status = write_cookie(&text, cookie);
+        bool is_kept = includes_session || cookie->expires_s != AFC_COOKIE_SESSION;
+        if (is_kept) status = write_cookie(&text, cookie);
     }
-    if (status == AFC_ETOOBIG)
-        status = afc__fail(failure, AFC_EFILE, "too many cookies for a file");
-    if (status == AFC_ENOMEM) afc__fail_memory(failure);
     if (status == AFC_OK) {
-        status = afc__file_save(path, (afc_slice){text.bytes, text.size}, failure);
+        *out = afc__buffer_take(&text);
+        return AFC_OK;
     }
-    if (text.size > 0) memset(text.bytes, 0, text.size);
+    *out = (afc_bytes){NULL, 0};
+    if (text.size > 0) explicit_bzero(text.bytes, text.size);
     afc__buffer_clear(&text);
+    if (status == AFC_ENOMEM) return afc__fail_memory(failure);
+    return afc__fail(failure, AFC_EFILE, "too many cookies for a file");
+}
+
+afc_status afc__cookie_file_save(const afc_cookie_list *list, const char *path,
+                                 afc_failure *failure) {
+    afc_bytes text;
+    afc_status status = afc__cookie_file_write(list, false, &text, failure);
+    if (status != AFC_OK) return status;
+    status = afc__file_save(path, (afc_slice){text.bytes, text.size}, failure);
+    explicit_bzero(text.bytes, text.size);
+    afc_free(text.bytes);
     return status;
 }

@@ -174,3 +174,15 @@ afc_status afc_cookie_jar_save(afc_cookie_jar *jar, const char *path, afc_failur
     pthread_mutex_unlock(&jar->saving);
     return status;
 }
+
+afc_status afc_cookie_jar_export(afc_cookie_jar *jar, bool includes_session, afc_bytes *out,
+                                 afc_failure *failure) {
+    afc_cookie_list *list;
+    *out = (afc_bytes){NULL, 0};
+    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    afc_status status = afc__cookie_jar_list(jar, NULL, now(), &list);
+    if (status != AFC_OK) return say(status, NULL, failure);
+    status = afc__cookie_file_write(list, includes_session, out, failure);
+    afc_cookie_list_free(list);
+    return status;
+}

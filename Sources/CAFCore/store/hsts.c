@@ -364,7 +364,7 @@ static afc_status write_entry(afc__buffer *text, const hsts_entry *entry) {
 /** Writes all that hasn't expired. `*had_changed`: since the file was saved, which this counts as, if `is_own`. */
 static afc_status write_entries(afc_hsts *hsts, bool is_own, bool *had_changed, afc__buffer *text,
                                 afc_failure *failure) {
-    static const char head[] = "# Hosts that want https, one a line; a dot: and those below\n";
+    static const char head[] = "# Hosts that require https; with a dot, also their subdomains\n";
     afc_status status = afc__buffer_append(text, head, sizeof head - 1);
     int64_t now = current();
     pthread_mutex_lock(&hsts->lock);
@@ -397,6 +397,18 @@ afc_status afc_hsts_save(afc_hsts *hsts, const char *path, afc_failure *failure)
         pthread_mutex_unlock(&hsts->lock);
     }
     pthread_mutex_unlock(&hsts->saving);
+    afc__buffer_clear(&text);
+    return status;
+}
+
+afc_status afc_hsts_export(afc_hsts *hsts, afc_bytes *out, afc_failure *failure) {
+    afc__buffer text;
+    bool ignored;
+    *out = (afc_bytes){NULL, 0};
+    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    afc__buffer_init(&text, LONGEST_FILE);
+    afc_status status = write_entries(hsts, false, &ignored, &text, failure);
+    if (status == AFC_OK) *out = afc__buffer_take(&text);
     afc__buffer_clear(&text);
     return status;
 }

@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 /// A cookie jar, for one or more sessions.
 ///
 /// ```swift
@@ -69,6 +71,11 @@ public final class CookieStorage: Sendable {
     /// - Throws: ``SessionError/Code/file``; ``SessionError/Code/invalidInput`` without a path.
     public func save(to path: String? = nil) throws(SessionError) {
         try core.save(to: path)
+    }
+
+    /// The text that ``save(to:)`` writes, with the cookies without an ``Cookie/expiresDate``, too, if asked for.
+    package func exported(includingSession: Bool) throws(SessionError) -> Data {
+        try core.exported(includingSession: includingSession)
     }
 }
 

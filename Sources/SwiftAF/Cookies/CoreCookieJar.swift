@@ -67,6 +67,15 @@ final class CoreCookieJar: @unchecked Sendable {
             afc_cookie_jar_save(raw, try arena.copy(path, "the path of the cookies"), &failure)
         }
     }
+
+    /// Returns the text of a file with the cookies.
+    func exported(includingSession: Bool) throws(SessionError) -> Data {
+        var bytes = afc_bytes()
+        try CoreArena.call { (_, failure) throws(SessionError) in
+            afc_cookie_jar_export(raw, includingSession, &bytes, &failure)
+        }
+        return Data(taking: bytes)
+    }
 }
 
 extension CoreArena {

@@ -184,7 +184,7 @@ extension SessionError {
 
 extension Data {
     /// Takes ownership of the core's bytes, which are freed with the last copy.
-    fileprivate init(taking bytes: afc_bytes) {
+    init(taking bytes: afc_bytes) {
         guard let start = bytes.bytes, bytes.size > 0 else {
             afc_free(bytes.bytes)
             self.init()

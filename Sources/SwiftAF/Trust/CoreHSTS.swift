@@ -48,4 +48,11 @@ final class CoreHSTS: @unchecked Sendable {
             afc_hsts_save(raw, try arena.copy(path, "the path of the store"), &failure)
         }
     }
+
+    /// Returns the text of a file with the hosts.
+    func exported() throws(SessionError) -> Data {
+        var bytes = afc_bytes()
+        try CoreArena.call { (_, failure) throws(SessionError) in afc_hsts_export(raw, &bytes, &failure) }
+        return Data(taking: bytes)
+    }
 }

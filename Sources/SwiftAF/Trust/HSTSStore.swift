@@ -54,6 +54,11 @@ public final class HSTSStore: Sendable {
     public func save(to path: String? = nil) throws(SessionError) {
         try core.save(to: path)
     }
+
+    /// The text that ``save(to:)`` writes.
+    package func exported() throws(SessionError) -> Data {
+        try core.exported()
+    }
 }
 
 extension HSTSStore: Hashable {

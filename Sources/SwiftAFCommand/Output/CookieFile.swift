@@ -1,8 +1,7 @@
 import FoundationEssentials
 import SwiftAF
 
-/// Cookies in Netscape's format, as curl writes them: with those that have no date, because the commands of a script
-/// are one session.
+/// Cookies in Netscape's format, as curl writes them.
 enum CookieFile {
     /// Reads a jar, which is empty if there is no file, or with /dev/null. The storage has no file of its own, so that it
     /// never changes this one.
@@ -19,10 +18,6 @@ enum CookieFile {
         return storage
     }
 
-    static func text(of cookies: [Cookie]) -> String {
-        "# Netscape HTTP Cookie File\n" + cookies.map(line).joined()
-    }
-
     /// Whether a file may be replaced by cookies: it begins with the comment of a jar, or has a line with seven fields, or
     /// nothing but white space and comments.
     static func isJar(_ content: Data) -> Bool {
@@ -34,17 +29,5 @@ enum CookieFile {
         if title.hasPrefix("#"), title.contains("cookie") { return true }
         let entries = lines.filter { $0.first != UInt8(ascii: "#") || $0.starts(with: "#HttpOnly_".utf8) }
         return entries.isEmpty || entries.contains { $0.count { $0 == UInt8(ascii: "\t") } >= 6 }
-    }
-
-    private static func line(_ cookie: Cookie) -> String {
-        let name = cookie.domain.hasPrefix(".") ? String(cookie.domain.dropFirst()) : cookie.domain
-        let domain = (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (cookie.isHostOnly ? name : ".\(name)")
-        // 0 has no date.
-        let seconds = cookie.expiresDate.map { min(max(1, $0.timeIntervalSince1970), 1e15) } ?? 0
-        let fields = [
-            domain, cookie.isHostOnly ? "FALSE" : "TRUE", cookie.path, cookie.isSecure ? "TRUE" : "FALSE",
-            String(Int64(seconds)), cookie.name, cookie.value,
-        ]
-        return fields.joined(separator: "\t") + "\n"
     }
 }

@@ -35,10 +35,9 @@ struct HSTSFile {
     /// removed.
     func save() async throws(Failure) {
         try await FileLock.hold(for: path) { () throws(Failure) in
-            let latter = HSTSLines(try storedText())
             var lines = HSTSLines(try content())
-            lines.merge(from: former, to: latter)
             do throws(SessionError) {
+                lines.merge(from: former, to: HSTSLines(try store.exported()))
                 try OutputFile.write(Data(lines.text.utf8), to: path)
             } catch {
                 throw Failure(error)
@@ -54,35 +53,23 @@ struct HSTSFile {
             throw Failure(.file, .file, error.message)
         }
     }
-
-    /// The hosts of the store in the format of the file. The store writes nothing but files, so they go through one, in the
-    /// same folder.
-    private func storedText() throws(Failure) -> Data {
-        let folder = OutputFile.folder(path).withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        guard folder >= 0 else { throw Failure(OutputFile.failure(path, errno)) }
-        defer { close(folder) }
-        let name = "/proc/self/fd/\(folder)/.swiftaf-hsts-\(UInt64.random(in: .min ... .max))"
-        defer { unlink(name) }
-        do throws(SessionError) {
-            try store.save(to: name)
-        } catch {
-            guard let number = error.systemError else { throw Failure(error) }
-            throw Failure(OutputFile.failure(path, number))
-        }
-        return try InputFile.bytes(RawText(name))
-    }
 }
 
 /// The lines of an HSTS file, as curl writes them: a host, with a dot before it if its subdomains are meant too, and the
 /// time until which it's known.
 struct HSTSLines {
     private var lines: [String: String] = [:]
+    private var comment = ""
 
     init() {}
 
     init(_ content: Data) {
-        for line in content.split(separator: UInt8(ascii: "\n")) where line.first != UInt8(ascii: "#") {
+        for line in content.split(separator: UInt8(ascii: "\n")) {
             let line = String(decoding: line, as: UTF8.self)
+            if line.hasPrefix("#") {
+                comment += line + "\n"
+                continue
+            }
             guard let end = line.firstIndex(of: " ") else { continue }
             let name = line[..<end].lowercased()
             lines[name.hasPrefix(".") ? String(name.dropFirst()) : name] = line
@@ -91,12 +78,13 @@ struct HSTSLines {
 
     var text: String {
         let all = lines.sorted { $0.key < $1.key }.map { $0.value + "\n" }
-        return "# Hosts that require https; with a dot, also their subdomains\n" + all.joined()
+        return comment + all.joined()
     }
 
-    /// Applies what differs between two states. A host that another run has changed meanwhile isn't removed: it may have
+    /// Applies what differs between two states, and takes the comment of the latter. A host that another run has changed meanwhile isn't removed: it may have
     /// been renewed after it had expired.
     mutating func merge(from former: HSTSLines, to latter: HSTSLines) {
+        comment = latter.comment
         for (host, line) in former.lines where latter.lines[host] == nil && lines[host] == line { lines[host] = nil }
         for (host, line) in latter.lines where former.lines[host] != line { lines[host] = line }
     }

@@ -11,13 +11,13 @@ struct CookieOutput {
     /// The cookies, if they go to standard output: `-c -`. They are then printed at the end of the run, and not saved.
     func printed() throws(Failure) -> Data? {
         guard path == "-" else { return nil }
-        return try inFailures { () throws(SessionError) in Data(CookieFile.text(of: try storage.cookies()).utf8) }
+        return try inFailures { () throws(SessionError) in try Self.text(of: storage) }
     }
 
     /// Writes the jar. What other runs have changed meanwhile in a jar that was read stays, except the cookies that this run
     /// set or removed.
     func save() async throws(Failure) {
-        guard let former else { return try inFailures { () throws(SessionError) in try write(try storage.cookies()) } }
+        guard let former else { return try inFailures { () throws(SessionError) in try write(storage) } }
         let changes = try inFailures { () throws(SessionError) in
             CookieChanges(from: former, to: try storage.cookies())
         }
@@ -25,7 +25,7 @@ struct CookieOutput {
             try inFailures { () throws(SessionError) in
                 let jar = try CookieFile.read(path)
                 try changes.apply(to: jar)
-                try write(try jar.cookies())
+                try write(jar)
             }
         }
     }
@@ -38,8 +38,13 @@ struct CookieOutput {
         }
     }
 
-    private func write(_ cookies: [Cookie]) throws(SessionError) {
-        try OutputFile.write(Data(CookieFile.text(of: cookies).utf8), to: path)
+    /// The text of a jar. Cookies without a date are in it, because the commands of a script are one session.
+    private static func text(of storage: CookieStorage) throws(SessionError) -> Data {
+        try storage.exported(includingSession: true)
+    }
+
+    private func write(_ storage: CookieStorage) throws(SessionError) {
+        try OutputFile.write(try Self.text(of: storage), to: path)
     }
 }
 

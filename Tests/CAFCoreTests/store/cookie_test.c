@@ -463,6 +463,48 @@ static void jar_file_is_private_and_outlives_the_process(void **state) {
     folder_remove(&folder);
 }
 
+static void exports_what_is_saved_and_session_cookies_on_request(void **state) {
+    folder folder;
+    afc_bytes text;
+    (void)state;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "jar");
+    afc_cookie_jar *jar = make_jar();
+    afc_cookie cookie = AFC_COOKIE_INIT;
+    cookie.domain = "h.test";
+    cookie.name = "a";
+    cookie.value = "1";
+    cookie.same_site = AFC_SAME_SITE_LAX;
+    cookie.is_http_only = true;
+    cookie.expires_s = INT64_C(4102444800);
+    check_status(afc_cookie_jar_set(jar, &cookie, NULL), AFC_OK);
+    cookie.name = "b";
+    cookie.is_host_only = false;
+    cookie.expires_s = AFC_COOKIE_SESSION;
+    cookie.same_site = AFC_SAME_SITE_UNSET;
+    check_status(afc_cookie_jar_set(jar, &cookie, NULL), AFC_OK);
+    check_status(afc_cookie_jar_save(jar, path, NULL), AFC_OK);
+    check_status(afc_cookie_jar_export(jar, false, &text, NULL), AFC_OK);
+    const char *saved = read_file(path);
+    check_slice(((afc_slice){text.bytes, text.size}), saved);
+    assert_string_equal(saved, "# Netscape HTTP Cookie File\n# SameSite=Lax\n"
+                               "#HttpOnly_h.test\tFALSE\t/\tFALSE\t4102444800\ta\t1\n");
+    afc_free(text.bytes);
+    check_status(afc_cookie_jar_export(jar, true, &text, NULL), AFC_OK);
+    check_slice(((afc_slice){text.bytes, text.size}),
+                "# Netscape HTTP Cookie File\n# SameSite=Lax\n"
+                "#HttpOnly_h.test\tFALSE\t/\tFALSE\t4102444800\ta\t1\n"
+                "#HttpOnly_.h.test\tTRUE\t/\tFALSE\t0\tb\t1\n");
+    afc_free(text.bytes);
+    afc_cookie_jar_release(jar);
+    jar = make_jar();
+    check_status(afc_cookie_jar_export(jar, true, &text, NULL), AFC_OK);
+    check_slice(((afc_slice){text.bytes, text.size}), "# Netscape HTTP Cookie File\n");
+    afc_free(text.bytes);
+    afc_cookie_jar_release(jar);
+    folder_remove(&folder);
+}
+
 static void unusable_files_are_errors(void **state) {
     folder folder;
     afc_failure failure;
@@ -546,6 +588,11 @@ static void any_allocation_may_fail(void **state) {
             status = afc_cookie_jar_copy(jar, NULL, &list, NULL);
             assert_true(status == AFC_OK || status == AFC_ENOMEM);
             afc_cookie_list_free(list);
+            afc_bytes text;
+            status = afc_cookie_jar_export(jar, true, &text, NULL);
+            assert_true(status == AFC_OK || status == AFC_ENOMEM);
+            assert_int_equal(text.bytes != NULL, status == AFC_OK);
+            afc_free(text.bytes);
             status = afc_cookie_jar_save(jar, NULL, NULL);
             assert_true(status == AFC_OK || status == AFC_ENOMEM);
             afc_cookie_jar_release(jar);
@@ -570,6 +617,7 @@ int main(void) {
         cmocka_unit_test(limits_the_size_of_jars),
         cmocka_unit_test(programs_can_list_set_and_delete),
         cmocka_unit_test(jar_file_is_private_and_outlives_the_process),
+        cmocka_unit_test(exports_what_is_saved_and_session_cookies_on_request),
         cmocka_unit_test(unusable_files_are_errors),
         cmocka_unit_test(hostile_files_are_read_line_by_line),
         cmocka_unit_test(any_allocation_may_fail),

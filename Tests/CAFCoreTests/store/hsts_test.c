@@ -197,6 +197,26 @@ static void store_file_outlives_the_process(void **state) {
     folder_remove(&folder);
 }
 
+static void exports_what_is_saved(void **state) {
+    (void)state;
+    afc_bytes text;
+    afc_hsts *hsts = make_store();
+    check_status(afc_hsts_add(hsts, "a.test", AFC_HSTS_FOREVER, true, NULL), AFC_OK);
+    check_status(afc_hsts_export(hsts, &text, NULL), AFC_OK);
+    check_slice(((afc_slice){text.bytes, text.size}),
+                "# Hosts that require https; with a dot, also their subdomains\n"
+                ".a.test \"unlimited\"\n");
+    afc_free(text.bytes);
+    afc_hsts_remove(hsts, NULL);
+    check_status(afc_hsts_add(hsts, "b.test", INT64_C(4102444800), false, NULL), AFC_OK);
+    check_status(afc_hsts_export(hsts, &text, NULL), AFC_OK);
+    check_slice(((afc_slice){text.bytes, text.size}),
+                "# Hosts that require https; with a dot, also their subdomains\n"
+                "b.test \"21000101 00:00:00\"\n");
+    afc_free(text.bytes);
+    afc_hsts_release(hsts);
+}
+
 static void hostile_files_are_read_line_by_line(void **state) {
     (void)state;
     folder folder;
@@ -235,6 +255,11 @@ static void any_allocation_may_fail(void **state) {
         if (status == AFC_OK) {
             status = afc_hsts_add(hsts, "a.test", AFC_HSTS_FOREVER, true, NULL);
             assert_true(status == AFC_OK || status == AFC_ENOMEM);
+            afc_bytes text;
+            status = afc_hsts_export(hsts, &text, NULL);
+            assert_true(status == AFC_OK || status == AFC_ENOMEM);
+            assert_int_equal(text.bytes != NULL, status == AFC_OK);
+            afc_free(text.bytes);
             status = afc_hsts_save(hsts, NULL, NULL);
             assert_true(status == AFC_OK || status == AFC_ENOMEM);
             afc_hsts_release(hsts);
@@ -423,6 +448,7 @@ int main(void) {
         cmocka_unit_test(limits_the_size_of_stores),
         cmocka_unit_test(one_site_cannot_evict_hosts_of_others),
         cmocka_unit_test(store_file_outlives_the_process),
+        cmocka_unit_test(exports_what_is_saved),
         cmocka_unit_test(hostile_files_are_read_line_by_line),
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(upgrades_http_before_a_byte_is_sent),

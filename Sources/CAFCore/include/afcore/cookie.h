@@ -160,6 +160,16 @@ AFC_API size_t afc_cookie_jar_remove(afc_cookie_jar *jar, const char *name, cons
  */
 AFC_API afc_status afc_cookie_jar_save(afc_cookie_jar *jar, const char *path, afc_failure *failure);
 
+/**
+ * Writes the text of such a file into memory. With `includes_session` also the cookies without an expiry, which are written
+ * with the time 0, as curl does.
+ *
+ * Thread: any.    Owns: `out->bytes` is yours, afc_free().
+ * Fails: AFC_EFILE (more than 32 MiB), AFC_ENOMEM; `*out` is then empty.
+ */
+AFC_API afc_status afc_cookie_jar_export(afc_cookie_jar *jar, bool includes_session, afc_bytes *out,
+                                         afc_failure *failure);
+
 AFC_END_DECLS
 
 #endif

@@ -96,6 +96,14 @@ AFC_API size_t afc_hsts_remove(afc_hsts *hsts, const char *host);
  */
 AFC_API afc_status afc_hsts_save(afc_hsts *hsts, const char *path, afc_failure *failure);
 
+/**
+ * Writes the text of such a file into memory.
+ *
+ * Thread: any.    Owns: `out->bytes` is yours, afc_free().
+ * Fails: AFC_EFILE (more than 8 MiB), AFC_ENOMEM; `*out` is then empty.
+ */
+AFC_API afc_status afc_hsts_export(afc_hsts *hsts, afc_bytes *out, afc_failure *failure);
+
 AFC_END_DECLS
 
 #endif
