@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /** Returns the size of the UTF-8 character that `lead` starts; 1 if it can't start one. */
 static size_t character_size(unsigned char lead) {
@@ -68,6 +69,12 @@ afc_status afc__fail_returned(afc_failure *failure, const char *callback, int nu
                               const char *accepted) {
     return afc__fail(failure, AFC_EINVAL, "%s returned %d: expected %s", callback, number,
                      accepted);
+}
+
+afc_status afc__fail_file(afc_failure *failure, const char *what, const char *path, int error) {
+    afc_status status = afc__fail(failure, AFC_EFILE, "%s %s: %s", what, path, strerror(error));
+    if (failure != NULL) failure->system_error = error;
+    return status;
 }
 
 afc_status afc__fail_memory(afc_failure *failure) {

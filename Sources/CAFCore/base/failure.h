@@ -27,6 +27,9 @@ bool afc__is_status(int number);
 afc_status afc__fail_returned(afc_failure *failure, const char *callback, int number,
                               const char *accepted);
 
+/** Sets AFC_EFILE, "WHAT PATH: the text of the errno", and returns it. */
+afc_status afc__fail_file(afc_failure *failure, const char *what, const char *path, int error);
+
 /** Sets AFC_ENOMEM, "out of memory", and returns it. */
 afc_status afc__fail_memory(afc_failure *failure);
 

@@ -51,17 +51,11 @@ int afc__write_all(int descriptor, const void *bytes, size_t size) {
     return 0;
 }
 
-static afc_status fail(afc_failure *failure, const char *path, int error) {
-    afc_status status = afc__fail(failure, AFC_EFILE, "cannot read %s: %s", path, strerror(error));
-    if (failure != NULL) failure->system_error = error;
-    return status;
-}
-
 /** Reserves the size of the file first, so that no contents are moved while reading. */
 static afc_status read_open(afc__buffer *out, int descriptor, const char *path, afc__file_kind kind,
                             afc_failure *failure) {
     struct stat facts;
-    if (fstat(descriptor, &facts) != 0) return fail(failure, path, errno);
+    if (fstat(descriptor, &facts) != 0) return afc__fail_file(failure, "cannot read", path, errno);
     bool is_file = kind == AFC__FILE_ANY ? !S_ISDIR(facts.st_mode) : S_ISREG(facts.st_mode);
     if (!is_file) return afc__fail(failure, AFC_EINVAL, "%s is not a regular file", path);
     afc_status status = AFC_OK;
@@ -69,12 +63,12 @@ static afc_status read_open(afc__buffer *out, int descriptor, const char *path, 
         status = afc__buffer_reserve(out, out->size + (uint64_t)facts.st_size);
     }
     if (status == AFC_OK) status = afc__read_all(out, descriptor);
-    if (status == AFC_EFILE) return fail(failure, path, errno);
+    if (status == AFC_EFILE) return afc__fail_file(failure, "cannot read", path, errno);
     if (status == AFC_ETOOBIG) {
         return afc__fail(failure, status, "%s is larger than the limit of %llu bytes", path,
                          (unsigned long long)out->limit);
     }
-    return status == AFC_OK ? AFC_OK : afc__fail(failure, status, "out of memory");
+    return status == AFC_OK ? AFC_OK : afc__fail_memory(failure);
 }
 
 afc_status afc__read_file(afc__buffer *out, const char *path, afc__file_kind kind,
@@ -82,7 +76,7 @@ afc_status afc__read_file(afc__buffer *out, const char *path, afc__file_kind kin
     /* Opening a FIFO without a writer would block before fstat() can show what it is. */
     int unblocked = kind == AFC__FILE_REGULAR ? O_NONBLOCK : 0;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | unblocked);
-    if (descriptor < 0) return fail(failure, path, errno);
+    if (descriptor < 0) return afc__fail_file(failure, "cannot read", path, errno);
     afc_status status = read_open(out, descriptor, path, kind, failure);
     close(descriptor);
     return status;

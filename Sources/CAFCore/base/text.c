@@ -42,6 +42,11 @@ bool afc__has_control(afc_slice text) {
     return has_control(at, left);
 }
 
+size_t afc__span_until(afc_slice text, char stop) {
+    const char *found = text.size != 0 ? memchr(text.bytes, stop, text.size) : NULL;
+    return found != NULL ? (size_t)(found - text.bytes) : text.size;
+}
+
 bool afc__same_text(const char *a, const char *b, size_t size) {
     for (size_t i = 0; i < size; i++) {
         if (a[i] != b[i] && afc__lower(a[i]) != afc__lower(b[i])) return false;

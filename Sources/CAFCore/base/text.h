@@ -57,6 +57,9 @@ static inline bool afc__begins_with(afc_slice text, const char *prefix) {
     return text.size >= size && memcmp(text.bytes, prefix, size) == 0;
 }
 
+/** Returns the number of bytes before the first `stop`, or the whole size. */
+size_t afc__span_until(afc_slice text, char stop);
+
 /** Compares bytes, ignoring ASCII case. */
 bool afc__same_text(const char *a, const char *b, size_t size);
 

@@ -211,7 +211,7 @@ static afc_status open_new(afc__sink *sink, const afc__sink_start *start, afc_fa
     status = afc__resume_make(&token, start->url, start->head, start->framing, (int64_t)time(NULL),
                               &obstacle);
     if (obstacle != NULL) sink->reason = obstacle;
-    if (status != AFC_OK) return afc__fail(failure, status, "out of memory");
+    if (status != AFC_OK) return afc__fail_memory(failure);
     status = afc__file_note(&sink->file, &token, failure);
     afc__resume_clear(&token);
     if (status != AFC_OK) return status;

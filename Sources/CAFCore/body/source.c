@@ -117,12 +117,6 @@ void afc__source_clear(afc__source *source) {
     *source = (afc__source){.descriptor = -1};
 }
 
-static afc_status file_failed(afc_failure *failure, const char *what, const char *path, int error) {
-    afc_status status = afc__fail(failure, AFC_EFILE, "%s %s: %s", what, path, strerror(error));
-    if (failure != NULL) failure->system_error = error;
-    return status;
-}
-
 static afc_status reader_failed(ptrdiff_t count, afc_failure *failure) {
     if (count == AFC_READ_FAILED)
         return afc__fail(failure, AFC_ESOURCE, "the reader of the request body failed");
@@ -160,7 +154,7 @@ afc_status afc__source_open(afc__source *source, afc_failure *failure) {
     const char *path = source->body.path;
     /* Non-blocking, so that a FIFO without a writer is refused below, instead of blocking. */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) return file_failed(failure, "cannot open", path, errno);
+    if (descriptor < 0) return afc__fail_file(failure, "cannot open", path, errno);
     struct stat facts;
     int error = fstat(descriptor, &facts) != 0 ? errno
                 : S_ISDIR(facts.st_mode)       ? EISDIR
@@ -168,7 +162,7 @@ afc_status afc__source_open(afc__source *source, afc_failure *failure) {
                                                : 0;
     if (error != 0) {
         close(descriptor);
-        return file_failed(failure, "cannot read", path, error);
+        return afc__fail_file(failure, "cannot read", path, error);
     }
     posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
     source->descriptor = descriptor;
@@ -190,7 +184,7 @@ static ptrdiff_t read_file(const afc__source *source, void *buffer, size_t size,
         ssize_t count = read(source->descriptor, buffer, size);
         if (count >= 0) return count;
         if (errno == EINTR) continue;
-        file_failed(failure, "cannot read", source->body.path, errno);
+        afc__fail_file(failure, "cannot read", source->body.path, errno);
         return AFC_READ_FAILED;
     }
 }

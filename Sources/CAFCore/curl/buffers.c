@@ -9,10 +9,6 @@ enum {
     HEAD_UPLOAD_BUFFER = 1024 * 1024
 };
 
-static void check_option(afc__exchange *exchange, CURLcode code) {
-    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
-}
-
 /* ---- Reading ------------------------------------------------------------------------------- */
 
 static bool receives_bulk(const afc__transfer *transfer) {
@@ -43,7 +39,8 @@ static long first_read_size(const afc__transfer *transfer) {
 void afc__exchange_set_read_size(afc__exchange *exchange) {
     long size = first_read_size(exchange->transfer);
     if (size == exchange->state.buffer_size) return;
-    check_option(exchange, curl_easy_setopt(exchange->easy, CURLOPT_BUFFERSIZE, size));
+    afc__exchange_check_option(exchange,
+                               curl_easy_setopt(exchange->easy, CURLOPT_BUFFERSIZE, size));
     exchange->state.buffer_size = size;
 }
 
@@ -85,6 +82,7 @@ void afc__exchange_set_upload_buffer(afc__exchange *exchange) {
                                    : AFC__SMALL_UPLOAD_BUFFER;
     if (needs_head_buffer(exchange)) size = HEAD_UPLOAD_BUFFER;
     if (size == exchange->state.upload_buffer_size) return;
-    check_option(exchange, curl_easy_setopt(exchange->easy, CURLOPT_UPLOAD_BUFFERSIZE, size));
+    afc__exchange_check_option(exchange,
+                               curl_easy_setopt(exchange->easy, CURLOPT_UPLOAD_BUFFERSIZE, size));
     exchange->state.upload_buffer_size = size;
 }

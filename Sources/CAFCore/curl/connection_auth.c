@@ -16,10 +16,7 @@
 static const long MOST_ROUNDS = 10;
 
 #define SET(option, value)                                                                         \
-    do {                                                                                           \
-        CURLcode code_ = curl_easy_setopt(exchange->easy, option, value);                          \
-        if (exchange->option_error == CURLE_OK) exchange->option_error = code_;                    \
-    } while (0)
+    afc__exchange_check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
 
 unsigned afc__connection_schemes(void) {
     int features = curl_version_info(CURLVERSION_NOW)->features;

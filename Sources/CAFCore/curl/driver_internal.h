@@ -153,6 +153,11 @@ struct afc__exchange {
     int64_t recovered_size; /**< Bytes of it that libcurl doesn't know about. */
 };
 
+/** Keeps the error of the first option that libcurl refused. */
+static inline void afc__exchange_check_option(afc__exchange *exchange, CURLcode code) {
+    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
+}
+
 struct afc__socket {
     afc__watch watch;
     afc__driver *driver;

@@ -56,11 +56,8 @@ enum {
 
 /* ---- Setting ------------------------------------------------------------------------------- */
 
-static void check_option(afc__exchange *exchange, CURLcode code) {
-    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
-}
-
-#define SET(option, value) check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
+#define SET(option, value)                                                                         \
+    afc__exchange_check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
@@ -219,10 +216,10 @@ afc__exchange *afc__exchange_new(afc__driver *driver) {
                                         .upload_buffer_size = AFC__SMALL_UPLOAD_BUFFER};
     if (exchange->easy != NULL) {
         set_constants(exchange);
-        check_option(exchange, afc__exchange_set_network(exchange));
-        check_option(exchange, afc__exchange_set_tls(exchange));
-        check_option(exchange, afc__exchange_set_proxy_tls(exchange));
-        check_option(exchange, afc__exchange_set_trace(exchange));
+        afc__exchange_check_option(exchange, afc__exchange_set_network(exchange));
+        afc__exchange_check_option(exchange, afc__exchange_set_tls(exchange));
+        afc__exchange_check_option(exchange, afc__exchange_set_proxy_tls(exchange));
+        afc__exchange_check_option(exchange, afc__exchange_set_trace(exchange));
         SET(CURLOPT_HTTP_VERSION, exchange->state.http_version);
         SET(CURLOPT_EXPECT_100_TIMEOUT_MS, exchange->state.expect_ms);
         SET(CURLOPT_BUFFERSIZE, exchange->state.buffer_size);
@@ -459,7 +456,7 @@ static afc_status set_url(afc__exchange *exchange) {
             SET(CURLOPT_URL, exchange->origin);
             SET(CURLOPT_CURLU, exchange->url);
         } else {
-            check_option(exchange, CURLE_URL_MALFORMAT);
+            afc__exchange_check_option(exchange, CURLE_URL_MALFORMAT);
             afc_free(exchange->origin);
             exchange->origin = NULL;
         }
@@ -660,9 +657,10 @@ afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) 
     afc_status status = set_version(exchange, failure);
     if (status != AFC_OK) return status;
     status = set_fields(exchange);
-    const char *text = status == AFC_ETOOBIG ? "the request's head exceeds libcurl's limit"
-                                             : "out of memory";
-    if (status != AFC_OK) return afc__fail(failure, status, "%s", text);
+    if (status == AFC_ETOOBIG) {
+        return afc__fail(failure, status, "the request's head exceeds libcurl's limit");
+    }
+    if (status != AFC_OK) return afc__fail_memory(failure);
     afc__exchange_set_upload_buffer(exchange);
     status = afc__exchange_set_proxy(exchange, failure);
     if (status != AFC_OK) return status;

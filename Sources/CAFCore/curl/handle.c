@@ -56,8 +56,8 @@ bool afc__exchange_may_serve_again(const afc__exchange *exchange) {
 void afc__exchange_set_reuse(afc__exchange *exchange, bool is_forbidden) {
     if (is_forbidden == exchange->state.forbids_reuse) return;
     long value = is_forbidden ? 1L : 0L;
-    CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_FORBID_REUSE, value);
-    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
+    afc__exchange_check_option(exchange,
+                               curl_easy_setopt(exchange->easy, CURLOPT_FORBID_REUSE, value));
     exchange->state.forbids_reuse = is_forbidden;
 }
 

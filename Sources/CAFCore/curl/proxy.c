@@ -20,10 +20,7 @@ afc_status afc__driver_set_proxies(afc__driver *driver, const afc_proxies *proxi
 }
 
 #define SET(option, value)                                                                         \
-    do {                                                                                           \
-        CURLcode code_ = curl_easy_setopt(exchange->easy, option, value);                          \
-        if (exchange->option_error == CURLE_OK) exchange->option_error = code_;                    \
-    } while (0)
+    afc__exchange_check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
 
 void afc__proxy_write_address(char *out, size_t size, const afc__proxy *proxy) {
     static const char *const schemes[] = {[AFC__PROXY_HTTP] = "http",
@@ -59,8 +56,7 @@ static afc_status choose(afc__exchange *exchange, const afc__proxy **out, afc_fa
 afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure) {
     const afc__proxy *proxy;
     afc__transfer *transfer = exchange->transfer;
-    CURLcode code = afc__exchange_set_socket(exchange);
-    if (exchange->option_error == CURLE_OK) exchange->option_error = code;
+    afc__exchange_check_option(exchange, afc__exchange_set_socket(exchange));
     afc_status status = choose(exchange, &proxy, failure);
     if (status != AFC_OK) return status;
     transfer->hop.proxy = proxy;

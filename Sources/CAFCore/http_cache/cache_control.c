@@ -36,14 +36,7 @@ static bool next_directive(afc_slice *rest, member *out) {
 /* ---- Numbers ------------------------------------------------------------------------------- */
 
 bool afc__delta_seconds_read(afc_slice text, int64_t *out) {
-    int64_t number = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        if (!afc__is_digit(text.bytes[i])) return false;
-        number = number * 10 + (text.bytes[i] - '0');
-        if (number > AFC__DELTA_MOST) number = AFC__DELTA_MOST;
-    }
-    *out = number;
-    return text.size > 0;
+    return afc__parse_clamped(text, AFC__DELTA_MOST, out);
 }
 
 /** The first one counts; `otherwise` is taken for a number that is missing or invalid. */

@@ -1,7 +1,9 @@
 #include "message/date.h"
 
 #include "base/text.h"
+#include "message/fields.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 /* ---- The calendar -------------------------------------------------------------------------- */
@@ -87,12 +89,11 @@ static bool take_text(date_rest *rest, const char *text) {
 }
 
 static bool take_number(date_rest *rest, int digits, int *out) {
+    uint64_t number;
     if (rest->end - rest->at < digits) return false;
-    *out = 0;
-    for (int i = 0; i < digits; i++, rest->at++) {
-        if (*rest->at < '0' || *rest->at > '9') return false;
-        *out = *out * 10 + (*rest->at - '0');
-    }
+    if (!afc__parse_number((afc_slice){rest->at, (size_t)digits}, INT_MAX, &number)) return false;
+    rest->at += digits;
+    *out = (int)number;
     return true;
 }
 

@@ -97,12 +97,6 @@ static afc_slice quoted_string(afc_slice text, bool *is_open) {
     return (afc_slice){text.bytes, *is_open ? text.size : size};
 }
 
-/** Returns the number of bytes before `stop`, or to the end. */
-static size_t span_until(afc_slice text, char stop) {
-    const char *found = text.size != 0 ? memchr(text.bytes, stop, text.size) : NULL;
-    return found != NULL ? (size_t)(found - text.bytes) : text.size;
-}
-
 /**
  * Returns the number of bytes before a semicolon or equals sign outside quotes, or to the end if a quote isn't
  * closed: in `"foo; filename=bar"; filename=qux` the first "filename" isn't a parameter.
@@ -126,14 +120,14 @@ static bool next_parameter(afc_slice *text, field_parameter *out) {
     size_t size = name_size(*text);
     if (size < text->size && text->bytes[size] == '=') {
         size_t equals = size;
-        size += span_until(from(*text, size), ';');
+        size += afc__span_until(from(*text, size), ';');
         out->name = afc__trim((afc_slice){text->bytes, equals});
         afc_slice value = afc__trim(from(*text, equals + 1));
         out->is_quoted = value.size != 0 && value.bytes[0] == '"';
         if (out->is_quoted) {
             out->value = quoted_string(from(value, 1), &out->is_broken);
             size = (size_t)(out->value.bytes + out->value.size - text->bytes);
-            size += span_until(from(*text, size), ';');
+            size += afc__span_until(from(*text, size), ';');
         } else {
             out->value = afc__trim((afc_slice){text->bytes + equals + 1, size - equals - 1});
             out->is_broken = false;

@@ -156,10 +156,10 @@ afc_slice afc__trim(afc_slice text) {
 }
 
 bool afc__split(afc_slice text, char mark, afc_slice *before, afc_slice *after) {
-    const char *at = text.size > 0 ? memchr(text.bytes, mark, text.size) : NULL;
-    if (at == NULL) return false;
-    *before = (afc_slice){text.bytes, (size_t)(at - text.bytes)};
-    *after = (afc_slice){at + 1, text.size - before->size - 1};
+    size_t size = afc__span_until(text, mark);
+    if (size == text.size) return false;
+    *before = (afc_slice){text.bytes, size};
+    *after = (afc_slice){text.bytes + size + 1, text.size - size - 1};
     return true;
 }
 
@@ -193,10 +193,21 @@ size_t afc__find_unquoted(afc_slice text, char mark, bool *is_open) {
 bool afc__parse_number(afc_slice text, uint64_t largest, uint64_t *out) {
     uint64_t number = 0;
     for (size_t i = 0; i < text.size; i++) {
-        if (text.bytes[i] < '0' || text.bytes[i] > '9') return false;
+        if (!afc__is_digit(text.bytes[i])) return false;
         unsigned digit = (unsigned)(text.bytes[i] - '0');
         if (digit > largest || number > (largest - digit) / 10) return false;
         number = number * 10 + digit;
+    }
+    *out = number;
+    return text.size != 0;
+}
+
+bool afc__parse_clamped(afc_slice text, int64_t largest, int64_t *out) {
+    int64_t number = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        if (!afc__is_digit(text.bytes[i])) return false;
+        number = number * 10 + (text.bytes[i] - '0');
+        if (number > largest) number = largest;
     }
     *out = number;
     return text.size != 0;

@@ -96,6 +96,9 @@ size_t afc__find_unquoted(afc_slice text, char mark, bool *is_open);
 /** Parses 1*DIGIT up to `largest`. */
 bool afc__parse_number(afc_slice text, uint64_t largest, uint64_t *out);
 
+/** Parses 1*DIGIT; every number above `largest`, which is at most INT64_MAX / 10 - 1, is `largest`. */
+bool afc__parse_clamped(afc_slice text, int64_t largest, int64_t *out);
+
 /** Parses 1*DIGIT that fits int64_t. */
 bool afc__parse_length(afc_slice text, int64_t *out);
 

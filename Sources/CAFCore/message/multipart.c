@@ -68,17 +68,11 @@ static afc_slice closing_of(const afc_multipart *form) {
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-static afc_status file_failed(afc_failure *failure, const char *what, const char *path, int error) {
-    afc_status status = afc__fail(failure, AFC_EFILE, "%s %s: %s", what, path, strerror(error));
-    if (failure != NULL) failure->system_error = error;
-    return status;
-}
-
 /** Opens a part's file, which must be a regular one. AFC_EFILE. */
 static afc_status open_part(const afc__part *part, int *descriptor, afc_failure *failure) {
     /* Non-blocking, so that a FIFO without a writer is refused below instead of blocking. */
     *descriptor = open(part->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (*descriptor < 0) return file_failed(failure, "cannot open", part->path, errno);
+    if (*descriptor < 0) return afc__fail_file(failure, "cannot open", part->path, errno);
     struct stat facts;
     int error = fstat(*descriptor, &facts) != 0 ? errno
                 : S_ISDIR(facts.st_mode)        ? EISDIR
@@ -87,7 +81,7 @@ static afc_status open_part(const afc__part *part, int *descriptor, afc_failure 
     if (error == 0) return AFC_OK;
     close(*descriptor);
     *descriptor = -1;
-    return file_failed(failure, "cannot read", part->path, error);
+    return afc__fail_file(failure, "cannot read", part->path, error);
 }
 
 static afc_status wrong_size(const afc__part *part, const char *how, int64_t expected,
@@ -101,7 +95,7 @@ static afc_status check_size(const afc__part *part, int descriptor, int64_t *siz
                              afc_failure *failure) {
     struct stat facts;
     if (fstat(descriptor, &facts) != 0) {
-        return file_failed(failure, "cannot read", part->path, errno);
+        return afc__fail_file(failure, "cannot read", part->path, errno);
     }
     *size = facts.st_size;
     int64_t expected = part->file_size;
@@ -596,7 +590,7 @@ static ptrdiff_t read_file(afc_multipart *form, const afc__part *part, void *buf
             return AFC_READ_FAILED;
         }
         if (errno == EINTR) continue;
-        file_failed(failure, "cannot read", part->path, errno);
+        afc__fail_file(failure, "cannot read", part->path, errno);
         return AFC_READ_FAILED;
     }
 }

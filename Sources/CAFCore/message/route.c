@@ -18,10 +18,6 @@ enum {
     LONGEST_LINK = 15 /* IFNAMSIZ is 16, with the NUL. */
 };
 
-static afc_status out_of_memory(afc_failure *failure) {
-    return afc__fail_memory(failure);
-}
-
 /* ---- Overrides ----------------------------------------------------------------------------- */
 
 static bool is_every_host(const char *host) {
@@ -32,7 +28,7 @@ static bool is_every_host(const char *host) {
 static afc_status append_host(afc__buffer *text, afc_slice host, afc_failure *failure) {
     afc__authority authority;
     if (is_every_host(host.bytes)) {
-        return afc__buffer_append(text, "*", 1) == AFC_OK ? AFC_OK : out_of_memory(failure);
+        return afc__buffer_append(text, "*", 1) == AFC_OK ? AFC_OK : afc__fail_memory(failure);
     }
     if (host.size > 1 && host.bytes[host.size - 1] == '.') host.size--;
     bool is_name = afc__authority_split(&authority, host, NULL) == AFC_OK &&
@@ -41,7 +37,8 @@ static afc_status append_host(afc__buffer *text, afc_slice host, afc_failure *fa
     if (is_name) {
         char written[AFC__HOST_LONGEST + 1];
         size_t size = afc__authority_write_host(&authority, written);
-        return afc__buffer_append(text, written, size) == AFC_OK ? AFC_OK : out_of_memory(failure);
+        return afc__buffer_append(text, written, size) == AFC_OK ? AFC_OK
+                                                                 : afc__fail_memory(failure);
     }
     return afc__give_reason(
         failure, AFC_REASON_HOST_OVERRIDE,
@@ -60,7 +57,7 @@ static afc_status append_address(afc__buffer *text, afc_slice member, afc_failur
     bool is_complete = (!is_ipv6 || afc__buffer_append(text, "[", 1) == AFC_OK) &&
                        afc__buffer_append(text, member.bytes, member.size) == AFC_OK &&
                        (!is_ipv6 || afc__buffer_append(text, "]", 1) == AFC_OK);
-    return is_complete ? AFC_OK : out_of_memory(failure);
+    return is_complete ? AFC_OK : afc__fail_memory(failure);
 }
 
 static afc_status append_addresses(afc__buffer *text, const char *addresses, afc_failure *failure) {
@@ -78,7 +75,7 @@ static afc_status append_addresses(afc__buffer *text, const char *addresses, afc
                 failure, AFC_REASON_HOST_OVERRIDE,
                 afc__fail(failure, AFC_EINVAL, "too many addresses in a host override"));
         }
-        if (afc__buffer_append(text, mark, 1) != AFC_OK) return out_of_memory(failure);
+        if (afc__buffer_append(text, mark, 1) != AFC_OK) return afc__fail_memory(failure);
         afc_status status = append_address(text, member, failure);
         if (status != AFC_OK) return status;
     }
@@ -101,12 +98,12 @@ afc_status afc__route_write_override(char **out, const afc_host_override *given,
     int size = snprintf(port, sizeof port, "%s:%u", dot, (unsigned)given->port);
     afc_status status = append_host(&text, afc_slice_of(given->host), failure);
     if (status == AFC_OK && afc__buffer_append(&text, port, (size_t)size) != AFC_OK) {
-        status = out_of_memory(failure);
+        status = afc__fail_memory(failure);
     }
     if (status == AFC_OK) status = append_addresses(&text, given->addresses, failure);
     if (status == AFC_OK) {
         *out = afc__copy_text((afc_slice){text.bytes, text.size});
-        if (*out == NULL) status = out_of_memory(failure);
+        if (*out == NULL) status = afc__fail_memory(failure);
     }
     afc__buffer_clear(&text);
     return status;
@@ -146,7 +143,7 @@ afc_status afc__route_write_interface(char **out, const char *given, afc_failure
     }
     size_t size = name.size + sizeof "host!";
     *out = afc__alloc(size);
-    if (*out == NULL) return out_of_memory(failure);
+    if (*out == NULL) return afc__fail_memory(failure);
     snprintf(*out, size, "%s%s", is_address ? "host!" : "if!", name.bytes);
     return AFC_OK;
 }
@@ -181,7 +178,7 @@ afc_status afc__route_write_doh_host(char **out, const char *url, afc_failure *f
         status = afc__fail(failure, AFC_EINVAL, "invalid DNS-over-HTTPS URL: a user isn't allowed");
     } else {
         *out = afc__copy_text(parsed.host);
-        if (*out == NULL) status = out_of_memory(failure);
+        if (*out == NULL) status = afc__fail_memory(failure);
     }
     afc__url_clear(&parsed);
     return status;

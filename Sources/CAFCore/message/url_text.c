@@ -7,19 +7,13 @@
 
 /* ---- Splitting ----------------------------------------------------------------------------- */
 
-/** Returns the number of bytes before the first `stop`, or the whole size. */
-static size_t span_until(afc_slice text, char stop) {
-    const char *found = text.size != 0 ? memchr(text.bytes, stop, text.size) : NULL;
-    return found != NULL ? (size_t)(found - text.bytes) : text.size;
-}
-
 static afc_slice from(afc_slice text, size_t offset) {
     return (afc_slice){text.bytes + offset, text.size - offset};
 }
 
 /** Splits off the text after the first `mark`; absent if there is none. */
 static afc_slice cut_after(afc_slice *text, char mark) {
-    size_t size = span_until(*text, mark);
+    size_t size = afc__span_until(*text, mark);
     if (size == text->size) return (afc_slice){NULL, 0};
     afc_slice tail = from(*text, size + 1);
     text->size = size;
@@ -50,7 +44,7 @@ void afc_url_split(afc_url_parts *out, afc_slice url) {
     out->path = url;
     if (url.size < 2 || url.bytes[0] != '/' || url.bytes[1] != '/') return;
     url = from(url, 2);
-    size = span_until(url, '/');
+    size = afc__span_until(url, '/');
     out->authority = (afc_slice){url.bytes, size};
     out->path = from(url, size);
     afc__authority_text authority;

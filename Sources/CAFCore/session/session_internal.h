@@ -181,6 +181,10 @@ void afc__task_cancel(afc_task *task);
 afc_status afc__task_make(afc_task **out, afc_session *session, const afc_request *request,
                           const afc_task_events *events, afc_failure *failure);
 
+/** Reads the request of a caller whose headers have another version; see afc__sized_read(). Any thread. */
+const afc_request *afc__task_read_request(afc_request *room, const afc_request *given,
+                                          afc_failure *failure);
+
 /** Releases what a request of any version gives to a task that isn't made. Any thread. */
 void afc__task_release_request(const afc_request *request);
 

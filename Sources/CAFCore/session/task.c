@@ -593,14 +593,18 @@ typedef struct read_structs {
     afc_task_events events_room;
 } read_structs;
 
+const afc_request *afc__task_read_request(afc_request *room, const afc_request *given,
+                                          afc_failure *failure) {
+    static const afc_request defaults = AFC_REQUEST_INIT;
+    return afc__sized_read(room, &defaults, given, AFC__SIZED(afc_request, proxy_credentials),
+                           "AFC_REQUEST_INIT", failure);
+}
+
 static afc_status read_given(read_structs *out, const afc_request *request,
                              const afc_task_events *events, afc_failure *failure) {
-    static const afc_request default_request = AFC_REQUEST_INIT;
     static const afc_task_events no_events = AFC_TASK_EVENTS_INIT;
     afc_failure second;
-    out->request = afc__sized_read(&out->request_room, &default_request, request,
-                                   AFC__SIZED(afc_request, proxy_credentials), "AFC_REQUEST_INIT",
-                                   failure);
+    out->request = afc__task_read_request(&out->request_room, request, failure);
     out->events = afc__sized_read(&out->events_room, &no_events, events,
                                   AFC__SIZED(afc_task_events, on_trace), "AFC_TASK_EVENTS_INIT",
                                   &second);
@@ -615,10 +619,10 @@ static void give_back(const read_structs *given) {
 }
 
 void afc__task_release_request(const afc_request *request) {
-    read_structs given;
+    afc_request room;
     afc_failure ignored;
-    read_given(&given, request, NULL, &ignored);
-    give_back(&given);
+    request = afc__task_read_request(&room, request, &ignored);
+    if (request != NULL) afc__body_release(&request->body);
 }
 
 /** The callbacks of `given` go to the session's executor, if it has one. AFC_ENOMEM. */

@@ -660,13 +660,10 @@ typedef struct read_structs {
 static afc_status read_given(read_structs *out, const afc_request *request,
                              const afc_websocket_options *options,
                              const afc_websocket_events *events, afc_failure *failure) {
-    static const afc_request default_request = AFC_REQUEST_INIT;
     static const afc_websocket_options default_options = AFC_WEBSOCKET_OPTIONS_INIT;
     static const afc_websocket_events no_events = AFC_WEBSOCKET_EVENTS_INIT;
     afc_failure second, third;
-    out->request = afc__sized_read(&out->request_room, &default_request, request,
-                                   AFC__SIZED(afc_request, proxy_credentials), "AFC_REQUEST_INIT",
-                                   failure);
+    out->request = afc__task_read_request(&out->request_room, request, failure);
     out->options = afc__sized_read(&out->options_room, &default_options, options,
                                    AFC__SIZED(afc_websocket_options, compression_threshold),
                                    "AFC_WEBSOCKET_OPTIONS_INIT", &second);

@@ -16,7 +16,8 @@ static int64_t now(void) {
 
 static afc_status say(afc_status status, const char *why, afc_failure *failure) {
     if (status == AFC_OK) return status;
-    return afc__fail(failure, status, "%s", status == AFC_ENOMEM ? "out of memory" : why);
+    if (status == AFC_ENOMEM) return afc__fail_memory(failure);
+    return afc__fail(failure, status, "%s", why);
 }
 
 static void free_jar(afc_cookie_jar *jar) {

@@ -10,13 +10,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static afc_status fail(afc_failure *failure, const char *what, const char *path) {
-    int error = errno;
-    afc__fail(failure, AFC_EFILE, "cannot %s %s: %s", what, path, strerror(error));
-    if (failure != NULL) failure->system_error = error;
-    return AFC_EFILE;
-}
-
 afc_status afc__file_load(afc__buffer *out, const char *path, afc_failure *failure) {
     afc_failure found;
     afc_status status = afc__read_file(out, path, AFC__FILE_REGULAR, &found);
@@ -36,14 +29,17 @@ afc_status afc__file_save(const char *path, afc_slice bytes, afc_failure *failur
     /* Created with mode 0600. */
     int descriptor = mkostemp(temporary, O_CLOEXEC);
     if (descriptor < 0) {
-        status = fail(failure, "write", path);
+        status = afc__fail_file(failure, "cannot write", path, errno);
         afc_free(temporary);
         return status;
     }
     errno = afc__write_all(descriptor, bytes.bytes, bytes.size);
-    if (errno != 0 || fsync(descriptor) != 0) status = fail(failure, "write", path);
-    if (close(descriptor) != 0 && status == AFC_OK) status = fail(failure, "write", path);
-    if (status == AFC_OK && rename(temporary, path) != 0) status = fail(failure, "replace", path);
+    if (errno != 0 || fsync(descriptor) != 0)
+        status = afc__fail_file(failure, "cannot write", path, errno);
+    if (close(descriptor) != 0 && status == AFC_OK)
+        status = afc__fail_file(failure, "cannot write", path, errno);
+    if (status == AFC_OK && rename(temporary, path) != 0)
+        status = afc__fail_file(failure, "cannot replace", path, errno);
     if (status != AFC_OK) unlink(temporary);
     afc_free(temporary);
     return status;

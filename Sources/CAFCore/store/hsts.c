@@ -67,17 +67,6 @@ static afc_slice without_quotes(afc_slice text) {
     return is_quoted ? (afc_slice){text.bytes + 1, text.size - 2} : text;
 }
 
-static bool read_age(afc_slice text, int64_t *out) {
-    int64_t age = 0;
-    if (text.size == 0) return false;
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.bytes[i] < '0' || text.bytes[i] > '9') return false;
-        if (age <= LONGEST_AGE) age = age * 10 + (text.bytes[i] - '0');
-    }
-    *out = age < LONGEST_AGE ? age : LONGEST_AGE;
-    return true;
-}
-
 bool afc__hsts_read(afc__hsts_field *out, afc_slice value) {
     bool has_age = false;
     *out = (afc__hsts_field){0};
@@ -96,7 +85,9 @@ bool afc__hsts_read(afc__hsts_field *out, afc_slice value) {
         if (afc__same_name(name, "max-age")) {
             if (has_age || equals == NULL) return false;
             afc_slice age = {equals + 1, directive.size - name_size - 1};
-            if (!read_age(without_quotes(afc__trim(age)), &out->age)) return false;
+            if (!afc__parse_clamped(without_quotes(afc__trim(age)), LONGEST_AGE, &out->age)) {
+                return false;
+            }
             has_age = true;
         } else if (afc__same_name(name, "includeSubDomains")) {
             if (out->includes_subdomains || equals != NULL) return false;
@@ -261,7 +252,7 @@ afc_status afc_hsts_add(afc_hsts *hsts, const char *host, int64_t expires_s,
     pthread_mutex_lock(&hsts->lock);
     afc_status status = put(hsts, name, expires_s, include_subdomains, current());
     pthread_mutex_unlock(&hsts->lock);
-    return status == AFC_OK ? AFC_OK : afc__fail(failure, status, "out of memory");
+    return status == AFC_OK ? AFC_OK : afc__fail_memory(failure);
 }
 
 bool afc_hsts_has(afc_hsts *hsts, const char *host) {
@@ -340,7 +331,7 @@ static afc_status load(afc_hsts *hsts, const char *path, afc_failure *failure) {
             memcpy(line, rest.bytes, size);
             line[size] = '\0';
             status = read_line(hsts, line, now);
-            if (status != AFC_OK) afc__fail(failure, status, "out of memory");
+            if (status != AFC_OK) afc__fail_memory(failure);
         }
         size_t step = end != NULL ? size + 1 : size;
         rest = (afc_slice){rest.bytes + step, rest.size - step};

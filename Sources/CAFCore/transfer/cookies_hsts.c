@@ -113,7 +113,7 @@ static bool choose_cookies(afc__transfer *transfer) {
     if (!read_site(transfer, room, &site)) return true;
     afc_status status = afc__cookie_jar_write(transfer->store->cookies, &site, (int64_t)time(NULL),
                                               &transfer->hop.cookies);
-    return status == AFC_OK || afc__transfer_fail_text(transfer, status, "out of memory");
+    return status == AFC_OK || afc__transfer_fail_memory(transfer);
 }
 
 /** The first URL of the task is that of the main document unless it is named. */
@@ -165,7 +165,7 @@ bool afc__transfer_save_cookies(afc__transfer *transfer) {
         count++;
         afc_status status = afc__cookie_jar_keep(transfer->store->cookies, &site, field->value,
                                                  (int64_t)time(NULL), &why);
-        if (status == AFC_ENOMEM) return afc__transfer_fail_text(transfer, status, "out of memory");
+        if (status == AFC_ENOMEM) return afc__transfer_fail_memory(transfer);
     }
     return true;
 }

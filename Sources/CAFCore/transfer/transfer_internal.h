@@ -20,7 +20,9 @@ static inline bool afc__transfer_fail_text(afc__transfer *transfer, afc_status s
 }
 
 static inline bool afc__transfer_fail_memory(afc__transfer *transfer) {
-    return afc__transfer_fail_text(transfer, AFC_ENOMEM, "out of memory");
+    afc_failure failure;
+    afc__fail_memory(&failure);
+    return afc__transfer_fail(transfer, &failure);
 }
 
 static inline bool afc__transfer_is_suspended(const afc__transfer *transfer) {

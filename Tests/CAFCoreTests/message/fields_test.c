@@ -26,17 +26,60 @@ static void recognises_tokens(void **state) {
     }
 }
 
+static void parses_numbers_and_clamps_them_on_request(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is_number, fits;
+        int64_t clamped;
+    } rows[] = {
+        {"0", true, true, 0},
+        {"007", true, true, 7},
+        {"99", true, true, 99},
+        {"100", true, false, 99},
+        {"990", true, false, 99},
+        {"", false, false, 0},
+        {"-1", false, false, 0},
+        {"+1", false, false, 0},
+        {"1 ", false, false, 0},
+        {"100x", false, false, 0},
+        {"99999999999999999999999", true, false, 99},
+        {"1\xB2", false, false, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        uint64_t number;
+        int64_t clamped;
+        afc_slice text = afc_slice_of(rows[i].text);
+        bool fits = afc__parse_number(text, 99, &number);
+        bool is_number = afc__parse_clamped(text, 99, &clamped);
+        bool is_right = fits == rows[i].fits && is_number == rows[i].is_number &&
+                        (!fits || number == (uint64_t)rows[i].clamped) &&
+                        (!is_number || clamped == rows[i].clamped);
+        if (!is_right) fail_msg("%s", rows[i].text);
+    }
+}
+
 static void tells_names_of_credentials_from_others(void **state) {
     (void)state;
     static const struct {
         const char *name;
         bool is_credential;
     } cases[] = {
-        {"Authorization", true},  {"authorization", true}, {"PROXY-AUTHORIZATION", true},
-        {"Cookie", true},         {"Set-Cookie", true},    {"Cookie2", true},
-        {"set-cookie2", true},    {"", false},             {"Authorizations", false},
-        {"Authorizatiom", false}, {"Cookie3", false},      {"Cook", false},
-        {"X-Cookie", false},      {"Proxy-Auth", false},   {"WWW-Authenticate", false},
+        {"Authorization", true},
+        {"authorization", true},
+        {"PROXY-AUTHORIZATION", true},
+        {"Cookie", true},
+        {"Set-Cookie", true},
+        {"Cookie2", true},
+        {"set-cookie2", true},
+        {"", false},
+        {"Authorizations", false},
+        {"Authorizatiom", false},
+        {"Cookie3", false},
+        {"Cook", false},
+        {"X-Cookie", false},
+        {"Proxy-Auth", false},
+        {"WWW-Authenticate", false},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_int_equal(afc_header_is_credential(S(cases[i].name)), cases[i].is_credential);
@@ -292,6 +335,7 @@ static void refuses_control_characters_in_userinfo_of_basic(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recognises_tokens),
+        cmocka_unit_test(parses_numbers_and_clamps_them_on_request),
         cmocka_unit_test(tells_names_of_credentials_from_others),
         cmocka_unit_test(finds_controls_anywhere_in_a_text),
         cmocka_unit_test(fields_are_added_together_or_not_at_all),
