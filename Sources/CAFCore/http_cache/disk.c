@@ -4,7 +4,6 @@
 #include "base/failure.h"
 #include "http_cache/disk_scan.h"
 #include "http_cache/entry_file.h"
-#include "http_cache/key.h"
 
 #include <errno.h>
 #include <time.h>
@@ -16,14 +15,6 @@ enum {
     /* A journal of more records, and more than twice the entries, is written anew. */
     SHORT_JOURNAL = 4096
 };
-
-static void lock(afc__disk *disk) {
-    pthread_mutex_lock(&disk->cache->lock);
-}
-
-static void unlock(afc__disk *disk) {
-    pthread_mutex_unlock(&disk->cache->lock);
-}
 
 static uint32_t units_of(uint64_t bytes) {
     return (uint32_t)((bytes + AFC__ENTRY_UNIT - 1) / AFC__ENTRY_UNIT);
@@ -39,21 +30,21 @@ static afc__journal_record removal_of(afc__store_name name) {
 /** Applies a record of another process, or of a journal that is read from its start. */
 static void take_record(void *context, const afc__journal_record *record) {
     afc__disk *disk = context;
-    lock(disk);
+    afc__disk_lock(disk);
     if (record->kind != AFC__JOURNAL_USE) {
         /* What this process has in memory for that key is no longer current. */
         disk->changes[record->primary % AFC__DISK_BUCKETS]++;
         afc__store_leave_memory(disk->cache, record->primary);
     }
     afc__disk_apply(disk, record);
-    unlock(disk);
+    afc__disk_unlock(disk);
 }
 
 /** Forgets all but what is about to be written. */
 static void restart(void *context) {
     afc__disk *disk = context;
     afc__entry_table *table = &disk->cache->table;
-    lock(disk);
+    afc__disk_lock(disk);
     afc_cache_remove_all(disk->cache->memory);
     for (size_t i = 0; i < table->capacity;) {
         afc__entry_record *record = &table->slots[i];
@@ -69,12 +60,12 @@ static void restart(void *context) {
         i++;
     }
     for (size_t i = 0; i < AFC__DISK_BUCKETS; i++) disk->changes[i]++;
-    unlock(disk);
+    afc__disk_unlock(disk);
 }
 
 /** Takes up to AFC__DISK_USES uses that weren't recorded yet. */
 static size_t take_uses(afc__disk *disk, afc__journal_record out[AFC__DISK_USES]) {
-    lock(disk);
+    afc__disk_lock(disk);
     size_t count = disk->use_count;
     for (size_t i = 0; i < count; i++) {
         out[i] = (afc__journal_record){.kind = AFC__JOURNAL_USE,
@@ -82,16 +73,16 @@ static size_t take_uses(afc__disk *disk, afc__journal_record out[AFC__DISK_USES]
                                        .variant = disk->uses[i].variant};
     }
     disk->use_count = 0;
-    unlock(disk);
+    afc__disk_unlock(disk);
     return count;
 }
 
 /** Writes the locked journal anew when that pays. */
 static void limit_journal(afc__disk *disk) {
     uint64_t records = afc__journal_count(&disk->journal);
-    lock(disk);
+    afc__disk_lock(disk);
     uint64_t entries = disk->cache->table.count;
-    unlock(disk);
+    afc__disk_unlock(disk);
     if (records > SHORT_JOURNAL && records > 2 * entries) afc__disk_rewrite_journal(disk);
 }
 
@@ -121,16 +112,16 @@ static void record_gone(afc__disk *disk, removals *gone) {
 static void add_gone(afc__disk *disk, removals *gone, afc__store_name name) {
     if (gone->count == MOST_GONE) record_gone(disk, gone);
     gone->records[gone->count++] = removal_of(name);
-    lock(disk);
+    afc__disk_lock(disk);
     afc__store_leave_disk(disk->cache, name.primary, name.variant);
-    unlock(disk);
+    afc__disk_unlock(disk);
 }
 
 /** Returns the capacity in units, which any thread may change: afc_http_cache_set_capacity(). */
 static uint64_t capacity_of(afc__disk *disk) {
-    lock(disk);
+    afc__disk_lock(disk);
     uint64_t capacity = disk->capacity;
-    unlock(disk);
+    afc__disk_unlock(disk);
     return capacity;
 }
 
@@ -162,23 +153,23 @@ static bool next_victim(afc__disk *disk, afc__store_name *name, uint32_t *units)
             if (!select_victims(disk)) return false;
         }
         const afc__disk_victim *victim = &disk->victims[disk->next_victim++];
-        lock(disk);
+        afc__disk_lock(disk);
         const afc__entry_record *record = afc__entry_table_find(
             &disk->cache->table, victim->name.primary, victim->name.variant);
         bool is_valid = record != NULL && record->used == victim->used &&
                         (record->places & AFC__ENTRY_ON_DISK) && record->units != 0;
         *name = victim->name;
         *units = is_valid ? record->units : 0;
-        unlock(disk);
+        afc__disk_unlock(disk);
         if (is_valid) return true;
     }
     return false;
 }
 
 static uint64_t units_used(afc__disk *disk) {
-    lock(disk);
+    afc__disk_lock(disk);
     uint64_t units = disk->cache->table.units;
-    unlock(disk);
+    afc__disk_unlock(disk);
     return units;
 }
 
@@ -212,18 +203,18 @@ static bool make_room(afc__disk *disk, uint64_t needed, uint64_t number, int *fi
 
 /* ---- Putting -------------------------------------------------------------------------------- */
 
+/** Returns the record of a response whose file has this size, stored now. */
+static afc__journal_record put_of(afc__disk *disk, const afc__cache_stored *stored,
+                                  uint32_t units) {
+    afc__store_name name = {stored->id.primary, stored->id.variant};
+    return afc__disk_put_record(disk, name, stored, units, (uint32_t)time(NULL));
+}
+
 /** Records the entry, and gives the file its name; the journal is locked. */
 static bool publish(afc__disk *disk, const afc__cache_stored *stored, uint64_t number,
                     uint32_t units, removals *gone) {
     const afc__cache_id *id = &stored->id;
-    afc__journal_record put = {
-        .kind = AFC__JOURNAL_PUT,
-        .primary = id->primary,
-        .variant = id->variant,
-        .units = units,
-        .stored_s = (uint32_t)time(NULL),
-        .host = afc__store_hash_host(disk->cache, afc__cache_key_host(stored->key)),
-    };
+    afc__journal_record put = put_of(disk, stored, units);
     gone->records[gone->count++] = put;
     bool is_recorded = afc__journal_append(&disk->journal, gone->records, gone->count);
     gone->count = 0;
@@ -232,20 +223,20 @@ static bool publish(afc__disk *disk, const afc__cache_stored *stored, uint64_t n
         add_gone(disk, gone, (afc__store_name){id->primary, id->variant});
         return false;
     }
-    lock(disk);
+    afc__disk_lock(disk);
     afc__disk_apply(disk, &put);
-    unlock(disk);
+    afc__disk_unlock(disk);
     return true;
 }
 
 /** Stops counting the file that is about to be replaced, and returns its size; 0 without one. */
 static uint32_t take_units(afc__disk *disk, afc__store_name name) {
-    lock(disk);
+    afc__disk_lock(disk);
     afc__entry_record *record = afc__entry_table_find(&disk->cache->table, name.primary,
                                                       name.variant);
     uint32_t units = record != NULL ? record->units : 0;
     if (record != NULL) afc__entry_table_set_units(&disk->cache->table, record, 0);
-    unlock(disk);
+    afc__disk_unlock(disk);
     return units;
 }
 
@@ -259,10 +250,9 @@ static bool write_file(int file, const afc__cache_stored *stored) {
            (end <= (off_t)size || ftruncate(file, (off_t)size) == 0);
 }
 
-/** Writes a response; the journal is locked. */
-static bool put(afc__disk *disk, const afc__cache_stored *stored, removals *gone) {
+/** Writes a response to a file of this number; the journal is locked. */
+static bool put(afc__disk *disk, const afc__cache_stored *stored, uint64_t number, removals *gone) {
     const afc__cache_id *id = &stored->id;
-    uint64_t number = afc__store_new_content(disk->cache);
     uint32_t needed = units_of(afc__entry_size(stored->body_size, stored->block.size));
     uint32_t old = take_units(disk, (afc__store_name){id->primary, id->variant});
     int file = -1;
@@ -296,17 +286,11 @@ static bool change_locked(afc__disk *disk, const afc__cache_stored *stored, uint
     if (!is_stored) {
         /* What was there before must not come back. */
         afc__folder_remove_entry(&disk->folder, stored->id.primary, stored->id.variant);
-        lock(disk);
+        afc__disk_lock(disk);
         afc__store_leave_disk(disk->cache, stored->id.primary, stored->id.variant);
-        unlock(disk);
+        afc__disk_unlock(disk);
     }
     return is_stored;
-}
-
-static bool put_with_number(afc__disk *disk, const afc__cache_stored *stored, uint64_t number,
-                            removals *gone) {
-    (void)number;
-    return put(disk, stored, gone);
 }
 
 static bool publish_with_room(afc__disk *disk, const afc__cache_stored *stored, uint64_t number,
@@ -336,10 +320,10 @@ typedef struct change_job {
 
 static void end_change_job(change_job *job) {
     afc__disk *disk = job->job.disk;
-    lock(disk);
+    afc__disk_lock(disk);
     disk->queued_bytes -= job->stored->body_size;
     afc__disk_end_change(disk, job->stored->id.primary);
-    unlock(disk);
+    afc__disk_unlock(disk);
     afc__cache_stored_release(job->stored);
     afc_free(job);
 }
@@ -360,7 +344,7 @@ static bool order_change(afc__disk *disk, afc__cache_stored *stored, uint64_t ol
 
 static bool work_put(afc__disk_job *work) {
     change_job *job = AFC__OWNER(work, change_job, job);
-    change_locked(work->disk, job->stored, 0, put_with_number);
+    change_locked(work->disk, job->stored, afc__store_new_content(work->disk->cache), put);
     end_change_job(job);
     return false;
 }
@@ -398,30 +382,23 @@ static bool change_meta(afc__disk *disk, const afc__cache_stored *stored, uint64
     /* The file may have grown. It isn't evicted itself: its units don't count meanwhile. */
     take_units(disk, (afc__store_name){id->primary, id->variant});
     if (!make_room(disk, units_of(size), 0, NULL, gone)) return false;
-    afc__journal_record put = {
-        .kind = AFC__JOURNAL_PUT,
-        .primary = id->primary,
-        .variant = id->variant,
-        .units = units_of(size),
-        .stored_s = (uint32_t)time(NULL),
-        .host = afc__store_hash_host(disk->cache, afc__cache_key_host(stored->key)),
-    };
-    lock(disk);
+    afc__journal_record put = put_of(disk, stored, units_of(size));
+    afc__disk_lock(disk);
     afc__disk_apply(disk, &put);
-    unlock(disk);
+    afc__disk_unlock(disk);
     record_gone(disk, gone);
     return afc__journal_append(&disk->journal, &put, 1);
 }
 
 /** Forgets an entry that was announced to the table but never written. */
 static void leave_if_unwritten(afc__disk *disk, const afc__cache_id *id) {
-    lock(disk);
+    afc__disk_lock(disk);
     const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, id->primary,
                                                             id->variant);
     if (record != NULL && record->units == 0) {
         afc__store_leave_disk(disk->cache, id->primary, id->variant);
     }
-    unlock(disk);
+    afc__disk_unlock(disk);
 }
 
 static bool work_change(afc__disk_job *work) {
@@ -454,13 +431,13 @@ typedef struct removal_job {
 } removal_job;
 
 static void leave_disk_before(afc__disk *disk, afc__store_name name, uint64_t clock) {
-    lock(disk);
+    afc__disk_lock(disk);
     const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, name.primary,
                                                             name.variant);
     if (record != NULL && record->used <= clock) {
         afc__store_leave_disk(disk->cache, name.primary, name.variant);
     }
-    unlock(disk);
+    afc__disk_unlock(disk);
 }
 
 static void remove_one(afc__disk *disk, afc__store_name name, const removal_job *job,
@@ -482,9 +459,9 @@ static bool work_remove(afc__disk_job *work) {
         record_gone(disk, &gone);
         afc__journal_unlock(&disk->journal);
     }
-    lock(disk);
+    afc__disk_lock(disk);
     for (size_t i = 0; i < job->count; i++) afc__disk_end_change(disk, job->names[i].primary);
-    unlock(disk);
+    afc__disk_unlock(disk);
     afc_free(job);
     return false;
 }
@@ -528,9 +505,9 @@ static bool work_remove_unknown(afc__disk_job *work) {
         afc__entry_record *entries = afc__disk_copy_entries(disk, &count);
         for (size_t i = 0; entries != NULL && i < count; i++) {
             if (!afc__store_matches(&entries[i], &job->filter)) continue;
-            lock(disk);
+            afc__disk_lock(disk);
             bool is_waiting = disk->pending[entries[i].primary % AFC__DISK_BUCKETS] != 0;
-            unlock(disk);
+            afc__disk_unlock(disk);
             if (is_waiting) continue;
             afc__folder_remove_entry(&disk->folder, entries[i].primary, entries[i].variant);
             add_gone(disk, &gone, (afc__store_name){entries[i].primary, entries[i].variant});
@@ -601,10 +578,10 @@ void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__cache
     afc__entry_record variants[AFC__CACHE_MOST_VARIANTS];
     out->count = 0;
     afc__disk_catch_up(disk);
-    lock(disk);
+    afc__disk_lock(disk);
     size_t count = afc__entry_table_variants(&disk->cache->table, primary, variants,
                                              AFC__CACHE_MOST_VARIANTS);
-    unlock(disk);
+    afc__disk_unlock(disk);
     for (size_t i = 0; i < count; i++) {
         if ((variants[i].places & AFC__ENTRY_ON_DISK) == 0) continue;
         afc__store_name name = {primary, variants[i].variant};
@@ -613,19 +590,16 @@ void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__cache
     }
 }
 
-typedef struct plain_job {
-    afc__disk_job job;
-} plain_job;
-
 static bool work_tidy(afc__disk_job *work) {
     afc__disk_tidy(work->disk);
-    afc_free(AFC__OWNER(work, plain_job, job));
+    afc_free(work);
     return false;
 }
 
+/** Orders work that needs nothing but the disk, and frees its job. */
 static void order_plain(afc__disk *disk, bool (*work)(afc__disk_job *job)) {
-    plain_job *job = afc__zalloc(sizeof *job);
-    if (job != NULL && !afc__disk_order(disk, &job->job, work)) afc_free(job);
+    afc__disk_job *job = afc__zalloc(sizeof *job);
+    if (job != NULL && !afc__disk_order(disk, job, work)) afc_free(job);
 }
 
 void afc__disk_use(afc__disk *disk, uint64_t primary, uint64_t variant) {
@@ -643,7 +617,7 @@ static bool work_trim(afc__disk_job *work) {
         record_gone(disk, &gone);
         afc__journal_unlock(&disk->journal);
     }
-    afc_free(AFC__OWNER(work, plain_job, job));
+    afc_free(work);
     return false;
 }
 

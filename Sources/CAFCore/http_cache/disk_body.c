@@ -41,16 +41,16 @@ afc__disk_stream *afc__disk_stream_new(afc__disk *disk, uint64_t content) {
 
 /** Counts bytes that wait for the disk no longer. */
 static void leave_queue(afc__disk *disk, size_t size) {
-    pthread_mutex_lock(&disk->cache->lock);
+    afc__disk_lock(disk);
     disk->queued_bytes -= size;
-    pthread_mutex_unlock(&disk->cache->lock);
+    afc__disk_unlock(disk);
 }
 
 /** Counts the stream's bytes as part of a response, or of nothing. */
 static void leave_unfinished(afc__disk_stream *stream, uint64_t size) {
-    pthread_mutex_lock(&stream->disk->cache->lock);
+    afc__disk_lock(stream->disk);
     stream->disk->unfinished_bytes -= size;
-    pthread_mutex_unlock(&stream->disk->cache->lock);
+    afc__disk_unlock(stream->disk);
     stream->size -= size;
 }
 
@@ -59,7 +59,7 @@ typedef enum queue_room { ROOM, ROOM_LATER, NO_ROOM } queue_room;
 /** Counts another piece as waiting, if there is room. */
 static queue_room enter_queue(afc__disk_stream *stream, size_t size) {
     afc__disk *disk = stream->disk;
-    pthread_mutex_lock(&disk->cache->lock);
+    afc__disk_lock(disk);
     uint64_t others = disk->unfinished_bytes - stream->size;
     bool is_within = others == 0 ||
                      disk->unfinished_bytes + size <= disk->capacity * AFC__ENTRY_UNIT / 2;
@@ -70,7 +70,7 @@ static queue_room enter_queue(afc__disk_stream *stream, size_t size) {
         disk->unfinished_bytes += size;
         stream->size += size;
     }
-    pthread_mutex_unlock(&disk->cache->lock);
+    afc__disk_unlock(disk);
     return room;
 }
 
@@ -163,9 +163,9 @@ static bool work_last(afc__disk_job *work) {
         }
     }
     if (stored != NULL) {
-        pthread_mutex_lock(&disk->cache->lock);
+        afc__disk_lock(disk);
         afc__disk_end_change(disk, stored->id.primary);
-        pthread_mutex_unlock(&disk->cache->lock);
+        afc__disk_unlock(disk);
         afc__cache_stored_release(stored);
     }
     if (stream->file >= 0) close(stream->file);

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "http_cache/entry_file.h"
-#include "http_cache/key.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -36,17 +35,17 @@ void afc__disk_scan_without(afc__disk *disk, const uint64_t *primary) {
 }
 
 static bool is_removed(afc__disk *disk, uint64_t primary) {
-    pthread_mutex_lock(&disk->cache->lock);
+    afc__disk_lock(disk);
     bool is_without = disk->scans_without[primary % AFC__DISK_BUCKETS];
-    pthread_mutex_unlock(&disk->cache->lock);
+    afc__disk_unlock(disk);
     return is_without;
 }
 
 static bool is_known(afc__disk *disk, uint64_t primary, uint64_t variant) {
-    pthread_mutex_lock(&disk->cache->lock);
+    afc__disk_lock(disk);
     const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, primary, variant);
     bool is_there = record != NULL && (record->places & AFC__ENTRY_ON_DISK);
-    pthread_mutex_unlock(&disk->cache->lock);
+    afc__disk_unlock(disk);
     return is_there;
 }
 
@@ -74,16 +73,10 @@ static void look_at(folder_scan *scan, uint64_t primary, uint64_t variant) {
     close(file);
     if (is_valid) {
         uint64_t units = ((uint64_t)facts.st_size + AFC__ENTRY_UNIT - 1) / AFC__ENTRY_UNIT;
-        afc_slice host = afc__cache_key_host(stored->key);
-        keep(scan, &(found_entry){
-                       .record = {.kind = AFC__JOURNAL_PUT,
-                                  .primary = primary,
-                                  .variant = variant,
-                                  .units = (uint32_t)units,
-                                  .stored_s = (uint32_t)facts.st_mtim.tv_sec,
-                                  .host = afc__store_hash_host(disk->cache, host)},
-                       .changed = facts.st_mtim,
-                   });
+        afc__journal_record record = afc__disk_put_record(disk, (afc__store_name){primary, variant},
+                                                          stored, (uint32_t)units,
+                                                          (uint32_t)facts.st_mtim.tv_sec);
+        keep(scan, &(found_entry){.record = record, .changed = facts.st_mtim});
     } else {
         afc__folder_remove_entry(&disk->folder, primary, variant);
     }
@@ -110,9 +103,9 @@ static void finish(folder_scan *scan) {
                 afc__folder_remove_entry(&disk->folder, record->primary, record->variant);
                 continue;
             }
-            pthread_mutex_lock(&disk->cache->lock);
+            afc__disk_lock(disk);
             afc__disk_apply(disk, record);
-            pthread_mutex_unlock(&disk->cache->lock);
+            afc__disk_unlock(disk);
         }
         afc__disk_rewrite_journal(disk);
         afc__journal_unlock(&disk->journal);
@@ -144,9 +137,9 @@ static bool work_scan(afc__disk_job *work) {
 void afc__disk_begin_scan(afc__disk *disk) {
     disk->journal.is_incomplete = false;
     if (atomic_exchange(&disk->is_scanning, true)) return;
-    pthread_mutex_lock(&disk->cache->lock);
+    afc__disk_lock(disk);
     memset(disk->scans_without, 0, sizeof disk->scans_without);
-    pthread_mutex_unlock(&disk->cache->lock);
+    afc__disk_unlock(disk);
     folder_scan *scan = afc__zalloc(sizeof *scan);
     int names = openat(disk->folder.entries, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (scan != NULL && names >= 0) scan->names = fdopendir(names);

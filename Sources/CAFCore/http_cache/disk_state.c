@@ -1,16 +1,9 @@
 #include "http_cache/disk_state.h"
 
 #include "base/alloc.h"
+#include "http_cache/key.h"
 
 #include <stdlib.h>
-
-static void lock(afc__disk *disk) {
-    pthread_mutex_lock(&disk->cache->lock);
-}
-
-static void unlock(afc__disk *disk) {
-    pthread_mutex_unlock(&disk->cache->lock);
-}
 
 /* ---- Jobs ----------------------------------------------------------------------------------- */
 
@@ -23,13 +16,13 @@ bool afc__disk_order(afc__disk *disk, afc__disk_job *job, bool (*work)(afc__disk
     job->job = (afc__job){.run = run};
     job->disk = disk;
     job->work = work;
-    lock(disk);
+    afc__disk_lock(disk);
     if (disk->writer == NULL) {
         disk->writer = afc__writer_new(disk->ended, disk->cache);
     }
     bool has_writer = disk->writer != NULL;
     if (has_writer) afc__writer_take(disk->writer, &job->job);
-    unlock(disk);
+    afc__disk_unlock(disk);
     return has_writer;
 }
 
@@ -45,6 +38,21 @@ void afc__disk_end_change(afc__disk *disk, uint64_t primary) {
 bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary) {
     return disk->pending[primary % AFC__DISK_BUCKETS] != 0 ||
            afc__journal_has_changed(&disk->journal);
+}
+
+/* ---- Records -------------------------------------------------------------------------------- */
+
+afc__journal_record afc__disk_put_record(afc__disk *disk, afc__store_name name,
+                                         const afc__cache_stored *stored, uint32_t units,
+                                         uint32_t stored_s) {
+    return (afc__journal_record){
+        .kind = AFC__JOURNAL_PUT,
+        .primary = name.primary,
+        .variant = name.variant,
+        .units = units,
+        .stored_s = stored_s,
+        .host = afc__store_hash_host(disk->cache, afc__cache_key_host(stored->key)),
+    };
 }
 
 /* ---- The table ------------------------------------------------------------------------------ */
@@ -79,12 +87,12 @@ static int compare_use(const void *a, const void *b) {
 afc__entry_record *afc__disk_copy_entries(afc__disk *disk, size_t *count) {
     const afc__entry_table *table = &disk->cache->table;
     *count = 0;
-    lock(disk);
+    afc__disk_lock(disk);
     afc__entry_record *copies = afc__alloc(table->count * sizeof *copies);
     for (size_t i = 0; copies != NULL && i < table->capacity; i++) {
         if (table->slots[i].places & AFC__ENTRY_ON_DISK) copies[(*count)++] = table->slots[i];
     }
-    unlock(disk);
+    afc__disk_unlock(disk);
     if (copies != NULL) qsort(copies, *count, sizeof *copies, compare_use);
     return copies;
 }

@@ -47,6 +47,15 @@ struct afc__disk {
     size_t victim_count, next_victim;
 };
 
+/** Takes and releases the cache's lock. */
+static inline void afc__disk_lock(afc__disk *disk) {
+    pthread_mutex_lock(&disk->cache->lock);
+}
+
+static inline void afc__disk_unlock(afc__disk *disk) {
+    pthread_mutex_unlock(&disk->cache->lock);
+}
+
 /**
  * Work for the disk's thread, a member of its owner. It holds no reference to the cache: the thread does all of its work
  * before it ends, and the cache is freed after that.
@@ -67,6 +76,11 @@ void afc__disk_end_change(afc__disk *disk, uint64_t primary);
 
 /** Returns whether the table can't be trusted about a key: changes wait, or another process made some. Under the lock. */
 bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary);
+
+/** Returns the record of a response whose file has this name and size. */
+afc__journal_record afc__disk_put_record(afc__disk *disk, afc__store_name name,
+                                         const afc__cache_stored *stored, uint32_t units,
+                                         uint32_t stored_s);
 
 /** Applies a record to the table. Under the cache's lock. */
 void afc__disk_apply(afc__disk *disk, const afc__journal_record *record);
