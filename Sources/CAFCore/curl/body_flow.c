@@ -22,15 +22,11 @@ enum { LONGEST_CHUNK = 16 * 1024 };
 
 /* ---- Codings ------------------------------------------------------------------------------- */
 
-/**
- * Detects a transfer coding that wasn't requested. libcurl 7 decodes it; 8.10 and later refuse it.
- * Versions in between ignore the rest of the field and pass on encoded or even chunked bytes as the
- * body.
- */
+/** Detects a transfer coding that wasn't requested and that libcurl doesn't decode. */
 bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
     afc__transfer *transfer = exchange->transfer;
     if (!afc__hop_has_coded_body(transfer)) return false;
-    if (curl_version_info(CURLVERSION_NOW)->version_num < 0x080100) return false;
+    if (!exchange->driver->quirks.passes_on_coded_bodies) return false;
     afc_failure failure = {0};
     afc__fail(&failure, AFC_EPROTOCOL,
               "the body has a transfer coding that the request didn't accept");
@@ -216,17 +212,6 @@ afc__exchange *afc__driver_next_silent(afc__driver *driver) {
 
 /* ---- Resuming ------------------------------------------------------------------------------ */
 
-/*
- * curl_easy_pause() first passes on what libcurl holds, and the receiver may pause again meanwhile. libcurl 8.8.0 to 8.14.1
- * then read all the same, as the call has marked the exchange as ready to send (select_bits in curl_easy_pause() and
- * select_bits_paused() in lib/transfer.c): what they hold grows with each call, and if the connection has ended, they end the
- * exchange and drop it. Fixed in 8.15.0. So an exchange that has nothing to send is resumed with its sending paused first.
- */
-bool afc__reads_after_pausing_again(void) {
-    unsigned version = curl_version_info(CURLVERSION_NOW)->version_num;
-    return version >= 0x080800 && version < 0x080F00;
-}
-
 /** Returns whether the request was sent, as far as its head says how long it is. */
 static bool has_sent_all(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->transfer;
@@ -236,9 +221,13 @@ static bool has_sent_all(const afc__exchange *exchange) {
     return transfer->source.length != AFC_LENGTH_UNKNOWN && sent == transfer->source.length;
 }
 
-/** Returns what to pause besides receiving, as long as the exchange may be paused again. */
+/**
+ * Returns what to pause besides receiving, as long as the exchange may be paused again: curl_easy_pause() first passes on
+ * what libcurl holds, and the receiver may pause again meanwhile. If libcurl then reads all the same, an exchange that has
+ * nothing to send is resumed with its sending paused first.
+ */
 static int sending_to_pause(const afc__exchange *exchange) {
-    bool reads_on = exchange->driver->reads_after_pausing_again && has_sent_all(exchange);
+    bool reads_on = exchange->driver->quirks.reads_after_pausing_again && has_sent_all(exchange);
     return reads_on ? CURLPAUSE_SEND : 0;
 }
 
@@ -303,17 +292,13 @@ enum {
     NEXT_TRY_MS = 100
 };
 
-bool afc__forgets_waiting_body(void) {
-    return curl_version_info(CURLVERSION_NOW)->version_num < 0x080700;
-}
-
 static void wait_for_continue(afc__exchange *exchange, int64_t wait_ms) {
     exchange->continue_due_us = afc__now_us() + wait_ms * 1000;
 }
 
 void afc__exchange_begin_waiting(afc__exchange *exchange) {
     exchange->continue_due_us = 0;
-    if (!exchange->driver->forgets_waiting_body) return;
+    if (!exchange->driver->quirks.forgets_waiting_body) return;
     if (!afc__transfer_expects(exchange->transfer)) return;
     wait_for_continue(exchange, exchange->state.expect_ms + AFTER_TIMER_MS);
 }

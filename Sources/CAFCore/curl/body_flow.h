@@ -26,15 +26,6 @@ afc__exchange *afc__driver_next_broken(afc__driver *driver);
 /** Removes an exchange from the list of pending flushes, before it is recycled. */
 void afc__exchange_forget_flush(afc__exchange *exchange);
 
-/**
- * Returns whether this libcurl may wait for 100 (Continue) for ever. Before 8.7 its wait begins anew when a part of a
- * response arrives, but the timer that ends it doesn't, and it isn't looked at when something arrives at that moment.
- */
-bool afc__forgets_waiting_body(void);
-
-/** Returns whether this libcurl reads for an exchange that pauses again while it is being resumed. */
-bool afc__reads_after_pausing_again(void);
-
 /** Called when the exchange has its connection, before its request is sent. */
 void afc__exchange_begin_waiting(afc__exchange *exchange);
 

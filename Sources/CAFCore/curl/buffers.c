@@ -44,17 +44,10 @@ void afc__exchange_set_read_size(afc__exchange *exchange) {
     exchange->state.buffer_size = size;
 }
 
-/**
- * Before 8.7.0 a handle has a buffer of its own while it runs, and refuses another size. Since then the handles of a session
- * share one buffer, which grows before the next read (Curl_multi_xfer_buf_borrow() in lib/multi.c).
- */
-bool afc__may_grow_reads(void) {
-    return curl_version_info(CURLVERSION_NOW)->version_num >= 0x080700;
-}
-
 void afc__exchange_grow_reads(afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->transfer;
-    if (exchange->state.buffer_size != AFC__DECODED_READ || !exchange->driver->grows_reads) return;
+    if (exchange->driver->quirks.has_fixed_read_buffers) return;
+    if (exchange->state.buffer_size != AFC__DECODED_READ) return;
     if (!afc__hop_in_body(transfer) || afc__hop_is_decoded(transfer)) return;
     CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_BUFFERSIZE, (long)AFC__BULK_BUFFER);
     if (code == CURLE_OK) exchange->state.buffer_size = AFC__BULK_BUFFER;
@@ -62,14 +55,10 @@ void afc__exchange_grow_reads(afc__exchange *exchange) {
 
 /* ---- Sending ------------------------------------------------------------------------------- */
 
-/**
- * Before 8.7.0 libcurl sends the rest of a head that the socket didn't take at once by way of the upload buffer. Without a
- * body it takes the request for sent after the first buffer (readwrite_upload() in lib/transfer.c), and the transfer hangs.
- */
 static bool needs_head_buffer(const afc__exchange *exchange) {
     size_t target = strlen(exchange->transfer->request.url.path.bytes);
-    return exchange->field_text.size + target > AFC__SMALL_UPLOAD_BUFFER / 2 &&
-           curl_version_info(CURLVERSION_NOW)->version_num < 0x080700;
+    return exchange->driver->quirks.sends_heads_by_upload_buffer &&
+           exchange->field_text.size + target > AFC__SMALL_UPLOAD_BUFFER / 2;
 }
 
 void afc__exchange_set_upload_buffer(afc__exchange *exchange) {

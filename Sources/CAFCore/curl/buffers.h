@@ -10,9 +10,6 @@ enum {
     AFC__SMALL_UPLOAD_BUFFER = 64 * 1024
 };
 
-/** Whether this libcurl can read more at once after the head of a response. */
-bool afc__may_grow_reads(void);
-
 /** Sets what libcurl reads at once, before the hop. */
 void afc__exchange_set_read_size(afc__exchange *exchange);
 

@@ -237,7 +237,7 @@ static bool was_refused(const afc__exchange *exchange) {
     const afc__tls_peer *peer = exchange->carrier_peer;
     if (exchange->carrier == 0 || exchange->error_text[0] != '\0') return false;
     if (peer == NULL) return is_clear_connection_open(exchange);
-    if (!exchange->driver->multiplexes && afc__tls_peer_spoke_last(peer)) return false;
+    if (!exchange->driver->quirks.multiplexes && afc__tls_peer_spoke_last(peer)) return false;
     return !afc__tls_peer_has_ended(peer);
 }
 
@@ -323,10 +323,11 @@ int afc__exchange_connected(void *context, char *remote, char *local, int remote
     if (!is_ready) return CURL_PREREQFUNC_ABORT;
     afc__result_set_verification(exchange->transfer->result,
                                  afc__tls_peer_copy_verification(exchange->peer));
-    exchange->transfer->hop.shares_connection = exchange->driver->multiplexes &&
+    exchange->transfer->hop.shares_connection = exchange->driver->quirks.multiplexes &&
                                                 exchange->is_multiplexed &&
                                                 exchange->slot == AFC__ISOLATE_NONE &&
-                                                !afc__must_not_share(exchange->transfer);
+                                                !afc__must_not_share(exchange->driver,
+                                                                     exchange->transfer);
     afc__exchange_trace_ready(exchange);
     exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
     afc__exchange_begin_waiting(exchange);

@@ -5,7 +5,6 @@
 #include "base/failure.h"
 #include "curl/allocator.h"
 #include "curl/body_flow.h"
-#include "curl/buffers.h"
 #include "curl/connection_auth.h"
 #include "curl/direct_io.h"
 #include "curl/driver_internal.h"
@@ -48,7 +47,7 @@ static const char *decodable_encodings(void) {
 
 static bool set_multi(const afc__driver *driver, const afc_session_options *options) {
     CURLM *multi = driver->multi;
-    long pipelining = driver->multiplexes ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING;
+    long pipelining = driver->quirks.multiplexes ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING;
     long idle = options->max_idle_connections != 0 ? (long)options->max_idle_connections : 1;
     return curl_multi_setopt(multi, CURLMOPT_PIPELINING, pipelining) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)AFC__MOST_STREAMS) ==
@@ -86,13 +85,7 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     driver->loop = loop;
     driver->encodings = decodable_encodings();
     driver->auth_schemes = afc__connection_schemes();
-    driver->multiplexes = afc__may_multiplex();
-    driver->guards_fields = afc__must_guard_fields();
-    driver->parks_handles = afc__must_park_handles();
-    driver->forgets_waiting_body = afc__forgets_waiting_body();
-    driver->reads_while_paused = afc__reads_while_paused();
-    driver->grows_reads = afc__may_grow_reads();
-    driver->reads_after_pausing_again = afc__reads_after_pausing_again();
+    driver->quirks = afc__quirks_of(curl_version_info(CURLVERSION_NOW)->version_num);
     driver->max_idle_s = (long)options->max_idle_s;
     driver->max_age_s = (long)options->max_connection_age_s;
     driver->max_requests = options->max_requests_per_connection;

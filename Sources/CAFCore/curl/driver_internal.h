@@ -4,6 +4,7 @@
 
 #include "curl/allocator.h"
 #include "curl/driver.h"
+#include "curl/quirks.h"
 #include "curl/resolve.h"
 #include "message/proxy.h"
 #include "message/redact.h"
@@ -201,19 +202,14 @@ struct afc__driver {
     afc__network *network; /**< NULL: the system's defaults. */
     afc__names names;
     afc__memory *memory;
+    afc__quirks quirks;
     char *user_agent;
     const char *encodings; /**< Encodings that this libcurl decodes, for Accept-Encoding. */
     long max_idle_s, max_age_s;
     uint32_t max_requests; /**< Per connection; 0: no limit. */
-    bool multiplexes;      /**< afc__may_multiplex() */
     bool forbids_reuse;
-    bool guards_fields;             /**< afc__must_guard_fields() */
-    bool reads_while_paused;        /**< afc__reads_while_paused() */
-    bool forgets_waiting_body;      /**< afc__forgets_waiting_body() */
-    bool grows_reads;               /**< afc__may_grow_reads() */
-    bool reads_after_pausing_again; /**< afc__reads_after_pausing_again() */
-    bool rechecks;                  /**< Some socket must be rechecked. */
-    unsigned auth_schemes;          /**< afc__connection_schemes() */
+    bool rechecks;         /**< Some socket must be rechecked. */
+    unsigned auth_schemes; /**< afc__connection_schemes() */
     uint32_t max_connections_per_host, max_connections;
     uint32_t active;
     bool is_abandoning; /**< libcurl is releasing connections with unfinished exchanges. */
@@ -225,7 +221,6 @@ struct afc__driver {
     uint64_t opened;                        /**< Sockets opened so far. */
     afc__exchange *free;
     size_t free_count, handle_count; /**< Idle exchanges, and all. */
-    bool parks_handles;              /**< afc__must_park_handles() */
     afc__exchange
         *parked; /**< Unused until the session ends; see afc__exchange_must_be_parked(). */
     size_t parked_count;

@@ -123,13 +123,9 @@ bool afc__exchange_feed_reinjection(afc__exchange *exchange) {
     return true;
 }
 
-/**
- * After a final response to Expect, libcurl 8.18.0 and later wait for the timeout of the
- * expectation and then send the body that the server refused. Earlier versions end the transfer.
- */
-static bool sends_unwanted_body(const afc__transfer *transfer) {
-    return afc__transfer_expects_unsent_body(transfer) &&
-           curl_version_info(CURLVERSION_NOW)->version_num >= 0x081200;
+static bool sends_unwanted_body(const afc__exchange *exchange) {
+    return exchange->driver->quirks.sends_unwanted_body &&
+           afc__transfer_expects_unsent_body(exchange->transfer);
 }
 
 bool afc__exchange_is_answered(const afc__exchange *exchange) {
@@ -140,7 +136,7 @@ bool afc__exchange_is_answered(const afc__exchange *exchange) {
     if (transfer->upgrades) return !afc__hop_is_upgraded(transfer);
     /* libcurl sends a body with HEAD only as a POST, and would wait for a response body. */
     if (afc__request_head_is(&transfer->request, "HEAD")) return afc__hop_is_whole(transfer);
-    if (sends_unwanted_body(transfer)) return afc__hop_is_whole(transfer);
+    if (sends_unwanted_body(exchange)) return afc__hop_is_whole(transfer);
     if (!afc__hop_is_http_2(transfer) || head->status < 300 || !afc__hop_is_whole(transfer))
         return false;
     curl_off_t sent = 0;

@@ -296,14 +296,11 @@ static bool must_not_ask(const afc__transfer *transfer) {
     return true;
 }
 
-/**
- * Returns whether libcurl would omit an expectation that is wanted. Since 8.0.0 it adds Expect only
- * for bodies larger than 1 MiB or of unknown length; earlier versions for every body read through a
- * callback.
- */
-static bool must_ask(const afc__transfer *transfer) {
+/** Returns whether libcurl would omit an expectation that is wanted. */
+static bool must_ask(const afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->transfer;
     return afc__transfer_expects(transfer) && transfer->expect == AFC_EXPECT_ALWAYS &&
-           curl_version_info(CURLVERSION_NOW)->version_num >= 0x080000;
+           exchange->driver->quirks.omits_expect_of_short_bodies;
 }
 
 /** Suppresses fields that libcurl would add by default. */
@@ -366,7 +363,7 @@ static afc_status write_fields(afc__exchange *exchange, afc__buffer *text, size_
     int kind = exchange->state.request_kind;
     bool has_content = kind == AFC__KIND_POST || kind == AFC__KIND_UPLOAD;
     if (status == AFC_OK && has_content) status = remove_additions(exchange, text, count);
-    if (status == AFC_OK && has_content && must_ask(transfer)) {
+    if (status == AFC_OK && has_content && must_ask(exchange)) {
         ++*count;
         status = add_field(text, afc_slice_of("Expect"), ": ", afc_slice_of("100-continue"));
     }
@@ -397,10 +394,10 @@ static size_t size_of_fields(const afc__exchange *exchange) {
     return size;
 }
 
-/** libcurl 8.13.0 and later omit a field with a longer name or value, without an error. */
+/** Returns whether libcurl would omit a field because of its length. */
 static bool has_long_field(const afc__exchange *exchange, size_t count) {
+    if (!exchange->driver->quirks.omits_long_fields) return false;
     if (exchange->field_text.size <= LONGEST_FIELD) return false;
-    if (curl_version_info(CURLVERSION_NOW)->version_num < 0x080d00) return false;
     for (size_t i = 0; i < count; i++) {
         if (strlen(exchange->fields[i].data) > LONGEST_FIELD) return true;
     }
@@ -538,14 +535,11 @@ static void set_method(afc__exchange *exchange) {
     exchange->state.has_custom_method = !is_natural;
 }
 
-/**
- * Returns whether libcurl doesn't use a connection without a response yet. If HTTP/2 is possible, it opens another one,
- * or with CURLOPT_PIPEWAIT waits for that response. From 8.16 on, the result of ALPN is enough; plain HTTP has none.
- */
+/** Returns whether libcurl doesn't use a connection without a response yet. */
 static bool wants_response_first(const afc__exchange *exchange) {
-    unsigned version = curl_version_info(CURLVERSION_NOW)->version_num;
-    if (version < 0x080c00) return false;
-    return version < 0x081000 || !exchange->transfer->request.url.is_https;
+    const afc__quirks *quirks = &exchange->driver->quirks;
+    if (!quirks->wants_response_first) return false;
+    return !quirks->is_content_with_alpn || !exchange->transfer->request.url.is_https;
 }
 
 static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
@@ -576,7 +570,7 @@ static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
         exchange->state.http_version = version;
     }
     /* Waiting only makes sense if a connection may turn out to be multiplexed. */
-    bool waits = exchange->driver->multiplexes && version != CURL_HTTP_VERSION_1_1 &&
+    bool waits = exchange->driver->quirks.multiplexes && version != CURL_HTTP_VERSION_1_1 &&
                  exchange->slot == AFC__ISOLATE_NONE &&
                  (transfer->request.url.is_https || version != CURL_HTTP_VERSION_2TLS);
     if (waits != exchange->state.waits_for_multiplex) {
@@ -614,8 +608,8 @@ static void set_rest(afc__exchange *exchange) {
         SET(CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
         state->decodes = decodes;
     }
-    bool is_fresh = transfer->is_retry || exchange->avoids_reuse || afc__must_not_share(transfer) ||
-                    is_alone;
+    bool is_fresh = transfer->is_retry || exchange->avoids_reuse ||
+                    afc__must_not_share(exchange->driver, transfer) || is_alone;
     if (is_fresh != state->is_fresh) {
         SET(CURLOPT_FRESH_CONNECT, is_fresh ? 1L : 0L);
         state->is_fresh = is_fresh;
@@ -648,7 +642,7 @@ static void set_rest(afc__exchange *exchange) {
 
 afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) {
     exchange->error_text[0] = '\0';
-    exchange->awaits_field = exchange->driver->guards_fields;
+    exchange->awaits_field = exchange->driver->quirks.appends_to_freed_field;
     if (set_url(exchange) != AFC_OK) return afc__fail_memory(failure);
     set_body(exchange);
     set_connect_only(exchange);

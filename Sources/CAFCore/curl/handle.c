@@ -12,18 +12,8 @@
 /* Limits memory: a parked handle and its lookup use some 30 KiB until the session ends. */
 enum { MOST_PARKED_HANDLES = 256 };
 
-/*
- * libcurl 8.5.0 to 8.8.0 free the handles that look up a name over HTTPS together with the handle that needs the name, but
- * leave them in the list of the multi handle, which then uses freed memory (Curl_close() in lib/url.c; fixed in 8.9.0,
- * PR 14212). They are freed safely once the multi handle is gone.
- */
-bool afc__must_park_handles(void) {
-    unsigned version = curl_version_info(CURLVERSION_NOW)->version_num;
-    return version >= 0x080500 && version < 0x080900;
-}
-
 bool afc__exchange_must_be_parked(const afc__exchange *exchange) {
-    if (!exchange->driver->parks_handles || !exchange->is_looking_up) return false;
+    if (!exchange->driver->quirks.frees_lookups_too_early || !exchange->is_looking_up) return false;
     bool has_no_name = exchange->code == CURLE_COULDNT_RESOLVE_HOST ||
                        exchange->code == CURLE_COULDNT_RESOLVE_PROXY;
     return !exchange->has_ended || !has_no_name;
@@ -85,11 +75,6 @@ void afc__exchange_set_verbose(afc__exchange *exchange, bool is_on) {
  * pointer is good until the next transfer: libcurl frees no field of several responses of one transfer, of rounds of
  * authentication for example.
  */
-bool afc__must_guard_fields(void) {
-    unsigned version = curl_version_info(CURLVERSION_NOW)->version_num;
-    return version >= 0x075400 && version < 0x080100;
-}
-
 void afc__exchange_guard_fields(afc__exchange *exchange, afc_slice line) {
     if (!exchange->awaits_field) return;
     if (afc__is_status_line(line)) {

@@ -11,12 +11,6 @@
 bool afc__exchange_may_serve_again(const afc__exchange *exchange);
 
 /**
- * Returns whether this libcurl uses freed memory if a handle is freed while its host's name is
- * looked up over HTTPS.
- */
-bool afc__must_park_handles(void);
-
-/**
  * Returns whether the handle, whose hop has ended, must not be freed before the multi handle. Call
  * it before afc__exchange_reset().
  */
@@ -24,12 +18,6 @@ bool afc__exchange_must_be_parked(const afc__exchange *exchange);
 
 /** Returns whether another name may be looked up, although its handle might have to be parked. */
 bool afc__driver_may_look_up_over_https(const afc__driver *driver);
-
-/**
- * Returns whether this libcurl would append a folded first field line to a freed field. See
- * handle.c.
- */
-bool afc__must_guard_fields(void);
 
 /** Call it after the transfer has accepted a line of a head, including those of a tunnel. */
 void afc__exchange_guard_fields(afc__exchange *exchange, afc_slice line);

@@ -42,7 +42,7 @@ unsigned afc__isolation_take(afc__driver *driver, const afc__transfer *transfer)
     if (afc__transfer_identifies_to_proxy(transfer)) return AFC__ISOLATE_ONE_SHOT;
     if (!may_have_to_wait(transfer) || transfer->version == AFC_HTTP_PREFER_1_1)
         return AFC__ISOLATE_NONE;
-    if (!driver->multiplexes) return AFC__ISOLATE_NONE;
+    if (!driver->quirks.multiplexes) return AFC__ISOLATE_NONE;
     if (!transfer->request.url.is_https) {
         /* Without TLS a connection can only be isolated by closing it afterwards. */
         bool is_shared = transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
@@ -63,13 +63,13 @@ void afc__isolation_give_back(afc__driver *driver, unsigned slot) {
 /** Returns whether it is known in advance that the hop shares its connection with no other. */
 static bool is_alone(const afc__driver *driver, const afc__transfer *transfer) {
     unsigned scheme;
-    if (!driver->multiplexes) return true;
+    if (!driver->quirks.multiplexes) return true;
     bool is_clear = !transfer->request.url.is_https &&
                     transfer->version != AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
     return is_clear || transfer->version == AFC_HTTP_PREFER_1_1 || may_have_to_wait(transfer) ||
            transfer->own_proxy != NULL || afc__transfer_identifies_to_proxy(transfer) ||
            afc__transfer_connection_auth(transfer, false, &scheme) != NULL ||
-           afc__must_not_share(transfer);
+           afc__must_not_share(driver, transfer);
 }
 
 void afc__driver_place(const afc__driver *driver, const afc__transfer *transfer,
@@ -88,7 +88,8 @@ void afc__driver_place(const afc__driver *driver, const afc__transfer *transfer,
 
 afc__sharing afc__exchange_sharing(const afc__exchange *exchange) {
     if (exchange->is_reinjected) return AFC__SHARING_UNKNOWN;
-    if (exchange->is_multiplexed && exchange->driver->multiplexes) return AFC__SHARING_STREAMS;
+    if (exchange->is_multiplexed && exchange->driver->quirks.multiplexes)
+        return AFC__SHARING_STREAMS;
     /* The request may have chosen HTTP/1.1. */
     return is_alone(exchange->driver, exchange->transfer) ? AFC__SHARING_UNKNOWN
                                                           : AFC__SHARING_NONE;
@@ -102,12 +103,8 @@ long afc__isolation_options(unsigned slot) {
     return options;
 }
 
-bool afc__may_multiplex(void) {
-    return curl_version_info(CURLVERSION_NOW)->version_num >= 0x080100;
-}
-
-bool afc__must_not_share(const afc__transfer *transfer) {
-    return transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE &&
-           !transfer->request.url.is_https &&
-           curl_version_info(CURLVERSION_NOW)->version_num < 0x080000;
+bool afc__must_not_share(const afc__driver *driver, const afc__transfer *transfer) {
+    return driver->quirks.fails_on_second_clear_request &&
+           transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE &&
+           !transfer->request.url.is_https;
 }

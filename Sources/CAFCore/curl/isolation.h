@@ -17,18 +17,8 @@ enum {
 unsigned afc__isolation_take(afc__driver *driver, const afc__transfer *transfer);
 void afc__isolation_give_back(afc__driver *driver, unsigned slot);
 
-/**
- * Returns whether each request needs its own connection: libcurl before 8.0 fails on the second
- * request of a cleartext HTTP/2 connection with prior knowledge.
- */
-bool afc__must_not_share(const afc__transfer *transfer);
-
-/**
- * Returns whether this libcurl multiplexes HTTP/2 safely. Before 8.1.0, a stream reset counts as
- * the end of its response while another stream of the connection is paused (cf_h2_recv() in
- * lib/http2.c), so a response without Content-Length would be truncated without an error.
- */
-bool afc__may_multiplex(void);
+/** Returns whether each request needs its own connection. */
+bool afc__must_not_share(const afc__driver *driver, const afc__transfer *transfer);
 
 /** Returns the CURLOPT_SSL_OPTIONS that keep other exchanges off a slot's connection. */
 long afc__isolation_options(unsigned slot);

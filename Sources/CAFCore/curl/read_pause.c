@@ -11,10 +11,6 @@
  */
 #include "curl/read_pause.h"
 
-bool afc__reads_while_paused(void) {
-    return curl_version_info(CURLVERSION_NOW)->version_num >> 8 == 0x0805;
-}
-
 /* ---- Which exchanges ----------------------------------------------------------------------- */
 
 /** Returns the HTTP/2 connection that carries the exchange; NULL: none. */
@@ -71,7 +67,7 @@ static bool let_go(afc__socket *socket) {
 }
 
 unsigned afc__reading_filter(afc__socket *socket, unsigned readiness) {
-    if (!socket->driver->reads_while_paused || !has_stopped(socket)) return readiness;
+    if (!socket->driver->quirks.reads_while_paused || !has_stopped(socket)) return readiness;
     hold(socket);
     return socket->watched == 0 ? 0 : readiness & ~(unsigned)AFC__READABLE;
 }
@@ -83,7 +79,7 @@ bool afc__reading_is_mixed(const afc__socket *socket) {
 /* ---- Of an exchange ------------------------------------------------------------------------ */
 
 void afc__reading_stops(afc__exchange *exchange) {
-    if (exchange->driver->reads_while_paused) set_stopped(exchange, true);
+    if (exchange->driver->quirks.reads_while_paused) set_stopped(exchange, true);
 }
 
 void afc__reading_may_begin(afc__exchange *exchange) {
@@ -91,7 +87,7 @@ void afc__reading_may_begin(afc__exchange *exchange) {
 }
 
 bool afc__reading_begins(afc__exchange *exchange) {
-    if (!exchange->driver->reads_while_paused || exchange->is_stopped) return true;
+    if (!exchange->driver->quirks.reads_while_paused || exchange->is_stopped) return true;
     afc__socket *socket = carrier_of(exchange);
     if (socket == NULL) socket = exchange->held;
     exchange->held = NULL;
@@ -123,5 +119,5 @@ bool afc__exchange_set_carrier(afc__exchange *exchange, afc__socket *socket) {
     exchange->carrier = socket->number;
     exchange->carrier_socket = socket->watch.descriptor;
     socket->streams++;
-    return !exchange->driver->reads_while_paused || let_go(socket);
+    return !exchange->driver->quirks.reads_while_paused || let_go(socket);
 }

@@ -1,14 +1,11 @@
-/** Keeps libcurl from reading for a paused exchange. */
+/**
+ * Keeps libcurl from reading for a paused exchange. Unless it does that (afc__quirks.reads_while_paused), these functions do
+ * nothing.
+ */
 #ifndef AFC_CURL_READ_PAUSE_H
 #define AFC_CURL_READ_PAUSE_H
 
 #include "curl/driver_internal.h"
-
-/**
- * Returns whether this libcurl reads for paused exchanges. If not, the functions of read_pause.c do
- * nothing.
- */
-bool afc__reads_while_paused(void);
 
 /** Returns the part of this readiness that may be reported to libcurl; 0: none. */
 unsigned afc__reading_filter(afc__socket *socket, unsigned readiness);

@@ -67,16 +67,6 @@ static void release_resolved(afc__resolved *resolved) {
     afc_free(resolved);
 }
 
-static size_t write_key(char *out, const char *key, size_t size, size_t host_size) {
-    /* libcurl before 7.82 looks up "host." without the dot. */
-    bool drops_dot = curl_version_info(CURLVERSION_NOW)->version_num < 0x075200 && host_size > 1 &&
-                     key[host_size - 1] == '.';
-    size_t head = drops_dot ? host_size - 1 : host_size;
-    memcpy(out, key, head);
-    memcpy(out + head, key + host_size, size - host_size);
-    return head + size - host_size;
-}
-
 /** Retains `addresses`. NULL: out of memory. */
 static afc__resolved *new_resolved(const afc__name *name, afc__addresses *addresses) {
     size_t key_size = name->entry.key.size;
@@ -86,7 +76,8 @@ static afc__resolved *new_resolved(const afc__name *name, afc__addresses *addres
     resolved->references = 1;
     resolved->addresses = afc__addresses_retain(addresses);
     char *at = resolved->text;
-    at += write_key(at, name->entry.key.bytes, key_size, name->host_size);
+    memcpy(at, name->entry.key.bytes, key_size);
+    at += key_size;
     for (size_t i = 0; i < addresses->count; i++) {
         const afc__address *address = &addresses->list[i];
         *at++ = i == 0 ? ':' : ',';
@@ -330,8 +321,7 @@ static bool is_built_in(afc_slice host) {
     afc__ip ip;
     if (host.size == 9 && memcmp(host.bytes, "localhost", 9) == 0) return true;
     if (afc__ip_parse(&ip, host) || memchr(host.bytes, ':', host.size) != NULL) return true;
-    return ends_with(host, ".localhost") &&
-           curl_version_info(CURLVERSION_NOW)->version_num >= 0x075500;
+    return ends_with(host, ".localhost");
 }
 
 static size_t write_port(char *out, uint16_t port) {

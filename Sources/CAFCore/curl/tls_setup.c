@@ -48,9 +48,8 @@ static bool is_for_proxy(afc__exchange *exchange) {
 static const long proxy_mark = CURLSSLOPT_NO_PARTIALCHAIN;
 
 /*
- * An empty CRL, with an empty issuer and dated 1970. For CURLOPT_CAINFO and CURLOPT_CAPATH of NULL,
- * libcurl 8.21.0 and later load the system's certificates for each connection, which takes 30 ms. A
- * CRL is accepted as such a file, but can't be an anchor.
+ * An empty CRL, with an empty issuer and dated 1970: accepted as a file of certificates, but it can't be an anchor. For a
+ * libcurl that loads the system's certificates without such a file.
  */
 static const char no_anchors[] =
     "-----BEGIN X509 CRL-----\n"
@@ -70,10 +69,11 @@ typedef struct anchor_options {
 } anchor_options;
 
 /** Keeps libcurl from loading certificates: trust/evaluate does that. */
-static CURLcode set_no_anchors(CURL *easy, anchor_options options) {
+static CURLcode set_no_anchors(const afc__exchange *exchange, anchor_options options) {
+    CURL *easy = exchange->easy;
     struct curl_blob blob = {(void *)(uintptr_t)no_anchors, sizeof no_anchors - 1,
                              CURL_BLOB_NOCOPY};
-    bool has_defaults = curl_version_info(CURLVERSION_NOW)->version_num >= 0x081500;
+    bool has_defaults = exchange->driver->quirks.loads_default_anchors;
     CURLcode code = curl_easy_setopt(easy, options.file, NULL);
     const char *folder = has_defaults ? NO_FOLDER : NULL;
     if (code == CURLE_OK) code = curl_easy_setopt(easy, options.folder, folder);
@@ -83,7 +83,7 @@ static CURLcode set_no_anchors(CURL *easy, anchor_options options) {
 
 CURLcode afc__exchange_set_tls(afc__exchange *exchange) {
     const anchor_options options = {CURLOPT_CAINFO, CURLOPT_CAPATH, CURLOPT_CAINFO_BLOB};
-    return set_no_anchors(exchange->easy, options);
+    return set_no_anchors(exchange, options);
 }
 
 bool afc__can_ask_proxies_over_tls(void) {
@@ -97,7 +97,7 @@ CURLcode afc__exchange_set_proxy_tls(afc__exchange *exchange) {
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYHOST, 0L);
     const anchor_options options = {CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH,
                                     CURLOPT_PROXY_CAINFO_BLOB};
-    if (code == CURLE_OK) code = set_no_anchors(easy, options);
+    if (code == CURLE_OK) code = set_no_anchors(exchange, options);
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PROXY_SSL_OPTIONS, proxy_mark);
     if (code != CURLE_OK) return code;
     return curl_easy_setopt(easy, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);

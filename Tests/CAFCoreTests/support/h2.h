@@ -47,7 +47,7 @@ typedef struct h2_peer {
 typedef enum h2_end { H2_CLOSE, H2_RESET } h2_end;
 void h2_serve(world *world, afts_handler handler, void *payload, h2_end end);
 
-/** Do requests share connections of HTTP/2? Not with a libcurl before 8.1.0: see afc__may_multiplex(). */
+/** Do requests share connections of HTTP/2? Not with a libcurl before 8.1.0: see curl/quirks.h. */
 bool h2_multiplexes(void);
 
 /** A world with TLS whose server agrees on HTTP/2. `session` may be NULL. */

@@ -1,0 +1,91 @@
+/**
+ * What a version of libcurl does differently, decided once for each session. Versions before 7.88.0 are refused: see
+ * library.c. Behaviour that all versions show, or that is met whatever the version, is described beside the code. Pure.
+ */
+#ifndef AFC_CURL_QUIRKS_H
+#define AFC_CURL_QUIRKS_H
+
+#include <stdbool.h>
+
+/** A member is true if this version behaves as it says. */
+typedef struct afc__quirks {
+    /* HTTP/2 and connections. */
+
+    /**
+     * From 8.1.0: multiplexes HTTP/2 safely. Before, a stream reset counts as the end of its response while another stream
+     * of the connection is paused (cf_h2_recv() in lib/http2.c), so a response without Content-Length would be truncated
+     * without an error.
+     */
+    bool multiplexes;
+    /** Before 8.0.0: fails on the second request of a cleartext HTTP/2 connection with prior knowledge. */
+    bool fails_on_second_clear_request;
+    /**
+     * From 8.12.0: doesn't use a connection without a response yet. If HTTP/2 is possible, it opens another one, or with
+     * CURLOPT_PIPEWAIT waits for that response.
+     */
+    bool wants_response_first;
+    /** From 8.16.0: of the above, the result of ALPN is enough; plain HTTP has none. */
+    bool is_content_with_alpn;
+    /**
+     * 8.5.0 to 8.8.0: frees the handles that look up a name over HTTPS together with the handle that needs the name, but
+     * leaves them in the list of the multi handle, which then uses freed memory (Curl_close() in lib/url.c; fixed in 8.9.0,
+     * PR 14212). They are freed safely once the multi handle is gone.
+     */
+    bool frees_lookups_too_early;
+    /**
+     * From 8.21.0: for CURLOPT_CAINFO and CURLOPT_CAPATH of NULL, loads the system's certificates for each connection,
+     * which takes 30 ms.
+     */
+    bool loads_default_anchors;
+
+    /* Heads. */
+
+    /** Before 8.1.0: appends a folded first field line to a freed field; see handle.c. */
+    bool appends_to_freed_field;
+    /**
+     * From 8.0.0: adds Expect only for bodies larger than 1 MiB or of unknown length; earlier versions for every body read
+     * through a callback.
+     */
+    bool omits_expect_of_short_bodies;
+    /** From 8.13.0: omits a field with a long name or value (LONGEST_FIELD in exchange.c), without an error. */
+    bool omits_long_fields;
+    /**
+     * Before 8.7.0: sends the rest of a head that the socket didn't take at once by way of the upload buffer. Without a
+     * body it takes the request for sent after the first buffer (readwrite_upload() in lib/transfer.c), and the transfer
+     * hangs.
+     */
+    bool sends_heads_by_upload_buffer;
+
+    /* Bodies. */
+
+    /**
+     * Before 8.7.0: a handle has a buffer of its own while it runs, and refuses another size. Since then the handles of a
+     * session share one buffer, which grows before the next read (Curl_multi_xfer_buf_borrow() in lib/multi.c).
+     */
+    bool has_fixed_read_buffers;
+    /**
+     * Before 8.7.0: may wait for 100 (Continue) for ever. Its wait begins anew when a part of a response arrives, but the
+     * timer that ends it doesn't, and it isn't looked at when something arrives at that moment.
+     */
+    bool forgets_waiting_body;
+    /** From 8.18.0: after a final response to Expect, waits for its timeout and then sends the body that was refused. */
+    bool sends_unwanted_body;
+    /**
+     * From 8.1.0: passes on a body with a transfer coding that wasn't requested as it is, encoded or even chunked, or
+     * refuses it (8.10.0). Earlier versions decode it.
+     */
+    bool passes_on_coded_bodies;
+    /** 8.5.0: reads for paused exchanges; see read_pause.c. */
+    bool reads_while_paused;
+    /**
+     * 8.8.0 to 8.14.1: reads for an exchange that pauses again while curl_easy_pause() resumes it, as the call has marked it
+     * as ready to send (select_bits in curl_easy_pause() and select_bits_paused() in lib/transfer.c). What it holds grows
+     * with each call, and if the connection has ended, it ends the exchange and drops it. Fixed in 8.15.0.
+     */
+    bool reads_after_pausing_again;
+} afc__quirks;
+
+/** `version` is the version_num of curl_version_info(). */
+afc__quirks afc__quirks_of(unsigned version);
+
+#endif
