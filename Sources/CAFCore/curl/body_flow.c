@@ -186,7 +186,7 @@ void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t desc
 static bool has_peer_ended(const afc__exchange *exchange) {
     const afc__driver *driver = exchange->driver;
     const afc__transfer *transfer = exchange->transfer;
-    if (transfer->hop.is_held || atomic_load(&transfer->is_suspended)) return false;
+    if (transfer->hop.is_held || afc__transfer_is_suspended(transfer)) return false;
     if (exchange->has_ended || !exchange->has_paused) return false;
     return driver->sockets[exchange->silent_socket]->wanted == 0;
 }

@@ -35,7 +35,7 @@ static bool may_have_answer(const afc__exchange *exchange) {
     if (transfer == NULL || exchange->has_ended || exchange->is_reinjected ||
         exchange->state.connection_auth || !transfer->request.sends_body ||
         transfer->request.url.is_https || transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE ||
-        afc__transfer_has_failed(transfer) || atomic_load(&transfer->is_cancelled)) {
+        afc__transfer_has_failed(transfer) || afc__transfer_is_cancelled(transfer)) {
         return false;
     }
     if (transfer->hop.proxy != NULL && transfer->hop.proxy->kind == AFC__PROXY_HTTPS) return false;

@@ -22,7 +22,7 @@ enum { LONGEST_PARTITION = 255 };
 
 /* ---- The loop's side ----------------------------------------------------------------------- */
 
-/** Tasks whose start is still in the inbox are cancelled when they begin: see afc__task_is_canceled(). */
+/** Tasks whose start is still in the inbox are cancelled when they begin: see afc__task_is_cancelled(). */
 static void cancel_all(afc_session *session) {
     size_t count = session->active_count;
     for (size_t i = 0; i < count; i++) {
@@ -32,7 +32,7 @@ static void cancel_all(afc_session *session) {
         afc__list_remove(node);
         afc__list_append(&session->active, node);
         afc_task *task = AFC__OWNER(node, afc_task, node);
-        if (afc__task_is_canceled(task)) afc__task_cancel(task);
+        if (afc__task_is_cancelled(task)) afc__task_cancel(task);
     }
 }
 
@@ -307,7 +307,7 @@ void afc_session_cancel_all(afc_session *session) {
     if (session->generation != afc__process_generation()) return;
     /*
      * Counted before it is posted: an earlier post may still be in the inbox, in front of tasks that
-     * were started since, and would be handled before their start. See afc__task_is_canceled().
+     * were started since, and would be handled before their start. See afc__task_is_cancelled().
      */
     atomic_fetch_add(&session->cancel_count, 1);
     afc__session_post(session, AFC__SESSION_CANCEL_ALL);

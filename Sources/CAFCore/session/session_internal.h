@@ -172,7 +172,7 @@ void afc__task_exchange_ended(afc_task *task);
 void afc__task_complete(afc_task *task);
 
 /** Was it cancelled, alone or by an afc_session_cancel_all() after its start? */
-bool afc__task_is_canceled(const afc_task *task);
+bool afc__task_is_cancelled(const afc_task *task);
 
 /** End now as cancelled, in whatever state. */
 void afc__task_cancel(afc_task *task);

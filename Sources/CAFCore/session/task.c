@@ -223,7 +223,7 @@ static void run_hop(afc_task *task) {
 
 /** Is it suspended now, until it is resumed? A task that has failed isn't. */
 static bool suspends(afc_task *task, afc__next next) {
-    if (!afc__task_is_suspended(task) || afc__transfer_has_failed(&task->transfer)) {
+    if (!afc__transfer_is_suspended(&task->transfer) || afc__transfer_has_failed(&task->transfer)) {
         return false;
     }
     enter(task, AFC__STATE_SUSPENDED);
@@ -435,8 +435,8 @@ void afc__task_cancel(afc_task *task) {
     abort_task(task, &failure);
 }
 
-bool afc__task_is_canceled(const afc_task *task) {
-    return atomic_load(&task->transfer.is_cancelled) ||
+bool afc__task_is_cancelled(const afc_task *task) {
+    return afc__transfer_is_cancelled(&task->transfer) ||
            task->cancel_count != atomic_load(&task->session->cancel_count);
 }
 
@@ -479,7 +479,7 @@ static void begin(afc_task *task) {
     if (afc__loop_reserve_alarms(&session->loop, 2 * session->active_count + 1) != AFC_OK) {
         afc__fail_memory(&failure);
         abort_task(task, &failure);
-    } else if (afc__task_is_canceled(task)) {
+    } else if (afc__task_is_cancelled(task)) {
         afc__task_cancel(task);
     } else {
         proceed(task, AFC__NEXT_HOP);
@@ -508,12 +508,12 @@ static void on_challenge_answer(afc_task *task) {
 }
 
 static void check_flags(afc_task *task, bool is_woken) {
-    if (atomic_load(&task->transfer.is_cancelled)) {
+    if (afc__transfer_is_cancelled(&task->transfer)) {
         afc__task_cancel(task);
         return;
     }
     if (is_woken) afc__transfer_wake(&task->transfer);
-    if (afc__task_is_suspended(task)) return;
+    if (afc__transfer_is_suspended(&task->transfer)) return;
     if (task->state == AFC__STATE_SUSPENDED) {
         proceed(task, task->next);
         return;

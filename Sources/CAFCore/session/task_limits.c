@@ -14,13 +14,9 @@ static int64_t earlier(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-bool afc__task_is_suspended(const afc_task *task) {
-    return atomic_load_explicit(&task->transfer.is_suspended, memory_order_relaxed);
-}
-
 /** The peer is not to blame while we wait for a free connection, or don't read or send. */
 static bool idle_counts(const afc_task *task) {
-    if (task->exchange == NULL || afc__task_is_suspended(task)) return false;
+    if (task->exchange == NULL || afc__transfer_is_suspended(&task->transfer)) return false;
     if (task->state == AFC__STATE_CONNECTING) return task->transfer.timeouts.connect_ms == 0;
     return task->state == AFC__STATE_CONNECTED && !afc__exchange_is_paused(task->exchange);
 }

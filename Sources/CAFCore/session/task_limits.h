@@ -13,9 +13,6 @@ typedef enum afc__due {
     AFC__DUE_END    /**< A limit is reached. */
 } afc__due;
 
-/** Suspended by the caller, whatever its state? */
-bool afc__task_is_suspended(const afc_task *task);
-
 /** What is due at `now`; for END, `failure` is about the limit that passed. */
 afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure);
 

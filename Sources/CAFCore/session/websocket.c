@@ -252,7 +252,7 @@ static afc_status refuse_message(afc_websocket *socket, afc_status status) {
 /** Returns whether received messages are reported. Not after a cancel, which a callback may have called. */
 static bool receives(afc_websocket *socket) {
     return afc__websocket_receives(afc__websocket_state_of(socket)) &&
-           !afc__task_is_canceled(socket->task);
+           !afc__task_is_cancelled(socket->task);
 }
 
 /** Reads all of `input`. AFC_EAGAIN: `input` is the rest, behind a message that is held. */

@@ -594,7 +594,7 @@ static afc__next judge_hop(afc__transfer *transfer, const afc__outcome *outcome)
 afc__next afc__transfer_end_hop(afc__transfer *transfer, const afc__outcome *outcome) {
     afc__transfer_store_hsts(transfer, outcome->verification);
     afc__result_set_verification(transfer->result, outcome->verification);
-    if (atomic_load(&transfer->is_cancelled)) {
+    if (afc__transfer_is_cancelled(transfer)) {
         afc__transfer_fail_text(transfer, AFC_ECANCELED, afc_status_text(AFC_ECANCELED));
     }
     if (transfer->hop.phase == AFC__PHASE_HEAD_PENDING && outcome->failure.status == AFC_OK) {

@@ -176,6 +176,18 @@ static inline bool afc__transfer_fail(afc__transfer *transfer, const afc_failure
     return false;
 }
 
+/*
+ * Of the flags that any thread sets. Relaxed: nothing else is read through them, and whoever sets one posts an operation to
+ * the loop afterwards.
+ */
+static inline bool afc__transfer_is_suspended(const afc__transfer *transfer) {
+    return atomic_load_explicit(&transfer->is_suspended, memory_order_relaxed);
+}
+
+static inline bool afc__transfer_is_cancelled(const afc__transfer *transfer) {
+    return atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed);
+}
+
 static inline bool afc__transfer_has_failed(const afc__transfer *transfer) {
     return transfer->result->failure.status != AFC_OK;
 }

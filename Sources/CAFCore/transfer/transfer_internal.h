@@ -25,14 +25,6 @@ static inline bool afc__transfer_fail_memory(afc__transfer *transfer) {
     return afc__transfer_fail(transfer, &failure);
 }
 
-static inline bool afc__transfer_is_suspended(const afc__transfer *transfer) {
-    return atomic_load_explicit(&transfer->is_suspended, memory_order_relaxed);
-}
-
-static inline bool afc__transfer_is_cancelled(const afc__transfer *transfer) {
-    return atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed);
-}
-
 /** Report the progress, unless the last report is too recent. */
 void afc__transfer_report_progress(afc__transfer *transfer);
 

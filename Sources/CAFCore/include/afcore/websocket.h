@@ -254,7 +254,7 @@ AFC_API afc_status afc_websocket_answer_challenge(afc_websocket *socket, uint32_
  *
  * Messages are checked, compressed and masked on the calling thread, one at a time: other threads that send wait. A callback
  * doesn't wait; its message overtakes the other one, and isn't compressed. With AFC_WEBSOCKET_MORE, and until the last piece
- * of that message, it waits. What is closed or canceled meanwhile isn't sent: AFC_ECLOSED.
+ * of that message, it waits. What is closed or cancelled meanwhile isn't sent: AFC_ECLOSED.
  *
  * Thread: any.    Owns: nothing; `message_context` is passed to on_sent.
  * Fails: AFC_EAGAIN (the queue is full: wait for on_sent), AFC_ETOOBIG (larger than the whole queue may be), AFC_EINVAL (no
