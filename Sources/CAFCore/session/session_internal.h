@@ -85,6 +85,14 @@ typedef struct afc__reply {
     afc__identity *identity;
 } afc__reply;
 
+/** What a task that waits for the network knows about it. Loop thread. */
+typedef struct afc__connectivity {
+    struct afc__network_wait *wait; /**< WAITING_FOR_NETWORK; else NULL. */
+    int64_t retry_us;               /**< When it tries again without a report; 0: never. */
+    unsigned retries;               /**< Since the network came. */
+    bool has_come;                  /**< It was waited for, and came. */
+} afc__connectivity;
+
 struct afc_task {
     /* Any thread. */
     atomic_uint references;
@@ -98,9 +106,8 @@ struct afc_task {
     _Atomic(afc__reply *) reply; /**< To a challenge; the loop takes it. */
     /* Loop thread only. */
     afc__task_state state;
-    bool network_came; /**< It was waited for, and came. */
-    afc__node node;    /**< In session->active, then in session->completed. */
-    afc__entry entry;  /**< In session->queue. */
+    afc__node node;   /**< In session->active, then in session->completed. */
+    afc__entry entry; /**< In session->queue. */
     afc__alarm alarm;
     afc__exchange *exchange;
     union {
@@ -110,10 +117,8 @@ struct afc_task {
     };
     afc__watch body_watch; /**< Of the body's descriptor; `ready` is NULL unless it is watched. */
     int64_t started_us, connecting_since_us;
-    struct afc__network_wait *network; /**< WAITING_FOR_NETWORK; else NULL. */
-    int64_t network_retry_us;          /**< When it tries again without a report; 0: never. */
-    unsigned network_retries;          /**< Since the network came. */
-    afc__next next;                    /**< SUSPENDED: what follows when it is resumed. */
+    afc__connectivity network;
+    afc__next next; /**< SUSPENDED: what follows when it is resumed. */
     /* The creating thread until the start, then the loop thread; its flags are for any. */
     afc__transfer transfer;
 };

@@ -487,7 +487,7 @@ static void begin(afc_task *task) {
 }
 
 static void on_network_report(afc_task *task) {
-    if (task->network == NULL) return;
+    if (task->network.wait == NULL) return;
     apply_network_answer(task, afc__task_judge_network(task), afc__task_network_failure(task));
 }
 

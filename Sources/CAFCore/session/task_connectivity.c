@@ -12,24 +12,35 @@ enum {
     FIRST_RETRY_US = 500 * 1000
 };
 
+/** What the monitor has reported. */
+typedef enum network_report {
+    UNREPORTED, /**< Nothing yet. */
+    ABSENT,
+    PRESENT,  /**< From the first report on. */
+    CAME_BACK /**< After a report that it was absent. */
+} network_report;
+
 /** Lives until its monitor is dropped, and holds the task until then. */
 struct afc__network_wait {
     afc_task *task;
     afc_reach_monitor *monitor;
     afc_failure failure;
-    atomic_bool is_told, is_reachable, was_absent;
+    _Atomic network_report report; /**< Written by the monitors' thread. */
 };
 
 typedef struct afc__network_wait network_wait;
 
 /* ---- On the monitors' thread --------------------------------------------------------------- */
 
+static network_report report_after(network_report last, bool is_reachable) {
+    if (!is_reachable) return ABSENT;
+    return last == UNREPORTED || last == PRESENT ? PRESENT : CAME_BACK;
+}
+
 static void on_change(void *context, const afc_reachability *state) {
     network_wait *wait = context;
     bool is_reachable = state->status == AFC_REACH_VIA_WWAN || state->status == AFC_REACH_VIA_WIFI;
-    if (!is_reachable) atomic_store(&wait->was_absent, true);
-    atomic_store(&wait->is_reachable, is_reachable);
-    atomic_store(&wait->is_told, true);
+    atomic_store(&wait->report, report_after(atomic_load(&wait->report), is_reachable));
     afc__task_post(wait->task, AFC__TASK_NETWORK);
 }
 
@@ -78,7 +89,7 @@ afc__network_answer afc__task_await_network(afc_task *task, const afc_failure *f
         afc_task_release(task);
         return AFC__NETWORK_FAIL;
     }
-    task->network = wait;
+    task->network.wait = wait;
     if (afc_reach_monitor_start(wait->monitor, NULL) == AFC_OK) return AFC__NETWORK_WAIT;
     afc__task_forget_network(task);
     return AFC__NETWORK_FAIL;
@@ -86,36 +97,41 @@ afc__network_answer afc__task_await_network(afc_task *task, const afc_failure *f
 
 /** The network came back between the failure and the question, or just before. */
 static bool deserves_retry(const afc_task *task, const afc_failure *failure) {
-    if (task->network_retries >= MOST_RETRIES) return false;
-    if (failure->status == AFC_EDNS) return task->network_came;
+    if (task->network.retries >= MOST_RETRIES) return false;
+    if (failure->status == AFC_EDNS) return task->network.has_come;
     return failure->system_error == ENETUNREACH || failure->system_error == ENETDOWN ||
            failure->system_error == EADDRNOTAVAIL;
 }
 
 afc__network_answer afc__task_judge_network(afc_task *task) {
-    network_wait *wait = task->network;
-    if (wait == NULL || task->network_retry_us != 0) return AFC__NETWORK_WAIT;
-    if (!atomic_load(&wait->is_told) || !atomic_load(&wait->is_reachable)) return AFC__NETWORK_WAIT;
-    if (atomic_load(&wait->was_absent)) {
-        task->network_came = true;
-        task->network_retries = 0;
+    network_wait *wait = task->network.wait;
+    if (wait == NULL || task->network.retry_us != 0) return AFC__NETWORK_WAIT;
+    switch (atomic_load(&wait->report)) {
+    case UNREPORTED:
+    case ABSENT:
+        return AFC__NETWORK_WAIT;
+    case CAME_BACK:
+        task->network.has_come = true;
+        task->network.retries = 0;
         return AFC__NETWORK_RETRY;
+    case PRESENT:
+        break;
     }
     if (!deserves_retry(task, &wait->failure)) return AFC__NETWORK_FAIL;
-    int64_t delay = (int64_t)FIRST_RETRY_US << task->network_retries++;
-    task->network_retry_us = afc__now_us() + delay;
+    int64_t delay = (int64_t)FIRST_RETRY_US << task->network.retries++;
+    task->network.retry_us = afc__now_us() + delay;
     return AFC__NETWORK_WAIT;
 }
 
 const afc_failure *afc__task_network_failure(const afc_task *task) {
-    return &task->network->failure;
+    return &task->network.wait->failure;
 }
 
 void afc__task_forget_network(afc_task *task) {
-    network_wait *wait = task->network;
-    task->network_retry_us = 0;
+    network_wait *wait = task->network.wait;
+    task->network.retry_us = 0;
     if (wait == NULL) return;
-    task->network = NULL;
+    task->network.wait = NULL;
     /* Its release callback releases the task; that is not the last reference, as the loop has one. */
     afc_reach_monitor_free(wait->monitor);
 }

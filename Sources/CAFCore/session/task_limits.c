@@ -53,7 +53,7 @@ static int64_t continue_deadline(const afc_task *task) {
 }
 
 static int64_t network_deadline(const afc_task *task) {
-    return task->network_retry_us != 0 ? task->network_retry_us : INT64_MAX;
+    return task->network.retry_us != 0 ? task->network.retry_us : INT64_MAX;
 }
 
 void afc__task_stop_waiting(afc_task *task, int64_t now) {

@@ -177,8 +177,8 @@ static inline bool afc__transfer_fail(afc__transfer *transfer, const afc_failure
 }
 
 /*
- * Of the flags that any thread sets. Relaxed: nothing else is read through them, and whoever sets one posts an operation to
- * the loop afterwards.
+ * Of the flags that any thread sets. Relaxed: nothing else is read through them, and resuming and cancelling post an
+ * operation to the loop afterwards.
  */
 static inline bool afc__transfer_is_suspended(const afc__transfer *transfer) {
     return atomic_load_explicit(&transfer->is_suspended, memory_order_relaxed);
