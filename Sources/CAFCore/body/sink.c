@@ -241,7 +241,7 @@ static afc_status open_behind(afc__sink *sink, const afc__sink_start *start, afc
 static afc_status open_complete(afc__sink *sink, const afc__sink_start *start,
                                 afc_failure *failure) {
     sink->resumption = AFC_RESUMPTION_COMPLETE;
-    sink->is_complete = true;
+    sink->target = AFC__SINK_TO_NOTHING;
     sink->offset = sink->end = sink->total = sink->file.size;
     if ((uint64_t)sink->end > sink->limit) return too_big(sink, (uint64_t)sink->end, true, failure);
     afc_status status = begin_digest(sink, start, false, failure);
@@ -250,7 +250,7 @@ static afc_status open_complete(afc__sink *sink, const afc__sink_start *start,
 }
 
 static void divert(afc__sink *sink) {
-    sink->is_error_body = true;
+    sink->target = AFC__SINK_TO_MEMORY;
     afc__buffer_clear(&sink->memory);
     afc__buffer_init(&sink->memory, AFC_ERROR_BODY_LIMIT);
 }
@@ -304,7 +304,7 @@ afc_status afc__sink_open(afc__sink *sink, const afc__sink_start *start, afc_fai
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 afc_status afc__sink_admit(afc__sink *sink, size_t size, afc_failure *failure) {
-    if (sink->is_complete) return AFC_OK;
+    if (sink->target == AFC__SINK_TO_NOTHING) return AFC_OK;
     uint64_t before = (uint64_t)sink->offset + sink->written;
     if (size > sink->limit - before) return too_big(sink, before + size, false, failure);
     return AFC_OK;
@@ -321,17 +321,18 @@ static afc_status write_memory(afc__sink *sink, afc_slice bytes, afc_failure *fa
 }
 
 afc_status afc__sink_write(afc__sink *sink, afc_slice bytes, afc_failure *failure) {
-    if (sink->is_complete) return AFC_OK;
+    if (sink->target == AFC__SINK_TO_NOTHING) return AFC_OK;
     afc_status status = afc__sink_admit(sink, bytes.size, failure);
     if (status != AFC_OK) return status;
-    if (sink->is_error_body) {
+    if (sink->target == AFC__SINK_TO_MEMORY) {
         /* The rest of an error body is discarded. */
         size_t room = AFC_ERROR_BODY_LIMIT - sink->memory.size;
         if (bytes.size > room) bytes.size = room;
     }
     if (afc__sink_is_polled(sink)) {
         status = afc__sink_write_polled(sink, bytes, failure);
-    } else if (sink->kind == AFC_SINK_FD || (sink->kind == AFC_SINK_FILE && !sink->is_error_body)) {
+    } else if (sink->kind == AFC_SINK_FD ||
+               (sink->kind == AFC_SINK_FILE && sink->target == AFC__SINK_TO_KIND)) {
         status = afc__sink_write_file(sink, bytes, failure);
     } else {
         status = write_memory(sink, bytes, failure);

@@ -12,16 +12,23 @@
 /** Work in progress on the writer thread; see afc__sink_do(). */
 typedef struct afc__sink_work afc__sink_work;
 
+/** Where the bytes of the body go, decided when the sink is opened. */
+typedef enum afc__sink_target {
+    AFC__SINK_TO_KIND, /**< Where `kind` says. */
+    AFC__SINK_TO_MEMORY, /**< FILE: the status isn't a success; the rest of a long body is discarded. */
+    AFC__SINK_TO_NOTHING /**< FILE: the file was complete already. */
+} afc__sink_target;
+
 typedef struct afc__sink {
     afc_sink_kind kind;
-    unsigned flags;       /**< AFC_SINK_… */
-    bool may_resume;      /**< The request allows it. */
-    bool is_resumable;    /**< It does, and the flags ask for it. */
-    bool is_error_body;   /**< FILE: the status isn't a success; the body goes to memory. */
-    bool is_complete;     /**< FILE: the file was complete already; the body is discarded. */
-    bool can_wait;        /**< A full sink delays no other exchange. */
-    bool is_invalid;      /**< FILE: the bytes written are unusable. */
-    bool is_broken;       /**< FILE: a write failed, so nothing may follow. */
+    afc__sink_target target;
+    unsigned flags;    /**< AFC_SINK_… */
+    bool may_resume;   /**< The request allows it. */
+    bool is_resumable; /**< It does, and the flags ask for it. */
+    bool can_wait;     /**< A full sink delays no other exchange. */
+    /* FILE and FD. Two flags, as the writer may find one while the loop finds the other. */
+    bool is_invalid;      /**< The bytes written are unusable. */
+    bool is_broken;       /**< A write failed, so nothing may follow. Of whoever has the file. */
     bool expects_digest;  /**< FILE: `digest` is the caller's. */
     uint64_t asked_limit; /**< 0: the kind's default. */
     uint64_t limit;       /**< Of the decoded body, including bytes found. */

@@ -32,11 +32,16 @@ enum {
     SETTLE_SIZE = 4 * 1024 * 1024
 };
 
+/** Changed on the loop: from IDLE by afc__sink_begin_block() and _end(), and then by afc__sink_return(). */
+typedef enum work_phase {
+    WORK_IDLE,
+    WORK_BLOCK,  /**< The writer owns the file and `inflight`. Then it is IDLE again. */
+    WORK_ENDING, /**< It owns the whole sink. Then it has ENDED. */
+    WORK_ENDED
+} work_phase;
+
 struct afc__sink_work {
-    /** The writer owns the file and `inflight`, and at the end the whole sink. */
-    bool is_under_way;
-    bool is_end;          /**< It is the last one, */
-    bool has_ended;       /**< and has come back. */
+    work_phase phase;
     afc_status verdict;   /**< What the task has come to, at the end. */
     atomic_int stop;      /**< AFC_OK, or give up the end with that status. */
     bool lacks_room;      /**< Polled: the last write left bytes in `memory`. */
@@ -137,7 +142,8 @@ afc_status afc__sink_write_file(afc__sink *sink, afc_slice bytes, afc_failure *f
 
 static bool has_body_in_file(const afc__sink *sink) {
     if (sink->kind == AFC_SINK_FD) return true;
-    return sink->kind == AFC_SINK_FILE && sink->file.descriptor >= 0 && !sink->is_error_body;
+    return sink->kind == AFC_SINK_FILE && sink->file.descriptor >= 0 &&
+           sink->target != AFC__SINK_TO_MEMORY;
 }
 
 static afc_status check_length(const afc__sink *sink, afc_failure *failure) {
@@ -201,7 +207,7 @@ static void abandon(afc__sink *sink, afc_status status) {
 }
 
 afc_status afc__sink_end(afc__sink *sink, afc_status verdict, afc_failure *failure) {
-    if (sink->work != NULL && sink->work->has_ended) return AFC_OK;
+    if (sink->work != NULL && sink->work->phase == WORK_ENDED) return AFC_OK;
     afc_status status = verdict;
     for (bool goes_on = true; goes_on && status == AFC_OK;) {
         status = finish(sink, &goes_on, failure);
@@ -243,6 +249,10 @@ afc_status afc__sink_flush(afc__sink *sink, afc_failure *failure) {
 
 /* ---- Handing over -------------------------------------------------------------------------- */
 
+static bool is_with_writer(const afc__sink_work *work) {
+    return work->phase == WORK_BLOCK || work->phase == WORK_ENDING;
+}
+
 static bool may_take_long(const afc__sink *sink, uint64_t expected) {
     bool must_hash_existing = afc__hasher_is_active(&sink->hasher) && sink->offset > 0;
     return expected > IN_PLACE || must_hash_existing || sink->file.is_device ||
@@ -271,14 +281,14 @@ void afc__sink_detach_writer(afc__sink *sink) {
 bool afc__sink_is_full(const afc__sink *sink) {
     const afc__sink_work *work = sink->work;
     if (work == NULL) return false;
-    if (afc__sink_is_polled(sink)) return work->is_under_way || work->lacks_room;
-    return work->is_under_way && sink->memory.size >= FULL_BLOCK;
+    if (afc__sink_is_polled(sink)) return is_with_writer(work) || work->lacks_room;
+    return is_with_writer(work) && sink->memory.size >= FULL_BLOCK;
 }
 
 bool afc__sink_has_block(const afc__sink *sink) {
     const afc__sink_work *work = sink->work;
     size_t least = afc__sink_is_polled(sink) ? 1 : AFC__SINK_STAGE;
-    return work != NULL && !work->is_under_way && sink->memory.size >= least;
+    return work != NULL && !is_with_writer(work) && sink->memory.size >= least;
 }
 
 void afc__sink_begin_block(afc__sink *sink) {
@@ -286,26 +296,26 @@ void afc__sink_begin_block(afc__sink *sink) {
     afc__buffer empty = work->inflight;
     work->inflight = sink->memory;
     sink->memory = empty;
-    work->is_under_way = true;
+    work->phase = WORK_BLOCK;
 }
 
 bool afc__sink_begin_end(afc__sink *sink, afc_status verdict) {
     afc__sink_work *work = sink->work;
-    if (work == NULL || work->has_ended) return false;
+    if (work == NULL || work->phase == WORK_ENDED) return false;
     /* What is under way or gathered is all that such an end has to do. */
     bool is_written = sink->memory.size == 0 || verdict != AFC_OK;
     if (afc__sink_is_polled(sink) && is_written) return false;
     work->verdict = verdict;
-    work->is_end = work->is_under_way = true;
+    work->phase = WORK_ENDING;
     return true;
 }
 
 bool afc__sink_is_under_way(const afc__sink *sink) {
-    return sink->work != NULL && sink->work->is_under_way;
+    return sink->work != NULL && is_with_writer(sink->work);
 }
 
 bool afc__sink_is_ending(const afc__sink *sink) {
-    return sink->work != NULL && sink->work->is_end;
+    return sink->work != NULL && sink->work->phase >= WORK_ENDING;
 }
 
 void afc__sink_stop(afc__sink *sink, afc_status status) {
@@ -325,8 +335,9 @@ static bool write_some(afc__sink *sink, afc__buffer *block) {
 
 static bool do_polled(afc__sink *sink) {
     afc__sink_work *work = sink->work;
-    afc_status stopped = work->is_end ? (afc_status)atomic_load(&work->stop) : AFC_OK;
-    if (stopped == AFC_OK) return write_some(sink, work->is_end ? &sink->memory : &work->inflight);
+    bool is_end = work->phase == WORK_ENDING;
+    afc_status stopped = is_end ? (afc_status)atomic_load(&work->stop) : AFC_OK;
+    if (stopped == AFC_OK) return write_some(sink, is_end ? &sink->memory : &work->inflight);
     afc__fail(&work->failure, stopped, "%s", afc_status_text(stopped));
     return false;
 }
@@ -340,7 +351,7 @@ void afc__sink_give_up(afc__sink *sink, const afc_failure *failure) {
 bool afc__sink_do(afc__sink *sink) {
     afc__sink_work *work = sink->work;
     if (afc__sink_is_polled(sink)) return do_polled(sink);
-    if (!work->is_end) {
+    if (work->phase != WORK_ENDING) {
         (void)write_out(sink, &work->inflight, &work->failure);
         return false;
     }
@@ -358,8 +369,7 @@ bool afc__sink_do(afc__sink *sink) {
 
 afc_status afc__sink_return(afc__sink *sink, afc_failure *failure) {
     afc__sink_work *work = sink->work;
-    work->is_under_way = false;
-    work->has_ended = work->is_end;
+    work->phase = work->phase == WORK_ENDING ? WORK_ENDED : WORK_IDLE;
     work->lacks_room = false;
     *failure = work->failure;
     return failure->status;

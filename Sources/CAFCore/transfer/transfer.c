@@ -624,7 +624,7 @@ static bool keeps_body(const afc__transfer *transfer) {
     const afc__sink *sink = &transfer->sink;
     afc_status status = transfer->result->failure.status;
     /* Other sinks gather in the same buffer what they write next. */
-    if (sink->kind != AFC_SINK_MEMORY && !sink->is_error_body) return false;
+    if (sink->kind != AFC_SINK_MEMORY && sink->target != AFC__SINK_TO_MEMORY) return false;
     if (status == AFC_OK) return true;
     bool is_cut_short = status == AFC_ETRUNCATED || status == AFC_ELOST ||
                         status == AFC_EPROTOCOL || status == AFC_ETIMEOUT;
