@@ -57,9 +57,9 @@ afc_status afc__redact_line(afc__buffer *out, afc__redaction *state, afc_slice l
     const char *colon = line.size > 0 ? memchr(line.bytes, ':', line.size) : NULL;
     size_t name_size = colon != NULL ? (size_t)(colon - line.bytes) : 0;
     afc_slice name = afc__trim((afc_slice){line.bytes, name_size});
-    bool hides = is_folded
-                     ? *state == AFC__REDACT_FOLDED
-                     : name_size > 0 && (afc_header_is_credential(name) || is_marked(name, own, own_count));
+    bool hides = is_folded ? *state == AFC__REDACT_FOLDED
+                           : name_size > 0 && (afc_header_is_credential(name) ||
+                                               is_marked(name, own, own_count));
     *state = hides ? AFC__REDACT_FOLDED : AFC__REDACT_NOTHING;
     if (!hides) return append_text(out, line);
     afc_slice end = line_end(line);

@@ -16,7 +16,7 @@ static int64_t now(void) {
 
 static afc_status say(afc_status status, const char *why, afc_failure *failure) {
     if (status == AFC_OK) return status;
-    if (status == AFC_ENOMEM) return afc__fail_memory(failure);
+    if (status == AFC_ENOMEM || why == NULL) return afc__fail_memory(failure);
     return afc__fail(failure, status, "%s", why);
 }
 
