@@ -81,8 +81,8 @@ struct HSTSLines {
         return comment + all.joined()
     }
 
-    /// Applies what differs between two states, and takes the comment of the latter. A host that another run has changed meanwhile isn't removed: it may have
-    /// been renewed after it had expired.
+    /// Applies what differs between two states, and takes the comment of the latter. A host that another run has changed
+    /// meanwhile isn't removed: it may have been renewed after it had expired.
     mutating func merge(from former: HSTSLines, to latter: HSTSLines) {
         comment = latter.comment
         for (host, line) in former.lines where latter.lines[host] == nil && lines[host] == line { lines[host] = nil }
