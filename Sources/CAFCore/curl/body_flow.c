@@ -24,7 +24,7 @@ enum { LONGEST_CHUNK = 16 * 1024 };
 
 /** Detects a transfer coding that wasn't requested and that libcurl doesn't decode. */
 bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
-    afc__transfer *transfer = exchange->transfer;
+    afc__transfer *transfer = exchange->hop.transfer;
     if (!afc__hop_has_coded_body(transfer)) return false;
     if (!exchange->driver->quirks.passes_on_coded_bodies) return false;
     afc_failure failure = {0};
@@ -37,13 +37,13 @@ bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
 static void wait_for_transfer(afc__exchange *exchange) {
-    exchange->has_paused = true;
-    exchange->owner.waiting(exchange->owner.context);
+    exchange->hop.has_paused = true;
+    exchange->hop.owner.waiting(exchange->hop.owner.context);
 }
 
 static void tell_filled(afc__exchange *exchange) {
-    if (!afc__sink_has_block(&exchange->transfer->sink)) return;
-    exchange->owner.filled(exchange->owner.context);
+    if (!afc__sink_has_block(&exchange->hop.transfer->sink)) return;
+    exchange->hop.owner.filled(exchange->hop.owner.context);
 }
 
 static void flush_later(afc__exchange *exchange) {
@@ -61,7 +61,7 @@ static void flush_later(afc__exchange *exchange) {
 static afc__flow keep(afc__exchange *exchange, afc_slice chunk, int64_t received) {
     bool is_last = chunk.size < LONGEST_CHUNK;
     exchange->flush = is_last ? AFC__FLUSH_STOPPED : AFC__FLUSHING;
-    return afc__transfer_keep(exchange->transfer, chunk, received, !is_last);
+    return afc__transfer_keep(exchange->hop.transfer, chunk, received, !is_last);
 }
 
 /**
@@ -72,8 +72,8 @@ static afc__flow keep(afc__exchange *exchange, afc_slice chunk, int64_t received
 static int64_t count_received(const afc__exchange *exchange, size_t size) {
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-    if (afc__hop_is_decoded(exchange->transfer)) return received;
-    int64_t passed = exchange->passed + (int64_t)size;
+    if (afc__hop_is_decoded(exchange->hop.transfer)) return received;
+    int64_t passed = exchange->hop.passed + (int64_t)size;
     return passed > received ? passed : received;
 }
 
@@ -84,13 +84,13 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
     int64_t received = count_received(exchange, size);
     afc_slice chunk = {bytes, size};
     bool is_flushing = exchange->flush == AFC__FLUSHING;
-    if (!is_flushing) exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
+    if (!is_flushing) exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
     afc__flow flow = is_flushing ? keep(exchange, chunk, received)
-                                 : afc__transfer_on_body(exchange->transfer, chunk, received);
+                                 : afc__transfer_on_body(exchange->hop.transfer, chunk, received);
     if (flow != AFC__STOP && afc__exchange_cannot_decode(exchange)) return 0;
     switch (flow) {
     case AFC__CONSUMED:
-        exchange->passed += (int64_t)size;
+        exchange->hop.passed += (int64_t)size;
         if (is_flushing) return size;
         tell_filled(exchange);
         exchange->has_whole_answer = afc__exchange_is_answered(exchange);
@@ -98,7 +98,7 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
     case AFC__PAUSED:
         wait_for_transfer(exchange);
         exchange->direct.holds_input = true;
-        if (!is_flushing && afc__hop_is_decoded(exchange->transfer)) flush_later(exchange);
+        if (!is_flushing && afc__hop_is_decoded(exchange->hop.transfer)) flush_later(exchange);
         afc__reading_stops(exchange);
         return CURL_WRITEFUNC_PAUSE;
     case AFC__STOP:
@@ -109,9 +109,9 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
 
 size_t afc__exchange_read_body(char *buffer, size_t one, size_t size, void *context) {
     afc__exchange *exchange = context;
-    exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
+    exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
     ptrdiff_t count = (ptrdiff_t)afc__direct_take_unsent(exchange, buffer, one * size);
-    if (count == 0) count = afc__transfer_read_body(exchange->transfer, buffer, one * size);
+    if (count == 0) count = afc__transfer_read_body(exchange->hop.transfer, buffer, one * size);
     if (count >= 0) {
         afc__direct_gave(exchange, (size_t)count);
         return (size_t)count;
@@ -126,8 +126,8 @@ size_t afc__exchange_read_body(char *buffer, size_t one, size_t size, void *cont
 
 /** Ends the exchange with a result that libcurl doesn't report as a message. */
 static void end_with(afc__exchange *exchange, CURLcode code) {
-    exchange->has_ended = true;
-    exchange->code = code;
+    exchange->hop.has_ended = true;
+    exchange->hop.code = code;
 }
 
 /** Reports the end of an exchange where its owner doesn't ask for it. */
@@ -143,7 +143,7 @@ static void add_broken(afc__exchange *exchange) {
  * direct_io.c: libcurl 8.5.0 watches the socket of a paused exchange; see read_pause.c.
  */
 static afc__flow hold(afc__exchange *exchange, afc_slice chunk, int64_t received) {
-    if (afc__transfer_keep(exchange->transfer, chunk, received, true) == AFC__STOP)
+    if (afc__transfer_keep(exchange->hop.transfer, chunk, received, true) == AFC__STOP)
         return AFC__STOP;
     wait_for_transfer(exchange);
     exchange->direct.holds_input = true;
@@ -153,11 +153,11 @@ static afc__flow hold(afc__exchange *exchange, afc_slice chunk, int64_t received
 }
 
 void afc__exchange_take_received(afc__exchange *exchange, afc_slice chunk) {
-    int64_t received = exchange->passed + (int64_t)chunk.size;
-    afc__flow flow = afc__transfer_on_body(exchange->transfer, chunk, received);
+    int64_t received = exchange->hop.passed + (int64_t)chunk.size;
+    afc__flow flow = afc__transfer_on_body(exchange->hop.transfer, chunk, received);
     if (flow == AFC__PAUSED) flow = hold(exchange, chunk, received);
     if (flow != AFC__STOP) {
-        exchange->passed += (int64_t)chunk.size;
+        exchange->hop.passed += (int64_t)chunk.size;
         return;
     }
     end_with(exchange, CURLE_WRITE_ERROR);
@@ -173,7 +173,7 @@ void afc__exchange_take_received(afc__exchange *exchange, afc_slice chunk) {
 
 void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t descriptor) {
     afc__driver *driver = exchange->driver;
-    bool is_upgrade = exchange->transfer != NULL && exchange->transfer->upgrades;
+    bool is_upgrade = exchange->hop.transfer != NULL && exchange->hop.transfer->upgrades;
     if (!is_upgrade) return;
     exchange->silent_socket = descriptor;
     if (exchange->is_silent) return;
@@ -185,9 +185,9 @@ void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t desc
 /** Returns whether only the peer can be the reason that libcurl waits for nothing. */
 static bool has_peer_ended(const afc__exchange *exchange) {
     const afc__driver *driver = exchange->driver;
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     if (transfer->hop.is_held || afc__transfer_is_suspended(transfer)) return false;
-    if (exchange->has_ended || !exchange->has_paused) return false;
+    if (exchange->hop.has_ended || !exchange->hop.has_paused) return false;
     return driver->sockets[exchange->silent_socket]->wanted == 0;
 }
 
@@ -204,7 +204,7 @@ afc__exchange *afc__driver_next_silent(afc__driver *driver) {
         afc__exchange *exchange = driver->silent;
         forget_silence(exchange);
         if (!has_peer_ended(exchange)) continue;
-        end_with(exchange, afc__hop_in_head(exchange->transfer) ? CURLE_GOT_NOTHING : CURLE_OK);
+        end_with(exchange, afc__hop_in_head(exchange->hop.transfer) ? CURLE_GOT_NOTHING : CURLE_OK);
         return exchange;
     }
     return NULL;
@@ -214,7 +214,7 @@ afc__exchange *afc__driver_next_silent(afc__driver *driver) {
 
 /** Returns whether the request was sent, as far as its head says how long it is. */
 static bool has_sent_all(const afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     if (!transfer->request.sends_body) return true;
     curl_off_t sent = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
@@ -236,7 +236,7 @@ static CURLcode resume(afc__exchange *exchange, int receiving) {
     int sending = sending_to_pause(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, receiving | sending);
     /* While it is paused again, libcurl can't finish it, so its sending may stay paused. */
-    if (code != CURLE_OK || sending == 0 || exchange->has_paused) return code;
+    if (code != CURLE_OK || sending == 0 || exchange->hop.has_paused) return code;
     return curl_easy_pause(exchange->easy, receiving);
 }
 
@@ -265,7 +265,7 @@ void afc__driver_flush(afc__driver *driver) {
         afc__exchange *exchange = driver->to_flush;
         driver->to_flush = exchange->next_to_flush;
         flush(exchange);
-        if (exchange->has_ended) add_broken(exchange);
+        if (exchange->hop.has_ended) add_broken(exchange);
     }
 }
 
@@ -293,20 +293,20 @@ enum {
 };
 
 static void wait_for_continue(afc__exchange *exchange, int64_t wait_ms) {
-    exchange->continue_due_us = afc__now_us() + wait_ms * 1000;
+    exchange->hop.continue_due_us = afc__now_us() + wait_ms * 1000;
 }
 
 void afc__exchange_begin_waiting(afc__exchange *exchange) {
-    exchange->continue_due_us = 0;
+    exchange->hop.continue_due_us = 0;
     if (!exchange->driver->quirks.forgets_waiting_body) return;
-    if (!afc__transfer_expects(exchange->transfer)) return;
+    if (!afc__transfer_expects(exchange->hop.transfer)) return;
     wait_for_continue(exchange, exchange->state.expect_ms + AFTER_TIMER_MS);
 }
 
 int64_t afc__exchange_continue_due(const afc__exchange *exchange) {
-    bool waits = exchange->continue_due_us != 0 && !exchange->has_ended &&
-                 afc__transfer_awaits_continue(exchange->transfer);
-    return waits ? exchange->continue_due_us : INT64_MAX;
+    bool waits = exchange->hop.continue_due_us != 0 && !exchange->hop.has_ended &&
+                 afc__transfer_awaits_continue(exchange->hop.transfer);
+    return waits ? exchange->hop.continue_due_us : INT64_MAX;
 }
 
 /**
@@ -314,24 +314,24 @@ int64_t afc__exchange_continue_due(const afc__exchange *exchange) {
  * paused if it was.
  */
 bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
-    int receiving = exchange->has_paused ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
+    int receiving = exchange->hop.has_paused ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
     curl_easy_setopt(exchange->easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 0L);
     exchange->state.expect_ms = 0;
     wait_for_continue(exchange, NEXT_TRY_MS);
-    if (exchange->has_paused) afc__reading_stops(exchange);
+    if (exchange->hop.has_paused) afc__reading_stops(exchange);
     curl_easy_pause(exchange->easy, receiving | CURLPAUSE_SEND);
     CURLcode code = curl_easy_pause(exchange->easy, receiving);
     /* Without a connection the exchange has ended, and libcurl's message follows. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);
-    return !exchange->has_ended;
+    return !exchange->hop.has_ended;
 }
 
 /* ---- Going on ------------------------------------------------------------------------------ */
 
 /** Passes on as many of the kept bytes as the transfer accepts. */
 static afc__flow deliver(afc__exchange *exchange) {
-    while (afc__transfer_has_kept(exchange->transfer)) {
-        afc__flow flow = afc__transfer_deliver(exchange->transfer);
+    while (afc__transfer_has_kept(exchange->hop.transfer)) {
+        afc__flow flow = afc__transfer_deliver(exchange->hop.transfer);
         if (flow != AFC__CONSUMED) return flow;
         tell_filled(exchange);
     }
@@ -347,13 +347,13 @@ bool afc__exchange_resume(afc__exchange *exchange) {
     }
     if (flow == AFC__PAUSED) {
         /* Then libcurl has nothing to do either, unless the request body may have bytes again. */
-        if (exchange->has_ended || !exchange->transfer->request.sends_body) return true;
+        if (exchange->hop.has_ended || !exchange->hop.transfer->request.sends_body) return true;
     } else {
-        exchange->has_paused = false;
-        if (exchange->has_ended) return false;
+        exchange->hop.has_paused = false;
+        if (exchange->hop.has_ended) return false;
     }
     /* What was received without libcurl comes before what libcurl would read. */
-    bool is_held = flow == AFC__PAUSED && afc__hop_is_upgraded(exchange->transfer);
+    bool is_held = flow == AFC__PAUSED && afc__hop_is_upgraded(exchange->hop.transfer);
     int receiving = is_held ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
     exchange->direct.holds_input = is_held;
     /*
@@ -370,15 +370,15 @@ bool afc__exchange_resume(afc__exchange *exchange) {
         /* It is the only one in the list: what libcurl does in drive() is flushed there. */
         exchange->driver->to_flush = exchange->next_to_flush;
         exchange->flush = AFC__FLUSH_NONE;
-        if (!exchange->has_ended) flush(exchange);
+        if (!exchange->hop.has_ended) flush(exchange);
     }
-    return !exchange->has_ended;
+    return !exchange->hop.has_ended;
 }
 
 bool afc__exchange_must_deliver(afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
-    bool is_orderly = exchange->code == CURLE_OK ||
-                      afc__exchange_is_upgrade_over(exchange, exchange->code);
+    const afc__transfer *transfer = exchange->hop.transfer;
+    bool is_orderly = exchange->hop.code == CURLE_OK ||
+                      afc__exchange_is_upgrade_over(exchange, exchange->hop.code);
     if (!is_orderly || afc__transfer_has_failed(transfer)) return false;
     if (!afc__transfer_has_kept(transfer)) return false;
     wait_for_transfer(exchange);

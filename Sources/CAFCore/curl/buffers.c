@@ -37,7 +37,7 @@ static long first_read_size(const afc__transfer *transfer) {
 }
 
 void afc__exchange_set_read_size(afc__exchange *exchange) {
-    long size = first_read_size(exchange->transfer);
+    long size = first_read_size(exchange->hop.transfer);
     if (size == exchange->state.buffer_size) return;
     afc__exchange_check_option(exchange,
                                curl_easy_setopt(exchange->easy, CURLOPT_BUFFERSIZE, size));
@@ -45,7 +45,7 @@ void afc__exchange_set_read_size(afc__exchange *exchange) {
 }
 
 void afc__exchange_grow_reads(afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     if (exchange->driver->quirks.has_fixed_read_buffers) return;
     if (exchange->state.buffer_size != AFC__DECODED_READ) return;
     if (!afc__hop_in_body(transfer) || afc__hop_is_decoded(transfer)) return;
@@ -56,13 +56,13 @@ void afc__exchange_grow_reads(afc__exchange *exchange) {
 /* ---- Sending ------------------------------------------------------------------------------- */
 
 static bool needs_head_buffer(const afc__exchange *exchange) {
-    size_t target = strlen(exchange->transfer->request.url.path.bytes);
+    size_t target = strlen(exchange->hop.transfer->request.url.path.bytes);
     return exchange->driver->quirks.sends_heads_by_upload_buffer &&
            exchange->field_text.size + target > AFC__SMALL_UPLOAD_BUFFER / 2;
 }
 
 void afc__exchange_set_upload_buffer(afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     bool sends_bulk = transfer->request.sends_body &&
                       (transfer->source.length == AFC_LENGTH_UNKNOWN ||
                        transfer->source.length > AFC__BULK_BUFFER);

@@ -32,8 +32,8 @@ unsigned afc__driver_auth_schemes(const afc__driver *driver) {
 
 void afc__exchange_set_auth(afc__exchange *exchange) {
     unsigned scheme;
-    const afc_credentials *credentials = afc__transfer_connection_auth(exchange->transfer, false,
-                                                                       &scheme);
+    const afc_credentials *credentials = afc__transfer_connection_auth(exchange->hop.transfer,
+                                                                       false, &scheme);
     if (credentials == NULL || exchange->is_reinjected) return;
     /*
      * libcurl keeps more authentication state than can be reset, so this handle isn't reused after
@@ -72,7 +72,7 @@ static afc_status set_field(afc__exchange *exchange, const char *value) {
 }
 
 afc_status afc__exchange_set_proxy_auth(afc__exchange *exchange, afc_failure *failure) {
-    afc__transfer *transfer = exchange->transfer;
+    afc__transfer *transfer = exchange->hop.transfer;
     const afc__proxy *proxy = transfer->hop.proxy;
     if (!afc__transfer_prepare_proxy_auth(transfer)) return transfer->result->failure.status;
     const char *value = afc__transfer_proxy_authorization(transfer);

@@ -45,7 +45,7 @@ static bool has_input(int descriptor) {
 
 static const void *ssl_of(const afc__exchange *exchange) {
     const struct curl_tlssessioninfo *tls = NULL;
-    if (!exchange->transfer->request.url.is_https) return NULL;
+    if (!exchange->hop.transfer->request.url.is_https) return NULL;
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     return tls != NULL ? tls->internals : NULL;
 }
@@ -75,7 +75,7 @@ static afc__socket **place_of(afc__driver *driver, int local_port) {
 /** Returns whether the exchange's hop is still running. */
 static bool is_in_use(const afc__socket *socket) {
     const afc__exchange *last = socket->last;
-    return last != NULL && last->serial == socket->last_serial && last->transfer != NULL;
+    return last != NULL && last->serial == socket->last_serial && last->hop.transfer != NULL;
 }
 
 static bool is_opened_for(const afc__socket *socket, const afc__exchange *exchange,
@@ -114,7 +114,8 @@ static afc__socket *register_new(afc__exchange *exchange, const reuse_route *rou
         afc__socket *socket = driver->sockets[i];
         if (!is_opened_for(socket, exchange, route)) continue;
         socket->opener = NULL;
-        socket->kind = exchange->is_multiplexed ? AFC__CONNECTION_HTTP_2 : AFC__CONNECTION_HTTP_1;
+        socket->kind = exchange->hop.is_multiplexed ? AFC__CONNECTION_HTTP_2
+                                                    : AFC__CONNECTION_HTTP_1;
         socket->local_port = route->local_port;
         copy_text(socket->local, sizeof socket->local, route->local);
         copy_text(socket->remote, sizeof socket->remote, route->remote);
@@ -141,7 +142,7 @@ static bool is_on_route(const afc__socket *socket, const reuse_route *route) {
  */
 static bool serves_another(const afc__socket *socket, const afc__exchange *exchange) {
     if (socket->kind == AFC__CONNECTION_HTTP_2 || socket->last == exchange) return false;
-    return socket->wanted != 0 || (is_in_use(socket) && socket->last->has_paused);
+    return socket->wanted != 0 || (is_in_use(socket) && socket->last->hop.has_paused);
 }
 
 /**
@@ -242,24 +243,25 @@ static bool was_refused(const afc__exchange *exchange) {
 }
 
 static bool may_send(afc__exchange *exchange) {
-    if (exchange->attempt != AFC__ATTEMPT_SENT) return true;
-    exchange->was_repeated = true;
-    if (afc__request_head_is_idempotent(&exchange->transfer->request) || was_refused(exchange)) {
+    if (exchange->hop.attempt != AFC__ATTEMPT_SENT) return true;
+    exchange->hop.was_repeated = true;
+    if (afc__request_head_is_idempotent(&exchange->hop.transfer->request) ||
+        was_refused(exchange)) {
         return true;
     }
     afc_failure failure = {0};
     afc__fail(&failure, AFC_ELOST,
               "the connection was lost, and the request isn't retried: "
               "the server may have processed it");
-    afc__transfer_fail(exchange->transfer, &failure);
-    exchange->was_repeated = false;
+    afc__transfer_fail(exchange->hop.transfer, &failure);
+    exchange->hop.was_repeated = false;
     return false;
 }
 
 /** Counts a request on its connection, which is closed after the last one that it may carry. */
 static void count_request(afc__exchange *exchange, afc__socket *socket) {
     uint32_t most = exchange->driver->max_requests;
-    if (exchange->transfer->connect_only || most == 0) return;
+    if (exchange->hop.transfer->connect_only || most == 0) return;
     if (socket->requests < UINT32_MAX) socket->requests++;
     if (socket->requests >= most) afc__exchange_set_reuse(exchange, true);
 }
@@ -270,21 +272,21 @@ static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
     bool is_clean = true;
     if (!may_send(exchange)) return false;
     curl_easy_getinfo(exchange->easy, CURLINFO_NUM_CONNECTS, &connections);
-    bool is_new = connections != exchange->connections;
-    exchange->connections = connections;
+    bool is_new = connections != exchange->hop.connections;
+    exchange->hop.connections = connections;
     afc__socket *socket = is_new ? register_new(exchange, route)
                                  : find_pooled(exchange, route, &is_clean);
-    if (!is_clean && exchange->attempt == AFC__ATTEMPT_HEARD) {
+    if (!is_clean && exchange->hop.attempt == AFC__ATTEMPT_HEARD) {
         afc_failure failure = {0};
         afc__fail(&failure, AFC_EPROTOCOL, "the server sent data after its response");
-        afc__transfer_fail(exchange->transfer, &failure);
+        afc__transfer_fail(exchange->hop.transfer, &failure);
         return false;
     }
     if (!is_clean) {
-        exchange->attempt = AFC__ATTEMPT_UNCLEAN;
+        exchange->hop.attempt = AFC__ATTEMPT_UNCLEAN;
         return false;
     }
-    exchange->attempt = AFC__ATTEMPT_SENT;
+    exchange->hop.attempt = AFC__ATTEMPT_SENT;
     afc__tls_peer_release(exchange->carrier_peer);
     exchange->carrier_peer = afc__tls_peer_retain(exchange->peer);
     if (socket != NULL && exchange->proxy_peer == NULL) {
@@ -293,7 +295,7 @@ static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
     if (!afc__exchange_set_carrier(exchange, socket)) {
         afc_failure failure = {0};
         afc__fail(&failure, AFC_ENOMEM, "cannot watch the connection");
-        afc__transfer_fail(exchange->transfer, &failure);
+        afc__transfer_fail(exchange->hop.transfer, &failure);
         return false;
     }
     if (socket != NULL) count_request(exchange, socket);
@@ -309,34 +311,34 @@ int afc__exchange_connected(void *context, char *remote, char *local, int remote
     (void)remote_port;
     afc__exchange *exchange = context;
     reuse_route route = {remote != NULL ? remote : "", local != NULL ? local : "", local_port};
-    exchange->is_ready = true;
-    exchange->is_looking_up = false;
+    exchange->hop.is_ready = true;
+    exchange->hop.is_looking_up = false;
     afc__exchange_names_are_loaded(exchange);
-    curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &exchange->connect_error);
+    curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &exchange->hop.connect_error);
     afc__exchange_attach_peer(exchange);
     if (exchange->is_reinjected)
-        exchange->attempt = AFC__ATTEMPT_SENT;
+        exchange->hop.attempt = AFC__ATTEMPT_SENT;
     else if (!take_connection(exchange, &route))
         return CURL_PREREQFUNC_ABORT;
     bool is_ready = exchange->is_reinjected ? afc__exchange_feed_reinjection(exchange)
-                                            : afc__transfer_begin_body(exchange->transfer);
+                                            : afc__transfer_begin_body(exchange->hop.transfer);
     if (!is_ready) return CURL_PREREQFUNC_ABORT;
-    afc__result_set_verification(exchange->transfer->result,
+    afc__result_set_verification(exchange->hop.transfer->result,
                                  afc__tls_peer_copy_verification(exchange->peer));
-    exchange->transfer->hop.shares_connection = exchange->driver->quirks.multiplexes &&
-                                                exchange->is_multiplexed &&
-                                                exchange->slot == AFC__ISOLATE_NONE &&
-                                                !afc__must_not_share(exchange->driver,
-                                                                     exchange->transfer);
+    exchange->hop.transfer->hop.shares_connection = exchange->driver->quirks.multiplexes &&
+                                                    exchange->hop.is_multiplexed &&
+                                                    exchange->hop.slot == AFC__ISOLATE_NONE &&
+                                                    !afc__must_not_share(exchange->driver,
+                                                                         exchange->hop.transfer);
     afc__exchange_trace_ready(exchange);
-    exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
+    exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
     afc__exchange_begin_waiting(exchange);
-    exchange->owner.connected(exchange->owner.context);
+    exchange->hop.owner.connected(exchange->hop.owner.context);
     return CURL_PREREQFUNC_OK;
 }
 
 bool afc__exchange_claims_http_2(const afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
-    bool is_claimed = transfer->hop.reader->head.version == AFC_HTTP_2 && exchange->is_ready;
-    return is_claimed && !exchange->is_multiplexed && transfer->version != AFC_HTTP_PREFER_3;
+    const afc__transfer *transfer = exchange->hop.transfer;
+    bool is_claimed = transfer->hop.reader->head.version == AFC_HTTP_2 && exchange->hop.is_ready;
+    return is_claimed && !exchange->hop.is_multiplexed && transfer->version != AFC_HTTP_PREFER_3;
 }

@@ -44,8 +44,9 @@ static bool is_ours(const afc__exchange *exchange) {
     const afc__direct *direct = &exchange->direct;
     curl_off_t sent = 0;
     if (direct->sender != AFC__SENDER_DRIVER || direct->socket == CURL_SOCKET_BAD) return false;
-    if (exchange->has_ended || exchange->tls_layers > 0 || direct->holds_input) return false;
-    if (!afc__hop_is_upgraded(exchange->transfer)) return false;
+    if (exchange->hop.has_ended || exchange->hop.tls_layers > 0 || direct->holds_input)
+        return false;
+    if (!afc__hop_is_upgraded(exchange->hop.transfer)) return false;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
     return sent == direct->given;
 }
@@ -65,7 +66,7 @@ static void keep(afc__exchange *exchange, afc_slice rest) {
     if (afc__buffer_append(unsent, rest.bytes, rest.size) == AFC_OK) return;
     afc_failure failure = {0};
     afc__fail_memory(&failure);
-    afc__transfer_fail(exchange->transfer, &failure);
+    afc__transfer_fail(exchange->hop.transfer, &failure);
 }
 
 size_t afc__direct_take_unsent(afc__exchange *exchange, char *buffer, size_t size) {
@@ -97,15 +98,15 @@ bool afc__direct_send(afc__exchange *exchange) {
     if (!is_ours(exchange)) return false;
     if (!has_buffer(&driver->outgoing)) return false;
     for (int writes = 0; writes < MOST_WRITES; writes++) {
-        afc_slice lent = afc__transfer_lend_body(exchange->transfer);
+        afc_slice lent = afc__transfer_lend_body(exchange->hop.transfer);
         if (lent.size > 0) {
             size_t sent = write_some(direct->socket, lent.bytes, lent.size);
             direct->sent += (int64_t)sent;
-            afc__transfer_took_body(exchange->transfer, sent);
+            afc__transfer_took_body(exchange->hop.transfer, sent);
             if (sent < lent.size) return false;
             continue;
         }
-        ptrdiff_t count = afc__transfer_read_body(exchange->transfer, driver->outgoing,
+        ptrdiff_t count = afc__transfer_read_body(exchange->hop.transfer, driver->outgoing,
                                                   AFC__UPGRADED_BUFFER);
         if (count == AFC_READ_AGAIN) return true;
         /* libcurl asks again, and gets the same answer. */

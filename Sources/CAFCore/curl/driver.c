@@ -206,9 +206,9 @@ static afc__exchange *take_spare(afc__driver *driver) {
 static afc_status prepare(afc__driver *driver, afc__exchange **exchange, afc__transfer *transfer,
                           afc__exchange_owner owner, afc_failure *failure) {
     if (*exchange == NULL) return afc__fail(failure, AFC_ENOMEM, "out of memory for libcurl");
-    (*exchange)->transfer = transfer;
-    (*exchange)->owner = owner;
-    (*exchange)->last_activity_us = afc__loop_now(driver->loop);
+    (*exchange)->hop.transfer = transfer;
+    (*exchange)->hop.owner = owner;
+    (*exchange)->hop.last_activity_us = afc__loop_now(driver->loop);
     (*exchange)->serial++;
     afc_status status = afc__exchange_prepare(*exchange, failure);
     if (status == AFC_OK) return AFC_OK;
@@ -249,7 +249,7 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
     driver->active++;
     *out = exchange;
     if (exchange->hosts.stage == AFC__STAGE_LOOKING_UP) {
-        exchange->was_connecting = true;
+        exchange->hop.was_connecting = true;
         owner.connecting(owner.context, afc__now_us());
     }
     return AFC_OK;
@@ -267,49 +267,52 @@ bool afc__driver_handle_post(afc__driver *driver, const afc__post *post) {
 /** Starts an ended exchange again on a new connection, if nothing was sent. false: it has ended. */
 static bool use_another(afc__exchange *exchange) {
     afc__driver *driver = exchange->driver;
+    const afc__exchange_hop last = exchange->hop;
     curl_multi_remove_handle(driver->multi, exchange->easy);
-    afc__isolation_give_back(driver, exchange->slot);
+    afc__isolation_give_back(driver, last.slot);
     afc__tls_peer_release(exchange->peer);
-    exchange->peer = NULL;
-    exchange->tls_layers = 0;
-    exchange->early_response.size = 0;
-    exchange->attempt = AFC__ATTEMPT_NONE;
-    exchange->connections = 0;
-    afc__exchange_set_carrier(exchange, NULL);
     afc__tls_peer_release(exchange->carrier_peer);
-    exchange->carrier_peer = NULL;
-    exchange->is_ready = exchange->has_ended = exchange->has_paused = false;
-    exchange->avoids_reuse = true;
+    exchange->peer = exchange->carrier_peer = NULL;
+    exchange->early_response.size = 0;
+    afc__exchange_set_carrier(exchange, NULL);
     afc__direct_reset(exchange);
     afc__exchange_release_names(exchange);
+    exchange->hop = (afc__exchange_hop){.transfer = last.transfer,
+                                        .owner = last.owner,
+                                        .last_activity_us = last.last_activity_us,
+                                        .was_connecting = last.was_connecting,
+                                        .is_looking_up = last.is_looking_up,
+                                        .was_repeated = last.was_repeated,
+                                        .connect_error = last.connect_error,
+                                        .avoids_reuse = true};
     if (afc__exchange_prepare(exchange, NULL) != AFC_OK ||
         afc__exchange_begin(exchange, NULL) != AFC_OK) {
-        exchange->has_ended = true;
-        exchange->code = CURLE_OUT_OF_MEMORY;
+        exchange->hop.has_ended = true;
+        exchange->hop.code = CURLE_OUT_OF_MEMORY;
         return false;
     }
-    bool begins = exchange->hosts.stage == AFC__STAGE_LOOKING_UP && !exchange->was_connecting;
+    bool begins = exchange->hosts.stage == AFC__STAGE_LOOKING_UP && !exchange->hop.was_connecting;
     if (begins) {
-        exchange->was_connecting = true;
-        exchange->owner.connecting(exchange->owner.context, afc__now_us());
+        exchange->hop.was_connecting = true;
+        exchange->hop.owner.connecting(exchange->hop.owner.context, afc__now_us());
     }
     return true;
 }
 
 /** Starts an ended exchange again with the early response that was kept. false: there is none. */
 static bool reinject(afc__exchange *exchange) {
-    if (exchange->code != CURLE_SEND_ERROR || exchange->early_response.size == 0) return false;
-    if (!afc__hop_in_head(exchange->transfer)) return false;
+    if (exchange->hop.code != CURLE_SEND_ERROR || exchange->early_response.size == 0) return false;
+    if (!afc__hop_in_head(exchange->hop.transfer)) return false;
     afc__exchange_collect_timings(exchange, &exchange->measured);
     curl_multi_remove_handle(exchange->driver->multi, exchange->easy);
     exchange->is_reinjected = true;
-    exchange->has_ended = exchange->has_paused = false;
-    exchange->passed = 0;
+    exchange->hop.has_ended = exchange->hop.has_paused = false;
+    exchange->hop.passed = 0;
     if (afc__exchange_prepare(exchange, NULL) == AFC_OK &&
         curl_multi_add_handle(exchange->driver->multi, exchange->easy) == CURLM_OK) {
         return true;
     }
-    exchange->has_ended = true;
+    exchange->hop.has_ended = true;
     return false;
 }
 
@@ -328,9 +331,9 @@ afc__exchange *afc__driver_next_ended(afc__driver *driver) {
         CURLcode code = message->data.result;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private);
         afc__exchange *exchange = (afc__exchange *)(void *)private;
-        exchange->has_ended = true;
-        exchange->code = code;
-        if (exchange->attempt == AFC__ATTEMPT_UNCLEAN && use_another(exchange)) continue;
+        exchange->hop.has_ended = true;
+        exchange->hop.code = code;
+        if (exchange->hop.attempt == AFC__ATTEMPT_UNCLEAN && use_another(exchange)) continue;
         if (!exchange->is_reinjected && reinject(exchange)) continue;
         afc__exchange_finish_body(exchange);
         if (afc__exchange_must_deliver(exchange)) continue;
@@ -339,7 +342,7 @@ afc__exchange *afc__driver_next_ended(afc__driver *driver) {
 }
 
 void *afc__exchange_get_context(const afc__exchange *exchange) {
-    return exchange->owner.context;
+    return exchange->hop.owner.context;
 }
 
 void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome *outcome) {
@@ -351,8 +354,8 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
         afc__exchange_collect_timings(exchange, &outcome->hop);
     if (exchange->hosts.stage == AFC__STAGE_FAILED) {
         afc__exchange_explain_names(exchange, &outcome->failure);
-    } else if (exchange->has_ended) {
-        afc__exchange_map_result(exchange, exchange->code, &outcome->failure);
+    } else if (exchange->hop.has_ended) {
+        afc__exchange_map_result(exchange, exchange->hop.code, &outcome->failure);
     } else {
         afc__fail(&outcome->failure, AFC_ECANCELED, "broken off");
     }
@@ -366,31 +369,31 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
 }
 
 bool afc__exchange_continue(afc__exchange *exchange) {
-    exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
+    exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
     if (exchange->hosts.stage != AFC__STAGE_ADDED) return true;
     /* The answer was there before it was known that it is none. */
     exchange->has_whole_answer = afc__exchange_is_answered(exchange);
     if (exchange->has_whole_answer) {
-        exchange->has_ended = true;
-        exchange->code = CURLE_WRITE_ERROR;
+        exchange->hop.has_ended = true;
+        exchange->hop.code = CURLE_WRITE_ERROR;
         return false;
     }
-    return !exchange->has_paused || afc__exchange_resume(exchange);
+    return !exchange->hop.has_paused || afc__exchange_resume(exchange);
 }
 
 bool afc__exchange_is_paused(const afc__exchange *exchange) {
-    return exchange->has_paused;
+    return exchange->hop.has_paused;
 }
 
 int64_t afc__exchange_last_activity(afc__exchange *exchange) {
     curl_off_t sent = 0, received = 0;
-    if (exchange->is_multiplexed) {
+    if (exchange->hop.is_multiplexed) {
         curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
         curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
     }
-    if (sent + received != exchange->moved) exchange->last_activity_us = afc__now_us();
-    exchange->moved = sent + received;
-    return exchange->last_activity_us;
+    if (sent + received != exchange->hop.moved) exchange->hop.last_activity_us = afc__now_us();
+    exchange->hop.moved = sent + received;
+    return exchange->hop.last_activity_us;
 }
 
 uint64_t afc__driver_connections(const afc__driver *driver) {

@@ -82,6 +82,35 @@ typedef struct afc__direct {
 
 typedef struct afc__socket afc__socket;
 
+/** What is true of one hop only. Plain values: what must be released is beside it. */
+typedef struct afc__exchange_hop {
+    afc__transfer *transfer;
+    afc__exchange_owner owner;
+    afc__attempt attempt;
+    unsigned slot;       /**< See afc__isolation_take(). */
+    bool is_looking_up;  /**< libcurl looks its host up over HTTPS. */
+    bool was_connecting; /**< The owner was told. */
+    bool avoids_reuse;   /**< A pooled connection had unexpected input. */
+    bool was_repeated;   /**< libcurl has sent it more than once. */
+    /** The connection is established: input is from the server, or a proxy without a tunnel. */
+    bool is_ready;
+    bool is_multiplexed; /**< Activity on the connection may belong to other exchanges. */
+    unsigned tls_layers; /**< TLS layers prepared for the connection being made. */
+    int socket_error;    /**< errno if no socket could be opened; 0: it could. */
+    long connect_error;  /**< errno of an address that failed, if another one was connected. */
+    long connections;    /**< Opened for it by the time its request was last about to be sent. */
+    /** No field line was received since libcurl freed the last response's fields. */
+    bool awaits_field;
+    bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
+    bool has_paused;
+    int64_t passed;   /**< Body bytes that the transfer has consumed. */
+    curl_off_t moved; /**< If multiplexed: body bytes at the last check. */
+    int64_t last_activity_us;
+    int64_t continue_due_us; /**< See afc__exchange_continue_due(); 0: never. */
+    bool has_ended;
+    CURLcode code;
+} afc__exchange_hop;
+
 struct afc__exchange {
     afc__exchange *next_free;
     afc__driver *driver;
@@ -94,35 +123,18 @@ struct afc__exchange {
     struct curl_slist *fields; /**< `field_capacity` nodes, linked as far as needed. */
     size_t field_capacity;
     afc__buffer field_text;
+    afc__buffer proxy_text;
+    struct curl_slist proxy_field; /**< Proxy-Authorization, in `proxy_text`. */
+    uint64_t serial;               /**< Different for every hop. */
 
     /* This hop. */
-    afc__attempt attempt;
-    /** No field line was received since libcurl freed the last response's fields. */
-    bool awaits_field;
-    long connect_error; /**< errno of an address that failed, if another one was connected. */
-    int socket_error;   /**< errno if no socket could be opened; 0: it could. */
-    long connections;   /**< Opened for it by the time its request was last about to be sent. */
+    afc__exchange_hop hop;
     uint64_t carrier;   /**< Number of the HTTP/2 connection that carried it last; 0: none. */
     int carrier_socket; /**< That connection's descriptor at the time. */
     afc__tls_peer
         *carrier_peer; /**< Peer of the connection that carried it last; NULL: none or no TLS. */
-    bool was_repeated; /**< libcurl has sent it more than once. */
-    bool avoids_reuse; /**< A pooled connection had unexpected input. */
-    afc__transfer *transfer;
-    afc__exchange_owner owner;
     afc__tls_peer *peer;
     afc__tls_peer *proxy_peer; /**< Of a new connection to a proxy over TLS. */
-    unsigned tls_layers;       /**< TLS layers prepared for the connection being made. */
-    int64_t last_activity_us;
-    int64_t continue_due_us; /**< See afc__exchange_continue_due(); 0: never. */
-    bool is_multiplexed;     /**< Activity on the connection may belong to other exchanges. */
-    curl_off_t moved;        /**< If so: body bytes at the last check. */
-    /** The connection is established: input is from the server, or a proxy without a tunnel. */
-    bool is_ready;
-    afc__buffer proxy_text;
-    struct curl_slist proxy_field; /**< Proxy-Authorization, in `proxy_text`. */
-    int64_t passed;                /**< Body bytes that the transfer has consumed. */
-    bool has_paused;
     afc__direct direct;
     bool is_stopped;   /**< libcurl must not read for it; see read_pause.c. */
     afc__socket *held; /**< HTTP/1: the socket that isn't watched for it; NULL: none. */
@@ -135,13 +147,6 @@ struct afc__exchange {
     afc__exchange *next_to_flush, *next_broken, *next_silent;
     bool is_silent;    /**< libcurl waited for nothing on its connection, */
     int silent_socket; /**< which had this descriptor. */
-    bool was_connecting;
-    bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
-    bool is_looking_up;         /**< libcurl looks its host up over HTTPS. */
-    bool has_ended;
-    unsigned slot; /**< See afc__isolation_take(). */
-    CURLcode code;
-    uint64_t serial; /**< Different for every hop. */
     afc__trace trace;
     afc__hosts hosts;
 

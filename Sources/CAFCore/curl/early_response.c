@@ -31,8 +31,8 @@
 enum { LONGEST_ANSWER = 128 * 1024 };
 
 static bool may_have_answer(const afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
-    if (transfer == NULL || exchange->has_ended || exchange->is_reinjected ||
+    const afc__transfer *transfer = exchange->hop.transfer;
+    if (transfer == NULL || exchange->hop.has_ended || exchange->is_reinjected ||
         exchange->state.connection_auth || !transfer->request.sends_body ||
         transfer->request.url.is_https || transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE ||
         afc__transfer_has_failed(transfer) || afc__transfer_is_cancelled(transfer)) {
@@ -125,11 +125,11 @@ bool afc__exchange_feed_reinjection(afc__exchange *exchange) {
 
 static bool sends_unwanted_body(const afc__exchange *exchange) {
     return exchange->driver->quirks.sends_unwanted_body &&
-           afc__transfer_expects_unsent_body(exchange->transfer);
+           afc__transfer_expects_unsent_body(exchange->hop.transfer);
 }
 
 bool afc__exchange_is_answered(const afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     const afc_head *head = &transfer->hop.reader->head;
     if (!transfer->request.sends_body || afc__hop_in_head(transfer)) return false;
     /* libcurl would wait for the end of a body that never begins. */
@@ -145,18 +145,19 @@ bool afc__exchange_is_answered(const afc__exchange *exchange) {
 }
 
 void afc__exchange_finish_body(afc__exchange *exchange) {
-    afc__transfer *transfer = exchange->transfer;
+    afc__transfer *transfer = exchange->hop.transfer;
     /*
      * RST_STREAM after a complete response: the server doesn't want the rest of our body. Some
      * versions of libcurl 8 report that as a failure to send. HTTP/2 bodies never end with their
      * connection.
      */
-    bool is_reset = exchange->code == CURLE_HTTP2_STREAM || exchange->code == CURLE_SEND_ERROR;
+    bool is_reset = exchange->hop.code == CURLE_HTTP2_STREAM ||
+                    exchange->hop.code == CURLE_SEND_ERROR;
     if (is_reset && afc__hop_is_http_2(transfer)) {
         exchange->has_whole_answer = afc__hop_is_whole(transfer);
         return;
     }
-    if (exchange->code != CURLE_SEND_ERROR || !afc__hop_in_body(transfer)) return;
+    if (exchange->hop.code != CURLE_SEND_ERROR || !afc__hop_in_body(transfer)) return;
     if (afc__transfer_has_failed(transfer) || !afc__hop_has_plain_body(transfer)) return;
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);

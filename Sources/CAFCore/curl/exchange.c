@@ -62,7 +62,7 @@ enum {
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
 static void note_activity(afc__exchange *exchange) {
-    exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
+    exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
 }
 
 /**
@@ -71,31 +71,31 @@ static void note_activity(afc__exchange *exchange) {
  */
 static bool accept_connect_line(afc__exchange *exchange, afc_slice line) {
     bool is_folded = line.bytes[0] == ' ' || line.bytes[0] == '\t';
-    if (is_folded && exchange->is_behind_status_line) {
+    if (is_folded && exchange->hop.is_behind_status_line) {
         afc_failure failure = {0};
         afc__fail(&failure, AFC_EPROTOCOL, "the proxy's response has a folded first field line");
-        return afc__transfer_fail(exchange->transfer, &failure);
+        return afc__transfer_fail(exchange->hop.transfer, &failure);
     }
-    exchange->is_behind_status_line = afc__is_status_line(line);
-    return afc__transfer_on_connect_line(exchange->transfer, line);
+    exchange->hop.is_behind_status_line = afc__is_status_line(line);
+    return afc__transfer_on_connect_line(exchange->hop.transfer, line);
 }
 
 /** Returns false if the hop ends here. */
 static bool accept_line(afc__exchange *exchange, afc_slice line) {
     note_activity(exchange);
-    if (exchange->is_ready) exchange->attempt = AFC__ATTEMPT_HEARD;
+    if (exchange->hop.is_ready) exchange->hop.attempt = AFC__ATTEMPT_HEARD;
     afc__exchange_trace_line(exchange, line);
-    if (!exchange->is_ready) return accept_connect_line(exchange, line);
-    if (!afc__transfer_on_line(exchange->transfer, line)) return false;
+    if (!exchange->hop.is_ready) return accept_connect_line(exchange, line);
+    if (!afc__transfer_on_line(exchange->hop.transfer, line)) return false;
     if (afc__exchange_claims_http_2(exchange)) {
         afc_failure failure = {0};
         afc__fail(&failure, AFC_EPROTOCOL, "the server sent an HTTP/2 status line over HTTP/1");
-        afc__transfer_fail(exchange->transfer, &failure);
+        afc__transfer_fail(exchange->hop.transfer, &failure);
         return false;
     }
     if (afc__exchange_cannot_decode(exchange)) return false;
     afc__exchange_grow_reads(exchange);
-    if (afc__transfer_expects_unsent_body(exchange->transfer))
+    if (afc__transfer_expects_unsent_body(exchange->hop.transfer))
         afc__exchange_set_reuse(exchange, true);
     afc__exchange_watch_excess(exchange);
     exchange->has_whole_answer = afc__exchange_is_answered(exchange);
@@ -116,7 +116,8 @@ static int seek_body(void *context, curl_off_t offset, int origin) {
     afc__exchange *exchange = context;
     if (exchange->state.connect_only) return CURL_SEEKFUNC_OK;
     if (offset != 0 || origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
-    return afc__transfer_rewind_body(exchange->transfer) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
+    return afc__transfer_rewind_body(exchange->hop.transfer) ? CURL_SEEKFUNC_OK
+                                                             : CURL_SEEKFUNC_FAIL;
 }
 
 /** Called when libcurl is about to look up a name. Returns false if it may not. */
@@ -124,13 +125,13 @@ static bool begin_lookup(afc__exchange *exchange) {
     const afc__driver *driver = exchange->driver;
     if (!afc__exchange_may_look_up(exchange)) return false;
     if (afc__network_doh_host(driver->network) == NULL) return true;
-    exchange->is_looking_up = afc__driver_may_look_up_over_https(driver);
-    if (exchange->is_looking_up) return true;
+    exchange->hop.is_looking_up = afc__driver_may_look_up_over_https(driver);
+    if (exchange->hop.is_looking_up) return true;
     afc_failure failure = {0};
     afc__fail(&failure, AFC_EUNSUPPORTED,
               "too many lookups over HTTPS were cancelled in this session for libcurl %s",
               afc_curl_version());
-    afc__transfer_fail(exchange->transfer, &failure);
+    afc__transfer_fail(exchange->hop.transfer, &failure);
     return false;
 }
 
@@ -138,9 +139,9 @@ static int resolver_starts(void *resolver, void *reserved, void *context) {
     (void)resolver, (void)reserved;
     afc__exchange *exchange = context;
     afc__exchange_pause_trace(exchange);
-    if (!exchange->was_connecting) {
-        exchange->was_connecting = true;
-        exchange->owner.connecting(exchange->owner.context, afc__now_us());
+    if (!exchange->hop.was_connecting) {
+        exchange->hop.was_connecting = true;
+        exchange->hop.owner.connecting(exchange->hop.owner.context, afc__now_us());
     }
     /* A return value other than 0 prevents the lookup, and the transfer fails. */
     return begin_lookup(exchange) ? 0 : 1;
@@ -274,7 +275,7 @@ static afc_status remove_field(afc__buffer *text, const char *name) {
  */
 static afc_status add_default(const afc__exchange *exchange, afc__buffer *text, const char *name,
                               const char *value, size_t *count) {
-    const afc__request_head *request = &exchange->transfer->request;
+    const afc__request_head *request = &exchange->hop.transfer->request;
     if (value == NULL || afc__request_head_mentions(request, name)) return AFC_OK;
     ++*count;
     return add_field(text, afc_slice_of(name), ": ", afc_slice_of(value));
@@ -298,7 +299,7 @@ static bool must_not_ask(const afc__transfer *transfer) {
 
 /** Returns whether libcurl would omit an expectation that is wanted. */
 static bool must_ask(const afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     return afc__transfer_expects(transfer) && transfer->expect == AFC_EXPECT_ALWAYS &&
            exchange->driver->quirks.omits_expect_of_short_bodies;
 }
@@ -306,7 +307,7 @@ static bool must_ask(const afc__exchange *exchange) {
 /** Suppresses fields that libcurl would add by default. */
 static afc_status remove_additions(const afc__exchange *exchange, afc__buffer *text,
                                    size_t *count) {
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     const char *const unwanted[] = {
         afc__request_head_sends(&transfer->request, afc_slice_of("Content-Type")) ? NULL
                                                                                   : "Content-Type",
@@ -334,9 +335,9 @@ static afc_status add_own(const afc__request_head *request, afc__buffer *text,
 }
 
 static afc_status write_fields(afc__exchange *exchange, afc__buffer *text, size_t *count) {
-    const afc__request_head *request = &exchange->transfer->request;
+    const afc__request_head *request = &exchange->hop.transfer->request;
     const afc__driver *driver = exchange->driver;
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     bool is_plain = transfer->coding != AFC__CODING_DECODED;
     const char *encodings = is_plain ? "identity" : driver->encodings;
     *count = 0;
@@ -377,7 +378,7 @@ static size_t size_of_text(const char *text) {
 /** Returns an upper limit of the size that write_fields() writes. */
 static size_t size_of_fields(const afc__exchange *exchange) {
     enum { NAMES_OF_DEFAULTS = 256, MARKS = 3 };
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     const afc__request_head *request = &transfer->request;
     size_t size = NAMES_OF_DEFAULTS + size_of_text(exchange->driver->encodings) +
                   size_of_text(exchange->driver->user_agent) +
@@ -439,7 +440,7 @@ static afc_status set_fields(afc__exchange *exchange) {
  * which it sends byte for byte.
  */
 static afc_status set_url(afc__exchange *exchange) {
-    const afc__url *url = &exchange->transfer->request.url;
+    const afc__url *url = &exchange->hop.transfer->request.url;
     const char *target = url->path.bytes;
     size_t size = (size_t)(target - url->text);
     bool is_same = exchange->origin != NULL && strlen(exchange->origin) == size &&
@@ -468,7 +469,7 @@ static bool takes_content(const char *method) {
 }
 
 static void set_body(afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     const char *method = transfer->request.method;
     const afc_slice *memory = afc__source_in_memory(&transfer->source);
     afc__easy_state *state = &exchange->state;
@@ -520,7 +521,7 @@ static void set_body(afc__exchange *exchange) {
  * the head is written (Curl_http_resume(), CURLE_PARTIAL_FILE), and its connection goes to the pool.
  */
 static void set_connect_only(afc__exchange *exchange) {
-    bool is_on = exchange->transfer->connect_only;
+    bool is_on = exchange->hop.transfer->connect_only;
     if (is_on == exchange->state.connect_only) return;
     SET(CURLOPT_RESUME_FROM_LARGE, is_on ? (curl_off_t)1 : (curl_off_t)0);
     exchange->state.connect_only = is_on;
@@ -528,7 +529,7 @@ static void set_connect_only(afc__exchange *exchange) {
 
 static void set_method(afc__exchange *exchange) {
     static const char *const natural[] = {"GET", "HEAD", "POST", "PUT"};
-    const char *method = exchange->transfer->request.method;
+    const char *method = exchange->hop.transfer->request.method;
     bool is_natural = strcmp(method, natural[exchange->state.request_kind]) == 0;
     if (is_natural && !exchange->state.has_custom_method) return;
     SET(CURLOPT_CUSTOMREQUEST, is_natural ? NULL : method);
@@ -539,11 +540,11 @@ static void set_method(afc__exchange *exchange) {
 static bool wants_response_first(const afc__exchange *exchange) {
     const afc__quirks *quirks = &exchange->driver->quirks;
     if (!quirks->wants_response_first) return false;
-    return !quirks->is_content_with_alpn || !exchange->transfer->request.url.is_https;
+    return !quirks->is_content_with_alpn || !exchange->hop.transfer->request.url.is_https;
 }
 
 static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     long version = CURL_HTTP_VERSION_2TLS;
     switch (exchange->state.connection_auth ? AFC_HTTP_PREFER_1_1 : transfer->version) {
     case AFC_HTTP_PREFER_AUTOMATIC:
@@ -571,7 +572,7 @@ static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
     }
     /* Waiting only makes sense if a connection may turn out to be multiplexed. */
     bool waits = exchange->driver->quirks.multiplexes && version != CURL_HTTP_VERSION_1_1 &&
-                 exchange->slot == AFC__ISOLATE_NONE &&
+                 exchange->hop.slot == AFC__ISOLATE_NONE &&
                  (transfer->request.url.is_https || version != CURL_HTTP_VERSION_2TLS);
     if (waits != exchange->state.waits_for_multiplex) {
         SET(CURLOPT_PIPEWAIT, waits ? 1L : 0L);
@@ -587,18 +588,18 @@ bool afc__driver_at_connection_limit(const afc__driver *driver) {
 }
 
 static void isolate(afc__exchange *exchange) {
-    exchange->slot = afc__isolation_take(exchange->driver, exchange->transfer);
-    long options = afc__isolation_options(exchange->slot);
+    exchange->hop.slot = afc__isolation_take(exchange->driver, exchange->hop.transfer);
+    long options = afc__isolation_options(exchange->hop.slot);
     if (options == exchange->state.tls_options) return;
     SET(CURLOPT_SSL_OPTIONS, options);
     exchange->state.tls_options = options;
 }
 
 static void set_rest(afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     afc__easy_state *state = &exchange->state;
     isolate(exchange);
-    bool is_alone = exchange->slot == AFC__ISOLATE_ONE_SHOT || exchange->is_reinjected;
+    bool is_alone = exchange->hop.slot == AFC__ISOLATE_ONE_SHOT || exchange->is_reinjected;
     bool would_block_others = transfer->connect_only && transfer->request.url.is_https &&
                               wants_response_first(exchange);
     afc__exchange_set_reuse(exchange,
@@ -608,7 +609,7 @@ static void set_rest(afc__exchange *exchange) {
         SET(CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
         state->decodes = decodes;
     }
-    bool is_fresh = transfer->is_retry || exchange->avoids_reuse ||
+    bool is_fresh = transfer->is_retry || exchange->hop.avoids_reuse ||
                     afc__must_not_share(exchange->driver, transfer) || is_alone;
     if (is_fresh != state->is_fresh) {
         SET(CURLOPT_FRESH_CONNECT, is_fresh ? 1L : 0L);
@@ -642,7 +643,7 @@ static void set_rest(afc__exchange *exchange) {
 
 afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) {
     exchange->error_text[0] = '\0';
-    exchange->awaits_field = exchange->driver->quirks.appends_to_freed_field;
+    exchange->hop.awaits_field = exchange->driver->quirks.appends_to_freed_field;
     if (set_url(exchange) != AFC_OK) return afc__fail_memory(failure);
     set_body(exchange);
     set_connect_only(exchange);
@@ -675,21 +676,10 @@ void afc__exchange_reset(afc__exchange *exchange) {
     afc__tls_peer_release(exchange->proxy_peer);
     afc__tls_peer_release(exchange->carrier_peer);
     exchange->peer = exchange->proxy_peer = exchange->carrier_peer = NULL;
-    exchange->tls_layers = 0;
     afc__exchange_end_reinjection(exchange);
-    afc__isolation_give_back(exchange->driver, exchange->slot);
-    exchange->slot = AFC__ISOLATE_NONE;
-    exchange->transfer = NULL;
-    exchange->attempt = AFC__ATTEMPT_NONE;
-    exchange->connect_error = exchange->connections = exchange->socket_error = 0;
+    afc__isolation_give_back(exchange->driver, exchange->hop.slot);
     afc__exchange_set_carrier(exchange, NULL);
-    exchange->was_repeated = exchange->avoids_reuse = false;
-    exchange->owner = (afc__exchange_owner){0};
-    exchange->has_paused = exchange->was_connecting = exchange->has_ended = false;
-    exchange->is_looking_up = exchange->is_behind_status_line = false;
     afc__exchange_forget_flush(exchange);
     afc__direct_reset(exchange);
-    exchange->is_multiplexed = exchange->is_ready = false;
-    exchange->moved = exchange->passed = 0;
-    exchange->code = CURLE_OK;
+    exchange->hop = (afc__exchange_hop){.slot = AFC__ISOLATE_NONE};
 }

@@ -13,10 +13,11 @@
 enum { MOST_PARKED_HANDLES = 256 };
 
 bool afc__exchange_must_be_parked(const afc__exchange *exchange) {
-    if (!exchange->driver->quirks.frees_lookups_too_early || !exchange->is_looking_up) return false;
-    bool has_no_name = exchange->code == CURLE_COULDNT_RESOLVE_HOST ||
-                       exchange->code == CURLE_COULDNT_RESOLVE_PROXY;
-    return !exchange->has_ended || !has_no_name;
+    if (!exchange->driver->quirks.frees_lookups_too_early || !exchange->hop.is_looking_up)
+        return false;
+    bool has_no_name = exchange->hop.code == CURLE_COULDNT_RESOLVE_HOST ||
+                       exchange->hop.code == CURLE_COULDNT_RESOLVE_PROXY;
+    return !exchange->hop.has_ended || !has_no_name;
 }
 
 bool afc__driver_may_look_up_over_https(const afc__driver *driver) {
@@ -29,7 +30,7 @@ bool afc__exchange_may_serve_again(const afc__exchange *exchange) {
      * A handle cancelled while it waited for a connection keeps its buffers and then refuses other
      * sizes for them. After a refused option, its buffers may not match its state.
      */
-    if (exchange->attempt == AFC__ATTEMPT_NONE) return false;
+    if (exchange->hop.attempt == AFC__ATTEMPT_NONE) return false;
     /* libcurl keeps more state of NTLM and Negotiate than can be reset. */
     if (exchange->state.connection_auth) return false;
     /* libcurl before 8.8 never clears it: it would apply to the next hop. */
@@ -37,7 +38,7 @@ bool afc__exchange_may_serve_again(const afc__exchange *exchange) {
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
     if (system_error != 0) return false;
     /* libcurl's own handles may still be looking up its name; they are freed with it. */
-    bool is_done = exchange->has_ended && exchange->code == CURLE_OK;
+    bool is_done = exchange->hop.has_ended && exchange->hop.code == CURLE_OK;
     return afc__network_doh_host(driver->network) == NULL || is_done;
 }
 
@@ -76,19 +77,20 @@ void afc__exchange_set_verbose(afc__exchange *exchange, bool is_on) {
  * authentication for example.
  */
 void afc__exchange_guard_fields(afc__exchange *exchange, afc_slice line) {
-    if (!exchange->awaits_field) return;
+    if (!exchange->hop.awaits_field) return;
     if (afc__is_status_line(line)) {
         afc__exchange_set_verbose(exchange, true);
         return;
     }
     /* The end of an interim head without fields: the next line is another status line. */
     if (line.bytes[0] == '\r' || line.bytes[0] == '\n') return;
-    exchange->awaits_field = false;
-    if (!afc__transfer_is_traced(exchange->transfer)) afc__exchange_set_verbose(exchange, false);
+    exchange->hop.awaits_field = false;
+    if (!afc__transfer_is_traced(exchange->hop.transfer))
+        afc__exchange_set_verbose(exchange, false);
 }
 
 void afc__exchange_guard_line(const afc__exchange *exchange, char *line) {
-    if (exchange->awaits_field && (line[0] == ' ' || line[0] == '\t')) line[0] = '\0';
+    if (exchange->hop.awaits_field && (line[0] == ' ' || line[0] == '\t')) line[0] = '\0';
 }
 
 /* ---- Behind a response --------------------------------------------------------------------- */
@@ -99,7 +101,7 @@ void afc__exchange_guard_line(const afc__exchange *exchange, char *line) {
  * message. With a Content-Length it closes the connection.
  */
 void afc__exchange_watch_excess(afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     if (exchange->state.is_verbose || afc__hop_in_head(transfer)) return;
     if (afc__hop_is_http_2(transfer)) return;
     if (afc__hop_bytes_missing(transfer, 0) == 0 ||
@@ -110,7 +112,7 @@ void afc__exchange_watch_excess(afc__exchange *exchange) {
 
 void afc__exchange_heed_excess(afc__exchange *exchange, afc_slice text) {
     static const char *const marks[] = {"Excess found", "Leftovers after chunking"};
-    if (exchange->attempt != AFC__ATTEMPT_HEARD) return;
+    if (exchange->hop.attempt != AFC__ATTEMPT_HEARD) return;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         if (memmem(text.bytes, text.size, marks[i], strlen(marks[i])) != NULL) {
             afc__exchange_set_reuse(exchange, true);

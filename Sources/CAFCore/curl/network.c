@@ -185,11 +185,12 @@ bool afc__exchange_may_connect(const afc__exchange *exchange, const struct curl_
     const afc__network *network = exchange->driver->network;
     afc__ip ip;
     bool is_open = network == NULL || !network->require_public_addresses || exchange->is_reinjected;
-    if (is_open || exchange->transfer == NULL || exchange->transfer->hop.proxy != NULL) return true;
+    if (is_open || exchange->hop.transfer == NULL || exchange->hop.transfer->hop.proxy != NULL)
+        return true;
     if (!read_address(&ip, address) || afc__ip_is_public(&ip)) return true;
     afc_failure failure = {0};
     afc__fail(&failure, AFC_ECONNECT, "the host's address isn't public");
-    afc__transfer_fail(exchange->transfer, &failure);
+    afc__transfer_fail(exchange->hop.transfer, &failure);
     return false;
 }
 
@@ -236,12 +237,12 @@ const char *afc__driver_socket(const afc__driver *driver, const afc__transfer *t
 }
 
 bool afc__exchange_uses_socket(const afc__exchange *exchange) {
-    return afc__driver_socket(exchange->driver, exchange->transfer) != NULL;
+    return afc__driver_socket(exchange->driver, exchange->hop.transfer) != NULL;
 }
 
 CURLcode afc__exchange_set_socket(afc__exchange *exchange) {
-    const char *own = exchange->transfer->unix_socket;
+    const char *own = exchange->hop.transfer->unix_socket;
     if (own == NULL && !exchange->state.has_own_socket) return CURLE_OK;
     exchange->state.has_own_socket = own != NULL;
-    return set_socket(exchange->easy, afc__driver_socket(exchange->driver, exchange->transfer));
+    return set_socket(exchange->easy, afc__driver_socket(exchange->driver, exchange->hop.transfer));
 }

@@ -104,7 +104,7 @@ static bool is_long_line(const afc__exchange *exchange, CURLcode code) {
     }
     curl_easy_getinfo(exchange->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
     return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) &&
-           afc__hop_in_head(exchange->transfer) && first_byte > 0 && exchange->is_ready;
+           afc__hop_in_head(exchange->hop.transfer) && first_byte > 0 && exchange->hop.is_ready;
 }
 
 /**
@@ -113,20 +113,20 @@ static bool is_long_line(const afc__exchange *exchange, CURLcode code) {
  */
 static bool is_cut_head(const afc__exchange *exchange, CURLcode code) {
     return (code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE) &&
-           exchange->transfer->hop.phase == AFC__PHASE_HEAD &&
-           !afc__hop_is_unanswered(exchange->transfer);
+           exchange->hop.transfer->hop.phase == AFC__PHASE_HEAD &&
+           !afc__hop_is_unanswered(exchange->hop.transfer);
 }
 
 /** A body that ends with the connection is complete only if a TLS server sent close_notify. */
 static bool lacks_goodbye(const afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     return afc__hop_ends_with_connection(transfer) && transfer->request.url.is_https &&
            !afc__hop_is_http_2(transfer) && !afc__tls_peer_got_close_notify(exchange->peer);
 }
 
 /** Returns whether the peer cut a TLS connection without close_notify, in the middle of a body. */
 static bool is_cut_short(const afc__exchange *exchange, CURLcode code) {
-    return code == CURLE_RECV_ERROR && afc__hop_in_body(exchange->transfer) &&
+    return code == CURLE_RECV_ERROR && afc__hop_in_body(exchange->hop.transfer) &&
            strstr(exchange->error_text, "unexpected eof") != NULL;
 }
 
@@ -135,7 +135,7 @@ static bool is_cut_short(const afc__exchange *exchange, CURLcode code) {
  * nghttp2 reports of a server that violates the protocol, such as by sending more than announced.
  */
 static bool is_reset_stream(const afc__exchange *exchange, CURLcode code) {
-    return code == CURLE_HTTP2_STREAM && afc__hop_in_body(exchange->transfer) &&
+    return code == CURLE_HTTP2_STREAM && afc__hop_in_body(exchange->hop.transfer) &&
            strstr(exchange->error_text, "PROTOCOL_ERROR") == NULL;
 }
 
@@ -144,7 +144,7 @@ static bool is_reset_stream(const afc__exchange *exchange, CURLcode code) {
  * isn't the cause.
  */
 static bool lacks_sockets(const afc__exchange *exchange, CURLcode code) {
-    int error = exchange->socket_error;
+    int error = exchange->hop.socket_error;
     bool is_short = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
     return code == CURLE_COULDNT_CONNECT && is_short;
 }
@@ -164,7 +164,7 @@ static bool is_bad_frame(const afc__exchange *exchange, CURLcode code) {
  * status.
  */
 static bool has_different_targets(const afc__exchange *exchange, CURLcode code) {
-    int status = exchange->transfer->hop.reader->head.status;
+    int status = exchange->hop.transfer->hop.reader->head.status;
     return code == CURLE_WEIRD_SERVER_REPLY && status >= 300 && status < 400 &&
            strstr(exchange->error_text, "Multiple Location headers") != NULL;
 }
@@ -175,14 +175,14 @@ static bool has_different_targets(const afc__exchange *exchange, CURLcode code) 
  * when they end a body.
  */
 static bool has_rest_behind_encoding(const afc__exchange *exchange, CURLcode code) {
-    return code == CURLE_WRITE_ERROR && afc__hop_in_body(exchange->transfer) &&
-           afc__hop_is_decoded(exchange->transfer);
+    return code == CURLE_WRITE_ERROR && afc__hop_in_body(exchange->hop.transfer) &&
+           afc__hop_is_decoded(exchange->hop.transfer);
 }
 
 /** Detects libcurl's limit for decoded bytes of a paused body, 64 MiB. */
 static bool decodes_too_much(const afc__exchange *exchange, CURLcode code) {
-    return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) && exchange->has_paused &&
-           afc__hop_in_body(exchange->transfer) && afc__hop_is_decoded(exchange->transfer);
+    return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) && exchange->hop.has_paused &&
+           afc__hop_in_body(exchange->hop.transfer) && afc__hop_is_decoded(exchange->hop.transfer);
 }
 
 /**
@@ -197,7 +197,7 @@ static bool is_ended_connection(const afc__exchange *exchange, CURLcode code) {
     bool has_ended = exchange->peer != NULL ? afc__tls_peer_has_ended(exchange->peer) : is_cut;
     bool is_goaway = code == CURLE_HTTP2 && (exchange->error_text[0] == '\0' || has_ended);
     return (is_goaway || code == CURLE_PARTIAL_FILE) && !is_bad_frame(exchange, code) &&
-           afc__hop_is_unanswered(exchange->transfer);
+           afc__hop_is_unanswered(exchange->hop.transfer);
 }
 
 /**
@@ -205,7 +205,7 @@ static bool is_ended_connection(const afc__exchange *exchange, CURLcode code) {
  * request closes with a reset, so nothing is lost here.
  */
 static bool ends_by_reset(const afc__exchange *exchange, CURLcode code) {
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     long error = 0;
     if (code != CURLE_RECV_ERROR || transfer->request.url.is_https) return false;
     if (!afc__hop_ends_with_connection(transfer)) return false;
@@ -216,11 +216,12 @@ static bool ends_by_reset(const afc__exchange *exchange, CURLcode code) {
 
 /** Nothing was to be sent, and the connection is there; see set_connect_only() in exchange.c. */
 static bool is_connected_only(const afc__exchange *exchange, CURLcode code) {
-    return code == CURLE_PARTIAL_FILE && exchange->transfer->connect_only && exchange->is_ready;
+    return code == CURLE_PARTIAL_FILE && exchange->hop.transfer->connect_only &&
+           exchange->hop.is_ready;
 }
 
 bool afc__exchange_is_upgrade_over(const afc__exchange *exchange, CURLcode code) {
-    if (!afc__hop_is_upgraded(exchange->transfer)) return false;
+    if (!afc__hop_is_upgraded(exchange->hop.transfer)) return false;
     return code == CURLE_OK || code == CURLE_GOT_NOTHING;
 }
 
@@ -234,7 +235,7 @@ static bool ended_at_proxy(const afc__exchange *exchange) {
  */
 static bool describe_proxy(const afc__exchange *exchange, CURLcode code, afc_status by_proxy,
                            const char *text, char out[AFC_FAILURE_TEXT_SIZE]) {
-    const afc__proxy *proxy = exchange->transfer->hop.proxy;
+    const afc__proxy *proxy = exchange->hop.transfer->hop.proxy;
     if (proxy == NULL || (code != CURLE_COULDNT_CONNECT && by_proxy == AFC_OK)) return false;
     char address[AFC__PROXY_ADDRESS_SIZE];
     afc__proxy_write_address(address, sizeof address, proxy);
@@ -278,7 +279,7 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     if (status == AFC_OK || is_cut_head(exchange, code)) return;
     if (exchange->has_whole_answer || ends_by_reset(exchange, code)) return;
     if (is_connected_only(exchange, code) || afc__exchange_is_upgrade_over(exchange, code)) return;
-    if (exchange->is_reinjected && afc__hop_is_unanswered(exchange->transfer)) {
+    if (exchange->is_reinjected && afc__hop_is_unanswered(exchange->hop.transfer)) {
         afc__fail(failure, AFC_ELOST, "the connection was lost while the request was being sent");
         return;
     }
@@ -297,8 +298,8 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     }
     if (lacks_sockets(exchange, code)) {
         status = AFC_ENOMEM;
-        system_error = exchange->socket_error;
-        text = exchange->socket_error == EMFILE || exchange->socket_error == ENFILE
+        system_error = exchange->hop.socket_error;
+        text = exchange->hop.socket_error == EMFILE || exchange->hop.socket_error == ENFILE
                    ? "cannot open a connection: too many open files"
                    : "out of memory for a connection";
     }
@@ -322,7 +323,7 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
         text = "the server had closed the connection";
     }
     char described[AFC_FAILURE_TEXT_SIZE];
-    const char *socket = afc__driver_socket(exchange->driver, exchange->transfer);
+    const char *socket = afc__driver_socket(exchange->driver, exchange->hop.transfer);
     if (code == CURLE_COULDNT_CONNECT && socket != NULL && system_error != 0) {
         /* libcurl names an address, which has nothing to do with it. */
         snprintf(described, sizeof described, "cannot connect to the socket %s: %s", socket,
@@ -371,7 +372,7 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     failure->reason = reason;
     failure->curl_code = (int)code;
     /* Not the error of an address that was tried before the connected one. */
-    if (system_error != exchange->connect_error) failure->system_error = (int)system_error;
+    if (system_error != exchange->hop.connect_error) failure->system_error = (int)system_error;
 }
 
 /* ---- Names ---------------------------------------------------------------------------------- */
@@ -392,8 +393,8 @@ void afc__exchange_explain_names(const afc__exchange *exchange, afc_failure *fai
     }
     uint16_t port;
     afc_slice doh = afc__network_doh_server(exchange->driver->network, &port);
-    afc_slice host = exchange->transfer->request.url.host;
-    if (hosts->is_proxy) host = afc_slice_of(exchange->transfer->hop.proxy->host);
+    afc_slice host = exchange->hop.transfer->request.url.host;
+    if (hosts->is_proxy) host = afc_slice_of(exchange->hop.transfer->hop.proxy->host);
     if (doh.size > 0) host = doh;
     const char *reason = hosts->error == EAI_SYSTEM ? strerror(hosts->system_error)
                                                     : gai_strerror(hosts->error);
@@ -434,7 +435,7 @@ static void copy_address(CURL *easy, CURLINFO address, CURLINFO port, char *text
 static void measure_unsent(const afc__exchange *exchange, afc_hop *hop) {
     bool waited = exchange->hosts.began_us != 0;
     hop->dns_us = hop->connect_us = hop->request_sent_us = hop->first_byte_us = -1;
-    hop->tls_us = exchange->transfer->request.url.is_https ? -1 : 0;
+    hop->tls_us = exchange->hop.transfer->request.url.is_https ? -1 : 0;
     hop->total_us = waited ? afc__now_us() - exchange->hosts.began_us : 0;
 }
 
@@ -461,7 +462,7 @@ void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop) 
     int64_t connect = number(easy, CURLINFO_CONNECT_TIME_T);
     hop->first_byte_us = reached(first_byte, 0);
     hop->request_sent_us = reached(request, first_byte);
-    hop->tls_us = exchange->transfer->request.url.is_https ? reached(tls, request) : 0;
+    hop->tls_us = exchange->hop.transfer->request.url.is_https ? reached(tls, request) : 0;
     hop->connect_us = reached(connect, tls > 0 ? tls : request);
     hop->dns_us = reached(number(easy, CURLINFO_NAMELOOKUP_TIME_T), connect);
     hop->total_us = number(easy, CURLINFO_TOTAL_TIME_T);
@@ -474,7 +475,7 @@ void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop) 
                               memory_order_relaxed);
     hop->is_reused = connections == 0 && request > 0;
     add_wait(hop, exchange->hosts.waited_us);
-    hop->is_retried = exchange->was_repeated;
+    hop->is_retried = exchange->hop.was_repeated;
     if (hop->is_reused) hop->dns_us = hop->connect_us = hop->tls_us = 0;
     copy_address(easy, CURLINFO_PRIMARY_IP, CURLINFO_PRIMARY_PORT, hop->remote_address,
                  sizeof hop->remote_address, &hop->remote_port);

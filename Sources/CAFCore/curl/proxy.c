@@ -48,14 +48,14 @@ static afc_status choose(afc__exchange *exchange, const afc__proxy **out, afc_fa
      * An early response comes from this process itself; a different proxy would make libcurl look
      * up another host.
      */
-    *out = exchange->transfer->hop.proxy;
+    *out = exchange->hop.transfer->hop.proxy;
     if (exchange->is_reinjected) return AFC_OK;
-    return afc__driver_choose_proxy(exchange->driver, exchange->transfer, out, failure);
+    return afc__driver_choose_proxy(exchange->driver, exchange->hop.transfer, out, failure);
 }
 
 afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure) {
     const afc__proxy *proxy;
-    afc__transfer *transfer = exchange->transfer;
+    afc__transfer *transfer = exchange->hop.transfer;
     afc__exchange_check_option(exchange, afc__exchange_set_socket(exchange));
     afc_status status = choose(exchange, &proxy, failure);
     if (status != AFC_OK) return status;
@@ -86,7 +86,7 @@ afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure
 static afc_status of_tunnel(const afc__exchange *exchange) {
     long status = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_HTTP_CONNECTCODE, &status);
-    if (status < 300 || !afc__hop_is_unanswered(exchange->transfer)) return AFC_OK;
+    if (status < 300 || !afc__hop_is_unanswered(exchange->hop.transfer)) return AFC_OK;
     return status == 407 ? AFC_EAUTH : AFC_ECONNECT;
 }
 
@@ -105,6 +105,6 @@ static afc_status of_socks(const afc__exchange *exchange) {
 }
 
 afc_status afc__exchange_map_proxy_result(const afc__exchange *exchange, CURLcode code) {
-    if (code == CURLE_OK || exchange->transfer->hop.proxy == NULL) return AFC_OK;
+    if (code == CURLE_OK || exchange->hop.transfer->hop.proxy == NULL) return AFC_OK;
     return code == CURLE_PROXY ? of_socks(exchange) : of_tunnel(exchange);
 }

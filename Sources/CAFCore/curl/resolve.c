@@ -241,9 +241,9 @@ static void give_to_waiting(afc__name *name) {
         give(use, name);
         if (exchange->hosts.missing > 0) continue;
         exchange->hosts.waited_us = afc__now_us() - exchange->hosts.began_us;
-        exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
-        exchange->was_connecting = false;
-        exchange->owner.queued(exchange->owner.context);
+        exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
+        exchange->hop.was_connecting = false;
+        exchange->hop.owner.queued(exchange->hop.owner.context);
         add_to_libcurl(exchange);
     }
 }
@@ -257,7 +257,7 @@ static void fail_waiting(afc__name *name, int error, int system_error) {
         exchange->hosts.error = error;
         exchange->hosts.system_error = system_error;
         exchange->hosts.is_proxy = use == &exchange->hosts.uses[0] &&
-                                   exchange->transfer->hop.proxy != NULL;
+                                   exchange->hop.transfer->hop.proxy != NULL;
         fail_exchange(exchange);
     }
 }
@@ -377,8 +377,8 @@ static afc_status need(afc__exchange *exchange, size_t index, afc_slice host, ui
 
 static afc_status need_all(afc__exchange *exchange) {
     const afc__network *network = exchange->driver->network;
-    const afc__url *url = &exchange->transfer->request.url;
-    const afc__proxy *proxy = exchange->transfer->hop.proxy;
+    const afc__url *url = &exchange->hop.transfer->request.url;
+    const afc__proxy *proxy = exchange->hop.transfer->hop.proxy;
     uint16_t doh_port = 0;
     afc_slice doh = afc__network_doh_server(network, &doh_port);
     if (exchange->is_reinjected || afc__exchange_uses_socket(exchange)) return AFC_OK;

@@ -26,8 +26,8 @@
  * precise.
  */
 static void note_activity(afc__exchange *exchange) {
-    if (exchange != NULL && exchange->transfer != NULL && !exchange->is_multiplexed) {
-        exchange->last_activity_us = afc__loop_now(exchange->driver->loop);
+    if (exchange != NULL && exchange->hop.transfer != NULL && !exchange->hop.is_multiplexed) {
+        exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
     }
 }
 
@@ -153,8 +153,8 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
     (void)purpose;
     afc__exchange *exchange = context;
     if (!exchange->is_reinjected) exchange->early_response.size = 0;
-    exchange->tls_layers = 0;
-    exchange->is_looking_up = false;
+    exchange->hop.tls_layers = 0;
+    exchange->hop.is_looking_up = false;
     if (!afc__exchange_may_connect(exchange, address)) return CURL_SOCKET_BAD;
     /*
      * Close-on-exec from the start, so that programs started by the host process don't inherit it.
@@ -164,7 +164,7 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
                                    : socket(address->family, address->socktype | SOCK_CLOEXEC,
                                             address->protocol);
     if (descriptor < 0) {
-        exchange->socket_error = errno;
+        exchange->hop.socket_error = errno;
         return CURL_SOCKET_BAD;
     }
     if (!exchange->is_reinjected) afc__exchange_trace_socket(exchange, address);
@@ -173,7 +173,7 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
         /* libcurl only knows that there is no socket, and would report a refused connection. */
         afc_failure failure = {0};
         afc__fail(&failure, AFC_ENOMEM, "out of memory for a connection");
-        if (exchange->transfer != NULL) afc__transfer_fail(exchange->transfer, &failure);
+        if (exchange->hop.transfer != NULL) afc__transfer_fail(exchange->hop.transfer, &failure);
         close(descriptor);
         return CURL_SOCKET_BAD;
     }
@@ -184,11 +184,11 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
     entry->name = afc__name_of_connection(exchange);
     afc__exchange_names_are_loaded(exchange);
     afc__exchange_add_scope(exchange, address);
-    if (!exchange->was_connecting && exchange->transfer != NULL) {
-        exchange->was_connecting = true;
+    if (!exchange->hop.was_connecting && exchange->hop.transfer != NULL) {
+        exchange->hop.was_connecting = true;
         /* The lookup counts towards the timeout, the wait for a free connection doesn't. */
         int64_t since = afc__now_us() - exchange->hosts.waited_us;
-        exchange->owner.connecting(exchange->owner.context, since);
+        exchange->hop.owner.connecting(exchange->hop.owner.context, since);
     }
     return descriptor;
 }

@@ -23,7 +23,7 @@ static CURLcode prepare_doh(const afc__exchange *exchange, void *ssl_context) {
  * untested.
  */
 static CURLcode prepare_proxy(afc__exchange *exchange, void *ssl_context) {
-    const char *host = exchange->transfer->hop.proxy->host;
+    const char *host = exchange->hop.transfer->hop.proxy->host;
     afc__tls_peer_release(exchange->proxy_peer);
     exchange->proxy_peer = afc__tls_prepare(exchange->driver->proxy_tls, ssl_context, host);
     bool is_ready = exchange->proxy_peer != NULL && afc__tls_offer_http_1_1(ssl_context);
@@ -35,8 +35,8 @@ static CURLcode prepare_proxy(afc__exchange *exchange, void *ssl_context) {
  * first.
  */
 static bool is_for_proxy(afc__exchange *exchange) {
-    const afc__proxy *via = exchange->transfer->hop.proxy;
-    bool is_outer = exchange->tls_layers++ == 0;
+    const afc__proxy *via = exchange->hop.transfer->hop.proxy;
+    bool is_outer = exchange->hop.tls_layers++ == 0;
     return is_outer && via != NULL && via->kind == AFC__PROXY_HTTPS;
 }
 
@@ -108,7 +108,7 @@ CURLcode afc__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context)
     if (easy != exchange->easy) return prepare_doh(exchange, ssl_context);
     if (is_for_proxy(exchange)) return prepare_proxy(exchange, ssl_context);
     afc__tls_peer_release(exchange->peer);
-    char *host = afc__copy_text(exchange->transfer->request.url.host);
+    char *host = afc__copy_text(exchange->hop.transfer->request.url.host);
     exchange->peer = host != NULL ? afc__tls_prepare(exchange->driver->tls, ssl_context, host)
                                   : NULL;
     afc_free(host);
@@ -117,11 +117,12 @@ CURLcode afc__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context)
 
 void afc__exchange_attach_peer(afc__exchange *exchange) {
     const struct curl_tlssessioninfo *tls = NULL;
-    exchange->is_multiplexed = exchange->transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
-    if (!exchange->transfer->request.url.is_https) return;
+    exchange->hop.is_multiplexed = exchange->hop.transfer->version ==
+                                   AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
+    if (!exchange->hop.transfer->request.url.is_https) return;
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls == NULL || tls->internals == NULL) return;
     afc__tls_peer_release(exchange->peer);
     exchange->peer = afc__tls_peer_of(tls->internals);
-    exchange->is_multiplexed = afc__tls_is_multiplexed(tls->internals);
+    exchange->hop.is_multiplexed = afc__tls_is_multiplexed(tls->internals);
 }

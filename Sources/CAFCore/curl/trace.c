@@ -36,7 +36,7 @@ static void copy_remote(const afc__exchange *exchange, afc_trace_connection *out
     long port = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_PRIMARY_IP, &address);
     curl_easy_getinfo(exchange->easy, CURLINFO_PRIMARY_PORT, &port);
-    bool is_known = exchange->is_ready && address != NULL && address[0] != '\0';
+    bool is_known = exchange->hop.is_ready && address != NULL && address[0] != '\0';
     if (afc__exchange_uses_socket(exchange)) return;
     if (!is_known) {
         memcpy(out->remote_address, exchange->trace.address, sizeof out->remote_address);
@@ -54,14 +54,14 @@ static bool is_reused(const afc__exchange *exchange) {
 }
 
 static void report_connection(afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->transfer;
+    const afc__transfer *transfer = exchange->hop.transfer;
     const struct curl_tlssessioninfo *tls = NULL;
     const void *ssl = NULL;
     afc__tls_facts facts = {0};
-    bool is_tunnel = !exchange->is_ready;
+    bool is_tunnel = !exchange->hop.is_ready;
     afc_trace_connection connection = {.is_proxy = transfer->hop.proxy != NULL};
     copy_remote(exchange, &connection);
-    connection.is_reused = exchange->is_ready && is_reused(exchange);
+    connection.is_reused = exchange->hop.is_ready && is_reused(exchange);
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls != NULL) ssl = tls->internals;
     /* Since 8.16.0 libcurl doesn't expose the SSL of a proxy. */
@@ -69,7 +69,7 @@ static void report_connection(afc__exchange *exchange) {
     afc_trust_report *report = NULL;
     if (ssl != NULL) {
         afc__tls_describe(ssl, &facts);
-        bool is_origin = exchange->is_ready && transfer->request.url.is_https;
+        bool is_origin = exchange->hop.is_ready && transfer->request.url.is_https;
         const afc__tls_peer *peer = is_origin ? exchange->peer : exchange->proxy_peer;
         afc__verification *verification = afc__tls_peer_copy_verification(peer);
         if (verification != NULL) report = afc__verification_report(verification);
@@ -80,12 +80,12 @@ static void report_connection(afc__exchange *exchange) {
         if (report != NULL && report->chain_count > 0)
             connection.subject = report->chain[0].subject;
     }
-    afc__transfer_trace_connection(exchange->transfer, &connection, is_tunnel);
+    afc__transfer_trace_connection(exchange->hop.transfer, &connection, is_tunnel);
     afc_trust_report_free(report);
 }
 
 void afc__exchange_trace_socket(afc__exchange *exchange, const struct curl_sockaddr *address) {
-    if (exchange->transfer == NULL || !afc__transfer_is_traced(exchange->transfer)) return;
+    if (exchange->hop.transfer == NULL || !afc__transfer_is_traced(exchange->hop.transfer)) return;
     afc__trace *trace = &exchange->trace;
     trace->address[0] = '\0';
     trace->port = 0;
@@ -104,7 +104,7 @@ void afc__exchange_trace_socket(afc__exchange *exchange, const struct curl_socka
 }
 
 void afc__exchange_trace_ready(afc__exchange *exchange) {
-    if (!afc__transfer_is_traced(exchange->transfer)) return;
+    if (!afc__transfer_is_traced(exchange->hop.transfer)) return;
     forget_head(&exchange->trace.head);
     afc__exchange_set_verbose(exchange, true);
     if (!exchange->is_reinjected) report_connection(exchange);
@@ -118,7 +118,7 @@ void afc__exchange_trace_ready(afc__exchange *exchange) {
  */
 static void take_sent(afc__exchange *exchange, afc_slice bytes) {
     afc__buffer *head = &exchange->trace.head;
-    bool is_tunnel = !exchange->is_ready;
+    bool is_tunnel = !exchange->hop.is_ready;
     /*
      * The request on the connection to ourselves, which returns an early response, isn't reported.
      */
@@ -127,14 +127,14 @@ static void take_sent(afc__exchange *exchange, afc_slice bytes) {
     if (afc__buffer_append(head, bytes.bytes, bytes.size) != AFC_OK) {
         afc_failure failure = {0};
         afc__fail(&failure, AFC_ENOMEM, "out of memory for the trace");
-        afc__transfer_fail(exchange->transfer, &failure);
+        afc__transfer_fail(exchange->hop.transfer, &failure);
         forget_head(head);
         return;
     }
     bool is_whole = head->size >= sizeof empty_line - 1 &&
                     memmem(head->bytes, head->size, empty_line, sizeof empty_line - 1) != NULL;
     if (!is_whole) return;
-    afc__transfer_trace_request(exchange->transfer, (afc_slice){head->bytes, head->size},
+    afc__transfer_trace_request(exchange->hop.transfer, (afc_slice){head->bytes, head->size},
                                 is_tunnel);
     forget_head(head);
 }
@@ -142,19 +142,19 @@ static void take_sent(afc__exchange *exchange, afc_slice bytes) {
 static int take_debug(CURL *easy, curl_infotype type, char *bytes, size_t size, void *context) {
     afc__exchange *exchange = context;
     /* libcurl's own handles for DNS over HTTPS belong to no exchange of ours. */
-    if (easy != exchange->easy || exchange->transfer == NULL || size == 0) return 0;
+    if (easy != exchange->easy || exchange->hop.transfer == NULL || size == 0) return 0;
     if (type == CURLINFO_HEADER_IN) afc__exchange_guard_line(exchange, bytes);
     if (type == CURLINFO_TEXT) afc__exchange_heed_excess(exchange, (afc_slice){bytes, size});
-    if (!afc__transfer_is_traced(exchange->transfer)) return 0;
+    if (!afc__transfer_is_traced(exchange->hop.transfer)) return 0;
     if (type == CURLINFO_HEADER_OUT) take_sent(exchange, (afc_slice){bytes, size});
     return 0;
 }
 
 void afc__exchange_trace_line(afc__exchange *exchange, afc_slice line) {
     /* CURLINFO_HEADER_IN omits trailers and the ends of interim heads (libcurl 7.88). */
-    if (!afc__transfer_is_traced(exchange->transfer)) return;
-    afc__transfer_trace_response(exchange->transfer, line, &exchange->trace.redaction,
-                                 !exchange->is_ready);
+    if (!afc__transfer_is_traced(exchange->hop.transfer)) return;
+    afc__transfer_trace_response(exchange->hop.transfer, line, &exchange->trace.redaction,
+                                 !exchange->hop.is_ready);
 }
 
 void afc__exchange_init_trace(afc__exchange *exchange) {
