@@ -8,15 +8,15 @@ static const char *source_of(const afc_result *result) {
     size_t count;
     const afc_hop *hops = afc_result_get_hops(result, &count);
     switch (hops[count - 1].cache) {
-    case AFC_CACHE_UNUSED:
+    case AFC_HTTP_CACHE_UNUSED:
         return "server";
-    case AFC_CACHE_HIT:
+    case AFC_HTTP_CACHE_HIT:
         return "cache";
-    case AFC_CACHE_STALE:
+    case AFC_HTTP_CACHE_STALE:
         return "cache, stale";
-    case AFC_CACHE_VALIDATED:
+    case AFC_HTTP_CACHE_VALIDATED:
         return "cache, confirmed by the server";
-    case AFC_CACHE_MISSING:
+    case AFC_HTTP_CACHE_MISSING:
         return "nowhere";
     default:
         return "elsewhere"; /* Later versions may know other ways. */
@@ -41,7 +41,8 @@ int main(int argc, char **argv) {
         afc_result *result;
         afc_request request = AFC_REQUEST_INIT;
         request.url = argv[i];
-        request.cache_policy = AFC_CACHE_PROTOCOL; /* The default; AFC_CACHE_RELOAD asks anew. */
+        request.cache_policy =
+            AFC_HTTP_CACHE_PROTOCOL; /* The default; AFC_HTTP_CACHE_RELOAD asks anew. */
         status = afc_perform(&result, session, &request, &failure);
         if (status == AFC_OK) {
             const char *reason = afc_result_get_not_stored(result);

@@ -12,7 +12,7 @@ typedef struct session_source {
 static gboolean dispatch(GSource *source, GSourceFunc on_closed, gpointer loop) {
     afc_session *session = ((session_source *)source)->session;
     if (afc_session_dispatch(session) != AFC_OK) return on_closed(loop);
-    int timeout = afc_session_timeout(session);
+    int timeout = afc_session_get_timeout_ms(session);
     g_source_set_ready_time(source,
                             timeout < 0 ? -1 : g_get_monotonic_time() + (gint64)timeout * 1000);
     return G_SOURCE_CONTINUE;

@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
     afc_session_release(session);
     struct pollfd polled = {.fd = afc_session_get_fd(session), .events = POLLIN};
     do {
-        poll(&polled, 1, afc_session_timeout(session));
+        poll(&polled, 1, afc_session_get_timeout_ms(session));
     } while (afc_session_dispatch(session) == AFC_OK);
     return state.running == 0 && state.failed == 0 ? 0 : 1;
 }

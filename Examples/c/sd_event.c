@@ -17,7 +17,7 @@ static int dispatch(sd_event_source *source) {
         input = sd_event_source_disable_unref(input);
         return sd_event_exit(event, 0);
     }
-    int timeout = afc_session_timeout(session);
+    int timeout = afc_session_get_timeout_ms(session);
     if (timeout < 0) return sd_event_source_set_enabled(timer, SD_EVENT_OFF);
     int error = sd_event_source_set_time_relative(timer, (uint64_t)timeout * 1000);
     return error < 0 ? error : sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);

@@ -28,7 +28,7 @@ static void dispatch(void) {
         uv_close((uv_handle_t *)&timer, NULL);
         return;
     }
-    int timeout = afc_session_timeout(session);
+    int timeout = afc_session_get_timeout_ms(session);
     if (timeout < 0) uv_timer_stop(&timer);
     if (timeout >= 0) uv_timer_start(&timer, on_timer, (uint64_t)timeout, 0);
 }

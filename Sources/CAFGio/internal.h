@@ -20,19 +20,19 @@ typedef struct afgio__field {
 GArray *afgio__fields_new(void);
 
 /* What is sent of a request, with references of its own: the request may change meanwhile. */
-typedef struct afgio__order {
+typedef struct afgio__request_spec {
     afc_request core; /**< Points to the members below. */
     char *method, *url, *path;
     GArray *headers;    /**< Of afc_header. */
     GPtrArray *texts;   /**< What they point to. */
     GBytes *body;       /**< NULL: none. */
     GFile *destination; /**< NULL: none. */
-} afgio__order;
+} afgio__request_spec;
 
-/* Reads a request. Fails with AFGIO_ERROR_INVALID_INPUT; `order` then needs no clearing. */
-bool afgio__order_read(afgio__order *order, AfgioRequest *request, const char *base_url,
-                       GError **error);
-void afgio__order_clear(afgio__order *order);
+/* Reads a request. Fails with AFGIO_ERROR_INVALID_INPUT; `spec` then needs no clearing. */
+bool afgio__request_spec_read(afgio__request_spec *spec, AfgioRequest *request,
+                              const char *base_url, GError **error);
+void afgio__request_spec_clear(afgio__request_spec *spec);
 
 /* Is a handler connected to the request's progress? */
 bool afgio__request_has_listener(AfgioRequest *request);

@@ -33,7 +33,7 @@ G_DEFINE_ENUM_TYPE(AfgioCachePolicy, afgio_cache_policy,
                    G_DEFINE_ENUM_VALUE(AFGIO_CACHE_POLICY_REVALIDATE, "revalidate"),
                    G_DEFINE_ENUM_VALUE(AFGIO_CACHE_POLICY_BYPASS, "bypass"))
 
-_Static_assert((int)AFGIO_CACHE_POLICY_BYPASS == AFC_CACHE_BYPASS,
+_Static_assert((int)AFGIO_CACHE_POLICY_BYPASS == AFC_HTTP_CACHE_BYPASS,
                "policies are those of the core");
 
 G_DEFINE_TYPE(AfgioRequest, afgio_request, G_TYPE_OBJECT)
@@ -252,34 +252,34 @@ AfgioCachePolicy afgio_request_get_cache_policy(AfgioRequest *self) {
 /* The URL that `reference` means. g_free() */
 static char *resolve(const char *base, const char *reference) {
     if (base == NULL) return g_strdup(reference);
-    size_t room = strlen(base) + strlen(reference) + 2;
-    char *url = g_malloc(room + 1);
-    url[afc_url_resolve(url, room, afc_slice_of(base), afc_slice_of(reference))] = 0;
+    size_t capacity = strlen(base) + strlen(reference) + 2;
+    char *url = g_malloc(capacity + 1);
+    url[afc_url_resolve(url, capacity, afc_slice_of(base), afc_slice_of(reference))] = 0;
     return url;
 }
 
-static void read_fields(afgio__order *order, const GArray *fields) {
-    order->headers = g_array_sized_new(FALSE, TRUE, sizeof(afc_header), fields->len);
-    order->texts = g_ptr_array_new_with_free_func(g_free);
+static void read_fields(afgio__request_spec *spec, const GArray *fields) {
+    spec->headers = g_array_sized_new(FALSE, TRUE, sizeof(afc_header), fields->len);
+    spec->texts = g_ptr_array_new_with_free_func(g_free);
     for (guint i = 0; i < fields->len; i++) {
         const afgio__field *field = &g_array_index(fields, afgio__field, i);
         char *name = g_strdup(field->name);
         char *value = g_strdup(field->value);
         afc_header header = {afc_slice_of(name), afc_slice_of(value),
                              value == NULL ? AFC_HEADER_REMOVE : 0};
-        g_ptr_array_add(order->texts, name);
-        g_ptr_array_add(order->texts, value);
-        g_array_append_val(order->headers, header);
+        g_ptr_array_add(spec->texts, name);
+        g_ptr_array_add(spec->texts, value);
+        g_array_append_val(spec->headers, header);
     }
 }
 
-/* The core's reference to the body ends with its task: the order holds the real one. */
+/* The core's reference to the body ends with its task: the spec holds the real one. */
 static void keep_body(void *context) {
     (void)context;
 }
 
-bool afgio__order_read(afgio__order *order, AfgioRequest *request, const char *base_url,
-                       GError **error) {
+bool afgio__request_spec_read(afgio__request_spec *spec, AfgioRequest *request,
+                              const char *base_url, GError **error) {
     char *path = NULL;
     if (request->destination != NULL) {
         path = g_file_get_path(request->destination);
@@ -291,42 +291,42 @@ bool afgio__order_read(afgio__order *order, AfgioRequest *request, const char *b
             return false;
         }
     }
-    *order = (afgio__order){
+    *spec = (afgio__request_spec){
         .core = AFC_REQUEST_INIT,
         .method = g_strdup(request->method != NULL ? request->method : ""),
         .url = resolve(base_url, request->url != NULL ? request->url : ""),
         .path = path,
     };
-    read_fields(order, request->fields);
-    if (request->body != NULL) order->body = g_bytes_ref(request->body);
-    if (request->destination != NULL) order->destination = g_object_ref(request->destination);
-    afc_request *core = &order->core;
-    core->method = order->method;
-    core->url = order->url;
-    core->headers = (const afc_header *)(void *)order->headers->data;
-    core->header_count = order->headers->len;
-    core->cache_policy = (afc_cache_policy)request->cache_policy;
-    if (order->body != NULL) {
+    read_fields(spec, request->fields);
+    if (request->body != NULL) spec->body = g_bytes_ref(request->body);
+    if (request->destination != NULL) spec->destination = g_object_ref(request->destination);
+    afc_request *core = &spec->core;
+    core->method = spec->method;
+    core->url = spec->url;
+    core->headers = (const afc_header *)(void *)spec->headers->data;
+    core->header_count = spec->headers->len;
+    core->cache_policy = (afc_http_cache_policy)request->cache_policy;
+    if (spec->body != NULL) {
         core->body.kind = AFC_BODY_BYTES;
-        core->body.bytes.bytes = g_bytes_get_data(order->body, &core->body.bytes.size);
+        core->body.bytes.bytes = g_bytes_get_data(spec->body, &core->body.bytes.size);
         core->body.release = keep_body;
     }
-    if (order->path != NULL) {
+    if (spec->path != NULL) {
         core->sink.kind = AFC_SINK_FILE;
-        core->sink.path = order->path;
+        core->sink.path = spec->path;
         if (request->resume) core->sink.flags = AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME;
     }
     return true;
 }
 
-void afgio__order_clear(afgio__order *order) {
-    g_free(order->method);
-    g_free(order->url);
-    g_free(order->path);
-    g_array_unref(order->headers);
-    g_ptr_array_unref(order->texts);
-    if (order->body != NULL) g_bytes_unref(order->body);
-    g_clear_object(&order->destination);
+void afgio__request_spec_clear(afgio__request_spec *spec) {
+    g_free(spec->method);
+    g_free(spec->url);
+    g_free(spec->path);
+    g_array_unref(spec->headers);
+    g_ptr_array_unref(spec->texts);
+    if (spec->body != NULL) g_bytes_unref(spec->body);
+    g_clear_object(&spec->destination);
 }
 
 /* ---- Progress ------------------------------------------------------------------------------ */

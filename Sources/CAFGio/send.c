@@ -10,7 +10,7 @@ enum { NEWS_PROGRESS = 1u << 0, NEWS_END = 1u << 1 };
 
 typedef struct sending {
     AfgioRequest *request;
-    afgio__order order;
+    afgio__request_spec spec;
     afc_session *core;
     afc_task *handle;
     GCancellable *cancellable; /* NULL: none. */
@@ -30,7 +30,7 @@ static void call_free(sending *call) {
     afc_result_free(call->result);
     afc_task_release(call->handle);
     afc_session_release(call->core);
-    afgio__order_clear(&call->order);
+    afgio__request_spec_clear(&call->spec);
     g_clear_object(&call->request);
     g_clear_object(&call->task);
     g_cond_clear(&call->changed);
@@ -47,7 +47,7 @@ static AfgioResponse *take_response(sending *call, GError **error) {
         g_propagate_error(error, afgio__error_new(failure));
         return NULL;
     }
-    AfgioResponse *response = afgio__response_new(call->result, call->order.destination);
+    AfgioResponse *response = afgio__response_new(call->result, call->spec.destination);
     if (response == NULL)
         g_set_error_literal(error, AFGIO_ERROR, AFGIO_ERROR_INTERNAL, "there is no response");
     return response;
@@ -142,7 +142,8 @@ static sending *call_new(AfgioSession *session, AfgioRequest *request, GError **
     afc_session *core = afgio__session_copy_core(session, error);
     if (core == NULL) return NULL;
     sending *new = g_new0(sending, 1);
-    if (!afgio__order_read(&new->order, request, afgio__session_get_base_url(session), error)) {
+    if (!afgio__request_spec_read(&new->spec, request, afgio__session_get_base_url(session),
+                                  error)) {
         afc_session_release(core);
         g_free(new);
         return NULL;
@@ -151,14 +152,14 @@ static sending *call_new(AfgioSession *session, AfgioRequest *request, GError **
     g_cond_init(&new->changed);
     new->core = core;
     new->request = g_object_ref(request);
-    new->order.core.timeouts = afgio__session_get_timeouts(session);
+    new->spec.core.timeouts = afgio__session_get_timeouts(session);
     afc_task_events events = AFC_TASK_EVENTS_INIT;
     events.context = new;
     events.on_done = on_done;
     events.release = on_release;
     if (afgio__request_has_listener(request)) events.on_progress = on_progress;
     afc_failure failure;
-    if (afc_task_new(&new->handle, core, &new->order.core, &events, &failure) != AFC_OK) {
+    if (afc_task_new(&new->handle, core, &new->spec.core, &events, &failure) != AFC_OK) {
         g_propagate_error(error, afgio__error_new(&failure));
         call_free(new);
         return NULL;

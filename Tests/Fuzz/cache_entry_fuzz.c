@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void check_meta(const afc__cache_stored *stored) {
-    const afc__cache_meta *meta = &stored->meta;
-    require(stored->key.size > 0 && stored->key.size <= AFC__CACHE_LONGEST_KEY);
+static void check_meta(const afc__http_cache_stored *stored) {
+    const afc__http_cache_meta *meta = &stored->meta;
+    require(stored->key.size > 0 && stored->key.size <= AFC__HTTP_CACHE_LONGEST_KEY);
     require(meta->head.status >= 200 && meta->head.status <= 999);
     require(meta->range_start >= 0 && meta->total >= -1);
     size_t size = meta->head.reason.size;
@@ -27,11 +27,11 @@ static void check_meta(const afc__cache_stored *stored) {
         require(afc__is_field_value(meta->head.headers[i].value));
     }
     require(size <= stored->block.size);
-    require(afc__cache_encoded_size(stored->key, meta) == stored->block.size);
-    afc__cache_stored *again = afc__cache_stored_new(stored->key, meta);
+    require(afc__http_cache_encoded_size(stored->key, meta) == stored->block.size);
+    afc__http_cache_stored *again = afc__http_cache_stored_new(stored->key, meta);
     require(again != NULL);
     require(memcmp(again->block.bytes, stored->block.bytes, stored->block.size) == 0);
-    afc__cache_stored_release(again);
+    afc__http_cache_stored_release(again);
 }
 
 /** Writes what is there as an entry's file: a head that fits, the input as meta, and no body. */
@@ -56,19 +56,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else {
         require(pwrite(file, input.at, input.size, 0) == (ssize_t)input.size);
     }
-    afc__cache_stored *stored = afc__entry_read(file);
+    afc__http_cache_stored *stored = afc__entry_read(file);
     if (stored != NULL) {
         check_meta(stored);
         uint64_t changed_size;
         if (stored->body != NULL) require(stored->body->bytes.size == stored->body_size);
         afc_slice meta = stored->block;
         if (afc__entry_change(file, stored->id.content, meta, &changed_size)) {
-            afc__cache_stored *again = afc__entry_read(file);
+            afc__http_cache_stored *again = afc__entry_read(file);
             require(again != NULL && again->body_size == stored->body_size);
-            afc__cache_stored_release(again);
+            afc__http_cache_stored_release(again);
         }
     }
-    afc__cache_stored_release(stored);
+    afc__http_cache_stored_release(stored);
     close(file);
     return 0;
 }

@@ -44,8 +44,8 @@ static size_t read_fields(afc_slice *rest, afc_header out[MOST]) {
     return count;
 }
 
-static void check_times(const afc_head *head, const afc__cache_control *request,
-                        const afc__cache_control *response) {
+static void check_times(const afc_head *head, const afc__http_cache_control *request,
+                        const afc__http_cache_control *response) {
     afc__freshness_question question = {head, response, NOW - 1, NOW, false};
     afc__freshness freshness = afc__freshness_of(&question);
     require(freshness.lifetime >= 0 && freshness.lifetime <= AFC__DELTA_MOST);
@@ -54,11 +54,11 @@ static void check_times(const afc_head *head, const afc__cache_control *request,
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         int64_t age = afc__current_age(&freshness, NOW, NOW + times[i]);
         require(age >= 0 && age <= AFC__DELTA_MOST);
-        for (int policy = AFC_CACHE_PROTOCOL; policy <= AFC_CACHE_BYPASS; policy++) {
+        for (int policy = AFC_HTTP_CACHE_PROTOCOL; policy <= AFC_HTTP_CACHE_BYPASS; policy++) {
             afc__reuse_question asked = {request, response, &freshness, age,
-                                         (afc_cache_policy)policy};
+                                         (afc_http_cache_policy)policy};
             afc__reuse reuse = afc__reuse_of(&asked);
-            if (policy == AFC_CACHE_PROTOCOL && reuse == AFC__REUSE_FRESH) {
+            if (policy == AFC_HTTP_CACHE_PROTOCOL && reuse == AFC__REUSE_FRESH) {
                 require(age < freshness.lifetime);
             }
             (void)afc__reuse_on_error(&asked);
@@ -68,7 +68,7 @@ static void check_times(const afc_head *head, const afc__cache_control *request,
 
 static void check_selection(const afc_head *head, const afc_header *fields, size_t count) {
     afc__fields selecting;
-    afc__cache_request request = {.headers = fields, .header_count = count, .identity = ""};
+    afc__http_cache_request request = {.headers = fields, .header_count = count, .identity = ""};
     afc__fields_init(&selecting, AFC__SELECTING_LONGEST);
     if (afc__selecting_fields_add(&selecting, head, &request, false) == AFC_OK) {
         afc__fields_bind(&selecting, 0);
@@ -88,22 +88,23 @@ static bool has(const afc_head *head, const afc_header *header) {
     return false;
 }
 
-static void check_answer(const afc_head *head, const afc__cache_control *control) {
+static void check_answer(const afc_head *head, const afc__http_cache_control *control) {
     afc__field_list stored;
-    afc__answer_head answered;
+    afc__cached_response_head answered;
     require(afc__stored_fields_select(&stored, head, control) == AFC_OK);
     for (size_t i = 0; i < stored.count; i++) require(has(head, &stored.headers[i]));
     afc_head kept = *head;
     kept.headers = stored.headers;
     kept.header_count = stored.count;
-    afc__answer answer = {.kind = AFC__ANSWER_HIT, .head = &kept, .age = 1, .lifetime = 2};
-    require(afc__answer_make_head(&answered, &answer) == AFC_OK);
+    afc__cached_response answer = {
+        .kind = AFC__CACHED_RESPONSE_HIT, .head = &kept, .age = 1, .lifetime = 2};
+    require(afc__cached_response_make_head(&answered, &answer) == AFC_OK);
     /* One Age, which is the cache's, and its own Cache-Status after those of the servers. */
     require(answered.head.header_count >= 2 && answered.head.header_count <= stored.count + 2);
     const afc_header *age = &answered.head.headers[answered.head.header_count - 2];
     require(afc_head_find(&answered.head, "Age") == age);
     require(afc__is_same(age->value, afc_slice_of("1")));
-    afc__answer_clear_head(&answered);
+    afc__cached_response_clear_head(&answered);
     afc__field_list_clear(&stored);
 }
 
@@ -124,9 +125,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     afc_head head = {.status = 200, .version = AFC_HTTP_1_1, .headers = received};
     head.header_count = read_fields(&rest, received);
     size_t count = read_fields(&rest, sent);
-    afc__cache_control request, response;
-    afc__cache_control_read(&request, sent, count, true);
-    afc__cache_control_read(&response, head.headers, head.header_count, false);
+    afc__http_cache_control request, response;
+    afc__http_cache_control_read(&request, sent, count, true);
+    afc__http_cache_control_read(&response, head.headers, head.header_count, false);
     afc__storable_question storable = {"GET", &head, &request, &response, false, false};
     (void)afc__storable_of(&storable);
     (void)afc__condition_of(sent, count, &head, NOW);

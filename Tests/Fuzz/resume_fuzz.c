@@ -32,15 +32,15 @@ static void judge(const afc__resume_token *token, const afc_head *head) {
     afc__framing framing;
     if (afc__head_framing(head, false, &framing, NULL) != AFC_OK) return;
     int64_t offset = token->received;
-    afc__resume_answer answer = afc__resume_judge(token, offset, head, &framing);
-    switch (answer.verdict) {
+    afc__resume_decision decision = afc__resume_decide(token, offset, head, &framing);
+    switch (decision.verdict) {
     case AFC__RESUME_APPEND:
         require(head->status == 206 && !framing.is_encoded);
-        require(answer.end > offset && answer.end <= answer.total);
-        require(token->total == AFC_LENGTH_UNKNOWN || token->total == answer.total);
+        require(decision.end > offset && decision.end <= decision.total);
+        require(token->total == AFC_LENGTH_UNKNOWN || token->total == decision.total);
         break;
     case AFC__RESUME_COMPLETE:
-        require(head->status == 416 && answer.total == offset);
+        require(head->status == 416 && decision.total == offset);
         break;
     case AFC__RESUME_RESTART:
         require(head->status >= 200 && head->status <= 299 && head->status != 206);
@@ -48,7 +48,7 @@ static void judge(const afc__resume_token *token, const afc_head *head) {
     case AFC__RESUME_REFUSE:
     case AFC__RESUME_KEEP:
     case AFC__RESUME_GONE:
-        require(answer.reason != NULL);
+        require(decision.reason != NULL);
         break;
     }
     afc__resume_token made;

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define AF_FUZZ_STRIDE 1
 #endif
 
-enum { LARGEST_INPUT = 1 << 20, PATH_ROOM = 4096, MOST_CUTS = 2048 };
+enum { LARGEST_INPUT = 1 << 20, PATH_SIZE = 4096, MOST_CUTS = 2048 };
 
 static size_t inputs;
 
@@ -65,9 +65,9 @@ static int run_folder(const char *path) {
     int failed = 0;
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         if (entry->d_name[0] == '.') continue;
-        char inner[PATH_ROOM];
+        char inner[PATH_SIZE];
         int length = snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name);
-        failed |= length < 0 || length >= PATH_ROOM || run_path(inner);
+        failed |= length < 0 || length >= PATH_SIZE || run_path(inner);
     }
     closedir(folder);
     return failed;

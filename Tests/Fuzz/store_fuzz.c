@@ -10,32 +10,32 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST = 20, MOST_PER_DOMAIN = 5, PATH_ROOM = 64 };
+enum { MOST = 20, MOST_PER_DOMAIN = 5, PATH_SIZE = 64 };
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-static char folder[PATH_ROOM];
+static char folder[PATH_SIZE];
 
 static void remove_folder(void) {
     rmdir(folder);
 }
 
 /** A path in a folder of this process. */
-static void make_path(char out[PATH_ROOM + 8]) {
+static void make_path(char out[PATH_SIZE + 8]) {
     if (folder[0] == '\0') {
         snprintf(folder, sizeof folder, "%s/afcore-fuzz-XXXXXX",
                  access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
         require(mkdtemp(folder) != NULL && atexit(remove_folder) == 0);
     }
-    snprintf(out, PATH_ROOM + 8, "%s/file", folder);
+    snprintf(out, PATH_SIZE + 8, "%s/file", folder);
 }
 
 /** A file without a name that holds these bytes, and a path to it. */
-static int make_file(input bytes, char path[PATH_ROOM]) {
+static int make_file(input bytes, char path[PATH_SIZE]) {
     int descriptor = memfd_create("input", MFD_CLOEXEC);
     require(descriptor >= 0);
     require(write(descriptor, bytes.at, bytes.size) == (ssize_t)bytes.size);
-    snprintf(path, PATH_ROOM, "/proc/self/fd/%d", descriptor);
+    snprintf(path, PATH_SIZE, "/proc/self/fd/%d", descriptor);
     return descriptor;
 }
 
@@ -84,7 +84,7 @@ static void check_same(const afc_cookie_list *list, const afc_cookie_list *again
 }
 
 static void check_jar(const char *path) {
-    char target[PATH_ROOM + 8];
+    char target[PATH_SIZE + 8];
     afc_cookie_list *list, *again, *sent;
     afc_cookie_jar *jar = load_jar(path);
     require(afc_cookie_jar_copy(jar, NULL, &list, NULL) == AFC_OK && list->count <= MOST);
@@ -119,7 +119,7 @@ static afc_hsts *load_hosts(const char *path) {
 
 /** Of every name in the file, whether it is known must be the same after writing and reading. */
 static void check_hosts(const char *path, input text) {
-    char target[PATH_ROOM + 8];
+    char target[PATH_SIZE + 8];
     afc_hsts *hsts = load_hosts(path);
     make_path(target);
     require(afc_hsts_save(hsts, target, NULL) == AFC_OK);
@@ -142,7 +142,7 @@ static void check_hosts(const char *path, input text) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     input input = {data, size};
     bool is_jar = take_octet(&input) % 2 == 0;
     int file = make_file(input, path);

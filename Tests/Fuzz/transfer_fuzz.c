@@ -53,7 +53,7 @@ static void check_head(const afc_head *head) {
     }
 }
 
-static afc_redirect_answer on_redirect(void *context, afc_redirect *redirect) {
+static afc_redirect_decision on_redirect(void *context, afc_redirect *redirect) {
     run *run = context;
     static const afc_header fields[] = {{{"X-Edited", 8}, {"1", 1}, 0}};
     require(run->heads == 0 && redirect->count >= 1 && redirect->count <= 3);
@@ -71,7 +71,7 @@ static afc_redirect_answer on_redirect(void *context, afc_redirect *redirect) {
         redirect->headers = fields;
         redirect->header_count = 1;
     }
-    return choice < 3 ? (afc_redirect_answer)choice : AFC_REDIRECT_FOLLOW;
+    return choice < 3 ? (afc_redirect_decision)choice : AFC_REDIRECT_FOLLOW;
 }
 
 static void on_informational(void *context, const afc_head *head) {

@@ -48,7 +48,7 @@ static void check_text(afc_slice text, afc_slice reference) {
 
 /** The public functions judge as requests are judged. */
 static void check_verdict(afc_slice text, const afc__url *url, afc_status status) {
-    char origin[AFC_URL_ORIGIN_ROOM];
+    char origin[AFC_URL_ORIGIN_SIZE];
     afc_url_parts parts;
     require(afc_url_check(text, NULL) == status);
     if (status != AFC_OK) return;

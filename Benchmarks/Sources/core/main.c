@@ -42,7 +42,7 @@ static afc_status on_body(void *context, afc_slice chunk) {
 static void check_hit(const afc_result *result) {
     size_t count;
     const afc_hop *hops = afc_result_get_hops(result, &count);
-    if (count == 0 || hops[count - 1].cache != AFC_CACHE_HIT) {
+    if (count == 0 || hops[count - 1].cache != AFC_HTTP_CACHE_HIT) {
         bench_fail("cache", "a request was not answered from the cache");
     }
 }
@@ -64,7 +64,7 @@ static void on_done(void *context, afc_result *result) {
 
 static afc_status take_turn(void) {
     struct pollfd polled = {.fd = afc_session_get_fd(session), .events = POLLIN};
-    poll(&polled, 1, afc_session_timeout(session));
+    poll(&polled, 1, afc_session_get_timeout_ms(session));
     return afc_session_dispatch(session);
 }
 
@@ -116,7 +116,7 @@ static void describe_request(void) {
     request.url = options.url;
     request.sink.kind = sinks[options.kind];
     request.limits.body = (uint64_t)options.bytes;
-    if (options.kind == BENCH_STORED) request.cache_policy = AFC_CACHE_RELOAD;
+    if (options.kind == BENCH_STORED) request.cache_policy = AFC_HTTP_CACHE_RELOAD;
     if (options.kind == BENCH_FILE) request.sink.path = options.path;
     if (options.kind == BENCH_UPLOAD) {
         request.method = "PUT";

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SMALL = 1024, MEDIUM = 64 * 1024, MEDIUM_COUNT = 200, ROUNDS = 5, URL_ROOM = 128 };
+enum { SMALL = 1024, MEDIUM = 64 * 1024, MEDIUM_COUNT = 200, ROUNDS = 5, URL_SIZE = 128 };
 
 #define LARGE ((size_t)100 << 20)
 
@@ -100,12 +100,12 @@ static afc_http_cache *open_cache(void) {
 
 static const char *origin = "http://cache.test"; /* Is never asked. */
 
-static void url_of(char out[URL_ROOM], const char *kind, size_t number) {
-    snprintf(out, URL_ROOM, "%s/%s/%zu", origin, kind, number);
+static void url_of(char out[URL_SIZE], const char *kind, size_t number) {
+    snprintf(out, URL_SIZE, "%s/%s/%zu", origin, kind, number);
 }
 
 static void store(afc_http_cache *cache, const char *kind, size_t number, afc_slice body) {
-    char url[URL_ROOM];
+    char url[URL_SIZE];
     afc_failure failure;
     const afc_header fields[] = {{{"Cache-Control", 13}, {"max-age=86400", 13}, 0},
                                  {{"Content-Type", 12}, {"image/png", 9}, 0},
@@ -122,7 +122,7 @@ static void store(afc_http_cache *cache, const char *kind, size_t number, afc_sl
 
 /** `rate`: the most bytes a second; 0: no limit, and the cache must answer. */
 static void get(afc_session *session, const char *kind, size_t number, size_t size, uint64_t rate) {
-    char url[URL_ROOM];
+    char url[URL_SIZE];
     size_t count;
     afc_failure failure;
     afc_result *result;
@@ -133,7 +133,7 @@ static void get(afc_session *session, const char *kind, size_t number, size_t si
     request.limits.body = LARGE;
     check(afc_perform(&result, session, &request, &failure), url, &failure);
     const afc_hop *hops = afc_result_get_hops(result, &count);
-    bool is_hit = count == 1 && hops[0].cache == AFC_CACHE_HIT;
+    bool is_hit = count == 1 && hops[0].cache == AFC_HTTP_CACHE_HIT;
     if (is_hit != (rate == 0) || afc_result_get_body_size(result) != size) {
         fail(url, is_hit ? "answered by the cache" : "not answered by the cache");
     }

@@ -18,19 +18,19 @@ void afc__buffer_use_storage(afc__buffer *buffer, afc__storage storage) {
     buffer->capacity = storage.size < buffer->limit ? storage.size : (size_t)buffer->limit;
 }
 
-static bool is_in_room(const afc__buffer *buffer) {
+static bool uses_storage(const afc__buffer *buffer) {
     return buffer->bytes != NULL && buffer->bytes == buffer->storage.bytes;
 }
 
 void afc__buffer_clear(afc__buffer *buffer) {
-    if (!is_in_room(buffer)) afc_free(buffer->bytes);
+    if (!uses_storage(buffer)) afc_free(buffer->bytes);
     afc__storage storage = buffer->storage;
     afc__buffer_init(buffer, buffer->limit);
     afc__buffer_use_storage(buffer, storage);
 }
 
 static afc_status set_capacity(afc__buffer *buffer, size_t capacity) {
-    bool moves_out = is_in_room(buffer);
+    bool moves_out = uses_storage(buffer);
     char *bytes = moves_out ? afc__alloc(capacity) : afc__realloc(buffer->bytes, capacity);
     if (bytes == NULL) return AFC_ENOMEM;
     if (moves_out && buffer->size != 0) memcpy(bytes, buffer->bytes, buffer->size);
@@ -54,7 +54,7 @@ static size_t next_capacity(const afc__buffer *buffer, size_t needed) {
     return next > buffer->limit ? (size_t)buffer->limit : next;
 }
 
-static afc_status make_room(afc__buffer *buffer, size_t size) {
+static afc_status ensure_capacity(afc__buffer *buffer, size_t size) {
     if (size > buffer->limit - buffer->size) return AFC_ETOOBIG;
     if (size > SIZE_MAX - buffer->size) return AFC_ENOMEM;
     size_t needed = buffer->size + size;
@@ -70,13 +70,13 @@ static void put(afc__buffer *buffer, const void *bytes, size_t size) {
 
 afc_status afc__buffer_append(afc__buffer *buffer, const void *bytes, size_t size) {
     if (size == 0) return AFC_OK;
-    afc_status status = make_room(buffer, size);
+    afc_status status = ensure_capacity(buffer, size);
     if (status == AFC_OK) put(buffer, bytes, size);
     return status;
 }
 
 afc_status afc__buffer_extend(afc__buffer *buffer, size_t size, char **out) {
-    afc_status status = make_room(buffer, size);
+    afc_status status = ensure_capacity(buffer, size);
     if (status != AFC_OK) return status;
     *out = buffer->bytes + buffer->size;
     buffer->size += size;
@@ -85,7 +85,7 @@ afc_status afc__buffer_extend(afc__buffer *buffer, size_t size, char **out) {
 
 afc_status afc__buffer_append_two(afc__buffer *buffer, afc_slice first, afc_slice second) {
     if (first.size > SIZE_MAX - second.size) return AFC_ETOOBIG;
-    afc_status status = make_room(buffer, first.size + second.size);
+    afc_status status = ensure_capacity(buffer, first.size + second.size);
     if (status != AFC_OK) return status;
     put(buffer, first.bytes, first.size);
     put(buffer, second.bytes, second.size);
@@ -97,7 +97,7 @@ afc_bytes afc__buffer_take(afc__buffer *buffer) {
         afc__buffer_clear(buffer);
         return (afc_bytes){NULL, 0};
     }
-    if (is_in_room(buffer)) {
+    if (uses_storage(buffer)) {
         afc_bytes copy = {afc__alloc(buffer->size), buffer->size};
         if (copy.bytes == NULL) return (afc_bytes){NULL, 0};
         memcpy(copy.bytes, buffer->bytes, buffer->size);

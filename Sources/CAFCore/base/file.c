@@ -28,9 +28,9 @@ afc_status afc__read_all(afc__buffer *out, int descriptor) {
     afc_status status = AFC_OK;
     ssize_t count;
     do {
-        size_t room = out->capacity - out->size;
-        if (room > 0) {
-            count = read_some(descriptor, out->bytes + out->size, room);
+        size_t available = out->capacity - out->size;
+        if (available > 0) {
+            count = read_some(descriptor, out->bytes + out->size, available);
             if (count > 0) out->size += (size_t)count;
         } else {
             count = read_beyond(out, descriptor, &status);

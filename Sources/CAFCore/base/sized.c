@@ -12,8 +12,8 @@ static bool is_zero(const unsigned char *bytes, size_t size) {
     return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
-const void *afc__sized_read(void *room, const void *defaults, const void *given, afc__sized sized,
-                            const char *macro, afc_failure *failure) {
+const void *afc__sized_read(void *storage, const void *defaults, const void *given,
+                            afc__sized sized, const char *macro, afc_failure *failure) {
     memset(failure, 0, sizeof *failure);
     if (given == NULL) return defaults;
     size_t size;
@@ -25,9 +25,9 @@ const void *afc__sized_read(void *room, const void *defaults, const void *given,
         return NULL;
     }
     size_t known = size < sized.size ? size : sized.size;
-    memcpy(room, defaults, sized.size);
-    memcpy(room, given, known);
-    memcpy(room, &sized.size, sizeof sized.size);
+    memcpy(storage, defaults, sized.size);
+    memcpy(storage, given, known);
+    memcpy(storage, &sized.size, sizeof sized.size);
     const unsigned char *excess = (const unsigned char *)given + known;
     if (!is_zero(excess, size - known)) {
         afc__fail(failure, AFC_EUNSUPPORTED,
@@ -35,7 +35,7 @@ const void *afc__sized_read(void *room, const void *defaults, const void *given,
                   "the library doesn't have (%s)",
                   known, macro);
     }
-    return room;
+    return storage;
 }
 
 afc_status afc__check_reserved(const void *reserved, size_t size, const char *name,

@@ -19,14 +19,14 @@ typedef struct afc__sized {
 
 /**
  * Reads a sized struct. Returns `given` itself if it has the size of this version, which costs nothing; `defaults`
- * if `given` is NULL; otherwise `room`, of `sized.size` bytes, with the fields of `given` over the defaults.
+ * if `given` is NULL; otherwise `storage`, of `sized.size` bytes, with the fields of `given` over the defaults.
  *
  * AFC_EINVAL: `size` can't be a size of this struct; returns NULL, as nothing in it can be trusted.
  * AFC_EUNSUPPORTED: a field that this version doesn't have is set; the known fields are returned nevertheless, so
  * that the caller can release what it takes. `failure` is required; `macro` is the name of the struct's …_INIT.
  */
-const void *afc__sized_read(void *room, const void *defaults, const void *given, afc__sized sized,
-                            const char *macro, afc_failure *failure);
+const void *afc__sized_read(void *storage, const void *defaults, const void *given,
+                            afc__sized sized, const char *macro, afc_failure *failure);
 
 /** Checks `reserved` of a struct of fixed size. AFC_EUNSUPPORTED, with the struct's name. */
 #define AFC__CHECK_RESERVED(value, name, failure)                                                  \

@@ -72,7 +72,7 @@ static void sift_down(afc__timers *timers, size_t index, afc__timer *timer) {
 }
 
 /** Put `timer` where it belongs, starting from the free slot `index`. */
-static void settle(afc__timers *timers, size_t index, afc__timer *timer) {
+static void place_timer(afc__timers *timers, size_t index, afc__timer *timer) {
     bool is_early = index > 0 && timer->deadline < timers->heap[(index - 1) / 2]->deadline;
     if (is_early) {
         sift_up(timers, index, timer);
@@ -84,7 +84,7 @@ static void settle(afc__timers *timers, size_t index, afc__timer *timer) {
 void afc__timers_arm(afc__timers *timers, afc__timer *timer, int64_t deadline) {
     timer->deadline = deadline;
     if (timer->place != 0) {
-        settle(timers, timer->place - 1, timer);
+        place_timer(timers, timer->place - 1, timer);
         return;
     }
     assert(timers->count < timers->capacity);
@@ -97,7 +97,7 @@ void afc__timers_disarm(afc__timers *timers, afc__timer *timer) {
     size_t index = timer->place - 1;
     timer->place = 0;
     timers->count--;
-    if (index < timers->count) settle(timers, index, timers->heap[timers->count]);
+    if (index < timers->count) place_timer(timers, index, timers->heap[timers->count]);
 }
 
 afc__timer *afc__timers_first(const afc__timers *timers) {

@@ -130,7 +130,7 @@ static ssize_t send_now(int descriptor, const char *bytes, size_t size) {
 }
 
 /** A pipe with room for anything has room for PIPE_BUF bytes. */
-static ssize_t write_where_room_is(int descriptor, const char *bytes, size_t size) {
+static ssize_t write_what_fits(int descriptor, const char *bytes, size_t size) {
     struct pollfd polled = {.fd = descriptor, .events = POLLOUT};
     int ready;
     while ((ready = poll(&polled, 1, 0)) < 0 && errno == EINTR) {}
@@ -146,7 +146,7 @@ static ssize_t write_once(const afc__output *output, const char *bytes, size_t s
     case AFC__OUTPUT_SOCKET:
         return send_now(output->descriptor, bytes, size);
     case AFC__OUTPUT_BLOCKING:
-        return write_where_room_is(output->descriptor, bytes, size);
+        return write_what_fits(output->descriptor, bytes, size);
     case AFC__OUTPUT_FILE:
     case AFC__OUTPUT_NONBLOCKING:
         break;

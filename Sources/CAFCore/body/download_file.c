@@ -34,7 +34,7 @@ afc_status afc__file_failed(const afc__file *file, int error, afc_failure *failu
     return failed_at(file->path, error, failure);
 }
 
-static afc_status say_busy(const afc__file *file, afc_failure *failure) {
+static afc_status fail_busy(const afc__file *file, afc_failure *failure) {
     afc_status status = afc__fail(failure, AFC_EFILE, "%s is in use by another download",
                                   file->partial_path);
     if (failure != NULL) failure->system_error = EBUSY;
@@ -127,10 +127,10 @@ static afc_status open_locked(afc__file *file, struct stat *facts, bool *is_ther
         if (error != 0) close(file->descriptor);
         if (error == 0) close_file(file);
         file->descriptor = -1;
-        if (error == EWOULDBLOCK) return say_busy(file, failure);
+        if (error == EWOULDBLOCK) return fail_busy(file, failure);
         if (error != 0) return failed_at(file->partial_path, error, failure);
     }
-    return say_busy(file, failure);
+    return fail_busy(file, failure);
 }
 
 /** Returns whether the file is private: only the user can write to it, and it has no other name. */
@@ -273,14 +273,14 @@ static afc_status create_locked(afc__file *file, afc_failure *failure) {
             int error = errno;
             close(file->descriptor);
             file->descriptor = -1;
-            if (error == EWOULDBLOCK) return say_busy(file, failure);
+            if (error == EWOULDBLOCK) return fail_busy(file, failure);
             return failed_at(file->partial_path, error, failure);
         }
         file->is_touched = true;
         int error = make_private(file);
         return error == 0 ? AFC_OK : failed_at(file->partial_path, error, failure);
     }
-    return say_busy(file, failure);
+    return fail_busy(file, failure);
 }
 
 afc_status afc__file_create(afc__file *file, afc_failure *failure) {
@@ -307,7 +307,7 @@ afc_status afc__file_resume(afc__file *file, afc_failure *failure) {
     return AFC_OK;
 }
 
-afc_status afc__file_note(afc__file *file, afc__resume_token *token, afc_failure *failure) {
+afc_status afc__file_write_token(afc__file *file, afc__resume_token *token, afc_failure *failure) {
     struct stat facts;
     if (fstat(file->descriptor, &facts) != 0) return afc__file_failed(file, errno, failure);
     if (token != &file->token) {
@@ -336,12 +336,12 @@ afc_status afc__file_note(afc__file *file, afc__resume_token *token, afc_failure
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-afc_status afc__file_check_room(const afc__file *file, int64_t length, afc_failure *failure) {
+afc_status afc__file_check_space(const afc__file *file, int64_t length, afc_failure *failure) {
     struct statfs facts;
     /* No blocks: the file system has no limit of its own, or it is unknown. */
     if (length <= 0 || fstatfs(file->descriptor, &facts) != 0 || facts.f_blocks == 0) return AFC_OK;
-    uint64_t room = (uint64_t)facts.f_bfree * (uint64_t)facts.f_bsize;
-    return (uint64_t)length > room ? afc__file_failed(file, ENOSPC, failure) : AFC_OK;
+    uint64_t available = (uint64_t)facts.f_bfree * (uint64_t)facts.f_bsize;
+    return (uint64_t)length > available ? afc__file_failed(file, ENOSPC, failure) : AFC_OK;
 }
 
 afc_status afc__file_write(afc__file *file, const char *bytes, size_t size, afc_failure *failure) {

@@ -57,13 +57,13 @@ afc_status afc__file_create(afc__file *file, afc_failure *failure);
 afc_status afc__file_resume(afc__file *file, afc_failure *failure);
 
 /** Makes `token` the file's token, and saves it beside the file. AFC_EFILE, AFC_ENOMEM. */
-afc_status afc__file_note(afc__file *file, afc__resume_token *token, afc_failure *failure);
+afc_status afc__file_write_token(afc__file *file, afc__resume_token *token, afc_failure *failure);
 
 /**
  * Checks whether there is space for `length` more bytes. AFC_EFILE: there isn't. Nothing is
  * reserved: a server that announces a length without sending anything would fill the disk.
  */
-afc_status afc__file_check_room(const afc__file *file, int64_t length, afc_failure *failure);
+afc_status afc__file_check_space(const afc__file *file, int64_t length, afc_failure *failure);
 
 /** Writes bytes. AFC_EFILE; `size` includes the bytes written until then. */
 afc_status afc__file_write(afc__file *file, const char *bytes, size_t size, afc_failure *failure);

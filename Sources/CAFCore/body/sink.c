@@ -170,7 +170,7 @@ static afc_status open_memory(afc__sink *sink, uint64_t expected, bool is_encode
 static afc__digest declared_digest(afc__sink *sink, const afc__sink_start *start, bool is_whole) {
     bool is_checked = sink->is_resumable && !sink->file.is_device && !start->is_encoded;
     if (!is_checked) return (afc__digest){0};
-    afc__digest declared = afc__digest_promised(start->head, is_whole);
+    afc__digest declared = afc__declared_digest(start->head, is_whole);
     /* A later response may declare no digest, or a weaker one. */
     afc__resume_token *token = &sink->file.token;
     if (declared.kind < token->digest.kind) return token->digest;
@@ -212,30 +212,30 @@ static afc_status open_new(afc__sink *sink, const afc__sink_start *start, afc_fa
                               &obstacle);
     if (obstacle != NULL) sink->reason = obstacle;
     if (status != AFC_OK) return afc__fail_memory(failure);
-    status = afc__file_note(&sink->file, &token, failure);
+    status = afc__file_write_token(&sink->file, &token, failure);
     afc__resume_clear(&token);
     if (status != AFC_OK) return status;
     bool has_length = start->framing->kind == AFC__FRAMING_LENGTH && !start->is_encoded;
     if (has_length) sink->end = sink->total = start->length;
     status = begin_digest(sink, start, true, failure);
     if (status != AFC_OK || !has_length) return status;
-    return afc__file_check_room(&sink->file, start->length, failure);
+    return afc__file_check_space(&sink->file, start->length, failure);
 }
 
 static afc_status open_behind(afc__sink *sink, const afc__sink_start *start, afc_failure *failure) {
     sink->resumption = AFC_RESUMPTION_RESUMED;
     sink->offset = sink->file.size;
-    sink->end = start->answer->end;
-    sink->total = start->answer->total;
+    sink->end = start->decision->end;
+    sink->total = start->decision->total;
     if ((uint64_t)sink->end > sink->limit) return too_big(sink, (uint64_t)sink->end, true, failure);
     afc_status status = afc__file_resume(&sink->file, failure);
     if (status != AFC_OK) return status;
     sink->file.token.total = sink->total;
     status = begin_digest(sink, start, false, failure);
     if (status != AFC_OK) return status;
-    status = afc__file_note(&sink->file, &sink->file.token, failure);
+    status = afc__file_write_token(&sink->file, &sink->file.token, failure);
     if (status != AFC_OK) return status;
-    return afc__file_check_room(&sink->file, sink->end - sink->offset, failure);
+    return afc__file_check_space(&sink->file, sink->end - sink->offset, failure);
 }
 
 static afc_status open_complete(afc__sink *sink, const afc__sink_start *start,
@@ -246,7 +246,8 @@ static afc_status open_complete(afc__sink *sink, const afc__sink_start *start,
     if ((uint64_t)sink->end > sink->limit) return too_big(sink, (uint64_t)sink->end, true, failure);
     afc_status status = begin_digest(sink, start, false, failure);
     if (status == AFC_OK) status = afc__file_resume(&sink->file, failure);
-    return status == AFC_OK ? afc__file_note(&sink->file, &sink->file.token, failure) : status;
+    return status == AFC_OK ? afc__file_write_token(&sink->file, &sink->file.token, failure)
+                            : status;
 }
 
 static void divert(afc__sink *sink) {
@@ -257,13 +258,13 @@ static void divert(afc__sink *sink) {
 
 static afc_status open_file(afc__sink *sink, const afc__sink_start *start, afc_failure *failure) {
     bool is_success = start->head->status >= 200 && start->head->status <= 299;
-    if (start->answer == NULL) {
+    if (start->decision == NULL) {
         if (is_success) return open_new(sink, start, failure);
         divert(sink);
         return AFC_OK;
     }
-    if (sink->reason == NULL) sink->reason = start->answer->reason;
-    switch (start->answer->verdict) {
+    if (sink->reason == NULL) sink->reason = start->decision->reason;
+    switch (start->decision->verdict) {
     case AFC__RESUME_APPEND:
         return open_behind(sink, start, failure);
     case AFC__RESUME_COMPLETE:
@@ -326,8 +327,8 @@ afc_status afc__sink_write(afc__sink *sink, afc_slice bytes, afc_failure *failur
     if (status != AFC_OK) return status;
     if (sink->target == AFC__SINK_TO_MEMORY) {
         /* The rest of an error body is discarded. */
-        size_t room = AFC_ERROR_BODY_LIMIT - sink->memory.size;
-        if (bytes.size > room) bytes.size = room;
+        size_t available = AFC_ERROR_BODY_LIMIT - sink->memory.size;
+        if (bytes.size > available) bytes.size = available;
     }
     if (afc__sink_is_polled(sink)) {
         status = afc__sink_write_polled(sink, bytes, failure);

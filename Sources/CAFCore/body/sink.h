@@ -64,12 +64,12 @@ typedef struct afc__sink_config {
 typedef struct afc__sink_start {
     const afc_head *head;
     const afc__framing *framing;
-    afc_slice url;                    /**< The URL of the first request. */
-    int64_t length;                   /**< As announced, or AFC_LENGTH_UNKNOWN. */
-    bool is_encoded;                  /**< It will be decoded, so `length` doesn't apply. */
-    bool asks_for_range;              /**< The caller set a Range field. */
-    bool can_wait;                    /**< A paused body delays no other exchange. */
-    const afc__resume_answer *answer; /**< NULL: no range was requested. */
+    afc_slice url;                        /**< The URL of the first request. */
+    int64_t length;                       /**< As announced, or AFC_LENGTH_UNKNOWN. */
+    bool is_encoded;                      /**< It will be decoded, so `length` doesn't apply. */
+    bool asks_for_range;                  /**< The caller set a Range field. */
+    bool can_wait;                        /**< A paused body delays no other exchange. */
+    const afc__resume_decision *decision; /**< NULL: no range was requested. */
 } afc__sink_start;
 
 /** Zeroes a sink, except for the members where another value means "none". */
@@ -113,7 +113,7 @@ afc_status afc__sink_write(afc__sink *sink, afc_slice bytes, afc_failure *failur
  * Allows the next afc__sink_write() to be of this size, which may be larger than what is gathered otherwise. Call it
  * while the sink isn't full.
  */
-void afc__sink_make_room(afc__sink *sink, size_t size);
+void afc__sink_reserve(afc__sink *sink, size_t size);
 
 /** Checks whether this many more bytes are within the limit. AFC_ETOOBIG. */
 afc_status afc__sink_admit(afc__sink *sink, size_t size, afc_failure *failure);

@@ -44,7 +44,7 @@ struct afc__sink_work {
     work_phase phase;
     afc_status verdict;   /**< What the task has come to, at the end. */
     atomic_int stop;      /**< AFC_OK, or give up the end with that status. */
-    bool lacks_room;      /**< Polled: the last write left bytes in `memory`. */
+    bool is_blocked;      /**< Polled: the last write left bytes in `memory`. */
     afc__buffer inflight; /**< The block that is being written. */
     size_t written; /**< Polled: bytes of it, or of the last one in `memory`, that are written. */
     afc_failure failure;
@@ -109,7 +109,7 @@ static afc_status gather(afc__sink *sink, afc_slice bytes, afc_failure *failure)
     return afc__fail_memory(failure);
 }
 
-void afc__sink_make_room(afc__sink *sink, size_t size) {
+void afc__sink_reserve(afc__sink *sink, size_t size) {
     uint64_t needed = (uint64_t)sink->memory.size + size;
     if (sink->work != NULL && sink->memory.limit < needed) sink->memory.limit = needed;
 }
@@ -226,7 +226,7 @@ static afc_status write_gathered(afc__sink *sink, afc_failure *failure) {
     if (count < 0) return AFC_EFILE;
     memory->size -= (size_t)count;
     if (memory->size > 0) memmove(memory->bytes, memory->bytes + count, memory->size);
-    sink->work->lacks_room = memory->size > 0;
+    sink->work->is_blocked = memory->size > 0;
     return AFC_OK;
 }
 
@@ -281,7 +281,7 @@ void afc__sink_detach_writer(afc__sink *sink) {
 bool afc__sink_is_full(const afc__sink *sink) {
     const afc__sink_work *work = sink->work;
     if (work == NULL) return false;
-    if (afc__sink_is_polled(sink)) return is_with_writer(work) || work->lacks_room;
+    if (afc__sink_is_polled(sink)) return is_with_writer(work) || work->is_blocked;
     return is_with_writer(work) && sink->memory.size >= FULL_BLOCK;
 }
 
@@ -370,7 +370,7 @@ bool afc__sink_do(afc__sink *sink) {
 afc_status afc__sink_return(afc__sink *sink, afc_failure *failure) {
     afc__sink_work *work = sink->work;
     work->phase = work->phase == WORK_ENDING ? WORK_ENDED : WORK_IDLE;
-    work->lacks_room = false;
+    work->is_blocked = false;
     *failure = work->failure;
     return failure->status;
 }

@@ -130,7 +130,7 @@ static bool promises_nothing(const afc__source *source) {
     return source->body.kind == AFC_BODY_READER && source->body.length == 0;
 }
 
-static afc_status broke_promise(afc_failure *failure) {
+static afc_status fail_length(afc_failure *failure) {
     return afc__fail(failure, AFC_ESOURCE,
                      "body.length is 0, but the reader has bytes: "
                      "set it to their number or to AFC_LENGTH_UNKNOWN");
@@ -145,7 +145,7 @@ static afc_status open_empty_reader(afc__source *source, afc_failure *failure) {
     ptrdiff_t count = source->body.reader.read(source->body.reader.context, &byte, 1);
     source->length = count == AFC_READ_AGAIN ? AFC_LENGTH_UNKNOWN : 0;
     if (count == AFC_READ_AGAIN || count == AFC_READ_END) return AFC_OK;
-    return count > 0 ? broke_promise(failure) : reader_failed(count, failure);
+    return count > 0 ? fail_length(failure) : reader_failed(count, failure);
 }
 
 afc_status afc__source_open(afc__source *source, afc_failure *failure) {
@@ -245,7 +245,7 @@ ptrdiff_t afc__source_read(afc__source *source, void *buffer, size_t size, afc_f
         return AFC_READ_FAILED;
     }
     if (promises_nothing(source)) {
-        (void)broke_promise(failure);
+        (void)fail_length(failure);
         return AFC_READ_FAILED;
     }
     if ((size_t)count > size) {

@@ -113,11 +113,11 @@ static bool stay_loaded(void) {
 static void *take_again(void *taken, size_t size) {
     if (own == NULL || size == 0 || size > LARGEST) return realloc(taken, size);
     if (taken == NULL) return take(size);
-    size_t room = malloc_usable_size(taken);
-    if (room >= size && room / 2 <= size) return taken;
+    size_t capacity = malloc_usable_size(taken);
+    if (capacity >= size && capacity / 2 <= size) return taken;
     void *other = take(size);
     if (other == NULL) return NULL;
-    memcpy(other, taken, room < size ? room : size);
+    memcpy(other, taken, capacity < size ? capacity : size);
     give(taken);
     return other;
 }

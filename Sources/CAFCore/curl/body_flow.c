@@ -93,8 +93,8 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
         exchange->hop.passed += (int64_t)size;
         if (is_flushing) return size;
         tell_filled(exchange);
-        exchange->has_whole_answer = afc__exchange_is_answered(exchange);
-        return exchange->has_whole_answer ? 0 : size;
+        exchange->has_whole_response = afc__exchange_has_whole_response(exchange);
+        return exchange->has_whole_response ? 0 : size;
     case AFC__PAUSED:
         wait_for_transfer(exchange);
         exchange->direct.holds_input = true;

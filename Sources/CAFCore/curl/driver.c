@@ -194,7 +194,7 @@ static void release_to_pool(afc__driver *driver, afc__exchange *exchange) {
     driver->free_count++;
 }
 
-static afc__exchange *take_spare(afc__driver *driver) {
+static afc__exchange *freelist_take(afc__driver *driver) {
     afc__exchange *exchange = driver->free;
     if (exchange == NULL) return NULL;
     driver->free = exchange->next_free;
@@ -224,7 +224,7 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
     afc_failure refused = {0};
     afc_status status = afc__driver_convert_host(&transfer->request.url, failure);
     if (status != AFC_OK) return status;
-    afc__exchange *exchange = take_spare(driver);
+    afc__exchange *exchange = freelist_take(driver);
     bool is_spare = exchange != NULL;
     if (!is_spare) exchange = afc__exchange_new(driver);
     status = prepare(driver, &exchange, transfer, owner, &refused);
@@ -372,8 +372,8 @@ bool afc__exchange_continue(afc__exchange *exchange) {
     exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
     if (exchange->hosts.stage != AFC__STAGE_ADDED) return true;
     /* The answer was there before it was known that it is none. */
-    exchange->has_whole_answer = afc__exchange_is_answered(exchange);
-    if (exchange->has_whole_answer) {
+    exchange->has_whole_response = afc__exchange_has_whole_response(exchange);
+    if (exchange->has_whole_response) {
         exchange->hop.has_ended = true;
         exchange->hop.code = CURLE_WRITE_ERROR;
         return false;

@@ -155,8 +155,8 @@ struct afc__exchange {
     bool is_reinjected;
     int reinjection_listener, reinjection_peer; /**< -1: none. */
     afc_hop measured;                           /**< The timings when the connection broke. */
-    bool has_whole_answer;  /**< Its body is complete, although ours wasn't sent completely. */
-    int64_t recovered_size; /**< Bytes of it that libcurl doesn't know about. */
+    bool has_whole_response; /**< Its body is complete, although ours wasn't sent completely. */
+    int64_t recovered_size;  /**< Bytes of it that libcurl doesn't know about. */
 };
 
 /** Keeps the error of the first option that libcurl refused. */

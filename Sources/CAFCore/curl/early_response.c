@@ -28,9 +28,9 @@
 #include <unistd.h>
 
 /* The size that a socket accepts at once. The rest of a longer response is lost. */
-enum { LONGEST_ANSWER = 128 * 1024 };
+enum { LONGEST_RESPONSE = 128 * 1024 };
 
-static bool may_have_answer(const afc__exchange *exchange) {
+static bool may_have_response(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     if (transfer == NULL || exchange->hop.has_ended || exchange->is_reinjected ||
         exchange->state.connection_auth || !transfer->request.sends_body ||
@@ -48,13 +48,13 @@ static bool may_have_answer(const afc__exchange *exchange) {
 void afc__exchange_recover_early_response(afc__exchange *exchange, curl_socket_t descriptor) {
     char bytes[16 * 1024];
     exchange->early_response.size = 0;
-    if (!may_have_answer(exchange)) return;
+    if (!may_have_response(exchange)) return;
     for (;;) {
         ssize_t count = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return;
-        size_t room = LONGEST_ANSWER - exchange->early_response.size;
-        size_t size = (size_t)count < room ? (size_t)count : room;
+        size_t capacity = LONGEST_RESPONSE - exchange->early_response.size;
+        size_t size = (size_t)count < capacity ? (size_t)count : capacity;
         if (size == 0) return;
         if (afc__buffer_append(&exchange->early_response, bytes, size) != AFC_OK) {
             exchange->early_response.size = 0;
@@ -103,13 +103,13 @@ static bool is_own(int descriptor) {
 }
 
 bool afc__exchange_feed_reinjection(afc__exchange *exchange) {
-    int room = 2 * LONGEST_ANSWER;
+    int capacity = 2 * LONGEST_RESPONSE;
     int peer = accept4(exchange->reinjection_listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (peer < 0) return false;
     /* Receives the request that libcurl sends before it reads; its bytes are ignored. */
     exchange->reinjection_peer = peer;
     if (!is_own(peer)) return false;
-    setsockopt(peer, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    setsockopt(peer, SOL_SOCKET, SO_SNDBUF, &capacity, sizeof capacity);
     const char *bytes = exchange->early_response.bytes;
     size_t left = exchange->early_response.size;
     while (left > 0) {
@@ -128,7 +128,7 @@ static bool sends_unwanted_body(const afc__exchange *exchange) {
            afc__transfer_expects_unsent_body(exchange->hop.transfer);
 }
 
-bool afc__exchange_is_answered(const afc__exchange *exchange) {
+bool afc__exchange_has_whole_response(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     const afc_head *head = &transfer->hop.reader->head;
     if (!transfer->request.sends_body || afc__hop_in_head(transfer)) return false;
@@ -154,7 +154,7 @@ void afc__exchange_finish_body(afc__exchange *exchange) {
     bool is_reset = exchange->hop.code == CURLE_HTTP2_STREAM ||
                     exchange->hop.code == CURLE_SEND_ERROR;
     if (is_reset && afc__hop_is_http_2(transfer)) {
-        exchange->has_whole_answer = afc__hop_is_whole(transfer);
+        exchange->has_whole_response = afc__hop_is_whole(transfer);
         return;
     }
     if (exchange->hop.code != CURLE_SEND_ERROR || !afc__hop_in_body(transfer)) return;
@@ -169,14 +169,14 @@ void afc__exchange_finish_body(afc__exchange *exchange) {
         if (afc__transfer_on_body(transfer, rest, received) != AFC__CONSUMED) return;
         exchange->recovered_size = (int64_t)rest.size;
     }
-    exchange->has_whole_answer = missing == INT64_MAX || (int64_t)rest.size == missing;
+    exchange->has_whole_response = missing == INT64_MAX || (int64_t)rest.size == missing;
 }
 
 void afc__exchange_end_reinjection(afc__exchange *exchange) {
     if (exchange->reinjection_listener >= 0) close(exchange->reinjection_listener);
     if (exchange->reinjection_peer >= 0) close(exchange->reinjection_peer);
     exchange->reinjection_listener = exchange->reinjection_peer = -1;
-    exchange->is_reinjected = exchange->has_whole_answer = false;
+    exchange->is_reinjected = exchange->has_whole_response = false;
     exchange->recovered_size = 0;
     afc__buffer_clear(&exchange->early_response);
 }

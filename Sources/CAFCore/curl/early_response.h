@@ -24,7 +24,7 @@ bool afc__exchange_feed_reinjection(afc__exchange *exchange);
 /**
  * Returns whether a response other than a success is complete although our body isn't. HTTP/2 only.
  */
-bool afc__exchange_is_answered(const afc__exchange *exchange);
+bool afc__exchange_has_whole_response(const afc__exchange *exchange);
 
 /** Completes the response body with the kept bytes, after the exchange has ended. */
 void afc__exchange_finish_body(afc__exchange *exchange);

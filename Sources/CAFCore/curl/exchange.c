@@ -25,7 +25,7 @@
 #include "curl/tls_setup.h"
 #include "curl/trace.h"
 #include "transfer/auth.h"
-#include "transfer/cached.h"
+#include "transfer/caching/hop_cache.h"
 
 #include <afcore/version.h>
 #include <limits.h>
@@ -98,8 +98,8 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
     if (afc__transfer_expects_unsent_body(exchange->hop.transfer))
         afc__exchange_set_reuse(exchange, true);
     afc__exchange_watch_excess(exchange);
-    exchange->has_whole_answer = afc__exchange_is_answered(exchange);
-    return !exchange->has_whole_answer;
+    exchange->has_whole_response = afc__exchange_has_whole_response(exchange);
+    return !exchange->has_whole_response;
 }
 
 static size_t take_line(char *bytes, size_t one, size_t size, void *context) {

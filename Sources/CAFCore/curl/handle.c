@@ -110,7 +110,7 @@ void afc__exchange_watch_excess(afc__exchange *exchange) {
     }
 }
 
-void afc__exchange_heed_excess(afc__exchange *exchange, afc_slice text) {
+void afc__exchange_close_after_excess(afc__exchange *exchange, afc_slice text) {
     static const char *const marks[] = {"Excess found", "Leftovers after chunking"};
     if (exchange->hop.attempt != AFC__ATTEMPT_HEARD) return;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {

@@ -41,6 +41,6 @@ void afc__exchange_set_verbose(afc__exchange *exchange, bool is_on);
 void afc__exchange_watch_excess(afc__exchange *exchange);
 
 /** Checks a debug message of libcurl for discarded bytes. */
-void afc__exchange_heed_excess(afc__exchange *exchange, afc_slice text);
+void afc__exchange_close_after_excess(afc__exchange *exchange, afc_slice text);
 
 #endif

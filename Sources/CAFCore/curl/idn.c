@@ -81,7 +81,7 @@ afc_status afc__driver_convert_host(afc__url *url, afc_failure *failure) {
                      (int)url->host.size, url->host.bytes);
 }
 
-afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_ROOM], afc_slice text,
+afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_SIZE], afc_slice text,
                                 afc_failure *failure) {
     afc__url url;
     out[0] = '\0';

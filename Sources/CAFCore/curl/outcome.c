@@ -114,11 +114,11 @@ static bool is_long_line(const afc__exchange *exchange, CURLcode code) {
 static bool is_cut_head(const afc__exchange *exchange, CURLcode code) {
     return (code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE) &&
            exchange->hop.transfer->hop.phase == AFC__PHASE_HEAD &&
-           !afc__hop_is_unanswered(exchange->hop.transfer);
+           !afc__hop_has_no_response(exchange->hop.transfer);
 }
 
 /** A body that ends with the connection is complete only if a TLS server sent close_notify. */
-static bool lacks_goodbye(const afc__exchange *exchange) {
+static bool lacks_close_notify(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     return afc__hop_ends_with_connection(transfer) && transfer->request.url.is_https &&
            !afc__hop_is_http_2(transfer) && !afc__tls_peer_got_close_notify(exchange->peer);
@@ -197,7 +197,7 @@ static bool is_ended_connection(const afc__exchange *exchange, CURLcode code) {
     bool has_ended = exchange->peer != NULL ? afc__tls_peer_has_ended(exchange->peer) : is_cut;
     bool is_goaway = code == CURLE_HTTP2 && (exchange->error_text[0] == '\0' || has_ended);
     return (is_goaway || code == CURLE_PARTIAL_FILE) && !is_bad_frame(exchange, code) &&
-           afc__hop_is_unanswered(exchange->hop.transfer);
+           afc__hop_has_no_response(exchange->hop.transfer);
 }
 
 /**
@@ -272,14 +272,14 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     afc_reason reason = AFC_REASON_NONE;
     const char *text = exchange->error_text;
     afc_status status = status_of(code);
-    if (status == AFC_OK && lacks_goodbye(exchange)) {
+    if (status == AFC_OK && lacks_close_notify(exchange)) {
         afc__fail(failure, AFC_ETRUNCATED, "the connection was closed before the end of the body");
     }
     /* The transfer knows how much of its head was received. */
     if (status == AFC_OK || is_cut_head(exchange, code)) return;
-    if (exchange->has_whole_answer || ends_by_reset(exchange, code)) return;
+    if (exchange->has_whole_response || ends_by_reset(exchange, code)) return;
     if (is_connected_only(exchange, code) || afc__exchange_is_upgrade_over(exchange, code)) return;
-    if (exchange->is_reinjected && afc__hop_is_unanswered(exchange->hop.transfer)) {
+    if (exchange->is_reinjected && afc__hop_has_no_response(exchange->hop.transfer)) {
         afc__fail(failure, AFC_ELOST, "the connection was lost while the request was being sent");
         return;
     }

@@ -29,7 +29,7 @@ enum {
     FEWEST_BUCKETS = 256,
     MOST_BUCKETS = 65536,
     /* "65535", a colon, a minus and NUL. */
-    KEY_ROOM = AFC__HOST_LONGEST + 8,
+    KEY_SIZE = AFC__HOST_LONGEST + 8,
     /* The delay after a failed background lookup. */
     RETRY_US = 1000 * 1000
 };
@@ -70,8 +70,8 @@ static void release_resolved(afc__resolved *resolved) {
 /** Retains `addresses`. NULL: out of memory. */
 static afc__resolved *new_resolved(const afc__name *name, afc__addresses *addresses) {
     size_t key_size = name->entry.key.size;
-    size_t room = key_size + 2 + addresses->count * (INET6_ADDRSTRLEN + 3);
-    afc__resolved *resolved = afc__alloc(sizeof *resolved + room);
+    size_t text_size = key_size + 2 + addresses->count * (INET6_ADDRSTRLEN + 3);
+    afc__resolved *resolved = afc__alloc(sizeof *resolved + text_size);
     if (resolved == NULL) return NULL;
     resolved->references = 1;
     resolved->addresses = afc__addresses_retain(addresses);
@@ -290,7 +290,7 @@ static void take(afc__name *name) {
 }
 
 static void look_up(afc__driver *driver, afc__name *name) {
-    char host[KEY_ROOM];
+    char host[KEY_SIZE];
     if (name->is_looking_up) return;
     memcpy(host, name->entry.key.bytes, name->host_size);
     host[name->host_size] = '\0';
@@ -350,7 +350,7 @@ static bool has_wildcard(const afc__names *names, const char *port, size_t size)
 /** Adds a name that the exchange needs. AFC_ENOMEM. */
 static afc_status need(afc__exchange *exchange, size_t index, afc_slice host, uint16_t port) {
     afc__names *names = &exchange->driver->names;
-    char key[KEY_ROOM];
+    char key[KEY_SIZE];
     if (is_built_in(host) || host.size > AFC__HOST_LONGEST) return AFC_OK;
     if (afc__is_ascii(host)) {
         memcpy(key, host.bytes, host.size);

@@ -19,8 +19,8 @@
 
 typedef struct cache_query {
     afc__buffer key;
-    char identity[AFC__FINGERPRINT_ROOM];
-    afc__cache_request request;
+    char identity[AFC__FINGERPRINT_SIZE];
+    afc__http_cache_request request;
 } cache_query;
 
 static afc_slice key_of(const cache_query *query) {
@@ -28,7 +28,7 @@ static afc_slice key_of(const cache_query *query) {
 }
 
 static bool url_has_query(const cache_query *query) {
-    afc_slice url = afc__cache_key_url(key_of(query));
+    afc_slice url = afc__http_cache_key_url(key_of(query));
     return memchr(url.bytes, '?', url.size) != NULL;
 }
 
@@ -40,21 +40,21 @@ static void clear_query(cache_query *query) {
 static afc_status read_query(cache_query *out, const afc_http_cache_request *given,
                              afc_failure *failure) {
     static const afc_http_cache_request defaults = AFC_HTTP_CACHE_REQUEST_INIT;
-    afc_http_cache_request room;
-    given = afc__sized_read(&room, &defaults, given,
+    afc_http_cache_request storage;
+    given = afc__sized_read(&storage, &defaults, given,
                             AFC__SIZED(afc_http_cache_request, credentials),
                             "AFC_HTTP_CACHE_REQUEST_INIT", failure);
     if (failure->status != AFC_OK) return failure->status;
     if (given->url == NULL) return afc__fail(failure, AFC_EINVAL, "the request has no URL");
     afc_status status = afc__check_header_pointers(given->headers, given->header_count, failure);
     if (status != AFC_OK) return status;
-    afc__buffer_init(&out->key, AFC__CACHE_LONGEST_KEY);
-    status = afc__cache_key_parse(&out->key, given->partition, given->url, failure);
+    afc__buffer_init(&out->key, AFC__HTTP_CACHE_LONGEST_KEY);
+    status = afc__http_cache_key_parse(&out->key, given->partition, given->url, failure);
     if (status == AFC_OK &&
         !afc__identity_of(out->identity, given->headers, given->header_count, given->credentials)) {
         status = afc__fail_memory(failure);
     }
-    out->request = (afc__cache_request){
+    out->request = (afc__http_cache_request){
         .headers = given->headers, .header_count = given->header_count, .identity = out->identity};
     if (status != AFC_OK) clear_query(out);
     return status;
@@ -64,11 +64,11 @@ static afc_status read_query(cache_query *out, const afc_http_cache_request *giv
 
 typedef struct response_copy {
     afc_http_cache_response response;
-    afc__cache_stored *stored; /* Owns the head. */
+    afc__http_cache_stored *stored; /* Owns the head. */
     afc__buffer body;
 } response_copy;
 
-static bool has_field(const afc__cache_request *request, afc_slice name) {
+static bool has_field(const afc__http_cache_request *request, afc_slice name) {
     for (size_t i = 0; i < request->header_count; i++) {
         if (afc__same_names(request->headers[i].name, name)) return true;
     }
@@ -76,7 +76,7 @@ static bool has_field(const afc__cache_request *request, afc_slice name) {
 }
 
 /** Returns whether the request selects this response. Fields that sessions add are compared only if the request has them. */
-static bool is_selected(const afc__cache_meta *meta, const afc__cache_request *request) {
+static bool is_selected(const afc__http_cache_meta *meta, const afc__http_cache_request *request) {
     for (size_t i = 0; i < meta->request_field_count; i++) {
         const afc_header *field = &meta->request_fields[i];
         bool is_added = afc__same_name(field->name, "User-Agent") ||
@@ -88,30 +88,31 @@ static bool is_selected(const afc__cache_meta *meta, const afc__cache_request *r
 }
 
 /** Returns the newest whole response that the request selects, and releases the others. NULL if no response fits. */
-static afc__cache_stored *take_selected(afc__cache_found *found,
-                                        const afc__cache_request *request) {
-    afc__cache_stored *taken = NULL;
+static afc__http_cache_stored *take_selected(afc__http_cache_found *found,
+                                             const afc__http_cache_request *request) {
+    afc__http_cache_stored *taken = NULL;
     for (size_t i = 0; i < found->count; i++) {
-        const afc__cache_meta *meta = afc__cache_stored_meta(found->stored[i]);
+        const afc__http_cache_meta *meta = afc__http_cache_stored_meta(found->stored[i]);
         bool is_wanted = taken == NULL && meta->head.status != 206 && is_selected(meta, request);
         if (is_wanted) {
             taken = found->stored[i];
         } else {
-            afc__cache_stored_release(found->stored[i]);
+            afc__http_cache_stored_release(found->stored[i]);
         }
     }
     return taken;
 }
 
-static afc__cache_stored *find(afc_http_cache *cache, const cache_query *query) {
+static afc__http_cache_stored *find(afc_http_cache *cache, const cache_query *query) {
     afc__waiter waiter = AFC__WAITER_INIT;
-    afc__cache_find *op;
-    afc__cache_found found;
-    afc__cache_wake wake = {afc__waiter_wake, &waiter};
-    if (afc__cache_find_begin(cache, key_of(query), wake, &op, &found) == AFC__CACHE_PENDING) {
+    afc__http_cache_find *op;
+    afc__http_cache_found found;
+    afc__http_cache_wake wake = {afc__waiter_wake, &waiter};
+    if (afc__http_cache_find_begin(cache, key_of(query), wake, &op, &found) ==
+        AFC__HTTP_CACHE_PENDING) {
         afc__waiter_wait(&waiter);
-        afc__cache_find_take(op, &found);
-        afc__cache_find_free(op);
+        afc__http_cache_find_take(op, &found);
+        afc__http_cache_find_free(op);
     }
     return take_selected(&found, &query->request);
 }
@@ -119,28 +120,28 @@ static afc__cache_stored *find(afc_http_cache *cache, const cache_query *query) 
 /** BROKEN: the body is damaged, which is as if nothing was stored. */
 static afc_status read_body(afc_http_cache *cache, response_copy *copy, bool *is_broken) {
     afc__waiter waiter = AFC__WAITER_INIT;
-    afc__cache_wake wake = {afc__waiter_wake, &waiter};
-    afc__cache_reader *reader = afc__cache_reader_open(cache, copy->stored, 0, wake);
+    afc__http_cache_wake wake = {afc__waiter_wake, &waiter};
+    afc__http_cache_reader *reader = afc__http_cache_reader_open(cache, copy->stored, 0, wake);
     if (reader == NULL) return AFC_ENOMEM;
     afc_status status = AFC_OK;
-    afc__cache_step step = AFC__CACHE_PENDING;
-    while (status == AFC_OK && step != AFC__CACHE_END && step != AFC__CACHE_BROKEN) {
+    afc__http_cache_step step = AFC__HTTP_CACHE_PENDING;
+    while (status == AFC_OK && step != AFC__HTTP_CACHE_END && step != AFC__HTTP_CACHE_BROKEN) {
         afc_slice piece;
-        step = afc__cache_read(reader, &piece);
-        if (step == AFC__CACHE_PENDING) afc__waiter_wait(&waiter);
-        if (step == AFC__CACHE_READY) {
+        step = afc__http_cache_read(reader, &piece);
+        if (step == AFC__HTTP_CACHE_PENDING) afc__waiter_wait(&waiter);
+        if (step == AFC__HTTP_CACHE_READY) {
             status = afc__buffer_append(&copy->body, piece.bytes, piece.size);
         }
     }
-    *is_broken = step == AFC__CACHE_BROKEN;
-    afc__cache_reader_close(reader);
+    *is_broken = step == AFC__HTTP_CACHE_BROKEN;
+    afc__http_cache_reader_close(reader);
     return status;
 }
 
 static void describe(response_copy *copy) {
-    const afc__cache_meta *meta = afc__cache_stored_meta(copy->stored);
-    afc__cache_terms room;
-    const afc__cache_terms *terms = afc__cache_stored_terms(copy->stored, &room);
+    const afc__http_cache_meta *meta = afc__http_cache_stored_meta(copy->stored);
+    afc__http_cache_terms storage;
+    const afc__http_cache_terms *terms = afc__http_cache_stored_terms(copy->stored, &storage);
     copy->response = (afc_http_cache_response){
         .size = sizeof copy->response,
         .head = meta->head,
@@ -153,7 +154,7 @@ static void describe(response_copy *copy) {
 }
 
 static void free_copy(response_copy *copy) {
-    afc__cache_stored_release(copy->stored);
+    afc__http_cache_stored_release(copy->stored);
     afc__buffer_clear(&copy->body);
     afc_free(copy);
 }
@@ -175,7 +176,7 @@ afc_status afc_http_cache_lookup(afc_http_cache *cache, const afc_http_cache_req
     copy->stored = find(cache, &query);
     bool is_found = copy->stored != NULL;
     if (is_found) {
-        afc__buffer_init(&copy->body, afc__cache_stored_body_size(copy->stored));
+        afc__buffer_init(&copy->body, afc__http_cache_stored_body_size(copy->stored));
         status = read_body(cache, copy, &is_broken);
         is_found = status == AFC_OK && !is_broken;
     }
@@ -217,9 +218,9 @@ static afc_status check_length(const afc_http_cache_response *response, afc_fail
 }
 
 static afc_status check_head(const afc_http_cache_response *response, const cache_query *query,
-                             afc__cache_control *control, afc_failure *failure) {
+                             afc__http_cache_control *control, afc_failure *failure) {
     const afc_head *head = &response->head;
-    static const afc__cache_control none = {.max_age = AFC__CONTROL_ABSENT};
+    static const afc__http_cache_control none = {.max_age = AFC__CONTROL_ABSENT};
     if (head->status < 200 || head->status > 599 || head->status == 206) {
         return afc__fail(failure, AFC_EINVAL,
                          "status %d can't be stored: expected 200 to 599, not 206", head->status);
@@ -237,7 +238,7 @@ static afc_status check_head(const afc_http_cache_response *response, const cach
             return afc__fail(failure, AFC_EINVAL, "field %zu has an invalid name or value", i);
         }
     }
-    afc__cache_control_read(control, head->headers, head->header_count, false);
+    afc__http_cache_control_read(control, head->headers, head->header_count, false);
     afc__storable_question question = {.method = "GET",
                                        .head = head,
                                        .request = &none,
@@ -250,15 +251,16 @@ static afc_status check_head(const afc_http_cache_response *response, const cach
 
 /** Writes a response that was checked. */
 static afc_status write_response(afc_http_cache *cache, const cache_query *query,
-                                 const afc_http_cache_response *response, afc__cache_meta *meta) {
-    afc__cache_writing *writing = afc__cache_begin(cache, key_of(query), meta,
-                                                   (int64_t)response->body.size);
+                                 const afc_http_cache_response *response,
+                                 afc__http_cache_meta *meta) {
+    afc__http_cache_writing *writing = afc__http_cache_begin(cache, key_of(query), meta,
+                                                             (int64_t)response->body.size);
     if (writing == NULL) return AFC_ETOOBIG;
-    if (!afc__cache_append(writing, response->body, AFC__CACHE_WAIT)) {
-        afc__cache_abandon(writing);
+    if (!afc__http_cache_append(writing, response->body, AFC__HTTP_CACHE_WAIT)) {
+        afc__http_cache_abandon(writing);
         return AFC_ETOOBIG;
     }
-    afc__cache_commit(writing, AFC__CACHE_WAIT);
+    afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT);
     return AFC_OK;
 }
 
@@ -274,10 +276,10 @@ static int64_t time_received(const afc_http_cache_response *response) {
 
 static afc_status store(afc_http_cache *cache, const cache_query *query,
                         const afc_http_cache_response *response,
-                        const afc__cache_control *control) {
+                        const afc__http_cache_control *control) {
     const afc_head *head = &response->head;
     int64_t received = time_received(response);
-    afc__cache_meta meta = {
+    afc__http_cache_meta meta = {
         .head = *head, .request_time = received, .response_time = received, .total = -1};
     meta.head.reason = afc__trim(head->reason);
     afc__field_list fields;
@@ -304,12 +306,12 @@ static afc_status store(afc_http_cache *cache, const cache_query *query,
 afc_status afc_http_cache_store(afc_http_cache *cache, const afc_http_cache_request *request,
                                 const afc_http_cache_response *response, afc_failure *failure) {
     static const afc_http_cache_response defaults = AFC_HTTP_CACHE_RESPONSE_INIT;
-    afc_http_cache_response room;
+    afc_http_cache_response storage;
     afc_failure ignored;
-    afc__cache_control control;
+    afc__http_cache_control control;
     cache_query query;
     if (failure == NULL) failure = &ignored;
-    response = afc__sized_read(&room, &defaults, response,
+    response = afc__sized_read(&storage, &defaults, response,
                                AFC__SIZED(afc_http_cache_response, lifetime_s),
                                "AFC_HTTP_CACHE_RESPONSE_INIT", failure);
     if (failure->status != AFC_OK) return failure->status;

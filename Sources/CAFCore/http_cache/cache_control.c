@@ -49,7 +49,7 @@ static void set_number(int64_t *out, const member *from, int64_t otherwise) {
 
 /* ---- Directives ---------------------------------------------------------------------------- */
 
-static void add_no_cache(afc__cache_control *out, const member *from, bool is_request) {
+static void add_no_cache(afc__http_cache_control *out, const member *from, bool is_request) {
     bool has_names = from->has_value && afc__trim(from->value).size > 0 && !is_request;
     if (!has_names || out->no_cache_count == AFC__CONTROL_MOST_LISTS) {
         out->flags |= AFC__CONTROL_NO_CACHE;
@@ -58,7 +58,7 @@ static void add_no_cache(afc__cache_control *out, const member *from, bool is_re
     out->no_cache_fields[out->no_cache_count++] = from->value;
 }
 
-static bool take_flag(afc__cache_control *out, const member *from) {
+static bool take_flag(afc__http_cache_control *out, const member *from) {
     static const struct {
         const char *name;
         unsigned flag;
@@ -79,7 +79,7 @@ static bool take_flag(afc__cache_control *out, const member *from) {
     return false;
 }
 
-static void take_directive(afc__cache_control *out, const member *from, bool is_request) {
+static void take_directive(afc__http_cache_control *out, const member *from, bool is_request) {
     if (from->name.size == 0) return;
     out->flags |= AFC__CONTROL_PRESENT;
     if (from->is_unquoted) out->flags |= AFC__CONTROL_BROKEN;
@@ -110,9 +110,9 @@ static bool says_no_cache(const afc_header *header) {
     return false;
 }
 
-void afc__cache_control_read(afc__cache_control *out, const afc_header *headers, size_t count,
-                             bool is_request) {
-    *out = (afc__cache_control){
+void afc__http_cache_control_read(afc__http_cache_control *out, const afc_header *headers,
+                                  size_t count, bool is_request) {
+    *out = (afc__http_cache_control){
         .max_age = AFC__CONTROL_ABSENT,
         .s_maxage = AFC__CONTROL_ABSENT,
         .stale_while_revalidate = AFC__CONTROL_ABSENT,
@@ -136,7 +136,7 @@ void afc__cache_control_read(afc__cache_control *out, const afc_header *headers,
     if (has_pragma && !has_control) out->flags |= AFC__CONTROL_NO_CACHE | AFC__CONTROL_PRESENT;
 }
 
-bool afc__cache_control_hides(const afc__cache_control *control, afc_slice name) {
+bool afc__http_cache_control_hides(const afc__http_cache_control *control, afc_slice name) {
     for (size_t i = 0; i < control->no_cache_count; i++) {
         afc_slice rest = control->no_cache_fields[i], each;
         while (afc__next_member(&rest, &each)) {

@@ -31,7 +31,7 @@ enum {
  * The directives of one message. Of a directive that is repeated the first one counts (RFC 9111 4.2.1). A number that is
  * missing or invalid makes a response stale and a request strict: it is 0, and absent for those that allow staleness.
  */
-typedef struct afc__cache_control {
+typedef struct afc__http_cache_control {
     unsigned flags; /**< AFC__CONTROL_… */
     int64_t max_age;
     int64_t s_maxage; /**< Only for shared caches; here it counts as explicit freshness alone. */
@@ -40,14 +40,14 @@ typedef struct afc__cache_control {
     int64_t min_fresh;
     afc_slice no_cache_fields[AFC__CONTROL_MOST_LISTS]; /**< Lists of names. Into the head. */
     size_t no_cache_count;
-} afc__cache_control;
+} afc__http_cache_control;
 
 /** Reads all Cache-Control fields. In a request without one, Pragma: no-cache counts as no-cache (RFC 9111 5.4). */
-void afc__cache_control_read(afc__cache_control *out, const afc_header *headers, size_t count,
-                             bool is_request);
+void afc__http_cache_control_read(afc__http_cache_control *out, const afc_header *headers,
+                                  size_t count, bool is_request);
 
 /** Is this field named in no-cache="…"? Such fields aren't stored. */
-bool afc__cache_control_hides(const afc__cache_control *control, afc_slice name);
+bool afc__http_cache_control_hides(const afc__http_cache_control *control, afc_slice name);
 
 /** Reads delta-seconds (RFC 9111 1.2.2); numbers above AFC__DELTA_MOST become that. false: not 1*DIGIT. */
 bool afc__delta_seconds_read(afc_slice text, int64_t *out);

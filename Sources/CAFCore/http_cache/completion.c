@@ -9,7 +9,7 @@
 
 enum { OK = 200, PARTIAL_CONTENT = 206 };
 
-bool afc__part_is_beginning(const afc__cache_meta *meta, uint64_t size) {
+bool afc__part_is_beginning(const afc__http_cache_meta *meta, uint64_t size) {
     return meta->head.status == PARTIAL_CONTENT && meta->range_start == 0 && meta->flags == 0 &&
            size > 0 && meta->total > 0 && size < (uint64_t)meta->total;
 }
@@ -21,11 +21,11 @@ bool afc__beginning_is_useful(const afc_head *head, const afc__framing *framing,
            afc__strong_validator(head) != NULL && !afc__refuses_ranges(head);
 }
 
-size_t afc__rest_fields_write(afc_header out[AFC__REST_FIELDS], char range[AFC__REST_RANGE_ROOM],
+size_t afc__rest_fields_write(afc_header out[AFC__REST_FIELDS], char range[AFC__REST_RANGE_SIZE],
                               const afc_head *stored, uint64_t size) {
     size_t count = 0;
     const afc_header *validator = afc__strong_validator(stored);
-    snprintf(range, AFC__REST_RANGE_ROOM, "bytes=%" PRIu64 "-", size);
+    snprintf(range, AFC__REST_RANGE_SIZE, "bytes=%" PRIu64 "-", size);
     out[count++] = (afc_header){afc_slice_of("Range"), afc_slice_of(range), 0};
     if (validator != NULL) {
         out[count++] = (afc_header){afc_slice_of("If-Range"), validator->value, 0};
@@ -39,7 +39,7 @@ static bool is_same_version(const afc_head *stored, const afc_head *received) {
            afc__is_same(a->value, b->value);
 }
 
-bool afc__rest_completes(const afc__cache_meta *meta, uint64_t size, const afc_head *received,
+bool afc__rest_completes(const afc__http_cache_meta *meta, uint64_t size, const afc_head *received,
                          const afc__framing *framing) {
     afc__byte_range range;
     int64_t total;

@@ -45,7 +45,7 @@ static void restart(void *context) {
     afc__disk *disk = context;
     afc__entry_table *table = &disk->cache->table;
     afc__disk_lock(disk);
-    afc_cache_remove_all(disk->cache->memory);
+    afc_lru_remove_all(disk->cache->memory);
     for (size_t i = 0; i < table->capacity;) {
         afc__entry_record *record = &table->slots[i];
         if (record->places != 0 && disk->pending[record->primary % AFC__DISK_BUCKETS] == 0) {
@@ -96,7 +96,7 @@ void afc__disk_tidy(afc__disk *disk) {
     if (disk->journal.is_incomplete) afc__disk_begin_scan(disk);
 }
 
-/* ---- Room ----------------------------------------------------------------------------------- */
+/* ---- Capacity ------------------------------------------------------------------------------- */
 
 /** What a change has removed, to be recorded with it. */
 typedef struct removals {
@@ -182,8 +182,8 @@ static bool is_like(uint32_t units, uint32_t needed) {
  * Evicts until there is room for `needed` units. `*file` is a file to be overwritten, if one of the evicted ones is
  * suitable. false: it can't be made.
  */
-static bool make_room(afc__disk *disk, uint64_t needed, uint64_t number, int *file,
-                      removals *gone) {
+static bool evict_until(afc__disk *disk, uint64_t needed, uint64_t number, int *file,
+                        removals *gone) {
     uint64_t capacity = capacity_of(disk);
     if (needed > capacity) return false;
     while (units_used(disk) + needed > capacity) {
@@ -204,16 +204,16 @@ static bool make_room(afc__disk *disk, uint64_t needed, uint64_t number, int *fi
 /* ---- Putting -------------------------------------------------------------------------------- */
 
 /** Returns the record of a response whose file has this size, stored now. */
-static afc__journal_record put_of(afc__disk *disk, const afc__cache_stored *stored,
+static afc__journal_record put_of(afc__disk *disk, const afc__http_cache_stored *stored,
                                   uint32_t units) {
     afc__store_name name = {stored->id.primary, stored->id.variant};
     return afc__disk_put_record(disk, name, stored, units, (uint32_t)time(NULL));
 }
 
 /** Records the entry, and gives the file its name; the journal is locked. */
-static bool publish(afc__disk *disk, const afc__cache_stored *stored, uint64_t number,
+static bool publish(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number,
                     uint32_t units, removals *gone) {
-    const afc__cache_id *id = &stored->id;
+    const afc__http_cache_id *id = &stored->id;
     afc__journal_record put = put_of(disk, stored, units);
     gone->records[gone->count++] = put;
     bool is_recorded = afc__journal_append(&disk->journal, gone->records, gone->count);
@@ -240,7 +240,7 @@ static uint32_t take_units(afc__disk *disk, afc__store_name name) {
     return units;
 }
 
-static bool write_file(int file, const afc__cache_stored *stored) {
+static bool write_file(int file, const afc__http_cache_stored *stored) {
     afc_bytes body = stored->body->bytes;
     uint64_t size = afc__entry_size(stored->body_size, stored->block.size);
     off_t end = lseek(file, 0, SEEK_END);
@@ -251,8 +251,9 @@ static bool write_file(int file, const afc__cache_stored *stored) {
 }
 
 /** Writes a response to a file of this number; the journal is locked. */
-static bool put(afc__disk *disk, const afc__cache_stored *stored, uint64_t number, removals *gone) {
-    const afc__cache_id *id = &stored->id;
+static bool put(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number,
+                removals *gone) {
+    const afc__http_cache_id *id = &stored->id;
     uint32_t needed = units_of(afc__entry_size(stored->body_size, stored->block.size));
     uint32_t old = take_units(disk, (afc__store_name){id->primary, id->variant});
     int file = -1;
@@ -261,7 +262,7 @@ static bool put(afc__disk *disk, const afc__cache_stored *stored, uint64_t numbe
     } else if (old != 0) {
         afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
     }
-    bool is_stored = make_room(disk, needed, number, &file, gone);
+    bool is_stored = evict_until(disk, needed, number, &file, gone);
     if (is_stored && file < 0) file = afc__folder_new_file(&disk->folder, number);
     is_stored = is_stored && file >= 0 && write_file(file, stored) &&
                 publish(disk, stored, number, needed, gone);
@@ -271,8 +272,8 @@ static bool put(afc__disk *disk, const afc__cache_stored *stored, uint64_t numbe
 }
 
 /** Calls one of the above with the journal locked, and keeps the table true if it fails. */
-static bool change_locked(afc__disk *disk, const afc__cache_stored *stored, uint64_t number,
-                          bool (*change)(afc__disk *disk, const afc__cache_stored *stored,
+static bool change_locked(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number,
+                          bool (*change)(afc__disk *disk, const afc__http_cache_stored *stored,
                                          uint64_t number, removals *gone)) {
     removals gone = {.count = 0};
     bool is_stored = false;
@@ -293,28 +294,28 @@ static bool change_locked(afc__disk *disk, const afc__cache_stored *stored, uint
     return is_stored;
 }
 
-static bool publish_with_room(afc__disk *disk, const afc__cache_stored *stored, uint64_t number,
-                              removals *gone) {
-    const afc__cache_id *id = &stored->id;
+static bool publish_after_eviction(afc__disk *disk, const afc__http_cache_stored *stored,
+                                   uint64_t number, removals *gone) {
+    const afc__http_cache_id *id = &stored->id;
     uint32_t needed = units_of(afc__entry_size(stored->body_size, stored->block.size));
     if (take_units(disk, (afc__store_name){id->primary, id->variant}) != 0) {
         afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
     }
-    bool is_stored = make_room(disk, needed, number, NULL, gone) &&
+    bool is_stored = evict_until(disk, needed, number, NULL, gone) &&
                      publish(disk, stored, number, needed, gone);
     if (!is_stored) afc__folder_discard(&disk->folder, number);
     return is_stored;
 }
 
-bool afc__disk_publish(afc__disk *disk, const afc__cache_stored *stored, uint64_t number) {
-    return change_locked(disk, stored, number, publish_with_room);
+bool afc__disk_publish(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number) {
+    return change_locked(disk, stored, number, publish_after_eviction);
 }
 
 /* ---- Changes that are ordered ----------------------------------------------------------------- */
 
 typedef struct change_job {
     afc__disk_job job;
-    afc__cache_stored *stored;
+    afc__http_cache_stored *stored;
     uint64_t old_variant;
 } change_job;
 
@@ -324,16 +325,17 @@ static void end_change_job(change_job *job) {
     disk->queued_bytes -= job->stored->body_size;
     afc__disk_end_change(disk, job->stored->id.primary);
     afc__disk_unlock(disk);
-    afc__cache_stored_release(job->stored);
+    afc__http_cache_stored_release(job->stored);
     afc_free(job);
 }
 
-static bool order_change(afc__disk *disk, afc__cache_stored *stored, uint64_t old_variant,
+static bool order_change(afc__disk *disk, afc__http_cache_stored *stored, uint64_t old_variant,
                          bool (*work)(afc__disk_job *job)) {
     if (disk->queued_bytes + stored->body_size > AFC__DISK_MOST_QUEUED) return false;
     change_job *job = afc__alloc(sizeof *job);
     if (job == NULL) return false;
-    *job = (change_job){.stored = afc__cache_stored_retain(stored), .old_variant = old_variant};
+    *job = (change_job){.stored = afc__http_cache_stored_retain(stored),
+                        .old_variant = old_variant};
     disk->queued_bytes += stored->body_size;
     afc__disk_begin_change(disk, stored->id.primary);
     if (afc__disk_order(disk, &job->job, work)) return true;
@@ -349,7 +351,7 @@ static bool work_put(afc__disk_job *work) {
     return false;
 }
 
-bool afc__disk_put(afc__disk *disk, afc__cache_stored *stored) {
+bool afc__disk_put(afc__disk *disk, afc__http_cache_stored *stored) {
     return order_change(disk, stored, stored->id.variant, work_put);
 }
 
@@ -363,9 +365,9 @@ static bool has_content(afc__disk *disk, afc__store_name name, uint64_t content)
 }
 
 /** Writes the meta into the file that has the body; `number` is the old variant. */
-static bool change_meta(afc__disk *disk, const afc__cache_stored *stored, uint64_t number,
+static bool change_meta(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number,
                         removals *gone) {
-    const afc__cache_id *id = &stored->id;
+    const afc__http_cache_id *id = &stored->id;
     afc__store_name old = {id->primary, number};
     uint64_t size;
     int file = afc__folder_open_entry(&disk->folder, id->primary, old.variant, AFC__FOLDER_CHANGE);
@@ -381,7 +383,7 @@ static bool change_meta(afc__disk *disk, const afc__cache_stored *stored, uint64
     }
     /* The file may have grown. It isn't evicted itself: its units don't count meanwhile. */
     take_units(disk, (afc__store_name){id->primary, id->variant});
-    if (!make_room(disk, units_of(size), 0, NULL, gone)) return false;
+    if (!evict_until(disk, units_of(size), 0, NULL, gone)) return false;
     afc__journal_record put = put_of(disk, stored, units_of(size));
     afc__disk_lock(disk);
     afc__disk_apply(disk, &put);
@@ -391,7 +393,7 @@ static bool change_meta(afc__disk *disk, const afc__cache_stored *stored, uint64
 }
 
 /** Forgets an entry that was announced to the table but never written. */
-static void leave_if_unwritten(afc__disk *disk, const afc__cache_id *id) {
+static void leave_if_unwritten(afc__disk *disk, const afc__http_cache_id *id) {
     afc__disk_lock(disk);
     const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, id->primary,
                                                             id->variant);
@@ -403,7 +405,7 @@ static void leave_if_unwritten(afc__disk *disk, const afc__cache_id *id) {
 
 static bool work_change(afc__disk_job *work) {
     change_job *job = AFC__OWNER(work, change_job, job);
-    const afc__cache_id *id = &job->stored->id;
+    const afc__http_cache_id *id = &job->stored->id;
     afc__store_name old = {id->primary, job->old_variant};
     if (!has_content(work->disk, old, id->content)) {
         /* Replaced or removed since. */
@@ -416,7 +418,7 @@ static bool work_change(afc__disk_job *work) {
     return false;
 }
 
-bool afc__disk_change(afc__disk *disk, afc__cache_stored *stored, uint64_t old_variant) {
+bool afc__disk_change(afc__disk *disk, afc__http_cache_stored *stored, uint64_t old_variant) {
     return order_change(disk, stored, old_variant, work_change);
 }
 
@@ -542,18 +544,18 @@ void afc__disk_remove_now(afc__disk *disk, afc__store_name name) {
 /* ---- Finding and using ------------------------------------------------------------------------ */
 
 /** Reads one entry. NULL: it isn't there, is being replaced, or was damaged and is removed. */
-static afc__cache_stored *read_entry(afc__disk *disk, afc__store_name name, afc_slice key) {
+static afc__http_cache_stored *read_entry(afc__disk *disk, afc__store_name name, afc_slice key) {
     int file = afc__folder_open_entry(&disk->folder, name.primary, name.variant, AFC__FOLDER_READ);
     if (file < 0) {
         bool is_missing = errno == ENOENT || errno == ELOOP || errno == ENXIO;
         if (is_missing) afc__disk_remove_now(disk, name);
         return NULL;
     }
-    afc__cache_stored *stored = afc__entry_read(file);
+    afc__http_cache_stored *stored = afc__entry_read(file);
     bool is_other = stored != NULL && (stored->key.size != key.size ||
                                        memcmp(stored->key.bytes, key.bytes, key.size) != 0);
     if (stored == NULL || is_other) {
-        afc__cache_stored_release(stored);
+        afc__http_cache_stored_release(stored);
         close(file);
         afc__disk_remove_now(disk, name);
         return NULL;
@@ -574,19 +576,19 @@ void afc__disk_catch_up(afc__disk *disk) {
     if (disk->journal.is_incomplete) afc__disk_begin_scan(disk);
 }
 
-void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__cache_found *out) {
-    afc__entry_record variants[AFC__CACHE_MOST_VARIANTS];
+void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__http_cache_found *out) {
+    afc__entry_record variants[AFC__HTTP_CACHE_MOST_VARIANTS];
     out->count = 0;
     afc__disk_catch_up(disk);
     afc__disk_lock(disk);
     size_t count = afc__entry_table_variants(&disk->cache->table, primary, variants,
-                                             AFC__CACHE_MOST_VARIANTS);
+                                             AFC__HTTP_CACHE_MOST_VARIANTS);
     afc__disk_unlock(disk);
     for (size_t i = 0; i < count; i++) {
         if ((variants[i].places & AFC__ENTRY_ON_DISK) == 0) continue;
         afc__store_name name = {primary, variants[i].variant};
-        afc__cache_stored *stored = read_entry(disk, name, key);
-        if (stored != NULL) afc__cache_found_insert(out, stored);
+        afc__http_cache_stored *stored = read_entry(disk, name, key);
+        if (stored != NULL) afc__http_cache_found_insert(out, stored);
     }
 }
 
@@ -613,7 +615,7 @@ static bool work_trim(afc__disk_job *work) {
     afc__disk *disk = work->disk;
     removals gone = {.count = 0};
     if (afc__journal_lock(&disk->journal)) {
-        make_room(disk, 0, 0, NULL, &gone);
+        evict_until(disk, 0, 0, NULL, &gone);
         record_gone(disk, &gone);
         afc__journal_unlock(&disk->journal);
     }

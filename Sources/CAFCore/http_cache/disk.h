@@ -23,10 +23,10 @@ void afc__disk_free(afc__disk *disk);
 /* ---- Changes, under the cache's lock ---------------------------------------------------------- */
 
 /** Writes a response whose body is in memory. Returns whether it was ordered. */
-bool afc__disk_put(afc__disk *disk, afc__cache_stored *stored);
+bool afc__disk_put(afc__disk *disk, afc__http_cache_stored *stored);
 
 /** Gives an entry another meta, and perhaps another variant. */
-bool afc__disk_change(afc__disk *disk, afc__cache_stored *stored, uint64_t old_variant);
+bool afc__disk_change(afc__disk *disk, afc__http_cache_stored *stored, uint64_t old_variant);
 
 /** Removes entries. `content`: only if their body has this number; 0: in any case. */
 void afc__disk_remove(afc__disk *disk, const afc__store_name *names, size_t count,
@@ -46,7 +46,7 @@ void afc__disk_set_capacity(afc__disk *disk, uint64_t bytes);
 void afc__disk_catch_up(afc__disk *disk);
 
 /** Reads all variants of a key. */
-void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__cache_found *out);
+void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__http_cache_found *out);
 
 /** Removes one entry now. */
 void afc__disk_remove_now(afc__disk *disk, afc__store_name name);
@@ -55,7 +55,7 @@ void afc__disk_remove_now(afc__disk *disk, afc__store_name name);
  * Records a response whose file is `number` in new/, makes room and gives the file its name. On failure the file is
  * removed. Returns whether it is stored.
  */
-bool afc__disk_publish(afc__disk *disk, const afc__cache_stored *stored, uint64_t number);
+bool afc__disk_publish(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number);
 
 /** Appends the uses that were taken note of, and makes the journal shorter when it pays. */
 void afc__disk_tidy(afc__disk *disk);

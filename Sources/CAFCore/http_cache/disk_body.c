@@ -17,7 +17,7 @@ struct afc__disk_stream {
     atomic_bool has_failed;
     bool has_begun; /* Something was ordered. */
     uint64_t size;  /* Of the pieces so far. */
-    afc__cache_stored *stored;
+    afc__http_cache_stored *stored;
     /* The disk's thread. */
     int file;
     uint64_t next_block;
@@ -54,24 +54,24 @@ static void leave_unfinished(afc__disk_stream *stream, uint64_t size) {
     stream->size -= size;
 }
 
-typedef enum queue_room { ROOM, ROOM_LATER, NO_ROOM } queue_room;
+typedef enum admission { ADMITTED, ADMITTED_LATER, REFUSED } admission;
 
 /** Counts another piece as waiting, if there is room. */
-static queue_room enter_queue(afc__disk_stream *stream, size_t size) {
+static admission enter_queue(afc__disk_stream *stream, size_t size) {
     afc__disk *disk = stream->disk;
     afc__disk_lock(disk);
     uint64_t others = disk->unfinished_bytes - stream->size;
     bool is_within = others == 0 ||
                      disk->unfinished_bytes + size <= disk->capacity * AFC__ENTRY_UNIT / 2;
     bool is_full = disk->queued_bytes + size > AFC__DISK_MOST_QUEUED;
-    queue_room room = !is_within ? NO_ROOM : is_full ? ROOM_LATER : ROOM;
-    if (room == ROOM) {
+    admission result = !is_within ? REFUSED : is_full ? ADMITTED_LATER : ADMITTED;
+    if (result == ADMITTED) {
         disk->queued_bytes += size;
         disk->unfinished_bytes += size;
         stream->size += size;
     }
     afc__disk_unlock(disk);
-    return room;
+    return result;
 }
 
 typedef struct pause_job {
@@ -92,12 +92,13 @@ static bool wait_for_disk(afc__disk *disk) {
     return is_ordered;
 }
 
-static bool find_room(afc__disk_stream *stream, size_t size, afc__cache_pace pace) {
-    queue_room room;
+static bool wait_for_admission(afc__disk_stream *stream, size_t size, afc__http_cache_pace pace) {
+    admission result;
     do {
-        room = enter_queue(stream, size);
-    } while (room == ROOM_LATER && pace == AFC__CACHE_WAIT && wait_for_disk(stream->disk));
-    return room == ROOM;
+        result = enter_queue(stream, size);
+    } while (result == ADMITTED_LATER && pace == AFC__HTTP_CACHE_WAIT &&
+             wait_for_disk(stream->disk));
+    return result == ADMITTED;
 }
 
 static bool write_piece(afc__disk_stream *stream, afc_bytes bytes) {
@@ -125,9 +126,10 @@ static bool work_piece(afc__disk_job *work) {
     return false;
 }
 
-bool afc__disk_stream_append(afc__disk_stream *stream, afc_bytes bytes, afc__cache_pace pace) {
+bool afc__disk_stream_append(afc__disk_stream *stream, afc_bytes bytes, afc__http_cache_pace pace) {
     afc__disk *disk = stream->disk;
-    bool is_possible = !atomic_load(&stream->has_failed) && find_room(stream, bytes.size, pace);
+    bool is_possible = !atomic_load(&stream->has_failed) &&
+                       wait_for_admission(stream, bytes.size, pace);
     piece_job *job = is_possible ? afc__alloc(sizeof *job) : NULL;
     if (job != NULL) {
         *job = (piece_job){.stream = stream, .bytes = bytes};
@@ -149,7 +151,7 @@ bool afc__disk_stream_append(afc__disk_stream *stream, afc_bytes bytes, afc__cac
 static bool work_last(afc__disk_job *work) {
     afc__disk_stream *stream = AFC__OWNER(work, afc__disk_stream, last);
     afc__disk *disk = stream->disk;
-    afc__cache_stored *stored = stream->stored;
+    afc__http_cache_stored *stored = stream->stored;
     bool is_written = stored != NULL && stream->file >= 0 && !atomic_load(&stream->has_failed) &&
                       afc__entry_finish(stream->file, stored) == 0;
     if (is_written) {
@@ -166,7 +168,7 @@ static bool work_last(afc__disk_job *work) {
         afc__disk_lock(disk);
         afc__disk_end_change(disk, stored->id.primary);
         afc__disk_unlock(disk);
-        afc__cache_stored_release(stored);
+        afc__http_cache_stored_release(stored);
     }
     if (stream->file >= 0) close(stream->file);
     leave_unfinished(stream, stream->size);
@@ -174,8 +176,8 @@ static bool work_last(afc__disk_job *work) {
     return false;
 }
 
-void afc__disk_stream_commit(afc__disk_stream *stream, afc__cache_stored *stored) {
-    stream->stored = afc__cache_stored_retain(stored);
+void afc__disk_stream_commit(afc__disk_stream *stream, afc__http_cache_stored *stored) {
+    stream->stored = afc__http_cache_stored_retain(stored);
     afc__disk_begin_change(stream->disk, stored->id.primary);
     /* There is a thread, as there were pieces. */
     afc__disk_order(stream->disk, &stream->last, work_last);
@@ -209,8 +211,8 @@ typedef struct read_buffer {
 struct afc__disk_reader {
     afc__disk_job job;
     afc__disk *disk;
-    afc__cache_stored *stored;
-    afc__cache_wake wake;
+    afc__http_cache_stored *stored;
+    afc__http_cache_wake wake;
     pthread_mutex_t lock;
     /* Under the lock. */
     read_buffer buffers[2]; /* Block n goes to buffer n % 2. */
@@ -223,18 +225,18 @@ struct afc__disk_reader {
 
 static void free_reader(afc__disk_reader *reader) {
     for (unsigned i = 0; i < 2; i++) afc_free(reader->buffers[i].bytes);
-    afc__cache_stored_release(reader->stored);
+    afc__http_cache_stored_release(reader->stored);
     pthread_mutex_destroy(&reader->lock);
     afc_free(reader);
 }
 
-afc__disk_reader *afc__disk_reader_new(afc__disk *disk, afc__cache_stored *stored, uint64_t offset,
-                                       afc__cache_wake wake) {
+afc__disk_reader *afc__disk_reader_new(afc__disk *disk, afc__http_cache_stored *stored,
+                                       uint64_t offset, afc__http_cache_wake wake) {
     afc__disk_reader *reader = afc__zalloc(sizeof *reader);
     if (reader == NULL) return NULL;
     pthread_mutex_init(&reader->lock, NULL);
     reader->disk = disk;
-    reader->stored = afc__cache_stored_retain(stored);
+    reader->stored = afc__http_cache_stored_retain(stored);
     reader->wake = wake;
     reader->next_block = reader->next_read = offset / AFC__ENTRY_BLOCK;
     reader->skip = (size_t)(offset % AFC__ENTRY_BLOCK);
@@ -262,13 +264,13 @@ static read_buffer *next_buffer(afc__disk_reader *reader) {
     return buffer;
 }
 
-static void wake(afc__cache_wake wake, unsigned count) {
+static void wake(afc__http_cache_wake wake, unsigned count) {
     for (unsigned i = 0; i < count; i++) wake.wake(wake.context);
 }
 
 static bool work_read(afc__disk_job *work) {
     afc__disk_reader *reader = AFC__OWNER(work, afc__disk_reader, job);
-    const afc__cache_stored *stored = reader->stored;
+    const afc__http_cache_stored *stored = reader->stored;
     pthread_mutex_lock(&reader->lock);
     read_buffer *buffer;
     while ((buffer = next_buffer(reader)) != NULL) {
@@ -292,7 +294,7 @@ static bool work_read(afc__disk_job *work) {
     reader->is_reading = false;
     bool is_closed = reader->is_closed;
     unsigned wakes = reader->wakes;
-    afc__cache_wake receiver = reader->wake;
+    afc__http_cache_wake receiver = reader->wake;
     reader->wakes = 0;
     /* If it isn't closed yet, it may be freed from here on. */
     pthread_mutex_unlock(&reader->lock);
@@ -318,8 +320,8 @@ static void lend(afc__disk_reader *reader, read_buffer *buffer, afc_slice *piece
     reader->next_block++;
 }
 
-afc__cache_step afc__disk_reader_read(afc__disk_reader *reader, afc_slice *piece) {
-    afc__cache_step step = AFC__CACHE_PENDING;
+afc__http_cache_step afc__disk_reader_read(afc__disk_reader *reader, afc_slice *piece) {
+    afc__http_cache_step step = AFC__HTTP_CACHE_PENDING;
     pthread_mutex_lock(&reader->lock);
     for (unsigned i = 0; i < 2; i++) {
         if (reader->buffers[i].state == LENT) reader->buffers[i].state = FREE;
@@ -328,13 +330,13 @@ afc__cache_step afc__disk_reader_read(afc__disk_reader *reader, afc_slice *piece
     bool is_ready = buffer->state == READY && reader->next_block < reader->next_read;
     uint64_t offset = reader->next_block * AFC__ENTRY_BLOCK + reader->skip;
     if (offset >= reader->stored->body_size) {
-        step = AFC__CACHE_END;
+        step = AFC__HTTP_CACHE_END;
     } else if (is_ready && buffer->size != 0) {
         lend(reader, buffer, piece);
-        step = AFC__CACHE_READY;
+        step = AFC__HTTP_CACHE_READY;
         read_ahead(reader);
     } else if (reader->is_broken || !read_ahead(reader)) {
-        step = AFC__CACHE_BROKEN;
+        step = AFC__HTTP_CACHE_BROKEN;
     } else {
         reader->wakes++;
     }

@@ -66,7 +66,7 @@ static void look_at(folder_scan *scan, uint64_t primary, uint64_t variant) {
     struct stat facts;
     int file = afc__folder_open_entry(&disk->folder, primary, variant, AFC__FOLDER_READ);
     if (file < 0) return;
-    afc__cache_stored *stored = afc__entry_read_meta(file);
+    afc__http_cache_stored *stored = afc__entry_read_meta(file);
     bool is_valid = stored != NULL &&
                     afc__store_is_at_home(disk->cache, stored, primary, variant) &&
                     fstat(file, &facts) == 0;
@@ -80,7 +80,7 @@ static void look_at(folder_scan *scan, uint64_t primary, uint64_t variant) {
     } else {
         afc__folder_remove_entry(&disk->folder, primary, variant);
     }
-    afc__cache_stored_release(stored);
+    afc__http_cache_stored_release(stored);
 }
 
 static int compare_time(const void *a, const void *b) {

@@ -43,7 +43,7 @@ bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary) {
 /* ---- Records -------------------------------------------------------------------------------- */
 
 afc__journal_record afc__disk_put_record(afc__disk *disk, afc__store_name name,
-                                         const afc__cache_stored *stored, uint32_t units,
+                                         const afc__http_cache_stored *stored, uint32_t units,
                                          uint32_t stored_s) {
     return (afc__journal_record){
         .kind = AFC__JOURNAL_PUT,
@@ -51,7 +51,7 @@ afc__journal_record afc__disk_put_record(afc__disk *disk, afc__store_name name,
         .variant = name.variant,
         .units = units,
         .stored_s = stored_s,
-        .host = afc__store_hash_host(disk->cache, afc__cache_key_host(stored->key)),
+        .host = afc__store_hash_host(disk->cache, afc__http_cache_key_host(stored->key)),
     };
 }
 

@@ -79,7 +79,7 @@ bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary);
 
 /** Returns the record of a response whose file has this name and size. */
 afc__journal_record afc__disk_put_record(afc__disk *disk, afc__store_name name,
-                                         const afc__cache_stored *stored, uint32_t units,
+                                         const afc__http_cache_stored *stored, uint32_t units,
                                          uint32_t stored_s);
 
 /** Applies a record to the table. Under the cache's lock. */

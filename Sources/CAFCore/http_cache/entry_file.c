@@ -36,10 +36,10 @@ void afc__entry_head_write(char out[AFC__ENTRY_HEAD_SIZE], const afc__entry_head
 }
 
 /** Is this room behind the body, and of a size that a meta may have? */
-static bool is_room(const afc__entry_head *head, uint64_t offset, uint64_t size) {
+static bool is_valid_extent(const afc__entry_head *head, uint64_t offset, uint64_t size) {
     uint64_t end = AFC__ENTRY_HEAD_SIZE + afc__entry_span(head->body_size);
-    return offset >= end && offset - end <= 2 * AFC__CACHE_LONGEST_META &&
-           size <= AFC__CACHE_LONGEST_META;
+    return offset >= end && offset - end <= 2 * AFC__HTTP_CACHE_LONGEST_META &&
+           size <= AFC__HTTP_CACHE_LONGEST_META;
 }
 
 bool afc__entry_head_parse(afc__entry_head *out, const char bytes[AFC__ENTRY_HEAD_SIZE]) {
@@ -54,7 +54,7 @@ bool afc__entry_head_parse(afc__entry_head *out, const char bytes[AFC__ENTRY_HEA
     uint64_t sum = afc__checksum(out->content, bytes, SUM_OFFSET);
     if (afc__load_64(bytes + SUM_OFFSET) != sum) return false;
     if (out->body_size > AFC__ENTRY_LARGEST_BODY) return false;
-    return is_room(out, out->meta_offset, out->meta_size);
+    return is_valid_extent(out, out->meta_offset, out->meta_size);
 }
 
 /* ---- Reading and writing -------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ int afc__entry_write_blocks(int descriptor, uint64_t content, uint64_t first_blo
     return 0;
 }
 
-int afc__entry_finish(int descriptor, const afc__cache_stored *stored) {
+int afc__entry_finish(int descriptor, const afc__http_cache_stored *stored) {
     afc_slice meta = stored->block;
     afc__entry_head head = {
         .content = stored->id.content,
@@ -169,20 +169,20 @@ static bool is_valid(const afc_head *head) {
     return is_valid;
 }
 
-afc__cache_stored *afc__entry_read_meta(int descriptor) {
+afc__http_cache_stored *afc__entry_read_meta(int descriptor) {
     afc__entry_head found, *head = &found;
     if (!afc__entry_read_head(descriptor, head)) return NULL;
     char *bytes = afc__alloc(head->meta_size);
     if (bytes == NULL) return NULL;
-    afc__cache_stored *stored = NULL;
+    afc__http_cache_stored *stored = NULL;
     if (read_at(descriptor, bytes, head->meta_size, head->meta_offset) &&
         afc__checksum(head->content, bytes, head->meta_size) == head->meta_checksum) {
-        stored = afc__cache_stored_decode((afc_slice){bytes, head->meta_size});
+        stored = afc__http_cache_stored_decode((afc_slice){bytes, head->meta_size});
     }
     afc_free(bytes);
     if (stored == NULL) return NULL;
     if (!is_valid(&stored->meta.head)) {
-        afc__cache_stored_release(stored);
+        afc__http_cache_stored_release(stored);
         return NULL;
     }
     stored->id.content = head->content;
@@ -190,7 +190,7 @@ afc__cache_stored *afc__entry_read_meta(int descriptor) {
     return stored;
 }
 
-static afc__cache_body *read_body(int descriptor, const afc__cache_stored *stored) {
+static afc__http_cache_body *read_body(int descriptor, const afc__http_cache_stored *stored) {
     size_t size = (size_t)stored->body_size, at = 0;
     char *bytes = afc__alloc(size);
     if (bytes == NULL) return NULL;
@@ -203,15 +203,15 @@ static afc__cache_body *read_body(int descriptor, const afc__cache_stored *store
         }
         at += (size_t)count;
     }
-    return afc__cache_body_new((afc_bytes){bytes, size});
+    return afc__http_cache_body_new((afc_bytes){bytes, size});
 }
 
-afc__cache_stored *afc__entry_read(int descriptor) {
-    afc__cache_stored *stored = afc__entry_read_meta(descriptor);
+afc__http_cache_stored *afc__entry_read(int descriptor) {
+    afc__http_cache_stored *stored = afc__entry_read_meta(descriptor);
     if (stored == NULL || stored->body_size > AFC__ENTRY_LOADED) return stored;
     stored->body = read_body(descriptor, stored);
     if (stored->body != NULL) return stored;
-    afc__cache_stored_release(stored);
+    afc__http_cache_stored_release(stored);
     return NULL;
 }
 
@@ -225,7 +225,7 @@ bool afc__entry_change(int descriptor, uint64_t content, afc_slice meta, uint64_
     head.meta_offset = fits_before ? body_end : old_end;
     head.meta_size = (uint32_t)meta.size;
     head.meta_checksum = afc__checksum(content, meta.bytes, meta.size);
-    if (!is_room(&head, head.meta_offset, meta.size)) return false;
+    if (!is_valid_extent(&head, head.meta_offset, meta.size)) return false;
     if (write_at(descriptor, meta.bytes, meta.size, head.meta_offset) != 0) return false;
     char bytes[AFC__ENTRY_HEAD_SIZE];
     afc__entry_head_write(bytes, &head);

@@ -51,7 +51,7 @@ int afc__entry_write_blocks(int descriptor, uint64_t content, uint64_t first_blo
                             afc_slice bytes);
 
 /** Writes meta and head of a file whose body is written. Returns 0 or an errno. */
-int afc__entry_finish(int descriptor, const afc__cache_stored *stored);
+int afc__entry_finish(int descriptor, const afc__http_cache_stored *stored);
 
 /** Reads and verifies one block into `out`; returns its size, or -1. */
 int64_t afc__entry_read_block(int descriptor, uint64_t content, uint64_t body_size, uint64_t block,
@@ -61,14 +61,14 @@ int64_t afc__entry_read_block(int descriptor, uint64_t content, uint64_t body_si
 bool afc__entry_read_head(int descriptor, afc__entry_head *out);
 
 /** Reads a response without its body. NULL: damaged, or out of memory. */
-afc__cache_stored *afc__entry_read_meta(int descriptor);
+afc__http_cache_stored *afc__entry_read_meta(int descriptor);
 
 /**
  * Reads a response: its meta, and its body if it isn't larger than AFC__ENTRY_LOADED. A larger one is not verified,
  * and the caller gives the response the descriptor. Ids other than `content` are the caller's as well. NULL: damaged,
  * or out of memory.
  */
-afc__cache_stored *afc__entry_read(int descriptor);
+afc__http_cache_stored *afc__entry_read(int descriptor);
 
 /**
  * Writes a new meta for the body with this number; `*size` is then the size of the file. false: another body, a damaged

@@ -5,9 +5,9 @@
 #include <afcore/base.h>
 
 /** Size of a fingerprint as text, with its NUL: SHA-256 in hexadecimal. */
-#define AFC__FINGERPRINT_ROOM 65
+#define AFC__FINGERPRINT_SIZE 65
 
 /** false: out of memory; `out` is then empty. */
-bool afc__fingerprint(char out[AFC__FINGERPRINT_ROOM], afc_slice secret);
+bool afc__fingerprint(char out[AFC__FINGERPRINT_SIZE], afc_slice secret);
 
 #endif

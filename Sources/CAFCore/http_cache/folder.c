@@ -23,13 +23,13 @@ static const char MAGIC[8] = {'A', 'F', 'c', 'a', 'c', 'h', 'e', '1'};
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
-static void make_name(char out[AFC__FOLDER_NAME_ROOM], uint64_t primary, uint64_t variant) {
-    snprintf(out, AFC__FOLDER_NAME_ROOM, "%016llx%016llx", (unsigned long long)primary,
+static void make_name(char out[AFC__FOLDER_NAME_SIZE], uint64_t primary, uint64_t variant) {
+    snprintf(out, AFC__FOLDER_NAME_SIZE, "%016llx%016llx", (unsigned long long)primary,
              (unsigned long long)variant);
 }
 
-static void make_fresh_name(char out[AFC__FOLDER_NAME_ROOM], uint64_t number) {
-    snprintf(out, AFC__FOLDER_NAME_ROOM, "%016llx", (unsigned long long)number);
+static void make_fresh_name(char out[AFC__FOLDER_NAME_SIZE], uint64_t number) {
+    snprintf(out, AFC__FOLDER_NAME_SIZE, "%016llx", (unsigned long long)number);
 }
 
 static bool parse_hex(const char *text, uint64_t *out) {
@@ -43,7 +43,7 @@ static bool parse_hex(const char *text, uint64_t *out) {
 }
 
 bool afc__folder_parse_name(const char *name, uint64_t *primary, uint64_t *variant) {
-    return strlen(name) == AFC__FOLDER_NAME_ROOM - 1 && parse_hex(name, primary) &&
+    return strlen(name) == AFC__FOLDER_NAME_SIZE - 1 && parse_hex(name, primary) &&
            parse_hex(name + 16, variant);
 }
 
@@ -175,7 +175,7 @@ static int locked(int descriptor, int lock) {
 
 int afc__folder_open_entry(const afc__folder *folder, uint64_t primary, uint64_t variant,
                            afc__folder_access access) {
-    char name[AFC__FOLDER_NAME_ROOM];
+    char name[AFC__FOLDER_NAME_SIZE];
     make_name(name, primary, variant);
     int mode = access == AFC__FOLDER_CHANGE ? O_RDWR : O_RDONLY;
     /* A FIFO of that name must not block. */
@@ -184,21 +184,21 @@ int afc__folder_open_entry(const afc__folder *folder, uint64_t primary, uint64_t
 }
 
 bool afc__folder_remove_entry(const afc__folder *folder, uint64_t primary, uint64_t variant) {
-    char name[AFC__FOLDER_NAME_ROOM];
+    char name[AFC__FOLDER_NAME_SIZE];
     make_name(name, primary, variant);
     return unlinkat(folder->entries, name, 0) == 0;
 }
 
 bool afc__folder_rename_entry(const afc__folder *folder, uint64_t primary, uint64_t variant,
                               uint64_t new_variant) {
-    char name[AFC__FOLDER_NAME_ROOM], new_name[AFC__FOLDER_NAME_ROOM];
+    char name[AFC__FOLDER_NAME_SIZE], new_name[AFC__FOLDER_NAME_SIZE];
     make_name(name, primary, variant);
     make_name(new_name, primary, new_variant);
     return renameat(folder->entries, name, folder->entries, new_name) == 0;
 }
 
 int afc__folder_new_file(const afc__folder *folder, uint64_t number) {
-    char name[AFC__FOLDER_NAME_ROOM];
+    char name[AFC__FOLDER_NAME_SIZE];
     make_fresh_name(name, number);
     int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     return locked(openat(folder->fresh, name, flags, 0600), LOCK_EX);
@@ -206,7 +206,7 @@ int afc__folder_new_file(const afc__folder *folder, uint64_t number) {
 
 int afc__folder_reuse(const afc__folder *folder, uint64_t primary, uint64_t variant,
                       uint64_t number) {
-    char name[AFC__FOLDER_NAME_ROOM], fresh[AFC__FOLDER_NAME_ROOM];
+    char name[AFC__FOLDER_NAME_SIZE], fresh[AFC__FOLDER_NAME_SIZE];
     make_name(name, primary, variant);
     make_fresh_name(fresh, number);
     if (renameat(folder->entries, name, folder->fresh, fresh) != 0) return -1;
@@ -223,14 +223,14 @@ int afc__folder_reuse(const afc__folder *folder, uint64_t primary, uint64_t vari
 
 bool afc__folder_publish(const afc__folder *folder, uint64_t number, uint64_t primary,
                          uint64_t variant) {
-    char name[AFC__FOLDER_NAME_ROOM], fresh[AFC__FOLDER_NAME_ROOM];
+    char name[AFC__FOLDER_NAME_SIZE], fresh[AFC__FOLDER_NAME_SIZE];
     make_name(name, primary, variant);
     make_fresh_name(fresh, number);
     return renameat(folder->fresh, fresh, folder->entries, name) == 0;
 }
 
 void afc__folder_discard(const afc__folder *folder, uint64_t number) {
-    char fresh[AFC__FOLDER_NAME_ROOM];
+    char fresh[AFC__FOLDER_NAME_SIZE];
     make_fresh_name(fresh, number);
     unlinkat(folder->fresh, fresh, 0);
 }

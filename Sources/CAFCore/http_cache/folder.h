@@ -15,7 +15,7 @@
 
 #include "http_cache/stored.h"
 
-enum { AFC__FOLDER_NAME_ROOM = 33 };
+enum { AFC__FOLDER_NAME_SIZE = 33 };
 
 typedef struct afc__folder {
     int root, entries, fresh; /**< Descriptors of FOLDER/1, entries and new; -1: closed. */

@@ -28,7 +28,7 @@ int64_t afc__age_read(const afc_head *head) {
     return afc__delta_seconds_read(first, &age) ? age : 0;
 }
 
-bool afc__cache_date_read(const afc_head *head, const char *name, int64_t now, int64_t *out) {
+bool afc__http_cache_date_read(const afc_head *head, const char *name, int64_t now, int64_t *out) {
     const afc_header *header = afc_head_find(head, name);
     return header != NULL && afc__date_parse_any_case(header->value, now, out);
 }
@@ -52,7 +52,8 @@ static int64_t guess_lifetime(const afc__freshness_question *question, int64_t d
     bool may_guess = afc__status_has_heuristic(question->head->status) ||
                      (question->control->flags & AFC__CONTROL_PUBLIC) != 0;
     if (!may_guess || question->has_query) return 0;
-    if (!afc__cache_date_read(question->head, "Last-Modified", question->response_time, &modified))
+    if (!afc__http_cache_date_read(question->head, "Last-Modified", question->response_time,
+                                   &modified))
         return 0;
     return at_most(at_least((date - modified) / 10, 0), AFC__HEURISTIC_MOST_S);
 }
@@ -61,7 +62,7 @@ afc__freshness afc__freshness_of(const afc__freshness_question *question) {
     afc__freshness out = {0, 0, AFC__LIFETIME_NONE};
     const afc_head *head = question->head;
     int64_t response_time = question->response_time, date;
-    bool has_date = afc__cache_date_read(head, "Date", response_time, &date);
+    bool has_date = afc__http_cache_date_read(head, "Date", response_time, &date);
     if (!has_date) date = response_time;
     /* RFC 9111 4.2.3. A clock that was set back while the request was under way makes no negative delay. */
     int64_t apparent_age = at_least(response_time - date, 0);

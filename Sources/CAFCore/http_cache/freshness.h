@@ -22,7 +22,7 @@ typedef struct afc__freshness {
 
 typedef struct afc__freshness_question {
     const afc_head *head;
-    const afc__cache_control *control; /**< The head's. */
+    const afc__http_cache_control *control; /**< The head's. */
     int64_t request_time, response_time;
     bool has_query; /**< The URL has a query: no lifetime is guessed. */
 } afc__freshness_question;
@@ -44,6 +44,6 @@ bool afc__status_has_heuristic(int status);
 int64_t afc__age_read(const afc_head *head);
 
 /** A date of a field, in any of the three forms and any case (RFC 9111 4.2). `now` tells the century. */
-bool afc__cache_date_read(const afc_head *head, const char *name, int64_t now, int64_t *out);
+bool afc__http_cache_date_read(const afc_head *head, const char *name, int64_t now, int64_t *out);
 
 #endif

@@ -30,14 +30,14 @@ static void make_lock(pthread_mutex_t *lock) {
 }
 
 static afc_status make_memory(afc_http_cache *cache) {
-    afc_cache_options options = AFC_CACHE_INIT;
+    afc_lru_options options = AFC_LRU_INIT;
     /* The capacity may change, so the store trims. */
     options.capacity = options.purge_to = UINT64_MAX;
     options.retain = retain_set;
     options.release = release_set;
     options.on_evict = afc__store_on_evict;
     options.context = cache;
-    return afc_cache_new(&cache->memory, &options);
+    return afc_lru_new(&cache->memory, &options);
 }
 
 static bool make_seed(uint64_t seed[2]) {
@@ -48,7 +48,7 @@ static bool make_seed(uint64_t seed[2]) {
 static void free_cache(void *context) {
     afc_http_cache *cache = context;
     if (cache->disk != NULL) afc__disk_free(cache->disk);
-    afc_cache_free(cache->memory);
+    afc_lru_free(cache->memory);
     afc__entry_table_clear(&cache->table);
     pthread_mutex_destroy(&cache->lock);
     afc_free(cache);
@@ -66,11 +66,11 @@ static afc_status fill(afc_http_cache *cache, const afc_http_cache_options *opti
 afc_status afc_http_cache_open(afc_http_cache **out, const afc_http_cache_options *options,
                                afc_failure *failure) {
     static const afc_http_cache_options defaults = AFC_HTTP_CACHE_OPTIONS_INIT;
-    afc_http_cache_options room;
+    afc_http_cache_options storage;
     afc_failure ignored;
     if (failure == NULL) failure = &ignored;
     *out = NULL;
-    options = afc__sized_read(&room, &defaults, options,
+    options = afc__sized_read(&storage, &defaults, options,
                               AFC__SIZED(afc_http_cache_options, max_entry_bytes),
                               "AFC_HTTP_CACHE_OPTIONS_INIT", failure);
     if (failure->status != AFC_OK) return failure->status;
@@ -116,9 +116,9 @@ void afc_http_cache_release(afc_http_cache *cache) {
 afc_status afc_http_cache_remove_url(afc_http_cache *cache, const char *partition, const char *url,
                                      afc_failure *failure) {
     afc__buffer key;
-    afc__buffer_init(&key, AFC__CACHE_LONGEST_KEY);
-    afc_status status = afc__cache_key_parse(&key, partition, url, failure);
-    if (status == AFC_OK) afc__cache_remove_key(cache, (afc_slice){key.bytes, key.size});
+    afc__buffer_init(&key, AFC__HTTP_CACHE_LONGEST_KEY);
+    afc_status status = afc__http_cache_key_parse(&key, partition, url, failure);
+    if (status == AFC_OK) afc__http_cache_remove_key(cache, (afc_slice){key.bytes, key.size});
     afc__buffer_clear(&key);
     /* What is too long was never stored. */
     return status == AFC_ETOOBIG ? AFC_OK : status;
@@ -200,7 +200,7 @@ void afc_http_cache_flush(afc_http_cache *cache) {
     if (afc__disk_order(cache->disk, &job.job, work_flush)) afc__waiter_wait(&job.waiter);
 }
 
-static uint64_t count_of(const afc_http_cache *cache, afc__cache_event event) {
+static uint64_t count_of(const afc_http_cache *cache, afc__http_cache_event event) {
     return atomic_load_explicit(&cache->events[event], memory_order_relaxed);
 }
 
@@ -209,15 +209,15 @@ void afc_http_cache_get_statistics(afc_http_cache *cache, afc_http_cache_statist
     if (!afc__store_is_usable(cache)) return;
     pthread_mutex_lock(&cache->lock);
     out->entries = cache->table.count;
-    out->memory_used = afc_cache_get_cost(cache->memory);
+    out->memory_used = afc_lru_get_cost(cache->memory);
     out->memory_capacity = cache->memory_bytes;
     out->disk_used = cache->table.units * AFC__ENTRY_UNIT;
     if (cache->disk != NULL) out->disk_capacity = cache->disk->capacity * AFC__ENTRY_UNIT;
     pthread_mutex_unlock(&cache->lock);
-    out->hits = count_of(cache, AFC__CACHE_HIT);
-    out->misses = count_of(cache, AFC__CACHE_MISS);
-    out->revalidated = count_of(cache, AFC__CACHE_REVALIDATED);
-    out->stale = count_of(cache, AFC__CACHE_STALE);
-    out->stored = count_of(cache, AFC__CACHE_STORED);
-    out->refused = count_of(cache, AFC__CACHE_REFUSED);
+    out->hits = count_of(cache, AFC__HTTP_CACHE_HIT);
+    out->misses = count_of(cache, AFC__HTTP_CACHE_MISS);
+    out->revalidated = count_of(cache, AFC__HTTP_CACHE_REVALIDATED);
+    out->stale = count_of(cache, AFC__HTTP_CACHE_STALE);
+    out->stored = count_of(cache, AFC__HTTP_CACHE_STORED);
+    out->refused = count_of(cache, AFC__HTTP_CACHE_REFUSED);
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static bool identify_credentials(char out[AFC__FINGERPRINT_ROOM],
+static bool identify_credentials(char out[AFC__FINGERPRINT_SIZE],
                                  const afc_credentials *credentials) {
     const char *const parts[] = {credentials->user, credentials->password, credentials->token};
     afc__buffer text;
@@ -22,7 +22,7 @@ static bool identify_credentials(char out[AFC__FINGERPRINT_ROOM],
     return is_made;
 }
 
-bool afc__identity_of(char out[AFC__FINGERPRINT_ROOM], const afc_header *headers, size_t count,
+bool afc__identity_of(char out[AFC__FINGERPRINT_SIZE], const afc_header *headers, size_t count,
                       const afc_credentials *credentials) {
     out[0] = '\0';
     for (size_t i = 0; i < count; i++) {

@@ -10,7 +10,7 @@
  * Writes the fingerprint of a field Authorization, else of `credentials`, which may be NULL; an empty text for an anonymous
  * request. false: out of memory.
  */
-bool afc__identity_of(char out[AFC__FINGERPRINT_ROOM], const afc_header *headers, size_t count,
+bool afc__identity_of(char out[AFC__FINGERPRINT_SIZE], const afc_header *headers, size_t count,
                       const afc_credentials *credentials);
 
 #endif

@@ -27,11 +27,11 @@ static afc__entry_record *copy_records(afc_http_cache *cache, size_t *count) {
 }
 
 /** Returns the response of a record, with a reference; NULL if it was removed or is damaged. */
-static afc__cache_stored *read_record(afc_http_cache *cache, const afc__entry_record *record) {
-    afc__cache_stored *stored = NULL;
+static afc__http_cache_stored *read_record(afc_http_cache *cache, const afc__entry_record *record) {
+    afc__http_cache_stored *stored = NULL;
     afc__response_set *set = afc__store_copy_set(cache, record->primary);
-    if (set != NULL) stored = afc__cache_found_variant(&set->found, record->variant);
-    if (stored != NULL) afc__cache_stored_retain(stored);
+    if (set != NULL) stored = afc__http_cache_found_variant(&set->found, record->variant);
+    if (stored != NULL) afc__http_cache_stored_retain(stored);
     afc__response_set_release(set);
     if (stored != NULL || cache->disk == NULL) return stored;
     int file = afc__folder_open_entry(&cache->disk->folder, record->primary, record->variant,
@@ -42,7 +42,7 @@ static afc__cache_stored *read_record(afc_http_cache *cache, const afc__entry_re
     if (stored == NULL || afc__store_is_at_home(cache, stored, record->primary, record->variant)) {
         return stored;
     }
-    afc__cache_stored_release(stored);
+    afc__http_cache_stored_release(stored);
     return NULL;
 }
 
@@ -52,8 +52,8 @@ struct afc_http_cache_list {
     afc_http_cache *cache;
     afc__entry_record *records;
     size_t count, next;
-    afc__cache_stored *stored; /* The entry that was read last. */
-    char *texts;               /* Its partition and its URL, NUL-terminated. */
+    afc__http_cache_stored *stored; /* The entry that was read last. */
+    char *texts;                    /* Its partition and its URL, NUL-terminated. */
 };
 
 afc_status afc_http_cache_list_begin(afc_http_cache *cache, afc_http_cache_list **out,
@@ -74,7 +74,7 @@ afc_status afc_http_cache_list_begin(afc_http_cache *cache, afc_http_cache_list 
 }
 
 static void clear_entry(afc_http_cache_list *list) {
-    afc__cache_stored_release(list->stored);
+    afc__http_cache_stored_release(list->stored);
     afc_free(list->texts);
     list->stored = NULL;
     list->texts = NULL;
@@ -91,21 +91,21 @@ void afc_http_cache_list_free(afc_http_cache_list *list) {
 /** false: out of memory. */
 static bool describe(afc_http_cache_list *list, const afc__entry_record *record,
                      afc_http_cache_entry *out) {
-    const afc__cache_meta *meta = afc__cache_stored_meta(list->stored);
-    afc_slice key = afc__cache_stored_key(list->stored);
-    afc_slice partition = afc__cache_key_partition(key), url = afc__cache_key_url(key);
+    const afc__http_cache_meta *meta = afc__http_cache_stored_meta(list->stored);
+    afc_slice key = afc__http_cache_stored_key(list->stored);
+    afc_slice partition = afc__http_cache_key_partition(key), url = afc__http_cache_key_url(key);
     list->texts = afc__zalloc(partition.size + url.size + 2);
     if (list->texts == NULL) return false;
     char *url_text = list->texts + partition.size + 1;
     memcpy(list->texts, partition.bytes, partition.size);
     memcpy(url_text, url.bytes, url.size);
-    afc__cache_terms room;
-    const afc__cache_terms *terms = afc__cache_stored_terms(list->stored, &room);
+    afc__http_cache_terms buffer;
+    const afc__http_cache_terms *terms = afc__http_cache_stored_terms(list->stored, &buffer);
     *out = (afc_http_cache_entry){
         .url = url_text,
         .partition = list->texts,
         .head = meta->head,
-        .body_bytes = afc__cache_stored_body_size(list->stored),
+        .body_bytes = afc__http_cache_stored_body_size(list->stored),
         .response_time = meta->response_time,
         .age_s = afc__current_age(&terms->freshness, meta->response_time, (int64_t)time(NULL)),
         .lifetime_s = terms->freshness.lifetime,
@@ -133,37 +133,37 @@ typedef enum file_state {
     FILE_DAMAGED
 } file_state;
 
-static bool is_body_valid(int file, const afc__cache_stored *stored, char *room) {
+static bool is_body_valid(int file, const afc__http_cache_stored *stored, char *buffer) {
     for (uint64_t at = 0; at < stored->body_size;) {
         int64_t size = afc__entry_read_block(file, stored->id.content, stored->body_size,
-                                             at / AFC__ENTRY_BLOCK, room);
+                                             at / AFC__ENTRY_BLOCK, buffer);
         if (size < 0) return false;
         at += (uint64_t)size;
     }
     return true;
 }
 
-static file_state check_file(afc_http_cache *cache, const afc__entry_record *record, char *room,
+static file_state check_file(afc_http_cache *cache, const afc__entry_record *record, char *buffer,
                              uint64_t *body_size) {
     int file = afc__folder_open_entry(&cache->disk->folder, record->primary, record->variant,
                                       AFC__FOLDER_READ);
     if (file < 0) return FILE_GONE;
-    afc__cache_stored *stored = afc__entry_read_meta(file);
+    afc__http_cache_stored *stored = afc__entry_read_meta(file);
     bool is_valid = stored != NULL &&
                     afc__store_is_at_home(cache, stored, record->primary, record->variant) &&
-                    is_body_valid(file, stored, room);
+                    is_body_valid(file, stored, buffer);
     if (is_valid) *body_size = stored->body_size;
-    afc__cache_stored_release(stored);
+    afc__http_cache_stored_release(stored);
     close(file);
     return is_valid ? FILE_VALID : FILE_DAMAGED;
 }
 
-static void verify_one(afc_http_cache *cache, const afc__entry_record *record, char *room,
+static void verify_one(afc_http_cache *cache, const afc__entry_record *record, char *buffer,
                        afc_http_cache_verification *out) {
     uint64_t body_size = 0;
-    file_state state = check_file(cache, record, room, &body_size);
+    file_state state = check_file(cache, record, buffer, &body_size);
     /* Its meta may have been changed while it was read. */
-    if (state == FILE_DAMAGED) state = check_file(cache, record, room, &body_size);
+    if (state == FILE_DAMAGED) state = check_file(cache, record, buffer, &body_size);
     if (state == FILE_VALID) {
         out->entries++;
         out->body_bytes += body_size;
@@ -182,13 +182,13 @@ afc_status afc_http_cache_verify(afc_http_cache *cache, afc_http_cache_verificat
     *out = (afc_http_cache_verification){0};
     if (!afc__store_is_usable(cache) || cache->disk == NULL) return AFC_OK;
     afc__entry_record *records = copy_records(cache, &count);
-    char *room = afc__alloc(AFC__ENTRY_BLOCK);
+    char *buffer = afc__alloc(AFC__ENTRY_BLOCK);
     afc_status status = AFC_OK;
-    if (records == NULL || room == NULL) status = afc__fail_memory(failure);
+    if (records == NULL || buffer == NULL) status = afc__fail_memory(failure);
     for (size_t i = 0; status == AFC_OK && i < count; i++) {
-        if (records[i].places & AFC__ENTRY_ON_DISK) verify_one(cache, &records[i], room, out);
+        if (records[i].places & AFC__ENTRY_ON_DISK) verify_one(cache, &records[i], buffer, out);
     }
     afc_free(records);
-    afc_free(room);
+    afc_free(buffer);
     return status;
 }

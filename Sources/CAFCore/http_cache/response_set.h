@@ -8,29 +8,31 @@
 
 typedef struct afc__response_set {
     atomic_uint references;
-    afc__cache_found found; /**< By response time, newest first; never empty. */
-    uint64_t cost;          /**< Bytes of memory. */
+    afc__http_cache_found found; /**< By response time, newest first; never empty. */
+    uint64_t cost;               /**< Bytes of memory. */
 } afc__response_set;
 
 /** Makes a set with references of its own. NULL: out of memory. */
-afc__response_set *afc__response_set_new(const afc__cache_found *found);
+afc__response_set *afc__response_set_new(const afc__http_cache_found *found);
 void afc__response_set_retain(afc__response_set *set);
 /** NULL is allowed. */
 void afc__response_set_release(afc__response_set *set);
 
 /** Returns the response with this variant; NULL if there is none. */
-afc__cache_stored *afc__cache_found_variant(const afc__cache_found *found, uint64_t variant);
+afc__http_cache_stored *afc__http_cache_found_variant(const afc__http_cache_found *found,
+                                                      uint64_t variant);
 
 /** Removes a variant; doesn't release it. Returns whether it was there. */
-bool afc__cache_found_remove(afc__cache_found *found, uint64_t variant);
+bool afc__http_cache_found_remove(afc__http_cache_found *found, uint64_t variant);
 
 /** Inserts a response at its place in the order; there must be room. Doesn't retain it. */
-void afc__cache_found_insert(afc__cache_found *found, afc__cache_stored *stored);
+void afc__http_cache_found_insert(afc__http_cache_found *found, afc__http_cache_stored *stored);
 
 /** Releases all and empties. */
-void afc__cache_found_clear(afc__cache_found *found);
+void afc__http_cache_found_clear(afc__http_cache_found *found);
 
 /** Copies those with this key, with references of their own. */
-void afc__cache_found_copy(afc__cache_found *out, const afc__cache_found *found, afc_slice key);
+void afc__http_cache_found_copy(afc__http_cache_found *out, const afc__http_cache_found *found,
+                                afc_slice key);
 
 #endif

@@ -15,11 +15,11 @@ typedef enum afc__reuse {
 } afc__reuse;
 
 typedef struct afc__reuse_question {
-    const afc__cache_control *request;  /**< The request's directives. */
-    const afc__cache_control *response; /**< The stored response's. */
-    const afc__freshness *freshness;    /**< The stored response's. */
-    int64_t age;                        /**< Now; see afc__current_age(). */
-    afc_cache_policy policy;
+    const afc__http_cache_control *request;  /**< The request's directives. */
+    const afc__http_cache_control *response; /**< The stored response's. */
+    const afc__freshness *freshness;         /**< The stored response's. */
+    int64_t age;                             /**< Now; see afc__current_age(). */
+    afc_http_cache_policy policy;
 } afc__reuse_question;
 
 afc__reuse afc__reuse_of(const afc__reuse_question *question);
@@ -36,9 +36,10 @@ static inline bool afc__status_is_error(int status) {
  * Returns whether the request may be answered by the cache only, so that a miss is a 504 (RFC 9111 5.2.1.7). A request
  * that bypasses the cache isn't subject to only-if-cached.
  */
-static inline bool afc__reuse_is_local(const afc__cache_control *request, afc_cache_policy policy) {
-    if (policy == AFC_CACHE_BYPASS) return false;
-    return policy == AFC_CACHE_ONLY || (request->flags & AFC__CONTROL_ONLY_IF_CACHED) != 0;
+static inline bool afc__reuse_is_local(const afc__http_cache_control *request,
+                                       afc_http_cache_policy policy) {
+    if (policy == AFC_HTTP_CACHE_BYPASS) return false;
+    return policy == AFC_HTTP_CACHE_ONLY || (request->flags & AFC__CONTROL_ONLY_IF_CACHED) != 0;
 }
 
 #endif

@@ -55,7 +55,7 @@ static bool is_stored_method(const afc__storable_question *question) {
 }
 
 afc__storable afc__storable_of(const afc__storable_question *question) {
-    const afc__cache_control *response = question->response;
+    const afc__http_cache_control *response = question->response;
     int status = question->head->status;
     if (!is_stored_method(question)) return AFC__STORABLE_NOT_METHOD;
     if (is_never_stored(status)) return AFC__STORABLE_NOT_STATUS;

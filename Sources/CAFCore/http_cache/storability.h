@@ -19,9 +19,9 @@ typedef enum afc__storable {
 typedef struct afc__storable_question {
     const char *method;
     const afc_head *head;
-    const afc__cache_control *request;  /**< The request's directives. */
-    const afc__cache_control *response; /**< The response's. */
-    bool has_query;                     /**< The URL has a query. */
+    const afc__http_cache_control *request;  /**< The request's directives. */
+    const afc__http_cache_control *response; /**< The response's. */
+    bool has_query;                          /**< The URL has a query. */
     bool
         is_content_of_url; /**< POST: Content-Location is the URL of the request (RFC 9110 9.3.3). */
 } afc__storable_question;

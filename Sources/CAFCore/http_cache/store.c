@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-static afc__entry_record *find_record(const afc_http_cache *cache, const afc__cache_id *id) {
+static afc__entry_record *find_record(const afc_http_cache *cache, const afc__http_cache_id *id) {
     return afc__entry_table_find(&cache->table, id->primary, id->variant);
 }
 
@@ -18,17 +18,17 @@ void afc__store_remove(afc_http_cache *cache, const afc__store_name *names, size
     if (cache->disk != NULL) afc__disk_remove(cache->disk, names, count, 0);
 }
 
-static void remove_one(afc_http_cache *cache, const afc__cache_id *id) {
+static void remove_one(afc_http_cache *cache, const afc__http_cache_id *id) {
     afc__store_name name = {id->primary, id->variant};
     afc__store_remove(cache, &name, 1);
 }
 
 /** Makes room for one more variant of a key. */
-static void limit_variants(afc_http_cache *cache, const afc__cache_id *id) {
-    afc__entry_record variants[AFC__CACHE_MOST_VARIANTS];
+static void limit_variants(afc_http_cache *cache, const afc__http_cache_id *id) {
+    afc__entry_record variants[AFC__HTTP_CACHE_MOST_VARIANTS];
     size_t oldest = 0, count = afc__entry_table_variants(&cache->table, id->primary, variants,
-                                                         AFC__CACHE_MOST_VARIANTS);
-    if (count < AFC__CACHE_MOST_VARIANTS || find_record(cache, id) != NULL) return;
+                                                         AFC__HTTP_CACHE_MOST_VARIANTS);
+    if (count < AFC__HTTP_CACHE_MOST_VARIANTS || find_record(cache, id) != NULL) return;
     for (size_t i = 1; i < count; i++) {
         if (variants[i].used < variants[oldest].used) oldest = i;
     }
@@ -36,7 +36,7 @@ static void limit_variants(afc_http_cache *cache, const afc__cache_id *id) {
     afc__store_remove(cache, &name, 1);
 }
 
-bool afc__store_put_record(afc_http_cache *cache, const afc__cache_stored *stored) {
+bool afc__store_put_record(afc_http_cache *cache, const afc__http_cache_stored *stored) {
     limit_variants(cache, &stored->id);
     const afc__entry_record *old = find_record(cache, &stored->id);
     afc__entry_record record = {
@@ -45,7 +45,7 @@ bool afc__store_put_record(afc_http_cache *cache, const afc__cache_stored *store
         .used = ++cache->clock,
         .units = old != NULL ? old->units : 0,
         .stored_s = (uint32_t)time(NULL),
-        .host = afc__store_hash_host(cache, afc__cache_key_host(stored->key)),
+        .host = afc__store_hash_host(cache, afc__http_cache_key_host(stored->key)),
         .places = cache->disk != NULL ? AFC__ENTRY_ON_DISK : AFC__ENTRY_IN_MEMORY,
     };
     return afc__entry_table_put(&cache->table, &record);
@@ -55,14 +55,14 @@ bool afc__store_put_record(afc_http_cache *cache, const afc__cache_stored *store
  * Returns whether all variants of a key are in memory, once this one is; `*found` are the others. What is in memory
  * answers for the disk.
  */
-static bool are_others_in_memory(afc_http_cache *cache, const afc__cache_id *id,
-                                 const afc__response_set *set, afc__cache_found *found) {
+static bool are_others_in_memory(afc_http_cache *cache, const afc__http_cache_id *id,
+                                 const afc__response_set *set, afc__http_cache_found *found) {
     afc__entry_record variants[2];
     found->count = 0;
     if (set != NULL) {
         *found = set->found;
-        afc__cache_found_remove(found, id->variant);
-        return found->count < AFC__CACHE_MOST_VARIANTS;
+        afc__http_cache_found_remove(found, id->variant);
+        return found->count < AFC__HTTP_CACHE_MOST_VARIANTS;
     }
     if (cache->disk == NULL) return true;
     if (afc__disk_is_ahead(cache->disk, id->primary)) return false;
@@ -70,15 +70,15 @@ static bool are_others_in_memory(afc_http_cache *cache, const afc__cache_id *id,
            (find_record(cache, id) != NULL ? 1 : 0);
 }
 
-void afc__store_put(afc_http_cache *cache, afc__cache_stored *stored) {
-    const afc__cache_id *id = &stored->id;
-    afc__cache_found found;
+void afc__store_put(afc_http_cache *cache, afc__http_cache_stored *stored) {
+    const afc__http_cache_id *id = &stored->id;
+    afc__http_cache_found found;
     pthread_mutex_lock(&cache->lock);
     bool is_recorded = afc__store_put_record(cache, stored);
     afc__response_set *set = afc__store_copy_set(cache, id->primary);
     bool is_complete = is_recorded && are_others_in_memory(cache, id, set, &found);
     if (is_complete) {
-        afc__cache_found_insert(&found, stored);
+        afc__http_cache_found_insert(&found, stored);
         afc__store_set_variants(cache, id->primary, &found);
     } else {
         afc__store_leave_memory(cache, id->primary);
@@ -99,19 +99,19 @@ void afc__store_put(afc_http_cache *cache, afc__cache_stored *stored) {
 
 /* ---- Finding ------------------------------------------------------------------------------- */
 
-struct afc__cache_find {
+struct afc__http_cache_find {
     afc__disk_job job;
     atomic_uint references; /* The caller's, and the job's. */
-    afc__cache_wake wake;
+    afc__http_cache_wake wake;
     uint64_t primary;
     uint32_t changes;
-    afc__cache_found found;
+    afc__http_cache_found found;
     size_t key_size;
     char key[];
 };
 
 /** Keeps in memory what was read, if it is all that there is and nothing has changed since. Under the lock. */
-static void promote(afc_http_cache *cache, const afc__cache_find *op) {
+static void promote(afc_http_cache *cache, const afc__http_cache_find *op) {
     size_t in_memory = 0;
     for (size_t i = 0; i < op->found.count; i++) {
         if (op->found.stored[i]->body != NULL) in_memory++;
@@ -123,7 +123,7 @@ static void promote(afc_http_cache *cache, const afc__cache_find *op) {
 }
 
 static bool work_find(afc__disk_job *work) {
-    afc__cache_find *op = AFC__OWNER(work, afc__cache_find, job);
+    afc__http_cache_find *op = AFC__OWNER(work, afc__http_cache_find, job);
     afc_http_cache *cache = work->disk->cache;
     afc_slice key = {op->key, op->key_size};
     pthread_mutex_lock(&cache->lock);
@@ -134,59 +134,62 @@ static bool work_find(afc__disk_job *work) {
     promote(cache, op);
     pthread_mutex_unlock(&cache->lock);
     op->wake.wake(op->wake.context);
-    afc__cache_find_free(op);
+    afc__http_cache_find_free(op);
     return false;
 }
 
 /** Returns the answer that needs no disk: READY, or PENDING if there may be more on disk. */
-static afc__cache_step find_in_memory(afc_http_cache *cache, uint64_t primary, afc_slice key,
-                                      afc__cache_found *out) {
+static afc__http_cache_step find_in_memory(afc_http_cache *cache, uint64_t primary, afc_slice key,
+                                           afc__http_cache_found *out) {
     afc__entry_record variant;
     bool has_changed = cache->disk != NULL && afc__journal_has_changed(&cache->disk->journal);
     afc__response_set *set = !has_changed ? afc__store_copy_set(cache, primary) : NULL;
-    if (set != NULL) afc__cache_found_copy(out, &set->found, key);
+    if (set != NULL) afc__http_cache_found_copy(out, &set->found, key);
     afc__response_set_release(set);
-    if (set != NULL || cache->disk == NULL) return AFC__CACHE_READY;
+    if (set != NULL || cache->disk == NULL) return AFC__HTTP_CACHE_READY;
     pthread_mutex_lock(&cache->lock);
     bool is_ahead = has_changed || afc__disk_is_ahead(cache->disk, primary);
     bool is_stored = afc__entry_table_variants(&cache->table, primary, &variant, 1) != 0;
     pthread_mutex_unlock(&cache->lock);
-    return is_ahead || is_stored ? AFC__CACHE_PENDING : AFC__CACHE_READY;
+    return is_ahead || is_stored ? AFC__HTTP_CACHE_PENDING : AFC__HTTP_CACHE_READY;
 }
 
-afc__cache_step afc__cache_find_begin(afc_http_cache *cache, afc_slice key, afc__cache_wake wake,
-                                      afc__cache_find **out_op, afc__cache_found *out) {
+afc__http_cache_step afc__http_cache_find_begin(afc_http_cache *cache, afc_slice key,
+                                                afc__http_cache_wake wake,
+                                                afc__http_cache_find **out_op,
+                                                afc__http_cache_found *out) {
     *out_op = NULL;
     out->count = 0;
-    if (!afc__store_is_usable(cache) || key.size > AFC__CACHE_LONGEST_KEY) return AFC__CACHE_READY;
+    if (!afc__store_is_usable(cache) || key.size > AFC__HTTP_CACHE_LONGEST_KEY)
+        return AFC__HTTP_CACHE_READY;
     uint64_t primary = afc__store_hash_key(cache, key);
-    afc__cache_step step = find_in_memory(cache, primary, key, out);
-    if (step == AFC__CACHE_READY) return step;
-    afc__cache_find *op = afc__alloc(sizeof *op + key.size);
-    if (op == NULL) return AFC__CACHE_READY;
-    *op = (afc__cache_find){.wake = wake, .primary = primary, .key_size = key.size};
+    afc__http_cache_step step = find_in_memory(cache, primary, key, out);
+    if (step == AFC__HTTP_CACHE_READY) return step;
+    afc__http_cache_find *op = afc__alloc(sizeof *op + key.size);
+    if (op == NULL) return AFC__HTTP_CACHE_READY;
+    *op = (afc__http_cache_find){.wake = wake, .primary = primary, .key_size = key.size};
     atomic_init(&op->references, 2);
     memcpy(op->key, key.bytes, key.size);
     if (!afc__disk_order(cache->disk, &op->job, work_find)) {
         afc_free(op);
-        return AFC__CACHE_READY;
+        return AFC__HTTP_CACHE_READY;
     }
     *out_op = op;
-    return AFC__CACHE_PENDING;
+    return AFC__HTTP_CACHE_PENDING;
 }
 
-void afc__cache_find_take(afc__cache_find *op, afc__cache_found *out) {
+void afc__http_cache_find_take(afc__http_cache_find *op, afc__http_cache_found *out) {
     *out = op->found;
     op->found.count = 0;
 }
 
-void afc__cache_find_free(afc__cache_find *op) {
+void afc__http_cache_find_free(afc__http_cache_find *op) {
     if (op == NULL || atomic_fetch_sub(&op->references, 1) != 1) return;
-    afc__cache_found_clear(&op->found);
+    afc__http_cache_found_clear(&op->found);
     afc_free(op);
 }
 
-void afc__cache_touch(afc_http_cache *cache, const afc__cache_stored *stored) {
+void afc__http_cache_touch(afc_http_cache *cache, const afc__http_cache_stored *stored) {
     if (!afc__store_is_usable(cache)) return;
     pthread_mutex_lock(&cache->lock);
     afc__entry_record *record = find_record(cache, &stored->id);
@@ -207,19 +210,21 @@ typedef enum standing {
     UNKNOWN /* The disk knows. */
 } standing;
 
-static standing standing_of(afc_http_cache *cache, const afc__cache_stored *stored) {
+static standing standing_of(afc_http_cache *cache, const afc__http_cache_stored *stored) {
     afc__response_set *set = afc__store_copy_set(cache, stored->id.primary);
     if (set == NULL) return cache->disk != NULL ? UNKNOWN : REPLACED;
-    const afc__cache_stored *now = afc__cache_found_variant(&set->found, stored->id.variant);
+    const afc__http_cache_stored *now = afc__http_cache_found_variant(&set->found,
+                                                                      stored->id.variant);
     bool is_same = now != NULL && now->id.content == stored->id.content;
     afc__response_set_release(set);
     return is_same ? CURRENT : REPLACED;
 }
 
 /** Makes a response with the body of `stored`. NULL: out of memory, or the meta is too large. */
-static afc__cache_stored *with_meta(afc_http_cache *cache, const afc__cache_stored *stored,
-                                    const afc__cache_meta *meta) {
-    afc__cache_stored *made = afc__cache_stored_new(stored->key, meta);
+static afc__http_cache_stored *with_meta(afc_http_cache *cache,
+                                         const afc__http_cache_stored *stored,
+                                         const afc__http_cache_meta *meta) {
+    afc__http_cache_stored *made = afc__http_cache_stored_new(stored->key, meta);
     if (made == NULL) return NULL;
     made->id = stored->id;
     made->id.variant = afc__store_hash_variant(cache, stored->id.primary, made->block);
@@ -230,7 +235,7 @@ static afc__cache_stored *with_meta(afc_http_cache *cache, const afc__cache_stor
 }
 
 /** Changes what only the disk has; it looks whether that is still the same body. */
-static void change_on_disk(afc_http_cache *cache, afc__cache_stored *changed,
+static void change_on_disk(afc_http_cache *cache, afc__http_cache_stored *changed,
                            uint64_t old_variant) {
     afc__store_leave_memory(cache, changed->id.primary);
     if (!afc__store_put_record(cache, changed) ||
@@ -241,10 +246,10 @@ static void change_on_disk(afc_http_cache *cache, afc__cache_stored *changed,
     }
 }
 
-void afc__cache_update(afc_http_cache *cache, afc__cache_stored *stored,
-                       const afc__cache_meta *meta) {
+void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *stored,
+                            const afc__http_cache_meta *meta) {
     if (!afc__store_is_usable(cache)) return;
-    afc__cache_stored *changed = with_meta(cache, stored, meta);
+    afc__http_cache_stored *changed = with_meta(cache, stored, meta);
     pthread_mutex_lock(&cache->lock);
     standing is = standing_of(cache, stored);
     if (changed == NULL) {
@@ -256,12 +261,12 @@ void afc__cache_update(afc_http_cache *cache, afc__cache_stored *stored,
         change_on_disk(cache, changed, stored->id.variant);
     }
     pthread_mutex_unlock(&cache->lock);
-    afc__cache_stored_release(changed);
+    afc__http_cache_stored_release(changed);
 }
 
 /* ---- Removing ------------------------------------------------------------------------------ */
 
-void afc__cache_drop(afc_http_cache *cache, const afc__cache_stored *stored) {
+void afc__http_cache_drop(afc_http_cache *cache, const afc__http_cache_stored *stored) {
     if (!afc__store_is_usable(cache)) return;
     pthread_mutex_lock(&cache->lock);
     standing is = standing_of(cache, stored);
@@ -273,9 +278,9 @@ void afc__cache_drop(afc_http_cache *cache, const afc__cache_stored *stored) {
     pthread_mutex_unlock(&cache->lock);
 }
 
-void afc__cache_remove_key(afc_http_cache *cache, afc_slice key) {
-    afc__entry_record variants[AFC__CACHE_MOST_VARIANTS];
-    afc__store_name names[AFC__CACHE_MOST_VARIANTS];
+void afc__http_cache_remove_key(afc_http_cache *cache, afc_slice key) {
+    afc__entry_record variants[AFC__HTTP_CACHE_MOST_VARIANTS];
+    afc__store_name names[AFC__HTTP_CACHE_MOST_VARIANTS];
     if (!afc__store_is_usable(cache)) return;
     uint64_t primary = afc__store_hash_key(cache, key);
     size_t count;
@@ -283,17 +288,17 @@ void afc__cache_remove_key(afc_http_cache *cache, afc_slice key) {
     /* Processes that didn't know of each other's variants have stored more together. */
     do {
         count = afc__entry_table_variants(&cache->table, primary, variants,
-                                          AFC__CACHE_MOST_VARIANTS);
+                                          AFC__HTTP_CACHE_MOST_VARIANTS);
         for (size_t i = 0; i < count; i++) {
             names[i] = (afc__store_name){primary, variants[i].variant};
         }
         afc__store_remove(cache, names, count);
-    } while (count == AFC__CACHE_MOST_VARIANTS);
+    } while (count == AFC__HTTP_CACHE_MOST_VARIANTS);
     afc__store_filter filter = {.has_primary = true, .primary = primary};
     if (cache->disk != NULL) afc__disk_remove_unknown(cache->disk, &filter);
     pthread_mutex_unlock(&cache->lock);
 }
 
-void afc__cache_count(afc_http_cache *cache, afc__cache_event event) {
+void afc__http_cache_count(afc_http_cache *cache, afc__http_cache_event event) {
     atomic_fetch_add_explicit(&cache->events[event], 1, memory_order_relaxed);
 }

@@ -9,9 +9,9 @@
  * A body is collected in memory. With a disk, one that is larger than AFC__ENTRY_LOADED goes there in pieces of this size,
  * and isn't kept in memory.
  */
-struct afc__cache_writing {
+struct afc__http_cache_writing {
     afc_http_cache *cache;
-    afc__cache_stored *stored;
+    afc__http_cache_stored *stored;
     afc__disk_stream *stream; /* NULL: all of the body is in memory. */
     uint64_t size, largest;
     size_t piece;
@@ -29,9 +29,9 @@ static uint64_t largest_body(afc_http_cache *cache) {
     return largest < AFC__ENTRY_LARGEST_BODY ? largest : AFC__ENTRY_LARGEST_BODY;
 }
 
-static afc__cache_stored *new_stored(afc_http_cache *cache, afc_slice key,
-                                     const afc__cache_meta *meta) {
-    afc__cache_stored *stored = afc__cache_stored_new(key, meta);
+static afc__http_cache_stored *new_stored(afc_http_cache *cache, afc_slice key,
+                                          const afc__http_cache_meta *meta) {
+    afc__http_cache_stored *stored = afc__http_cache_stored_new(key, meta);
     if (stored == NULL) return NULL;
     stored->id.primary = afc__store_hash_key(cache, key);
     stored->id.variant = afc__store_hash_variant(cache, stored->id.primary, stored->block);
@@ -39,12 +39,12 @@ static afc__cache_stored *new_stored(afc_http_cache *cache, afc_slice key,
     return stored;
 }
 
-afc__cache_writing *afc__cache_begin(afc_http_cache *cache, afc_slice key,
-                                     const afc__cache_meta *meta, int64_t expected) {
+afc__http_cache_writing *afc__http_cache_begin(afc_http_cache *cache, afc_slice key,
+                                               const afc__http_cache_meta *meta, int64_t expected) {
     if (!afc__store_is_usable(cache)) return NULL;
     uint64_t largest = largest_body(cache);
     if (expected >= 0 && (uint64_t)expected > largest) return NULL;
-    afc__cache_writing *writing = afc__zalloc(sizeof *writing);
+    afc__http_cache_writing *writing = afc__zalloc(sizeof *writing);
     if (writing == NULL) return NULL;
     writing->stored = new_stored(cache, key, meta);
     if (writing->stored == NULL) {
@@ -63,7 +63,7 @@ afc__cache_writing *afc__cache_begin(afc_http_cache *cache, afc_slice key,
 }
 
 /** Hands what was collected to the disk. */
-static bool flush(afc__cache_writing *writing, afc__cache_pace pace) {
+static bool flush(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
     afc__disk *disk = writing->cache->disk;
     if (writing->stream == NULL) {
         writing->stream = afc__disk_stream_new(disk, writing->stored->id.content);
@@ -74,14 +74,15 @@ static bool flush(afc__cache_writing *writing, afc__cache_pace pace) {
     return bytes.size == size && afc__disk_stream_append(writing->stream, bytes, pace);
 }
 
-bool afc__cache_append(afc__cache_writing *writing, afc_slice bytes, afc__cache_pace pace) {
+bool afc__http_cache_append(afc__http_cache_writing *writing, afc_slice bytes,
+                            afc__http_cache_pace pace) {
     if (bytes.size > writing->largest - writing->size) return false;
     writing->size += bytes.size;
     while (bytes.size > 0) {
-        size_t room = writing->piece - writing->body.size;
-        if (room == 0 && !flush(writing, pace)) return false;
-        if (room == 0) room = writing->piece;
-        size_t size = bytes.size < room ? bytes.size : room;
+        size_t available = writing->piece - writing->body.size;
+        if (available == 0 && !flush(writing, pace)) return false;
+        if (available == 0) available = writing->piece;
+        size_t size = bytes.size < available ? bytes.size : available;
         if (afc__buffer_append(&writing->body, bytes.bytes, size) != AFC_OK) return false;
         bytes = (afc_slice){bytes.bytes + size, bytes.size - size};
     }
@@ -89,17 +90,17 @@ bool afc__cache_append(afc__cache_writing *writing, afc_slice bytes, afc__cache_
 }
 
 /** Stores a body that is in memory. */
-static bool commit_memory(afc__cache_writing *writing) {
+static bool commit_memory(afc__http_cache_writing *writing) {
     afc_bytes bytes = afc__buffer_take(&writing->body);
     if (bytes.size == writing->size) {
-        writing->stored->body = afc__cache_body_new(bytes);
+        writing->stored->body = afc__http_cache_body_new(bytes);
     }
     if (writing->stored->body == NULL) return false;
     afc__store_put(writing->cache, writing->stored);
     return true;
 }
 
-static bool commit_stream(afc__cache_writing *writing, afc__cache_pace pace) {
+static bool commit_stream(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
     afc_http_cache *cache = writing->cache;
     if (writing->body.size != 0 && !flush(writing, pace)) return false;
     pthread_mutex_lock(&cache->lock);
@@ -113,14 +114,14 @@ static bool commit_stream(afc__cache_writing *writing, afc__cache_pace pace) {
     return is_recorded;
 }
 
-void afc__cache_commit(afc__cache_writing *writing, afc__cache_pace pace) {
+void afc__http_cache_commit(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
     afc_http_cache *cache = writing->cache;
-    afc__cache_stored *stored = writing->stored;
+    afc__http_cache_stored *stored = writing->stored;
     stored->body_size = writing->size;
     bool is_stored = writing->stream != NULL ? commit_stream(writing, pace)
                                              : commit_memory(writing);
     if (is_stored) {
-        afc__cache_count(cache, AFC__CACHE_STORED);
+        afc__http_cache_count(cache, AFC__HTTP_CACHE_STORED);
     } else {
         /* The previous response must no longer be used. */
         afc__store_name name = {stored->id.primary, stored->id.variant};
@@ -128,37 +129,38 @@ void afc__cache_commit(afc__cache_writing *writing, afc__cache_pace pace) {
         afc__store_remove(cache, &name, 1);
         pthread_mutex_unlock(&cache->lock);
     }
-    afc__cache_abandon(writing);
+    afc__http_cache_abandon(writing);
 }
 
-void afc__cache_commit_beginning(afc__cache_writing *writing, int64_t total) {
-    afc__cache_stored_cut(writing->stored, total);
-    afc__cache_commit(writing, AFC__CACHE_DROP);
+void afc__http_cache_commit_beginning(afc__http_cache_writing *writing, int64_t total) {
+    afc__http_cache_stored_cut(writing->stored, total);
+    afc__http_cache_commit(writing, AFC__HTTP_CACHE_DROP);
 }
 
-void afc__cache_abandon(afc__cache_writing *writing) {
+void afc__http_cache_abandon(afc__http_cache_writing *writing) {
     if (writing == NULL) return;
     afc__disk_stream_abandon(writing->stream);
     afc__buffer_clear(&writing->body);
-    afc__cache_stored_release(writing->stored);
+    afc__http_cache_stored_release(writing->stored);
     afc_http_cache_release(writing->cache);
     afc_free(writing);
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-struct afc__cache_reader {
+struct afc__http_cache_reader {
     afc_http_cache *cache;
-    afc__cache_stored *stored;
+    afc__http_cache_stored *stored;
     afc__disk_reader *disk; /* NULL: the body is in memory. */
     uint64_t offset;
 };
 
-afc__cache_reader *afc__cache_reader_open(afc_http_cache *cache, afc__cache_stored *stored,
-                                          uint64_t offset, afc__cache_wake wake) {
-    afc__cache_reader *reader = afc__alloc(sizeof *reader);
+afc__http_cache_reader *afc__http_cache_reader_open(afc_http_cache *cache,
+                                                    afc__http_cache_stored *stored, uint64_t offset,
+                                                    afc__http_cache_wake wake) {
+    afc__http_cache_reader *reader = afc__alloc(sizeof *reader);
     if (reader == NULL) return NULL;
-    *reader = (afc__cache_reader){.cache = cache, .stored = stored, .offset = offset};
+    *reader = (afc__http_cache_reader){.cache = cache, .stored = stored, .offset = offset};
     if (stored->body == NULL) {
         reader->disk = afc__disk_reader_new(cache->disk, stored, offset, wake);
         if (reader->disk == NULL) {
@@ -169,21 +171,21 @@ afc__cache_reader *afc__cache_reader_open(afc_http_cache *cache, afc__cache_stor
     return reader;
 }
 
-afc__cache_step afc__cache_read(afc__cache_reader *reader, afc_slice *piece) {
+afc__http_cache_step afc__http_cache_read(afc__http_cache_reader *reader, afc_slice *piece) {
     if (reader->disk != NULL) {
-        afc__cache_step step = afc__disk_reader_read(reader->disk, piece);
-        if (step == AFC__CACHE_BROKEN) afc__cache_drop(reader->cache, reader->stored);
+        afc__http_cache_step step = afc__disk_reader_read(reader->disk, piece);
+        if (step == AFC__HTTP_CACHE_BROKEN) afc__http_cache_drop(reader->cache, reader->stored);
         return step;
     }
     afc_bytes bytes = reader->stored->body->bytes;
-    if (reader->offset >= bytes.size) return AFC__CACHE_END;
+    if (reader->offset >= bytes.size) return AFC__HTTP_CACHE_END;
     size_t start = (size_t)reader->offset;
     *piece = (afc_slice){(const char *)bytes.bytes + start, bytes.size - start};
     reader->offset = bytes.size;
-    return AFC__CACHE_READY;
+    return AFC__HTTP_CACHE_READY;
 }
 
-void afc__cache_reader_close(afc__cache_reader *reader) {
+void afc__http_cache_reader_close(afc__http_cache_reader *reader) {
     if (reader == NULL) return;
     if (reader->disk != NULL) afc__disk_reader_close(reader->disk);
     afc_free(reader);

@@ -10,7 +10,7 @@
 #include "http_cache/entry_table.h"
 #include "http_cache/response_set.h"
 
-#include <afcore/cache.h>
+#include <afcore/lru.h>
 #include <pthread.h>
 
 typedef struct afc__disk afc__disk;
@@ -34,9 +34,9 @@ struct afc_http_cache {
     uint64_t key_seed[2];     /**< For the hashes of keys. */
     uint64_t content_seed[2]; /**< For the numbers of bodies. */
     atomic_uint_fast64_t content_count;
-    atomic_uint_fast64_t events[AFC__CACHE_EVENTS];
-    afc_cache *memory; /**< Response sets, by the hash of their key. */
-    afc__disk *disk;   /**< NULL: memory only. */
+    atomic_uint_fast64_t events[AFC__HTTP_CACHE_EVENTS];
+    afc_lru *memory; /**< Response sets, by the hash of their key. */
+    afc__disk *disk; /**< NULL: memory only. */
     /** Recursive: the memory reports evictions to this store while this store adds to it. */
     pthread_mutex_t lock;
     /* Under the lock. */
@@ -60,7 +60,7 @@ bool afc__store_matches(const afc__entry_record *record, const afc__store_filter
 uint64_t afc__store_hash_variant(const afc_http_cache *cache, uint64_t primary, afc_slice block);
 
 /** Returns whether a response is where its key belongs. It isn't after the folder's key was lost. */
-bool afc__store_is_at_home(const afc_http_cache *cache, const afc__cache_stored *stored,
+bool afc__store_is_at_home(const afc_http_cache *cache, const afc__http_cache_stored *stored,
                            uint64_t primary, uint64_t variant);
 
 /** Returns a new number for a body. */
@@ -73,7 +73,7 @@ afc__response_set *afc__store_copy_set(afc_http_cache *cache, uint64_t primary);
 
 /** Puts all variants of a key into memory; without any, or if that fails, none is there. */
 void afc__store_set_variants(afc_http_cache *cache, uint64_t primary,
-                             const afc__cache_found *found);
+                             const afc__http_cache_found *found);
 
 /** Removes all variants of a key from memory. */
 void afc__store_leave_memory(afc_http_cache *cache, uint64_t primary);
@@ -85,7 +85,7 @@ void afc__store_leave_disk(afc_http_cache *cache, uint64_t primary, uint64_t var
 void afc__store_forget(afc_http_cache *cache, uint64_t primary, uint64_t variant);
 
 /** Reacts to a set that the memory has evicted. */
-void afc__store_on_evict(void *context, afc_slice key, void *value, afc_cache_reason reason);
+void afc__store_on_evict(void *context, afc_slice key, void *value, afc_lru_reason reason);
 
 /** Evicts from memory what exceeds its capacity. */
 void afc__store_trim(afc_http_cache *cache);
@@ -93,10 +93,10 @@ void afc__store_trim(afc_http_cache *cache);
 /* ---- The store's parts for each other ----------------------------------------------------------- */
 
 /** Adds a response, or replaces its variant. Doesn't take the reference. */
-void afc__store_put(afc_http_cache *cache, afc__cache_stored *stored);
+void afc__store_put(afc_http_cache *cache, afc__http_cache_stored *stored);
 
 /** Records a response whose body was written to disk. Under the lock. */
-bool afc__store_put_record(afc_http_cache *cache, const afc__cache_stored *stored);
+bool afc__store_put_record(afc_http_cache *cache, const afc__http_cache_stored *stored);
 
 /** Removes entries everywhere. Under the lock. */
 void afc__store_remove(afc_http_cache *cache, const afc__store_name *names, size_t count);

@@ -22,10 +22,10 @@ uint32_t afc__store_hash_host(const afc_http_cache *cache, afc_slice host) {
 
 uint64_t afc__store_hash_variant(const afc_http_cache *cache, uint64_t primary, afc_slice block) {
     const uint64_t seed[2] = {cache->key_seed[0] ^ primary, ~cache->key_seed[1]};
-    return afc__siphash13(seed, afc__cache_selecting_part(block));
+    return afc__siphash13(seed, afc__http_cache_selecting_part(block));
 }
 
-bool afc__store_is_at_home(const afc_http_cache *cache, const afc__cache_stored *stored,
+bool afc__store_is_at_home(const afc_http_cache *cache, const afc__http_cache_stored *stored,
                            uint64_t primary, uint64_t variant) {
     return afc__store_hash_key(cache, stored->key) == primary &&
            afc__store_hash_variant(cache, primary, stored->block) == variant;
@@ -49,12 +49,12 @@ static afc_slice set_key(const uint64_t *primary) {
 }
 
 afc__response_set *afc__store_copy_set(afc_http_cache *cache, uint64_t primary) {
-    return afc_cache_copy(cache->memory, set_key(&primary));
+    return afc_lru_copy(cache->memory, set_key(&primary));
 }
 
 static size_t copy_variants(const afc_http_cache *cache, uint64_t primary,
-                            afc__entry_record out[AFC__CACHE_MOST_VARIANTS]) {
-    return afc__entry_table_variants(&cache->table, primary, out, AFC__CACHE_MOST_VARIANTS);
+                            afc__entry_record out[AFC__HTTP_CACHE_MOST_VARIANTS]) {
+    return afc__entry_table_variants(&cache->table, primary, out, AFC__HTTP_CACHE_MOST_VARIANTS);
 }
 
 /** Takes the place away from a record, and the record itself when that was the last one. */
@@ -69,7 +69,7 @@ static void leave_place(afc_http_cache *cache, uint64_t primary, uint64_t varian
 }
 
 static void take_memory_places(afc_http_cache *cache, uint64_t primary) {
-    afc__entry_record variants[AFC__CACHE_MOST_VARIANTS];
+    afc__entry_record variants[AFC__HTTP_CACHE_MOST_VARIANTS];
     size_t count = copy_variants(cache, primary, variants);
     for (size_t i = 0; i < count; i++) {
         leave_place(cache, primary, variants[i].variant, AFC__ENTRY_IN_MEMORY);
@@ -77,8 +77,8 @@ static void take_memory_places(afc_http_cache *cache, uint64_t primary) {
 }
 
 void afc__store_leave_memory(afc_http_cache *cache, uint64_t primary) {
-    if (afc_cache_get_cost(cache->memory) == 0) return;
-    if (afc_cache_remove(cache->memory, set_key(&primary))) take_memory_places(cache, primary);
+    if (afc_lru_get_cost(cache->memory) == 0) return;
+    if (afc_lru_remove(cache->memory, set_key(&primary))) take_memory_places(cache, primary);
 }
 
 void afc__store_leave_disk(afc_http_cache *cache, uint64_t primary, uint64_t variant) {
@@ -88,7 +88,7 @@ void afc__store_leave_disk(afc_http_cache *cache, uint64_t primary, uint64_t var
     leave_place(cache, primary, variant, AFC__ENTRY_ON_DISK);
 }
 
-void afc__store_on_evict(void *context, afc_slice key, void *value, afc_cache_reason reason) {
+void afc__store_on_evict(void *context, afc_slice key, void *value, afc_lru_reason reason) {
     afc_http_cache *cache = context;
     uint64_t primary;
     (void)value;
@@ -104,19 +104,19 @@ void afc__store_on_evict(void *context, afc_slice key, void *value, afc_cache_re
 
 void afc__store_trim(afc_http_cache *cache) {
     uint64_t capacity = cache->memory_bytes;
-    if (afc_cache_get_cost(cache->memory) <= capacity) return;
-    afc_cache_trim(cache->memory, capacity - capacity / 8, AFC_CACHE_COST);
+    if (afc_lru_get_cost(cache->memory) <= capacity) return;
+    afc_lru_trim(cache->memory, capacity - capacity / 8, AFC_LRU_COST);
 }
 
 void afc__store_set_variants(afc_http_cache *cache, uint64_t primary,
-                             const afc__cache_found *found) {
+                             const afc__http_cache_found *found) {
     afc__response_set *set = found->count != 0 ? afc__response_set_new(found) : NULL;
     if (set != NULL && set->cost > cache->memory_bytes) {
         afc__response_set_release(set);
         set = NULL;
     }
     bool is_kept = set != NULL &&
-                   afc_cache_put(cache->memory, set_key(&primary), set, set->cost) == AFC_OK;
+                   afc_lru_put(cache->memory, set_key(&primary), set, set->cost) == AFC_OK;
     if (!is_kept) {
         afc__store_leave_memory(cache, primary);
         return;
@@ -133,7 +133,8 @@ void afc__store_forget(afc_http_cache *cache, uint64_t primary, uint64_t variant
     if (record != NULL) afc__entry_table_remove(&cache->table, record);
     afc__response_set *set = afc__store_copy_set(cache, primary);
     if (set == NULL) return;
-    afc__cache_found found = set->found;
-    if (afc__cache_found_remove(&found, variant)) afc__store_set_variants(cache, primary, &found);
+    afc__http_cache_found found = set->found;
+    if (afc__http_cache_found_remove(&found, variant))
+        afc__store_set_variants(cache, primary, &found);
     afc__response_set_release(set);
 }

@@ -28,8 +28,8 @@ enum { NUMBERS_SIZE = SHORT_NUMBERS * 4 + LONG_NUMBERS * 8 };
 
 /* ---- Bodies -------------------------------------------------------------------------------- */
 
-afc__cache_body *afc__cache_body_new(afc_bytes bytes) {
-    afc__cache_body *body = afc__alloc(sizeof *body);
+afc__http_cache_body *afc__http_cache_body_new(afc_bytes bytes) {
+    afc__http_cache_body *body = afc__alloc(sizeof *body);
     if (body == NULL) {
         afc_free(bytes.bytes);
         return NULL;
@@ -39,7 +39,7 @@ afc__cache_body *afc__cache_body_new(afc_bytes bytes) {
     return body;
 }
 
-void afc__cache_body_release(afc__cache_body *body) {
+void afc__http_cache_body_release(afc__http_cache_body *body) {
     if (body == NULL || atomic_fetch_sub(&body->references, 1) != 1) return;
     afc_free(body->bytes.bytes);
     afc_free(body);
@@ -67,19 +67,19 @@ static char *put_fields(char *at, const afc_header *fields, size_t count) {
     return at;
 }
 
-size_t afc__cache_encoded_size(afc_slice key, const afc__cache_meta *meta) {
+size_t afc__http_cache_encoded_size(afc_slice key, const afc__http_cache_meta *meta) {
     const afc_head *head = &meta->head;
     uint64_t size = NUMBERS_SIZE + (uint64_t)key.size + head->reason.size +
                     fields_size(meta->request_fields, meta->request_field_count) +
                     fields_size(head->headers, head->header_count);
-    bool is_too_large = key.size == 0 || key.size > AFC__CACHE_LONGEST_KEY ||
-                        size > AFC__CACHE_LONGEST_META ||
-                        head->header_count > AFC__CACHE_MOST_FIELDS ||
-                        meta->request_field_count > AFC__CACHE_MOST_FIELDS;
+    bool is_too_large = key.size == 0 || key.size > AFC__HTTP_CACHE_LONGEST_KEY ||
+                        size > AFC__HTTP_CACHE_LONGEST_META ||
+                        head->header_count > AFC__HTTP_CACHE_MOST_FIELDS ||
+                        meta->request_field_count > AFC__HTTP_CACHE_MOST_FIELDS;
     return is_too_large ? 0 : (size_t)size;
 }
 
-void afc__cache_encode(char *at, afc_slice key, const afc__cache_meta *meta) {
+void afc__http_cache_encode(char *at, afc_slice key, const afc__http_cache_meta *meta) {
     const afc_head *head = &meta->head;
     const uint32_t shorts[SHORT_NUMBERS] = {
         [KEY_SIZE] = (uint32_t)key.size,
@@ -112,7 +112,7 @@ static int64_t long_number(afc_slice block, size_t index) {
     return (int64_t)afc__load_64(block.bytes + SHORT_NUMBERS * 4 + index * 8);
 }
 
-afc_slice afc__cache_selecting_part(afc_slice block) {
+afc_slice afc__http_cache_selecting_part(afc_slice block) {
     size_t start = NUMBERS_SIZE + (size_t)short_number(block, KEY_SIZE) +
                    short_number(block, REASON_SIZE);
     return (afc_slice){block.bytes + start, short_number(block, SELECTING_SIZE)};
@@ -142,9 +142,9 @@ static bool take_fields(afc_slice *rest, afc_header *out, size_t count) {
 }
 
 /** Fills in everything that the block says; its size is at least NUMBERS_SIZE, and the counts were checked. */
-static bool decode(afc__cache_stored *stored) {
+static bool decode(afc__http_cache_stored *stored) {
     afc_slice block = stored->block, rest = block, numbers, selecting;
-    afc__cache_meta *meta = &stored->meta;
+    afc__http_cache_meta *meta = &stored->meta;
     uint32_t selecting_count = short_number(block, SELECTING_COUNT);
     uint32_t field_count = short_number(block, FIELD_COUNT);
     uint32_t status = short_number(block, STATUS);
@@ -152,7 +152,7 @@ static bool decode(afc__cache_stored *stored) {
     if (!take(&rest, short_number(block, KEY_SIZE), &stored->key)) return false;
     if (!take(&rest, short_number(block, REASON_SIZE), &meta->head.reason)) return false;
     if (!take(&rest, short_number(block, SELECTING_SIZE), &selecting)) return false;
-    if (stored->key.size == 0 || stored->key.size > AFC__CACHE_LONGEST_KEY) return false;
+    if (stored->key.size == 0 || stored->key.size > AFC__HTTP_CACHE_LONGEST_KEY) return false;
     if (status < 200 || status > 999) return false;
     meta->head.status = (int)status;
     meta->head.version = (afc_http_version)short_number(block, VERSION);
@@ -173,8 +173,8 @@ static bool decode(afc__cache_stored *stored) {
 }
 
 /** Makes one with room for `field_count` fields in all and for a block, which the caller writes at `*block`. */
-static afc__cache_stored *new_stored(size_t field_count, size_t size, char **block) {
-    afc__cache_stored *stored;
+static afc__http_cache_stored *new_stored(size_t field_count, size_t size, char **block) {
+    afc__http_cache_stored *stored;
     size_t head_size = sizeof *stored + field_count * sizeof(afc_header);
     stored = afc__alloc(head_size + size);
     if (stored == NULL) return NULL;
@@ -187,15 +187,16 @@ static afc__cache_stored *new_stored(size_t field_count, size_t size, char **blo
     return stored;
 }
 
-afc__cache_stored *afc__cache_stored_decode(afc_slice block) {
-    if (block.size < NUMBERS_SIZE || block.size > AFC__CACHE_LONGEST_META) return NULL;
+afc__http_cache_stored *afc__http_cache_stored_decode(afc_slice block) {
+    if (block.size < NUMBERS_SIZE || block.size > AFC__HTTP_CACHE_LONGEST_META) return NULL;
     size_t selecting_count = short_number(block, SELECTING_COUNT);
     size_t field_count = short_number(block, FIELD_COUNT);
-    if (selecting_count > AFC__CACHE_MOST_FIELDS || field_count > AFC__CACHE_MOST_FIELDS) {
+    if (selecting_count > AFC__HTTP_CACHE_MOST_FIELDS ||
+        field_count > AFC__HTTP_CACHE_MOST_FIELDS) {
         return NULL;
     }
     char *copy;
-    afc__cache_stored *stored = new_stored(selecting_count + field_count, block.size, &copy);
+    afc__http_cache_stored *stored = new_stored(selecting_count + field_count, block.size, &copy);
     if (stored == NULL) return NULL;
     memcpy(copy, block.bytes, block.size);
     if (decode(stored)) return stored;
@@ -203,20 +204,21 @@ afc__cache_stored *afc__cache_stored_decode(afc_slice block) {
     return NULL;
 }
 
-afc__cache_stored *afc__cache_stored_new(afc_slice key, const afc__cache_meta *meta) {
-    size_t size = afc__cache_encoded_size(key, meta);
+afc__http_cache_stored *afc__http_cache_stored_new(afc_slice key,
+                                                   const afc__http_cache_meta *meta) {
+    size_t size = afc__http_cache_encoded_size(key, meta);
     if (size == 0) return NULL;
     char *block;
     size_t field_count = meta->request_field_count + meta->head.header_count;
-    afc__cache_stored *stored = new_stored(field_count, size, &block);
+    afc__http_cache_stored *stored = new_stored(field_count, size, &block);
     if (stored == NULL) return NULL;
-    afc__cache_encode(block, key, meta);
+    afc__http_cache_encode(block, key, meta);
     if (decode(stored)) return stored;
     afc_free(stored);
     return NULL;
 }
 
-void afc__cache_stored_cut(afc__cache_stored *stored, int64_t total) {
+void afc__http_cache_stored_cut(afc__http_cache_stored *stored, int64_t total) {
     enum { PARTIAL_CONTENT = 206 };
     char *block = (char *)(stored->headers + stored->meta.request_field_count +
                            stored->meta.head.header_count);
@@ -228,23 +230,23 @@ void afc__cache_stored_cut(afc__cache_stored *stored, int64_t total) {
 
 /* ---- Use ----------------------------------------------------------------------------------- */
 
-const afc__cache_meta *afc__cache_stored_meta(const afc__cache_stored *stored) {
+const afc__http_cache_meta *afc__http_cache_stored_meta(const afc__http_cache_stored *stored) {
     return &stored->meta;
 }
 
-afc_slice afc__cache_stored_key(const afc__cache_stored *stored) {
+afc_slice afc__http_cache_stored_key(const afc__http_cache_stored *stored) {
     return stored->key;
 }
 
-uint64_t afc__cache_stored_body_size(const afc__cache_stored *stored) {
+uint64_t afc__http_cache_stored_body_size(const afc__http_cache_stored *stored) {
     return stored->body_size;
 }
 
-static void read_terms(const afc__cache_stored *stored, afc__cache_terms *out) {
-    const afc__cache_meta *meta = &stored->meta;
-    afc_slice url = afc__cache_key_url(stored->key);
+static void read_terms(const afc__http_cache_stored *stored, afc__http_cache_terms *out) {
+    const afc__http_cache_meta *meta = &stored->meta;
+    afc_slice url = afc__http_cache_key_url(stored->key);
     bool has_query = url.size > 0 && memchr(url.bytes, '?', url.size) != NULL;
-    afc__cache_control_read(&out->control, meta->head.headers, meta->head.header_count, false);
+    afc__http_cache_control_read(&out->control, meta->head.headers, meta->head.header_count, false);
     afc__freshness_question question = {&meta->head, &out->control, meta->request_time,
                                         meta->response_time, has_query};
     out->freshness = afc__freshness_of(&question);
@@ -253,34 +255,35 @@ static void read_terms(const afc__cache_stored *stored, afc__cache_terms *out) {
                       !afc__same_name(coding->value, "identity");
 }
 
-const afc__cache_terms *afc__cache_stored_terms(afc__cache_stored *stored, afc__cache_terms *room) {
+const afc__http_cache_terms *afc__http_cache_stored_terms(afc__http_cache_stored *stored,
+                                                          afc__http_cache_terms *storage) {
     int state = atomic_load_explicit(&stored->terms_state, memory_order_acquire);
     if (state == AFC__TERMS_READ) return &stored->terms;
-    read_terms(stored, room);
+    read_terms(stored, storage);
     if (state != AFC__TERMS_UNREAD ||
         !atomic_compare_exchange_strong(&stored->terms_state, &state, AFC__TERMS_WRITING)) {
-        return room;
+        return storage;
     }
-    stored->terms = *room;
+    stored->terms = *storage;
     atomic_store_explicit(&stored->terms_state, AFC__TERMS_READ, memory_order_release);
     return &stored->terms;
 }
 
-uint64_t afc__cache_stored_cost(const afc__cache_stored *stored) {
+uint64_t afc__http_cache_stored_cost(const afc__http_cache_stored *stored) {
     size_t count = stored->meta.request_field_count + stored->meta.head.header_count;
     uint64_t size = sizeof *stored + count * sizeof(afc_header) + stored->block.size;
     if (stored->body != NULL) size += sizeof *stored->body + stored->body->bytes.size;
     return size;
 }
 
-afc__cache_stored *afc__cache_stored_retain(afc__cache_stored *stored) {
+afc__http_cache_stored *afc__http_cache_stored_retain(afc__http_cache_stored *stored) {
     atomic_fetch_add_explicit(&stored->references, 1, memory_order_relaxed);
     return stored;
 }
 
-void afc__cache_stored_release(afc__cache_stored *stored) {
+void afc__http_cache_stored_release(afc__http_cache_stored *stored) {
     if (stored == NULL || atomic_fetch_sub(&stored->references, 1) != 1) return;
-    afc__cache_body_release(stored->body);
+    afc__http_cache_body_release(stored->body);
     if (stored->descriptor >= 0) close(stored->descriptor);
     afc_free(stored);
 }

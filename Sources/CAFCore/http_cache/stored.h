@@ -13,26 +13,26 @@
 #include <stdatomic.h>
 
 enum {
-    AFC__CACHE_LONGEST_META = 1 << 20, /**< Maximum size of an encoded meta, with its key. */
-    AFC__CACHE_MOST_FIELDS = 4096      /**< Maximum number of fields of a response or a request. */
+    AFC__HTTP_CACHE_LONGEST_META = 1 << 20, /**< Maximum size of an encoded meta, with its key. */
+    AFC__HTTP_CACHE_MOST_FIELDS = 4096 /**< Maximum number of fields of a response or a request. */
 };
 
 /** Bytes of a body in memory, shared by the responses that have it. */
-typedef struct afc__cache_body {
+typedef struct afc__http_cache_body {
     atomic_uint references;
     afc_bytes bytes;
-} afc__cache_body;
+} afc__http_cache_body;
 
 /** Takes `bytes`, also on failure. NULL: out of memory. */
-afc__cache_body *afc__cache_body_new(afc_bytes bytes);
-void afc__cache_body_release(afc__cache_body *body);
+afc__http_cache_body *afc__http_cache_body_new(afc_bytes bytes);
+void afc__http_cache_body_release(afc__http_cache_body *body);
 
 /** Which entry this is. */
-typedef struct afc__cache_id {
+typedef struct afc__http_cache_id {
     uint64_t primary; /**< Hash of the key. */
     uint64_t variant; /**< Hash of the key and the selecting fields. */
     uint64_t content; /**< A random number for each body that is stored. */
-} afc__cache_id;
+} afc__http_cache_id;
 
 /** Whether the terms of a response were read; any thread may be the first. */
 typedef enum afc__terms_state {
@@ -41,42 +41,42 @@ typedef enum afc__terms_state {
     AFC__TERMS_READ     /**< They don't change any more. */
 } afc__terms_state;
 
-struct afc__cache_stored {
+struct afc__http_cache_stored {
     atomic_uint references;
-    afc__cache_id id;
-    afc__cache_body *body; /**< NULL: the body is in the file. */
-    int descriptor;        /**< The file, locked against reuse; -1: the body is in memory. */
+    afc__http_cache_id id;
+    afc__http_cache_body *body; /**< NULL: the body is in the file. */
+    int descriptor;             /**< The file, locked against reuse; -1: the body is in memory. */
     uint64_t body_size;
-    afc__cache_meta meta;
+    afc__http_cache_meta meta;
     afc_slice key;
     afc_slice block; /**< The encoded meta, behind the headers. */
     atomic_int terms_state;
-    afc__cache_terms terms;
+    afc__http_cache_terms terms;
     afc_header headers[];
 };
 
 /** Returns the size of an encoded key and meta. 0: it would be too large. */
-size_t afc__cache_encoded_size(afc_slice key, const afc__cache_meta *meta);
+size_t afc__http_cache_encoded_size(afc_slice key, const afc__http_cache_meta *meta);
 
 /** Writes them where there is room for that size. */
-void afc__cache_encode(char *at, afc_slice key, const afc__cache_meta *meta);
+void afc__http_cache_encode(char *at, afc_slice key, const afc__http_cache_meta *meta);
 
 /** Returns the part of an encoded meta that the selecting fields are; the same for the same variant. */
-afc_slice afc__cache_selecting_part(afc_slice block);
+afc_slice afc__http_cache_selecting_part(afc_slice block);
 
 /**
  * Makes a response of a key and a meta, which are encoded. Its body is empty until the caller sets it. NULL: out of memory,
  * or too large.
  */
-afc__cache_stored *afc__cache_stored_new(afc_slice key, const afc__cache_meta *meta);
+afc__http_cache_stored *afc__http_cache_stored_new(afc_slice key, const afc__http_cache_meta *meta);
 
 /** Does the same with an encoded meta, which is copied. NULL: out of memory, or not an encoded meta. */
-afc__cache_stored *afc__cache_stored_decode(afc_slice block);
+afc__http_cache_stored *afc__http_cache_stored_decode(afc_slice block);
 
 /** Makes a 200 the beginning of a representation of `total` bytes, as a 206 would be. Before others know it. */
-void afc__cache_stored_cut(afc__cache_stored *stored, int64_t total);
+void afc__http_cache_stored_cut(afc__http_cache_stored *stored, int64_t total);
 
 /** Returns about how much memory it takes, with its body. */
-uint64_t afc__cache_stored_cost(const afc__cache_stored *stored);
+uint64_t afc__http_cache_stored_cost(const afc__http_cache_stored *stored);
 
 #endif

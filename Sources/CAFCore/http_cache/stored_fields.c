@@ -54,9 +54,10 @@ static bool is_named_by_connection(const afc_head *head, afc_slice name) {
     return false;
 }
 
-static bool is_stored(const afc_head *head, const afc__cache_control *control, afc_slice name) {
+static bool is_stored(const afc_head *head, const afc__http_cache_control *control,
+                      afc_slice name) {
     return !is_of_connection(name) && !is_named_by_connection(head, name) &&
-           !afc__cache_control_hides(control, name);
+           !afc__http_cache_control_hides(control, name);
 }
 
 /* ---- Selecting ----------------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ static bool names_known_options(const afc_header *field) {
 }
 
 /** Do Connection or no-cache="…" name other fields? In most heads they don't. */
-static bool names_fields(const afc_head *head, const afc__cache_control *control) {
+static bool names_fields(const afc_head *head, const afc__http_cache_control *control) {
     if (control->no_cache_count > 0) return true;
     for (size_t i = 0; i < head->header_count; i++) {
         const afc_header *field = &head->headers[i];
@@ -98,7 +99,7 @@ static bool names_fields(const afc_head *head, const afc__cache_control *control
 }
 
 afc_status afc__stored_fields_select(afc__field_list *out, const afc_head *head,
-                                     const afc__cache_control *control) {
+                                     const afc__http_cache_control *control) {
     bool names_others = names_fields(head, control);
     afc_status status = afc__field_list_init(out, head->header_count);
     if (status != AFC_OK) return status;
@@ -111,12 +112,13 @@ afc_status afc__stored_fields_select(afc__field_list *out, const afc_head *head,
     return check_size(out);
 }
 
-static bool updates(const afc_head *update, const afc__cache_control *control, afc_slice name) {
+static bool updates(const afc_head *update, const afc__http_cache_control *control,
+                    afc_slice name) {
     return !describes_bytes(name) && is_stored(update, control, name);
 }
 
 afc_status afc__stored_fields_edit(afc__field_list *out, const afc_head *received,
-                                   const afc_head *edited, const afc__cache_control *control) {
+                                   const afc_head *edited, const afc__http_cache_control *control) {
     afc_status status = afc__field_list_init(out, received->header_count + edited->header_count);
     if (status != AFC_OK) return status;
     for (size_t i = 0; i < received->header_count; i++) {
@@ -133,7 +135,8 @@ afc_status afc__stored_fields_edit(afc__field_list *out, const afc_head *receive
     return check_size(out);
 }
 
-static bool is_replaced(const afc_head *update, const afc__cache_control *control, afc_slice name) {
+static bool is_replaced(const afc_head *update, const afc__http_cache_control *control,
+                        afc_slice name) {
     if (!updates(update, control, name)) return false;
     for (size_t i = 0; i < update->header_count; i++) {
         if (afc__same_names(update->headers[i].name, name)) return true;
@@ -142,12 +145,13 @@ static bool is_replaced(const afc_head *update, const afc__cache_control *contro
 }
 
 afc_status afc__stored_fields_update(afc__field_list *out, const afc_head *stored,
-                                     const afc_head *update, const afc__cache_control *control) {
+                                     const afc_head *update,
+                                     const afc__http_cache_control *control) {
     afc_status status = afc__field_list_init(out, stored->header_count + update->header_count);
     if (status != AFC_OK) return status;
     for (size_t i = 0; i < stored->header_count; i++) {
         const afc_header *header = &stored->headers[i];
-        bool is_hidden = afc__cache_control_hides(control, header->name);
+        bool is_hidden = afc__http_cache_control_hides(control, header->name);
         if (!is_hidden && !is_replaced(update, control, header->name)) add(out, header);
     }
     for (size_t i = 0; i < update->header_count; i++) {

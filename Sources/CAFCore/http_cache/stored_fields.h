@@ -13,14 +13,14 @@ enum { AFC__STORED_FIELDS_LONGEST = 64 * 1024 };
  * those that no-cache="…" names. They refer to the head. AFC_ETOOBIG, AFC_ENOMEM: there is nothing to clear.
  */
 afc_status afc__stored_fields_select(afc__field_list *out, const afc_head *head,
-                                     const afc__cache_control *control);
+                                     const afc__http_cache_control *control);
 
 /**
  * Does the same for fields that the caller gave instead of the received ones, but for those that describe the stored bytes:
  * they stay as they were received.
  */
 afc_status afc__stored_fields_edit(afc__field_list *out, const afc_head *received,
-                                   const afc_head *edited, const afc__cache_control *control);
+                                   const afc_head *edited, const afc__http_cache_control *control);
 
 /**
  * Selects the fields of `stored`, updated by those of a 304, or of a 200 to HEAD: each that is stored replaces all of its
@@ -28,6 +28,7 @@ afc_status afc__stored_fields_edit(afc__field_list *out, const afc_head *receive
  * afc__stored_fields_select().
  */
 afc_status afc__stored_fields_update(afc__field_list *out, const afc_head *stored,
-                                     const afc_head *update, const afc__cache_control *control);
+                                     const afc_head *update,
+                                     const afc__http_cache_control *control);
 
 #endif

@@ -96,8 +96,8 @@ afc__condition afc__condition_of(const afc_header *headers, size_t count, const 
     if (date == NULL) return AFC__CONDITION_NONE;
     /* An invalid date is as if it weren't there (RFC 9110 13.1.3). */
     if (!afc__date_parse_any_case(date->value, response_time, &since)) return AFC__CONDITION_NONE;
-    bool has_date = afc__cache_date_read(stored, "Last-Modified", response_time, &modified) ||
-                    afc__cache_date_read(stored, "Date", response_time, &modified);
+    bool has_date = afc__http_cache_date_read(stored, "Last-Modified", response_time, &modified) ||
+                    afc__http_cache_date_read(stored, "Date", response_time, &modified);
     if (!has_date) modified = response_time;
     return modified <= since ? AFC__CONDITION_NOT_MODIFIED : AFC__CONDITION_MODIFIED;
 }

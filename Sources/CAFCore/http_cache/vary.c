@@ -84,7 +84,7 @@ static afc_status sort_languages(afc__buffer *value) {
 }
 
 static afc_status hide(afc__buffer *value) {
-    char text[AFC__FINGERPRINT_ROOM];
+    char text[AFC__FINGERPRINT_SIZE];
     bool is_made = afc__fingerprint(text, (afc_slice){value->bytes, value->size});
     explicit_bzero(value->bytes, value->size);
     value->size = 0;
@@ -93,7 +93,7 @@ static afc_status hide(afc__buffer *value) {
 }
 
 /** What the session adds if the request has no such field; NULL: nothing. */
-static const char *added_value(const afc__cache_request *request, afc_slice name) {
+static const char *added_value(const afc__http_cache_request *request, afc_slice name) {
     if (afc__same_name(name, "Cookie")) return request->cookies;
     if (afc__same_name(name, "User-Agent")) return request->user_agent;
     if (afc__same_name(name, "Accept-Encoding")) return request->accept_encoding;
@@ -101,7 +101,8 @@ static const char *added_value(const afc__cache_request *request, afc_slice name
 }
 
 /** Into an empty buffer. It stays empty if there is no such field. */
-static afc_status read_value(afc__buffer *out, const afc__cache_request *request, afc_slice name) {
+static afc_status read_value(afc__buffer *out, const afc__http_cache_request *request,
+                             afc_slice name) {
     bool is_secret = afc_header_is_credential(name);
     bool is_mentioned = false, is_sent = false;
     afc_status status = AFC_OK;
@@ -139,7 +140,8 @@ static bool has_name(const afc__fields *fields, const char *names, size_t size) 
     return false;
 }
 
-static afc_status add_one(afc__fields *out, const afc__cache_request *request, afc_slice name) {
+static afc_status add_one(afc__fields *out, const afc__http_cache_request *request,
+                          afc_slice name) {
     char lower[256];
     afc__buffer value;
     if (name.size > sizeof lower) return AFC_ETOOBIG;
@@ -156,7 +158,7 @@ static afc_status add_one(afc__fields *out, const afc__cache_request *request, a
 }
 
 afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
-                                     const afc__cache_request *request, bool is_public) {
+                                     const afc__http_cache_request *request, bool is_public) {
     afc_status status = AFC_OK;
     for (size_t i = 0; i < head->header_count; i++) {
         if (!afc__same_name(head->headers[i].name, "Vary")) continue;
@@ -169,7 +171,7 @@ afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
     return afc__fields_add(out, afc_slice_of(identity_name), afc_slice_of(request->identity));
 }
 
-static bool matches(const afc_header *selecting, const afc__cache_request *request) {
+static bool matches(const afc_header *selecting, const afc__http_cache_request *request) {
     if (afc__is_same(selecting->name, afc_slice_of(identity_name))) {
         return afc__is_same(selecting->value, afc_slice_of(request->identity));
     }
@@ -182,14 +184,14 @@ static bool matches(const afc_header *selecting, const afc__cache_request *reque
 }
 
 bool afc__selecting_fields_match(const afc_header *selecting, size_t count,
-                                 const afc__cache_request *request) {
+                                 const afc__http_cache_request *request) {
     for (size_t i = 0; i < count; i++) {
         if (!matches(&selecting[i], request)) return false;
     }
     return true;
 }
 
-static bool prefers(const afc__cache_request *request, const afc_head *head) {
+static bool prefers(const afc__http_cache_request *request, const afc_head *head) {
     afc__buffer value;
     afc__buffer_init(&value, AFC__SELECTING_LONGEST);
     bool is_preferred = read_value(&value, request, afc_slice_of(language_name)) == AFC_OK &&
@@ -201,7 +203,8 @@ static bool prefers(const afc__cache_request *request, const afc_head *head) {
 }
 
 bool afc__selecting_fields_match_language(const afc_header *selecting, size_t count,
-                                          const afc__cache_request *request, const afc_head *head) {
+                                          const afc__http_cache_request *request,
+                                          const afc_head *head) {
     bool varies = false;
     for (size_t i = 0; i < count; i++) {
         bool is_language = afc__same_name(selecting[i].name, language_name);

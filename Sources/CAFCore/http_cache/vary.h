@@ -10,7 +10,7 @@ enum {
 };
 
 /** A request as the cache sees it: its own fields, and those that the session adds unless the request has them. */
-typedef struct afc__cache_request {
+typedef struct afc__http_cache_request {
     const afc_header *headers;
     size_t header_count;
     const char *cookies;         /**< Of the jar; NULL: none. A secret. */
@@ -21,7 +21,7 @@ typedef struct afc__cache_request {
      * reused for the same, unless they say that they are public.
      */
     const char *identity;
-} afc__cache_request;
+} afc__http_cache_request;
 
 /** Does Vary have a member "*"? Then no request selects the response (RFC 9111 4.1). Also if it has too many names. */
 bool afc__vary_is_any(const afc_head *head);
@@ -34,17 +34,18 @@ bool afc__vary_is_any(const afc_head *head);
  * before they are read. AFC_ETOOBIG, AFC_ENOMEM.
  */
 afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
-                                     const afc__cache_request *request, bool is_public);
+                                     const afc__http_cache_request *request, bool is_public);
 
 /** Has the request the same values? false also when out of memory. */
 bool afc__selecting_fields_match(const afc_header *selecting, size_t count,
-                                 const afc__cache_request *request);
+                                 const afc__http_cache_request *request);
 
 /**
  * Does a response with this head fit although Accept-Language has another value, because it is in the single language
  * that the request prefers? All other selecting fields must be the same. false also when out of memory.
  */
 bool afc__selecting_fields_match_language(const afc_header *selecting, size_t count,
-                                          const afc__cache_request *request, const afc_head *head);
+                                          const afc__http_cache_request *request,
+                                          const afc_head *head);
 
 #endif

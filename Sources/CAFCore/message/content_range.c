@@ -34,8 +34,8 @@ afc__content_range afc__content_range_read(const afc_head *head, afc__byte_range
     return read_range(part, range, *total) ? AFC__CONTENT_RANGE_PART : AFC__CONTENT_RANGE_INVALID;
 }
 
-void afc__content_range_write(char out[AFC__CONTENT_RANGE_ROOM], afc__byte_range range,
+void afc__content_range_write(char out[AFC__CONTENT_RANGE_SIZE], afc__byte_range range,
                               int64_t total) {
-    snprintf(out, AFC__CONTENT_RANGE_ROOM, "bytes %" PRId64 "-%" PRId64 "/%" PRId64, range.first,
+    snprintf(out, AFC__CONTENT_RANGE_SIZE, "bytes %" PRId64 "-%" PRId64 "/%" PRId64, range.first,
              range.last, total);
 }

@@ -25,10 +25,10 @@ afc__content_range afc__content_range_read(const afc_head *head, afc__byte_range
                                            int64_t *total);
 
 /** Size of a written Content-Range value, with its NUL. */
-#define AFC__CONTENT_RANGE_ROOM 72
+#define AFC__CONTENT_RANGE_SIZE 72
 
 /** Writes "bytes 5-9/10". */
-void afc__content_range_write(char out[AFC__CONTENT_RANGE_ROOM], afc__byte_range range,
+void afc__content_range_write(char out[AFC__CONTENT_RANGE_SIZE], afc__byte_range range,
                               int64_t total);
 
 #endif

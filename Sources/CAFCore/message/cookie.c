@@ -124,7 +124,8 @@ typedef struct lifetime {
     bool has_age, has_date;
 } lifetime;
 
-static void heed(afc__cookie_line *out, lifetime *life, afc_slice name, afc_slice value) {
+static void apply_attribute(afc__cookie_line *out, lifetime *life, afc_slice name,
+                            afc_slice value) {
     if (value.size > AFC__COOKIE_LONGEST_ATTRIBUTE) return;
     if (afc__same_name(name, "Expires")) {
         life->has_date = afc__cookie_date(value, &life->date) || life->has_date;
@@ -175,7 +176,7 @@ bool afc__cookie_read(afc__cookie_line *out, afc_slice line, int64_t now, const 
         const char *next = left > 0 ? memchr(start, ';', left) : NULL;
         afc_slice name, value, attribute = {start, next != NULL ? (size_t)(next - start) : left};
         cut(attribute, '=', &name, &value);
-        heed(out, &life, name, value);
+        apply_attribute(out, &life, name, value);
         size += 1 + attribute.size;
     }
     out->expires_s = end_of(&life, now);

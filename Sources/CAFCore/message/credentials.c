@@ -60,8 +60,8 @@ bool afc__userinfo_allows_basic(const char *userinfo) {
 afc_status afc__basic_credentials(char **out, const char *userinfo, afc_failure *failure) {
     *out = NULL;
     if (!afc__userinfo_allows_basic(userinfo)) return refuse_colon("the URL's", failure);
-    size_t room = strlen(userinfo) + 2;
-    unsigned char *plain = afc__alloc(room);
+    size_t capacity = strlen(userinfo) + 2;
+    unsigned char *plain = afc__alloc(capacity);
     if (plain == NULL) return afc__fail_memory(failure);
     size_t size = afc__percent_decode(plain, userinfo);
     if (strchr(userinfo, ':') == NULL) plain[size++] = ':';
@@ -70,7 +70,7 @@ afc_status afc__basic_credentials(char **out, const char *userinfo, afc_failure 
         *out = basic(plain, size);
         if (*out == NULL) status = afc__fail_memory(failure);
     }
-    afc__free_secret(plain, room);
+    afc__free_secret(plain, capacity);
     return status;
 }
 
@@ -104,11 +104,11 @@ enum {
                   AFC_AUTH_NEGOTIATE
 };
 
-static char *put_text(char **room, const char *text) {
+static char *put_text(char **storage, const char *text) {
     if (text == NULL) return NULL;
     size_t size = strlen(text) + 1;
-    char *copy = memcpy(*room, text, size);
-    *room += size;
+    char *copy = memcpy(*storage, text, size);
+    *storage += size;
     return copy;
 }
 
@@ -131,20 +131,20 @@ static afc_status copy_identity(afc__identity **out, const afc_credentials *from
     size_t size = sizeof **out + size_of(from->user) + size_of(password) + size_of(from->token);
     afc__identity *identity = *out = afc__alloc(size);
     if (identity == NULL) return afc__fail_memory(failure);
-    char *room = identity->texts;
+    char *storage = identity->texts;
     identity->size = size;
     identity->credentials = *from;
-    identity->credentials.user = put_text(&room, from->user);
-    identity->credentials.password = put_text(&room, password);
-    identity->credentials.token = put_text(&room, from->token);
+    identity->credentials.user = put_text(&storage, from->user);
+    identity->credentials.password = put_text(&storage, password);
+    identity->credentials.token = put_text(&storage, from->token);
     return AFC_OK;
 }
 
 /** Copies user and password of a URL. They are split at the first colon before they are decoded. */
 static afc_status copy_userinfo(afc__identity **out, const afc_credentials *credentials,
                                 const char *userinfo, afc_failure *failure) {
-    size_t room = 2 * strlen(userinfo) + 3;
-    char *user = afc__alloc(room);
+    size_t capacity = 2 * strlen(userinfo) + 3;
+    char *user = afc__alloc(capacity);
     if (user == NULL) return afc__fail_memory(failure);
     const char *colon = strchr(userinfo, ':');
     size_t size = colon != NULL ? (size_t)(colon - userinfo) : strlen(userinfo);
@@ -164,7 +164,7 @@ static afc_status copy_userinfo(afc__identity **out, const afc_credentials *cred
     }
     if (status == AFC_OK) status = check_basic(&found, "the URL's", failure);
     if (status == AFC_OK) status = copy_identity(out, &found, failure);
-    afc__free_secret(user, room);
+    afc__free_secret(user, capacity);
     return status;
 }
 

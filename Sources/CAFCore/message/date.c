@@ -190,12 +190,12 @@ bool afc__date_parse_any_case(afc_slice text, int64_t now, int64_t *seconds) {
     return parse(text, true, now, seconds);
 }
 
-bool afc_date_write(char out[AFC_DATE_ROOM], int64_t seconds) {
+bool afc_date_write(char out[AFC_DATE_SIZE], int64_t seconds) {
     out[0] = '\0';
     if (seconds < earliest || seconds > latest) return false;
     afc__date date = date_of(seconds);
     const char *weekday = weekdays[(day_of(seconds) + DAYS_BEFORE_1970) % 7];
-    snprintf(out, AFC_DATE_ROOM, "%s, %02d %s %04d %02d:%02d:%02d GMT", weekday, date.day,
+    snprintf(out, AFC_DATE_SIZE, "%s, %02d %s %04d %02d:%02d:%02d GMT", weekday, date.day,
              months[date.month - 1], date.year, date.hour, date.minute, date.second);
     return true;
 }

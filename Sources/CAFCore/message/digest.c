@@ -148,7 +148,7 @@ static bool read_dictionary(afc_slice value, afc__digest *out) {
 
 /* ---- Promises ------------------------------------------------------------------------------ */
 
-afc__digest afc__digest_promised(const afc_head *head, bool is_whole) {
+afc__digest afc__declared_digest(const afc_head *head, bool is_whole) {
     afc__digest best = {0};
     for (size_t i = 0; i < head->header_count; i++) {
         const afc_header *field = &head->headers[i];

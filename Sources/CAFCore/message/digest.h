@@ -36,7 +36,7 @@ size_t afc__digest_size(afc__digest_kind kind);
  * algorithms are ignored. Content-MD5 is used only if `is_whole`: in a partial response it is the digest of the
  * part.
  */
-afc__digest afc__digest_promised(const afc_head *head, bool is_whole);
+afc__digest afc__declared_digest(const afc_head *head, bool is_whole);
 
 /** Appends "sha-256=BASE64", for a token. AFC_ENOMEM, AFC_ETOOBIG. */
 afc_status afc__digest_write(const afc__digest *digest, afc__buffer *out);

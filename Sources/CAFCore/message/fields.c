@@ -17,18 +17,18 @@ void afc__fields_init(afc__fields *fields, uint64_t limit) {
 void afc__fields_use_storage(afc__fields *fields, afc__storage text, afc_header *headers,
                              size_t count) {
     afc__buffer_use_storage(&fields->text, text);
-    fields->headers = fields->header_room = headers;
+    fields->headers = fields->header_storage = headers;
     fields->capacity = count;
 }
 
-static bool is_in_room(const afc__fields *fields) {
-    return fields->headers != NULL && fields->headers == fields->header_room;
+static bool uses_storage(const afc__fields *fields) {
+    return fields->headers != NULL && fields->headers == fields->header_storage;
 }
 
 void afc__fields_clear(afc__fields *fields) {
     afc__buffer_clear(&fields->text);
-    if (!is_in_room(fields)) afc_free(fields->headers);
-    fields->headers = fields->header_room = NULL;
+    if (!uses_storage(fields)) afc_free(fields->headers);
+    fields->headers = fields->header_storage = NULL;
     fields->count = fields->capacity = 0;
 }
 
@@ -38,13 +38,13 @@ void afc__fields_restart(afc__fields *fields) {
 }
 
 /** For `count` fields more. */
-static afc_status make_room(afc__fields *fields, size_t count) {
+static afc_status ensure_capacity(afc__fields *fields, size_t count) {
     if (count <= fields->capacity - fields->count) return AFC_OK;
     size_t most = SIZE_MAX / 2 / sizeof *fields->headers;
     if (fields->capacity > most || count > most - fields->count) return AFC_ENOMEM;
     size_t capacity = fields->capacity != 0 ? fields->capacity * 2 : SMALLEST_CAPACITY;
     if (capacity < fields->count + count) capacity = fields->count + count;
-    bool moves_out = is_in_room(fields);
+    bool moves_out = uses_storage(fields);
     afc_header *headers = moves_out ? afc__alloc(capacity * sizeof *headers)
                                     : afc__realloc(fields->headers, capacity * sizeof *headers);
     if (headers == NULL) return AFC_ENOMEM;
@@ -55,7 +55,7 @@ static afc_status make_room(afc__fields *fields, size_t count) {
 }
 
 afc_status afc__fields_add(afc__fields *fields, afc_slice name, afc_slice value) {
-    afc_status status = make_room(fields, 1);
+    afc_status status = ensure_capacity(fields, 1);
     if (status != AFC_OK) return status;
     status = afc__buffer_append_two(&fields->text, name, value);
     if (status != AFC_OK) return status;
@@ -67,7 +67,7 @@ afc_status afc__fields_add_all(afc__fields *fields, const afc_header *headers, s
     size_t size = 0;
     char *at;
     for (size_t i = 0; i < count; i++) size += headers[i].name.size + headers[i].value.size;
-    afc_status status = make_room(fields, count);
+    afc_status status = ensure_capacity(fields, count);
     if (status == AFC_OK) status = afc__buffer_extend(&fields->text, size, &at);
     if (status != AFC_OK) return status;
     for (size_t i = 0; i < count; i++) {
@@ -132,15 +132,15 @@ afc__found afc__find_one(const afc_head *head, const char *name, const afc_heade
 
 afc_status afc__field_list_init(afc__field_list *list, size_t most) {
     list->count = 0;
-    list->headers = list->room;
-    if (most <= AFC__FIELD_LIST_ROOM) return AFC_OK;
+    list->headers = list->storage;
+    if (most <= AFC__FIELD_LIST_SIZE) return AFC_OK;
     if (most > SIZE_MAX / sizeof *list->headers) return AFC_ENOMEM;
     list->headers = afc__alloc(most * sizeof *list->headers);
     return list->headers != NULL ? AFC_OK : AFC_ENOMEM;
 }
 
 void afc__field_list_clear(afc__field_list *list) {
-    if (list->headers != list->room) afc_free(list->headers);
+    if (list->headers != list->storage) afc_free(list->headers);
     list->headers = NULL;
 }
 

@@ -19,7 +19,7 @@ typedef struct afc__fields {
     afc__buffer text;
     afc_header *headers; /**< Sizes are always valid, pointers after afc__fields_bind(). */
     size_t count, capacity;
-    afc_header *header_room;
+    afc_header *header_storage;
 } afc__fields;
 
 /** Makes empty fields without memory. Names and values together are limited to `limit` bytes. */
@@ -56,13 +56,13 @@ afc__found afc__find_one(const afc_head *head, const char *name, const afc_heade
 
 /* ---- Fields that refer to others ----------------------------------------------------------- */
 
-enum { AFC__FIELD_LIST_ROOM = 32 /**< Fields of a list that need no memory of their own. */ };
+enum { AFC__FIELD_LIST_SIZE = 32 /**< Fields of a list that need no memory of their own. */ };
 
 /** Fields whose texts belong to others. It can't be copied. */
 typedef struct afc__field_list {
-    afc_header *headers; /**< `room`, or memory of its own. */
+    afc_header *headers; /**< `storage`, or memory of its own. */
     size_t count;
-    afc_header room[AFC__FIELD_LIST_ROOM];
+    afc_header storage[AFC__FIELD_LIST_SIZE];
 } afc__field_list;
 
 /** Makes an empty list that has room for `most` fields. AFC_ENOMEM: there is nothing to clear. */

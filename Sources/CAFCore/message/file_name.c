@@ -137,9 +137,9 @@ static size_t extension_size(const char *name, size_t size) {
 
 static void copy_name(char *out, const char *name, size_t size) {
     /* Leaves one byte free, in case truncation results in a device name. */
-    size_t room = AFC_FILE_NAME_MAX - 1;
-    size_t extension = size > room ? extension_size(name, size) : 0;
-    size_t stem = cut(name, size - extension, room - extension);
+    size_t capacity = AFC_FILE_NAME_MAX - 1;
+    size_t extension = size > capacity ? extension_size(name, size) : 0;
+    size_t stem = cut(name, size - extension, capacity - extension);
     if (extension == 0) {
         while (stem > 0 && is_edge(name[stem - 1])) stem--;
     }

@@ -113,7 +113,7 @@ static afc_status read_host(afc__authority *authority, afc_failure *failure) {
 }
 
 size_t afc__authority_write_host(const afc__authority *authority, char *out) {
-    char address[AFC__IP_ROOM];
+    char address[AFC__IP_SIZE];
     if (authority->ip.size != 0) {
         size_t size = afc__ip_write(&authority->ip, address);
         memcpy(out, address, size);

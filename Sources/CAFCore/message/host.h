@@ -37,13 +37,13 @@ afc_status afc__authority_split(afc__authority *out, afc_slice text, afc_failure
 
 /**
  * Writes the host in the form that is compared and sent: a name in lower case, an address normalised and without
- * brackets. `out` has afc__authority_host_room() bytes and gets no NUL. Returns the size.
+ * brackets. `out` has afc__authority_host_size() bytes and gets no NUL. Returns the size.
  */
 size_t afc__authority_write_host(const afc__authority *authority, char *out);
 
 /** Returns the required room. */
-static inline size_t afc__authority_host_room(const afc__authority *authority) {
-    return authority->host.size > AFC__IP_ROOM ? authority->host.size : AFC__IP_ROOM;
+static inline size_t afc__authority_host_size(const afc__authority *authority) {
+    return authority->host.size > AFC__IP_SIZE ? authority->host.size : AFC__IP_SIZE;
 }
 
 /**

@@ -185,7 +185,7 @@ static size_t write_v4(const afc__ip *ip, char *out) {
     return (size_t)(at - out);
 }
 
-size_t afc__ip_write(const afc__ip *ip, char out[AFC__IP_ROOM]) {
+size_t afc__ip_write(const afc__ip *ip, char out[AFC__IP_SIZE]) {
     if (ip->size == 4) return write_v4(ip, out);
     int gap = 0, gap_size = longest_gap(ip, &gap);
     size_t size = 0;
@@ -193,11 +193,11 @@ size_t afc__ip_write(const afc__ip *ip, char out[AFC__IP_ROOM]) {
         bool is_gap = gap_size > 0 && i == gap;
         bool follows_gap = gap_size > 0 && i == gap + gap_size;
         if (is_gap) {
-            size += (size_t)snprintf(out + size, AFC__IP_ROOM - size, "::");
+            size += (size_t)snprintf(out + size, AFC__IP_SIZE - size, "::");
             i += gap_size - 1;
         } else {
             const char *mark = i == 0 || follows_gap ? "" : ":";
-            size += (size_t)snprintf(out + size, AFC__IP_ROOM - size, "%s%x", mark,
+            size += (size_t)snprintf(out + size, AFC__IP_SIZE - size, "%s%x", mark,
                                      group_of(ip, i));
         }
     }

@@ -29,10 +29,10 @@ typedef enum afc__host_kind {
 afc__host_kind afc__ip_read_host(afc__ip *out, afc_slice host);
 
 /** Size of an address as text, with a NUL. */
-enum { AFC__IP_ROOM = 46 };
+enum { AFC__IP_SIZE = 46 };
 
 /** Writes the normal form: dotted decimal, or RFC 5952 without its dotted form. Returns the size. */
-size_t afc__ip_write(const afc__ip *ip, char out[AFC__IP_ROOM]);
+size_t afc__ip_write(const afc__ip *ip, char out[AFC__IP_SIZE]);
 
 /** Returns whether both have the same family and the same first `prefix` bits. */
 bool afc__ip_is_in(const afc__ip *ip, const afc__ip *network, unsigned prefix);

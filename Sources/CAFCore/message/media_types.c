@@ -18,8 +18,8 @@ static int compare_types(const void *key, const void *entry) {
 }
 
 /** Converts to lower case with a NUL; false if the text is empty, too long or contains a NUL. */
-static bool make_key(char *key, size_t room, afc_slice text) {
-    if (text.size == 0 || text.size >= room) return false;
+static bool make_key(char *key, size_t capacity, afc_slice text) {
+    if (text.size == 0 || text.size >= capacity) return false;
     for (size_t i = 0; i < text.size; i++) {
         key[i] = afc__lower(text.bytes[i]);
     }

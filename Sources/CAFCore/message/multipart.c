@@ -252,9 +252,9 @@ static afc_status check_header(const afc_part *part, const afc_header *header, b
 
 static afc_status read_part(afc_part *out, const afc_part *part, afc_failure *failure) {
     static const afc_part defaults = AFC_PART_INIT;
-    afc_part room;
+    afc_part storage;
     afc_failure found;
-    part = afc__sized_read(&room, &defaults, part, AFC__SIZED(afc_part, header_count),
+    part = afc__sized_read(&storage, &defaults, part, AFC__SIZED(afc_part, header_count),
                            "AFC_PART_INIT", &found);
     if (found.status == AFC_OK) *out = *part;
     if (found.status != AFC_OK && failure != NULL) *failure = found;
@@ -394,7 +394,7 @@ static afc_status add_length(int64_t *total, int64_t more, afc_failure *failure)
     return AFC_OK;
 }
 
-static afc_status make_room(afc_multipart *form, afc_failure *failure) {
+static afc_status ensure_capacity(afc_multipart *form, afc_failure *failure) {
     if (form->count < form->capacity) return AFC_OK;
     size_t capacity = form->capacity != 0 ? form->capacity * 2 : 8;
     afc__part *parts = afc__realloc(form->parts, capacity * sizeof *parts);
@@ -440,7 +440,7 @@ static afc_status append(afc_multipart *form, const afc_part *part, bool is_raw,
     status = check_delimiter(form, head, failure);
     if (status == AFC_OK) status = add_length(&length, (int64_t)made->head.size, failure);
     if (status == AFC_OK) status = add_length(&length, made->length, failure);
-    if (status == AFC_OK) status = make_room(form, failure);
+    if (status == AFC_OK) status = ensure_capacity(form, failure);
     if (status != AFC_OK) {
         afc_free(made->block);
         return status;

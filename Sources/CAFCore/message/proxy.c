@@ -82,7 +82,7 @@ static afc_status parse(afc__proxy *proxy, afc_slice text, afc_failure *failure)
     if (status == AFC_OK) status = set_credentials(proxy, authority.userinfo, failure);
     if (status != AFC_OK) return status;
     if (authority.port != 0) proxy->port = authority.port;
-    char *host = afc__alloc(afc__authority_host_room(&authority) + 1);
+    char *host = afc__alloc(afc__authority_host_size(&authority) + 1);
     if (host == NULL) return afc__fail_memory(failure);
     host[afc__authority_write_host(&authority, host)] = '\0';
     proxy->host = host;

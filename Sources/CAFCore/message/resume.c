@@ -69,7 +69,7 @@ afc_status afc__resume_make(afc__resume_token *out, afc_slice url, const afc_hea
     out->validator = (afc_slice){block + url.size, validator.size};
     out->is_date = is_date(field);
     out->total = framing->kind == AFC__FRAMING_LENGTH ? framing->length : AFC_LENGTH_UNKNOWN;
-    out->digest = afc__digest_promised(head, true);
+    out->digest = afc__declared_digest(head, true);
     return AFC_OK;
 }
 
@@ -246,8 +246,8 @@ afc_status afc__resume_write(const afc__resume_token *token, afc__buffer *out) {
 /* ---- Asking -------------------------------------------------------------------------------- */
 
 void afc__resume_ask(const afc__resume_token *token, int64_t offset,
-                     char range[AFC__RESUME_RANGE_ROOM], afc_header out[2]) {
-    snprintf(range, AFC__RESUME_RANGE_ROOM, "bytes=%" PRId64 "-", offset);
+                     char range[AFC__RESUME_RANGE_SIZE], afc_header out[2]) {
+    snprintf(range, AFC__RESUME_RANGE_SIZE, "bytes=%" PRId64 "-", offset);
     out[0] = (afc_header){afc_slice_of("Range"), afc_slice_of(range), 0};
     out[1] = (afc_header){afc_slice_of("If-Range"), token->validator, 0};
 }
@@ -277,11 +277,11 @@ static const char *find_fault(afc__content_range kind) {
  * but not Last-Modified.
  */
 static bool is_same_version(const afc__resume_token *token, const afc_head *head,
-                            bool must_be_told) {
+                            bool requires_validator) {
     const afc_header *field;
     switch (afc__find_one(head, token->is_date ? "Last-Modified" : "ETag", &field)) {
     case AFC__FOUND_NONE:
-        return token->is_date || !must_be_told;
+        return token->is_date || !requires_validator;
     case AFC__FOUND_ONE:
         return afc__is_same(field->value, token->validator);
     case AFC__FOUND_DIFFERENT:
@@ -297,12 +297,12 @@ static bool is_in_many_parts(const afc_head *head) {
     return afc__same_name((afc_slice){field->value.bytes, sizeof type - 1}, type);
 }
 
-static afc__resume_answer refuse(const char *reason) {
-    return (afc__resume_answer){AFC__RESUME_REFUSE, 0, 0, reason};
+static afc__resume_decision refuse(const char *reason) {
+    return (afc__resume_decision){AFC__RESUME_REFUSE, 0, 0, reason};
 }
 
-static afc__resume_answer judge_part(const afc__resume_token *token, int64_t offset,
-                                     const afc_head *head, const afc__framing *framing) {
+static afc__resume_decision decide_part(const afc__resume_token *token, int64_t offset,
+                                        const afc_head *head, const afc__framing *framing) {
     afc__byte_range range;
     int64_t total;
     if (framing->is_encoded) return refuse("the server encoded the part");
@@ -320,11 +320,11 @@ static afc__resume_answer judge_part(const afc__resume_token *token, int64_t off
         return refuse("the server's Content-Length doesn't match its Content-Range");
     }
     if (!is_same_version(token, head, true)) return refuse("the file has changed");
-    return (afc__resume_answer){AFC__RESUME_APPEND, range.last + 1, total, NULL};
+    return (afc__resume_decision){AFC__RESUME_APPEND, range.last + 1, total, NULL};
 }
 
-static afc__resume_answer judge_beyond(const afc__resume_token *token, int64_t offset,
-                                       const afc_head *head) {
+static afc__resume_decision decide_beyond(const afc__resume_token *token, int64_t offset,
+                                          const afc_head *head) {
     afc__byte_range range;
     int64_t total;
     afc__content_range kind = afc__content_range_read(head, &range, &total);
@@ -336,24 +336,24 @@ static afc__resume_answer judge_beyond(const afc__resume_token *token, int64_t o
         return refuse("the file's length has changed");
     }
     if (!is_same_version(token, head, false)) return refuse("the file has changed");
-    return (afc__resume_answer){AFC__RESUME_COMPLETE, offset, total, NULL};
+    return (afc__resume_decision){AFC__RESUME_COMPLETE, offset, total, NULL};
 }
 
-afc__resume_answer afc__resume_judge(const afc__resume_token *token, int64_t offset,
-                                     const afc_head *head, const afc__framing *framing) {
+afc__resume_decision afc__resume_decide(const afc__resume_token *token, int64_t offset,
+                                        const afc_head *head, const afc__framing *framing) {
     switch (head->status) {
     case 206:
-        return judge_part(token, offset, head, framing);
+        return decide_part(token, offset, head, framing);
     case 416:
-        return judge_beyond(token, offset, head);
+        return decide_beyond(token, offset, head);
     case 404:
     case 410:
-        return (afc__resume_answer){AFC__RESUME_GONE, 0, 0, "the file no longer exists"};
+        return (afc__resume_decision){AFC__RESUME_GONE, 0, 0, "the file no longer exists"};
     default:
         break;
     }
     if (head->status >= 200 && head->status <= 299) {
-        return (afc__resume_answer){AFC__RESUME_RESTART, 0, 0, "the server sent the whole file"};
+        return (afc__resume_decision){AFC__RESUME_RESTART, 0, 0, "the server sent the whole file"};
     }
-    return (afc__resume_answer){AFC__RESUME_KEEP, 0, 0, "the response doesn't contain the file"};
+    return (afc__resume_decision){AFC__RESUME_KEEP, 0, 0, "the response doesn't contain the file"};
 }

@@ -11,7 +11,7 @@
 enum {
     AFC__RESUME_LONGEST = 72 * 1024, /**< Maximum size of a token's text in bytes. */
     AFC__RESUME_VALIDATOR_LONGEST = 1024,
-    AFC__RESUME_RANGE_ROOM = 32 /**< "bytes=9223372036854775807-" */
+    AFC__RESUME_RANGE_SIZE = 32 /**< "bytes=9223372036854775807-" */
 };
 
 /** A parsed token. Zeroed: none. The slices point into `block`. */
@@ -68,7 +68,7 @@ afc_status afc__resume_write(const afc__resume_token *token, afc__buffer *out);
  * `range`.
  */
 void afc__resume_ask(const afc__resume_token *token, int64_t offset,
-                     char range[AFC__RESUME_RANGE_ROOM], afc_header out[2]);
+                     char range[AFC__RESUME_RANGE_SIZE], afc_header out[2]);
 
 typedef enum afc__resume_verdict {
     AFC__RESUME_APPEND,   /**< Append the body to the partial file. */
@@ -79,15 +79,15 @@ typedef enum afc__resume_verdict {
     AFC__RESUME_GONE      /**< The resource is gone (404, 410): remove the partial file. */
 } afc__resume_verdict;
 
-typedef struct afc__resume_answer {
+typedef struct afc__resume_decision {
     afc__resume_verdict verdict;
     int64_t end;        /**< APPEND: offset after the last byte of the body. */
     int64_t total;      /**< APPEND, COMPLETE: size of the whole file. */
     const char *reason; /**< The reason, except for APPEND and COMPLETE. Static. */
-} afc__resume_answer;
+} afc__resume_decision;
 
 /** Decides what the response to such a request means for a partial file of `offset` bytes. */
-afc__resume_answer afc__resume_judge(const afc__resume_token *token, int64_t offset,
-                                     const afc_head *head, const afc__framing *framing);
+afc__resume_decision afc__resume_decide(const afc__resume_token *token, int64_t offset,
+                                        const afc_head *head, const afc__framing *framing);
 
 #endif

@@ -147,15 +147,15 @@ static char *write_query(char *at, afc__url *out, afc_slice query) {
 }
 
 /** Returns the maximum size of the URL, with a NUL; dot segments make it shorter. */
-static size_t room_of(const url_parts *target) {
+static size_t size_of(const url_parts *target) {
     static const char fixed[] = "https://[]:65535/?";
-    return sizeof fixed + afc__authority_host_room(&target->authority) +
+    return sizeof fixed + afc__authority_host_size(&target->authority) +
            escaped_size(target->directory) + escaped_size(target->path) +
            escaped_size(target->query);
 }
 
 static afc_status write_url(afc__url *out, const url_parts *target, afc_failure *failure) {
-    afc__url url = {.is_https = target->is_https, .text = afc__alloc(room_of(target))};
+    afc__url url = {.is_https = target->is_https, .text = afc__alloc(size_of(target))};
     if (url.text == NULL) return afc__fail_memory(failure);
     char *at = write_scheme(url.text, url.is_https);
     at = write_authority(at, &url, &target->authority);
@@ -240,7 +240,7 @@ afc_status afc__url_resolve(afc__url *out, const afc__url *base, afc_slice text,
 afc_status afc_url_check(afc_slice text, afc_failure *failure) {
     url_parts target;
     afc_status status = read_target(&target, NULL, text, failure);
-    if (status != AFC_OK || room_of(&target) <= AFC__URL_LONGEST) return status;
+    if (status != AFC_OK || size_of(&target) <= AFC__URL_LONGEST) return status;
     /* The size is known only after writing. */
     afc__url url;
     status = write_url(&url, &target, failure);
@@ -261,7 +261,7 @@ bool afc__url_same_origin(const afc__url *a, const afc__url *b) {
            memcmp(host.bytes, other.bytes, host.size) == 0;
 }
 
-size_t afc__url_write_origin(const afc__url *url, char out[AFC_URL_ORIGIN_ROOM]) {
+size_t afc__url_write_origin(const afc__url *url, char out[AFC_URL_ORIGIN_SIZE]) {
     afc_slice host = without_dot(url->host);
     bool is_ipv6 = memchr(host.bytes, ':', host.size) != NULL;
     char *at = write_scheme(out, url->is_https);

@@ -55,7 +55,7 @@ afc_status afc__url_resolve(afc__url *out, const afc__url *base, afc_slice refer
 bool afc__url_same_origin(const afc__url *a, const afc__url *b);
 
 /** Writes the origin as text (RFC 6454 6.2). Returns its size. */
-size_t afc__url_write_origin(const afc__url *url, char out[AFC_URL_ORIGIN_ROOM]);
+size_t afc__url_write_origin(const afc__url *url, char out[AFC_URL_ORIGIN_SIZE]);
 
 /** Returns the default port of a scheme. */
 static inline uint16_t afc__default_port(bool is_https) {

@@ -66,11 +66,11 @@ uint16_t afc_url_port(const afc_url_parts *parts) {
 /** A writer with limited room: it also counts bytes that don't fit. */
 typedef struct text_writer {
     char *out;
-    size_t room, size;
+    size_t capacity, size;
 } text_writer;
 
 static void put(text_writer *writer, afc_slice text) {
-    if (text.size != 0 && writer->size + text.size <= writer->room) {
+    if (text.size != 0 && writer->size + text.size <= writer->capacity) {
         memcpy(writer->out + writer->size, text.bytes, text.size);
     }
     writer->size += text.size;
@@ -119,14 +119,14 @@ static void put_merged(text_writer *writer, afc_slice base_path, afc_slice path)
     size_t start = writer->size;
     if (path.bytes[0] != '/') put(writer, afc__url_directory(base_path));
     put(writer, path);
-    if (writer->size > writer->room || writer->out[start] != '/') return;
+    if (writer->size > writer->capacity || writer->out[start] != '/') return;
     const char *end = afc__remove_dot_segments(writer->out + start, writer->out + writer->size);
     writer->size = (size_t)(end - writer->out);
 }
 
-size_t afc_url_resolve(char *out, size_t room, afc_slice base_text, afc_slice reference) {
+size_t afc_url_resolve(char *out, size_t capacity, afc_slice base_text, afc_slice reference) {
     afc_url_parts base, parts;
-    text_writer writer = {out, room, 0};
+    text_writer writer = {out, capacity, 0};
     afc_url_split(&base, base_text);
     afc_url_split(&parts, reference);
     if (parts.scheme.bytes != NULL) {
@@ -153,8 +153,8 @@ size_t afc_url_resolve(char *out, size_t room, afc_slice base_text, afc_slice re
     return writer.size;
 }
 
-size_t afc_url_append_query(char *out, size_t room, afc_slice url, afc_slice query) {
-    text_writer writer = {out, room, 0};
+size_t afc_url_append_query(char *out, size_t capacity, afc_slice url, afc_slice query) {
+    text_writer writer = {out, capacity, 0};
     afc_slice address = url;
     afc_slice fragment = cut_after(&address, '#');
     put(&writer, address);

@@ -37,7 +37,7 @@ struct afc_reach_monitor {
     afc_reachability reported;
     afc__reach_address addresses[AFC__REACH_MOST_ADDRESSES];
     size_t address_count;
-    bool is_answered; /**< A lookup has completed, with or without success. */
+    bool is_looked_up; /**< A lookup has completed, with or without success. */
     bool wants_lookup, is_looking_up;
     afc__lookup lookup;
     uint64_t fingerprint; /**< Fingerprint of the network at the time of the lookup. */

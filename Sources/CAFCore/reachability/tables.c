@@ -10,7 +10,7 @@
 enum {
     MOST_ENTRIES = 16384, /* Links beyond this limit are unknown and treated as running. */
     MOST_REFUSALS = 3,
-    FIRST_ROOM = 8
+    FIRST_CAPACITY = 8
 };
 
 void afc__link_table_init(afc__link_table *table, afc__reach_kind_of *kind_of, void *context) {
@@ -89,18 +89,18 @@ static void end_dump(afc__link_table *table) {
 }
 
 /** Makes room for one more entry. */
-static void *make_room(afc__link_table *table, void *entries, size_t count, size_t *room,
-                       size_t size) {
-    if (count < *room) return entries;
+static void *ensure_capacity(afc__link_table *table, void *entries, size_t count, size_t *capacity,
+                             size_t size) {
+    if (count < *capacity) return entries;
     if (count >= MOST_ENTRIES) return NULL;
-    size_t more = *room != 0 ? *room * 2 : FIRST_ROOM;
+    size_t more = *capacity != 0 ? *capacity * 2 : FIRST_CAPACITY;
     void *grown = afc__realloc(entries, more * size);
     if (grown == NULL) {
         /* It is unknown what is missing, so everything is read again. */
         afc__link_table_lose(table);
         return NULL;
     }
-    *room = more;
+    *capacity = more;
     return grown;
 }
 
@@ -136,8 +136,8 @@ static afc_link_kind kind_of(const afc__link_table *table, const struct ifinfoms
 static void put_link(afc__link_table *table, const struct ifinfomsg *info, const char *name) {
     afc__reach_link *link = find_link(table, info->ifi_index);
     if (link == NULL) {
-        void *links = make_room(table, table->links, table->link_count, &table->link_room,
-                                sizeof *table->links);
+        void *links = ensure_capacity(table, table->links, table->link_count, &table->link_capacity,
+                                      sizeof *table->links);
         if (links == NULL) return;
         table->links = links;
         link = &table->links[table->link_count++];
@@ -228,8 +228,8 @@ static void put_own(afc__link_table *table, const afc__reach_own *new) {
         old->round = new->round;
         return;
     }
-    void *own = make_room(table, table->own, table->own_count, &table->own_room,
-                          sizeof *table->own);
+    void *own = ensure_capacity(table, table->own, table->own_count, &table->own_capacity,
+                                sizeof *table->own);
     if (own == NULL) return;
     table->own = own;
     table->own[table->own_count++] = *new;
@@ -273,14 +273,14 @@ static void take_own(afc__link_table *table, afc_slice message, bool is_gone) {
 /* ---- Messages ------------------------------------------------------------------------------ */
 
 static void take_message(afc__link_table *table, const struct nlmsghdr *header, afc_slice message) {
-    bool is_answer = is_reading(table) && header->nlmsg_seq == table->sequence;
+    bool is_reply = is_reading(table) && header->nlmsg_seq == table->sequence;
     if (header->nlmsg_flags & NLM_F_DUMP_INTR) table->must_redump = true;
     switch (header->nlmsg_type) {
     case NLMSG_DONE:
-        if (is_answer) end_dump(table);
+        if (is_reply) end_dump(table);
         break;
     case NLMSG_ERROR:
-        if (is_answer) afc__link_table_refuse(table);
+        if (is_reply) afc__link_table_refuse(table);
         break;
     case NLMSG_OVERRUN:
         afc__link_table_lose(table);

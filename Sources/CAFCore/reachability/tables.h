@@ -50,9 +50,9 @@ typedef afc_link_kind afc__reach_kind_of(void *context, int index, const char *n
 
 typedef struct afc__link_table {
     afc__reach_link *links;
-    size_t link_count, link_room;
+    size_t link_count, link_capacity;
     afc__reach_own *own;
-    size_t own_count, own_room;
+    size_t own_count, own_capacity;
     afc__reach_stage stage;
     bool must_redump;  /**< A message was lost during the dump: read again. */
     unsigned round;    /**< Number of the dump: entries of older rounds are gone when it ends. */

@@ -59,12 +59,12 @@ static void retry_rang(afc__alarm *alarm) {
 }
 
 /** Takes the result of a lookup. The monitor must be active. */
-static void take_answer(afc_reach_monitor *monitor) {
+static void take_lookup(afc_reach_monitor *monitor) {
     afc__addresses *found = monitor->lookup.found;
     int error = monitor->lookup.error;
     monitor->lookup = (afc__lookup){0};
     monitor->is_looking_up = false;
-    monitor->is_answered = true;
+    monitor->is_looked_up = true;
     monitor->thread->lookups--;
     monitor->thread->is_due = true;
     if (found != NULL) {
@@ -88,7 +88,7 @@ static void stop_lookup(afc_reach_monitor *monitor) {
 }
 
 static void look_up(afc_reach_monitor *monitor, uint64_t fingerprint) {
-    if (!monitor->is_answered || monitor->fingerprint != fingerprint) {
+    if (!monitor->is_looked_up || monitor->fingerprint != fingerprint) {
         monitor->wants_lookup = true;
         monitor->retries = 0;
     }
@@ -102,7 +102,7 @@ static void look_up(afc_reach_monitor *monitor, uint64_t fingerprint) {
     /* A fresh lookup: the network has changed, so cached results are outdated. */
     bool has_ended = afc__resolver_begin(&monitor->lookup, &monitor->thread->names, monitor->host,
                                          AF_UNSPEC, AFC__LOOKUP_FRESH);
-    if (has_ended) take_answer(monitor);
+    if (has_ended) take_lookup(monitor);
 }
 
 /* ---- Deciding and telling ------------------------------------------------------------------ */
@@ -149,7 +149,7 @@ static void decide_all(afc__reach_thread *thread) {
         afc_reach_monitor *monitor = AFC__OWNER(node, afc_reach_monitor, active);
         if (monitor->host != NULL) {
             look_up(monitor, fingerprint);
-            if (!monitor->is_answered) continue;
+            if (!monitor->is_looked_up) continue;
         }
         is_final &= decide(monitor);
     }
@@ -230,7 +230,7 @@ static void activate(afc__reach_thread *thread, afc_reach_monitor *monitor, unsi
     }
     monitor->active_serial = serial;
     monitor->was_reported = false;
-    monitor->is_answered = false;
+    monitor->is_looked_up = false;
     thread->is_due = true;
 }
 
@@ -284,7 +284,7 @@ static void take_posts(void *context, afc__post *first) {
     }
     afc__lookup *lookup;
     while (has_names && (lookup = afc__resolver_take_ended(&thread->names)) != NULL) {
-        take_answer(AFC__OWNER(lookup, afc_reach_monitor, lookup));
+        take_lookup(AFC__OWNER(lookup, afc_reach_monitor, lookup));
     }
 }
 

@@ -107,7 +107,7 @@ static void release(void *context) {
 
 /* ---- Callbacks that stay on the loop thread: they decide, or have no time to lose ------------ */
 
-static afc_redirect_answer on_redirect(void *context, afc_redirect *redirect) {
+static afc_redirect_decision on_redirect(void *context, afc_redirect *redirect) {
     const afc_task_events *given = &((afc__delivery *)context)->given;
     return given->on_redirect(given->context, redirect);
 }
@@ -148,7 +148,7 @@ static void on_trace(void *context, const afc_trace *trace) {
     given->on_trace(given->context, trace);
 }
 
-static bool on_cache(void *context, afc_cache_candidate *candidate) {
+static bool on_cache(void *context, afc_http_cache_candidate *candidate) {
     const afc_task_events *given = &((afc__delivery *)context)->given;
     return given->on_cache(given->context, candidate);
 }

@@ -3,7 +3,7 @@
 #include "base/freelist.h"
 #include "run/threads.h"
 #include "session/session_internal.h"
-#include "transfer/cached.h"
+#include "transfer/caching/hop_cache.h"
 
 /** A busy program makes one for each request. */
 static afc__freelist freelist = AFC__FREELIST_INIT(sizeof(afc_task), AFC__RESULT_SPARES);
@@ -22,7 +22,7 @@ void afc__session_unreference(afc_session *session) {
     /* Another session, if there is one, soon has its own again. */
     afc__freelist_empty(&freelist);
     afc__result_free_kept();
-    afc__cached_free_kept();
+    afc__hop_cache_free_kept();
 }
 
 void afc__session_keep_alive(afc_session *session) {

@@ -195,11 +195,11 @@ static bool is_partition(const char *text) {
 static afc_status make_session(afc_session **out, const afc_session_options *options,
                                afc_failure *failure) {
     static const afc_session_options defaults = AFC_SESSION_OPTIONS_INIT;
-    afc_session_options room;
+    afc_session_options storage;
     afc_failure ignored;
     if (failure == NULL) failure = &ignored;
     *out = NULL;
-    options = afc__sized_read(&room, &defaults, options,
+    options = afc__sized_read(&storage, &defaults, options,
                               AFC__SIZED(afc_session_options, proxy_trust),
                               "AFC_SESSION_OPTIONS_INIT", failure);
     if (failure->status != AFC_OK) return failure->status;
@@ -326,7 +326,7 @@ int afc_session_get_fd(const afc_session *session) {
     return session->is_driven ? session->loop.epoll_descriptor : -1;
 }
 
-int afc_session_timeout(const afc_session *session) {
+int afc_session_get_timeout_ms(const afc_session *session) {
     return session->is_driven ? afc__loop_timeout_ms(&session->loop) : -1;
 }
 

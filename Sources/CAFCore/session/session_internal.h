@@ -187,7 +187,7 @@ afc_status afc__task_make(afc_task **out, afc_session *session, const afc_reques
                           const afc_task_events *events, afc_failure *failure);
 
 /** Reads the request of a caller whose headers have another version; see afc__sized_read(). Any thread. */
-const afc_request *afc__task_read_request(afc_request *room, const afc_request *given,
+const afc_request *afc__task_read_request(afc_request *storage, const afc_request *given,
                                           afc_failure *failure);
 
 /** Releases what a request of any version gives to a task that isn't made. Any thread. */

@@ -10,7 +10,7 @@
 #include "session/task_descriptor.h"
 #include "session/task_limits.h"
 #include "transfer/auth.h"
-#include "transfer/cached.h"
+#include "transfer/caching/hop_cache.h"
 #include "transfer/cookies_hsts.h"
 
 #include <assert.h>
@@ -43,7 +43,7 @@ static void continue_from_cache(afc_task *task);
 
 /** In both directions; one whose callback returns AFC_EAGAIN pauses again. false: there is none, or it ended. */
 static bool continue_exchange(afc_task *task) {
-    if (task->state == AFC__STATE_IN_CACHE && afc__transfer_is_answering(&task->transfer)) {
+    if (task->state == AFC__STATE_IN_CACHE && afc__transfer_is_replaying(&task->transfer)) {
         continue_from_cache(task);
         return false;
     }
@@ -310,7 +310,7 @@ static void validate_in_background(afc_task *task) {
     request.sink.kind = AFC_SINK_CALLBACK;
     request.keep_encoding = transfer->coding == AFC__CODING_KEPT;
     request.ignore_cookies = transfer->ignores_cookies;
-    request.cache_policy = AFC_CACHE_REVALIDATE;
+    request.cache_policy = AFC_HTTP_CACHE_REVALIDATE;
     request.flags = AFC_REQUEST_COLLAPSE;
     request.version = transfer->version;
     request.priority = transfer->priority;
@@ -335,21 +335,21 @@ static void ask_cache(afc_task *task) {
         begin_writing(task);
         return;
     }
-    switch (afc__transfer_ask_cache(transfer, (afc__cache_wake){on_cache_wake, task})) {
-    case AFC__CACHED_SEND:
+    switch (afc__transfer_ask_cache(transfer, (afc__http_cache_wake){on_cache_wake, task})) {
+    case AFC__CACHE_NEXT_SEND:
         queue_hop(task);
         break;
-    case AFC__CACHED_WAIT:
+    case AFC__CACHE_NEXT_WAIT:
         enter(task, AFC__STATE_IN_CACHE);
         afc_task_retain(task);
         afc__task_arm(task);
         break;
-    case AFC__CACHED_ANSWER:
+    case AFC__CACHE_NEXT_REPLAY:
         enter(task, AFC__STATE_IN_CACHE);
         if (afc__transfer_takes_validation(transfer)) validate_in_background(task);
         replay(task);
         break;
-    case AFC__CACHED_FAIL:
+    case AFC__CACHE_NEXT_FAIL:
         begin_writing(task);
         break;
     }
@@ -358,7 +358,7 @@ static void ask_cache(afc_task *task) {
 /** The wake of the store, or another turn. */
 static void continue_from_cache(afc_task *task) {
     if (task->state != AFC__STATE_IN_CACHE) return;
-    if (afc__transfer_is_answering(&task->transfer)) {
+    if (afc__transfer_is_replaying(&task->transfer)) {
         replay(task);
     } else {
         proceed(task, AFC__NEXT_HOP);
@@ -380,9 +380,9 @@ static void proceed(afc_task *task, afc__next next) {
     }
 }
 
-static void apply_network_answer(afc_task *task, afc__network_answer answer,
-                                 const afc_failure *failure) {
-    switch (answer) {
+static void apply_network_decision(afc_task *task, afc__network_decision decision,
+                                   const afc_failure *failure) {
+    switch (decision) {
     case AFC__NETWORK_WAIT:
         enter(task, AFC__STATE_WAITING_FOR_NETWORK);
         afc__task_arm(task);
@@ -404,8 +404,8 @@ void afc__task_exchange_ended(afc_task *task) {
     afc__driver_end(task->session->driver, exchange, &outcome);
     afc__next next = afc__transfer_end_hop(&task->transfer, &outcome);
     if (next == AFC__NEXT_WAIT) {
-        apply_network_answer(task, afc__task_await_network(task, &outcome.failure),
-                             &outcome.failure);
+        apply_network_decision(task, afc__task_await_network(task, &outcome.failure),
+                               &outcome.failure);
     } else {
         proceed(task, next);
     }
@@ -488,7 +488,7 @@ static void begin(afc_task *task) {
 
 static void on_network_report(afc_task *task) {
     if (task->network.wait == NULL) return;
-    apply_network_answer(task, afc__task_judge_network(task), afc__task_network_failure(task));
+    apply_network_decision(task, afc__task_decide_network(task), afc__task_network_failure(task));
 }
 
 static void on_challenge_answer(afc_task *task) {
@@ -589,14 +589,14 @@ static bool run_job(afc__job *job) {
 typedef struct read_structs {
     const afc_request *request;
     const afc_task_events *events;
-    afc_request request_room;
-    afc_task_events events_room;
+    afc_request request_storage;
+    afc_task_events events_storage;
 } read_structs;
 
-const afc_request *afc__task_read_request(afc_request *room, const afc_request *given,
+const afc_request *afc__task_read_request(afc_request *storage, const afc_request *given,
                                           afc_failure *failure) {
     static const afc_request defaults = AFC_REQUEST_INIT;
-    return afc__sized_read(room, &defaults, given, AFC__SIZED(afc_request, proxy_credentials),
+    return afc__sized_read(storage, &defaults, given, AFC__SIZED(afc_request, proxy_credentials),
                            "AFC_REQUEST_INIT", failure);
 }
 
@@ -604,8 +604,8 @@ static afc_status read_given(read_structs *out, const afc_request *request,
                              const afc_task_events *events, afc_failure *failure) {
     static const afc_task_events no_events = AFC_TASK_EVENTS_INIT;
     afc_failure second;
-    out->request = afc__task_read_request(&out->request_room, request, failure);
-    out->events = afc__sized_read(&out->events_room, &no_events, events,
+    out->request = afc__task_read_request(&out->request_storage, request, failure);
+    out->events = afc__sized_read(&out->events_storage, &no_events, events,
                                   AFC__SIZED(afc_task_events, on_trace), "AFC_TASK_EVENTS_INIT",
                                   &second);
     if (failure->status == AFC_OK) *failure = second;
@@ -619,18 +619,18 @@ static void give_back(const read_structs *given) {
 }
 
 void afc__task_release_request(const afc_request *request) {
-    afc_request room;
+    afc_request storage;
     afc_failure ignored;
-    request = afc__task_read_request(&room, request, &ignored);
+    request = afc__task_read_request(&storage, request, &ignored);
     if (request != NULL) afc__body_release(&request->body);
 }
 
 /** The callbacks of `given` go to the session's executor, if it has one. AFC_ENOMEM. */
 static afc_status deliver_elsewhere(read_structs *given, afc_session *session) {
     if (!afc__delivery_is_needed(session, given->events)) return AFC_OK;
-    given->events_room = *given->events;
-    given->events = &given->events_room;
-    return afc__delivery_begin(session, &given->events_room);
+    given->events_storage = *given->events;
+    given->events = &given->events_storage;
+    return afc__delivery_begin(session, &given->events_storage);
 }
 
 static afc_status make_task(afc_task **out, afc_session *session, const afc_request *request,

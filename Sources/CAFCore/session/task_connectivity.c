@@ -57,29 +57,29 @@ static void release_wait(void *context) {
  * The host of this hop, or its proxy; NULL: the internet, for a name that was not found: while the internet is
  * reachable, such a name is wrong.
  */
-static const char *watched_host(const afc_task *task, const afc_failure *failure, char *room,
+static const char *watched_host(const afc_task *task, const afc_failure *failure, char *storage,
                                 size_t size) {
     if (failure->status == AFC_EDNS) return NULL;
     const afc__transfer *transfer = &task->transfer;
     afc_slice host = transfer->request.url.host;
     if (transfer->hop.proxy != NULL) host = afc_slice_of(transfer->hop.proxy->host);
     if (host.size >= size) return NULL;
-    memcpy(room, host.bytes, host.size);
-    room[host.size] = 0;
-    return room;
+    memcpy(storage, host.bytes, host.size);
+    storage[host.size] = 0;
+    return storage;
 }
 
 static afc_status watch(network_wait *wait) {
-    char room[256];
+    char storage[256];
     afc_reach_monitor_options options = AFC_REACH_MONITOR_OPTIONS_INIT;
-    options.host = watched_host(wait->task, &wait->failure, room, sizeof room);
+    options.host = watched_host(wait->task, &wait->failure, storage, sizeof storage);
     options.on_change = on_change;
     options.release = release_wait;
     options.context = wait;
     return afc_reach_monitor_new(&wait->monitor, &options, NULL);
 }
 
-afc__network_answer afc__task_await_network(afc_task *task, const afc_failure *failure) {
+afc__network_decision afc__task_await_network(afc_task *task, const afc_failure *failure) {
     network_wait *wait = afc__zalloc(sizeof *wait);
     if (wait == NULL) return AFC__NETWORK_FAIL;
     wait->task = afc_task_retain(task);
@@ -103,7 +103,7 @@ static bool deserves_retry(const afc_task *task, const afc_failure *failure) {
            failure->system_error == EADDRNOTAVAIL;
 }
 
-afc__network_answer afc__task_judge_network(afc_task *task) {
+afc__network_decision afc__task_decide_network(afc_task *task) {
     network_wait *wait = task->network.wait;
     if (wait == NULL || task->network.retry_us != 0) return AFC__NETWORK_WAIT;
     switch (atomic_load(&wait->report)) {

@@ -7,17 +7,17 @@
 #include "session/session_internal.h"
 
 /** What to do after AFC__NEXT_WAIT, or after a report on the network. */
-typedef enum afc__network_answer {
+typedef enum afc__network_decision {
     AFC__NETWORK_WAIT,  /**< Nothing, until the next report or the time to try again. */
     AFC__NETWORK_RETRY, /**< Now. */
     AFC__NETWORK_FAIL   /**< The host is reachable: the task fails as its hop did. */
-} afc__network_answer;
+} afc__network_decision;
 
 /** After a hop that failed: watch whether its host is reachable; reports come as AFC__TASK_NETWORK. */
-afc__network_answer afc__task_await_network(afc_task *task, const afc_failure *failure);
+afc__network_decision afc__task_await_network(afc_task *task, const afc_failure *failure);
 
 /** After a report on the network. */
-afc__network_answer afc__task_judge_network(afc_task *task);
+afc__network_decision afc__task_decide_network(afc_task *task);
 
 /** What the task fails with, if it does. */
 const afc_failure *afc__task_network_failure(const afc_task *task);

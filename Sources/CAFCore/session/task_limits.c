@@ -82,14 +82,15 @@ void afc__task_arm(afc_task *task) {
     }
 }
 
-static void say_late(afc_failure *failure, afc_timeout which, const char *what, uint32_t limit_ms) {
+static void fail_late(afc_failure *failure, afc_timeout which, const char *what,
+                      uint32_t limit_ms) {
     afc__fail(failure, AFC_ETIMEOUT, "%s after %u ms", what, (unsigned)limit_ms);
     failure->timeout = which;
 }
 
 void afc__task_say_incomplete(const afc_task *task, afc_failure *failure) {
-    say_late(failure, AFC_TIMEOUT_TOTAL, "total timeout: not complete",
-             task->transfer.timeouts.total_ms);
+    fail_late(failure, AFC_TIMEOUT_TOTAL, "total timeout: not complete",
+              task->transfer.timeouts.total_ms);
 }
 
 afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure) {
@@ -100,12 +101,12 @@ afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure) 
     }
     if (now >= network_deadline(task)) return AFC__DUE_HOP;
     if (now >= connect_deadline(task)) {
-        say_late(failure, AFC_TIMEOUT_CONNECT, "connect timeout: no connection",
-                 limits->connect_ms);
+        fail_late(failure, AFC_TIMEOUT_CONNECT, "connect timeout: no connection",
+                  limits->connect_ms);
         return AFC__DUE_END;
     }
     if (now >= idle_deadline(task)) {
-        say_late(failure, AFC_TIMEOUT_IDLE, "idle timeout: no data", limits->idle_ms);
+        fail_late(failure, AFC_TIMEOUT_IDLE, "idle timeout: no data", limits->idle_ms);
         return AFC__DUE_END;
     }
     if (now >= continue_deadline(task)) return AFC__DUE_BODY;

@@ -368,7 +368,7 @@ static afc_status use_codec(afc_websocket *socket, const afc__deflate *agreed,
     return AFC_OK;
 }
 
-static afc_redirect_answer on_redirect(void *context, afc_redirect *redirect) {
+static afc_redirect_decision on_redirect(void *context, afc_redirect *redirect) {
     afc_websocket *socket = context;
     return socket->events.on_redirect(socket->events.context, redirect);
 }
@@ -556,7 +556,7 @@ static afc_status init(afc_websocket *socket, const afc_websocket_options *optio
     socket->options.codec = NULL;
     socket->alarm.callback = on_alarm;
     socket->batch.end = on_batch_end;
-    afc__websocket_reader_init(&socket->reader, &options->limits, options->in_pieces);
+    afc__websocket_reader_init(&socket->reader, &options->limits, options->deliver_in_pieces);
     afc__outbox_init(&socket->outbox,
                      options->limits.queue != 0 ? options->limits.queue : default_queue);
     return afc__handshake_init(&socket->handshake, options->protocols, options->protocol_count,
@@ -652,9 +652,9 @@ typedef struct read_structs {
     const afc_request *request;
     const afc_websocket_options *options;
     const afc_websocket_events *events;
-    afc_request request_room;
-    afc_websocket_options options_room;
-    afc_websocket_events events_room;
+    afc_request request_storage;
+    afc_websocket_options options_storage;
+    afc_websocket_events events_storage;
 } read_structs;
 
 static afc_status read_given(read_structs *out, const afc_request *request,
@@ -663,11 +663,11 @@ static afc_status read_given(read_structs *out, const afc_request *request,
     static const afc_websocket_options default_options = AFC_WEBSOCKET_OPTIONS_INIT;
     static const afc_websocket_events no_events = AFC_WEBSOCKET_EVENTS_INIT;
     afc_failure second, third;
-    out->request = afc__task_read_request(&out->request_room, request, failure);
-    out->options = afc__sized_read(&out->options_room, &default_options, options,
+    out->request = afc__task_read_request(&out->request_storage, request, failure);
+    out->options = afc__sized_read(&out->options_storage, &default_options, options,
                                    AFC__SIZED(afc_websocket_options, compression_threshold),
                                    "AFC_WEBSOCKET_OPTIONS_INIT", &second);
-    out->events = afc__sized_read(&out->events_room, &no_events, events,
+    out->events = afc__sized_read(&out->events_storage, &no_events, events,
                                   AFC__SIZED(afc_websocket_events, release),
                                   "AFC_WEBSOCKET_EVENTS_INIT", &third);
     if (failure->status == AFC_OK) *failure = second;

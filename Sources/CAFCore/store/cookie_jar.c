@@ -20,11 +20,11 @@ static size_t bucket_of_domain(const afc_cookie_jar *jar, afc_slice domain) {
     return bucket_of(jar, afc__suffixes_site(domain.bytes));
 }
 
-static afc_slice place(char **room, afc_slice text) {
-    afc_slice placed = {*room, text.size};
-    if (text.size > 0) memcpy(*room, text.bytes, text.size);
-    (*room)[text.size] = '\0';
-    *room += text.size + 1;
+static afc_slice place(char **storage, afc_slice text) {
+    afc_slice placed = {*storage, text.size};
+    if (text.size > 0) memcpy(*storage, text.bytes, text.size);
+    (*storage)[text.size] = '\0';
+    *storage += text.size + 1;
     return placed;
 }
 
@@ -33,12 +33,12 @@ static afc__jar_cookie *copy(const afc__jar_cookie *from) {
     size_t size = from->name.size + from->value.size + from->domain.size + from->path.size + 4;
     afc__jar_cookie *cookie = afc__alloc(sizeof *cookie + size);
     if (cookie == NULL) return NULL;
-    char *room = (char *)(cookie + 1);
+    char *storage = (char *)(cookie + 1);
     *cookie = *from;
-    cookie->name = place(&room, from->name);
-    cookie->value = place(&room, from->value);
-    cookie->domain = place(&room, from->domain);
-    cookie->path = place(&room, from->path);
+    cookie->name = place(&storage, from->name);
+    cookie->value = place(&storage, from->value);
+    cookie->domain = place(&storage, from->domain);
+    cookie->path = place(&storage, from->path);
     cookie->site = afc__suffixes_site(cookie->domain.bytes);
     return cookie;
 }
@@ -125,7 +125,7 @@ static void take_out_of_all(afc_cookie_jar *jar) {
  * Evicts cookies of a full site. The limit is per site, because with a limit per domain a server with many
  * subdomains could evict all other cookies by a few redirects.
  */
-static void make_room(afc_cookie_jar *jar, afc_slice site, int64_t now) {
+static void evict_excess(afc_cookie_jar *jar, afc_slice site, int64_t now) {
     bool is_full = jar->count >= jar->max_cookies ||
                    count_in(jar, site) >= jar->max_cookies_per_site;
     if (!is_full) return;
@@ -173,7 +173,7 @@ static afc_status insert(afc_cookie_jar *jar, afc__jar_cookie *new, int64_t now)
         drop(cookie);
         return AFC_OK;
     }
-    make_room(jar, cookie->site, now);
+    evict_excess(jar, cookie->site, now);
     size_t bucket = bucket_of(jar, cookie->site);
     cookie->next = jar->buckets[bucket];
     jar->buckets[bucket] = cookie;
@@ -207,19 +207,19 @@ static bool is_good(const afc__jar_cookie *cookie, const char **why) {
     return *why == NULL;
 }
 
-/** Determines a cookie's domain: the Domain attribute in lower case, stored in `room`, or the host. */
-static bool choose_domain(afc__jar_cookie *out, afc_slice wish, const char *host, char *room,
-                          const char **why) {
+/** Determines a cookie's domain: the Domain attribute in lower case, stored in `storage`, or the host. */
+static bool choose_domain(afc__jar_cookie *out, afc_slice requested_domain, const char *host,
+                          char *storage, const char **why) {
     afc_slice own = afc_slice_of(host);
-    for (size_t i = 0; i < wish.size; i++) {
-        char c = wish.bytes[i];
-        room[i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+    for (size_t i = 0; i < requested_domain.size; i++) {
+        char c = requested_domain.bytes[i];
+        storage[i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
     }
     /* A trailing dot is kept, so that no host matches (RFC 6265 5.1.3). */
-    room[wish.size] = '\0';
-    afc_slice domain = {room, wish.size};
+    storage[requested_domain.size] = '\0';
+    afc_slice domain = {storage, requested_domain.size};
     bool is_own = afc__is_same(domain, own);
-    out->is_host_only = wish.size == 0;
+    out->is_host_only = requested_domain.size == 0;
     out->domain = out->is_host_only ? own : domain;
     if (out->is_host_only) return true;
     if (!afc__cookie_domain_matches(own, domain)) {
@@ -227,7 +227,7 @@ static bool choose_domain(afc__jar_cookie *out, afc_slice wish, const char *host
         return false;
     }
     afc__ip ip;
-    bool is_narrow = afc__ip_parse(&ip, own) || afc__is_public_suffix(room);
+    bool is_narrow = afc__ip_parse(&ip, own) || afc__is_public_suffix(storage);
     if (is_narrow && !is_own) {
         *why = "the cookie's domain is a public suffix";
         return false;
@@ -239,7 +239,7 @@ static bool choose_domain(afc__jar_cookie *out, afc_slice wish, const char *host
 afc_status afc__cookie_jar_keep(afc_cookie_jar *jar, const afc__cookie_site *site, afc_slice line,
                                 int64_t now, const char **why) {
     afc__cookie_line read;
-    char room[AFC__COOKIE_LONGEST_ATTRIBUTE + 1];
+    char storage[AFC__COOKIE_LONGEST_ATTRIBUTE + 1];
     *why = NULL;
     if (!afc__cookie_read(&read, line, now, why)) return AFC_EINVAL;
     afc__jar_cookie new = {.name = read.name,
@@ -258,7 +258,7 @@ afc_status afc__cookie_jar_keep(afc_cookie_jar *jar, const afc__cookie_site *sit
         *why = "the cookie's path is too long";
         return AFC_EINVAL;
     }
-    if (!choose_domain(&new, read.domain, site->host, room, why)) return AFC_EINVAL;
+    if (!choose_domain(&new, read.domain, site->host, storage, why)) return AFC_EINVAL;
     if (new.is_secure && !site->is_secure) *why = "a Secure cookie was set over http";
     if (*why != NULL || !is_good(&new, why)) return AFC_EINVAL;
     pthread_mutex_lock(&jar->lock);
@@ -276,18 +276,18 @@ static bool is_name(afc_slice text) {
     return afc__is_dns_name(text);
 }
 
-/** Reads a domain: an address in the normal form of URLs, stored in `room`, or a name. false: neither. */
-static bool read_domain(afc_slice *domain, bool *is_address, char room[AFC__IP_ROOM]) {
+/** Reads a domain: an address in the normal form of URLs, stored in `storage`, or a name. false: neither. */
+static bool read_domain(afc_slice *domain, bool *is_address, char storage[AFC__IP_SIZE]) {
     afc__ip ip;
     afc__host_kind kind = afc__ip_read_host(&ip, *domain);
     *is_address = kind == AFC__HOST_ADDRESS;
-    if (*is_address) *domain = (afc_slice){room, afc__ip_write(&ip, room)};
+    if (*is_address) *domain = (afc_slice){storage, afc__ip_write(&ip, storage)};
     return *is_address || (kind == AFC__HOST_NAME && is_name(*domain));
 }
 
 afc_status afc__cookie_jar_put(afc_cookie_jar *jar, const afc_cookie *given, int64_t now,
                                const char **why) {
-    char room[AFC__IP_ROOM];
+    char storage[AFC__IP_SIZE];
     bool is_address = false;
     *why = NULL;
     if (given->name == NULL || given->value == NULL || given->domain == NULL ||
@@ -305,7 +305,7 @@ afc_status afc__cookie_jar_put(afc_cookie_jar *jar, const afc_cookie *given, int
                            .is_http_only = given->is_http_only,
                            .same_site = given->same_site};
     if (new.path.size > AFC__COOKIE_LONGEST_ATTRIBUTE) *why = "the cookie's path is too long";
-    if (!read_domain(&new.domain, &is_address, room))
+    if (!read_domain(&new.domain, &is_address, storage))
         *why = "invalid cookie domain: expected an address or a lower-case ASCII name";
     bool is_wide = *why == NULL && !new.is_host_only;
     if (is_wide && (is_address || afc__is_public_suffix(given->domain))) {
@@ -435,12 +435,12 @@ afc_status afc__cookie_jar_write(afc_cookie_jar *jar, const afc__cookie_site *si
     return status;
 }
 
-static afc_cookie tell(const afc__jar_cookie *cookie, char **room) {
+static afc_cookie tell(const afc__jar_cookie *cookie, char **storage) {
     afc_cookie public_cookie = AFC_COOKIE_INIT;
-    public_cookie.name = place(room, cookie->name).bytes;
-    public_cookie.value = place(room, cookie->value).bytes;
-    public_cookie.domain = place(room, cookie->domain).bytes;
-    public_cookie.path = place(room, cookie->path).bytes;
+    public_cookie.name = place(storage, cookie->name).bytes;
+    public_cookie.value = place(storage, cookie->value).bytes;
+    public_cookie.domain = place(storage, cookie->domain).bytes;
+    public_cookie.path = place(storage, cookie->path).bytes;
     public_cookie.expires_s = cookie->expires_s;
     public_cookie.is_host_only = cookie->is_host_only;
     public_cookie.is_secure = cookie->is_secure;
@@ -458,8 +458,8 @@ static afc_cookie_list *make_list(const cookie_selection *selection) {
     afc_cookie_list *list = afc__alloc(size + count * 4);
     if (list == NULL) return NULL;
     afc_cookie *cookies = (afc_cookie *)(void *)(list + 1);
-    char *room = (char *)(cookies + count);
-    for (size_t i = 0; i < count; i++) cookies[i] = tell(selection->cookies[i], &room);
+    char *storage = (char *)(cookies + count);
+    for (size_t i = 0; i < count; i++) cookies[i] = tell(selection->cookies[i], &storage);
     *list = (afc_cookie_list){cookies, count};
     return list;
 }

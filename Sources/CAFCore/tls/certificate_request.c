@@ -40,7 +40,7 @@ afc_status afc_certificate_request_show(afc_certificate_request *request,
     afc_status status = afc__tls_identity_read(&identity, &source, failure);
     if (status != AFC_OK) return status;
     if (afc__tls_identity_show(&identity, request->ssl)) {
-        request->is_answered = true;
+        request->is_decided = true;
     } else {
         status = afc__fail(failure, AFC_EINVAL, "OpenSSL refused the client certificate: %s",
                            ERR_reason_error_string(ERR_peek_last_error()));
@@ -53,5 +53,5 @@ afc_status afc_certificate_request_show(afc_certificate_request *request,
 
 void afc_certificate_request_decline(afc_certificate_request *request) {
     SSL_certs_clear(request->ssl);
-    request->is_answered = true;
+    request->is_decided = true;
 }

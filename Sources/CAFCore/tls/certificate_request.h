@@ -8,7 +8,7 @@
 struct afc_certificate_request {
     SSL *ssl;
     const char *host;
-    bool is_answered; /**< No certificate of the options is sent. */
+    bool is_decided; /**< No certificate of the options is sent. */
 };
 
 #endif

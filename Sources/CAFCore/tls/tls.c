@@ -294,7 +294,7 @@ static int show_identity(SSL *ssl, void *argument) {
     if (tls->hook.choose != NULL) {
         afc_certificate_request request = {ssl, host_of(peer, ssl), false};
         take_choice(peer, tls->hook.choose(tls->hook.context, &request));
-        if (peer->choice != AFC_OK || request.is_answered) return peer->choice == AFC_OK;
+        if (peer->choice != AFC_OK || request.is_decided) return peer->choice == AFC_OK;
     }
     afc__trust_host host;
     if (!afc__trust_host_read(&host, host_of(peer, ssl))) return 1;

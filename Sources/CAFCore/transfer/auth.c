@@ -175,7 +175,7 @@ static bool take_from_url(afc__transfer *transfer) {
 
 /** A hop has a response of its own only after the proxy's to CONNECT, so that one is the last so far. */
 static bool is_for_connect(const afc__transfer *transfer) {
-    return afc__hop_is_unanswered(transfer);
+    return afc__hop_has_no_response(transfer);
 }
 
 static const afc_head *challenge_head(const afc__transfer *transfer) {

@@ -14,12 +14,12 @@
 /* Of one response; the rest is ignored. */
 enum { MOST_SET_COOKIES = 50 };
 
-typedef char host_room[AFC__HOST_LONGEST + 1];
+typedef char host_text[AFC__HOST_LONGEST + 1];
 
 /** A host as everybody compares it: A-labels, without a dot at its end. URLs have it in lower case. */
-static bool read_host(const afc__store *store, afc_slice host, host_room out) {
+static bool read_host(const afc__store *store, afc_slice host, host_text out) {
     if (host.size > AFC__HOST_LONGEST) return false;
-    if (!afc__is_ascii(host)) return store->to_ascii(out, sizeof(host_room), host);
+    if (!afc__is_ascii(host)) return store->to_ascii(out, sizeof(host_text), host);
     if (host.size > 1 && host.bytes[host.size - 1] == '.') host.size--;
     memcpy(out, host.bytes, host.size);
     out[host.size] = '\0';
@@ -55,7 +55,7 @@ void afc__transfer_clear_store(afc__transfer *transfer) {
 
 bool afc__transfer_wants_https(const void *context, const afc__url *url) {
     const afc__transfer *transfer = context;
-    host_room host;
+    host_text host;
     if (transfer->store == NULL || transfer->store->hsts == NULL) return false;
     /* A host without A-labels can't be looked up, so it may be one of the store. */
     if (!read_host(transfer->store, url->host, host)) return true;
@@ -72,7 +72,7 @@ bool afc__transfer_upgrade(afc__transfer *transfer) {
 }
 
 void afc__transfer_store_hsts(afc__transfer *transfer, const afc__verification *verification) {
-    host_room host;
+    host_text host;
     afc__hsts_field field;
     const afc_head *head = &transfer->hop.reader->head;
     bool is_asked = transfer->store != NULL && transfer->store->hsts != NULL &&
@@ -97,20 +97,20 @@ static bool uses_cookies(const afc__transfer *transfer) {
 }
 
 /** By the URL alone: a Host that the caller gives chooses nothing. */
-static bool read_site(const afc__transfer *transfer, host_room room, afc__cookie_site *out) {
+static bool read_site(const afc__transfer *transfer, host_text storage, afc__cookie_site *out) {
     const afc__url *url = &transfer->request.url;
     afc_slice path = url->path;
     const char *mark = memchr(path.bytes, '?', path.size);
     if (mark != NULL) path.size = (size_t)(mark - path.bytes);
-    *out = (afc__cookie_site){room, path, url->is_https};
-    return read_host(transfer->store, url->host, room);
+    *out = (afc__cookie_site){storage, path, url->is_https};
+    return read_host(transfer->store, url->host, storage);
 }
 
 static bool choose_cookies(afc__transfer *transfer) {
-    host_room room;
+    host_text storage;
     afc__cookie_site site;
     if (afc__request_head_mentions(&transfer->request, "Cookie")) return true;
-    if (!read_site(transfer, room, &site)) return true;
+    if (!read_site(transfer, storage, &site)) return true;
     afc_status status = afc__cookie_jar_write(transfer->store->cookies, &site, (int64_t)time(NULL),
                                               &transfer->hop.cookies);
     return status == AFC_OK || afc__transfer_fail_memory(transfer);
@@ -133,7 +133,7 @@ bool afc__transfer_apply_cookies_and_hsts(afc__transfer *transfer) {
 
 /** Of the same site as the main document. */
 static bool is_of_document(const afc__transfer *transfer, const char *host) {
-    host_room document;
+    host_text document;
     return transfer->document_host != NULL &&
            read_host(transfer->store, afc_slice_of(transfer->document_host), document) &&
            afc__is_same_site(host, document);
@@ -152,13 +152,13 @@ static bool keeps_cookies(const afc__transfer *transfer, const char *host) {
 }
 
 bool afc__transfer_save_cookies(afc__transfer *transfer) {
-    host_room room;
+    host_text storage;
     afc__cookie_site site;
     const char *why;
     unsigned count = 0;
     const afc_head *head = &transfer->hop.reader->head;
     if (!uses_cookies(transfer)) return true;
-    if (!read_site(transfer, room, &site) || !keeps_cookies(transfer, room)) return true;
+    if (!read_site(transfer, storage, &site) || !keeps_cookies(transfer, storage)) return true;
     for (size_t i = 0; i < head->header_count && count < MOST_SET_COOKIES; i++) {
         const afc_header *field = &head->headers[i];
         if (!afc__same_name(field->name, "Set-Cookie")) continue;

@@ -24,7 +24,7 @@ static bool gives_header(const afc_request *request, const char *name) {
 static afc_status init_with_fields(afc__transfer *transfer, const afc_request *request,
                                    afc__url *url, const char *credentials, const char *content_type,
                                    afc_failure *failure) {
-    afc__storage room = {transfer->room, sizeof transfer->room};
+    afc__storage storage = {transfer->storage, sizeof transfer->storage};
     const afc_header extra[] = {
         {afc_slice_of("Authorization"), afc_slice_of(credentials), AFC_HEADER_SECRET},
         {afc_slice_of("Content-Type"), afc_slice_of(content_type), 0}};
@@ -37,7 +37,7 @@ static afc_status init_with_fields(afc__transfer *transfer, const afc_request *r
     if (credentials != NULL) headers[count++] = extra[0];
     if (content_type != NULL) headers[count++] = extra[1];
     for (size_t i = 0; i < request->header_count; i++) headers[count++] = request->headers[i];
-    afc_status status = afc__request_head_init(&transfer->request, room, method_of(request), url,
+    afc_status status = afc__request_head_init(&transfer->request, storage, method_of(request), url,
                                                headers, count, failure);
     afc_free(headers);
     return status;
@@ -63,8 +63,8 @@ afc_status afc__transfer_init_request(afc__transfer *transfer, const afc_request
         }
     }
     if (credentials == NULL && content_type == NULL) {
-        afc__storage room = {transfer->room, sizeof transfer->room};
-        return afc__request_head_init(&transfer->request, room, method_of(request), &url,
+        afc__storage storage = {transfer->storage, sizeof transfer->storage};
+        return afc__request_head_init(&transfer->request, storage, method_of(request), &url,
                                       request->headers, request->header_count, failure);
     }
     status = init_with_fields(transfer, request, &url, credentials, content_type, failure);

@@ -11,13 +11,13 @@
 
 /** What is true when a hop has ended; bits. */
 enum {
-    AFC__FACT_TASK_FAILED = 1u, /**< Or it was cancelled. */
-    AFC__FACT_HOP_FAILED = 2u,  /**< For any reason, those of the next two lines among them. */
-    AFC__FACT_UNREACHABLE = 4u, /**< No connection was made: there was no route, or no name. */
-    AFC__FACT_LOST = 8u,        /**< The connection ended. */
-    AFC__FACT_REUSED = 16u,     /**< The connection came from the pool. */
-    AFC__FACT_UNANSWERED = 32u, /**< Nothing of a response has come. */
-    AFC__FACT_FIRST_TRY = 64u,  /**< The hop doesn't repeat one that lost its connection. */
+    AFC__FACT_TASK_FAILED = 1u,  /**< Or it was cancelled. */
+    AFC__FACT_HOP_FAILED = 2u,   /**< For any reason, those of the next two lines among them. */
+    AFC__FACT_UNREACHABLE = 4u,  /**< No connection was made: there was no route, or no name. */
+    AFC__FACT_LOST = 8u,         /**< The connection ended. */
+    AFC__FACT_REUSED = 16u,      /**< The connection came from the pool. */
+    AFC__FACT_NO_RESPONSE = 32u, /**< Nothing of a response has come. */
+    AFC__FACT_FIRST_TRY = 64u,   /**< The hop doesn't repeat one that lost its connection. */
     AFC__FACT_REPLAYABLE =
         128u,                  /**< Idempotent (RFC 9110 9.2.2), and its body can be sent again. */
     AFC__FACT_MAY_WAIT = 256u, /**< The request waits for the network, and not too often yet. */
@@ -29,7 +29,7 @@ enum {
 typedef enum afc__step {
     AFC__STEP_FINISH,
     AFC__STEP_FAIL_AS_HOP,      /**< The task fails as its hop did. */
-    AFC__STEP_FAIL_UNANSWERED,  /**< The connection was closed before any response. */
+    AFC__STEP_FAIL_NO_RESPONSE, /**< The connection was closed before any response. */
     AFC__STEP_FAIL_CUT_HEAD,    /**< It was closed before the end of the head. */
     AFC__STEP_AWAIT_ANSWER,     /**< Of the caller, to a challenge; then this is decided again. */
     AFC__STEP_SEND_NEXT,        /**< The hop's `next`. */
@@ -37,8 +37,8 @@ typedef enum afc__step {
     AFC__STEP_SEND_CREDENTIALS, /**< The same with credentials. */
     AFC__STEP_SEND_AGAIN,       /**< The same on a fresh connection. */
     AFC__STEP_SEND_WHEN_REACHABLE, /**< The same once there is a route; without one, as FAIL_AS_HOP. */
-    AFC__STEP_ANSWER,              /**< The same, with the stored response that was validated. */
-    AFC__STEP_ANSWER_STALE         /**< The same, with the stored response although it is stale. */
+    AFC__STEP_USE_STORED,          /**< The same, with the stored response that was validated. */
+    AFC__STEP_USE_STALE            /**< The same, with the stored response although it is stale. */
 } afc__step;
 
 afc__step afc__next_step(afc__phase phase, unsigned facts);

@@ -25,8 +25,9 @@ static bool ask_hook(afc__transfer *transfer, afc__redirect_plan *plan, afc_redi
     if (transfer->events.on_redirect == NULL) return true;
     afc__transfer_count_event(transfer);
     afc_failure failure;
-    afc_redirect_answer answer = transfer->events.on_redirect(transfer->events.context, redirect);
-    switch (answer) {
+    afc_redirect_decision decision = transfer->events.on_redirect(transfer->events.context,
+                                                                  redirect);
+    switch (decision) {
     case AFC_REDIRECT_FOLLOW:
         return true;
     case AFC_REDIRECT_STOP:
@@ -37,19 +38,19 @@ static bool ask_hook(afc__transfer *transfer, afc__redirect_plan *plan, afc_redi
         failure.reason = AFC_REASON_REDIRECT_REFUSED;
         return afc__transfer_fail(transfer, &failure);
     }
-    afc__fail_returned(&failure, "on_redirect", (int)answer, "AFC_REDIRECT_…");
+    afc__fail_returned(&failure, "on_redirect", (int)decision, "AFC_REDIRECT_…");
     return afc__transfer_fail(transfer, &failure);
 }
 
-/** The fields that go to where the hook leads: `room` has place for all that it left. */
+/** The fields that go to where the hook leads: `storage` has place for all that it left. */
 static size_t keep_edited(const afc__transfer *transfer, const afc__redirect_plan *plan,
-                          const afc_redirect *redirect, const afc__url *url, afc_header *room) {
+                          const afc_redirect *redirect, const afc__url *url, afc_header *storage) {
     const afc__request_head *now = &transfer->request;
     size_t count = 0;
     for (size_t i = 0; i < redirect->header_count; i++) {
         if (afc__redirect_keeps_edited(plan, &now->url, url, &redirect->headers[i], now->headers,
                                        now->header_count)) {
-            room[count++] = redirect->headers[i];
+            storage[count++] = redirect->headers[i];
         }
     }
     return count;

@@ -6,39 +6,39 @@
 
 #include <string.h>
 
-static afc_slice copy_slice(char **room, afc_slice from) {
-    afc_slice copy = {*room, from.size};
-    if (from.size > 0) memcpy(*room, from.bytes, from.size);
-    *room += from.size;
+static afc_slice copy_slice(char **storage, afc_slice from) {
+    afc_slice copy = {*storage, from.size};
+    if (from.size > 0) memcpy(*storage, from.bytes, from.size);
+    *storage += from.size;
     return copy;
 }
 
-static afc_status copy_all(afc__request_head *request, afc__storage room_given, const char *method,
-                           const afc_header *headers, size_t count) {
+static afc_status copy_all(afc__request_head *request, afc__storage given_storage,
+                           const char *method, const afc_header *headers, size_t count) {
     size_t method_size = strlen(method) + 1;
     size_t size = count * sizeof *headers + method_size;
     for (size_t i = 0; i < count; i++) size += headers[i].name.size + headers[i].value.size;
-    if (size <= room_given.size) {
-        request->headers = room_given.bytes;
+    if (size <= given_storage.size) {
+        request->headers = given_storage.bytes;
     } else {
         request->headers = request->block = afc__alloc(size);
         if (request->block == NULL) return AFC_ENOMEM;
     }
     request->header_count = count;
-    char *room = (char *)(request->headers + count);
-    request->method = memcpy(room, method, method_size);
-    room += method_size;
+    char *storage = (char *)(request->headers + count);
+    request->method = memcpy(storage, method, method_size);
+    storage += method_size;
     for (size_t i = 0; i < count; i++) {
-        request->headers[i].name = copy_slice(&room, headers[i].name);
-        request->headers[i].value = copy_slice(&room, headers[i].value);
+        request->headers[i].name = copy_slice(&storage, headers[i].name);
+        request->headers[i].value = copy_slice(&storage, headers[i].value);
         request->headers[i].flags = headers[i].flags;
     }
     return AFC_OK;
 }
 
-afc_status afc__request_head_init(afc__request_head *request, afc__storage room, const char *method,
-                                  afc__url *url, const afc_header *headers, size_t count,
-                                  afc_failure *failure) {
+afc_status afc__request_head_init(afc__request_head *request, afc__storage storage,
+                                  const char *method, afc__url *url, const afc_header *headers,
+                                  size_t count, afc_failure *failure) {
     *request = (afc__request_head){.url = *url};
     *url = (afc__url){0};
     afc_status status = AFC_OK;
@@ -46,7 +46,7 @@ afc_status afc__request_head_init(afc__request_head *request, afc__storage room,
         status = afc__fail(failure, AFC_EINVAL, "the method isn't a token");
     }
     if (status == AFC_OK) status = afc__check_request_headers(headers, count, failure);
-    if (status == AFC_OK && copy_all(request, room, method, headers, count) != AFC_OK) {
+    if (status == AFC_OK && copy_all(request, storage, method, headers, count) != AFC_OK) {
         status = afc__fail_memory(failure);
     }
     if (status != AFC_OK) afc__request_head_clear(request);

@@ -22,11 +22,11 @@ typedef struct afc__request_head {
 
 /**
  * Check and copy. Takes `url`, also when it fails. AFC_EINVAL names what is wrong, AFC_ENOMEM.
- * `room` is used if all fits, and must then outlive `request`; it is aligned for afc_header.
+ * `storage` is used if all fits, and must then outlive `request`; it is aligned for afc_header.
  */
-afc_status afc__request_head_init(afc__request_head *request, afc__storage room, const char *method,
-                                  afc__url *url, const afc_header *headers, size_t count,
-                                  afc_failure *failure);
+afc_status afc__request_head_init(afc__request_head *request, afc__storage storage,
+                                  const char *method, afc__url *url, const afc_header *headers,
+                                  size_t count, afc_failure *failure);
 void afc__request_head_clear(afc__request_head *request);
 
 /** Is this its method? Inline, as most other methods differ in their first letter. */

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "transfer/auth.h"
-#include "transfer/cached.h"
+#include "transfer/caching/hop_cache.h"
 #include "transfer/transfer_internal.h"
 
 #include <assert.h>
@@ -165,7 +165,7 @@ void afc__transfer_pass_kept_body(afc__transfer *transfer, afc_slice bytes, int6
      * It is in memory already, and no exchange may be left that could wait. Only what shares a connection is kept, so
      * nothing but the sink could make it wait. `decoded` was counted, and the limits checked, when the bytes came.
      */
-    afc__sink_make_room(&transfer->sink, bytes.size);
+    afc__sink_reserve(&transfer->sink, bytes.size);
     afc__flow flow = dispose(transfer, bytes, received);
     assert(flow != AFC__PAUSED);
     (void)flow;

@@ -8,7 +8,8 @@
 /** A busy program makes one of each for each request. */
 static afc__freelist results = AFC__FREELIST_INIT(sizeof(afc_result), AFC__RESULT_SPARES);
 static afc__freelist blocks = AFC__FREELIST_INIT(sizeof(afc__response_block), AFC__RESULT_SPARES);
-static afc__freelist rooms = AFC__FREELIST_INIT(sizeof(afc__response_room), AFC__RESULT_SPARES);
+static afc__freelist storages = AFC__FREELIST_INIT(sizeof(afc__response_storage),
+                                                   AFC__RESULT_SPARES);
 
 afc_result *afc__result_new(void) {
     afc_result *result = afc__freelist_take(&results);
@@ -28,18 +29,18 @@ afc_status afc__result_make_block(afc_result *result) {
     return AFC_OK;
 }
 
-afc_status afc__result_make_room(afc_result *result) {
+afc_status afc__result_make_storage(afc_result *result) {
     /* It is written before it is read. */
     afc__response_block *block = result->block;
-    if (block->room == NULL) block->room = afc__freelist_take(&rooms);
-    return block->room != NULL ? AFC_OK : AFC_ENOMEM;
+    if (block->storage == NULL) block->storage = afc__freelist_take(&storages);
+    return block->storage != NULL ? AFC_OK : AFC_ENOMEM;
 }
 
 void afc__result_lend_head(afc_result *result) {
-    afc__response_room *room = result->block->room;
-    if (room == NULL) return;
-    afc__storage text = {room->text, sizeof room->text};
-    afc__fields_use_storage(&result->block->reader.fields, text, room->headers,
+    afc__response_storage *storage = result->block->storage;
+    if (storage == NULL) return;
+    afc__storage text = {storage->text, sizeof storage->text};
+    afc__fields_use_storage(&result->block->reader.fields, text, storage->headers,
                             AFC__RESULT_HEADERS);
 }
 
@@ -88,7 +89,7 @@ void afc_result_free(afc_result *result) {
     afc__buffer_clear(&result->body);
     if (result->block != NULL) {
         afc__head_reader_clear(&result->block->reader);
-        afc__freelist_give(&rooms, result->block->room);
+        afc__freelist_give(&storages, result->block->storage);
         afc__freelist_give(&blocks, result->block);
     }
     afc_trust_report_free(result->report);
@@ -102,7 +103,7 @@ void afc_result_free(afc_result *result) {
 void afc__result_free_kept(void) {
     afc__freelist_empty(&results);
     afc__freelist_empty(&blocks);
-    afc__freelist_empty(&rooms);
+    afc__freelist_empty(&storages);
 }
 
 const afc_failure *afc_result_get_failure(const afc_result *result) {

@@ -17,18 +17,18 @@ enum { AFC__RESULT_SPARES = 64 };
 typedef struct afc__response_block {
     afc__head_reader reader; /**< Owns the head and the trailers. */
     afc_hop first_hop;       /**< The only hop in the common case, without memory of its own. */
-    struct afc__response_room *room; /**< NULL before the first line. */
+    struct afc__response_storage *storage; /**< NULL before the first line. */
 } afc__response_block;
 
 /**
  * For what is small, which is most: one block of memory then holds all of a response. Taken at its first line: of the
  * requests in flight only those whose response is being read have one, so these few stay in the processor's caches.
  */
-typedef struct afc__response_room {
+typedef struct afc__response_storage {
     afc_header headers[AFC__RESULT_HEADERS];
     char text[AFC__RESULT_TEXT];
     char body[AFC_BODY_SHORT];
-} afc__response_room;
+} afc__response_storage;
 
 struct afc_result {
     afc_failure failure;
@@ -53,10 +53,10 @@ void afc__result_free_kept(void);
 /** Make `block`, with an empty reader, if there is none yet. AFC_ENOMEM. */
 afc_status afc__result_make_block(afc_result *result);
 
-/** Make `room` if there is none yet. AFC_ENOMEM. */
-afc_status afc__result_make_room(afc_result *result);
+/** Make `storage` if there is none yet. AFC_ENOMEM. */
+afc_status afc__result_make_storage(afc_result *result);
 
-/** Let the reader's head begin in `room`, if there is one. */
+/** Let the reader's head begin in `storage`, if there is one. */
 void afc__result_lend_head(afc_result *result);
 
 /** Add a hop; takes its texts, also when it fails. AFC_ENOMEM. */

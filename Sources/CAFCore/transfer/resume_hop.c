@@ -21,13 +21,13 @@ static const afc_header *find_range_field(const afc_request *request) {
 afc_status afc__transfer_init_sink(afc__transfer *transfer, const afc_request *request,
                                    const afc_task_events *events, afc_failure *failure) {
     bool is_get = request->method == NULL || strcmp(request->method, "GET") == 0;
-    afc__sink_config wish = {
+    afc__sink_config config = {
         .options = &request->sink,
         .limit = request->limits.body,
         .may_resume = is_get && !afc__source_exists(&transfer->source),
         .is_named_late = events != NULL && events->on_head != NULL,
     };
-    afc_status status = afc__sink_init(&transfer->sink, &wish, failure);
+    afc_status status = afc__sink_init(&transfer->sink, &config, failure);
     if (status != AFC_OK) return status;
     if (transfer->sink.is_resumable && transfer->coding == AFC__CODING_DECODED) {
         transfer->coding = AFC__CODING_AVOIDED;
@@ -83,7 +83,7 @@ bool afc__transfer_ask_for_rest(afc__transfer *transfer) {
     if (afc__sink_find_partial(sink, url, &failure) != AFC_OK)
         return afc__transfer_fail(transfer, &failure);
     if (!afc__resume_exists(&sink->file.token)) return true;
-    char range[AFC__RESUME_RANGE_ROOM];
+    char range[AFC__RESUME_RANGE_SIZE];
     afc_header fields[2];
     afc__request_head request;
     afc__resume_ask(&sink->file.token, sink->file.size, range, fields);
@@ -99,29 +99,29 @@ bool afc__transfer_ask_for_rest(afc__transfer *transfer) {
 /* ---- The response -------------------------------------------------------------------------- */
 
 /** After a useless part the whole was asked for: the partial file is kept only if no body comes. */
-static afc__resume_answer judge_whole(const afc__transfer *transfer) {
+static afc__resume_decision decide_whole(const afc__transfer *transfer) {
     int status = transfer->hop.reader->head.status;
-    afc__resume_answer answer = {AFC__RESUME_KEEP, 0, 0, transfer->refusal};
-    if (status >= 200 && status <= 299) answer.verdict = AFC__RESUME_RESTART;
-    if (status == 404 || status == 410) answer.verdict = AFC__RESUME_GONE;
-    return answer;
+    afc__resume_decision decision = {AFC__RESUME_KEEP, 0, 0, transfer->refusal};
+    if (status >= 200 && status <= 299) decision.verdict = AFC__RESUME_RESTART;
+    if (status == 404 || status == 410) decision.verdict = AFC__RESUME_GONE;
+    return decision;
 }
 
 bool afc__transfer_check_partial_response(afc__transfer *transfer, bool *is_refused) {
     *is_refused = false;
-    if (transfer->range == AFC__RANGE_REFUSED) transfer->resume_answer = judge_whole(transfer);
+    if (transfer->range == AFC__RANGE_REFUSED) transfer->resume_decision = decide_whole(transfer);
     if (transfer->range != AFC__RANGE_ASKED) return true;
     const afc__file *file = &transfer->sink.file;
-    transfer->resume_answer = afc__resume_judge(
+    transfer->resume_decision = afc__resume_decide(
         &file->token, file->size, &transfer->hop.reader->head, &transfer->hop.framing);
-    if (transfer->resume_answer.verdict != AFC__RESUME_REFUSE) return true;
+    if (transfer->resume_decision.verdict != AFC__RESUME_REFUSE) return true;
     afc_failure failure = {0};
     afc__request_head *next = afc__hop_make_next(&transfer->hop);
     if (next == NULL) return afc__transfer_fail_memory(transfer);
     if (copy_request(transfer, NULL, 0, next, &failure) != AFC_OK) {
         return afc__transfer_fail(transfer, &failure);
     }
-    transfer->refusal = transfer->resume_answer.reason;
+    transfer->refusal = transfer->resume_decision.reason;
     transfer->range = AFC__RANGE_REFUSED;
     transfer->hop.phase = AFC__PHASE_DISCARDING;
     *is_refused = true;
@@ -143,7 +143,8 @@ static bool name_file(afc__transfer *transfer, const afc_response *response) {
 bool afc__transfer_open_sink(afc__transfer *transfer, const afc_response *response) {
     if (!name_file(transfer, response)) return false;
     afc_failure failure = {0};
-    bool has_answer = transfer->range == AFC__RANGE_ASKED || transfer->range == AFC__RANGE_REFUSED;
+    bool has_decision = transfer->range == AFC__RANGE_ASKED ||
+                        transfer->range == AFC__RANGE_REFUSED;
     bool has_body = transfer->hop.framing.kind != AFC__FRAMING_NONE;
     afc__sink_start start = {
         .head = &transfer->hop.reader->head,
@@ -153,7 +154,7 @@ bool afc__transfer_open_sink(afc__transfer *transfer, const afc_response *respon
         .is_encoded = transfer->hop.framing.is_encoded && transfer->coding != AFC__CODING_KEPT,
         .asks_for_range = afc__request_head_sends(&transfer->request, afc_slice_of("Range")),
         .can_wait = !transfer->hop.shares_connection,
-        .answer = has_answer ? &transfer->resume_answer : NULL,
+        .decision = has_decision ? &transfer->resume_decision : NULL,
     };
     if (afc__sink_open(&transfer->sink, &start, &failure) != AFC_OK)
         return afc__transfer_fail(transfer, &failure);

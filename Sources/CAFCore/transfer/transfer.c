@@ -7,7 +7,7 @@
 #include "base/sized.h"
 #include "message/route.h"
 #include "transfer/auth.h"
-#include "transfer/cached.h"
+#include "transfer/caching/hop_cache.h"
 #include "transfer/cookies_hsts.h"
 #include "transfer/next_step.h"
 #include "transfer/resume_hop.h"
@@ -34,14 +34,14 @@ static afc_limits with_defaults(afc_limits limits) {
 }
 
 /** Before the first line of the first response. */
-static bool make_room(afc__transfer *transfer) {
+static bool make_storage(afc__transfer *transfer) {
     afc_result *result = transfer->result;
-    if (result->block->room != NULL) return true;
-    if (afc__result_make_room(result) != AFC_OK) return afc__transfer_fail_memory(transfer);
+    if (result->block->storage != NULL) return true;
+    if (afc__result_make_storage(result) != AFC_OK) return afc__transfer_fail_memory(transfer);
     afc__result_lend_head(result);
     if (transfer->sink.kind == AFC_SINK_MEMORY) {
-        afc__response_room *room = result->block->room;
-        afc__storage body = {room->body, sizeof room->body};
+        afc__response_storage *storage = result->block->storage;
+        afc__storage body = {storage->body, sizeof storage->body};
         afc__buffer_use_storage(&transfer->sink.memory, body);
     }
     return true;
@@ -102,7 +102,7 @@ static afc_status check_flags(const afc_request *request, afc_failure *failure) 
 afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *request,
                               const afc_task_events *events, atomic_uint_fast64_t *event_counter,
                               afc_failure *failure) {
-    memset(transfer, 0, offsetof(afc__transfer, room));
+    memset(transfer, 0, offsetof(afc__transfer, storage));
     transfer->event_counter = event_counter;
     transfer->limits = with_defaults(request->limits);
     transfer->timeouts = request->timeouts;
@@ -113,7 +113,7 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
     transfer->allow_downgrade = request->allow_downgrade;
     transfer->waits_for_network = request->wait_for_network;
     transfer->connect_only = (request->flags & AFC_REQUEST_CONNECT_ONLY) != 0;
-    if (transfer->connect_only) transfer->cache_policy = AFC_CACHE_BYPASS;
+    if (transfer->connect_only) transfer->cache_policy = AFC_HTTP_CACHE_BYPASS;
     transfer->priority = request->priority;
     transfer->send_rate.per_second = request->max_send_rate;
     transfer->receive_rate.per_second = request->max_receive_rate;
@@ -135,7 +135,7 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
         status = afc__fail(failure, AFC_EINVAL, "invalid value for version: %d",
                            (int)request->version);
     }
-    if (status == AFC_OK && (unsigned)request->cache_policy > AFC_CACHE_BYPASS) {
+    if (status == AFC_OK && (unsigned)request->cache_policy > AFC_HTTP_CACHE_BYPASS) {
         status = afc__fail(failure, AFC_EINVAL, "invalid cache policy: %d",
                            (int)request->cache_policy);
     }
@@ -165,7 +165,7 @@ void afc__transfer_await_upgrade(afc__transfer *transfer) {
     transfer->version = AFC_HTTP_PREFER_1_1;
     transfer->expect = AFC_EXPECT_NEVER;
     transfer->coding = AFC__CODING_KEPT;
-    transfer->cache_policy = AFC_CACHE_BYPASS;
+    transfer->cache_policy = AFC_HTTP_CACHE_BYPASS;
 }
 
 void afc__transfer_clear(afc__transfer *transfer) {
@@ -178,7 +178,7 @@ void afc__transfer_clear(afc__transfer *transfer) {
     afc_free(transfer->own_proxy);
     transfer->own_proxy = NULL;
     afc__transfer_clear_store(transfer);
-    afc__transfer_clear_cached(transfer);
+    afc__transfer_clear_hop_cache(transfer);
     afc_free(transfer->unix_socket);
     transfer->unix_socket = NULL;
     afc_result_free(transfer->result);
@@ -191,7 +191,7 @@ bool afc__transfer_begin_hop(afc__transfer *transfer) {
     afc_failure failure = {0};
     transfer->progress.sent = 0;
     if (!afc__transfer_reset_hop(transfer)) return false;
-    afc__transfer_cached_begin_hop(transfer);
+    afc__transfer_cache_begin_hop(transfer);
     if (!afc__transfer_ask_for_rest(transfer) || !afc__transfer_prepare_auth(transfer))
         return false;
     if (!transfer->request.sends_body) {
@@ -354,7 +354,7 @@ static bool on_final_head(afc__transfer *transfer) {
     afc_failure failure = {0};
     transfer->hop.phase = AFC__PHASE_HEAD;
     /* Cookies are stored once, when they come from the server. */
-    if (!afc__transfer_is_answering(transfer) && !afc__transfer_save_cookies(transfer))
+    if (!afc__transfer_is_replaying(transfer) && !afc__transfer_save_cookies(transfer))
         return false;
     if (head->status == EXPECTATION_FAILED && head->version < AFC_HTTP_2 &&
         afc__transfer_expects(transfer)) {
@@ -411,7 +411,7 @@ static bool take_line_between_rounds(afc__transfer *transfer, afc_slice line) {
 
 bool afc__transfer_on_head(afc__transfer *transfer, const afc_head *head) {
     afc_failure failure;
-    if (afc__transfer_is_cancelled(transfer) || !make_room(transfer)) return false;
+    if (afc__transfer_is_cancelled(transfer) || !make_storage(transfer)) return false;
     if (afc__head_reader_set(transfer->hop.reader, head, &failure) != AFC_OK) {
         return afc__transfer_fail(transfer, &failure);
     }
@@ -424,7 +424,7 @@ bool afc__transfer_on_line(afc__transfer *transfer, afc_slice line) {
     if (afc__transfer_is_cancelled(transfer)) return false;
     bool is_pending = transfer->hop.phase == AFC__PHASE_HEAD_PENDING;
     if (is_pending && !take_line_between_rounds(transfer, line)) return false;
-    if (!make_room(transfer)) return false;
+    if (!make_storage(transfer)) return false;
     if (afc__head_reader_feed(transfer->hop.reader, line, &step, &failure) != AFC_OK) {
         return afc__transfer_fail(transfer, &failure);
     }
@@ -465,7 +465,7 @@ bool afc__transfer_on_answer(afc__transfer *transfer, uint32_t number, afc_chall
     afc__auth_action action = afc__auth_on_answer(transfer, answer, identity, &body, &received);
     if (action == AFC__AUTH_REPEAT) transfer->hop.discarded = body.size;
     /* A proxy's response to CONNECT isn't passed to the caller. */
-    bool is_response = action == AFC__AUTH_ACCEPT && !afc__hop_is_unanswered(transfer);
+    bool is_response = action == AFC__AUTH_ACCEPT && !afc__hop_has_no_response(transfer);
     if (is_response && accept_head(transfer) && body.size > 0) {
         afc__transfer_pass_kept_body(transfer, (afc_slice){body.bytes, body.size}, received);
     }
@@ -503,9 +503,9 @@ static void record_hop(afc__transfer *transfer, const afc__outcome *outcome, boo
     hop.version = has_head ? transfer->hop.reader->head.version : AFC_HTTP_UNKNOWN;
     hop.head_received = (int64_t)transfer->hop.reader->bytes;
     hop.is_retried = transfer->is_retry || outcome->hop.is_retried;
-    if (afc__transfer_is_answering(transfer)) hop.cache = transfer->cached->use;
+    if (afc__transfer_is_replaying(transfer)) hop.cache = transfer->hop_cache->use;
     transfer->result->not_stored = NULL;
-    if (transfer->cached != NULL) transfer->result->not_stored = transfer->cached->not_stored;
+    if (transfer->hop_cache != NULL) transfer->result->not_stored = transfer->hop_cache->not_stored;
     if (hop.url == NULL) {
         afc_free((char *)(uintptr_t)hop.location);
         afc__transfer_fail_memory(transfer);
@@ -530,8 +530,8 @@ static unsigned facts_of(const afc__transfer *transfer, const afc__outcome *outc
            (status == AFC_ECONNECT || status == AFC_EDNS ? AFC__FACT_UNREACHABLE : 0) |
            (status == AFC_ELOST ? AFC__FACT_LOST : 0) |
            (outcome->hop.is_reused ? AFC__FACT_REUSED : 0) |
-           (afc__hop_is_unanswered(transfer) ? AFC__FACT_UNANSWERED : 0) |
-           (is_down && afc__transfer_may_answer_stale(transfer) ? AFC__FACT_MAY_BE_STALE : 0) |
+           (afc__hop_has_no_response(transfer) ? AFC__FACT_NO_RESPONSE : 0) |
+           (is_down && afc__transfer_may_use_stale(transfer) ? AFC__FACT_MAY_BE_STALE : 0) |
            (transfer->is_retry ? 0 : AFC__FACT_FIRST_TRY) |
            (is_replayable ? AFC__FACT_REPLAYABLE : 0) | (may_wait ? AFC__FACT_MAY_WAIT : 0) |
            (transfer->connect_only ? AFC__FACT_CONNECT_ONLY : 0);
@@ -543,10 +543,10 @@ static void take_next(afc__transfer *transfer) {
     afc_free(transfer->hop.next);
     transfer->hop.next = NULL;
     transfer->is_retry = false;
-    afc__transfer_forget_cached(transfer);
+    afc__transfer_forget_hop_cache(transfer);
 }
 
-static afc__next judge_hop(afc__transfer *transfer, const afc__outcome *outcome) {
+static afc__next apply_next_step(afc__transfer *transfer, const afc__outcome *outcome) {
     afc__step step = afc__next_step(transfer->hop.phase, facts_of(transfer, outcome));
     if (step == AFC__STEP_AWAIT_ANSWER) {
         afc__auth_keep_outcome(transfer, outcome);
@@ -565,10 +565,10 @@ static afc__next judge_hop(afc__transfer *transfer, const afc__outcome *outcome)
     case AFC__STEP_SEND_AGAIN:
         transfer->is_retry = step == AFC__STEP_SEND_AGAIN;
         return AFC__NEXT_HOP;
-    case AFC__STEP_ANSWER_STALE:
+    case AFC__STEP_USE_STALE:
         afc__transfer_choose_stale(transfer);
         return AFC__NEXT_HOP;
-    case AFC__STEP_ANSWER:
+    case AFC__STEP_USE_STORED:
         return AFC__NEXT_HOP;
     case AFC__STEP_SEND_WHEN_REACHABLE:
         transfer->waits++;
@@ -576,7 +576,7 @@ static afc__next judge_hop(afc__transfer *transfer, const afc__outcome *outcome)
     case AFC__STEP_FAIL_AS_HOP:
         afc__transfer_fail(transfer, &outcome->failure);
         break;
-    case AFC__STEP_FAIL_UNANSWERED:
+    case AFC__STEP_FAIL_NO_RESPONSE:
         afc__transfer_fail_text(transfer, AFC_ELOST,
                                 "the connection was closed before any response");
         break;
@@ -602,18 +602,18 @@ afc__next afc__transfer_end_hop(afc__transfer *transfer, const afc__outcome *out
     }
     if (outcome->failure.status == AFC_EAUTH) afc__transfer_handle_connect_challenge(transfer);
     afc__transfer_cache_end(transfer, outcome->failure.status == AFC_OK);
-    return judge_hop(transfer, outcome);
+    return apply_next_step(transfer, outcome);
 }
 
 afc__next afc__transfer_resume_hop(afc__transfer *transfer) {
-    return judge_hop(transfer, afc__auth_take_outcome(transfer));
+    return apply_next_step(transfer, afc__auth_take_outcome(transfer));
 }
 
 /** The task ends while a challenge waits for its answer: its hop is recorded all the same. */
 static void end_challenge(afc__transfer *transfer) {
     atomic_store(&transfer->awaited, 0);
     const afc__outcome *outcome = afc__auth_take_outcome(transfer);
-    if (outcome != NULL) (void)judge_hop(transfer, outcome);
+    if (outcome != NULL) (void)apply_next_step(transfer, outcome);
 }
 
 /**

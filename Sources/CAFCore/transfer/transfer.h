@@ -91,13 +91,13 @@ typedef struct afc__store {
     afc__to_ascii *to_ascii;
     afc_http_cache *http_cache;  /**< NULL: nothing is cached. */
     const char *cache_partition; /**< Of the keys; NULL: the empty one. */
-    afc__list *fills; /**< Transfers whose responses may be stored: `fill` of afc__cached. */
+    afc__list *fills; /**< Transfers whose responses may be stored: `fill` of afc__hop_cache. */
     /* The fields that the driver adds, as responses may depend on them. NULL: none. */
     const char *user_agent, *accept_encoding;
 } afc__store;
 
 /** Holds the method of a request without fields, which then needs no memory of its own. */
-enum { AFC__TRANSFER_ROOM = 16 };
+enum { AFC__TRANSFER_STORAGE_SIZE = 16 };
 
 /** Was only the rest of a file asked for? */
 typedef enum afc__range {
@@ -123,14 +123,14 @@ typedef struct afc__transfer {
     bool has_own_proxy;
     bool ignores_cookies;
     bool collapses; /**< Waits for another transfer that may store what it wants. */
-    afc_cache_policy cache_policy;
+    afc_http_cache_policy cache_policy;
 
     afc__proxy *own_proxy; /**< With has_own_proxy: NULL is none at all. */
     char *unix_socket;     /**< NULL: the session's; "": none. */
 
-    const afc__store *store;    /**< The session's; NULL without a cache. */
-    char *document_host;        /**< Of the main document; NULL: unknown, or not needed. */
-    struct afc__cached *cached; /**< NULL: there is no cache, or nothing was looked up yet. */
+    const afc__store *store;          /**< The session's; NULL without a cache. */
+    char *document_host;              /**< Of the main document; NULL: unknown, or not needed. */
+    struct afc__hop_cache *hop_cache; /**< NULL: there is no cache, or nothing was looked up yet. */
 
     afc__request_head request; /**< Of the hop that is or will be under way. */
     afc__hop hop;
@@ -144,15 +144,16 @@ typedef struct afc__transfer {
     afc__range range;
     atomic_bool is_cancelled, is_suspended; /**< Set by any thread. */
     bool is_retry; /**< It repeats one whose pooled connection was lost, on a fresh one. */
-    afc__resume_answer resume_answer; /**< ASKED and REFUSED: what the final answer means. */
-    const char *refusal;              /**< REFUSED: why. */
+    afc__resume_decision resume_decision; /**< ASKED and REFUSED: what the final answer means. */
+    const char *refusal;                  /**< REFUSED: why. */
     int redirects;
     unsigned waits; /**< For the network. */
     afc_progress progress;
     int64_t progress_interval_us, progress_due_us;
     afc__rate send_rate, receive_rate;
     afc_result *result; /**< Its failure is the first one, and decides. */
-    _Alignas(max_align_t) char room[AFC__TRANSFER_ROOM]; /**< For the first hop's head. */
+    _Alignas(
+        max_align_t) char storage[AFC__TRANSFER_STORAGE_SIZE]; /**< For the first hop's head. */
 } afc__transfer;
 
 /**
@@ -204,7 +205,7 @@ static inline bool afc__hop_in_body(const afc__transfer *transfer) {
 }
 
 /** Has nothing of a response come? */
-static inline bool afc__hop_is_unanswered(const afc__transfer *transfer) {
+static inline bool afc__hop_has_no_response(const afc__transfer *transfer) {
     return transfer->hop.reader->bytes == 0;
 }
 

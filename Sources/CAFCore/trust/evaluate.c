@@ -302,19 +302,19 @@ bool afc__trust_run_callback(const afc_trust_policy *policy, afc__verification *
                                  "out of memory");
         return false;
     }
-    afc_trust_answer answer = policy->hook.decide(policy->hook.context, report);
+    afc_trust_decision decision = policy->hook.decide(policy->hook.context, report);
     afc_trust_report_free(report);
-    if (answer == AFC_TRUST_ANSWER_REFUSE && verdict->is_accepted) {
+    if (decision == AFC_TRUST_DECISION_REFUSE && verdict->is_accepted) {
         afc__verification_refuse(verification, AFC_TRUST_HOOK, X509_V_ERR_APPLICATION_VERIFICATION,
                                  "refused by the policy's hook");
-    } else if (answer == AFC_TRUST_ANSWER_ACCEPT) {
+    } else if (decision == AFC_TRUST_DECISION_ACCEPT) {
         verdict->is_accepted = true;
         verdict->error = X509_V_OK;
-    } else if (answer != AFC_TRUST_ANSWER_KEEP && verdict->is_accepted) {
+    } else if (decision != AFC_TRUST_DECISION_KEEP && verdict->is_accepted) {
         /* Safer than to accept what the hook may have wanted to refuse. */
         char text[sizeof verdict->text];
-        snprintf(text, sizeof text, "the policy's hook returned %d: expected AFC_TRUST_ANSWER_…",
-                 (int)answer);
+        snprintf(text, sizeof text, "the policy's hook returned %d: expected AFC_TRUST_DECISION_…",
+                 (int)decision);
         afc__verification_refuse(verification, AFC_TRUST_HOOK, X509_V_ERR_APPLICATION_VERIFICATION,
                                  text);
     }

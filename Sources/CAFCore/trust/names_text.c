@@ -10,7 +10,7 @@ enum {
     LONGEST_HOST = 64,
     LONGEST_NAME = 48,
     /* For " and N more". */
-    ROOM_FOR_COUNT = 24
+    COUNT_SIZE = 24
 };
 
 /* ---- One name ------------------------------------------------------------------------------ */
@@ -89,7 +89,7 @@ static bool add_name(cut_text *text, BIO *bio, GENERAL_NAME *name, bool is_first
     long written = BIO_get_mem_data(bio, &bytes);
     size_t size = written > 0 ? (size_t)written : 0;
     size_t shown = size > LONGEST_NAME ? LONGEST_NAME : size;
-    if (text->used + shown + ROOM_FOR_COUNT > text->size) return false;
+    if (text->used + shown + COUNT_SIZE > text->size) return false;
     add(text, "%s", is_first ? "" : ", ");
     add_shortened(text, bytes, size, LONGEST_NAME);
     return true;

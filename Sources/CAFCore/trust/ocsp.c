@@ -56,20 +56,20 @@ static int read_status(OCSP_BASICRESP *basic, const afc_trust_policy *policy,
     return found;
 }
 
-static int judge(const afc_trust_policy *policy, const afc__verification *verification,
-                 afc_slice response) {
+static int verify_response(const afc_trust_policy *policy, const afc__verification *verification,
+                           afc_slice response) {
     int status = V_OCSP_CERTSTATUS_UNKNOWN;
     const unsigned char *at = (const unsigned char *)response.bytes;
-    OCSP_RESPONSE *answer = response.size <= LONG_MAX
+    OCSP_RESPONSE *parsed = response.size <= LONG_MAX
                                 ? d2i_OCSP_RESPONSE(NULL, &at, (long)response.size)
                                 : NULL;
-    bool is_good = answer != NULL &&
-                   OCSP_response_status(answer) == OCSP_RESPONSE_STATUS_SUCCESSFUL;
-    OCSP_BASICRESP *basic = is_good ? OCSP_response_get1_basic(answer) : NULL;
+    bool is_good = parsed != NULL &&
+                   OCSP_response_status(parsed) == OCSP_RESPONSE_STATUS_SUCCESSFUL;
+    OCSP_BASICRESP *basic = is_good ? OCSP_response_get1_basic(parsed) : NULL;
     X509_STORE *store = afc__policy_store(policy);
     if (basic != NULL && store != NULL) status = read_status(basic, policy, verification, store);
     OCSP_BASICRESP_free(basic);
-    OCSP_RESPONSE_free(answer);
+    OCSP_RESPONSE_free(parsed);
     ERR_clear_error();
     return status;
 }
@@ -88,7 +88,7 @@ void afc__trust_check_ocsp(const afc_trust_policy *policy, afc__verification *ve
                                  "the server sent no OCSP response, but one is required");
         return;
     }
-    int status = judge(policy, verification, response);
+    int status = verify_response(policy, verification, response);
     if (status == V_OCSP_CERTSTATUS_GOOD) return;
     if (status == V_OCSP_CERTSTATUS_REVOKED) {
         afc__verification_refuse(verification, AFC_TRUST_REVOKED, X509_V_ERR_CERT_REVOKED,

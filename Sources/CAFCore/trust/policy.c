@@ -188,11 +188,11 @@ void afc__openssl_begin(void) {
 afc_status afc_trust_policy_new(afc_trust_policy **out, const afc_trust_options *options,
                                 afc_failure *failure) {
     static const afc_trust_options defaults = AFC_TRUST_OPTIONS_INIT;
-    afc_trust_options room;
+    afc_trust_options storage;
     afc_failure ignored;
     if (failure == NULL) failure = &ignored;
     *out = NULL;
-    options = afc__sized_read(&room, &defaults, options, AFC__SIZED(afc_trust_options, hook),
+    options = afc__sized_read(&storage, &defaults, options, AFC__SIZED(afc_trust_options, hook),
                               "AFC_TRUST_OPTIONS_INIT", failure);
     if (options == NULL) return failure->status;
     afc_status status = failure->status;

@@ -117,8 +117,8 @@ static afc_status refuse(const char *what, afc_slice part, afc_failure *failure)
                      what, shown, part.bytes);
 }
 
-afc_status afc__deflate_read_answer(afc__deflate *agreed, const afc__deflate *offer,
-                                    afc_slice value, afc_failure *failure) {
+afc_status afc__deflate_read_response(afc__deflate *agreed, const afc__deflate *offer,
+                                      afc_slice value, afc_failure *failure) {
     afc_slice text = afc__trim(value);
     do {
         /* Empty members of a list don't count (RFC 9110 5.6.1). */

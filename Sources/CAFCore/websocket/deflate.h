@@ -25,7 +25,7 @@ void afc__deflate_write_offer(char out[AFC__DEFLATE_OFFER_SIZE], const afc__defl
  * first. AFC_EPROTOCOL: an extension that wasn't offered, one that is named twice, unknown, repeated or invalid parameters, a
  * window larger than offered.
  */
-afc_status afc__deflate_read_answer(afc__deflate *agreed, const afc__deflate *offer,
-                                    afc_slice value, afc_failure *failure);
+afc_status afc__deflate_read_response(afc__deflate *agreed, const afc__deflate *offer,
+                                      afc_slice value, afc_failure *failure);
 
 #endif

@@ -182,8 +182,8 @@ afc_status afc__handshake_check(const afc__handshake *handshake, const afc_head 
     for (size_t i = 0; i < head->header_count && status == AFC_OK; i++) {
         const afc_header *field = &head->headers[i];
         if (!afc__same_name(field->name, "Sec-WebSocket-Extensions")) continue;
-        status = afc__deflate_read_answer(&out->deflate, &handshake->deflate, field->value,
-                                          failure);
+        status = afc__deflate_read_response(&out->deflate, &handshake->deflate, field->value,
+                                            failure);
     }
     return status;
 }

@@ -40,8 +40,8 @@ static afc_status check(const afc__outbox *outbox, afc_websocket_kind kind, size
     if (outbox->kind != 0 && outbox->kind != kind) return AFC_EINVAL;
     if (order == AFC__OVERTAKING && !afc__outbox_may_overtake(outbox, flags)) return AFC_EINVAL;
     if (size > outbox->limit || size + AFC__FRAME_HEAD_MAX > outbox->limit) return AFC_ETOOBIG;
-    uint64_t room = outbox->queued < outbox->limit ? outbox->limit - outbox->queued : 0;
-    return size + AFC__FRAME_HEAD_MAX > room ? AFC_EAGAIN : AFC_OK;
+    uint64_t available = outbox->queued < outbox->limit ? outbox->limit - outbox->queued : 0;
+    return size + AFC__FRAME_HEAD_MAX > available ? AFC_EAGAIN : AFC_OK;
 }
 
 afc_status afc__outbox_begin(afc__outbox *outbox, afc_websocket_kind kind, size_t size,

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 
-enum { ROOM = 16 * 1024 };
+enum { STORAGE_SIZE = 16 * 1024 };
 
 /** The end of every block that was flushed, which the last frame of a message leaves out (RFC 7692 7.2.1). */
 static const char tail[4] = {0x00, 0x00, (char)0xff, (char)0xff};
@@ -42,15 +42,15 @@ static afc__outgoing *make_frame(afc__draft *draft, afc_slice payload, afc_statu
 /** Compresses a piece. `out` is initialised. */
 static afc_status encode(const afc__encoder *encoder, afc_slice bytes, bool is_last,
                          afc__buffer *out) {
-    char room[ROOM];
+    char storage[STORAGE_SIZE];
     size_t size;
     do {
-        size = sizeof room;
-        afc_status status = encoder->codec->convert(encoder->stream, &bytes, room, &size);
-        if (status == AFC_OK && size > sizeof room) status = AFC_EINTERNAL;
-        if (status == AFC_OK) status = afc__buffer_append(out, room, size);
+        size = sizeof storage;
+        afc_status status = encoder->codec->convert(encoder->stream, &bytes, storage, &size);
+        if (status == AFC_OK && size > sizeof storage) status = AFC_EINTERNAL;
+        if (status == AFC_OK) status = afc__buffer_append(out, storage, size);
         if (status != AFC_OK) return status == AFC_ENOMEM ? AFC_ENOMEM : AFC_EINTERNAL;
-    } while (size == sizeof room);
+    } while (size == sizeof storage);
     /* It broke its contract; the peer would miss the rest. */
     if (bytes.size > 0) return AFC_EINTERNAL;
     if (!is_last) return AFC_OK;
@@ -76,7 +76,7 @@ static afc__outgoing *make(afc__draft *draft, afc_slice bytes, afc_status *statu
     if (draft->encoder.stream == NULL) return make_frame(draft, bytes, status);
     afc__buffer encoded;
     /* A block that can't be compressed grows by its head. */
-    afc__buffer_init(&encoded, (uint64_t)bytes.size + bytes.size / 8 + ROOM);
+    afc__buffer_init(&encoded, (uint64_t)bytes.size + bytes.size / 8 + STORAGE_SIZE);
     *status = encode(&draft->encoder, bytes, draft->frame.is_final, &encoded);
     afc_slice payload = {encoded.bytes, encoded.size};
     afc__outgoing *out = *status == AFC_OK ? make_frame(draft, payload, status) : NULL;

@@ -16,14 +16,14 @@ static const uint64_t default_message = 16 * 1024 * 1024;
 static const char tail[4] = {0x00, 0x00, (char)0xff, (char)0xff};
 
 void afc__websocket_reader_init(afc__websocket_reader *reader, const afc_websocket_limits *limits,
-                                bool in_pieces) {
-    *reader = (afc__websocket_reader){.limits = *limits, .in_pieces = in_pieces};
+                                bool deliver_in_pieces) {
+    *reader = (afc__websocket_reader){.limits = *limits, .deliver_in_pieces = deliver_in_pieces};
     afc_websocket_limits *own = &reader->limits;
     if (own->message == 0) own->message = default_message;
     if (own->frame == 0) own->frame = own->message;
     if (own->fragments == 0) own->fragments = DEFAULT_FRAGMENTS;
     if (own->decoding_ratio == 0) own->decoding_ratio = DEFAULT_RATIO;
-    afc__buffer_init(&reader->body, in_pieces ? PIECE : own->message);
+    afc__buffer_init(&reader->body, deliver_in_pieces ? PIECE : own->message);
 }
 
 void afc__websocket_reader_clear(afc__websocket_reader *reader) {
@@ -211,9 +211,9 @@ static afc_status read_control(afc__websocket_reader *reader, afc_slice *input,
  */
 static afc_status accept(afc__websocket_reader *reader, afc_slice bytes, uint16_t *code,
                          afc_failure *failure) {
-    uint64_t room = reader->limits.message - reader->decoded;
-    bool is_too_big = bytes.size > room;
-    if (is_too_big) bytes.size = (size_t)room;
+    uint64_t available = reader->limits.message - reader->decoded;
+    bool is_too_big = bytes.size > available;
+    if (is_too_big) bytes.size = (size_t)available;
     reader->decoded += bytes.size;
     bool is_bomb = reader->is_compressed && reader->decoded > RATIO_STARTS_AT &&
                    reader->decoded / reader->limits.decoding_ratio > reader->received;
@@ -272,7 +272,7 @@ static afc_status read_plain(afc__websocket_reader *reader, afc_slice *input,
     if (status != AFC_OK) return status;
     bool is_last = reader->frame_left == 0 && reader->frame.is_final;
     /* A message in one piece of the input, and pieces, are passed on without a copy. */
-    bool is_direct = reader->in_pieces || (is_last && reader->body.size == 0);
+    bool is_direct = reader->deliver_in_pieces || (is_last && reader->body.size == 0);
     if (!is_direct) {
         if (afc__buffer_append(&reader->body, part.bytes, part.size) != AFC_OK) {
             return fail_memory(code, failure);
@@ -280,7 +280,7 @@ static afc_status read_plain(afc__websocket_reader *reader, afc_slice *input,
         part = (afc_slice){reader->body.bytes, reader->body.size};
     }
     if (reader->frame_left == 0) status = end_frame(reader, part, item, code, failure);
-    bool is_piece = reader->in_pieces && part.size > 0 && status == AFC_OK &&
+    bool is_piece = reader->deliver_in_pieces && part.size > 0 && status == AFC_OK &&
                     item->event == AFC__WEBSOCKET_NOTHING;
     if (is_piece) give(reader, part, false, item);
     return status;
@@ -289,11 +289,12 @@ static afc_status read_plain(afc__websocket_reader *reader, afc_slice *input,
 /** Decodes as much of `*input` as there is room for. `*is_done`: all of it. */
 static afc_status decode(afc__websocket_reader *reader, afc_slice *input, bool *is_done,
                          uint16_t *code, afc_failure *failure) {
-    char room[PIECE];
-    size_t size = sizeof room;
-    if (reader->in_pieces) size -= reader->body.size;
+    char storage[PIECE];
+    size_t size = sizeof storage;
+    if (reader->deliver_in_pieces) size -= reader->body.size;
     size_t offered = size;
-    afc_status status = reader->decoder.codec->convert(reader->decoder.stream, input, room, &size);
+    afc_status status = reader->decoder.codec->convert(reader->decoder.stream, input, storage,
+                                                       &size);
     if (status == AFC_ENOMEM) return fail_memory(code, failure);
     if (!afc__is_status(status)) {
         *code = AFC_WEBSOCKET_INTERNAL_ERROR;
@@ -307,9 +308,10 @@ static afc_status decode(afc__websocket_reader *reader, afc_slice *input, bool *
     }
     *is_done = size < offered;
     reader->decoder.has_more = !*is_done;
-    status = accept(reader, (afc_slice){room, size}, code, failure);
+    status = accept(reader, (afc_slice){storage, size}, code, failure);
     if (status != AFC_OK) return status;
-    if (afc__buffer_append(&reader->body, room, size) != AFC_OK) return fail_memory(code, failure);
+    if (afc__buffer_append(&reader->body, storage, size) != AFC_OK)
+        return fail_memory(code, failure);
     return AFC_OK;
 }
 
@@ -333,7 +335,7 @@ static afc_status read_compressed(afc__websocket_reader *reader, afc_slice *inpu
     bool is_due = reader->body.size == PIECE ||
                   (reader->body.size > 0 &&
                    (reader->frame_left > 0 || (is_complete && !reader->frame.is_final)));
-    if (reader->in_pieces && is_due) {
+    if (reader->deliver_in_pieces && is_due) {
         give(reader, (afc_slice){reader->body.bytes, reader->body.size}, false, item);
     }
     return is_complete ? end_frame(reader, (afc_slice){NULL, 0}, item, code, failure) : AFC_OK;
@@ -348,7 +350,7 @@ static afc_status read_tail(afc__websocket_reader *reader, afc__websocket_item *
     if (status != AFC_OK) return status;
     afc_slice decoded = {reader->body.bytes, reader->body.size};
     if (!is_done || reader->tail_offset < sizeof tail) {
-        if (reader->in_pieces && decoded.size == PIECE) give(reader, decoded, false, item);
+        if (reader->deliver_in_pieces && decoded.size == PIECE) give(reader, decoded, false, item);
         return AFC_OK;
     }
     if (reader->decoder.forgets) reader->decoder.codec->reset(reader->decoder.stream);

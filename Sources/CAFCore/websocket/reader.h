@@ -29,7 +29,7 @@ typedef enum afc__reading {
 
 typedef struct afc__websocket_reader {
     afc_websocket_limits limits; /**< With the defaults filled in. */
-    bool in_pieces;
+    bool deliver_in_pieces;
     afc__decoder decoder;
     afc__reading state;
     unsigned char head[AFC__FRAME_HEAD_MAX];
@@ -67,7 +67,7 @@ typedef struct afc__websocket_item {
 
 /** Fills in the default limits. */
 void afc__websocket_reader_init(afc__websocket_reader *reader, const afc_websocket_limits *limits,
-                                bool in_pieces);
+                                bool deliver_in_pieces);
 
 /** Frees the memory, and the decoder's stream. */
 void afc__websocket_reader_clear(afc__websocket_reader *reader);

@@ -83,8 +83,8 @@ static void append_body(afts_conn *conn, const uint8_t *bytes, size_t size) {
     afts__request_record *record = conn->request;
     afts_server *server = conn->server;
     pthread_mutex_lock(&server->lock);
-    size_t room = server->options.body_limit - record->body.size;
-    afts__buffer_append(&record->body, bytes, size < room ? size : room);
+    size_t available = server->options.body_limit - record->body.size;
+    afts__buffer_append(&record->body, bytes, size < available ? size : available);
     record->seen.body = record->body.bytes;
     record->seen.body_size = record->body.size;
     record->seen.body_total += size;

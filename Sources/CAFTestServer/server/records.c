@@ -52,9 +52,9 @@ void afts__record_received(afts_conn *conn, const void *bytes, size_t size) {
     afts_server *server = conn->server;
     afts__connection_record *record = conn->record;
     pthread_mutex_lock(&server->lock);
-    size_t room = server->options.received_limit - record->received.size;
+    size_t available = server->options.received_limit - record->received.size;
     if (record->is_kept) {
-        afts__buffer_append(&record->received, bytes, size < room ? size : room);
+        afts__buffer_append(&record->received, bytes, size < available ? size : available);
         record->seen.received = record->received.bytes;
         record->seen.received_size = record->received.size;
     }

@@ -17,7 +17,7 @@ struct CoreCache: @unchecked Sendable {
         capacity: Int, purgeTo: Int, maximumEntryCost: Int?, countLimit: Int?, timeToLive: Duration?,
         keepsExactOrder: Bool, onEviction: OnEviction?
     ) {
-        var options = afc_cache_options.initial
+        var options = afc_lru_options.initial
         options.capacity = UInt64(capacity)
         options.purge_to = UInt64(purgeTo)
         options.max_cost = UInt64(max(0, maximumEntryCost ?? 0))
@@ -28,7 +28,7 @@ struct CoreCache: @unchecked Sendable {
         options.context = relay.toOpaque()
         if onEviction != nil { options.on_evict = EvictionRelay.onEvict }
         var raw: OpaquePointer?
-        guard afc_cache_new(&raw, &options) == .AFC_OK, let raw else {
+        guard afc_lru_new(&raw, &options) == .AFC_OK, let raw else {
             relay.release()
             return nil
         }
@@ -38,18 +38,18 @@ struct CoreCache: @unchecked Sendable {
 
     /// Frees the cache, which isn't used afterwards.
     func free() {
-        afc_cache_free(raw)
+        afc_lru_free(raw)
         relay.release()
     }
 
     @usableFromInline
     func object(for key: UnsafeRawBufferPointer) -> AnyObject? {
-        Self.object(afc_cache_copy(raw, afc_slice(key)))
+        Self.object(afc_lru_copy(raw, afc_slice(key)))
     }
 
     @usableFromInline
     func removeObject(for key: UnsafeRawBufferPointer) -> AnyObject? {
-        Self.object(afc_cache_take(raw, afc_slice(key)))
+        Self.object(afc_lru_take(raw, afc_slice(key)))
     }
 
     /// Takes over the reference that the core returns.
@@ -61,22 +61,22 @@ struct CoreCache: @unchecked Sendable {
     @usableFromInline
     func insert(_ object: AnyObject, for key: UnsafeRawBufferPointer, cost: Int) -> Bool {
         let value = Unmanaged.passRetained(object).toOpaque()
-        return afc_cache_put(raw, afc_slice(key), value, UInt64(max(0, cost))) == .AFC_OK
+        return afc_lru_put(raw, afc_slice(key), value, UInt64(max(0, cost))) == .AFC_OK
     }
 
     func removeAll() -> Int {
-        Int(afc_cache_remove_all(raw))
+        Int(afc_lru_remove_all(raw))
     }
 
     func trim(toCost cost: Int) -> Int {
-        Int(afc_cache_trim(raw, UInt64(max(0, cost)), .AFC_CACHE_COST))
+        Int(afc_lru_trim(raw, UInt64(max(0, cost)), .AFC_LRU_COST))
     }
 
-    var cost: Int { Int(afc_cache_get_cost(raw)) }
+    var cost: Int { Int(afc_lru_get_cost(raw)) }
 
     var statistics: LRUCacheStatistics {
-        var counters = afc_cache_statistics()
-        afc_cache_get_statistics(raw, &counters)
+        var counters = afc_lru_statistics()
+        afc_lru_get_statistics(raw, &counters)
         return LRUCacheStatistics(
             hits: Int(counters.hits), misses: Int(counters.misses), insertions: Int(counters.puts),
             evictions: Int(counters.evictions), count: Int(counters.count), cost: Int(counters.cost))
@@ -86,7 +86,7 @@ struct CoreCache: @unchecked Sendable {
         var options = afc_pressure_options(
             size: MemoryLayout<afc_pressure_options>.size, stall_us: 150_000, window_us: 2_000_000, path: nil,
             keep: UInt64(max(0, cost)))
-        let status = afc_cache_watch_pressure(raw, &options, nil)
+        let status = afc_lru_watch_pressure(raw, &options, nil)
         guard status == .AFC_OK else {
             throw SessionError(SessionError.Code(status), message: "the memory pressure can't be watched")
         }
@@ -102,7 +102,7 @@ private final class EvictionRelay: Sendable {
     }
 
     static let onEvict:
-        @convention(c) (UnsafeMutableRawPointer?, afc_slice, UnsafeMutableRawPointer?, afc_cache_reason) ->
+        @convention(c) (UnsafeMutableRawPointer?, afc_slice, UnsafeMutableRawPointer?, afc_lru_reason) ->
             Void = { context, _, value, reason in
                 guard let context, let value else { return }
                 let relay = Unmanaged<EvictionRelay>.fromOpaque(context).takeUnretainedValue()
@@ -111,22 +111,22 @@ private final class EvictionRelay: Sendable {
 }
 
 extension LRUCacheEviction {
-    fileprivate init(_ reason: afc_cache_reason) {
+    fileprivate init(_ reason: afc_lru_reason) {
         self =
             switch reason {
-            case .AFC_CACHE_COUNT: .count
-            case .AFC_CACHE_EXPIRED: .expired
-            case .AFC_CACHE_PRESSURE: .memoryPressure
+            case .AFC_LRU_COUNT: .count
+            case .AFC_LRU_EXPIRED: .expired
+            case .AFC_LRU_PRESSURE: .memoryPressure
             default: .cost
             }
     }
 }
 
-extension afc_cache_options {
-    /// The macro AFC_CACHE_INIT, with callbacks that retain and release the objects.
-    fileprivate static var initial: afc_cache_options {
-        var options = afc_cache_options()
-        options.size = MemoryLayout<afc_cache_options>.size
+extension afc_lru_options {
+    /// The macro AFC_LRU_INIT, with callbacks that retain and release the objects.
+    fileprivate static var initial: afc_lru_options {
+        var options = afc_lru_options()
+        options.size = MemoryLayout<afc_lru_options>.size
         options.retain = { _, value in
             if let value { _ = Unmanaged<AnyObject>.fromOpaque(value).retain() }
         }

@@ -122,7 +122,7 @@ final class CoreRequest: Sendable {
         core.expect = afc_expect(http.continueExpectation ?? session.configuration.continueExpectation)
         core.proxy = http.proxy.flatMap { texts.put($0.coreText) }
         core.ignore_cookies = !http.handlesCookies
-        core.cache_policy = afc_cache_policy(http.hints.cachePolicy)
+        core.cache_policy = afc_http_cache_policy(http.hints.cachePolicy)
         core.main_document_url = http.mainDocumentURL.flatMap { texts.put($0) }
         core.unix_socket = http.unixSocket.flatMap { texts.put($0) }
         core.wait_for_network = http.waitsForConnectivity ?? session.configuration.waitsForConnectivity

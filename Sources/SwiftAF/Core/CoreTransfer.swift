@@ -131,7 +131,7 @@ class CoreTransfer: @unchecked Sendable {
         SessionError(.redirect, reason: .redirectLimit, message: "more than 0 redirects")
     }
 
-    private func decide(_ redirect: UnsafeMutablePointer<afc_redirect>) -> afc_redirect_answer {
+    private func decide(_ redirect: UnsafeMutablePointer<afc_redirect>) -> afc_redirect_decision {
         let proposal = RedirectProposal(redirect.pointee)
         let handlers = request.handlers
         let answer =

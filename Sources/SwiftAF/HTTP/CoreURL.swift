@@ -34,7 +34,7 @@ package enum CoreURL {
 
     /// Returns the serialized origin (RFC 6454, section 6.2); nil if the URL isn't valid for a request.
     static func origin(of url: String) -> String? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AFC_URL_ORIGIN_ROOM)) { room in
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AFC_URL_ORIGIN_SIZE)) { room in
             guard let start = room.baseAddress,
                 url.withCoreSlice({ afc_url_write_origin(start, $0, nil) }) == .AFC_OK
             else { return nil }

@@ -101,7 +101,7 @@ extension CoreArena {
 
 extension CoreTask {
     /// Asks the handler whether a response is stored.
-    func decide(_ candidate: UnsafeMutablePointer<afc_cache_candidate>) -> Bool {
+    func decide(_ candidate: UnsafeMutablePointer<afc_http_cache_candidate>) -> Bool {
         guard let head = candidate.pointee.head, let url = candidate.pointee.url else { return false }
         let response = HTTPResponse(head.pointee, url: String(cString: url))
         switch request.handlers.caching?(response) ?? .store {

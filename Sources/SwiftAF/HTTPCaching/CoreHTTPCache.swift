@@ -82,28 +82,28 @@ final class CoreHTTPCache: @unchecked Sendable {
     }
 }
 
-extension afc_cache_policy {
+extension afc_http_cache_policy {
     /// An unknown policy is that of the protocol.
     init(_ policy: HTTPRequest.CachePolicy?) {
         self =
             switch policy {
-            case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: AFC_CACHE_RELOAD
-            case .returnCacheDataElseLoad: AFC_CACHE_ELSE_LOAD
-            case .returnCacheDataDontLoad: AFC_CACHE_ONLY
-            case .reloadRevalidatingCacheData: AFC_CACHE_REVALIDATE
-            default: AFC_CACHE_PROTOCOL
+            case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: AFC_HTTP_CACHE_RELOAD
+            case .returnCacheDataElseLoad: AFC_HTTP_CACHE_ELSE_LOAD
+            case .returnCacheDataDontLoad: AFC_HTTP_CACHE_ONLY
+            case .reloadRevalidatingCacheData: AFC_HTTP_CACHE_REVALIDATE
+            default: AFC_HTTP_CACHE_PROTOCOL
             }
     }
 }
 
 extension CacheStatus {
-    init(_ use: afc_cache_use) {
+    init(_ use: afc_http_cache_use) {
         self =
             switch use {
-            case AFC_CACHE_HIT: .hit
-            case AFC_CACHE_STALE: .stale
-            case AFC_CACHE_VALIDATED: .revalidated
-            case AFC_CACHE_MISSING: .missing
+            case AFC_HTTP_CACHE_HIT: .hit
+            case AFC_HTTP_CACHE_STALE: .stale
+            case AFC_HTTP_CACHE_VALIDATED: .revalidated
+            case AFC_HTTP_CACHE_MISSING: .missing
             default: .server
             }
     }

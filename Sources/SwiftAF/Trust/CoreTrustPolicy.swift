@@ -119,12 +119,12 @@ extension TrustHandler {
         afc_trust_hook(
             context: Unmanaged.passRetained(self).toOpaque(),
             decide: { context, report in
-                guard let context, let report else { return AFC_TRUST_ANSWER_KEEP }
+                guard let context, let report else { return AFC_TRUST_DECISION_KEEP }
                 let handler = Unmanaged<TrustHandler>.fromOpaque(context).takeUnretainedValue()
                 switch handler.decide(TrustReport(report.pointee)) {
-                case .keep: return AFC_TRUST_ANSWER_KEEP
-                case .accept: return AFC_TRUST_ANSWER_ACCEPT
-                case .refuse: return AFC_TRUST_ANSWER_REFUSE
+                case .keep: return AFC_TRUST_DECISION_KEEP
+                case .accept: return AFC_TRUST_DECISION_ACCEPT
+                case .refuse: return AFC_TRUST_DECISION_REFUSE
                 }
             },
             release: { context in

@@ -55,7 +55,7 @@ typedef struct call {
     afc_result *result;
 } call;
 
-static afc_redirect_answer on_redirect(void *context, afc_redirect *redirect) {
+static afc_redirect_decision on_redirect(void *context, afc_redirect *redirect) {
     call *call = context;
     CHECK(redirect->count == 1 && !redirect->crosses_origin && redirect->head->status == 302);
     CHECK(redirect->header_count == 1 && strcmp(redirect->method, "GET") == 0);
@@ -295,22 +295,22 @@ static void counts(afc_session *session) {
 }
 
 static void caches(void) {
-    afc_cache_options options = AFC_CACHE_INIT;
+    afc_lru_options options = AFC_LRU_INIT;
     options.capacity = options.purge_to = 10;
     options.shards = 1;
-    afc_cache *cache;
+    afc_lru *cache;
     int value;
-    CHECK(afc_cache_new(&cache, &options) == AFC_OK);
-    CHECK(afc_cache_put(cache, afc_slice_of("a"), &value, 6) == AFC_OK);
-    CHECK(afc_cache_put(cache, afc_slice_of("b"), &value, 6) == AFC_OK);
-    GUARDED(afc_cache_statistics) statistics;
+    CHECK(afc_lru_new(&cache, &options) == AFC_OK);
+    CHECK(afc_lru_put(cache, afc_slice_of("a"), &value, 6) == AFC_OK);
+    CHECK(afc_lru_put(cache, afc_slice_of("b"), &value, 6) == AFC_OK);
+    GUARDED(afc_lru_statistics) statistics;
     GUARD(statistics);
-    afc_cache_get_statistics(cache, &statistics.value);
+    afc_lru_get_statistics(cache, &statistics.value);
     CHECK(IS_GUARDED(statistics) && statistics.value.evictions == 1 && statistics.value.cost == 6);
     afc_pressure_options pressure = AFC_PRESSURE_INIT;
     pressure.path = "/nonexistent";
-    CHECK(afc_cache_watch_pressure(cache, &pressure, NULL) == AFC_EUNSUPPORTED);
-    afc_cache_free(cache);
+    CHECK(afc_lru_watch_pressure(cache, &pressure, NULL) == AFC_EUNSUPPORTED);
+    afc_lru_free(cache);
 }
 
 static void judges_trust(void) {

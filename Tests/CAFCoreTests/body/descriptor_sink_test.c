@@ -533,7 +533,7 @@ static void takes_a_large_piece_for_which_room_was_made(void **state) {
         check_status(afc__sink_set_descriptor(&sink, ends[1]), AFC_OK);
         close(ends[1]);
         check_status(afc__sink_open(&sink, &start, NULL), AFC_OK);
-        if (has_room) afc__sink_make_room(&sink, LARGE);
+        if (has_room) afc__sink_reserve(&sink, LARGE);
         afc_status status = afc__sink_write(&sink, (afc_slice){bytes, LARGE}, NULL);
         check_status(status, has_room ? AFC_OK : AFC_ENOMEM);
         if (has_room) {

@@ -387,7 +387,7 @@ static void redirect_to_unicode_form_of_the_host_keeps_credentials(void **state)
     assert_string_equal(seen_header(world, seen + 1, "Authorization"), "");
 }
 
-static afc_redirect_answer lead_to_u_label(call *call, afc_redirect *redirect) {
+static afc_redirect_decision lead_to_u_label(call *call, afc_redirect *redirect) {
     redirect->url = call->payload;
     return AFC_REDIRECT_FOLLOW;
 }

@@ -79,8 +79,8 @@ static afc_http_cache_request request_of(const char *url, afc_header room[4], co
 
 static afc_status store(afc_http_cache *cache, const char *url, const char *request_fields,
                         const char *fields, const char *body, afc_failure *failure) {
-    afc_header room[4], request_room[4];
-    afc_http_cache_request request = request_of(url, request_room, request_fields);
+    afc_header room[4], request_storage[4];
+    afc_http_cache_request request = request_of(url, request_storage, request_fields);
     afc_http_cache_response response = AFC_HTTP_CACHE_RESPONSE_INIT;
     response.head.headers = room;
     response.head.header_count = read_fields(room, fields);
@@ -143,8 +143,8 @@ static void response_of_a_clock_that_is_a_tick_ahead_is_fresh(void **state) {
     (void)state;
     box box;
     set_up(&box, false);
-    afc_header room[4], request_room[4];
-    afc_http_cache_request request = request_of(URL, request_room, "");
+    afc_header room[4], request_storage[4];
+    afc_http_cache_request request = request_of(URL, request_storage, "");
     afc_http_cache_response given = AFC_HTTP_CACHE_RESPONSE_INIT;
     given.head = (afc_head){.status = 200, .version = AFC_HTTP_1_1, .headers = room};
     given.head.header_count = read_fields(room, FRESH);
@@ -270,8 +270,8 @@ static void refuses_what_must_not_be_stored(void **state) {
     set_up(&box, false);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         afc_failure failure;
-        afc_header room[4], request_room[4];
-        afc_http_cache_request request = request_of(cases[i].url, request_room, "");
+        afc_header room[4], request_storage[4];
+        afc_http_cache_request request = request_of(cases[i].url, request_storage, "");
         afc_http_cache_response response = AFC_HTTP_CACHE_RESPONSE_INIT;
         response.head.status = cases[i].status;
         response.head.headers = room;
@@ -289,11 +289,11 @@ static void refuses_counts_and_sizes_without_bytes(void **state) {
     (void)state;
     box box;
     set_up(&box, false);
-    afc_header room[4], request_room[4];
+    afc_header room[4], request_storage[4];
     const afc_http_cache_response *found;
     for (int i = 0; i < 4; i++) {
         afc_failure failure;
-        afc_http_cache_request request = request_of(URL, request_room, "");
+        afc_http_cache_request request = request_of(URL, request_storage, "");
         afc_http_cache_response response = AFC_HTTP_CACHE_RESPONSE_INIT;
         response.head.headers = room;
         response.head.header_count = read_fields(room, FRESH);

@@ -5,9 +5,10 @@
 enum { NONE = AFC__CONTROL_ABSENT };
 #define MOST AFC__DELTA_MOST
 
-static void read_it(afc__cache_control *out, written *head, const char *fields, bool is_request) {
+static void read_it(afc__http_cache_control *out, written *head, const char *fields,
+                    bool is_request) {
     write_head(head, 200, fields);
-    afc__cache_control_read(out, head->headers, head->head.header_count, is_request);
+    afc__http_cache_control_read(out, head->headers, head->head.header_count, is_request);
 }
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
@@ -82,7 +83,7 @@ static void max_age_is_read_in_each_form(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written head;
-        afc__cache_control control;
+        afc__http_cache_control control;
         read_it(&control, &head, rows[i].fields, false);
         if (control.max_age != rows[i].max_age) {
             fail_msg("%s: %lld", rows[i].fields, (long long)control.max_age);
@@ -93,7 +94,7 @@ static void max_age_is_read_in_each_form(void **state) {
 static void other_numbers_are_read(void **state) {
     (void)state;
     written head;
-    afc__cache_control control;
+    afc__http_cache_control control;
     read_it(&control, &head,
             "Cache-Control: s-maxage=1, stale-while-revalidate=2, stale-if-error=3", false);
     assert_int_equal(control.s_maxage, 1);
@@ -127,7 +128,7 @@ static void numbers_of_requests_are_strict_when_invalid(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written head;
-        afc__cache_control control;
+        afc__http_cache_control control;
         read_it(&control, &head, rows[i].fields, true);
         bool is_same = control.max_age == rows[i].max_age &&
                        control.max_stale == rows[i].max_stale &&
@@ -154,7 +155,7 @@ static void pragma_counts_without_cache_control_only(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written head;
-        afc__cache_control control;
+        afc__http_cache_control control;
         read_it(&control, &head, rows[i].fields, rows[i].is_request);
         bool is_no_cache = (control.flags & AFC__CONTROL_NO_CACHE) != 0;
         if (is_no_cache != rows[i].is_no_cache) fail_msg("%s", rows[i].fields);
@@ -163,9 +164,9 @@ static void pragma_counts_without_cache_control_only(void **state) {
 
 static void removed_fields_of_requests_are_not_read(void **state) {
     (void)state;
-    afc__cache_control control;
+    afc__http_cache_control control;
     const afc_header header = {S("Cache-Control"), S("no-store"), AFC_HEADER_REMOVE};
-    afc__cache_control_read(&control, &header, 1, true);
+    afc__http_cache_control_read(&control, &header, 1, true);
     assert_int_equal(control.flags, 0);
 }
 
@@ -219,9 +220,9 @@ static void flags_are_read_in_each_form(void **state) {
         {"\"", BROKEN},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        afc__cache_control control;
+        afc__http_cache_control control;
         const afc_header header = {S("Cache-Control"), afc_slice_of(rows[i].fields), 0};
-        afc__cache_control_read(&control, &header, 1, false);
+        afc__http_cache_control_read(&control, &header, 1, false);
         unsigned flags = control.flags & ~(unsigned)AFC__CONTROL_PRESENT;
         if (flags != rows[i].flags) fail_msg("%s: 0x%x", rows[i].fields, flags);
     }
@@ -245,9 +246,9 @@ static void no_cache_hides_the_fields_that_it_names(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written head;
-        afc__cache_control control;
+        afc__http_cache_control control;
         read_it(&control, &head, rows[i].fields, false);
-        bool hides = afc__cache_control_hides(&control, afc_slice_of(rows[i].name));
+        bool hides = afc__http_cache_control_hides(&control, afc_slice_of(rows[i].name));
         if (hides != rows[i].hides) fail_msg("%s: %s", rows[i].fields, rows[i].name);
     }
 }
@@ -255,13 +256,13 @@ static void no_cache_hides_the_fields_that_it_names(void **state) {
 static void too_many_lists_of_names_count_as_no_cache(void **state) {
     (void)state;
     afc_header headers[AFC__CONTROL_MOST_LISTS + 1];
-    afc__cache_control control;
+    afc__http_cache_control control;
     for (size_t i = 0; i < COUNT_OF(headers); i++) {
         headers[i] = (afc_header){S("Cache-Control"), S("no-cache=\"a\""), 0};
     }
-    afc__cache_control_read(&control, headers, COUNT_OF(headers) - 1, false);
+    afc__http_cache_control_read(&control, headers, COUNT_OF(headers) - 1, false);
     assert_int_equal(control.flags, AFC__CONTROL_PRESENT);
-    afc__cache_control_read(&control, headers, COUNT_OF(headers), false);
+    afc__http_cache_control_read(&control, headers, COUNT_OF(headers), false);
     assert_true((control.flags & AFC__CONTROL_NO_CACHE) != 0);
 }
 

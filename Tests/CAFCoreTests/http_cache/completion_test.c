@@ -22,10 +22,10 @@ static void part_at_the_beginning_of_a_known_size_is_one(void **state) {
         {200, 0, 10, 5, 0, false}, {206, 0, 10, 11, 0, false}, {206, 0, 10, 5, 1, false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        afc__cache_meta meta = {.head = {.status = rows[i].status},
-                                .range_start = rows[i].start,
-                                .total = rows[i].total,
-                                .flags = rows[i].flags};
+        afc__http_cache_meta meta = {.head = {.status = rows[i].status},
+                                     .range_start = rows[i].start,
+                                     .total = rows[i].total,
+                                     .flags = rows[i].flags};
         if (afc__part_is_beginning(&meta, rows[i].size) != rows[i].is_beginning) {
             fail_msg("row %zu", i);
         }
@@ -51,7 +51,7 @@ static void rest_is_asked_for_with_a_strong_validator_if_there_is_one(void **sta
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written head;
         afc_header out[AFC__REST_FIELDS];
-        char range[AFC__REST_RANGE_ROOM];
+        char range[AFC__REST_RANGE_SIZE];
         write_head(&head, 206, rows[i].fields);
         size_t count = afc__rest_fields_write(out, range, &head.head, 5);
         check_slice(out[0].name, "Range");
@@ -105,7 +105,7 @@ static void longest_range_has_room(void **state) {
     (void)state;
     written head;
     afc_header out[AFC__REST_FIELDS];
-    char range[AFC__REST_RANGE_ROOM];
+    char range[AFC__REST_RANGE_SIZE];
     write_head(&head, 206, "");
     afc__rest_fields_write(out, range, &head.head, UINT64_MAX);
     check_slice(out[0].value, "bytes=18446744073709551615-");
@@ -144,7 +144,7 @@ static void response_completes_the_part_as_its_row_says(void **state) {
         written stored, received;
         write_head(&stored, 206, rows[i].stored);
         write_head(&received, rows[i].status, rows[i].received);
-        afc__cache_meta meta = {.head = stored.head, .total = 10};
+        afc__http_cache_meta meta = {.head = stored.head, .total = 10};
         afc__framing framing = {.kind = rows[i].length >= 0 ? AFC__FRAMING_LENGTH
                                                             : AFC__FRAMING_CHUNKED,
                                 .length = rows[i].length};

@@ -80,7 +80,7 @@ static afc_http_cache_statistics statistics_of(const box *box) {
 }
 
 static void check_found(const box *box, unsigned url, const response *expected, size_t count) {
-    afc__cache_found found;
+    afc__http_cache_found found;
     response_find(box->cache, url, &found);
     assert_int_equal(found.count, count);
     for (size_t i = 0; i < count; i++) {
@@ -188,7 +188,7 @@ static void large_body_is_read_from_an_offset(void **state) {
     box *box = *state;
     response response = {.url = 1, .version = 1, .size = LARGE, .time = 1000};
     assert_true(response_store(box->cache, &response, PIECE));
-    afc__cache_found found;
+    afc__http_cache_found found;
     response_find(box->cache, 1, &found);
     for (uint64_t offset = 0; offset <= LARGE; offset += 32767) {
         check_response(box->cache, found.stored[0], &response, offset);
@@ -225,15 +225,15 @@ static void update_changes_only_the_head_on_disk(void **state) {
         /* Found on disk, or in memory, by turns. */
         for (unsigned round = 0; round < 8; round++) {
             if (round % 2 == 0) reopen(box);
-            afc__cache_found found;
+            afc__http_cache_found found;
             response_find(box->cache, i, &found);
             assert_int_equal(found.count, 1);
             assert_true(response_read(box->cache, found.stored[0], &response, 0));
-            afc__cache_meta meta = *afc__cache_stored_meta(found.stored[0]);
+            afc__http_cache_meta meta = *afc__http_cache_stored_meta(found.stored[0]);
             assert_int_equal(meta.response_time, response.time);
             meta.response_time = response.time = 2000 + round;
             meta.request_time = response.time - 1;
-            afc__cache_update(box->cache, found.stored[0], &meta);
+            afc__http_cache_update(box->cache, found.stored[0], &meta);
             found_clear(&found);
             check_found(box, i, &response, 1);
         }
@@ -245,7 +245,7 @@ static void update_changes_only_the_head_on_disk(void **state) {
 
 /** Checks that the only variant is `variant`, with the body of `response`. */
 static void check_variant(const box *box, const response *response, unsigned variant) {
-    afc__cache_found found;
+    afc__http_cache_found found;
     response_find(box->cache, response->url, &found);
     assert_int_equal(found.count, 1);
     assert_non_null(found_variant(&found, variant));
@@ -262,10 +262,10 @@ static void update_may_select_other_requests(void **state) {
         other.variant = 2;
         assert_true(response_store(box->cache, &response, PIECE));
         if (i / 2 == 0) reopen(box);
-        afc__cache_found found;
+        afc__http_cache_found found;
         response_find(box->cache, i, &found);
         assert_int_equal(found.count, 1);
-        afc__cache_update(box->cache, found.stored[0], response_meta(&other));
+        afc__http_cache_update(box->cache, found.stored[0], response_meta(&other));
         found_clear(&found);
         check_variant(box, &response, 2);
         reopen(box);
@@ -280,18 +280,18 @@ static void update_of_a_replaced_response_is_ignored(void **state) {
     response old = {.url = 1, .version = 1, .size = LARGE, .time = 1000}, new = old;
     new.version = 2;
     assert_true(response_store(box->cache, &old, PIECE));
-    afc__cache_found found;
+    afc__http_cache_found found;
     response_find(box->cache, 1, &found);
     assert_true(response_store(box->cache, &new, PIECE));
-    afc__cache_update(box->cache, found.stored[0], response_meta(&old));
+    afc__http_cache_update(box->cache, found.stored[0], response_meta(&old));
     check_found(box, 1, &new, 1);
-    afc__cache_drop(box->cache, found.stored[0]);
+    afc__http_cache_drop(box->cache, found.stored[0]);
     check_found(box, 1, &new, 1);
     /* Replaced, and still whole for its reader. */
     check_response(box->cache, found.stored[0], &old, 0);
     found_clear(&found);
     response_find(box->cache, 1, &found);
-    afc__cache_drop(box->cache, found.stored[0]);
+    afc__http_cache_drop(box->cache, found.stored[0]);
     check_found(box, 1, NULL, 0);
     found_clear(&found);
     reopen(box);
@@ -304,7 +304,7 @@ static void overwritten_file_never_reaches_a_reader_of_the_old_one(void **state)
     open_with(box, 0, 4 << 20);
     response first = {.url = 0, .version = 1, .size = LARGE, .time = 1000};
     assert_true(response_store(box->cache, &first, PIECE));
-    afc__cache_found found;
+    afc__http_cache_found found;
     response_find(box->cache, 0, &found);
     assert_int_equal(found.count, 1);
     for (unsigned i = 1; i < 20; i++) {
@@ -322,10 +322,10 @@ static void abandoned_body_leaves_no_file(void **state) {
     char key[64], *bytes = calloc(1, LARGE);
     assert_non_null(bytes);
     response response = {.url = 1, .version = 1, .size = LARGE, .time = 1000};
-    afc__cache_writing *writing = afc__cache_begin(box->cache, response_key(key, 1),
-                                                   response_meta(&response), -1);
-    assert_true(afc__cache_append(writing, (afc_slice){bytes, LARGE}, AFC__CACHE_DROP));
-    afc__cache_abandon(writing);
+    afc__http_cache_writing *writing = afc__http_cache_begin(box->cache, response_key(key, 1),
+                                                             response_meta(&response), -1);
+    assert_true(afc__http_cache_append(writing, (afc_slice){bytes, LARGE}, AFC__HTTP_CACHE_DROP));
+    afc__http_cache_abandon(writing);
     free(bytes);
     afc_http_cache_flush(box->cache);
     check_found(box, 1, NULL, 0);
@@ -363,14 +363,14 @@ static void key_is_removed_with_the_variants_of_all_processes(void **state) {
     char key[64];
     open_with(&other, MEMORY, DISK);
     /* Neither knows yet what the other one stores. */
-    for (unsigned i = 0; i < 2 * AFC__CACHE_MOST_VARIANTS; i++) {
-        struct box *owner = i < AFC__CACHE_MOST_VARIANTS ? &other : box;
+    for (unsigned i = 0; i < 2 * AFC__HTTP_CACHE_MOST_VARIANTS; i++) {
+        struct box *owner = i < AFC__HTTP_CACHE_MOST_VARIANTS ? &other : box;
         response response = {.url = 1, .variant = i + 1, .size = SMALL, .time = 1000};
         assert_true(response_store(owner->cache, &response, PIECE));
-        if (i + 1 == AFC__CACHE_MOST_VARIANTS) afc_http_cache_flush(other.cache);
+        if (i + 1 == AFC__HTTP_CACHE_MOST_VARIANTS) afc_http_cache_flush(other.cache);
     }
     afc_http_cache_flush(box->cache);
-    afc__cache_remove_key(box->cache, response_key(key, 1));
+    afc__http_cache_remove_key(box->cache, response_key(key, 1));
     check_found(box, 1, NULL, 0);
     afc_http_cache_flush(box->cache);
     check_found(&other, 1, NULL, 0);
@@ -391,23 +391,24 @@ static void unfinished_bodies_take_no_more_than_half_of_the_disk(void **state) {
     box *box = *state;
     enum { WRITINGS = 12 };
     char key[64], *bytes = calloc(1, LARGE);
-    afc__cache_writing *writings[WRITINGS];
+    afc__http_cache_writing *writings[WRITINGS];
     uint64_t sum = 0;
     assert_non_null(bytes);
     close_box(box);
     open_with(box, MEMORY, 4 << 20);
     for (unsigned i = 0; i < WRITINGS; i++) {
         response response = {.url = i, .version = 1, .size = LARGE, .time = 1000};
-        writings[i] = afc__cache_begin(box->cache, response_key(key, i), response_meta(&response),
-                                       LARGE);
+        writings[i] = afc__http_cache_begin(box->cache, response_key(key, i),
+                                            response_meta(&response), LARGE);
         assert_non_null(writings[i]);
-        bool is_taken = afc__cache_append(writings[i], (afc_slice){bytes, LARGE}, AFC__CACHE_DROP);
+        bool is_taken = afc__http_cache_append(writings[i], (afc_slice){bytes, LARGE},
+                                               AFC__HTTP_CACHE_DROP);
         if (i == 0 || i == WRITINGS - 1) assert_int_equal(is_taken, i == 0);
         afc_http_cache_flush(box->cache);
     }
     for_each_new(box, add_size, &sum);
     assert_in_range(sum, 1 << 20, (2 << 20) + (64 << 10));
-    for (unsigned i = 0; i < WRITINGS; i++) afc__cache_abandon(writings[i]);
+    for (unsigned i = 0; i < WRITINGS; i++) afc__http_cache_abandon(writings[i]);
     /* Their room is free again. */
     response response = {.url = 1, .version = 1, .size = LARGE, .time = 1000};
     afc_http_cache_flush(box->cache);
@@ -427,10 +428,10 @@ static void least_recently_used_entries_leave_the_disk(void **state) {
         size_t size = i == 0 ? SMALL : 1000 + next_random(&random) % 20000;
         response response = {.url = i, .version = 1, .size = size, .time = 1000};
         assert_true(response_store(box->cache, &response, PIECE));
-        afc__cache_found found;
+        afc__http_cache_found found;
         response_find(box->cache, 0, &found);
         assert_int_equal(found.count, 1);
-        afc__cache_touch(box->cache, found.stored[0]);
+        afc__http_cache_touch(box->cache, found.stored[0]);
         found_clear(&found);
         assert_true(statistics_of(box).disk_used <= CAPACITY);
     }
@@ -500,7 +501,7 @@ static void store_three(const box *box, response out[3]) {
 static unsigned count_right(const box *box, const response *expected, unsigned count) {
     unsigned right = 0;
     for (unsigned i = 0; i < count; i++) {
-        afc__cache_found found;
+        afc__http_cache_found found;
         response_find(box->cache, expected[i].url, &found);
         assert_true(found.count <= 1);
         if (found.count == 1) {
@@ -638,7 +639,7 @@ static void entries_removed_during_a_scan_stay_removed(void **state) {
         open_with(box, MEMORY, DISK);
         if (round % 2 == 0) {
             char key[64];
-            afc__cache_remove_key(box->cache, response_key(key, 0));
+            afc__http_cache_remove_key(box->cache, response_key(key, 0));
         } else {
             afc_http_cache_remove_all(box->cache);
         }
@@ -710,9 +711,9 @@ static void journal_stays_short(void **state) {
         response.version = i;
         assert_true(response_store(box->cache, &response, PIECE));
         if (i % 10 != 0) continue;
-        afc__cache_found found;
+        afc__http_cache_found found;
         response_find(box->cache, 1, &found);
-        if (found.count != 0) afc__cache_touch(box->cache, found.stored[0]);
+        if (found.count != 0) afc__http_cache_touch(box->cache, found.stored[0]);
         found_clear(&found);
     }
     reopen(box);
@@ -733,7 +734,7 @@ static void out_of_memory_is_a_miss_on_disk_too(void **state) {
         if (afc_http_cache_open(&box->cache, &options, NULL) == AFC_OK) {
             response_store(box->cache, &small, PIECE);
             response_store(box->cache, &large, PIECE);
-            afc__cache_found found;
+            afc__http_cache_found found;
             response_find(box->cache, 1, &found);
             found_clear(&found);
             afc_http_cache_flush(box->cache);

@@ -132,16 +132,16 @@ static response response_of(unsigned url, unsigned version) {
 
 /** Returns whether the response is served; whatever is served is one of those that were stored. */
 static bool look_up(afc_http_cache *cache, unsigned url) {
-    afc__cache_found found;
+    afc__http_cache_found found;
     bool is_whole = false;
     response_find(cache, url, &found);
     if (found.count != 0) {
         response expected = response_of(url, response_version(found.stored[0]));
-        assert_int_equal(afc__cache_stored_body_size(found.stored[0]), expected.size);
+        assert_int_equal(afc__http_cache_stored_body_size(found.stored[0]), expected.size);
         is_whole = response_read(cache, found.stored[0], &expected, 0);
         if (is_whole) {
-            afc__cache_touch(cache, found.stored[0]);
-            afc__cache_update(cache, found.stored[0], response_meta(&expected));
+            afc__http_cache_touch(cache, found.stored[0]);
+            afc__http_cache_update(cache, found.stored[0], response_meta(&expected));
         }
     }
     found_clear(&found);
@@ -161,7 +161,7 @@ static void run_scenario(const char *path, unsigned round) {
         look_up(cache, url);
         look_up(cache, 0);
     }
-    afc__cache_remove_key(cache, response_key(key, 1));
+    afc__http_cache_remove_key(cache, response_key(key, 1));
     afc_http_cache_flush(cache);
     afc_http_cache_release(cache);
 }
@@ -174,7 +174,7 @@ static void check_recovery(const char *path, unsigned round) {
     response response = response_of(3, 5 * round);
     assert_true(response_store(cache, &response, 50000));
     assert_true(look_up(cache, 3));
-    afc__cache_remove_key(cache, response_key(key, 3));
+    afc__http_cache_remove_key(cache, response_key(key, 3));
     assert_false(look_up(cache, 3));
     afc_http_cache_statistics statistics;
     afc_http_cache_get_statistics(cache, &statistics);

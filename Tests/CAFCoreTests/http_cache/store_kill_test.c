@@ -50,14 +50,14 @@ static afc_http_cache *open_cache(const char *path, uint64_t memory) {
 
 /** Checks what is stored for a URL; returns whether there is something. */
 static bool check_url(afc_http_cache *cache, unsigned url, bool *is_broken) {
-    afc__cache_found found;
+    afc__http_cache_found found;
     response_find(cache, url, &found);
     assert_true(found.count <= 1);
     if (found.count == 0) return false;
-    afc__cache_stored *stored = found.stored[0];
+    afc__http_cache_stored *stored = found.stored[0];
     response expected = response_of(url, response_version(stored));
-    expected.time = afc__cache_stored_meta(stored)->response_time;
-    assert_int_equal(afc__cache_stored_body_size(stored), expected.size);
+    expected.time = afc__http_cache_stored_meta(stored)->response_time;
+    assert_int_equal(afc__http_cache_stored_body_size(stored), expected.size);
     /* It may have been evicted since: then it says so, and gives no wrong byte. */
     *is_broken = !response_read(cache, stored, &expected, 0);
     found_clear(&found);
@@ -77,15 +77,15 @@ static void work(afc_http_cache *cache, uint64_t *random, unsigned *version) {
     } else if (action < 17) {
         check_url(cache, url, &is_broken);
     } else if (action < 18) {
-        afc__cache_remove_key(cache, response_key(key, url));
+        afc__http_cache_remove_key(cache, response_key(key, url));
     } else {
-        afc__cache_found found;
+        afc__http_cache_found found;
         response_find(cache, url, &found);
         if (found.count != 0) {
-            afc__cache_meta meta = *afc__cache_stored_meta(found.stored[0]);
+            afc__http_cache_meta meta = *afc__http_cache_stored_meta(found.stored[0]);
             meta.response_time++;
-            afc__cache_touch(cache, found.stored[0]);
-            if (action == 18) afc__cache_update(cache, found.stored[0], &meta);
+            afc__http_cache_touch(cache, found.stored[0]);
+            if (action == 18) afc__http_cache_update(cache, found.stored[0], &meta);
         }
         found_clear(&found);
     }

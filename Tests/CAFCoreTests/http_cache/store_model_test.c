@@ -20,7 +20,7 @@ typedef struct model {
     uint64_t random;
     response now[URLS][VARIANTS]; /* Version 0: none. */
     /** Some responses are held for a while, whatever happens to them. */
-    afc__cache_stored *held[HELD];
+    afc__http_cache_stored *held[HELD];
     response held_as[HELD];
     unsigned version;
     unsigned found, missed;
@@ -48,11 +48,11 @@ static void store_one(model *model) {
 }
 
 static void look_up(model *model, unsigned url) {
-    afc__cache_found found;
+    afc__http_cache_found found;
     response_find(model->cache, url, &found);
     assert_true(found.count <= VARIANTS);
     for (unsigned v = 0; v < VARIANTS; v++) {
-        afc__cache_stored *stored = found_variant(&found, v);
+        afc__http_cache_stored *stored = found_variant(&found, v);
         response *now = &model->now[url][v];
         if (stored == NULL) {
             model->missed += now->version != 0;
@@ -63,16 +63,16 @@ static void look_up(model *model, unsigned url) {
         model->found++;
         unsigned action = pick(model, 8), slot = pick(model, HELD);
         if (action == 0) {
-            afc__cache_touch(model->cache, stored);
+            afc__http_cache_touch(model->cache, stored);
         } else if (action == 1) {
-            afc__cache_stored_release(model->held[slot]);
-            model->held[slot] = afc__cache_stored_retain(stored);
+            afc__http_cache_stored_release(model->held[slot]);
+            model->held[slot] = afc__http_cache_stored_retain(stored);
             model->held_as[slot] = *now;
         } else if (action == 2) {
             now->time = 1000 + ++model->version;
-            afc__cache_update(model->cache, stored, response_meta(now));
+            afc__http_cache_update(model->cache, stored, response_meta(now));
         } else if (action == 3) {
-            afc__cache_drop(model->cache, stored);
+            afc__http_cache_drop(model->cache, stored);
             now->version = 0;
         }
     }
@@ -86,7 +86,7 @@ static void use_held(model *model) {
     check_response(model->cache, model->held[slot], was, 0);
     bool is_current = now->version == was->version;
     if (pick(model, 4) == 0) {
-        afc__cache_drop(model->cache, model->held[slot]);
+        afc__http_cache_drop(model->cache, model->held[slot]);
         if (is_current) now->version = 0;
     }
 }
@@ -105,14 +105,14 @@ static void remove_some(model *model) {
         for (unsigned u = url % 4; u < URLS; u += 4) memset(model->now[u], 0, sizeof model->now[u]);
         break;
     default:
-        afc__cache_remove_key(model->cache, response_key(key, url));
+        afc__http_cache_remove_key(model->cache, response_key(key, url));
         memset(model->now[url], 0, sizeof model->now[url]);
     }
 }
 
 static void release_held(model *model) {
     for (unsigned i = 0; i < HELD; i++) {
-        afc__cache_stored_release(model->held[i]);
+        afc__http_cache_stored_release(model->held[i]);
         model->held[i] = NULL;
     }
 }
@@ -213,14 +213,14 @@ static void updates_with_larger_heads_stay_within_the_disk(void **state) {
     afc_http_cache_flush(cache);
     memset(value, 'v', sizeof value);
     for (unsigned url = 0; url < COUNT; url++) {
-        afc__cache_found found;
+        afc__http_cache_found found;
         response_find(cache, url, &found);
         if (found.count == 1) {
             afc_header field = {.name = S("X-More"), .value = {value, sizeof value}};
-            afc__cache_meta meta = *afc__cache_stored_meta(found.stored[0]);
+            afc__http_cache_meta meta = *afc__http_cache_stored_meta(found.stored[0]);
             meta.head.headers = &field;
             meta.head.header_count = 1;
-            afc__cache_update(cache, found.stored[0], &meta);
+            afc__http_cache_update(cache, found.stored[0], &meta);
         }
         found_clear(&found);
         afc_http_cache_flush(cache);
@@ -230,10 +230,11 @@ static void updates_with_larger_heads_stay_within_the_disk(void **state) {
         assert_true(statistics.disk_used > CAPACITY / 2);
     }
     /* The last one was updated, and is whole. */
-    afc__cache_found found;
+    afc__http_cache_found found;
     response_find(cache, COUNT - 1, &found);
     assert_int_equal(found.count, 1);
-    assert_int_equal(afc__cache_stored_meta(found.stored[0])->head.headers[0].value.size, MORE);
+    assert_int_equal(afc__http_cache_stored_meta(found.stored[0])->head.headers[0].value.size,
+                     MORE);
     response last = {.url = COUNT - 1, .version = 1, .size = 15000, .time = 1000};
     assert_true(response_read(cache, found.stored[0], &last, 0));
     found_clear(&found);

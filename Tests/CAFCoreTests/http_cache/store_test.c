@@ -32,7 +32,7 @@ static afc_http_cache_statistics statistics_of(afc_http_cache *cache) {
 /** Checks that a URL has exactly these variants. */
 static void check_found(afc_http_cache *cache, unsigned url, const response *expected,
                         size_t count) {
-    afc__cache_found found;
+    afc__http_cache_found found;
     response_find(cache, url, &found);
     assert_int_equal(found.count, count);
     for (size_t i = 0; i < count; i++) {
@@ -61,7 +61,7 @@ static void body_is_read_from_an_offset(void **state) {
     afc_http_cache *cache = open_cache(CAPACITY, 0);
     response response = {.url = 1, .version = 1, .size = 5000, .time = 1000};
     assert_true(response_store(cache, &response, PIECE));
-    afc__cache_found found;
+    afc__http_cache_found found;
     response_find(cache, 1, &found);
     for (uint64_t offset = 0; offset <= 5001; offset += 7) {
         check_response(cache, found.stored[0], &response, offset);
@@ -78,7 +78,7 @@ static void variants_are_kept_beside_each_other_newest_first(void **state) {
                         {.url = 1, .variant = 3, .version = 3, .size = 30, .time = 2000}};
     for (size_t i = 0; i < 3; i++) assert_true(response_store(cache, &three[i], PIECE));
     check_found(cache, 1, three, 3);
-    afc__cache_found found;
+    afc__http_cache_found found;
     response_find(cache, 1, &found);
     assert_int_equal(response_version(found.stored[0]), 2);
     assert_int_equal(response_version(found.stored[1]), 3);
@@ -93,20 +93,20 @@ static void variants_are_kept_beside_each_other_newest_first(void **state) {
 static void least_recently_used_variant_leaves_when_there_are_too_many(void **state) {
     (void)state;
     afc_http_cache *cache = open_cache(CAPACITY, 0);
-    response responses[AFC__CACHE_MOST_VARIANTS + 1];
-    for (unsigned i = 0; i <= AFC__CACHE_MOST_VARIANTS; i++) {
+    response responses[AFC__HTTP_CACHE_MOST_VARIANTS + 1];
+    for (unsigned i = 0; i <= AFC__HTTP_CACHE_MOST_VARIANTS; i++) {
         responses[i] = (response){.url = 1, .variant = i + 1, .version = i, .size = 9, .time = 5};
     }
-    for (unsigned i = 0; i < AFC__CACHE_MOST_VARIANTS; i++) {
+    for (unsigned i = 0; i < AFC__HTTP_CACHE_MOST_VARIANTS; i++) {
         assert_true(response_store(cache, &responses[i], PIECE));
     }
-    afc__cache_found found;
+    afc__http_cache_found found;
     response_find(cache, 1, &found);
-    afc__cache_touch(cache, found_variant(&found, 1));
+    afc__http_cache_touch(cache, found_variant(&found, 1));
     found_clear(&found);
-    assert_true(response_store(cache, &responses[AFC__CACHE_MOST_VARIANTS], PIECE));
+    assert_true(response_store(cache, &responses[AFC__HTTP_CACHE_MOST_VARIANTS], PIECE));
     response_find(cache, 1, &found);
-    assert_int_equal(found.count, AFC__CACHE_MOST_VARIANTS);
+    assert_int_equal(found.count, AFC__HTTP_CACHE_MOST_VARIANTS);
     assert_non_null(found_variant(&found, 1));
     assert_null(found_variant(&found, 2));
     found_clear(&found);
@@ -119,14 +119,14 @@ static void replaced_and_removed_response_lives_on_for_its_readers(void **state)
     response old = {.url = 1, .version = 1, .size = 4000, .time = 1000}, new = old;
     new.version = 2;
     assert_true(response_store(cache, &old, PIECE));
-    afc__cache_found found;
+    afc__http_cache_found found;
     response_find(cache, 1, &found);
     assert_true(response_store(cache, &new, PIECE));
     check_found(cache, 1, &new, 1);
     check_response(cache, found.stored[0], &old, 0);
     /* The old one isn't current, so it can't remove or change the new one. */
-    afc__cache_drop(cache, found.stored[0]);
-    afc__cache_update(cache, found.stored[0], response_meta(&old));
+    afc__http_cache_drop(cache, found.stored[0]);
+    afc__http_cache_update(cache, found.stored[0], response_meta(&old));
     check_found(cache, 1, &new, 1);
     afc_http_cache_remove_all(cache);
     check_response(cache, found.stored[0], &old, 0);
@@ -139,22 +139,22 @@ static void update_gives_a_body_another_head(void **state) {
     afc_http_cache *cache = open_cache(CAPACITY, 0);
     response response = {.url = 1, .variant = 1, .version = 1, .size = 4000, .time = 1000};
     assert_true(response_store(cache, &response, PIECE));
-    afc__cache_found found, again;
+    afc__http_cache_found found, again;
     response_find(cache, 1, &found);
-    afc__cache_meta meta = *afc__cache_stored_meta(found.stored[0]);
+    afc__http_cache_meta meta = *afc__http_cache_stored_meta(found.stored[0]);
     meta.response_time = 2000;
-    afc__cache_update(cache, found.stored[0], &meta);
+    afc__http_cache_update(cache, found.stored[0], &meta);
     response_find(cache, 1, &again);
     assert_int_equal(again.count, 1);
-    assert_int_equal(afc__cache_stored_meta(again.stored[0])->response_time, 2000);
+    assert_int_equal(afc__http_cache_stored_meta(again.stored[0])->response_time, 2000);
     assert_true(response_read(cache, again.stored[0], &response, 0));
     found_clear(&again);
     /* With other selecting fields it is another variant, in place of this one. */
     meta.request_field_count = 0;
-    afc__cache_update(cache, found.stored[0], &meta);
+    afc__http_cache_update(cache, found.stored[0], &meta);
     response_find(cache, 1, &again);
     assert_int_equal(again.count, 1);
-    assert_int_equal(afc__cache_stored_meta(again.stored[0])->request_field_count, 0);
+    assert_int_equal(afc__http_cache_stored_meta(again.stored[0])->request_field_count, 0);
     found_clear(&again);
     found_clear(&found);
     afc_http_cache_release(cache);
@@ -165,39 +165,40 @@ static void abandoned_response_is_never_seen(void **state) {
     char key[64];
     afc_http_cache *cache = open_cache(CAPACITY, 0);
     response response = {.url = 1, .version = 1, .size = 400, .time = 1000};
-    afc__cache_writing *writing = afc__cache_begin(cache, response_key(key, 1),
-                                                   response_meta(&response), 400);
+    afc__http_cache_writing *writing = afc__http_cache_begin(cache, response_key(key, 1),
+                                                             response_meta(&response), 400);
     assert_non_null(writing);
-    assert_true(afc__cache_append(writing, S("part"), AFC__CACHE_DROP));
+    assert_true(afc__http_cache_append(writing, S("part"), AFC__HTTP_CACHE_DROP));
     check_found(cache, 1, NULL, 0);
-    afc__cache_abandon(writing);
-    afc__cache_abandon(NULL);
+    afc__http_cache_abandon(writing);
+    afc__http_cache_abandon(NULL);
     check_found(cache, 1, NULL, 0);
     afc_http_cache_release(cache);
 }
 
 static void too_large_response_is_refused(void **state) {
     (void)state;
-    char key[64], *long_key = malloc(AFC__CACHE_LONGEST_KEY + 1);
+    char key[64], *long_key = malloc(AFC__HTTP_CACHE_LONGEST_KEY + 1);
     assert_non_null(long_key);
-    memset(long_key, 'k', AFC__CACHE_LONGEST_KEY + 1);
+    memset(long_key, 'k', AFC__HTTP_CACHE_LONGEST_KEY + 1);
     afc_http_cache *cache = open_cache(CAPACITY, 1000);
     response response = {.url = 1, .version = 1, .size = 1001, .time = 1000};
     assert_false(response_store(cache, &response, PIECE));
     /* Not announced: found out while it is written. */
-    const afc__cache_meta *meta = response_meta(&response);
-    afc__cache_writing *writing = afc__cache_begin(cache, response_key(key, 1), meta, -1);
+    const afc__http_cache_meta *meta = response_meta(&response);
+    afc__http_cache_writing *writing = afc__http_cache_begin(cache, response_key(key, 1), meta, -1);
     char *bytes = calloc(1, 1001);
     assert_non_null(bytes);
-    assert_false(afc__cache_append(writing, (afc_slice){bytes, 1001}, AFC__CACHE_DROP));
-    afc__cache_abandon(writing);
+    assert_false(afc__http_cache_append(writing, (afc_slice){bytes, 1001}, AFC__HTTP_CACHE_DROP));
+    afc__http_cache_abandon(writing);
     free(bytes);
-    afc_slice keys[] = {{long_key, AFC__CACHE_LONGEST_KEY}, {long_key, AFC__CACHE_LONGEST_KEY + 1}};
-    writing = afc__cache_begin(cache, keys[0], meta, 0);
+    afc_slice keys[] = {{long_key, AFC__HTTP_CACHE_LONGEST_KEY},
+                        {long_key, AFC__HTTP_CACHE_LONGEST_KEY + 1}};
+    writing = afc__http_cache_begin(cache, keys[0], meta, 0);
     assert_non_null(writing);
-    afc__cache_abandon(writing);
-    assert_null(afc__cache_begin(cache, keys[1], meta, 0));
-    assert_null(afc__cache_begin(cache, S(""), meta, 0));
+    afc__http_cache_abandon(writing);
+    assert_null(afc__http_cache_begin(cache, keys[1], meta, 0));
+    assert_null(afc__http_cache_begin(cache, S(""), meta, 0));
     free(long_key);
     assert_int_equal(statistics_of(cache).entries, 0);
     afc_http_cache_release(cache);
@@ -268,23 +269,24 @@ static void host_is_found_in_a_key(void **state) {
         {ROW_S(""), "", ""},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        check_slice(afc__cache_key_host(rows[i].key), rows[i].host);
-        check_slice(afc__cache_key_url(rows[i].key), rows[i].url);
+        check_slice(afc__http_cache_key_host(rows[i].key), rows[i].host);
+        check_slice(afc__http_cache_key_url(rows[i].key), rows[i].url);
     }
 }
 
 static void damaged_meta_is_refused(void **state) {
     (void)state;
     response response = {.url = 1, .variant = 7, .version = 1, .size = 400, .time = 1000};
-    afc__cache_stored *stored = afc__cache_stored_new(S("\nhttp://a/"), response_meta(&response));
+    afc__http_cache_stored *stored = afc__http_cache_stored_new(S("\nhttp://a/"),
+                                                                response_meta(&response));
     assert_non_null(stored);
-    check_slice(afc__cache_stored_key(stored), "\nhttp://a/");
+    check_slice(afc__http_cache_stored_key(stored), "\nhttp://a/");
     afc_slice block = stored->block;
     for (size_t size = 0; size < block.size; size++) {
         char *copy = malloc(size + 1);
         assert_non_null(copy);
         memcpy(copy, block.bytes, size);
-        assert_null(afc__cache_stored_decode((afc_slice){copy, size}));
+        assert_null(afc__http_cache_stored_decode((afc_slice){copy, size}));
         free(copy);
     }
     /* A changed size or count never reads beyond the end; the sanitizers look. */
@@ -293,10 +295,11 @@ static void damaged_meta_is_refused(void **state) {
         assert_non_null(copy);
         memcpy(copy, block.bytes, block.size);
         copy[i / 8] ^= (char)(1 << i % 8);
-        afc__cache_stored_release(afc__cache_stored_decode((afc_slice){copy, block.size}));
+        afc__http_cache_stored_release(
+            afc__http_cache_stored_decode((afc_slice){copy, block.size}));
         free(copy);
     }
-    afc__cache_stored_release(stored);
+    afc__http_cache_stored_release(stored);
 }
 
 static void a_file_with_an_invalid_head_is_refused(void **state) {
@@ -326,22 +329,22 @@ static void a_file_with_an_invalid_head_is_refused(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const afc_header fields[] = {{S("First"), S("1"), 0}, {rows[i].name, rows[i].value, 0}};
-        const afc__cache_meta meta = {.head = {.status = rows[i].status,
-                                               .version = AFC_HTTP_1_1,
-                                               .reason = rows[i].reason,
-                                               .headers = fields,
-                                               .header_count = COUNT_OF(fields)},
-                                      .total = -1};
+        const afc__http_cache_meta meta = {.head = {.status = rows[i].status,
+                                                    .version = AFC_HTTP_1_1,
+                                                    .reason = rows[i].reason,
+                                                    .headers = fields,
+                                                    .header_count = COUNT_OF(fields)},
+                                           .total = -1};
         char block[1024];
-        size_t size = afc__cache_encoded_size(S("\nhttp://a/"), &meta);
+        size_t size = afc__http_cache_encoded_size(S("\nhttp://a/"), &meta);
         assert_in_range(size, 1, sizeof block);
-        afc__cache_encode(block, S("\nhttp://a/"), &meta);
+        afc__http_cache_encode(block, S("\nhttp://a/"), &meta);
         int file = memfd_create("entry", MFD_CLOEXEC);
-        afc__cache_stored written = {.block = {block, size}};
+        afc__http_cache_stored written = {.block = {block, size}};
         assert_int_equal(afc__entry_finish(file, &written), 0);
-        afc__cache_stored *read = afc__entry_read(file);
+        afc__http_cache_stored *read = afc__entry_read(file);
         if ((read != NULL) != rows[i].is_valid) fail_msg("row %zu", i);
-        afc__cache_stored_release(read);
+        afc__http_cache_stored_release(read);
         close(file);
     }
 }
@@ -355,11 +358,12 @@ static void out_of_memory_is_a_miss(void **state) {
         if (afc_http_cache_open(&cache, &options, NULL) == AFC_OK) {
             response.version = 1;
             bool is_stored = response_store(cache, &response, PIECE);
-            afc__cache_found found;
+            afc__http_cache_found found;
             response_find(cache, 1, &found);
             assert_true(found.count == 0 || is_stored);
-            afc__cache_stored *first = found.count != 0 ? found.stored[0] : NULL;
-            if (first != NULL) afc__cache_update(cache, first, afc__cache_stored_meta(first));
+            afc__http_cache_stored *first = found.count != 0 ? found.stored[0] : NULL;
+            if (first != NULL)
+                afc__http_cache_update(cache, first, afc__http_cache_stored_meta(first));
             found_clear(&found);
             response.version = 2;
             if (response_store(cache, &response, PIECE)) {
@@ -383,12 +387,13 @@ static void body_that_exceeds_the_capacity_is_given_up_early(void **state) {
     assert_non_null(bytes);
     afc_http_cache *cache = open_cache(CAPACITY, UINT64_MAX);
     response response = {.url = 1, .version = 1, .time = 1000};
-    const afc__cache_meta *meta = response_meta(&response);
-    assert_null(afc__cache_begin(cache, response_key(key, 1), meta, CAPACITY + 1));
-    afc__cache_writing *writing = afc__cache_begin(cache, response_key(key, 1), meta, -1);
-    assert_true(afc__cache_append(writing, (afc_slice){bytes, CAPACITY}, AFC__CACHE_DROP));
-    assert_false(afc__cache_append(writing, (afc_slice){bytes, 1}, AFC__CACHE_DROP));
-    afc__cache_abandon(writing);
+    const afc__http_cache_meta *meta = response_meta(&response);
+    assert_null(afc__http_cache_begin(cache, response_key(key, 1), meta, CAPACITY + 1));
+    afc__http_cache_writing *writing = afc__http_cache_begin(cache, response_key(key, 1), meta, -1);
+    assert_true(
+        afc__http_cache_append(writing, (afc_slice){bytes, CAPACITY}, AFC__HTTP_CACHE_DROP));
+    assert_false(afc__http_cache_append(writing, (afc_slice){bytes, 1}, AFC__HTTP_CACHE_DROP));
+    afc__http_cache_abandon(writing);
     afc_http_cache_release(cache);
     free(bytes);
 }
@@ -407,26 +412,26 @@ static void wrong_options_are_refused(void **state) {
 /* ---- Terms ------------------------------------------------------------------------------------ */
 
 /** A response that is a tenth of 1000 s fresh if its URL has no query: "k?" has one. */
-static afc__cache_stored *make_modified(const char *key) {
+static afc__http_cache_stored *make_modified(const char *key) {
     static const afc_header fields[] = {
         {S_INIT("Date"), S_INIT("Sun, 06 Nov 1994 08:49:37 GMT"), 0},
         {S_INIT("Last-Modified"), S_INIT("Sun, 06 Nov 1994 08:32:57 GMT"), 0},
         {S_INIT("Cache-Control"), S_INIT("immutable, no-cache=\"x\""), 0},
     };
-    const afc__cache_meta meta = {
+    const afc__http_cache_meta meta = {
         .head = {.status = 200, .headers = fields, .header_count = COUNT_OF(fields)},
         .request_time = 784111777,
         .response_time = 784111777,
         .total = -1,
     };
-    afc__cache_stored *stored = afc__cache_stored_new(afc_slice_of(key), &meta);
+    afc__http_cache_stored *stored = afc__http_cache_stored_new(afc_slice_of(key), &meta);
     assert_non_null(stored);
     return stored;
 }
 
-static void check_terms(afc__cache_stored *stored, int64_t lifetime) {
-    afc__cache_terms room;
-    const afc__cache_terms *terms = afc__cache_stored_terms(stored, &room);
+static void check_terms(afc__http_cache_stored *stored, int64_t lifetime) {
+    afc__http_cache_terms room;
+    const afc__http_cache_terms *terms = afc__http_cache_stored_terms(stored, &room);
     assert_int_equal(terms->freshness.lifetime, lifetime);
     assert_true((terms->control.flags & AFC__CONTROL_IMMUTABLE) != 0);
     assert_int_equal(terms->control.no_cache_count, 1);
@@ -441,9 +446,9 @@ static void terms_are_the_same_when_they_are_read_again(void **state) {
     } rows[] = {
         {"\nhttp://a.test/k", 100}, {"\nhttp://a.test/k?", 0}, {"p?\nhttp://a.test/k", 100}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        afc__cache_stored *stored = make_modified(rows[i].key);
+        afc__http_cache_stored *stored = make_modified(rows[i].key);
         for (unsigned round = 0; round < 3; round++) check_terms(stored, rows[i].lifetime);
-        afc__cache_stored_release(stored);
+        afc__http_cache_stored_release(stored);
     }
 }
 
@@ -456,12 +461,12 @@ static void threads_read_the_same_terms(void **state) {
     enum { THREADS = 4 };
     (void)state;
     pthread_t threads[THREADS];
-    afc__cache_stored *stored = make_modified("\nhttp://a.test/k");
+    afc__http_cache_stored *stored = make_modified("\nhttp://a.test/k");
     for (size_t i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, read_terms, stored), 0);
     }
     for (size_t i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
-    afc__cache_stored_release(stored);
+    afc__http_cache_stored_release(stored);
 }
 
 int main(void) {

@@ -24,11 +24,11 @@ static const char *lines_of(afc__buffer *out, const afc__field_list *fields) {
 
 static void check_stored(const char *given, const char *expected) {
     written head;
-    afc__cache_control control;
+    afc__http_cache_control control;
     afc__field_list fields;
     afc__buffer lines;
     write_head(&head, 200, given);
-    afc__cache_control_read(&control, head.headers, head.head.header_count, false);
+    afc__http_cache_control_read(&control, head.headers, head.head.header_count, false);
     check_status(afc__stored_fields_select(&fields, &head.head, &control), AFC_OK);
     assert_string_equal(lines_of(&lines, &fields), expected);
     afc__buffer_clear(&lines);
@@ -108,12 +108,12 @@ static void later_head_replaces_all_fields_of_a_name(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written stored, update;
-        afc__cache_control control;
+        afc__http_cache_control control;
         afc__field_list fields;
         afc__buffer lines;
         write_head(&stored, 200, rows[i].stored);
         write_head(&update, 304, rows[i].update);
-        afc__cache_control_read(&control, update.headers, update.head.header_count, false);
+        afc__http_cache_control_read(&control, update.headers, update.head.header_count, false);
         check_status(afc__stored_fields_update(&fields, &stored.head, &update.head, &control),
                      AFC_OK);
         assert_string_equal(lines_of(&lines, &fields), rows[i].expected);
@@ -128,9 +128,9 @@ static void head_that_is_too_large_is_refused(void **state) {
     memset(value, 'x', sizeof value);
     afc_header header = {S("A"), {value, sizeof value}, 0};
     afc_head head = {.status = 200, .headers = &header, .header_count = 1};
-    afc__cache_control control;
+    afc__http_cache_control control;
     afc__field_list fields;
-    afc__cache_control_read(&control, &header, 1, false);
+    afc__http_cache_control_read(&control, &header, 1, false);
     check_status(afc__stored_fields_select(&fields, &head, &control), AFC_ETOOBIG);
 }
 
@@ -157,53 +157,53 @@ static void answers_are_made_as_heads(void **state) {
     (void)state;
     static const afc__byte_range part = {2, 4};
     static const struct {
-        afc__answer answer;
+        afc__cached_response response;
         int status;
         afc_http_version version;
         const char *fields, *expected;
     } rows[] = {
-        {{.kind = AFC__ANSWER_HIT, .age = 5, .lifetime = 60},
+        {{.kind = AFC__CACHED_RESPONSE_HIT, .age = 5, .lifetime = 60},
          200,
          AFC_HTTP_1_1,
          "Content-Length: 3\nA: 1",
          "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nA: 1\r\nAge: 5\r\n"
          "Cache-Status: afcore; hit; ttl=55\r\n"},
-        {{.kind = AFC__ANSWER_HIT, .age = 70, .lifetime = 60},
+        {{.kind = AFC__CACHED_RESPONSE_HIT, .age = 70, .lifetime = 60},
          404,
          AFC_HTTP_2,
          "Age: 1\nAge: 2",
          "HTTP/2 404 OK\r\nAge: 70\r\nCache-Status: afcore; hit; ttl=-10\r\n"},
-        {{.kind = AFC__ANSWER_VALIDATED, .age = 0, .lifetime = 60},
+        {{.kind = AFC__CACHED_RESPONSE_VALIDATED, .age = 0, .lifetime = 60},
          200,
          AFC_HTTP_1_0,
          "",
          "HTTP/1.0 200 OK\r\nAge: 0\r\n"
          "Cache-Status: afcore; fwd=stale; fwd-status=304; ttl=60\r\n"},
-        {{.kind = AFC__ANSWER_HIT, .lifetime = 60, .is_not_modified = true},
+        {{.kind = AFC__CACHED_RESPONSE_HIT, .lifetime = 60, .is_not_modified = true},
          200,
          AFC_HTTP_3,
          "Content-Length: 3\nETag: \"a\"",
          "HTTP/3 304 Not Modified\r\nETag: \"a\"\r\nAge: 0\r\n"
          "Cache-Status: afcore; hit; ttl=60\r\n"},
-        {{.kind = AFC__ANSWER_HIT, .lifetime = 60, .range = &part, .total = 10},
+        {{.kind = AFC__CACHED_RESPONSE_HIT, .lifetime = 60, .range = &part, .total = 10},
          200,
          AFC_HTTP_1_1,
          "Content-Length: 10\nA: 1",
          "HTTP/1.1 206 Partial Content\r\nA: 1\r\nContent-Range: bytes 2-4/10\r\n"
          "Content-Length: 3\r\nAge: 0\r\nCache-Status: afcore; hit; ttl=60\r\n"},
-        {{.kind = AFC__ANSWER_COMPLETED, .total = INT64_MAX},
+        {{.kind = AFC__CACHED_RESPONSE_COMPLETED, .total = INT64_MAX},
          206,
          (afc_http_version)77,
          "Content-Range: bytes 2-4/5\nContent-Length: 3\nAge: 1",
          "HTTP/2 200 OK\r\nAge: 1\r\nContent-Length: 9223372036854775807\r\n"
          "Cache-Status: afcore; fwd=partial; fwd-status=206\r\n"},
-        {{.kind = AFC__ANSWER_VALIDATED, .age = INT64_MAX, .lifetime = 0},
+        {{.kind = AFC__CACHED_RESPONSE_VALIDATED, .age = INT64_MAX, .lifetime = 0},
          200,
          AFC_HTTP_1_1,
          "",
          "HTTP/1.1 200 OK\r\nAge: 9223372036854775807\r\n"
          "Cache-Status: afcore; fwd=stale; fwd-status=304; ttl=-9223372036854775807\r\n"},
-        {{.kind = AFC__ANSWER_MISSING},
+        {{.kind = AFC__CACHED_RESPONSE_MISSING},
          200,
          AFC_HTTP_1_1,
          "",
@@ -215,16 +215,16 @@ static void answers_are_made_as_heads(void **state) {
         write_head(&head, rows[i].status, rows[i].fields);
         head.head.version = rows[i].version;
         head.head.reason = S("OK");
-        afc__answer answer = rows[i].answer;
-        answer.head = &head.head;
+        afc__cached_response response = rows[i].response;
+        response.head = &head.head;
         TORTURE(n) {
-            afc__answer_head out;
-            afc_status status = afc__answer_make_head(&out, &answer);
+            afc__cached_response_head out;
+            afc_status status = afc__cached_response_make_head(&out, &response);
             if (status == AFC_OK) {
                 char lines[500];
                 write_lines(lines, sizeof lines, &out.head);
                 assert_string_equal(lines, rows[i].expected);
-                afc__answer_clear_head(&out);
+                afc__cached_response_clear_head(&out);
             } else {
                 check_status(status, AFC_ENOMEM);
             }
@@ -234,22 +234,23 @@ static void answers_are_made_as_heads(void **state) {
 
 static void an_answer_has_as_many_fields_as_are_stored(void **state) {
     (void)state;
-    afc_header fields[2 * AFC__FIELD_LIST_ROOM];
+    afc_header fields[2 * AFC__FIELD_LIST_SIZE];
     for (size_t i = 0; i < COUNT_OF(fields); i++) fields[i] = (afc_header){S("A"), S("1"), 0};
     for (size_t count = 0; count <= COUNT_OF(fields); count++) {
         const afc_head stored = {
             .status = 200, .version = AFC_HTTP_1_1, .headers = fields, .header_count = count};
-        afc__answer answer = {.kind = AFC__ANSWER_HIT, .head = &stored, .lifetime = 60};
+        afc__cached_response response = {
+            .kind = AFC__CACHED_RESPONSE_HIT, .head = &stored, .lifetime = 60};
         TORTURE(n) {
-            afc__answer_head out;
-            afc_status status = afc__answer_make_head(&out, &answer);
+            afc__cached_response_head out;
+            afc_status status = afc__cached_response_make_head(&out, &response);
             if (status == AFC_OK) {
                 assert_int_equal(out.head.header_count, count + 2);
                 check_slice(out.head.headers[count].name, "Age");
-                afc__answer_clear_head(&out);
+                afc__cached_response_clear_head(&out);
             } else {
                 check_status(status, AFC_ENOMEM);
-                assert_true(count + AFC__ANSWER_MORE_FIELDS > AFC__FIELD_LIST_ROOM);
+                assert_true(count + AFC__CACHED_RESPONSE_MORE_FIELDS > AFC__FIELD_LIST_SIZE);
             }
         }
     }

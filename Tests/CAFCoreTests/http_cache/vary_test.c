@@ -11,15 +11,15 @@ typedef struct selected {
     afc_status status;
 } selected;
 
-static afc__cache_request request_of(const written *fields) {
-    return (afc__cache_request){.headers = fields->headers,
-                                .header_count = fields->head.header_count,
-                                .user_agent = "agent",
-                                .accept_encoding = "gzip",
-                                .identity = ""};
+static afc__http_cache_request request_of(const written *fields) {
+    return (afc__http_cache_request){.headers = fields->headers,
+                                     .header_count = fields->head.header_count,
+                                     .user_agent = "agent",
+                                     .accept_encoding = "gzip",
+                                     .identity = ""};
 }
 
-static void select_fields(selected *out, const char *vary, const afc__cache_request *request,
+static void select_fields(selected *out, const char *vary, const afc__http_cache_request *request,
                           bool is_public) {
     written head;
     write_head(&head, 200, vary);
@@ -34,7 +34,7 @@ static bool answers(const char *vary, const char *first, const char *second) {
     selected stored;
     write_head(&one, 200, first);
     write_head(&two, 200, second);
-    afc__cache_request stored_request = request_of(&one), request = request_of(&two);
+    afc__http_cache_request stored_request = request_of(&one), request = request_of(&two);
     select_fields(&stored, vary, &stored_request, false);
     check_status(stored.status, AFC_OK);
     bool matches = afc__selecting_fields_match(stored.fields.headers, stored.fields.count,
@@ -153,7 +153,7 @@ static void response_in_the_preferred_language_fits_as_its_row_says(void **state
         }
         write_head(&head, 200, rows[i].response);
         write_head(&asking, 200, line);
-        afc__cache_request request = request_of(&asking);
+        afc__http_cache_request request = request_of(&asking);
         bool fits = afc__selecting_fields_match_language(&selecting, 1, &request, &head.head);
         if (fits != rows[i].fits) fail_msg("%s / %s", rows[i].response, rows[i].asking);
     }
@@ -165,7 +165,7 @@ static void language_decides_only_where_the_response_varies_by_it(void **state) 
     afc_header selecting[] = {{S("a"), S("=1"), 0}, {S("accept-language"), S("=de, en"), 0}};
     write_head(&head, 200, "Content-Language: de");
     write_head(&asking, 200, "Accept-Language: de\nA: 1");
-    afc__cache_request request = request_of(&asking);
+    afc__http_cache_request request = request_of(&asking);
     assert_true(afc__selecting_fields_match_language(selecting, 2, &request, &head.head));
     assert_false(afc__selecting_fields_match_language(selecting, 1, &request, &head.head));
     selecting[0].value = S("=2");
@@ -214,7 +214,7 @@ static void identity_separates_users_unless_public(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         selected stored;
-        afc__cache_request request = {.identity = rows[i].stored};
+        afc__http_cache_request request = {.identity = rows[i].stored};
         select_fields(&stored, "", &request, rows[i].is_public);
         request.identity = rows[i].asking;
         bool matches = afc__selecting_fields_match(stored.fields.headers, stored.fields.count,
@@ -233,7 +233,7 @@ static void secrets_are_stored_as_fingerprints(void **state) {
         {S_INIT("Plain"), S_INIT("shown"), 0},
     };
     selected stored;
-    afc__cache_request request = {
+    afc__http_cache_request request = {
         .headers = headers, .header_count = COUNT_OF(headers), .identity = ""};
     select_fields(&stored, "Vary: Cookie, Authorization, X-Key, Plain", &request, true);
     check_status(stored.status, AFC_OK);
@@ -251,7 +251,7 @@ static void runs_out_of_memory_without_a_match(void **state) {
     (void)state;
     written asking;
     write_head(&asking, 200, "Accept-Language: de, en\nCookie: a=1");
-    afc__cache_request request = request_of(&asking);
+    afc__http_cache_request request = request_of(&asking);
     TORTURE(n) {
         selected stored;
         select_fields(&stored, "Vary: Accept-Language, Cookie", &request, false);

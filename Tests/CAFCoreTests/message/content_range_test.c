@@ -64,7 +64,7 @@ static void reads_one_valid_content_range(void **state) {
 
 static void writes_content_ranges(void **state) {
     (void)state;
-    char text[AFC__CONTENT_RANGE_ROOM];
+    char text[AFC__CONTENT_RANGE_SIZE];
     afc__content_range_write(text, (afc__byte_range){5, 9}, 10);
     assert_string_equal(text, "bytes 5-9/10");
     afc__content_range_write(text, (afc__byte_range){INT64_MAX - 1, INT64_MAX - 1}, INT64_MAX);

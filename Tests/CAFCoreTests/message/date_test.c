@@ -123,7 +123,7 @@ static void writes_what_it_reads(void **state) {
         {978307199, "Sun, 31 Dec 2000 23:59:59 GMT"},
         {253402300799, "Fri, 31 Dec 9999 23:59:59 GMT"},
     };
-    char text[AFC_DATE_ROOM];
+    char text[AFC_DATE_SIZE];
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         assert_true(afc_date_write(text, rows[i].seconds));
         assert_string_equal(text, rows[i].text);

@@ -54,7 +54,7 @@ static void uses_the_strongest_digest(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written written;
         write_head(&written, 200, rows[i].fields);
-        afc__digest digest = afc__digest_promised(&written.head, true);
+        afc__digest digest = afc__declared_digest(&written.head, true);
         if (digest.kind != rows[i].kind) {
             fail_msg("%s: %s", rows[i].fields, afc__digest_name(digest.kind));
         }
@@ -65,7 +65,7 @@ static void ignores_content_md5_of_partial_responses(void **state) {
     (void)state;
     written written;
     write_head(&written, 206, "Content-MD5: " MD5_OF_NOTHING);
-    assert_int_equal(afc__digest_promised(&written.head, false).kind, AFC__DIGEST_NONE);
+    assert_int_equal(afc__declared_digest(&written.head, false).kind, AFC__DIGEST_NONE);
 }
 
 static void digests_round_trip_as_text(void **state) {

@@ -252,7 +252,7 @@ static afc__resume_token read_token(const char *text) {
 static void requests_the_rest_with_if_range(void **state) {
     (void)state;
     afc__resume_token token = read_token(HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES);
-    char range[AFC__RESUME_RANGE_ROOM];
+    char range[AFC__RESUME_RANGE_SIZE];
     afc_header fields[2];
     afc__resume_ask(&token, INT64_MAX, range, fields);
     check_slice(fields[0].name, "Range");
@@ -281,17 +281,17 @@ static void check_judgement(const judged *row) {
     written written;
     afc__resume_token token = read_token(row->token);
     write_head(&written, row->status, row->fields);
-    afc__resume_answer answer = afc__resume_judge(&token, row->offset, &written.head,
-                                                  &written.framing);
-    if (answer.verdict != row->verdict) {
-        fail_msg("%d %s: %d, %s", row->status, row->fields, (int)answer.verdict,
-                 answer.reason != NULL ? answer.reason : "");
+    afc__resume_decision decision = afc__resume_decide(&token, row->offset, &written.head,
+                                                       &written.framing);
+    if (decision.verdict != row->verdict) {
+        fail_msg("%d %s: %d, %s", row->status, row->fields, (int)decision.verdict,
+                 decision.reason != NULL ? decision.reason : "");
     }
     if (row->reason == NULL) {
-        assert_null(answer.reason);
-        assert_true(answer.total == row->total && answer.end == row->end);
+        assert_null(decision.reason);
+        assert_true(decision.total == row->total && decision.end == row->end);
     } else {
-        check_contains(answer.reason, row->reason);
+        check_contains(decision.reason, row->reason);
     }
     afc__resume_clear(&token);
 }

@@ -111,7 +111,7 @@ static void agrees_with_the_shared_table(void **state) {
     while (rows_next(rows, fields, 3)) {
         afc__url url;
         afc_failure failure = {0}, parse_failure = {0};
-        char origin[AFC_URL_ORIGIN_ROOM], own_origin[AFC_URL_ORIGIN_ROOM];
+        char origin[AFC_URL_ORIGIN_SIZE], own_origin[AFC_URL_ORIGIN_SIZE];
         afc_slice text = afc_slice_of(fields[0]);
         bool is_fine = strcmp(fields[1], "ok") == 0;
         afc_status expected = is_fine ? AFC_OK : AFC_EINVAL;
@@ -165,7 +165,7 @@ static void origins_are_the_same_as_those_of_redirects(void **state) {
     for (size_t i = 0; i < COUNT_OF(urls); i++) {
         for (size_t k = 0; k < COUNT_OF(urls); k++) {
             afc__url a, b;
-            char origin[AFC_URL_ORIGIN_ROOM], other[AFC_URL_ORIGIN_ROOM];
+            char origin[AFC_URL_ORIGIN_SIZE], other[AFC_URL_ORIGIN_SIZE];
             check_status(afc__url_parse(&a, afc_slice_of(urls[i]), NULL), AFC_OK);
             check_status(afc__url_parse(&b, afc_slice_of(urls[k]), NULL), AFC_OK);
             check_status(afc_url_write_origin(origin, afc_slice_of(urls[i]), NULL), AFC_OK);
@@ -182,7 +182,7 @@ static void origins_are_the_same_as_those_of_redirects(void **state) {
 
 static void longest_origin_fits(void **state) {
     (void)state;
-    char text[8 + AFC__HOST_LONGEST + 7], origin[AFC_URL_ORIGIN_ROOM];
+    char text[8 + AFC__HOST_LONGEST + 7], origin[AFC_URL_ORIGIN_SIZE];
     memcpy(text, "https://", 8);
     memset(text + 8, 'a', AFC__HOST_LONGEST);
     memcpy(text + 8 + AFC__HOST_LONGEST, ":65535", 7);
@@ -193,7 +193,7 @@ static void longest_origin_fits(void **state) {
 /** RFC 5890: a U-label and its A-label are one host. */
 static void unicode_hosts_have_the_origin_of_their_a_labels(void **state) {
     (void)state;
-    char origin[AFC_URL_ORIGIN_ROOM];
+    char origin[AFC_URL_ORIGIN_SIZE];
     afc_failure failure;
     bool has_idn = (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_IDN) != 0;
     afc_status status = afc_url_write_origin(origin, S("https://B\u00fccher.Test./x"), &failure);

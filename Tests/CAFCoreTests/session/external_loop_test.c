@@ -37,7 +37,7 @@ static int setup(void **state) {
 /** One round of a program's loop: waits as long as it may, and dispatches. */
 static afc_status turn(afc_session *session) {
     struct pollfd polled = {.fd = afc_session_get_fd(session), .events = POLLIN};
-    int timeout = afc_session_timeout(session);
+    int timeout = afc_session_get_timeout_ms(session);
     assert_true(polled.fd >= 0);
     assert_true(timeout >= -1);
     int limit = timeout < 0 || timeout > PATIENCE_MS ? PATIENCE_MS : timeout;
@@ -183,7 +183,7 @@ static void echoes_over_a_websocket(void **state) {
 static void waits_without_a_limit_when_idle(void **state) {
     world *world = *state;
     check_status(afc_session_dispatch(world->session), AFC_OK);
-    assert_int_equal(afc_session_timeout(world->session), -1);
+    assert_int_equal(afc_session_get_timeout_ms(world->session), -1);
     struct pollfd polled = {.fd = afc_session_get_fd(world->session), .events = POLLIN};
     assert_int_equal(poll(&polled, 1, 0), 0);
 }
@@ -322,7 +322,7 @@ static void joining_does_not_wait_for_it(void **state) {
 static void refuses_sessions_with_a_thread(void **state) {
     world *world = *state;
     assert_int_equal(afc_session_get_fd(world->session), -1);
-    assert_int_equal(afc_session_timeout(world->session), -1);
+    assert_int_equal(afc_session_get_timeout_ms(world->session), -1);
     check_status(afc_session_dispatch(world->session), AFC_EINVAL);
 }
 

@@ -178,7 +178,7 @@ static void dispatch_calls_on_wake(void **state) {
     afc_session_wake(world->session);
     check_status(afc_session_dispatch(world->session), AFC_OK);
     assert_in_range(atomic_load(&waker.count), 4, 100);
-    assert_int_equal(afc_session_timeout(world->session), 0);
+    assert_int_equal(afc_session_get_timeout_ms(world->session), 0);
     atomic_store(&waker.rounds, 0);
     afc_session *session = world->session;
     world->session = NULL;

@@ -10,7 +10,7 @@ typedef struct seen {
     wire *wire;
     char log[1024];
     char trace[4096];
-    afc_redirect_answer redirect;
+    afc_redirect_decision redirect;
     afc_challenge_answer challenge;
     uint32_t number; /* Of the challenge. */
     sem_t is_asked;
@@ -26,7 +26,7 @@ static seen *seen_of(void *context) {
     return ((wire *)context)->payload;
 }
 
-static afc_redirect_answer on_redirect(void *context, afc_redirect *redirect) {
+static afc_redirect_decision on_redirect(void *context, afc_redirect *redirect) {
     seen *seen = seen_of(context);
     note(seen, "redirect", redirect->head->status);
     return seen->redirect;
@@ -107,7 +107,7 @@ static void reports_each_step_of_the_handshake(void **state) {
 static void redirect_may_be_refused(void **state) {
     world *world = *state;
     static const struct {
-        afc_redirect_answer answer;
+        afc_redirect_decision answer;
         afc_status status;
         const char *text;
     } rows[] = {

@@ -285,7 +285,7 @@ static void passes_on_pieces(void **state) {
     afts_wait_peer_close(script);
     serve(world, "/", script);
     wire *wire = wire_new(world, "/");
-    wire->options.in_pieces = true;
+    wire->options.deliver_in_pieces = true;
     wire->options.close_timeout_ms = 50;
     wire_open(wire, world);
     wire_wait_for(wire, &wire->message_count, 1);

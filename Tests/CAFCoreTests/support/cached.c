@@ -30,7 +30,7 @@ void cached_value_release(void *world, void *value) {
     free(cached);
 }
 
-static void on_evict(void *context, afc_slice key, void *value, afc_cache_reason reason) {
+static void on_evict(void *context, afc_slice key, void *value, afc_lru_reason reason) {
     cached_world *world = context;
     cached_value *cached = value;
     char room[CACHED_KEY];
@@ -44,8 +44,8 @@ static int64_t now_us(void *context) {
     return world->now_us;
 }
 
-afc_cache_options cached_options(cached_world *world) {
-    afc_cache_options options = AFC_CACHE_INIT;
+afc_lru_options cached_options(cached_world *world) {
+    afc_lru_options options = AFC_LRU_INIT;
     options.retain = cached_value_retain;
     options.release = cached_value_release;
     options.on_evict = on_evict;
@@ -59,21 +59,21 @@ afc_slice cached_key(char *room, uint64_t number) {
     return (afc_slice){room, (size_t)size};
 }
 
-afc_status cached_put(afc_cache *cache, cached_world *world, uint64_t number, uint64_t cost) {
+afc_status cached_put(afc_lru *cache, cached_world *world, uint64_t number, uint64_t cost) {
     char room[CACHED_KEY];
-    return afc_cache_put(cache, cached_key(room, number), cached_value_new(world, number), cost);
+    return afc_lru_put(cache, cached_key(room, number), cached_value_new(world, number), cost);
 }
 
-bool cached_use(afc_cache *cache, cached_world *world, uint64_t number) {
+bool cached_use(afc_lru *cache, cached_world *world, uint64_t number) {
     char room[CACHED_KEY];
-    cached_value *value = afc_cache_copy(cache, cached_key(room, number));
+    cached_value *value = afc_lru_copy(cache, cached_key(room, number));
     if (value == NULL) return false;
     if (value->number != number) abort();
     cached_value_release(world, value);
     return true;
 }
 
-bool cached_remove(afc_cache *cache, uint64_t number) {
+bool cached_remove(afc_lru *cache, uint64_t number) {
     char room[CACHED_KEY];
-    return afc_cache_remove(cache, cached_key(room, number));
+    return afc_lru_remove(cache, cached_key(room, number));
 }

@@ -2,7 +2,7 @@
 #ifndef AFC_TESTS_CACHED_H
 #define AFC_TESTS_CACHED_H
 
-#include <afcore/cache.h>
+#include <afcore/lru.h>
 #include <stdatomic.h>
 
 /** The context of a cache's functions. */
@@ -24,18 +24,18 @@ void cached_value_retain(void *world, void *value);
 void cached_value_release(void *world, void *value);
 
 /** Returns options with the functions for such values. */
-afc_cache_options cached_options(cached_world *world);
+afc_lru_options cached_options(cached_world *world);
 
 /** Writes the key of a number to CACHED_KEY bytes. */
 enum { CACHED_KEY = 40 };
 afc_slice cached_key(char *room, uint64_t number);
 
 /** Stores a new value under the key of its number. */
-afc_status cached_put(afc_cache *cache, cached_world *world, uint64_t number, uint64_t cost);
+afc_status cached_put(afc_lru *cache, cached_world *world, uint64_t number, uint64_t cost);
 
 /** Returns whether there is a value; it becomes the most recently used. */
-bool cached_use(afc_cache *cache, cached_world *world, uint64_t number);
+bool cached_use(afc_lru *cache, cached_world *world, uint64_t number);
 
-bool cached_remove(afc_cache *cache, uint64_t number);
+bool cached_remove(afc_lru *cache, uint64_t number);
 
 #endif

@@ -31,7 +31,7 @@ size_t seen(const cached_site *site) {
     return afts_server_stats(site->world->server).requests;
 }
 
-afc_cache_use use_of(const call *call) {
+afc_http_cache_use use_of(const call *call) {
     assert_true(call->hop_count > 0);
     return call->hops[call->hop_count - 1].cache;
 }

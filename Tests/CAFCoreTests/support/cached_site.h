@@ -25,6 +25,6 @@ int site_teardown(void **state);
 size_t seen(const cached_site *site);
 
 /** Returns how the cache took part in the last hop of a call. */
-afc_cache_use use_of(const call *call);
+afc_http_cache_use use_of(const call *call);
 
 #endif

@@ -21,10 +21,10 @@ static void count(call *call, atomic_uint *counter) {
     pthread_mutex_unlock(&call->lock);
 }
 
-static afc_redirect_answer on_redirect(void *context, afc_redirect *redirect) {
+static afc_redirect_decision on_redirect(void *context, afc_redirect *redirect) {
     call *call = context;
     note(call, 'r');
-    afc_redirect_answer answer = AFC_REDIRECT_FOLLOW;
+    afc_redirect_decision answer = AFC_REDIRECT_FOLLOW;
     if (call->at_redirect != NULL) answer = call->at_redirect(call, redirect);
     count(call, &call->redirect_count);
     return answer;

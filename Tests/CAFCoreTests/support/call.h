@@ -21,7 +21,7 @@ struct call {
     /** Each may be NULL. They run on the loop thread: no assertions there. */
     afc_status (*at_head)(call *call, afc_response *response);
     afc_status (*at_body)(call *call, afc_slice chunk);
-    afc_redirect_answer (*at_redirect)(call *call, afc_redirect *redirect);
+    afc_redirect_decision (*at_redirect)(call *call, afc_redirect *redirect);
     void (*at_done)(call *call);
     void *payload; /**< For the hooks. */
 

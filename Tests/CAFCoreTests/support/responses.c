@@ -50,16 +50,16 @@ void response_fill(const response *response, uint64_t offset, char *out, size_t 
     }
 }
 
-const afc__cache_meta *response_meta(const response *response) {
+const afc__http_cache_meta *response_meta(const response *response) {
     static _Thread_local afc_header fields[2], selecting[1];
     static _Thread_local char version[16], variant[16];
-    static _Thread_local afc__cache_meta meta;
+    static _Thread_local afc__http_cache_meta meta;
     snprintf(version, sizeof version, "%u", response->version);
     snprintf(variant, sizeof variant, "%u", response->variant);
     fields[0] = (afc_header){.name = S("X-Version"), .value = afc_slice_of(version)};
     fields[1] = (afc_header){.name = S("Vary"), .value = S("X-Variant")};
     selecting[0] = (afc_header){.name = S("x-variant"), .value = afc_slice_of(variant)};
-    meta = (afc__cache_meta){
+    meta = (afc__http_cache_meta){
         .head = {.status = 200,
                  .version = AFC_HTTP_1_1,
                  .reason = S("OK"),
@@ -77,7 +77,7 @@ const afc__cache_meta *response_meta(const response *response) {
 
 bool response_store(afc_http_cache *cache, const response *response, size_t piece) {
     char key[64];
-    afc__cache_writing *writing = afc__cache_begin(
+    afc__http_cache_writing *writing = afc__http_cache_begin(
         cache, response_key(key, response->url), response_meta(response), (int64_t)response->size);
     if (writing == NULL) return false;
     char *bytes = malloc(piece);
@@ -86,42 +86,42 @@ bool response_store(afc_http_cache *cache, const response *response, size_t piec
     for (uint64_t at = 0; at < response->size && goes_on; at += piece) {
         size_t size = response->size - at < piece ? (size_t)(response->size - at) : piece;
         response_fill(response, at, bytes, size);
-        goes_on = afc__cache_append(writing, (afc_slice){bytes, size}, AFC__CACHE_DROP);
+        goes_on = afc__http_cache_append(writing, (afc_slice){bytes, size}, AFC__HTTP_CACHE_DROP);
     }
     free(bytes);
     if (goes_on) {
-        afc__cache_commit(writing, AFC__CACHE_DROP);
+        afc__http_cache_commit(writing, AFC__HTTP_CACHE_DROP);
     } else {
-        afc__cache_abandon(writing);
+        afc__http_cache_abandon(writing);
     }
     return goes_on;
 }
 
 /* ---- What is stored ------------------------------------------------------------------------ */
 
-void response_find(afc_http_cache *cache, unsigned url, afc__cache_found *out) {
+void response_find(afc_http_cache *cache, unsigned url, afc__http_cache_found *out) {
     char key[64];
     waiter waiter = WAITER_INIT;
-    afc__cache_find *op;
-    afc__cache_step step = afc__cache_find_begin(cache, response_key(key, url),
-                                                 (afc__cache_wake){wake, &waiter}, &op, out);
-    if (step == AFC__CACHE_PENDING) {
+    afc__http_cache_find *op;
+    afc__http_cache_step step = afc__http_cache_find_begin(
+        cache, response_key(key, url), (afc__http_cache_wake){wake, &waiter}, &op, out);
+    if (step == AFC__HTTP_CACHE_PENDING) {
         wait_for_wake(&waiter);
-        afc__cache_find_take(op, out);
-        afc__cache_find_free(op);
+        afc__http_cache_find_take(op, out);
+        afc__http_cache_find_free(op);
     } else {
-        assert_int_equal(step, AFC__CACHE_READY);
+        assert_int_equal(step, AFC__HTTP_CACHE_READY);
         assert_null(op);
     }
     for (size_t i = 0; i < out->count; i++) {
-        afc_slice stored = afc__cache_stored_key(out->stored[i]);
+        afc_slice stored = afc__http_cache_stored_key(out->stored[i]);
         assert_int_equal(stored.size, strlen(key));
         assert_memory_equal(stored.bytes, key, stored.size);
     }
 }
 
-void found_clear(afc__cache_found *found) {
-    for (size_t i = 0; i < found->count; i++) afc__cache_stored_release(found->stored[i]);
+void found_clear(afc__http_cache_found *found) {
+    for (size_t i = 0; i < found->count; i++) afc__http_cache_stored_release(found->stored[i]);
     found->count = 0;
 }
 
@@ -132,15 +132,16 @@ static unsigned number_of(afc_slice text) {
     return (unsigned)strtoul(copy, NULL, 10);
 }
 
-unsigned response_version(const afc__cache_stored *stored) {
-    const afc_header *field = afc_head_find(&afc__cache_stored_meta(stored)->head, "X-Version");
+unsigned response_version(const afc__http_cache_stored *stored) {
+    const afc_header *field = afc_head_find(&afc__http_cache_stored_meta(stored)->head,
+                                            "X-Version");
     assert_non_null(field);
     return number_of(field->value);
 }
 
-afc__cache_stored *found_variant(const afc__cache_found *found, unsigned variant) {
+afc__http_cache_stored *found_variant(const afc__http_cache_found *found, unsigned variant) {
     for (size_t i = 0; i < found->count; i++) {
-        const afc__cache_meta *meta = afc__cache_stored_meta(found->stored[i]);
+        const afc__http_cache_meta *meta = afc__http_cache_stored_meta(found->stored[i]);
         unsigned selecting = 0;
         if (meta->request_field_count != 0) selecting = number_of(meta->request_fields[0].value);
         if (selecting == variant) return found->stored[i];
@@ -148,23 +149,23 @@ afc__cache_stored *found_variant(const afc__cache_found *found, unsigned variant
     return NULL;
 }
 
-bool response_read(afc_http_cache *cache, afc__cache_stored *stored, const response *expected,
+bool response_read(afc_http_cache *cache, afc__http_cache_stored *stored, const response *expected,
                    uint64_t offset) {
     waiter waiter = WAITER_INIT;
-    afc__cache_reader *reader = afc__cache_reader_open(cache, stored, offset,
-                                                       (afc__cache_wake){wake, &waiter});
+    afc__http_cache_reader *reader = afc__http_cache_reader_open(
+        cache, stored, offset, (afc__http_cache_wake){wake, &waiter});
     assert_non_null(reader);
     afc_slice piece;
     for (;;) {
-        afc__cache_step step = afc__cache_read(reader, &piece);
-        if (step == AFC__CACHE_PENDING) {
+        afc__http_cache_step step = afc__http_cache_read(reader, &piece);
+        if (step == AFC__HTTP_CACHE_PENDING) {
             wait_for_wake(&waiter);
             continue;
         }
-        if (step != AFC__CACHE_READY) {
-            afc__cache_reader_close(reader);
-            if (step == AFC__CACHE_BROKEN) return false;
-            assert_int_equal(step, AFC__CACHE_END);
+        if (step != AFC__HTTP_CACHE_READY) {
+            afc__http_cache_reader_close(reader);
+            if (step == AFC__HTTP_CACHE_BROKEN) return false;
+            assert_int_equal(step, AFC__HTTP_CACHE_END);
             assert_true(offset >= expected->size);
             return true;
         }
@@ -178,10 +179,11 @@ bool response_read(afc_http_cache *cache, afc__cache_stored *stored, const respo
     }
 }
 
-void check_response(afc_http_cache *cache, afc__cache_stored *stored, const response *expected,
+void check_response(afc_http_cache *cache, afc__http_cache_stored *stored, const response *expected,
                     uint64_t offset) {
     assert_non_null(stored);
-    const afc__cache_meta *meta = afc__cache_stored_meta(stored), *wanted = response_meta(expected);
+    const afc__http_cache_meta *meta = afc__http_cache_stored_meta(stored),
+                               *wanted = response_meta(expected);
     assert_int_equal(meta->head.status, 200);
     check_slice(meta->head.reason, "OK");
     assert_int_equal(meta->head.version, AFC_HTTP_1_1);
@@ -192,6 +194,6 @@ void check_response(afc_http_cache *cache, afc__cache_stored *stored, const resp
     assert_int_equal(meta->response_time, wanted->response_time);
     assert_int_equal(meta->flags, wanted->flags);
     assert_int_equal(meta->total, wanted->total);
-    assert_int_equal(afc__cache_stored_body_size(stored), expected->size);
+    assert_int_equal(afc__http_cache_stored_body_size(stored), expected->size);
     assert_true(response_read(cache, stored, expected, offset));
 }

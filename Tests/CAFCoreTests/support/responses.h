@@ -24,24 +24,24 @@ void response_fill(const response *response, uint64_t offset, char *out, size_t 
 bool response_store(afc_http_cache *cache, const response *response, size_t piece);
 
 /** Fills in a meta that lives until the next call of this thread. */
-const afc__cache_meta *response_meta(const response *response);
+const afc__http_cache_meta *response_meta(const response *response);
 
 /** Checks that it is this one: its head and its body from `offset` on. */
-void check_response(afc_http_cache *cache, afc__cache_stored *stored, const response *expected,
+void check_response(afc_http_cache *cache, afc__http_cache_stored *stored, const response *expected,
                     uint64_t offset);
 
 /** Reads the body from `offset` on and compares. false: the store says that it is broken. */
-bool response_read(afc_http_cache *cache, afc__cache_stored *stored, const response *expected,
+bool response_read(afc_http_cache *cache, afc__http_cache_stored *stored, const response *expected,
                    uint64_t offset);
 
 /** Finds, and waits if that takes a while. Release with found_clear(). */
-void response_find(afc_http_cache *cache, unsigned url, afc__cache_found *out);
-void found_clear(afc__cache_found *found);
+void response_find(afc_http_cache *cache, unsigned url, afc__http_cache_found *out);
+void found_clear(afc__http_cache_found *found);
 
 /** The number in the head of a stored response that says its version. */
-unsigned response_version(const afc__cache_stored *stored);
+unsigned response_version(const afc__http_cache_stored *stored);
 
 /** The stored variant; NULL: there is none. */
-afc__cache_stored *found_variant(const afc__cache_found *found, unsigned variant);
+afc__http_cache_stored *found_variant(const afc__http_cache_found *found, unsigned variant);
 
 #endif

@@ -51,7 +51,7 @@ static afc_status at_head(call *call, afc_response *response) {
     return AFC_OK;
 }
 
-static afc_redirect_answer at_redirect(call *call, afc_redirect *redirect) {
+static afc_redirect_decision at_redirect(call *call, afc_redirect *redirect) {
     (void)redirect;
     note(call->payload, "redirect");
     return AFC_REDIRECT_FOLLOW;

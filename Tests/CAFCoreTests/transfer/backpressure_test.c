@@ -164,7 +164,7 @@ static void suspended_task_stops_the_server(void **state) {
     call_free(call);
 }
 
-static afc_redirect_answer suspend_at(call *call, afc_redirect *redirect) {
+static afc_redirect_decision suspend_at(call *call, afc_redirect *redirect) {
     (void)redirect;
     afc_task_suspend(call->task);
     return AFC_REDIRECT_FOLLOW;

@@ -59,9 +59,9 @@ static void says_that_on_head_can_not_wait(void **state) {
     call_free(call);
 }
 
-static afc_redirect_answer return_status_code(call *call, afc_redirect *redirect) {
+static afc_redirect_decision return_status_code(call *call, afc_redirect *redirect) {
     (void)call;
-    return (afc_redirect_answer)redirect->head->status;
+    return (afc_redirect_decision)redirect->head->status;
 }
 
 static void names_the_number_of_on_redirect(void **state) {

@@ -62,7 +62,7 @@ static size_t seen(const disk_site *site) {
     return afts_server_stats(site->world->server).requests;
 }
 
-static afc_cache_use use_of(const call *call) {
+static afc_http_cache_use use_of(const call *call) {
     assert_true(call->hop_count > 0);
     return call->hops[call->hop_count - 1].cache;
 }
@@ -91,7 +91,7 @@ static void store_large(disk_site *site) {
 
 static void check_hit(call *call) {
     check_ended(call, AFC_OK);
-    assert_int_equal(use_of(call), AFC_CACHE_HIT);
+    assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
 }
 
 /** The store is opened anew, so that all is read from the file. */
@@ -270,7 +270,7 @@ static void session_of_a_program_s_loop_reads_the_disk(void **state) {
     call_start(call);
     while (atomic_load(&call->release_count) == 0) {
         struct pollfd polled = {.fd = afc_session_get_fd(session), .events = POLLIN};
-        int timeout = afc_session_timeout(session);
+        int timeout = afc_session_get_timeout_ms(session);
         assert_true(poll(&polled, 1, timeout < 0 ? PATIENCE_MS : timeout) > 0 || timeout >= 0);
         check_status(afc_session_dispatch(session), AFC_OK);
     }
@@ -286,7 +286,7 @@ static void session_of_a_program_s_loop_reads_the_disk(void **state) {
 static const char gzip[] =
     "\x1F\x8B\x08\0\0\0\0\0\0\xFF\x01\x05\0\xFA\xFFhello\x86\xA6\x10\x36\x05\0\0\0";
 
-static void check_encoded(disk_site *site, bool is_kept, afc_cache_use use) {
+static void check_encoded(disk_site *site, bool is_kept, afc_http_cache_use use) {
     call *call = call_new(site->world, "/");
     call->request.keep_encoding = is_kept;
     call_perform(call);
@@ -307,11 +307,11 @@ static void encoded_body_is_used_in_the_form_that_was_stored(void **state) {
     afts_script *script = afts_script_new();
     afts_respond(script, 200, FRESH "\r\nContent-Encoding: gzip", gzip, sizeof gzip - 1);
     serve(site->world, "/", script);
-    check_encoded(site, false, AFC_CACHE_UNUSED);
-    check_encoded(site, false, AFC_CACHE_HIT);
-    check_encoded(site, true, AFC_CACHE_UNUSED);
-    check_encoded(site, true, AFC_CACHE_HIT);
-    check_encoded(site, false, AFC_CACHE_UNUSED);
+    check_encoded(site, false, AFC_HTTP_CACHE_UNUSED);
+    check_encoded(site, false, AFC_HTTP_CACHE_HIT);
+    check_encoded(site, true, AFC_HTTP_CACHE_UNUSED);
+    check_encoded(site, true, AFC_HTTP_CACHE_HIT);
+    check_encoded(site, false, AFC_HTTP_CACHE_UNUSED);
 }
 
 static void body_limit_holds_for_cached_bodies(void **state) {
@@ -343,7 +343,7 @@ static void serve_fields(disk_site *site, int status, const char *fields, const 
     free(text);
 }
 
-static void check_answer(disk_site *site, afc_cache_use use) {
+static void check_answer(disk_site *site, afc_http_cache_use use) {
     call *call = call_fetch(site->world, "/");
     check_ended(call, AFC_OK);
     check_slice(call->body, "body");
@@ -354,19 +354,19 @@ static void check_answer(disk_site *site, afc_cache_use use) {
 static void update_with_too_many_fields_fails_no_request(void **state) {
     disk_site *site = *state;
     serve_fields(site, 200, STALE TAG, "Old", 10, 4000);
-    check_answer(site, AFC_CACHE_UNUSED);
+    check_answer(site, AFC_HTTP_CACHE_UNUSED);
     serve_fields(site, 304, FRESH TAG, "New", 10, 4000);
-    check_answer(site, AFC_CACHE_VALIDATED);
+    check_answer(site, AFC_HTTP_CACHE_VALIDATED);
     serve(site->world, "/", answer(200, FRESH, "body"));
-    check_answer(site, AFC_CACHE_UNUSED);
+    check_answer(site, AFC_HTTP_CACHE_UNUSED);
 }
 
 static void fields_of_the_cache_count_for_no_limit(void **state) {
     disk_site *site = *state;
     /* With Content-Length and Cache-Control as many as may be received. */
     serve_fields(site, 200, FRESH, "Field", 510, 10);
-    check_answer(site, AFC_CACHE_UNUSED);
-    check_answer(site, AFC_CACHE_HIT);
+    check_answer(site, AFC_HTTP_CACHE_UNUSED);
+    check_answer(site, AFC_HTTP_CACHE_HIT);
 }
 
 static void long_reason_phrase_fails_no_request(void **state) {
@@ -384,8 +384,8 @@ static void long_reason_phrase_fails_no_request(void **state) {
     used += (size_t)snprintf(text + used, ROOM - used, "\r\n\r\nbody");
     serve_bytes(site->world, "/", (afc_slice){text, used});
     free(text);
-    check_answer(site, AFC_CACHE_UNUSED);
-    check_answer(site, AFC_CACHE_HIT);
+    check_answer(site, AFC_HTTP_CACHE_UNUSED);
+    check_answer(site, AFC_HTTP_CACHE_HIT);
 }
 
 int main(void) {

@@ -19,11 +19,11 @@ static int wide_site_setup(void **state) {
 #define WIDE_SITE_TEST(test) cmocka_unit_test_setup_teardown(test, wide_site_setup, site_teardown)
 
 /** Fetches `path` and returns how the cache took part. */
-static afc_cache_use fetch(cached_site *site, const char *path, const char *body) {
+static afc_http_cache_use fetch(cached_site *site, const char *path, const char *body) {
     call *call = call_fetch(site->world, path);
     check_ended(call, AFC_OK);
     check_slice(call->body, body);
-    afc_cache_use use = use_of(call);
+    afc_http_cache_use use = use_of(call);
     call_free(call);
     return use;
 }
@@ -36,12 +36,12 @@ static void response_from_before_a_jump_of_the_clock_is_validated(void **state) 
     static const struct {
         const char *path;
         int64_t since;
-        afc_cache_use use;
+        afc_http_cache_use use;
     } rows[] = {
-        {"/steady", 0, AFC_CACHE_HIT},
-        {"/forward", 100000, AFC_CACHE_VALIDATED},
-        {"/back", -100, AFC_CACHE_VALIDATED},
-        {"/far-back", -1000000000, AFC_CACHE_VALIDATED},
+        {"/steady", 0, AFC_HTTP_CACHE_HIT},
+        {"/forward", 100000, AFC_HTTP_CACHE_VALIDATED},
+        {"/back", -100, AFC_HTTP_CACHE_VALIDATED},
+        {"/far-back", -1000000000, AFC_HTTP_CACHE_VALIDATED},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         afc_header fields[] = {{S_INIT("Cache-Control"), S_INIT("max-age=3600"), 0},
@@ -56,7 +56,7 @@ static void response_from_before_a_jump_of_the_clock_is_validated(void **state) 
         check_status(afc_http_cache_store(site->cache, &request, &response, NULL), AFC_OK);
         serve(site->world, rows[i].path, answer(304, FRESH TAG, ""));
         assert_int_equal(fetch(site, rows[i].path, "stored"), rows[i].use);
-        assert_int_equal(fetch(site, rows[i].path, "stored"), AFC_CACHE_HIT);
+        assert_int_equal(fetch(site, rows[i].path, "stored"), AFC_HTTP_CACHE_HIT);
     }
     assert_int_equal(seen(site), COUNT_OF(rows) - 1);
 }
@@ -69,13 +69,13 @@ static void stale_response_is_validated_in_background(void **state) {
     serve(world, "/",
           answer(200, "Cache-Control: max-age=60, stale-while-revalidate=600\r\nAge: 100" TAG,
                  "old"));
-    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_UNUSED);
     serve(world, "/", answer(304, FRESH TAG, ""));
-    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_STALE);
+    assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_STALE);
     assert_true(afts_wait_requests(world->server, 2, PATIENCE_MS));
     assert_string_equal(seen_header(world, 1, "If-None-Match"), "\"one\"");
     /* The validation may still be running in the background. */
-    while (fetch(site, "/", "old") != AFC_CACHE_HIT) {}
+    while (fetch(site, "/", "old") != AFC_HTTP_CACHE_HIT) {}
     assert_int_equal(seen(site), 2);
 }
 
@@ -83,12 +83,12 @@ static void changed_response_replaces_stale_one_in_background(void **state) {
     cached_site *site = *state;
     serve(site->world, "/",
           answer(200, "Cache-Control: max-age=60, stale-while-revalidate=600\r\nAge: 100", "old"));
-    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_UNUSED);
     serve(site->world, "/", answer(200, FRESH, "new"));
-    assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_STALE);
+    assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_STALE);
     for (bool is_new = false; !is_new;) {
         call *call = call_fetch(site->world, "/");
-        is_new = use_of(call) == AFC_CACHE_HIT;
+        is_new = use_of(call) == AFC_HTTP_CACHE_HIT;
         if (is_new) check_slice(call->body, "new");
         call_free(call);
     }
@@ -103,11 +103,11 @@ static void stale_response_replaces_lost_connection_if_allowed(void **state) {
     serve(world, "/allowed",
           answer(200, "Cache-Control: max-age=60, stale-if-error=600\r\nAge: 100", "old"));
     serve(world, "/forbidden", answer(200, "Cache-Control: max-age=60\r\nAge: 100" TAG, "old"));
-    assert_int_equal(fetch(site, "/allowed", "old"), AFC_CACHE_UNUSED);
-    assert_int_equal(fetch(site, "/forbidden", "old"), AFC_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/allowed", "old"), AFC_HTTP_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/forbidden", "old"), AFC_HTTP_CACHE_UNUSED);
     serve_text(world, "/allowed", "");
     serve_text(world, "/forbidden", "");
-    assert_int_equal(fetch(site, "/allowed", "old"), AFC_CACHE_STALE);
+    assert_int_equal(fetch(site, "/allowed", "old"), AFC_HTTP_CACHE_STALE);
     check_fetch(world, "/forbidden", AFC_ELOST);
 }
 
@@ -126,18 +126,18 @@ static void not_modified_with_another_tag_confirms_nothing(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         afc_http_cache_remove_all(site->cache);
         serve(site->world, "/", answer(200, "Cache-Control: max-age=0" TAG, "old"));
-        assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_UNUSED);
+        assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_UNUSED);
         size_t before = seen(site);
         serve(site->world, "/", answer(200, FRESH, "new"));
         serve_once(site->world, "/", answer(304, rows[i].tag, ""));
         if (rows[i].confirms) {
-            assert_int_equal(fetch(site, "/", "old"), AFC_CACHE_VALIDATED);
+            assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_VALIDATED);
             assert_int_equal(seen(site) - before, 1);
         } else {
-            assert_int_equal(fetch(site, "/", "new"), AFC_CACHE_UNUSED);
+            assert_int_equal(fetch(site, "/", "new"), AFC_HTTP_CACHE_UNUSED);
             assert_int_equal(seen(site) - before, 2);
             assert_string_equal(seen_header(site->world, before + 1, "If-None-Match"), "");
-            assert_int_equal(fetch(site, "/", "new"), AFC_CACHE_HIT);
+            assert_int_equal(fetch(site, "/", "new"), AFC_HTTP_CACHE_HIT);
         }
     }
 }
@@ -172,7 +172,7 @@ static void equal_requests_collapse_into_one(void **state) {
         call_wait(calls[i]);
         check_ended(calls[i], AFC_OK);
         check_slice(calls[i]->body, "body");
-        assert_int_equal(use_of(calls[i]), i == 0 ? AFC_CACHE_UNUSED : AFC_CACHE_HIT);
+        assert_int_equal(use_of(calls[i]), i == 0 ? AFC_HTTP_CACHE_UNUSED : AFC_HTTP_CACHE_HIT);
         call_free(calls[i]);
     }
     assert_int_equal(seen(site), 1);
@@ -188,7 +188,7 @@ static void collapsed_requests_ask_themselves_if_nothing_was_stored(void **state
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
         call_wait(calls[i]);
         check_ended(calls[i], AFC_OK);
-        assert_int_equal(use_of(calls[i]), AFC_CACHE_UNUSED);
+        assert_int_equal(use_of(calls[i]), AFC_HTTP_CACHE_UNUSED);
         call_free(calls[i]);
     }
     assert_int_equal(seen(site), COUNT_OF(calls));
@@ -234,12 +234,12 @@ static void requests_that_do_not_collapse_are_all_sent(void **state) {
 
 /* ---- The hook --------------------------------------------------------------------------------- */
 
-static bool refuse(void *context, afc_cache_candidate *candidate) {
+static bool refuse(void *context, afc_http_cache_candidate *candidate) {
     (void)context, (void)candidate;
     return false;
 }
 
-static bool edit(void *context, afc_cache_candidate *candidate) {
+static bool edit(void *context, afc_http_cache_candidate *candidate) {
     static const afc_header fields[] = {{{"Cache-Control", 13}, {"max-age=60", 10}, 0},
                                         {{"X-Stored", 8}, {"1", 1}, 0}};
     (void)context;
@@ -248,7 +248,7 @@ static bool edit(void *context, afc_cache_candidate *candidate) {
     return true;
 }
 
-static bool split(void *context, afc_cache_candidate *candidate) {
+static bool split(void *context, afc_http_cache_candidate *candidate) {
     static const afc_header field = {{"A", 1}, {"1\r\nB: 2", 7}, 0};
     (void)context;
     candidate->headers = &field;
@@ -257,7 +257,7 @@ static bool split(void *context, afc_cache_candidate *candidate) {
 }
 
 /** Says of the body what isn't true. */
-static bool misdescribe(void *context, afc_cache_candidate *candidate) {
+static bool misdescribe(void *context, afc_http_cache_candidate *candidate) {
     static const afc_header fields[] = {{{"Cache-Control", 13}, {"max-age=60", 10}, 0},
                                         {{"Content-Length", 14}, {"999", 3}, 0},
                                         {{"Content-Encoding", 16}, {"gzip", 4}, 0},
@@ -279,7 +279,7 @@ static void hook_does_not_change_what_describes_the_body(void **state) {
     call = call_fetch(site->world, "/");
     check_ended(call, AFC_OK);
     check_slice(call->body, "body");
-    assert_int_equal(use_of(call), AFC_CACHE_HIT);
+    assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
     check_slice(field_of(call, "Cache-Control"), "max-age=60");
     check_slice(field_of(call, "Content-Length"), "4");
     assert_int_equal(field_of(call, "Content-Encoding").size, 0);
@@ -291,13 +291,13 @@ static void hook_refuses_and_edits_what_is_stored(void **state) {
     cached_site *site = *state;
     static const struct {
         const char *path;
-        bool (*hook)(void *context, afc_cache_candidate *candidate);
-        afc_cache_use use;
+        bool (*hook)(void *context, afc_http_cache_candidate *candidate);
+        afc_http_cache_use use;
         const char *not_stored;
     } cases[] = {
-        {"/refused", refuse, AFC_CACHE_UNUSED, "on_cache refused it"},
-        {"/edited", edit, AFC_CACHE_HIT, ""},
-        {"/split", split, AFC_CACHE_UNUSED, "on_cache returned an invalid field"},
+        {"/refused", refuse, AFC_HTTP_CACHE_UNUSED, "on_cache refused it"},
+        {"/edited", edit, AFC_HTTP_CACHE_HIT, ""},
+        {"/split", split, AFC_HTTP_CACHE_UNUSED, "on_cache returned an invalid field"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         serve(site->world, cases[i].path, answer(200, FRESH "\r\nX-Received: 1", "body"));
@@ -310,7 +310,7 @@ static void hook_refuses_and_edits_what_is_stored(void **state) {
         call_free(call);
         call = call_fetch(site->world, cases[i].path);
         assert_int_equal(use_of(call), cases[i].use);
-        if (cases[i].use == AFC_CACHE_HIT) {
+        if (cases[i].use == AFC_HTTP_CACHE_HIT) {
             check_slice(field_of(call, "X-Stored"), "1");
             assert_int_equal(field_of(call, "X-Received").size, 0);
             check_slice(field_of(call, "Cache-Control"), "max-age=60");

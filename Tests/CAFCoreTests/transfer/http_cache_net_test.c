@@ -12,7 +12,7 @@ static const char *with_dates(world *world, const char *text) {
     size_t size = 0;
     if (text == NULL) return NULL;
     for (const char *at = text; *at != '\0';) {
-        char date[AFC_DATE_ROOM];
+        char date[AFC_DATE_SIZE];
         if (*at != '@') {
             out[size++] = *at++;
             continue;
@@ -44,7 +44,7 @@ static size_t read_fields(const char *text, afc_header out[MOST_FIELDS]) {
 }
 
 static call *start(cached_site *site, const char *path, const char *method, const char *fields,
-                   afc_cache_policy policy) {
+                   afc_http_cache_policy policy) {
     afc_header headers[MOST_FIELDS];
     call *call = call_new(site->world, path);
     if (method != NULL && strcmp(method, "POST") == 0) {
@@ -73,12 +73,12 @@ typedef struct row {
     const char *response; /**< Its fields. */
     const char *method;   /**< Of the second request; NULL: GET. */
     const char *second;   /**< Its fields. */
-    afc_cache_policy policy;
+    afc_http_cache_policy policy;
     int later_status;  /**< What the server answers then; 0: 200. */
     const char *later; /**< The fields of that. */
     int expected;      /**< The status of the second response; 0: 200. */
     const char *body;  /**< Its body: "old" of the first, "new" of the second, or another. */
-    afc_cache_use use;
+    afc_http_cache_use use;
     bool is_silent;        /**< The server sees no second request. */
     const char *condition; /**< A field that the second request has, as "Name: value". */
 } row;
@@ -89,13 +89,17 @@ typedef struct row {
 
 static const row rows[] = {
     /* Freshness, RFC 9111 4.2. */
-    {.name = "fresh", .response = FRESH, .body = "old", .use = AFC_CACHE_HIT, .is_silent = true},
+    {.name = "fresh",
+     .response = FRESH,
+     .body = "old",
+     .use = AFC_HTTP_CACHE_HIT,
+     .is_silent = true},
     {.name = "nothing said", .body = "new"},
     {.name = "stale", .response = STALE, .body = "new"},
     {.name = "expires",
      .response = "Date: @0@\r\nExpires: @1000@",
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "expired", .response = "Date: @0@\r\nExpires: @-1000@", .body = "new"},
     {.name = "expires invalid",
@@ -104,19 +108,19 @@ static const row rows[] = {
     {.name = "expires in another case",
      .response = "Date: @0@\r\nExpires: THU, 18 AUG 2050 02:01:18 gmt",
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "heuristic",
      .response = "Date: @0@\r\nLast-Modified: @-100000@",
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "no-store", .response = FRESH ", no-store", .body = "new"},
     {.name = "no-cache", .response = FRESH ", no-cache", .body = "new"},
     {.name = "private",
      .response = FRESH ", private",
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "quoted directive",
      .response = "Cache-Control: x=\"max-age=3600\", max-age=0",
@@ -127,13 +131,13 @@ static const row rows[] = {
      .later_status = 304,
      .later = FRESH TAG,
      .body = "old",
-     .use = AFC_CACHE_VALIDATED,
+     .use = AFC_HTTP_CACHE_VALIDATED,
      .condition = "If-None-Match: \"one\""},
     {.name = "validated by date",
      .response = STALE "\r\nLast-Modified: Wed, 01 Jan 2020 00:00:00 GMT",
      .later_status = 304,
      .body = "old",
-     .use = AFC_CACHE_VALIDATED,
+     .use = AFC_HTTP_CACHE_VALIDATED,
      .condition = "If-Modified-Since: Wed, 01 Jan 2020 00:00:00 GMT"},
     {.name = "changed",
      .response = STALE TAG,
@@ -144,20 +148,20 @@ static const row rows[] = {
      .response = FRESH ", no-cache" TAG,
      .later_status = 304,
      .body = "old",
-     .use = AFC_CACHE_VALIDATED,
+     .use = AFC_HTTP_CACHE_VALIDATED,
      .condition = "If-None-Match: \"one\""},
     {.name = "own condition answered",
      .response = FRESH TAG,
      .second = "If-None-Match: \"one\"",
      .expected = 304,
      .body = "",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "own condition that differs",
      .response = FRESH TAG,
      .second = "If-None-Match: \"two\"",
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "own condition passed",
      .response = STALE TAG,
@@ -172,7 +176,7 @@ static const row rows[] = {
      .second = "Cache-Control: no-cache",
      .later_status = 304,
      .body = "old",
-     .use = AFC_CACHE_VALIDATED},
+     .use = AFC_HTTP_CACHE_VALIDATED},
     {.name = "request max-age",
      .response = FRESH "\r\nAge: 100",
      .second = "Cache-Control: max-age=50",
@@ -185,7 +189,7 @@ static const row rows[] = {
      .response = STALE,
      .second = "Cache-Control: max-stale=100",
      .body = "old",
-     .use = AFC_CACHE_STALE,
+     .use = AFC_HTTP_CACHE_STALE,
      .is_silent = true},
     {.name = "max-stale and must-revalidate",
      .response = "Cache-Control: max-age=60, "
@@ -201,56 +205,56 @@ static const row rows[] = {
      .response = FRESH,
      .second = "Cache-Control: only-if-cached",
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "only-if-cached, missing",
      .response = "Cache-Control: no-store",
      .second = "Cache-Control: only-if-cached",
      .expected = 504,
      .body = "",
-     .use = AFC_CACHE_MISSING,
+     .use = AFC_HTTP_CACHE_MISSING,
      .is_silent = true},
     /* Policies. */
-    {.name = "reload", .response = FRESH, .policy = AFC_CACHE_RELOAD, .body = "new"},
-    {.name = "bypass", .response = FRESH, .policy = AFC_CACHE_BYPASS, .body = "new"},
+    {.name = "reload", .response = FRESH, .policy = AFC_HTTP_CACHE_RELOAD, .body = "new"},
+    {.name = "bypass", .response = FRESH, .policy = AFC_HTTP_CACHE_BYPASS, .body = "new"},
     {.name = "else load",
      .response = STALE,
-     .policy = AFC_CACHE_ELSE_LOAD,
+     .policy = AFC_HTTP_CACHE_ELSE_LOAD,
      .body = "old",
-     .use = AFC_CACHE_STALE,
+     .use = AFC_HTTP_CACHE_STALE,
      .is_silent = true},
-    {.name = "else load, missing", .policy = AFC_CACHE_ELSE_LOAD, .body = "new"},
+    {.name = "else load, missing", .policy = AFC_HTTP_CACHE_ELSE_LOAD, .body = "new"},
     {.name = "only",
      .response = STALE,
-     .policy = AFC_CACHE_ONLY,
+     .policy = AFC_HTTP_CACHE_ONLY,
      .body = "old",
-     .use = AFC_CACHE_STALE,
+     .use = AFC_HTTP_CACHE_STALE,
      .is_silent = true},
     {.name = "only, missing",
-     .policy = AFC_CACHE_ONLY,
+     .policy = AFC_HTTP_CACHE_ONLY,
      .expected = 504,
      .body = "",
-     .use = AFC_CACHE_MISSING,
+     .use = AFC_HTTP_CACHE_MISSING,
      .is_silent = true},
     {.name = "revalidate",
      .response = FRESH TAG,
-     .policy = AFC_CACHE_REVALIDATE,
+     .policy = AFC_HTTP_CACHE_REVALIDATE,
      .later_status = 304,
      .body = "old",
-     .use = AFC_CACHE_VALIDATED,
+     .use = AFC_HTTP_CACHE_VALIDATED,
      .condition = "If-None-Match: \"one\""},
     {.name = "revalidate, immutable",
      .response = FRESH ", immutable" TAG,
-     .policy = AFC_CACHE_REVALIDATE,
+     .policy = AFC_HTTP_CACHE_REVALIDATE,
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     /* Errors, RFC 5861 4. */
     {.name = "stale-if-error",
      .response = "Cache-Control: max-age=60, stale-if-error=600\r\nAge: 100",
      .later_status = 503,
      .body = "old",
-     .use = AFC_CACHE_STALE},
+     .use = AFC_HTTP_CACHE_STALE},
     {.name = "error", .response = STALE, .later_status = 503, .expected = 503, .body = "new"},
     {.name = "stale-if-error, too old",
      .response = "Cache-Control: max-age=60, stale-if-error=10\r\nAge: 100",
@@ -263,7 +267,7 @@ static const row rows[] = {
      .response = FRESH "\r\nVary: foo",
      .second = "Foo: 1",
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "vary, other",
      .request = "Foo: 1",
@@ -280,12 +284,12 @@ static const row rows[] = {
      .response = FRESH "\r\nVary: Foo",
      .second = "Foo: 1\r\nFoo:  2 ",
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "vary on a default",
      .response = FRESH "\r\nVary: Accept-Encoding, User-Agent",
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "vary on cookies",
      .request = "Cookie: a=1",
@@ -298,7 +302,7 @@ static const row rows[] = {
      .response = FRESH "\r\nVary: Accept-Language\r\nContent-Language: de",
      .second = "Accept-Language: fr;q=0.5, de;q=1.0",
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "another language",
      .request = "Accept-Language: en, de",
@@ -317,13 +321,13 @@ static const row rows[] = {
      .response = FRESH,
      .second = "Authorization: Bearer a",
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "public",
      .request = "Authorization: Bearer a",
      .response = FRESH ", public",
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     /* What the URL doesn't name. */
     {.name = "host", .response = FRESH, .second = "Host: other.test", .body = "new"},
@@ -341,14 +345,14 @@ static const row rows[] = {
      .second = "Range: bytes=1-",
      .expected = 206,
      .body = "ld",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "last bytes of a whole",
      .response = FRESH,
      .second = "Range: bytes=-1",
      .expected = 206,
      .body = "d",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "several ranges", .response = FRESH, .second = "Range: bytes=0-0,2-2", .body = "new"},
     {.name = "part of a part",
@@ -358,7 +362,7 @@ static const row rows[] = {
      .second = "Range: bytes=5-5",
      .expected = 206,
      .body = "l",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     /* Its content ends before its range does, RFC 9111 3.3. */
     {.name = "part of a short part",
@@ -368,7 +372,7 @@ static const row rows[] = {
      .second = "Range: bytes=5-6",
      .expected = 206,
      .body = "ld",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "more than a short part",
      .request = "Range: bytes=4-9",
@@ -391,14 +395,14 @@ static const row rows[] = {
      .response = FRESH TAG,
      .second = "Range: bytes=1-\r\nIf-Range: \"two\"",
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     /* HEAD. */
     {.name = "head of a stored get",
      .response = FRESH,
      .method = "HEAD",
      .body = "",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     /* Statuses. */
     {.name = "not found",
@@ -406,21 +410,21 @@ static const row rows[] = {
      .response = FRESH,
      .expected = 404,
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "error with a lifetime",
      .status = 500,
      .response = FRESH,
      .expected = 500,
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
     {.name = "unknown status with a lifetime",
      .status = 299,
      .response = FRESH,
      .expected = 299,
      .body = "old",
-     .use = AFC_CACHE_HIT,
+     .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
 };
 
@@ -428,7 +432,7 @@ static void check_row(cached_site *site, const row *row, const char *path) {
     world *world = site->world;
     serve(world, path,
           answer(row->status != 0 ? row->status : 200, with_dates(world, row->response), "old"));
-    call_free(start(site, path, NULL, row->request, AFC_CACHE_PROTOCOL));
+    call_free(start(site, path, NULL, row->request, AFC_HTTP_CACHE_PROTOCOL));
     size_t before = seen(site);
     serve(world, path,
           answer(row->later_status != 0 ? row->later_status : 200, with_dates(world, row->later),
@@ -444,7 +448,7 @@ static void check_row(cached_site *site, const row *row, const char *path) {
         const char *name = text_of(world, "%.*s", (int)(colon - row->condition), row->condition);
         assert_string_equal(seen_header(world, before, name), colon + 2);
     }
-    bool is_answer = row->use != AFC_CACHE_UNUSED && row->use != AFC_CACHE_MISSING;
+    bool is_answer = row->use != AFC_HTTP_CACHE_UNUSED && row->use != AFC_HTTP_CACHE_MISSING;
     if (is_answer) {
         assert_true(field_of(call, "Age").size > 0);
         assert_true(field_of(call, "Cache-Status").size > 0);
@@ -466,15 +470,15 @@ static void second_request_gets_what_its_row_says(void **state) {
 
 /** Is a response of `path` still stored? */
 static bool is_stored(cached_site *site, const char *path) {
-    call *call = start(site, path, NULL, NULL, AFC_CACHE_ONLY);
-    bool is_hit = last_hop(call)->cache == AFC_CACHE_HIT;
+    call *call = start(site, path, NULL, NULL, AFC_HTTP_CACHE_ONLY);
+    bool is_hit = last_hop(call)->cache == AFC_HTTP_CACHE_HIT;
     call_free(call);
     return is_hit;
 }
 
 static void store_fresh(cached_site *site, const char *path) {
     serve(site->world, path, answer(200, FRESH, "old"));
-    call_free(start(site, path, NULL, NULL, AFC_CACHE_RELOAD));
+    call_free(start(site, path, NULL, NULL, AFC_HTTP_CACHE_RELOAD));
     assert_true(is_stored(site, path));
 }
 
@@ -502,7 +506,7 @@ static void unsafe_method_removes_what_its_response_names(void **state) {
         store_fresh(site, "/it");
         store_fresh(site, "/other");
         serve(site->world, "/it", answer(cases[i].status, cases[i].response, "done"));
-        call_free(start(site, "/it", cases[i].method, NULL, AFC_CACHE_PROTOCOL));
+        call_free(start(site, "/it", cases[i].method, NULL, AFC_HTTP_CACHE_PROTOCOL));
         print_message("%s %d\n", cases[i].method, cases[i].status);
         assert_int_equal(is_stored(site, "/it"), cases[i].keeps);
         assert_int_equal(is_stored(site, "/other"), cases[i].keeps_other);
@@ -512,10 +516,10 @@ static void unsafe_method_removes_what_its_response_names(void **state) {
 static void stores_post_response_that_is_content_of_its_url(void **state) {
     cached_site *site = *state;
     serve(site->world, "/it", answer(200, FRESH "\r\nContent-Location: /it", "posted"));
-    call_free(start(site, "/it", "POST", NULL, AFC_CACHE_PROTOCOL));
-    call *call = start(site, "/it", NULL, NULL, AFC_CACHE_PROTOCOL);
+    call_free(start(site, "/it", "POST", NULL, AFC_HTTP_CACHE_PROTOCOL));
+    call *call = start(site, "/it", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
     check_slice(call->body, "posted");
-    assert_int_equal(last_hop(call)->cache, AFC_CACHE_HIT);
+    assert_int_equal(last_hop(call)->cache, AFC_HTTP_CACHE_HIT);
     call_free(call);
 }
 
@@ -535,9 +539,9 @@ static void head_response_updates_or_removes_stored_one(void **state) {
         char path[16];
         snprintf(path, sizeof path, "/%zu", i);
         serve(site->world, path, answer(200, STALE TAG, "old"));
-        call_free(start(site, path, NULL, NULL, AFC_CACHE_PROTOCOL));
+        call_free(start(site, path, NULL, NULL, AFC_HTTP_CACHE_PROTOCOL));
         serve(site->world, path, answer(200, cases[i].head, "old"));
-        call_free(start(site, path, "HEAD", NULL, AFC_CACHE_PROTOCOL));
+        call_free(start(site, path, "HEAD", NULL, AFC_HTTP_CACHE_PROTOCOL));
         assert_int_equal(is_stored(site, path), cases[i].keeps);
     }
 }
@@ -552,17 +556,18 @@ static void fields_are_kept_dropped_and_updated(void **state) {
                  "Cache-Control: max-age=0, no-cache=\"hidden\"\r\nConnection: listed\r\n"
                  "Listed: 1\r\nHidden: 1\r\nKept: 1\r\nUpdated: 1\r\nSet-Cookie: a=b" TAG,
                  "old"));
-    call_free(start(site, "/", NULL, NULL, AFC_CACHE_PROTOCOL));
+    call_free(start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL));
     serve(world, "/",
           answer(304,
                  FRESH "\r\nUpdated: 2\r\nContent-Length: 77\r\nConnection: gone\r\n"
                        "Gone: 1" TAG,
                  ""));
     for (int i = 0; i < 2; i++) {
-        call *call = start(site, "/", NULL, NULL, AFC_CACHE_PROTOCOL);
+        call *call = start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
         check_ended(call, AFC_OK);
         check_slice(call->body, "old");
-        assert_int_equal(last_hop(call)->cache, i == 0 ? AFC_CACHE_VALIDATED : AFC_CACHE_HIT);
+        assert_int_equal(last_hop(call)->cache,
+                         i == 0 ? AFC_HTTP_CACHE_VALIDATED : AFC_HTTP_CACHE_HIT);
         check_slice(field_of(call, "Kept"), "1");
         check_slice(field_of(call, "Updated"), "2");
         check_slice(field_of(call, "Set-Cookie"), "a=b");
@@ -580,14 +585,14 @@ static void fields_are_kept_dropped_and_updated(void **state) {
 static void validation_is_reported_as_two_hops(void **state) {
     cached_site *site = *state;
     serve(site->world, "/", answer(200, STALE TAG, "old"));
-    call_free(start(site, "/", NULL, NULL, AFC_CACHE_PROTOCOL));
+    call_free(start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL));
     serve(site->world, "/", answer(304, &TAG[2], ""));
-    call *call = start(site, "/", NULL, NULL, AFC_CACHE_PROTOCOL);
+    call *call = start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
     assert_int_equal(call->hop_count, 2);
     assert_int_equal(call->hops[0].status, 304);
-    assert_int_equal(call->hops[0].cache, AFC_CACHE_UNUSED);
+    assert_int_equal(call->hops[0].cache, AFC_HTTP_CACHE_UNUSED);
     assert_int_equal(call->hops[1].status, 200);
-    assert_int_equal(call->hops[1].cache, AFC_CACHE_VALIDATED);
+    assert_int_equal(call->hops[1].cache, AFC_HTTP_CACHE_VALIDATED);
     assert_string_equal(call->log, "hpdx");
     call_free(call);
 }
@@ -595,7 +600,7 @@ static void validation_is_reported_as_two_hops(void **state) {
 static void result_says_why_response_is_not_stored(void **state) {
     cached_site *site = *state;
     serve(site->world, "/", answer(200, "Cache-Control: no-store", "old"));
-    call *call = start(site, "/", NULL, NULL, AFC_CACHE_PROTOCOL);
+    call *call = start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
     assert_string_equal(afc_result_get_not_stored(call->result), "no-store");
     call_free(call);
 }
@@ -607,12 +612,12 @@ static void redirect_is_answered_from_cache_hop_by_hop(void **state) {
     serve(site->world, "/from", answer(301, FRESH "\r\nLocation: /to", "moved"));
     serve(site->world, "/to", answer(200, FRESH, "target"));
     for (int i = 0; i < 2; i++) {
-        call *call = start(site, "/from", NULL, NULL, AFC_CACHE_PROTOCOL);
+        call *call = start(site, "/from", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
         check_ended(call, AFC_OK);
         check_slice(call->body, "target");
         assert_int_equal(call->hop_count, 2);
-        assert_int_equal(call->hops[0].cache, i == 0 ? AFC_CACHE_UNUSED : AFC_CACHE_HIT);
-        assert_int_equal(call->hops[1].cache, i == 0 ? AFC_CACHE_UNUSED : AFC_CACHE_HIT);
+        assert_int_equal(call->hops[0].cache, i == 0 ? AFC_HTTP_CACHE_UNUSED : AFC_HTTP_CACHE_HIT);
+        assert_int_equal(call->hops[1].cache, i == 0 ? AFC_HTTP_CACHE_UNUSED : AFC_HTTP_CACHE_HIT);
         assert_string_equal(call->log, "rhpdx");
         call_free(call);
     }
@@ -642,7 +647,7 @@ static void long_body_is_the_same_from_cache(void **state) {
     cached_site *site = *state;
     serve_long(site, "/");
     for (int i = 0; i < 2; i++) {
-        call *call = start(site, "/", NULL, NULL, AFC_CACHE_PROTOCOL);
+        call *call = start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
         check_ended(call, AFC_OK);
         check_long(call->body);
         call_free(call);
@@ -653,19 +658,19 @@ static void long_body_is_the_same_from_cache(void **state) {
 static void reader_takes_cached_body_at_its_own_pace(void **state) {
     cached_site *site = *state;
     serve_long(site, "/");
-    call_free(start(site, "/", NULL, NULL, AFC_CACHE_PROTOCOL));
+    call_free(start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL));
     call *call = call_new(site->world, "/");
     call_perform_with_refusals(call);
     check_ended(call, AFC_OK);
     check_long(call->body);
-    assert_int_equal(last_hop(call)->cache, AFC_CACHE_HIT);
+    assert_int_equal(last_hop(call)->cache, AFC_HTTP_CACHE_HIT);
     call_free(call);
 }
 
 static void cached_answer_ends_when_cancelled(void **state) {
     cached_site *site = *state;
     serve_long(site, "/");
-    call_free(start(site, "/", NULL, NULL, AFC_CACHE_PROTOCOL));
+    call_free(start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL));
     call *call = call_new(site->world, "/");
     call->request.sink.kind = AFC_SINK_CALLBACK;
     call->at_body = call_hold;
@@ -693,7 +698,7 @@ static void cancelled_and_truncated_bodies_are_not_stored(void **state) {
     afts_script *script = afts_script_new();
     afts_respond_truncated(script, 200, FRESH, "short", 5, 500);
     serve(site->world, "/truncated", script);
-    call = start(site, "/truncated", NULL, NULL, AFC_CACHE_PROTOCOL);
+    call = start(site, "/truncated", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL);
     check_ended(call, AFC_ETRUNCATED);
     call_free(call);
     assert_false(is_stored(site, "/truncated"));
@@ -702,7 +707,7 @@ static void cancelled_and_truncated_bodies_are_not_stored(void **state) {
 static void suspended_task_gets_cached_answer_when_resumed(void **state) {
     cached_site *site = *state;
     serve_long(site, "/");
-    call_free(start(site, "/", NULL, NULL, AFC_CACHE_PROTOCOL));
+    call_free(start(site, "/", NULL, NULL, AFC_HTTP_CACHE_PROTOCOL));
     call *call = call_new(site->world, "/");
     check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
                  AFC_OK);
@@ -723,8 +728,9 @@ static void partitions_share_no_responses(void **state) {
     options.http_cache = site->cache;
     static const struct {
         const char *partition;
-        afc_cache_use use;
-    } cases[] = {{NULL, AFC_CACHE_HIT}, {"", AFC_CACHE_HIT}, {"user", AFC_CACHE_UNUSED}};
+        afc_http_cache_use use;
+    } cases[] = {
+        {NULL, AFC_HTTP_CACHE_HIT}, {"", AFC_HTTP_CACHE_HIT}, {"user", AFC_HTTP_CACHE_UNUSED}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         options.cache_partition = cases[i].partition;
         world *other = world_new(NULL, &options);
@@ -743,13 +749,13 @@ static void partitions_share_no_responses(void **state) {
 static void request_without_cache_may_not_ask_for_it_only(void **state) {
     world *world = *state;
     call *call = call_new(world, "/");
-    call->request.cache_policy = AFC_CACHE_ONLY;
+    call->request.cache_policy = AFC_HTTP_CACHE_ONLY;
     call_perform(call);
     check_ended(call, AFC_EINVAL);
     call_free(call);
     afc_request request = AFC_REQUEST_INIT;
     request.url = url_of(world, "/");
-    request.cache_policy = (afc_cache_policy)77;
+    request.cache_policy = (afc_http_cache_policy)77;
     afc_task *task;
     check_status(afc_task_new(&task, world->session, &request, NULL, NULL), AFC_EINVAL);
 }

@@ -43,12 +43,12 @@ static void rest_is_asked_for_and_the_whole_stored(void **state) {
         check_slice(field_of(call, "Cache-Status"), "afcore; fwd=partial; fwd-status=206");
         assert_int_equal(field_of(call, "Content-Range").size, 0);
         assert_int_equal(call->hop_count, 1);
-        assert_int_equal(use_of(call), AFC_CACHE_UNUSED);
+        assert_int_equal(use_of(call), AFC_HTTP_CACHE_UNUSED);
         assert_string_equal(afc_result_get_not_stored(call->result), "");
         call_free(call);
         call = call_fetch(site->world, path);
         check_slice(call->body, "0123456789");
-        assert_int_equal(use_of(call), AFC_CACHE_HIT);
+        assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
         call_free(call);
         assert_int_equal(seen(site), before + 1);
     }
@@ -96,23 +96,23 @@ static void request_that_may_not_be_completed_asks_for_the_whole(void **state) {
     static const struct {
         const char *path, *stored;
         afc_header field;
-        afc_cache_policy policy;
+        afc_http_cache_policy policy;
     } rows[] = {
-        {"/stale", STALE FIRST, {{NULL, 0}, {NULL, 0}, 0}, AFC_CACHE_PROTOCOL},
+        {"/stale", STALE FIRST, {{NULL, 0}, {NULL, 0}, 0}, AFC_HTTP_CACHE_PROTOCOL},
         {"/end",
          FRESH TAG "\r\nContent-Range: bytes 6-9/10",
          {{NULL, 0}, {NULL, 0}, 0},
-         AFC_CACHE_PROTOCOL},
+         AFC_HTTP_CACHE_PROTOCOL},
         {"/no-store",
          FRESH TAG FIRST,
          {S_INIT("Cache-Control"), S_INIT("no-store"), 0},
-         AFC_CACHE_PROTOCOL},
+         AFC_HTTP_CACHE_PROTOCOL},
         {"/condition",
          FRESH TAG FIRST,
          {S_INIT("If-None-Match"), S_INIT("\"x\""), 0},
-         AFC_CACHE_PROTOCOL},
-        {"/reload", FRESH TAG FIRST, {{NULL, 0}, {NULL, 0}, 0}, AFC_CACHE_RELOAD},
-        {"/bypass", FRESH TAG FIRST, {{NULL, 0}, {NULL, 0}, 0}, AFC_CACHE_BYPASS},
+         AFC_HTTP_CACHE_PROTOCOL},
+        {"/reload", FRESH TAG FIRST, {{NULL, 0}, {NULL, 0}, 0}, AFC_HTTP_CACHE_RELOAD},
+        {"/bypass", FRESH TAG FIRST, {{NULL, 0}, {NULL, 0}, 0}, AFC_HTTP_CACHE_BYPASS},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         store_part(site, rows[i].path, rows[i].stored);
@@ -135,7 +135,7 @@ static void part_is_no_answer_if_the_server_may_not_be_asked(void **state) {
     cached_site *site = *state;
     store_part(site, "/", FRESH TAG FIRST);
     call *call = call_new(site->world, "/");
-    call->request.cache_policy = AFC_CACHE_ONLY;
+    call->request.cache_policy = AFC_HTTP_CACHE_ONLY;
     call_perform(call);
     assert_int_equal(status_of(call), 504);
     call_free(call);
@@ -168,7 +168,7 @@ static void check_completed(cached_site *site, const char *path, const char *ran
     call_free(call);
     call = call_fetch(site->world, path);
     check_slice(call->body, "0123456789");
-    assert_int_equal(use_of(call), AFC_CACHE_HIT);
+    assert_int_equal(use_of(call), AFC_HTTP_CACHE_HIT);
     call_free(call);
     assert_int_equal(seen(site), before + 1);
 }
@@ -203,7 +203,7 @@ static void stored_response_stays_if_a_new_one_is_cut_short(void **state) {
     serve(site->world, "/", answer(503, NULL, "down"));
     call *call = call_fetch(site->world, "/");
     check_slice(call->body, "old");
-    assert_int_equal(use_of(call), AFC_CACHE_STALE);
+    assert_int_equal(use_of(call), AFC_HTTP_CACHE_STALE);
     call_free(call);
 }
 

@@ -11,10 +11,10 @@
 #define TAG "\r\nETag: \"one\""
 #define USABLE_STALE "Cache-Control: max-age=60, stale-while-revalidate=600\r\nAge: 100"
 
-static afc_cache_use fetch(cached_site *site, const char *path) {
+static afc_http_cache_use fetch(cached_site *site, const char *path) {
     call *call = call_fetch(site->world, path);
     check_ended(call, AFC_OK);
-    afc_cache_use use = use_of(call);
+    afc_http_cache_use use = use_of(call);
     call_free(call);
     return use;
 }
@@ -33,11 +33,11 @@ static afc_header field(const char *name, const char *value) {
 /* ---- Only from the cache ----------------------------------------------------------------------- */
 
 static void check_missing(call *call) {
-    call->request.cache_policy = AFC_CACHE_ONLY;
+    call->request.cache_policy = AFC_HTTP_CACHE_ONLY;
     call_perform(call);
     check_ended(call, AFC_OK);
     assert_int_equal(status_of(call), 504);
-    assert_int_equal(use_of(call), AFC_CACHE_MISSING);
+    assert_int_equal(use_of(call), AFC_HTTP_CACHE_MISSING);
     call_free(call);
 }
 
@@ -71,8 +71,8 @@ static void request_for_the_cache_only_never_reaches_the_server(void **state) {
 static void request_over_a_unix_socket_shares_no_responses(void **state) {
     cached_site *site = *state;
     serve(site->world, "/", answer(200, FRESH, "body"));
-    assert_int_equal(fetch(site, "/"), AFC_CACHE_UNUSED);
-    assert_int_equal(fetch(site, "/"), AFC_CACHE_HIT);
+    assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_HIT);
     call *call = call_new(site->world, "/");
     call->request.unix_socket = "@afcore-nobody-listens-here";
     check_end(call, AFC_ECONNECT);
@@ -81,7 +81,7 @@ static void request_over_a_unix_socket_shares_no_responses(void **state) {
 /** Stores a stale response of "/" that may be used while it is validated. */
 static void store_usable(cached_site *site) {
     serve(site->world, "/", answer(200, USABLE_STALE TAG, "old"));
-    assert_int_equal(fetch(site, "/"), AFC_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
 }
 
 static void validation_in_background_does_not_leave_the_proxy(void **state) {
@@ -99,7 +99,7 @@ static void validation_in_background_follows_no_redirect(void **state) {
     store_usable(site);
     serve(site->world, "/", answer(302, "Location: /elsewhere", ""));
     serve(site->world, "/elsewhere", answer(200, FRESH, "body"));
-    assert_int_equal(fetch(site, "/"), AFC_CACHE_STALE);
+    assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_STALE);
     world_close_session(site->world);
     assert_int_equal(seen(site), 2);
 }
@@ -118,7 +118,7 @@ static void validation_in_background_has_the_limits_of_the_request(void **state)
     assert_int_equal(statistics.stored, 1);
 }
 
-static bool refuse(void *context, afc_cache_candidate *candidate) {
+static bool refuse(void *context, afc_http_cache_candidate *candidate) {
     (void)context, (void)candidate;
     return false;
 }
@@ -183,7 +183,7 @@ static void first_url_is_the_main_document_also_from_the_cache(void **state) {
     for (int i = 0; i < 2; i++) {
         call *call = call_fetch(site->world, "/");
         check_ended(call, AFC_OK);
-        assert_int_equal(call->hops[0].cache, i == 0 ? AFC_CACHE_UNUSED : AFC_CACHE_HIT);
+        assert_int_equal(call->hops[0].cache, i == 0 ? AFC_HTTP_CACHE_UNUSED : AFC_HTTP_CACHE_HIT);
         call_free(call);
     }
     check_no_cookies(site, jar);
@@ -294,7 +294,7 @@ static void response_for_credentials_of_a_challenge_is_for_them_only(void **stat
 static void update_for_credentials_of_a_challenge_is_not_stored(void **state) {
     cached_site *site = *state;
     serve(site->world, "/", answer(200, STALE TAG, "old"));
-    assert_int_equal(fetch(site, "/"), AFC_CACHE_UNUSED);
+    assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
     serve_after_challenge(site, answer(304, FRESH "\r\nSet-Cookie: user=bob" TAG, ""));
     call *call = call_as(site, NULL);
     call->events.on_challenge = answer_as_bob;
@@ -304,7 +304,7 @@ static void update_for_credentials_of_a_challenge_is_not_stored(void **state) {
     serve(site->world, "/", answer(304, FRESH TAG, ""));
     call = call_fetch(site->world, "/");
     check_slice(call->body, "old");
-    assert_int_equal(use_of(call), AFC_CACHE_VALIDATED);
+    assert_int_equal(use_of(call), AFC_HTTP_CACHE_VALIDATED);
     assert_int_equal(field_of(call, "Set-Cookie").size, 0);
     call_free(call);
 }
@@ -336,7 +336,7 @@ static void response_requested_before_a_change_is_not_stored(void **state) {
                             "an unsafe request has changed it meanwhile");
         call_free(early);
         serve(site->world, "/", answer(200, "Cache-Control: no-store", "new"));
-        assert_int_equal(fetch(site, "/"), AFC_CACHE_UNUSED);
+        assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
     }
 }
 
@@ -397,7 +397,7 @@ static void response_over_an_unverified_connection_is_not_stored(void **state) {
     /* Also over a connection that is used again. */
     for (int i = 0; i < 2; i++) {
         call *call = fetch_by(world, session, AFC_OK);
-        assert_int_equal(use_of(call), AFC_CACHE_UNUSED);
+        assert_int_equal(use_of(call), AFC_HTTP_CACHE_UNUSED);
         assert_string_equal(afc_result_get_not_stored(call->result),
                             "the server's certificate wasn't verified without a fault");
         call_free(call);
@@ -408,7 +408,7 @@ static void response_over_an_unverified_connection_is_not_stored(void **state) {
     session = session_with(cache, &trust);
     for (int i = 0; i < 2; i++) {
         call *call = fetch_by(world, session, AFC_OK);
-        assert_int_equal(use_of(call), i == 0 ? AFC_CACHE_UNUSED : AFC_CACHE_HIT);
+        assert_int_equal(use_of(call), i == 0 ? AFC_HTTP_CACHE_UNUSED : AFC_HTTP_CACHE_HIT);
         call_free(call);
     }
     afc_session_release(session);
@@ -420,7 +420,7 @@ static void response_over_an_unverified_connection_is_not_stored(void **state) {
 /** Waits until the loop has taken what was posted before. */
 static void wait_for_loop(world *world) {
     call *call = call_new(world, "/absent");
-    call->request.cache_policy = AFC_CACHE_ONLY;
+    call->request.cache_policy = AFC_HTTP_CACHE_ONLY;
     check_end(call, AFC_OK);
 }
 
@@ -460,7 +460,7 @@ static void response_of_http_is_not_validated_over_https(void **state) {
     call_wait(second);
     check_ended(second, AFC_OK);
     assert_int_equal(status_of(second), 304);
-    assert_int_equal(use_of(second), AFC_CACHE_UNUSED);
+    assert_int_equal(use_of(second), AFC_HTTP_CACHE_UNUSED);
     assert_string_equal(seen_header(world, 1, "If-None-Match"), "");
     call_free(first);
     call_free(second);

@@ -15,18 +15,18 @@ static const struct {
     {AFC__PHASE_DISCARDING, 0, AFC__STEP_SEND_NEXT},
     {AFC__PHASE_EXPECT_FAILED, 0, AFC__STEP_SEND_UNANNOUNCED},
     {AFC__PHASE_CHALLENGED, 0, AFC__STEP_SEND_CREDENTIALS},
-    {AFC__PHASE_SUPERSEDED, 0, AFC__STEP_ANSWER},
-    {AFC__PHASE_HEAD, AFC__FACT_UNREACHABLE | AFC__FACT_UNANSWERED | AFC__FACT_MAY_WAIT,
+    {AFC__PHASE_SUPERSEDED, 0, AFC__STEP_USE_STORED},
+    {AFC__PHASE_HEAD, AFC__FACT_UNREACHABLE | AFC__FACT_NO_RESPONSE | AFC__FACT_MAY_WAIT,
      AFC__STEP_SEND_WHEN_REACHABLE},
     {AFC__PHASE_HEAD,
-     AFC__FACT_LOST | AFC__FACT_REUSED | AFC__FACT_UNANSWERED | AFC__FACT_FIRST_TRY |
+     AFC__FACT_LOST | AFC__FACT_REUSED | AFC__FACT_NO_RESPONSE | AFC__FACT_FIRST_TRY |
          AFC__FACT_REPLAYABLE,
      AFC__STEP_SEND_AGAIN},
-    {AFC__PHASE_HEAD, AFC__FACT_HOP_FAILED | AFC__FACT_MAY_BE_STALE, AFC__STEP_ANSWER_STALE},
+    {AFC__PHASE_HEAD, AFC__FACT_HOP_FAILED | AFC__FACT_MAY_BE_STALE, AFC__STEP_USE_STALE},
     {AFC__PHASE_BODY, AFC__FACT_HOP_FAILED, AFC__STEP_FAIL_AS_HOP},
     {AFC__PHASE_HEAD, AFC__FACT_HOP_FAILED, AFC__STEP_FAIL_AS_HOP},
     {AFC__PHASE_HEAD, AFC__FACT_CONNECT_ONLY, AFC__STEP_FINISH},
-    {AFC__PHASE_HEAD, AFC__FACT_UNANSWERED, AFC__STEP_FAIL_UNANSWERED},
+    {AFC__PHASE_HEAD, AFC__FACT_NO_RESPONSE, AFC__STEP_FAIL_NO_RESPONSE},
     {AFC__PHASE_HEAD, 0, AFC__STEP_FAIL_CUT_HEAD},
     {AFC__PHASE_HEAD_PENDING, 0, AFC__STEP_FAIL_CUT_HEAD},
     {AFC__PHASE_BODY, 0, AFC__STEP_FINISH},
@@ -60,8 +60,8 @@ static afc__step expected(afc__phase phase, unsigned facts) {
     if (phase == AFC__PHASE_DISCARDING) return AFC__STEP_SEND_NEXT;
     if (phase == AFC__PHASE_EXPECT_FAILED) return AFC__STEP_SEND_UNANNOUNCED;
     if (phase == AFC__PHASE_CHALLENGED) return AFC__STEP_SEND_CREDENTIALS;
-    if (phase == AFC__PHASE_SUPERSEDED) return AFC__STEP_ANSWER;
-    if (phase == AFC__PHASE_HEAD && has(facts, AFC__FACT_UNANSWERED)) {
+    if (phase == AFC__PHASE_SUPERSEDED) return AFC__STEP_USE_STORED;
+    if (phase == AFC__PHASE_HEAD && has(facts, AFC__FACT_NO_RESPONSE)) {
         if (has(facts, AFC__FACT_UNREACHABLE | AFC__FACT_MAY_WAIT)) {
             return AFC__STEP_SEND_WHEN_REACHABLE;
         }
@@ -69,11 +69,11 @@ static afc__step expected(afc__phase phase, unsigned facts) {
         if (was_stale && has(facts, AFC__FACT_REPLAYABLE)) return AFC__STEP_SEND_AGAIN;
     }
     if (phase == AFC__PHASE_HEAD && has(facts, AFC__FACT_HOP_FAILED | AFC__FACT_MAY_BE_STALE)) {
-        return AFC__STEP_ANSWER_STALE;
+        return AFC__STEP_USE_STALE;
     }
     if (has(facts, AFC__FACT_HOP_FAILED)) return AFC__STEP_FAIL_AS_HOP;
     if (has(facts, AFC__FACT_CONNECT_ONLY)) return AFC__STEP_FINISH;
-    if (has(facts, AFC__FACT_UNANSWERED)) return AFC__STEP_FAIL_UNANSWERED;
+    if (has(facts, AFC__FACT_NO_RESPONSE)) return AFC__STEP_FAIL_NO_RESPONSE;
     return in_head ? AFC__STEP_FAIL_CUT_HEAD : AFC__STEP_FINISH;
 }
 
@@ -91,7 +91,7 @@ static void each_combination_gives_the_expected_step(void **state) {
 static void requests_that_may_be_processed_are_not_repeated(void **state) {
     (void)state;
     for (unsigned facts = 0; facts < 1u << AFC__FACTS; facts++) {
-        if (has(facts, AFC__FACT_REPLAYABLE | AFC__FACT_UNANSWERED)) continue;
+        if (has(facts, AFC__FACT_REPLAYABLE | AFC__FACT_NO_RESPONSE)) continue;
         assert_int_not_equal(afc__next_step(AFC__PHASE_HEAD, facts), AFC__STEP_SEND_AGAIN);
     }
 }

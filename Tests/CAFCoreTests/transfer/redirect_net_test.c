@@ -340,12 +340,12 @@ static void refuses_redirect_from_https_to_http_by_default(void **state) {
 
 /* ---- The hook ------------------------------------------------------------------------------ */
 
-static afc_redirect_answer stop(call *call, afc_redirect *redirect) {
+static afc_redirect_decision stop(call *call, afc_redirect *redirect) {
     (void)call, (void)redirect;
     return AFC_REDIRECT_STOP;
 }
 
-static afc_redirect_answer refuse(call *call, afc_redirect *redirect) {
+static afc_redirect_decision refuse(call *call, afc_redirect *redirect) {
     (void)call, (void)redirect;
     return AFC_REDIRECT_FAIL;
 }
@@ -355,7 +355,7 @@ typedef struct edition {
     bool was_as_expected;
 } edition;
 
-static afc_redirect_answer edit(call *call, afc_redirect *redirect) {
+static afc_redirect_decision edit(call *call, afc_redirect *redirect) {
     static const afc_header fields[] = {{{"X-Edited", 8}, {"yes", 3}, 0}};
     edition *edition = call->payload;
     edition->was_as_expected = redirect->count == 1 && !redirect->crosses_origin &&
@@ -428,7 +428,7 @@ static void checks_edits_of_the_callback(void **state) {
     assert_int_equal(afts_server_stats(world->server).requests, COUNT_OF(editions));
 }
 
-static afc_redirect_answer forget_headers(call *call, afc_redirect *redirect) {
+static afc_redirect_decision forget_headers(call *call, afc_redirect *redirect) {
     (void)call;
     redirect->headers = NULL;
     redirect->header_count = 7;
@@ -447,7 +447,7 @@ static void refuses_a_count_of_the_callback_without_headers(void **state) {
 }
 
 /** Leads elsewhere and passes the proposed fields on, with one credential set anew. */
-static afc_redirect_answer lead_away(call *call, afc_redirect *redirect) {
+static afc_redirect_decision lead_away(call *call, afc_redirect *redirect) {
     static afc_header fields[COUNT_OF(secrets) + 1];
     memcpy(fields, redirect->headers, redirect->header_count * sizeof *fields);
     fields[redirect->header_count] = (afc_header){
@@ -477,7 +477,7 @@ static void callback_to_another_origin_drops_secrets(void **state) {
     assert_string_not_equal(seen_header(pair->second, 0, "Host"), "five.test");
 }
 
-static afc_redirect_answer cancel(call *call, afc_redirect *redirect) {
+static afc_redirect_decision cancel(call *call, afc_redirect *redirect) {
     (void)redirect;
     afc_task_cancel(call->payload);
     return AFC_REDIRECT_FOLLOW;

@@ -308,13 +308,13 @@ static void on_head_has_the_chain(void **state) {
 /* ---- The hook ------------------------------------------------------------------------------ */
 
 typedef struct witness {
-    afc_trust_answer answer;
+    afc_trust_decision answer;
     afts_server *server;
     uint64_t received; /**< By the server, when the hook was asked. */
     int asked;
 } witness;
 
-static afc_trust_answer testify(void *context, const afc_trust_report *report) {
+static afc_trust_decision testify(void *context, const afc_trust_report *report) {
     (void)report;
     witness *witness = context;
     witness->asked++;
@@ -325,14 +325,14 @@ static afc_trust_answer testify(void *context, const afc_trust_report *report) {
 static void callback_runs_before_anything_is_sent(void **state) {
     (void)state;
     static const struct {
-        afc_trust_answer answer;
+        afc_trust_decision answer;
         bool is_trusted;
         afc_trust_reason expected;
     } cases[] = {
-        {AFC_TRUST_ANSWER_KEEP, true, AFC_TRUST_ACCEPTED},
-        {AFC_TRUST_ANSWER_KEEP, false, AFC_TRUST_UNKNOWN_ISSUER},
-        {AFC_TRUST_ANSWER_ACCEPT, false, AFC_TRUST_ACCEPTED},
-        {AFC_TRUST_ANSWER_REFUSE, true, AFC_TRUST_HOOK},
+        {AFC_TRUST_DECISION_KEEP, true, AFC_TRUST_ACCEPTED},
+        {AFC_TRUST_DECISION_KEEP, false, AFC_TRUST_UNKNOWN_ISSUER},
+        {AFC_TRUST_DECISION_ACCEPT, false, AFC_TRUST_ACCEPTED},
+        {AFC_TRUST_DECISION_REFUSE, true, AFC_TRUST_HOOK},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         afts_server *server = server_of(&kinds[4]);

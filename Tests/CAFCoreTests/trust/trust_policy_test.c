@@ -149,13 +149,13 @@ static void uses_the_most_specific_rule(void **state) {
 /* ---- The hook ------------------------------------------------------------------------------ */
 
 typedef struct witness {
-    afc_trust_answer answer;
+    afc_trust_decision answer;
     int asked, released;
     afc_trust_reason reason;
     size_t chain_count;
 } witness;
 
-static afc_trust_answer testify(void *context, const afc_trust_report *report) {
+static afc_trust_decision testify(void *context, const afc_trust_report *report) {
     witness *witness = context;
     witness->asked++;
     witness->reason = report->reason;
@@ -170,17 +170,17 @@ static void leave(void *context) {
 static void callback_decides_last(void **state) {
     (void)state;
     static const struct {
-        afc_trust_answer answer;
+        afc_trust_decision answer;
         const char *chain;
         afc_trust_reason seen, expected;
     } cases[] = {
-        {AFC_TRUST_ANSWER_KEEP, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_ACCEPTED},
-        {AFC_TRUST_ANSWER_KEEP, "expired", AFC_TRUST_EXPIRED, AFC_TRUST_EXPIRED},
-        {AFC_TRUST_ANSWER_ACCEPT, "expired", AFC_TRUST_EXPIRED, AFC_TRUST_ACCEPTED},
-        {AFC_TRUST_ANSWER_REFUSE, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_HOOK},
-        {(afc_trust_answer)3, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_HOOK},
-        {(afc_trust_answer)3, "expired", AFC_TRUST_EXPIRED, AFC_TRUST_EXPIRED},
-        {AFC_TRUST_ANSWER_REFUSE, "lonely", AFC_TRUST_SELF_SIGNED, AFC_TRUST_SELF_SIGNED},
+        {AFC_TRUST_DECISION_KEEP, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_ACCEPTED},
+        {AFC_TRUST_DECISION_KEEP, "expired", AFC_TRUST_EXPIRED, AFC_TRUST_EXPIRED},
+        {AFC_TRUST_DECISION_ACCEPT, "expired", AFC_TRUST_EXPIRED, AFC_TRUST_ACCEPTED},
+        {AFC_TRUST_DECISION_REFUSE, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_HOOK},
+        {(afc_trust_decision)3, "good", AFC_TRUST_ACCEPTED, AFC_TRUST_HOOK},
+        {(afc_trust_decision)3, "expired", AFC_TRUST_EXPIRED, AFC_TRUST_EXPIRED},
+        {AFC_TRUST_DECISION_REFUSE, "lonely", AFC_TRUST_SELF_SIGNED, AFC_TRUST_SELF_SIGNED},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         witness witness = {.answer = cases[i].answer};
@@ -192,7 +192,7 @@ static void callback_decides_last(void **state) {
         assert_int_equal(witness.reason, cases[i].seen);
         assert_true(witness.chain_count > 0);
     }
-    witness witness = {.answer = AFC_TRUST_ANSWER_KEEP};
+    witness witness = {.answer = AFC_TRUST_DECISION_KEEP};
     afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
     options.anchors = S("nothing");
     options.hook = (afc_trust_hook){&witness, testify, leave};
@@ -263,7 +263,7 @@ static void any_allocation_may_fail(void **state) {
     afc_slice sent[CHAIN_LONGEST];
     chain_slices(chain_named(made, "good"), sent);
     TORTURE(n) {
-        witness witness = {.answer = AFC_TRUST_ANSWER_KEEP};
+        witness witness = {.answer = AFC_TRUST_DECISION_KEEP};
         afc_trust_options options = trusting_root();
         afc_trust_policy *policy;
         options.rules = rules;

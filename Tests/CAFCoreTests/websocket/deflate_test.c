@@ -94,8 +94,8 @@ static void reads_answers(void **state) {
         afc__deflate agreed = {0};
         afc_failure failure = {0};
         char text[32];
-        afc_status status = afc__deflate_read_answer(&agreed, rows[i].offer,
-                                                     afc_slice_of(rows[i].answer), &failure);
+        afc_status status = afc__deflate_read_response(&agreed, rows[i].offer,
+                                                       afc_slice_of(rows[i].answer), &failure);
         describe(&agreed, text, sizeof text);
         if (rows[i].agreed == NULL) {
             if (status != AFC_EPROTOCOL) fail_msg("%s: got %s", rows[i].answer, text);
@@ -110,8 +110,8 @@ static void refuses_extension_in_two_fields(void **state) {
     (void)state;
     afc__deflate agreed = {0};
     afc_slice answer = afc_slice_of("permessage-deflate");
-    check_status(afc__deflate_read_answer(&agreed, &plain, answer, NULL), AFC_OK);
-    check_status(afc__deflate_read_answer(&agreed, &plain, answer, NULL), AFC_EPROTOCOL);
+    check_status(afc__deflate_read_response(&agreed, &plain, answer, NULL), AFC_OK);
+    check_status(afc__deflate_read_response(&agreed, &plain, answer, NULL), AFC_EPROTOCOL);
 }
 
 int main(void) {

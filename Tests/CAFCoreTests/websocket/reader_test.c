@@ -194,11 +194,12 @@ static void note(reading *out, const afc__websocket_item *item) {
 }
 
 /** Reads the row in steps of `step` bytes, each in memory of its own. false: out of memory. */
-static bool read_row(const row *row, bool has_codec, bool in_pieces, size_t step, reading *out) {
+static bool read_row(const row *row, bool has_codec, bool deliver_in_pieces, size_t step,
+                     reading *out) {
     afc__websocket_reader reader;
     afc_websocket_codec codec = stored_codec(NULL);
     *out = (reading){.status = AFC_OK};
-    afc__websocket_reader_init(&reader, &small_limits, in_pieces);
+    afc__websocket_reader_init(&reader, &small_limits, deliver_in_pieces);
     if (has_codec)
         reader.decoder = (afc__decoder){&codec, codec.open(codec.context, false, 15), false, false};
     for (size_t at = 0; at < row->input.size && out->status == AFC_OK; at += step) {
@@ -222,24 +223,27 @@ static bool read_row(const row *row, bool has_codec, bool in_pieces, size_t step
 }
 
 /** Pieces of a message that fails may have been passed on. */
-static void check_reading(const row *row, const reading *got, bool in_pieces, const char *how) {
-    bool is_same = in_pieces && row->code != 0 ? strncmp(got->log, row->log, strlen(row->log)) == 0
-                                               : strcmp(got->log, row->log) == 0;
+static void check_reading(const row *row, const reading *got, bool deliver_in_pieces,
+                          const char *how) {
+    bool is_same = deliver_in_pieces && row->code != 0
+                       ? strncmp(got->log, row->log, strlen(row->log)) == 0
+                       : strcmp(got->log, row->log) == 0;
     if (is_same && got->code == row->code) return;
     fail_msg("%s, %s: got %s code %u", row->name, how, got->log, (unsigned)got->code);
 }
 
 static void check_rows(const row *table, size_t count, bool has_codec) {
     for (size_t i = 0; i < count; i++) {
-        for (int in_pieces = 0; in_pieces <= 1; in_pieces++) {
+        for (int deliver_in_pieces = 0; deliver_in_pieces <= 1; deliver_in_pieces++) {
             /* A control frame between two pieces stands between them in the log. */
-            if (in_pieces &&
+            if (deliver_in_pieces &&
                 (strstr(table[i].log, "ping") || strstr(table[i].name, "inside a message")))
                 continue;
             for (size_t step = 1; step <= 256; step = step < 4 ? step + 1 : step * 4) {
                 reading got;
-                assert_true(read_row(&table[i], has_codec, in_pieces != 0, step, &got));
-                check_reading(&table[i], &got, in_pieces != 0, in_pieces ? "in pieces" : "whole");
+                assert_true(read_row(&table[i], has_codec, deliver_in_pieces != 0, step, &got));
+                check_reading(&table[i], &got, deliver_in_pieces != 0,
+                              deliver_in_pieces ? "in pieces" : "whole");
             }
         }
     }

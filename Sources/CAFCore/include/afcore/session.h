@@ -214,7 +214,7 @@ AFC_API int afc_session_get_fd(const afc_session *session);
  *
  * Thread: the one that dispatches.    Owns: nothing.    Fails: -1 if the session has a thread.
  */
-AFC_API int afc_session_timeout(const afc_session *session);
+AFC_API int afc_session_get_timeout_ms(const afc_session *session);
 
 /**
  * Does what is due: sends, receives, calls the callbacks. Never waits. May be called at any time; without need it

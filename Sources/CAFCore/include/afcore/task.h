@@ -232,16 +232,17 @@ typedef enum afc_expect {
     AFC_EXPECT_NEVER = 2      /**< Sends every body at once. */
 } afc_expect;
 
-/** How a request uses the session's HTTP cache (http_cache.h). Without one, AFC_CACHE_ONLY is AFC_EINVAL. */
-typedef enum afc_cache_policy {
-    AFC_CACHE_PROTOCOL = 0,  /**< As the responses say (RFC 9111). */
-    AFC_CACHE_RELOAD = 1,    /**< Ask the server for the whole response, and store it. */
-    AFC_CACHE_ELSE_LOAD = 2, /**< Use a stored response however old it is, else ask the server. */
-    AFC_CACHE_ONLY = 3,      /**< As ELSE_LOAD, but without one the response is a 504 made here. */
+/** How a request uses the session's HTTP cache (http_cache.h). Without one, AFC_HTTP_CACHE_ONLY is AFC_EINVAL. */
+typedef enum afc_http_cache_policy {
+    AFC_HTTP_CACHE_PROTOCOL = 0, /**< As the responses say (RFC 9111). */
+    AFC_HTTP_CACHE_RELOAD = 1,   /**< Ask the server for the whole response, and store it. */
+    AFC_HTTP_CACHE_ELSE_LOAD =
+        2,                   /**< Use a stored response however old it is, else ask the server. */
+    AFC_HTTP_CACHE_ONLY = 3, /**< As ELSE_LOAD, but without one the response is a 504 made here. */
     /** Ask the server whether a stored response is still valid, unless it is fresh and immutable. */
-    AFC_CACHE_REVALIDATE = 4,
-    AFC_CACHE_BYPASS = 5 /**< Neither use nor store responses. */
-} afc_cache_policy;
+    AFC_HTTP_CACHE_REVALIDATE = 4,
+    AFC_HTTP_CACHE_BYPASS = 5 /**< Neither use nor store responses. */
+} afc_http_cache_policy;
 
 /** Bits of afc_request.flags. */
 enum {
@@ -331,8 +332,8 @@ typedef struct afc_request {
      * replace user and password of the proxy's URL. Connections made with them serve this task only.
      */
     const afc_credentials *proxy_credentials;
-    afc_cache_policy cache_policy; /**< Default: AFC_CACHE_PROTOCOL. */
-    uint32_t flags;                /**< AFC_REQUEST_… bits; others are AFC_EUNSUPPORTED. */
+    afc_http_cache_policy cache_policy; /**< Default: AFC_HTTP_CACHE_PROTOCOL. */
+    uint32_t flags;                     /**< AFC_REQUEST_… bits; others are AFC_EUNSUPPORTED. */
 } afc_request;
 
 #define AFC_REQUEST_INIT                                                                           \
@@ -342,7 +343,7 @@ typedef struct afc_request {
                 NULL,          {0}},                                                               \
             {AFC_SINK_MEMORY, NULL, 0, 0, NULL, NULL, {0}}, AFC_TIMEOUTS_INIT, AFC_LIMITS_INIT,    \
             AFC_HTTP_PREFER_AUTOMATIC, false, false, 0, 0, 0, 0, AFC_EXPECT_AUTOMATIC, false,      \
-            NULL, NULL, NULL, false, NULL, NULL, AFC_CACHE_PROTOCOL, 0                             \
+            NULL, NULL, NULL, false, NULL, NULL, AFC_HTTP_CACHE_PROTOCOL, 0                        \
     }
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
@@ -356,11 +357,11 @@ typedef struct afc_progress {
 } afc_progress;
 
 /** The decision of on_redirect. */
-typedef enum afc_redirect_answer {
+typedef enum afc_redirect_decision {
     AFC_REDIRECT_FOLLOW = 0, /**< Follow it with the proposed request, which may be edited. */
     AFC_REDIRECT_STOP = 1,   /**< Don't follow it: the 3xx is the response, with its body. */
     AFC_REDIRECT_FAIL = 2    /**< End the task with AFC_EREDIRECT. */
-} afc_redirect_answer;
+} afc_redirect_decision;
 
 /**
  * A redirect that is about to be followed. The proposed request lacks the fields that must not be sent to
@@ -417,13 +418,13 @@ AFC_API afc_status afc_response_set_descriptor(afc_response *response, int descr
  * Expires decide how long the response is fresh. Fields of the connection are never stored, and
  * those that describe the body (Content-Encoding, Content-Length, Content-Range) are stored as received.
  */
-typedef struct afc_cache_candidate {
+typedef struct afc_http_cache_candidate {
     const afc_head *head;      /**< Head of the response, as received. */
     const char *url;           /**< URL of the response, without userinfo and fragment. */
     const afc_header *headers; /**< All fields of the response. Editable. */
     size_t header_count;
     uint64_t reserved[2]; /**< 0. */
-} afc_cache_candidate;
+} afc_http_cache_candidate;
 
 /**
  * Callbacks of a task. Each may be NULL. All are called on the loop thread, never inside an afc_task_ function; but
@@ -439,7 +440,7 @@ typedef struct afc_task_events {
     size_t size;   /**< sizeof(afc_task_events). */
     void *context; /**< Passed to the callbacks. */
     /** A redirect is about to be followed. NULL: AFC_REDIRECT_FOLLOW. */
-    afc_redirect_answer (*on_redirect)(void *context, afc_redirect *redirect);
+    afc_redirect_decision (*on_redirect)(void *context, afc_redirect *redirect);
     /** A 1xx response was received. */
     void (*on_informational)(void *context, const afc_head *head);
     /**
@@ -497,7 +498,7 @@ typedef struct afc_task_events {
      * A response, also a redirect, may be stored in the HTTP cache. Return false to refuse. Not called for a 304 that
      * updates a stored response. NULL: every response is stored that may be.
      */
-    bool (*on_cache)(void *context, afc_cache_candidate *candidate);
+    bool (*on_cache)(void *context, afc_http_cache_candidate *candidate);
 } afc_task_events;
 
 #define AFC_TASK_EVENTS_INIT                                                                       \
@@ -617,13 +618,16 @@ AFC_API void afc_task_release(afc_task *task);
 /* ---- Results ------------------------------------------------------------------------------- */
 
 /** How the HTTP cache took part in a hop. */
-typedef enum afc_cache_use {
-    AFC_CACHE_UNUSED = 0, /**< The response came from the server. */
-    AFC_CACHE_HIT = 1,    /**< A stored response that was fresh. */
-    AFC_CACHE_STALE = 2,  /**< A stored response that was stale, as it, or the request, allows. */
-    AFC_CACHE_VALIDATED = 3, /**< A stored response that the server confirmed in the hop before. */
-    AFC_CACHE_MISSING = 4    /**< A 504 made here: nothing is stored, and the server isn't asked. */
-} afc_cache_use;
+typedef enum afc_http_cache_use {
+    AFC_HTTP_CACHE_UNUSED = 0, /**< The response came from the server. */
+    AFC_HTTP_CACHE_HIT = 1,    /**< A stored response that was fresh. */
+    AFC_HTTP_CACHE_STALE =
+        2, /**< A stored response that was stale, as it, or the request, allows. */
+    AFC_HTTP_CACHE_VALIDATED =
+        3, /**< A stored response that the server confirmed in the hop before. */
+    AFC_HTTP_CACHE_MISSING =
+        4 /**< A 504 made here: nothing is stored, and the server isn't asked. */
+} afc_http_cache_use;
 
 /**
  * The metrics of one hop: each redirect, authentication round and retry is a hop. Times are in microseconds
@@ -641,7 +645,8 @@ typedef struct afc_hop {
     bool is_retried;        /**< Sent again after its pooled connection was lost or refused it. */
     char local_address[46], remote_address[46]; /**< Empty: not connected. */
     uint16_t local_port, remote_port;
-    afc_cache_use cache;  /**< Whether the response came from the cache; such a hop sent nothing. */
+    afc_http_cache_use
+        cache;            /**< Whether the response came from the cache; such a hop sent nothing. */
     uint64_t reserved[2]; /**< 0. */
 } afc_hop;
 

@@ -111,11 +111,11 @@ typedef enum afc_ocsp_mode {
 } afc_ocsp_mode;
 
 /** The decision of a trust hook. */
-typedef enum afc_trust_answer {
-    AFC_TRUST_ANSWER_KEEP = 0,   /**< Keep the policy's verdict. */
-    AFC_TRUST_ANSWER_ACCEPT = 1, /**< Accept the chain. */
-    AFC_TRUST_ANSWER_REFUSE = 2  /**< Refuse the chain. So does any other number. */
-} afc_trust_answer;
+typedef enum afc_trust_decision {
+    AFC_TRUST_DECISION_KEEP = 0,   /**< Keep the policy's verdict. */
+    AFC_TRUST_DECISION_ACCEPT = 1, /**< Accept the chain. */
+    AFC_TRUST_DECISION_REFUSE = 2  /**< Refuse the chain. So does any other number. */
+} afc_trust_decision;
 
 /** A callback that can override a verdict. */
 typedef struct afc_trust_hook {
@@ -124,7 +124,7 @@ typedef struct afc_trust_hook {
      * Called on the loop thread of the session during its handshake, or inside afc_trust_evaluate(); for a
      * shared policy on several threads at once. `report` is valid until it returns. Must not block.
      */
-    afc_trust_answer (*decide)(void *context, const afc_trust_report *report);
+    afc_trust_decision (*decide)(void *context, const afc_trust_report *report);
     /** Called once, last, when the policy is freed. May be NULL. */
     void (*release)(void *context);
 } afc_trust_hook;

@@ -54,26 +54,26 @@ AFC_API afc_status afc_url_check(afc_slice url, afc_failure *failure);
  * Resolves a reference against a base (RFC 3986, section 5.2, strict). Removes dot segments, escapes nothing, keeps user
  * information and the fragment. A reference with a scheme is returned unchanged.
  *
- * Returns the size of the result, which has no NUL. If the size exceeds `room`, the contents of `out` are undefined;
+ * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are undefined;
  * base.size + reference.size + 2 bytes are always enough.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
-AFC_API size_t afc_url_resolve(char *out, size_t room, afc_slice base, afc_slice reference);
+AFC_API size_t afc_url_resolve(char *out, size_t capacity, afc_slice base, afc_slice reference);
 
 /**
  * Adds a percent-encoded query to the URL, before its fragment. It is separated by "?", or by "&" if the URL has a query
  * that isn't empty and doesn't end in "&". An empty query changes nothing.
  *
- * Returns the size of the result, which has no NUL. If the size exceeds `room`, the contents of `out` are undefined;
+ * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are undefined;
  * url.size + query.size + 1 bytes are always enough.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
-AFC_API size_t afc_url_append_query(char *out, size_t room, afc_slice url, afc_slice query);
+AFC_API size_t afc_url_append_query(char *out, size_t capacity, afc_slice url, afc_slice query);
 
 /** Maximum size of an origin in bytes, with the NUL. */
-#define AFC_URL_ORIGIN_ROOM 272
+#define AFC_URL_ORIGIN_SIZE 272
 
 /**
  * Writes the origin of a URL (RFC 6454, section 6.2), such as "https://example.org:8443". The host is in lower case,
@@ -84,7 +84,7 @@ AFC_API size_t afc_url_append_query(char *out, size_t room, afc_slice url, afc_s
  * Fails: as afc_url_check(); AFC_EINVAL if an internationalised host is invalid, AFC_EUNSUPPORTED if this libcurl has no IDN,
  * AFC_ENOMEM. `out` is then empty. `failure` may be NULL.
  */
-AFC_API afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_ROOM], afc_slice url,
+AFC_API afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_SIZE], afc_slice url,
                                         afc_failure *failure);
 
 /**

@@ -113,7 +113,7 @@ typedef struct afc_websocket_options {
      */
     uint32_t pong_timeout_ms;
     bool
-        in_pieces; /**< Pass on messages in pieces as they arrive, so that none is collected in memory. */
+        deliver_in_pieces; /**< Pass on messages in pieces as they arrive, so that none is collected in memory. */
     const afc_websocket_codec *codec; /**< Offer compression. NULL: none is offered. */
     /** With a codec: the largest windows, 8 to 15; 0: 15. Smaller ones use less memory and compress less. */
     uint8_t server_window_bits, client_window_bits;
@@ -134,8 +134,8 @@ typedef struct afc_websocket_message {
     afc_websocket_kind kind;
     afc_slice
         bytes;     /**< A text is valid UTF-8; a piece may end inside a character. May be empty. */
-    bool is_first; /**< Without `in_pieces` always true. */
-    bool is_last;  /**< Without `in_pieces` always true. */
+    bool is_first; /**< Without `deliver_in_pieces` always true. */
+    bool is_last;  /**< Without `deliver_in_pieces` always true. */
 } afc_websocket_message;
 
 /** The opened socket. Valid until on_open returns. */
@@ -195,7 +195,7 @@ typedef struct afc_websocket_events {
      * The handshake is about to be redirected. STOP refuses it: the socket ends, and its result has the 3xx. The proposed
      * headers include those of the handshake. NULL: AFC_REDIRECT_FOLLOW.
      */
-    afc_redirect_answer (*on_redirect)(void *context, afc_redirect *redirect);
+    afc_redirect_decision (*on_redirect)(void *context, afc_redirect *redirect);
     /** A 1xx response other than 101 was received. */
     void (*on_informational)(void *context, const afc_head *head);
     /**

@@ -4,10 +4,10 @@
 
 #include <afcore/auth.h>
 #include <afcore/base.h>
-#include <afcore/cache.h>
 #include <afcore/cookie.h>
 #include <afcore/error.h>
 #include <afcore/hsts.h>
+#include <afcore/lru.h>
 #include <afcore/message.h>
 #include <afcore/multipart.h>
 #include <afcore/network.h>

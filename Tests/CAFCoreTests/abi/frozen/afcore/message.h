@@ -85,14 +85,14 @@ AFC_API afc_status afc_header_check(const afc_header *header, afc_failure *failu
 AFC_API bool afc_date_parse(afc_slice text, int64_t now, int64_t *seconds);
 
 /** Size of a written date in bytes, with the NUL. */
-#define AFC_DATE_ROOM 30
+#define AFC_DATE_SIZE 30
 
 /**
  * Writes seconds since 1970 as an IMF-fixdate, the form that senders must use.
  *
  * Thread: any.    Owns: nothing.    Fails: returns false for years before 1900 and after 9999; `out` is then empty.
  */
-AFC_API bool afc_date_write(char out[AFC_DATE_ROOM], int64_t seconds);
+AFC_API bool afc_date_write(char out[AFC_DATE_SIZE], int64_t seconds);
 
 /** Maximum length of a suggested file name in bytes: leaves room for a suffix within the usual 255. */
 #define AFC_FILE_NAME_MAX 223

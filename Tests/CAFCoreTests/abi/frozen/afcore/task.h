@@ -292,11 +292,11 @@ typedef struct afc_progress {
 } afc_progress;
 
 /** The decision of on_redirect. */
-typedef enum afc_redirect_answer {
+typedef enum afc_redirect_decision {
     AFC_REDIRECT_FOLLOW = 0, /**< Follow it with the proposed request, which may be edited. */
     AFC_REDIRECT_STOP = 1,   /**< Don't follow it: the 3xx is the response, with its body. */
     AFC_REDIRECT_FAIL = 2    /**< End the task with AFC_EREDIRECT. */
-} afc_redirect_answer;
+} afc_redirect_decision;
 
 /**
  * A redirect that is about to be followed. The proposed request lacks the fields that must not be sent to
@@ -349,7 +349,7 @@ typedef struct afc_task_events {
     size_t size;   /**< sizeof(afc_task_events). */
     void *context; /**< Passed to the callbacks. */
     /** A redirect is about to be followed. NULL: AFC_REDIRECT_FOLLOW. */
-    afc_redirect_answer (*on_redirect)(void *context, afc_redirect *redirect);
+    afc_redirect_decision (*on_redirect)(void *context, afc_redirect *redirect);
     /** A 1xx response was received. */
     void (*on_informational)(void *context, const afc_head *head);
     /**

@@ -73,7 +73,7 @@ AFC_API size_t afc_url_resolve(char *out, size_t room, afc_slice base, afc_slice
 AFC_API size_t afc_url_append_query(char *out, size_t room, afc_slice url, afc_slice query);
 
 /** Maximum size of an origin in bytes, with the NUL. */
-#define AFC_URL_ORIGIN_ROOM 272
+#define AFC_URL_ORIGIN_SIZE 272
 
 /**
  * Writes the origin of a URL (RFC 6454, section 6.2), such as "https://example.org:8443". The host is in lower case,
@@ -84,7 +84,7 @@ AFC_API size_t afc_url_append_query(char *out, size_t room, afc_slice url, afc_s
  * Fails: as afc_url_check(); AFC_EINVAL if an internationalised host is invalid, AFC_EUNSUPPORTED if this libcurl has no IDN,
  * AFC_ENOMEM. `out` is then empty. `failure` may be NULL.
  */
-AFC_API afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_ROOM], afc_slice url,
+AFC_API afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_SIZE], afc_slice url,
                                         afc_failure *failure);
 
 /**

@@ -1,14 +1,14 @@
 /**
  * Memory pressure events of the kernel (PSI, pressure stall information).
  */
-#ifndef AFC_CACHE_PRESSURE_H
-#define AFC_CACHE_PRESSURE_H
+#ifndef AFC_LRU_PRESSURE_H
+#define AFC_LRU_PRESSURE_H
 
-#include <afcore/cache.h>
+#include <afcore/lru.h>
 
 typedef struct afc__pressure afc__pressure;
 
-/** Arms a PSI trigger; `*out` is a descriptor that polls POLLPRI. Fails as afc_cache_watch_pressure(). */
+/** Arms a PSI trigger; `*out` is a descriptor that polls POLLPRI. Fails as afc_lru_watch_pressure(). */
 afc_status afc__pressure_open(int *out, const afc_pressure_options *options, afc_failure *failure);
 
 /** Starts a thread that calls `on_pressure` whenever `descriptor` polls POLLPRI. Takes `descriptor`. */

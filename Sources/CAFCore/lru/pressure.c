@@ -1,4 +1,4 @@
-#include "cache/pressure.h"
+#include "lru/pressure.h"
 
 #include "base/alloc.h"
 #include "base/failure.h"

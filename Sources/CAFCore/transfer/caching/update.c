@@ -5,7 +5,7 @@
 #include "http_cache/storability.h"
 #include "http_cache/stored_fields.h"
 #include "transfer/auth.h"
-#include "transfer/cached.h"
+#include "transfer/caching/hop_cache.h"
 #include "transfer/transfer_internal.h"
 
 #include <string.h>
@@ -24,22 +24,22 @@ static const char unverified[] = "the server's certificate wasn't verified witho
 
 /** Returns why this hop's response may not be stored, whatever its fields say; NULL if they decide. */
 static const char *why_not_kept(const afc__transfer *transfer) {
-    char identity[AFC__FINGERPRINT_ROOM];
+    char identity[AFC__FINGERPRINT_SIZE];
     const afc_result *result = transfer->result;
     bool is_verified = afc__verification_is_faultless(result->verification);
     /* Another session may be stricter. */
     if (transfer->request.url.is_https && !is_verified) return unverified;
-    if (transfer->cached->is_outdated) return outdated;
+    if (transfer->hop_cache->is_outdated) return outdated;
     /* The lookup was for the credentials that the request has, or none. */
-    bool is_known = afc__cached_identify(transfer, identity);
-    if (is_known && strcmp(identity, transfer->cached->identity) == 0) return NULL;
+    bool is_known = afc__hop_cache_identify(transfer, identity);
+    if (is_known && strcmp(identity, transfer->hop_cache->identity) == 0) return NULL;
     return "it was made for credentials of a challenge";
 }
 
 /** Appends the fields of the request that select a response with this head. */
 static afc_status add_selecting(const afc__transfer *transfer, afc__fields *out,
-                                const afc_head *head, const afc__cache_control *control) {
-    afc__cache_request request = afc__cached_request(transfer);
+                                const afc_head *head, const afc__http_cache_control *control) {
+    afc__http_cache_request request = afc__hop_cache_request(transfer);
     bool is_public = (control->flags & AFC__CONTROL_PUBLIC) != 0;
     afc__fields_init(out, AFC__SELECTING_LONGEST);
     afc_status status = afc__selecting_fields_add(out, head, &request, is_public);
@@ -53,27 +53,27 @@ static afc_status add_selecting(const afc__transfer *transfer, afc__fields *out,
  * Stores `meta`, whose head a later one has updated, in place of the stored response. `changes` are the directives of that
  * later head. Vary and the directives may be others now, so it is decided anew which requests it fits.
  */
-static void store_updated(afc__transfer *transfer, afc__cache_meta *meta,
-                          const afc__cache_control *changes) {
-    afc__cached *cached = transfer->cached;
+static void store_updated(afc__transfer *transfer, afc__http_cache_meta *meta,
+                          const afc__http_cache_control *changes) {
+    afc__hop_cache *cache = transfer->hop_cache;
     afc__fields selecting;
     bool is_forbidden = (changes->flags & AFC__CONTROL_NO_STORE) != 0 ||
                         afc__vary_is_any(&meta->head);
     if (!is_forbidden && why_not_kept(transfer) != NULL) return;
-    afc_status status = add_selecting(transfer, &selecting, &meta->head, &cached->control);
+    afc_status status = add_selecting(transfer, &selecting, &meta->head, &cache->control);
     if (is_forbidden || status != AFC_OK) {
-        afc__cache_drop(cached->cache, cached->stored);
+        afc__http_cache_drop(cache->http_cache, cache->stored);
     } else {
         meta->request_fields = selecting.headers;
         meta->request_field_count = selecting.count;
-        afc__cache_update(cached->cache, cached->stored, meta);
+        afc__http_cache_update(cache->http_cache, cache->stored, meta);
     }
     afc__fields_clear(&selecting);
 }
 
 /** Copies the fields of a stored head, updated by those of a later one. false: they are too many, or memory is out. */
 static bool copy_updated(afc__fields *out, const afc_head *stored, const afc_head *update,
-                         const afc__cache_control *control) {
+                         const afc__http_cache_control *control) {
     afc__field_list list;
     if (afc__stored_fields_update(&list, stored, update, control) != AFC_OK) return false;
     afc__fields_init(out, AFC__STORED_FIELDS_LONGEST);
@@ -92,31 +92,31 @@ static bool copy_updated(afc__fields *out, const afc_head *stored, const afc_hea
  * as it was and is removed.
  */
 static void update_stored(afc__transfer *transfer, const afc_head *head) {
-    afc__cached *cached = transfer->cached;
-    const afc__cache_meta *old = afc__cache_stored_meta(cached->stored);
-    afc__cache_control control;
+    afc__hop_cache *cache = transfer->hop_cache;
+    const afc__http_cache_meta *old = afc__http_cache_stored_meta(cache->stored);
+    afc__http_cache_control control;
     afc__fields fields;
-    afc__cache_control_read(&control, head->headers, head->header_count, false);
+    afc__http_cache_control_read(&control, head->headers, head->header_count, false);
     if (!copy_updated(&fields, &old->head, head, &control)) {
-        afc__cache_drop(cached->cache, cached->stored);
+        afc__http_cache_drop(cache->http_cache, cache->stored);
         return;
     }
-    afc__fields_clear(&cached->updated);
-    cached->updated = fields;
-    afc__cache_meta meta = *old;
+    afc__fields_clear(&cache->updated);
+    cache->updated = fields;
+    afc__http_cache_meta meta = *old;
     meta.head.headers = fields.headers;
     meta.head.header_count = fields.count;
-    meta.request_time = cached->request_time;
+    meta.request_time = cache->request_time;
     meta.response_time = (int64_t)time(NULL);
-    afc__cached_set_head(transfer, &meta.head, meta.request_time, meta.response_time);
+    afc__hop_cache_set_head(transfer, &meta.head, meta.request_time, meta.response_time);
     store_updated(transfer, &meta, &control);
 }
 
 /** HEAD describes what GET would return (RFC 9111 4.3.5). */
 static void update_by_head(afc__transfer *transfer) {
     bool is_known;
-    afc__cached *cached = transfer->cached;
-    const afc_head *head = received_head(transfer), *stored = &cached->head;
+    afc__hop_cache *cache = transfer->hop_cache;
+    const afc_head *head = received_head(transfer), *stored = &cache->head;
     const afc_header *length = afc_head_find(head, "Content-Length");
     const afc_header *old_length = afc_head_find(stored, "Content-Length");
     if (head->status != 200 || stored->status != 200) return;
@@ -124,7 +124,7 @@ static void update_by_head(afc__transfer *transfer) {
     bool has_same_size = length == NULL || old_length == NULL ||
                          afc__is_same(length->value, old_length->value);
     if ((is_known && !agree) || !has_same_size) {
-        afc__cache_drop(cached->cache, cached->stored);
+        afc__http_cache_drop(cache->http_cache, cache->stored);
     } else {
         update_stored(transfer, head);
     }
@@ -136,7 +136,7 @@ static void update_by_head(afc__transfer *transfer) {
 static void outdate_fills(const afc__store *store, afc_slice key) {
     for (afc__node *node = store->fills->head.next; node != &store->fills->head;
          node = node->next) {
-        afc__cached *other = AFC__OWNER(node, afc__cached, fill);
+        afc__hop_cache *other = AFC__OWNER(node, afc__hop_cache, fill);
         if (afc__is_same(key, (afc_slice){other->key.bytes, other->key.size})) {
             other->is_outdated = true;
         }
@@ -145,12 +145,12 @@ static void outdate_fills(const afc__store *store, afc_slice key) {
 
 static void remove_url(afc__transfer *transfer, const afc__url *url) {
     afc__buffer key;
-    afc__buffer_init(&key, AFC__CACHE_LONGEST_KEY);
-    if (afc__cache_key_make(&key, afc_slice_of(transfer->store->cache_partition),
-                            afc_slice_of(url->text)) == AFC_OK) {
+    afc__buffer_init(&key, AFC__HTTP_CACHE_LONGEST_KEY);
+    if (afc__http_cache_key_make(&key, afc_slice_of(transfer->store->cache_partition),
+                                 afc_slice_of(url->text)) == AFC_OK) {
         afc_slice slice = {key.bytes, key.size};
         outdate_fills(transfer->store, slice);
-        afc__cache_remove_key(transfer->cached->cache, slice);
+        afc__http_cache_remove_key(transfer->hop_cache->http_cache, slice);
     }
     afc__buffer_clear(&key);
 }
@@ -175,11 +175,11 @@ static void invalidate(afc__transfer *transfer) {
  * A part is stored only if it is known which one, and if nothing better is. One whose content ends before its range is
  * the part that there is (RFC 9111 3.3).
  */
-static bool describe_part(const afc__transfer *transfer, afc__cache_meta *meta) {
+static bool describe_part(const afc__transfer *transfer, afc__http_cache_meta *meta) {
     afc__byte_range range;
     int64_t total;
     const afc__framing *framing = &transfer->hop.framing;
-    if (transfer->cached->stored != NULL || framing->is_encoded) return false;
+    if (transfer->hop_cache->stored != NULL || framing->is_encoded) return false;
     afc__content_range kind = afc__content_range_read(received_head(transfer), &range, &total);
     if (kind != AFC__CONTENT_RANGE_PART || total < 0) return false;
     meta->range_start = range.first;
@@ -187,15 +187,16 @@ static bool describe_part(const afc__transfer *transfer, afc__cache_meta *meta) 
     return framing->length < 0 || framing->length <= range.last - range.first + 1;
 }
 
-static afc__storable judge(const afc__transfer *transfer, const afc__cache_control *control) {
-    const afc__cached *cached = transfer->cached;
+static afc__storable check_storable(const afc__transfer *transfer,
+                                    const afc__http_cache_control *control) {
+    const afc__hop_cache *cache = transfer->hop_cache;
     const afc_head *head = received_head(transfer);
     afc__storable_question question = {
         .method = transfer->request.method,
         .head = head,
-        .request = &cached->request,
+        .request = &cache->request,
         .response = control,
-        .has_query = afc__cached_has_query(transfer),
+        .has_query = afc__hop_cache_has_query(transfer),
         .is_content_of_url = !afc__request_head_is(&transfer->request, "GET") &&
                              afc__content_is_of_url(&transfer->request.url, head),
     };
@@ -205,10 +206,10 @@ static afc__storable judge(const afc__transfer *transfer, const afc__cache_contr
 /** Asks the caller, who may change the fields. NULL: `*head` is stored. */
 static const char *ask_caller(afc__transfer *transfer, afc_head *head) {
     if (transfer->events.on_cache == NULL) return NULL;
-    afc_cache_candidate candidate = {.head = received_head(transfer),
-                                     .url = transfer->request.url.text,
-                                     .headers = head->headers,
-                                     .header_count = head->header_count};
+    afc_http_cache_candidate candidate = {.head = received_head(transfer),
+                                          .url = transfer->request.url.text,
+                                          .headers = head->headers,
+                                          .header_count = head->header_count};
     afc__transfer_count_event(transfer);
     if (!transfer->events.on_cache(transfer->events.context, &candidate)) {
         return "on_cache refused it";
@@ -234,14 +235,14 @@ static bool is_edited(const afc__transfer *transfer, const afc_head *head) {
 
 /** `head` is the received one, perhaps with other fields; `control` is what it says. */
 static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
-                                 const afc__cache_control *control) {
+                                 const afc__http_cache_control *control) {
     static const char too_large[] = "its fields are too large";
-    afc__cached *cached = transfer->cached;
+    afc__hop_cache *cache = transfer->hop_cache;
     const afc__framing *framing = &transfer->hop.framing;
-    afc__cache_meta meta = {.head = *head,
-                            .request_time = cached->request_time,
-                            .response_time = (int64_t)time(NULL),
-                            .total = AFC_LENGTH_UNKNOWN};
+    afc__http_cache_meta meta = {.head = *head,
+                                 .request_time = cache->request_time,
+                                 .response_time = (int64_t)time(NULL),
+                                 .total = AFC_LENGTH_UNKNOWN};
     if (head->status == PARTIAL_CONTENT && !describe_part(transfer, &meta)) {
         return "the part of a 206 isn't known, or more is stored";
     }
@@ -263,73 +264,73 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
         int64_t expected = !has_body                       ? 0
                            : afc__hop_is_decoded(transfer) ? AFC_LENGTH_UNKNOWN
                                                            : framing->length;
-        afc_slice key = {cached->key.bytes, cached->key.size};
-        cached->writing = afc__cache_begin(cached->cache, key, &meta, expected);
-        cached->written = 0;
+        afc_slice key = {cache->key.bytes, cache->key.size};
+        cache->writing = afc__http_cache_begin(cache->http_cache, key, &meta, expected);
+        cache->written = 0;
     }
     afc__field_list_clear(&fields);
     afc__fields_clear(&selecting);
     if (status != AFC_OK) return too_large;
-    return cached->writing != NULL ? NULL : "it is too large for the cache";
+    return cache->writing != NULL ? NULL : "it is too large for the cache";
 }
 
 static void store(afc__transfer *transfer) {
-    afc__cached *cached = transfer->cached;
+    afc__hop_cache *cache = transfer->hop_cache;
     const afc_head *head = received_head(transfer);
-    afc__cache_control control;
-    afc__cache_control_read(&control, head->headers, head->header_count, false);
-    cached->not_stored = afc__storable_text(judge(transfer, &control));
-    if (cached->not_stored == NULL) cached->not_stored = why_not_kept(transfer);
+    afc__http_cache_control control;
+    afc__http_cache_control_read(&control, head->headers, head->header_count, false);
+    cache->not_stored = afc__storable_text(check_storable(transfer, &control));
+    if (cache->not_stored == NULL) cache->not_stored = why_not_kept(transfer);
     afc_head stored = *head;
-    if (cached->not_stored == NULL) cached->not_stored = ask_caller(transfer, &stored);
-    if (cached->not_stored == NULL) {
+    if (cache->not_stored == NULL) cache->not_stored = ask_caller(transfer, &stored);
+    if (cache->not_stored == NULL) {
         if (is_edited(transfer, &stored)) {
-            afc__cache_control_read(&control, stored.headers, stored.header_count, false);
+            afc__http_cache_control_read(&control, stored.headers, stored.header_count, false);
         }
-        cached->not_stored = begin_writing(transfer, &stored, &control);
+        cache->not_stored = begin_writing(transfer, &stored, &control);
     }
-    if (cached->not_stored == NULL) return;
-    afc__cache_count(cached->cache, AFC__CACHE_REFUSED);
-    afc__cached_release_waiters(cached);
+    if (cache->not_stored == NULL) return;
+    afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_REFUSED);
+    afc__hop_cache_release_waiters(cache);
 }
 
 /* ---- The head ------------------------------------------------------------------------------ */
 
-static bool supersede(afc__transfer *transfer, afc_cache_use use) {
-    transfer->cached->use = use;
-    transfer->cached->state = AFC__CACHED_CHOSEN;
+static bool supersede(afc__transfer *transfer, afc_http_cache_use use) {
+    transfer->hop_cache->use = use;
+    transfer->hop_cache->state = AFC__HOP_CACHE_CHOSEN;
     transfer->hop.phase = AFC__PHASE_SUPERSEDED;
     return true;
 }
 
 /** The stored response is of no use: the lookup, and then a request without conditions, begin anew. */
 static bool ask_again(afc__transfer *transfer) {
-    afc__cached *cached = transfer->cached;
-    afc__cache_drop(cached->cache, cached->stored);
-    afc__cached_release_stored(cached);
-    cached->state = AFC__CACHED_NEW;
+    afc__hop_cache *cache = transfer->hop_cache;
+    afc__http_cache_drop(cache->http_cache, cache->stored);
+    afc__hop_cache_release_stored(cache);
+    cache->state = AFC__HOP_CACHE_NEW;
     transfer->hop.phase = AFC__PHASE_SUPERSEDED;
     return true;
 }
 
 /** The server was asked about the stored response. true: this hop's response isn't the answer. */
 static bool take_verdict(afc__transfer *transfer) {
-    afc__cached *cached = transfer->cached;
+    afc__hop_cache *cache = transfer->hop_cache;
     const afc_head *head = received_head(transfer);
     bool is_head = afc__request_head_is(&transfer->request, "HEAD");
     if (head->status == NOT_MODIFIED) {
-        bool is_ours = cached->condition_count > 0;
+        bool is_ours = cache->condition_count > 0;
         bool is_known;
-        if (is_ours && afc__entity_tags_differ(head, &cached->head)) return ask_again(transfer);
+        if (is_ours && afc__entity_tags_differ(head, &cache->head)) return ask_again(transfer);
         /* In answer to the request's own conditions it may be about another response than the stored one. */
-        bool agrees = is_ours || afc__validators_agree(head, &cached->head, &is_known);
+        bool agrees = is_ours || afc__validators_agree(head, &cache->head, &is_known);
         if (!agrees) return false;
         update_stored(transfer, head);
-        return is_ours && supersede(transfer, AFC_CACHE_VALIDATED);
+        return is_ours && supersede(transfer, AFC_HTTP_CACHE_VALIDATED);
     }
-    afc__reuse_question question = afc__cached_question(transfer);
+    afc__reuse_question question = afc__hop_cache_question(transfer);
     if (afc__status_is_error(head->status) && afc__reuse_on_error(&question)) {
-        return supersede(transfer, AFC_CACHE_STALE);
+        return supersede(transfer, AFC_HTTP_CACHE_STALE);
     }
     if (is_head) update_by_head(transfer);
     return false;
@@ -340,7 +341,7 @@ static bool take_verdict(afc__transfer *transfer) {
 /** Replaces the received head by that of the whole, and puts the part in front of the body. */
 static void complete(afc__transfer *transfer, const afc_head *whole) {
     afc_failure failure;
-    afc__cached *cached = transfer->cached;
+    afc__hop_cache *cache = transfer->hop_cache;
     afc__hop *hop = &transfer->hop;
     afc__head_reader_reopen(hop->reader);
     afc_status status = afc__head_reader_set(hop->reader, whole, &failure);
@@ -351,11 +352,11 @@ static void complete(afc__transfer *transfer, const afc_head *whole) {
         afc__transfer_fail(transfer, &failure);
         return;
     }
-    hop->from_cache = (uint32_t)cached->part.size; /* Limited by may_complete(). */
-    hop->kept = cached->part;
+    hop->from_cache = (uint32_t)cache->part.size; /* Limited by may_complete(). */
+    hop->kept = cache->part;
     hop->kept_offset = 0;
-    hop->kept_received = (int64_t)cached->part.size;
-    afc__buffer_init(&cached->part, 0);
+    hop->kept_received = (int64_t)cache->part.size;
+    afc__buffer_init(&cache->part, 0);
 }
 
 /**
@@ -364,22 +365,23 @@ static void complete(afc__transfer *transfer, const afc_head *whole) {
  */
 static bool complete_head(afc__transfer *transfer) {
     const afc_head *received = received_head(transfer);
-    const afc__cache_meta *meta = afc__cache_stored_meta(transfer->cached->stored);
-    afc__cache_control control;
+    const afc__http_cache_meta *meta = afc__http_cache_stored_meta(transfer->hop_cache->stored);
+    afc__http_cache_control control;
     afc__fields fields;
-    afc__answer_head whole;
+    afc__cached_response_head whole;
     afc_head head = *received;
     bool fits = false;
-    afc__cache_control_read(&control, received->headers, received->header_count, false);
+    afc__http_cache_control_read(&control, received->headers, received->header_count, false);
     /* A copy: the reader that has the received fields is about to get the whole. */
     if (!copy_updated(&fields, &meta->head, received, &control)) return false;
     head.headers = fields.headers;
     head.header_count = fields.count;
-    afc__answer answer = {.kind = AFC__ANSWER_COMPLETED, .head = &head, .total = meta->total};
-    if (afc__answer_make_head(&whole, &answer) == AFC_OK) {
+    afc__cached_response response = {
+        .kind = AFC__CACHED_RESPONSE_COMPLETED, .head = &head, .total = meta->total};
+    if (afc__cached_response_make_head(&whole, &response) == AFC_OK) {
         fits = afc__head_reader_fits(transfer->hop.reader, &whole.head);
         if (fits) complete(transfer, &whole.head);
-        afc__answer_clear_head(&whole);
+        afc__cached_response_clear_head(&whole);
     }
     afc__fields_clear(&fields);
     return fits;
@@ -387,31 +389,31 @@ static bool complete_head(afc__transfer *transfer) {
 
 /** The server was asked for the rest of a part. true: it is asked again, for the whole. */
 static bool take_rest(afc__transfer *transfer) {
-    afc__cached *cached = transfer->cached;
+    afc__hop_cache *cache = transfer->hop_cache;
     const afc_head *head = received_head(transfer);
     bool is_about_part = head->status == PARTIAL_CONTENT || head->status == NOT_MODIFIED ||
                          head->status == RANGE_NOT_SATISFIABLE;
     if (!is_about_part) return false;
-    bool completes = afc__rest_completes(afc__cache_stored_meta(cached->stored), cached->part.size,
-                                         head, &transfer->hop.framing);
+    bool completes = afc__rest_completes(afc__http_cache_stored_meta(cache->stored),
+                                         cache->part.size, head, &transfer->hop.framing);
     return !(completes && complete_head(transfer)) && ask_again(transfer);
 }
 
 bool afc__transfer_cache_head(afc__transfer *transfer) {
-    afc__cached *cached = transfer->cached;
-    if (cached == NULL || cached->state == AFC__CACHED_ANSWERING) return false;
-    if (cached->key.size == 0) return false;
+    afc__hop_cache *cache = transfer->hop_cache;
+    if (cache == NULL || cache->state == AFC__HOP_CACHE_REPLAYING) return false;
+    if (cache->key.size == 0) return false;
     invalidate(transfer);
-    if (cached->state == AFC__CACHED_IGNORED) {
+    if (cache->state == AFC__HOP_CACHE_IGNORED) {
         const afc__request_head *request = &transfer->request;
         bool may_store = afc__request_head_is(&transfer->request, "POST") &&
-                         transfer->cache_policy != AFC_CACHE_BYPASS &&
+                         transfer->cache_policy != AFC_HTTP_CACHE_BYPASS &&
                          !afc__request_is_unkeyed(request->headers, request->header_count);
         if (may_store) store(transfer);
         return false;
     }
-    if (cached->state == AFC__CACHED_VALIDATING && take_verdict(transfer)) return true;
-    if (cached->state == AFC__CACHED_COMPLETING && take_rest(transfer)) return true;
+    if (cache->state == AFC__HOP_CACHE_VALIDATING && take_verdict(transfer)) return true;
+    if (cache->state == AFC__HOP_CACHE_COMPLETING && take_rest(transfer)) return true;
     if (!afc__transfer_has_failed(transfer) && afc__request_head_is(&transfer->request, "GET"))
         store(transfer);
     return false;
@@ -420,15 +422,15 @@ bool afc__transfer_cache_head(afc__transfer *transfer) {
 /* ---- The body and the end ------------------------------------------------------------------ */
 
 void afc__transfer_cache_body(afc__transfer *transfer, afc_slice bytes) {
-    afc__cached *cached = transfer->cached;
-    if (cached == NULL || cached->writing == NULL) return;
-    cached->written += bytes.size;
-    if (afc__cache_append(cached->writing, bytes, AFC__CACHE_DROP)) return;
-    afc__cache_abandon(cached->writing);
-    cached->writing = NULL;
-    cached->not_stored = "its body is too large for the cache, or came too fast for its disk";
-    afc__cached_release_waiters(cached);
-    afc__cache_count(cached->cache, AFC__CACHE_REFUSED);
+    afc__hop_cache *cache = transfer->hop_cache;
+    if (cache == NULL || cache->writing == NULL) return;
+    cache->written += bytes.size;
+    if (afc__http_cache_append(cache->writing, bytes, AFC__HTTP_CACHE_DROP)) return;
+    afc__http_cache_abandon(cache->writing);
+    cache->writing = NULL;
+    cache->not_stored = "its body is too large for the cache, or came too fast for its disk";
+    afc__hop_cache_release_waiters(cache);
+    afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_REFUSED);
 }
 
 /** A part without a length may be longer than its range: then it is unknown which part it is. */
@@ -438,14 +440,14 @@ static bool is_within_range(const afc__transfer *transfer) {
     const afc_head *head = received_head(transfer);
     if (head->status != PARTIAL_CONTENT) return true;
     return afc__content_range_read(head, &range, &total) == AFC__CONTENT_RANGE_PART &&
-           transfer->cached->written <= (uint64_t)(range.last - range.first + 1);
+           transfer->hop_cache->written <= (uint64_t)(range.last - range.first + 1);
 }
 
 static bool has_all(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
     if (!is_within_range(transfer)) return false;
     if (framing->kind != AFC__FRAMING_LENGTH || afc__hop_is_decoded(transfer)) return true;
-    return transfer->cached->written == (uint64_t)framing->length;
+    return transfer->hop_cache->written == (uint64_t)framing->length;
 }
 
 /**
@@ -453,48 +455,48 @@ static bool has_all(const afc__transfer *transfer) {
  * never replaces a whole response, nor a longer part.
  */
 static bool keeps_beginning(const afc__transfer *transfer) {
-    const afc__cached *cached = transfer->cached;
-    bool is_longer = cached->stored == NULL || (cached->state == AFC__CACHED_COMPLETING &&
-                                                cached->written > transfer->hop.from_cache);
-    return is_longer && cached->written <= AFC__CACHED_MOST_COMPLETED &&
+    const afc__hop_cache *cache = transfer->hop_cache;
+    bool is_longer = cache->stored == NULL || (cache->state == AFC__HOP_CACHE_COMPLETING &&
+                                               cache->written > transfer->hop.from_cache);
+    return is_longer && cache->written <= AFC__HOP_CACHE_MOST_COMPLETED &&
            !afc__hop_is_decoded(transfer) &&
            afc__beginning_is_useful(received_head(transfer), &transfer->hop.framing,
-                                    cached->written);
+                                    cache->written);
 }
 
 void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
-    afc__cached *cached = transfer->cached;
-    if (cached == NULL) return;
-    if (cached->writing == NULL) {
-        afc__cached_release_waiters(cached);
+    afc__hop_cache *cache = transfer->hop_cache;
+    if (cache == NULL) return;
+    if (cache->writing == NULL) {
+        afc__hop_cache_release_waiters(cache);
         return;
     }
     bool has_body = is_whole && !afc__transfer_has_failed(transfer) && has_all(transfer);
-    if (cached->is_outdated) {
-        afc__cache_abandon(cached->writing);
-        cached->not_stored = outdated;
+    if (cache->is_outdated) {
+        afc__http_cache_abandon(cache->writing);
+        cache->not_stored = outdated;
     } else if (has_body) {
-        afc__cache_commit(cached->writing, AFC__CACHE_DROP);
+        afc__http_cache_commit(cache->writing, AFC__HTTP_CACHE_DROP);
     } else if (keeps_beginning(transfer)) {
-        afc__cache_commit_beginning(cached->writing, transfer->hop.framing.length);
+        afc__http_cache_commit_beginning(cache->writing, transfer->hop.framing.length);
     } else {
-        afc__cache_abandon(cached->writing);
-        cached->not_stored = "its body isn't whole";
+        afc__http_cache_abandon(cache->writing);
+        cache->not_stored = "its body isn't whole";
     }
-    cached->writing = NULL;
-    afc__cached_release_waiters(cached);
+    cache->writing = NULL;
+    afc__hop_cache_release_waiters(cache);
 }
 
 /* ---- Errors -------------------------------------------------------------------------------- */
 
-bool afc__transfer_may_answer_stale(const afc__transfer *transfer) {
-    const afc__cached *cached = transfer->cached;
-    if (cached == NULL || cached->state != AFC__CACHED_VALIDATING) return false;
-    afc__reuse_question question = afc__cached_question(transfer);
+bool afc__transfer_may_use_stale(const afc__transfer *transfer) {
+    const afc__hop_cache *cache = transfer->hop_cache;
+    if (cache == NULL || cache->state != AFC__HOP_CACHE_VALIDATING) return false;
+    afc__reuse_question question = afc__hop_cache_question(transfer);
     return afc__reuse_on_error(&question);
 }
 
 void afc__transfer_choose_stale(afc__transfer *transfer) {
-    transfer->cached->use = AFC_CACHE_STALE;
-    transfer->cached->state = AFC__CACHED_CHOSEN;
+    transfer->hop_cache->use = AFC_HTTP_CACHE_STALE;
+    transfer->hop_cache->state = AFC__HOP_CACHE_CHOSEN;
 }

@@ -4,8 +4,8 @@
  * instead: it makes the kernel execute a barrier in all other threads.
  * table.h names the benchmark.
  */
-#ifndef AFC_CACHE_LOCK_H
-#define AFC_CACHE_LOCK_H
+#ifndef AFC_LRU_LOCK_H
+#define AFC_LRU_LOCK_H
 
 #include <stdatomic.h>
 

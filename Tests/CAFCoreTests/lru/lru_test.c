@@ -1,5 +1,5 @@
 /* The cache: what is kept, what leaves and why, on one thread. */
-#include "cache/cache_internal.h"
+#include "lru/lru_internal.h"
 #include "support/cached.h"
 #include "support/check.h"
 #include "support/torture.h"
@@ -8,29 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static afc_cache *cache_new(const afc_cache_options *options) {
-    afc_cache *cache;
-    check_status(afc_cache_new(&cache, options), AFC_OK);
+static afc_lru *cache_new(const afc_lru_options *options) {
+    afc_lru *cache;
+    check_status(afc_lru_new(&cache, options), AFC_OK);
     return cache;
 }
 
 /** With `capacity` values of cost 1, `purge_to` after a purge. */
-static afc_cache *small_cache(cached_world *world, uint64_t capacity, uint64_t purge_to,
-                              uint32_t shards) {
-    afc_cache_options options = cached_options(world);
+static afc_lru *small_cache(cached_world *world, uint64_t capacity, uint64_t purge_to,
+                            uint32_t shards) {
+    afc_lru_options options = cached_options(world);
     options.capacity = capacity;
     options.purge_to = purge_to;
     options.shards = shards;
     return cache_new(&options);
 }
 
-static void finish(afc_cache *cache, cached_world *world) {
-    afc_cache_free(cache);
+static void finish(afc_lru *cache, cached_world *world) {
+    afc_lru_free(cache);
     assert_int_equal(atomic_load(&world->alive), 0);
 }
 
 /** Those that are there, as a text of their numbers; nothing is used by this. */
-static void check_kept(afc_cache *cache, const char *numbers) {
+static void check_kept(afc_lru *cache, const char *numbers) {
     char text[512] = "";
     for (uint64_t number = 0; number < 20; number++) {
         char room[CACHED_KEY];
@@ -51,22 +51,22 @@ static void check_kept(afc_cache *cache, const char *numbers) {
 static void stores_replaces_and_removes_values(void **state) {
     (void)state;
     cached_world world = {0};
-    afc_cache *cache = small_cache(&world, 100, 60, 0);
+    afc_lru *cache = small_cache(&world, 100, 60, 0);
     assert_false(cached_use(cache, &world, 1));
     check_status(cached_put(cache, &world, 1, 10), AFC_OK);
     assert_true(cached_use(cache, &world, 1));
-    assert_int_equal(afc_cache_get_cost(cache), 10);
+    assert_int_equal(afc_lru_get_cost(cache), 10);
     check_status(cached_put(cache, &world, 1, 4), AFC_OK);
-    assert_int_equal(afc_cache_get_cost(cache), 4);
+    assert_int_equal(afc_lru_get_cost(cache), 4);
     assert_int_equal(atomic_load(&world.alive), 1);
     assert_true(cached_remove(cache, 1));
     assert_false(cached_remove(cache, 1));
-    assert_int_equal(afc_cache_get_cost(cache), 0);
+    assert_int_equal(afc_lru_get_cost(cache), 0);
     assert_int_equal(atomic_load(&world.alive), 0);
-    assert_int_equal(afc_cache_remove_all(cache), 0);
+    assert_int_equal(afc_lru_remove_all(cache), 0);
     for (uint64_t number = 0; number < 9; number++) cached_put(cache, &world, number, 1);
-    assert_int_equal(afc_cache_remove_all(cache), 9);
-    assert_int_equal(afc_cache_get_cost(cache), 0);
+    assert_int_equal(afc_lru_remove_all(cache), 9);
+    assert_int_equal(afc_lru_get_cost(cache), 0);
     check_status(cached_put(cache, &world, 3, 1), AFC_OK);
     assert_true(cached_use(cache, &world, 3));
     finish(cache, &world);
@@ -75,13 +75,13 @@ static void stores_replaces_and_removes_values(void **state) {
 static void copied_value_outlives_the_cache(void **state) {
     (void)state;
     cached_world world = {0};
-    afc_cache *cache = small_cache(&world, 100, 60, 0);
+    afc_lru *cache = small_cache(&world, 100, 60, 0);
     char room[CACHED_KEY];
     cached_put(cache, &world, 5, 1);
     cached_put(cache, &world, 6, 1);
-    cached_value *copied = afc_cache_copy(cache, cached_key(room, 5));
-    cached_value *taken = afc_cache_take(cache, cached_key(room, 6));
-    afc_cache_free(cache);
+    cached_value *copied = afc_lru_copy(cache, cached_key(room, 5));
+    cached_value *taken = afc_lru_take(cache, cached_key(room, 6));
+    afc_lru_free(cache);
     assert_int_equal(atomic_load(&world.alive), 2);
     assert_int_equal(copied->number, 5);
     assert_int_equal(taken->number, 6);
@@ -92,38 +92,38 @@ static void copied_value_outlives_the_cache(void **state) {
 
 static void returns_uncounted_values_as_they_are(void **state) {
     (void)state;
-    afc_cache *cache = cache_new(NULL);
+    afc_lru *cache = cache_new(NULL);
     static char value;
-    check_status(afc_cache_put(cache, S("a\0b"), &value, 0), AFC_OK);
-    assert_ptr_equal(afc_cache_copy(cache, S("a\0b")), &value);
-    assert_null(afc_cache_copy(cache, S("a\0c")));
-    assert_null(afc_cache_copy(cache, S("a")));
-    check_status(afc_cache_put(cache, (afc_slice){NULL, 0}, &value, 0), AFC_OK);
-    assert_ptr_equal(afc_cache_take(cache, S("")), &value);
-    assert_null(afc_cache_take(cache, S("")));
-    afc_cache_free(cache);
+    check_status(afc_lru_put(cache, S("a\0b"), &value, 0), AFC_OK);
+    assert_ptr_equal(afc_lru_copy(cache, S("a\0b")), &value);
+    assert_null(afc_lru_copy(cache, S("a\0c")));
+    assert_null(afc_lru_copy(cache, S("a")));
+    check_status(afc_lru_put(cache, (afc_slice){NULL, 0}, &value, 0), AFC_OK);
+    assert_ptr_equal(afc_lru_take(cache, S("")), &value);
+    assert_null(afc_lru_take(cache, S("")));
+    afc_lru_free(cache);
 }
 
 static void refused_value_is_released_and_removes_the_old_one(void **state) {
     (void)state;
     cached_world world = {0};
-    afc_cache_options options = cached_options(&world);
+    afc_lru_options options = cached_options(&world);
     options.capacity = 100;
     options.purge_to = 60;
     options.max_cost = 30;
-    afc_cache *cache = cache_new(&options);
-    static char long_key[AFC_CACHE_KEY_MAX + 1];
-    for (size_t size = AFC_CACHE_KEY_MAX; size <= AFC_CACHE_KEY_MAX + 1; size++) {
+    afc_lru *cache = cache_new(&options);
+    static char long_key[AFC_LRU_KEY_MAX + 1];
+    for (size_t size = AFC_LRU_KEY_MAX; size <= AFC_LRU_KEY_MAX + 1; size++) {
         cached_value *value = cached_value_new(&world, 1);
-        bool fits = size <= AFC_CACHE_KEY_MAX;
+        bool fits = size <= AFC_LRU_KEY_MAX;
         afc_slice key = {long_key, size};
-        check_status(afc_cache_put(cache, key, value, 1), fits ? AFC_OK : AFC_EINVAL);
-        value = afc_cache_take(cache, key);
+        check_status(afc_lru_put(cache, key, value, 1), fits ? AFC_OK : AFC_EINVAL);
+        value = afc_lru_take(cache, key);
         assert_int_equal(value != NULL, fits);
         if (fits) cached_value_release(&world, value);
         assert_int_equal(atomic_load(&world.alive), 0);
     }
-    check_status(afc_cache_put(cache, S("a"), NULL, 1), AFC_EINVAL);
+    check_status(afc_lru_put(cache, S("a"), NULL, 1), AFC_EINVAL);
     check_status(cached_put(cache, &world, 1, 30), AFC_OK);
     check_status(cached_put(cache, &world, 1, 31), AFC_ETOOBIG);
     assert_false(cached_use(cache, &world, 1));
@@ -140,17 +140,17 @@ static void evicts_oldest_beyond_the_capacity(void **state) {
     (void)state;
     for (uint32_t shards = 1; shards <= 16; shards *= 4) {
         cached_world world = {0};
-        afc_cache *cache = small_cache(&world, 10, 6, shards);
+        afc_lru *cache = small_cache(&world, 10, 6, shards);
         for (uint64_t number = 0; number < 10; number++) cached_put(cache, &world, number, 1);
         /* As much as the capacity is not more than it. */
         check_kept(cache, "0 1 2 3 4 5 6 7 8 9");
         assert_true(cached_use(cache, &world, 0));
         cached_put(cache, &world, 10, 1);
         check_kept(cache, "0 6 7 8 9 10");
-        assert_int_equal(atomic_load(&world.evicted[AFC_CACHE_COST]), 5);
+        assert_int_equal(atomic_load(&world.evicted[AFC_LRU_COST]), 5);
         assert_int_equal(atomic_load(&world.alive), 6);
         for (uint64_t number = 9; number >= 6; number--) cached_use(cache, &world, number);
-        assert_int_equal(afc_cache_trim(cache, 2, AFC_CACHE_COST), 4);
+        assert_int_equal(afc_lru_trim(cache, 2, AFC_LRU_COST), 4);
         check_kept(cache, "6 7");
         finish(cache, &world);
     }
@@ -159,7 +159,7 @@ static void evicts_oldest_beyond_the_capacity(void **state) {
 static void value_above_the_lower_mark_is_evicted_last(void **state) {
     (void)state;
     cached_world world = {0};
-    afc_cache *cache = small_cache(&world, 10, 6, 1);
+    afc_lru *cache = small_cache(&world, 10, 6, 1);
     cached_put(cache, &world, 1, 4);
     cached_put(cache, &world, 2, 8);
     check_kept(cache, "");
@@ -172,19 +172,19 @@ static void value_above_the_lower_mark_is_evicted_last(void **state) {
 static void keeps_the_limit_of_entries(void **state) {
     (void)state;
     cached_world world = {0};
-    afc_cache_options options = cached_options(&world);
+    afc_lru_options options = cached_options(&world);
     options.max_count = 3;
-    afc_cache *cache = cache_new(&options);
+    afc_lru *cache = cache_new(&options);
     for (uint64_t number = 0; number < 5; number++) cached_put(cache, &world, number, 0);
     check_kept(cache, "2 3 4");
     cached_put(cache, &world, 2, 0);
     cached_put(cache, &world, 5, 0);
     check_kept(cache, "2 4 5");
-    assert_int_equal(atomic_load(&world.evicted[AFC_CACHE_COUNT]), 3);
+    assert_int_equal(atomic_load(&world.evicted[AFC_LRU_COUNT]), 3);
     assert_true(cached_remove(cache, 4));
     cached_put(cache, &world, 6, 0);
     check_kept(cache, "2 5 6");
-    assert_int_equal(afc_cache_remove_all(cache), 3);
+    assert_int_equal(afc_lru_remove_all(cache), 3);
     for (uint64_t number = 0; number < 3; number++) cached_put(cache, &world, number, 0);
     check_kept(cache, "0 1 2");
     finish(cache, &world);
@@ -193,16 +193,16 @@ static void keeps_the_limit_of_entries(void **state) {
 static void entry_expires_after_its_time_to_live(void **state) {
     (void)state;
     cached_world world = {.now_us = 5};
-    afc_cache_options options = cached_options(&world);
+    afc_lru_options options = cached_options(&world);
     options.ttl_ms = 2;
-    afc_cache *cache = cache_new(&options);
+    afc_lru *cache = cache_new(&options);
     cached_put(cache, &world, 1, 7);
     world.now_us = 2005;
     assert_true(cached_use(cache, &world, 1));
     world.now_us = 2006;
     assert_false(cached_use(cache, &world, 1));
-    assert_int_equal(atomic_load(&world.evicted[AFC_CACHE_EXPIRED]), 1);
-    assert_int_equal(afc_cache_get_cost(cache), 0);
+    assert_int_equal(atomic_load(&world.evicted[AFC_LRU_EXPIRED]), 1);
+    assert_int_equal(afc_lru_get_cost(cache), 0);
     cached_put(cache, &world, 1, 7);
     world.now_us += 2000;
     cached_put(cache, &world, 1, 7);
@@ -225,10 +225,10 @@ static void entry_expires_after_its_time_to_live(void **state) {
 static void uses_the_system_clock_by_default(void **state) {
     (void)state;
     cached_world world = {0};
-    afc_cache_options options = cached_options(&world);
+    afc_lru_options options = cached_options(&world);
     options.now_us = NULL;
     options.ttl_ms = 1000000;
-    afc_cache *cache = cache_new(&options);
+    afc_lru *cache = cache_new(&options);
     cached_put(cache, &world, 1, 7);
     assert_true(cached_use(cache, &world, 1));
     finish(cache, &world);
@@ -237,12 +237,12 @@ static void uses_the_system_clock_by_default(void **state) {
 static void counts_each_operation(void **state) {
     (void)state;
     cached_world world = {0};
-    afc_cache *cache = small_cache(&world, 10, 6, 0);
+    afc_lru *cache = small_cache(&world, 10, 6, 0);
     for (uint64_t number = 0; number < 11; number++) cached_put(cache, &world, number, 1);
     for (uint64_t number = 0; number < 11; number++) cached_use(cache, &world, number);
     cached_remove(cache, 10);
-    afc_cache_statistics statistics;
-    afc_cache_get_statistics(cache, &statistics);
+    afc_lru_statistics statistics;
+    afc_lru_get_statistics(cache, &statistics);
     assert_int_equal(statistics.hits, 6);
     assert_int_equal(statistics.misses, 5);
     assert_int_equal(statistics.puts, 11);
@@ -258,9 +258,9 @@ static void purges_many_down_to_the_mark(void **state) {
     enum { COUNT = 100000 };
     for (uint32_t shards = 1; shards <= 8; shards *= 8) {
         cached_world world = {0};
-        afc_cache *cache = small_cache(&world, COUNT, 1, shards);
+        afc_lru *cache = small_cache(&world, COUNT, 1, shards);
         for (uint64_t number = 0; number <= COUNT; number++) cached_put(cache, &world, number, 1);
-        assert_int_equal(atomic_load(&world.evicted[AFC_CACHE_COST]), COUNT);
+        assert_int_equal(atomic_load(&world.evicted[AFC_LRU_COST]), COUNT);
         assert_true(cached_use(cache, &world, COUNT));
         finish(cache, &world);
     }
@@ -277,10 +277,10 @@ static uint64_t heap_takes(uint64_t size) {
 static void entry_overhead_is_within_the_documented_limit(void **state) {
     (void)state;
     for (int64_t ttl_ms = 0; ttl_ms <= 1000; ttl_ms += 1000) {
-        afc_cache_options options = AFC_CACHE_INIT;
+        afc_lru_options options = AFC_LRU_INIT;
         options.shards = 1;
         options.ttl_ms = ttl_ms;
-        afc_cache *cache = cache_new(&options);
+        afc_lru *cache = cache_new(&options);
         uint64_t keys = 0, blocks = 0;
         size_t head = AFC__ENTRY_END + (ttl_ms != 0 ? sizeof(int64_t) : 0);
         for (uint64_t number = 1; number <= 50000; number++) {
@@ -288,14 +288,14 @@ static void entry_overhead_is_within_the_documented_limit(void **state) {
             char key[128];
             int size = snprintf(key, sizeof key, "%032llu%0*d", (unsigned long long)number,
                                 1 + (int)(number % 64), 0);
-            check_status(afc_cache_put(cache, (afc_slice){key, (size_t)size}, cache, 1), AFC_OK);
+            check_status(afc_lru_put(cache, (afc_slice){key, (size_t)size}, cache, 1), AFC_OK);
             keys += (uint64_t)size;
             blocks += heap_takes(head + (uint64_t)size);
             if (number < 1000) continue;
             uint64_t tables = heap_takes(afc__table_size(&cache->shards->table));
-            assert_true(blocks + tables - keys <= number * AFC_CACHE_OVERHEAD_MAX);
+            assert_true(blocks + tables - keys <= number * AFC_LRU_OVERHEAD_MAX);
         }
-        afc_cache_free(cache);
+        afc_lru_free(cache);
     }
 }
 
@@ -303,11 +303,11 @@ static void any_allocation_may_fail(void **state) {
     (void)state;
     TORTURE(n) {
         cached_world world = {0};
-        afc_cache_options options = cached_options(&world);
+        afc_lru_options options = cached_options(&world);
         options.capacity = 60;
         options.purge_to = 40;
-        afc_cache *cache;
-        afc_status status = afc_cache_new(&cache, &options);
+        afc_lru *cache;
+        afc_status status = afc_lru_new(&cache, &options);
         if (status == AFC_OK) {
             uint64_t kept = 0;
             for (uint64_t number = 0; number < 40; number++) {
@@ -315,10 +315,10 @@ static void any_allocation_may_fail(void **state) {
                 if (put != AFC_OK) check_status(put, AFC_ENOMEM);
                 bool is_there = cached_use(cache, &world, number % 30);
                 assert_int_equal(is_there, put == AFC_OK);
-                kept = afc_cache_get_cost(cache);
+                kept = afc_lru_get_cost(cache);
             }
             assert_int_equal(kept, atomic_load(&world.alive));
-            afc_cache_free(cache);
+            afc_lru_free(cache);
         } else {
             check_status(status, AFC_ENOMEM);
             assert_null(cache);
@@ -373,7 +373,7 @@ static void agrees_with_a_simple_model(void **state) {
     (void)state;
     for (uint32_t shards = 1; shards <= 64; shards *= 4) {
         cached_world world = {0};
-        afc_cache *cache = small_cache(&world, 200, 120, shards);
+        afc_lru *cache = small_cache(&world, 200, 120, shards);
         model model = {0};
         uint64_t random = shards;
         for (int step = 0; step < 50000; step++) {
@@ -390,13 +390,12 @@ static void agrees_with_a_simple_model(void **state) {
                 model_remove(&model, key);
             } else if (draw < 999) {
                 uint64_t cost = next_random(&random) % 200;
-                assert_int_equal(afc_cache_trim(cache, cost, AFC_CACHE_COST),
-                                 model_trim(&model, cost));
+                assert_int_equal(afc_lru_trim(cache, cost, AFC_LRU_COST), model_trim(&model, cost));
             } else {
-                afc_cache_remove_all(cache);
+                afc_lru_remove_all(cache);
                 for (uint64_t other = 0; other < KEYS; other++) model_remove(&model, other);
             }
-            assert_int_equal(afc_cache_get_cost(cache), model.cost);
+            assert_int_equal(afc_lru_get_cost(cache), model.cost);
         }
         finish(cache, &world);
     }
@@ -404,22 +403,22 @@ static void agrees_with_a_simple_model(void **state) {
 
 static void refuses_invalid_options(void **state) {
     (void)state;
-    afc_cache_options rows[5];
-    for (size_t i = 0; i < COUNT_OF(rows); i++) rows[i] = (afc_cache_options)AFC_CACHE_INIT;
+    afc_lru_options rows[5];
+    for (size_t i = 0; i < COUNT_OF(rows); i++) rows[i] = (afc_lru_options)AFC_LRU_INIT;
     rows[0].size--;
     rows[1].purge_to = rows[1].capacity + 1;
     rows[2].shards = 3;
-    rows[3].shards = 2 * AFC_CACHE_SHARDS_MAX;
+    rows[3].shards = 2 * AFC_LRU_SHARDS_MAX;
     rows[4].ttl_ms = -1;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        afc_cache *cache;
-        check_status(afc_cache_new(&cache, &rows[i]), AFC_EINVAL);
+        afc_lru *cache;
+        check_status(afc_lru_new(&cache, &rows[i]), AFC_EINVAL);
         assert_null(cache);
     }
-    afc_cache_free(NULL);
+    afc_lru_free(NULL);
     /* The largest numbers there are. */
     cached_world world = {0};
-    afc_cache *cache = small_cache(&world, UINT64_MAX, UINT64_MAX, 0);
+    afc_lru *cache = small_cache(&world, UINT64_MAX, UINT64_MAX, 0);
     check_status(cached_put(cache, &world, 1, UINT64_MAX), AFC_ETOOBIG);
     check_status(cached_put(cache, &world, 1, UINT64_C(1) << 56), AFC_OK);
     check_status(cached_put(cache, &world, 2, UINT64_C(1) << 56), AFC_OK);

@@ -1,4 +1,4 @@
-#include "cache/table.h"
+#include "lru/table.h"
 
 #include "base/alloc.h"
 
@@ -23,7 +23,7 @@ static inline afc__place place_of(uint32_t bucket, int slot) {
 }
 
 /** The maximum load: seven eighths. */
-static uint64_t room(uint32_t bucket_count) {
+static uint64_t capacity_of(uint32_t bucket_count) {
     return (uint64_t)bucket_count * AFC__BUCKET_SLOTS * 7 / 8;
 }
 
@@ -199,7 +199,7 @@ static bool grow(afc__table *table) {
 }
 
 bool afc__table_reserve(afc__table *table) {
-    if (table->count < room(table->bucket_count)) return true;
+    if (table->count < capacity_of(table->bucket_count)) return true;
     return grow(table) || table->count < (uint64_t)table->bucket_count * AFC__BUCKET_SLOTS;
 }
 

@@ -1,5 +1,5 @@
 /* The cache under many threads, its callbacks, and memory pressure. */
-#include "cache/cache_internal.h"
+#include "lru/lru_internal.h"
 #include "support/cached.h"
 #include "support/check.h"
 #include "support/child.h"
@@ -15,9 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static afc_cache *cache_new(const afc_cache_options *options) {
-    afc_cache *cache;
-    check_status(afc_cache_new(&cache, options), AFC_OK);
+static afc_lru *cache_new(const afc_lru_options *options) {
+    afc_lru *cache;
+    check_status(afc_lru_new(&cache, options), AFC_OK);
     return cache;
 }
 
@@ -62,7 +62,7 @@ enum { THREADS = 4, STEPS = 40000, KEYS = 500, CAPACITY = 1000 };
 
 typedef struct worker {
     pthread_t thread;
-    afc_cache *cache;
+    afc_lru *cache;
     cached_world *world;
     uint64_t random;
 } worker;
@@ -81,17 +81,17 @@ static void *work(void *context) {
             cached_remove(worker->cache, key);
         } else if (draw < 980) {
             char room[CACHED_KEY];
-            cached_value *value = afc_cache_take(worker->cache, cached_key(room, key));
+            cached_value *value = afc_lru_take(worker->cache, cached_key(room, key));
             if (value == NULL) continue;
             if (value->number != key) abort();
             cached_value_release(worker->world, value);
         } else if (draw < 998) {
-            afc_cache_trim(worker->cache, CAPACITY / 2, AFC_CACHE_COST);
+            afc_lru_trim(worker->cache, CAPACITY / 2, AFC_LRU_COST);
         } else {
-            afc_cache_statistics statistics;
-            afc_cache_get_statistics(worker->cache, &statistics);
+            afc_lru_statistics statistics;
+            afc_lru_get_statistics(worker->cache, &statistics);
             if (statistics.count > KEYS) abort();
-            afc_cache_remove_all(worker->cache);
+            afc_lru_remove_all(worker->cache);
         }
     }
     return NULL;
@@ -101,21 +101,21 @@ static void many_threads_lose_no_value(void **state) {
     (void)state;
     for (uint32_t round = 0; round < 4; round++) {
         cached_world world = {0};
-        afc_cache_options options = cached_options(&world);
+        afc_lru_options options = cached_options(&world);
         options.capacity = CAPACITY;
         options.purge_to = CAPACITY * 3 / 5;
         options.shards = round % 2 == 0 ? 1 : 8;
         options.max_count = round < 2 ? 0 : KEYS / 3;
         worker workers[THREADS];
-        afc_cache *cache = cache_new(&options);
+        afc_lru *cache = cache_new(&options);
         for (size_t i = 0; i < THREADS; i++) {
             workers[i] = (worker){.cache = cache, .world = &world, .random = 1 + i + 10 * round};
             assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
         }
         for (size_t i = 0; i < THREADS; i++) pthread_join(workers[i].thread, NULL);
-        afc_cache_statistics statistics;
-        afc_cache_get_statistics(cache, &statistics);
-        assert_int_equal(statistics.cost, afc_cache_get_cost(cache));
+        afc_lru_statistics statistics;
+        afc_lru_get_statistics(cache, &statistics);
+        assert_int_equal(statistics.cost, afc_lru_get_cost(cache));
         assert_true(statistics.cost <= CAPACITY);
         assert_int_equal(statistics.count, atomic_load(&world.alive));
         uint64_t cost = 0;
@@ -123,7 +123,7 @@ static void many_threads_lose_no_value(void **state) {
             if (cached_use(cache, &world, key)) cost += key % 11;
         }
         assert_int_equal(cost, statistics.cost);
-        afc_cache_free(cache);
+        afc_lru_free(cache);
         assert_int_equal(atomic_load(&world.alive), 0);
     }
 }
@@ -135,7 +135,7 @@ typedef struct gate {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool is_inside, is_open;
-    afc_cache *cache;
+    afc_lru *cache;
     cached_value *copied;
 } gate;
 
@@ -156,7 +156,7 @@ static void release_counted(void *context, void *value) {
 
 static void *copy_one(void *context) {
     gate *gate = context;
-    gate->copied = afc_cache_copy(gate->cache, S("a"));
+    gate->copied = afc_lru_copy(gate->cache, S("a"));
     return NULL;
 }
 
@@ -169,13 +169,13 @@ static void open_gate(gate *gate) {
 
 /** How a value leaves while somebody is about to retain it. */
 static void leave(gate *gate, int way) {
-    afc_cache *cache = gate->cache;
-    if (way == 0) assert_true(afc_cache_remove(cache, S("a")));
-    if (way == 1) assert_int_equal(afc_cache_remove_all(cache), 1);
-    if (way == 2) assert_int_equal(afc_cache_trim(cache, 0, AFC_CACHE_COST), 1);
+    afc_lru *cache = gate->cache;
+    if (way == 0) assert_true(afc_lru_remove(cache, S("a")));
+    if (way == 1) assert_int_equal(afc_lru_remove_all(cache), 1);
+    if (way == 2) assert_int_equal(afc_lru_trim(cache, 0, AFC_LRU_COST), 1);
     if (way == 3) {
         cached_value *other = cached_value_new(&gate->world, 2);
-        check_status(afc_cache_put(cache, S("a"), other, 1), AFC_OK);
+        check_status(afc_lru_put(cache, S("a"), other, 1), AFC_OK);
     }
 }
 
@@ -183,13 +183,12 @@ static void value_lives_until_its_reader_has_retained_it(void **state) {
     (void)state;
     for (int way = 0; way < 4; way++) {
         gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-        afc_cache_options options = AFC_CACHE_INIT;
+        afc_lru_options options = AFC_LRU_INIT;
         options.retain = retain_slowly;
         options.release = release_counted;
         options.context = &gate;
         gate.cache = cache_new(&options);
-        check_status(afc_cache_put(gate.cache, S("a"), cached_value_new(&gate.world, 1), 1),
-                     AFC_OK);
+        check_status(afc_lru_put(gate.cache, S("a"), cached_value_new(&gate.world, 1), 1), AFC_OK);
         pthread_t reader;
         assert_int_equal(pthread_create(&reader, NULL, copy_one, &gate), 0);
         pthread_mutex_lock(&gate.lock);
@@ -202,7 +201,7 @@ static void value_lives_until_its_reader_has_retained_it(void **state) {
         assert_int_equal(gate.copied->number, 1);
         assert_int_equal(atomic_load(&gate.copied->references), 1);
         cached_value_release(&gate.world, gate.copied);
-        afc_cache_free(gate.cache);
+        afc_lru_free(gate.cache);
         assert_int_equal(atomic_load(&gate.world.alive), 0);
     }
 }
@@ -210,9 +209,9 @@ static void value_lives_until_its_reader_has_retained_it(void **state) {
 static void reader_count_may_wrap(void **state) {
     (void)state;
     cached_world world = {0};
-    afc_cache_options options = cached_options(&world);
+    afc_lru_options options = cached_options(&world);
     options.shards = 1;
-    afc_cache *cache = cache_new(&options);
+    afc_lru *cache = cache_new(&options);
     cached_put(cache, &world, 1, 1);
     const afc__table *table = &cache->shards->table;
     afc__entry *entry = afc__table_entry(table, table->newest);
@@ -220,14 +219,14 @@ static void reader_count_may_wrap(void **state) {
     atomic_store(&entry->left, UINT32_MAX - 3);
     for (int n = 0; n < 10; n++) assert_true(cached_use(cache, &world, 1));
     assert_true(entry->readers < 10);
-    afc_cache_free(cache);
+    afc_lru_free(cache);
     assert_int_equal(atomic_load(&world.alive), 0);
 }
 
 /* ---- Callbacks that use the cache ---------------------------------------------------------- */
 
 typedef struct eager {
-    afc_cache *cache;
+    afc_lru *cache;
     int depth;
     size_t calls;
 } eager;
@@ -237,10 +236,10 @@ static void use_inside(eager *eager) {
     eager->depth++;
     eager->calls++;
     static char value;
-    afc_cache_put(eager->cache, S("inside"), &value, 60);
-    afc_cache_copy(eager->cache, S("a"));
-    afc_cache_remove(eager->cache, S("b"));
-    afc_cache_trim(eager->cache, 50, AFC_CACHE_COST);
+    afc_lru_put(eager->cache, S("inside"), &value, 60);
+    afc_lru_copy(eager->cache, S("a"));
+    afc_lru_remove(eager->cache, S("b"));
+    afc_lru_trim(eager->cache, 50, AFC_LRU_COST);
     eager->depth--;
 }
 
@@ -249,7 +248,7 @@ static void retain_eagerly(void *context, void *value) {
     use_inside(context);
 }
 
-static void evict_eagerly(void *context, afc_slice key, void *value, afc_cache_reason reason) {
+static void evict_eagerly(void *context, afc_slice key, void *value, afc_lru_reason reason) {
     (void)key;
     (void)value;
     (void)reason;
@@ -259,7 +258,7 @@ static void evict_eagerly(void *context, afc_slice key, void *value, afc_cache_r
 static void callbacks_may_use_the_cache(void **state) {
     (void)state;
     eager eager = {0};
-    afc_cache_options options = AFC_CACHE_INIT;
+    afc_lru_options options = AFC_LRU_INIT;
     options.capacity = 100;
     options.purge_to = 50;
     options.shards = 1;
@@ -270,13 +269,13 @@ static void callbacks_may_use_the_cache(void **state) {
     static char value;
     eager.cache = cache_new(&options);
     for (int n = 0; n < 20; n++) {
-        afc_cache_put(eager.cache, n % 2 == 0 ? S("a") : S("b"), &value, 40);
-        afc_cache_copy(eager.cache, S("a"));
+        afc_lru_put(eager.cache, n % 2 == 0 ? S("a") : S("b"), &value, 40);
+        afc_lru_copy(eager.cache, S("a"));
     }
-    afc_cache_remove_all(eager.cache);
+    afc_lru_remove_all(eager.cache);
     assert_true(eager.calls > 100);
     eager.depth = 3;
-    afc_cache_free(eager.cache);
+    afc_lru_free(eager.cache);
 }
 
 /* ---- Memory pressure ----------------------------------------------------------------------- */
@@ -290,10 +289,10 @@ typedef struct pressed {
     size_t evicted;
 } pressed;
 
-static void on_pressed(void *context, afc_slice key, void *value, afc_cache_reason reason) {
+static void on_pressed(void *context, afc_slice key, void *value, afc_lru_reason reason) {
     (void)key;
     (void)value;
-    if (reason != AFC_CACHE_PRESSURE) abort();
+    if (reason != AFC_LRU_PRESSURE) abort();
     pressed *pressed = context;
     pthread_mutex_lock(&pressed->lock);
     char urgent;
@@ -309,12 +308,12 @@ static void wait_for_evicted(pressed *pressed, size_t count) {
     pthread_mutex_unlock(&pressed->lock);
 }
 
-static afc_cache *cache_of(pressed *pressed) {
+static afc_lru *cache_of(pressed *pressed) {
     int pair[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     pressed->ours = pair[0];
     pressed->theirs = pair[1];
-    afc_cache_options options = AFC_CACHE_INIT;
+    afc_lru_options options = AFC_LRU_INIT;
     options.on_evict = on_pressed;
     options.context = pressed;
     return cache_new(&options);
@@ -323,28 +322,28 @@ static afc_cache *cache_of(pressed *pressed) {
 static void memory_pressure_purges(void **state) {
     (void)state;
     pressed pressed = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-    afc_cache *cache = cache_of(&pressed);
+    afc_lru *cache = cache_of(&pressed);
     static char value;
-    afc_cache_put(cache, S("a"), &value, 10);
-    afc_cache_put(cache, S("b"), &value, 10);
-    afc_cache_put(cache, S("c"), &value, 5);
-    check_status(afc__cache_watch(cache, pressed.theirs, 5, NULL), AFC_OK);
-    check_status(afc__cache_watch(cache, dup(pressed.ours), 5, NULL), AFC_EAGAIN);
+    afc_lru_put(cache, S("a"), &value, 10);
+    afc_lru_put(cache, S("b"), &value, 10);
+    afc_lru_put(cache, S("c"), &value, 5);
+    check_status(afc__lru_watch(cache, pressed.theirs, 5, NULL), AFC_OK);
+    check_status(afc__lru_watch(cache, dup(pressed.ours), 5, NULL), AFC_EAGAIN);
     if (send(pressed.ours, "!", 1, MSG_OOB) != 1) {
         /* A kernel without urgent bytes on local sockets. */
-        afc_cache_free(cache);
+        afc_lru_free(cache);
         close(pressed.ours);
         skip();
     }
     wait_for_evicted(&pressed, 2);
-    assert_int_equal(afc_cache_get_cost(cache), 5);
-    afc_cache_put(cache, S("d"), &value, 5);
+    assert_int_equal(afc_lru_get_cost(cache), 5);
+    afc_lru_put(cache, S("d"), &value, 5);
     assert_int_equal(send(pressed.ours, "!", 1, MSG_OOB), 1);
     wait_for_evicted(&pressed, 3);
-    assert_ptr_equal(afc_cache_copy(cache, S("d")), &value);
+    assert_ptr_equal(afc_lru_copy(cache, S("d")), &value);
     /* The other end gone: nothing is left to wait for but the end. */
     close(pressed.ours);
-    afc_cache_free(cache);
+    afc_lru_free(cache);
 }
 
 static bool has_evicted(pressed *pressed) {
@@ -357,13 +356,13 @@ static bool has_evicted(pressed *pressed) {
 static void child_that_frees_the_cache_leaves_its_parent_watching(void **state) {
     (void)state;
     pressed pressed = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-    afc_cache *cache = cache_of(&pressed);
-    check_status(afc__cache_watch(cache, pressed.theirs, 0, NULL), AFC_OK);
+    afc_lru *cache = cache_of(&pressed);
+    check_status(afc__lru_watch(cache, pressed.theirs, 0, NULL), AFC_OK);
     static char value;
-    afc_cache_put(cache, S("a"), &value, 10);
+    afc_lru_put(cache, S("a"), &value, 10);
     pid_t child = fork();
     if (child == 0) {
-        afc_cache_free(cache);
+        afc_lru_free(cache);
         /* Its descriptors are closed, not the parent's. */
         char byte;
         child_exit(recv(pressed.theirs, &byte, 1, MSG_DONTWAIT) == -1 && errno == EBADF ? 0 : 1);
@@ -374,31 +373,31 @@ static void child_that_frees_the_cache_leaves_its_parent_watching(void **state) 
         assert_true(has_evicted(&pressed));
     }
     assert_int_equal(count_threads("af-pressure"), 1);
-    afc_cache_free(cache);
+    afc_lru_free(cache);
     close(pressed.ours);
 }
 
 static void unavailable_pressure_file_gives_a_reason(void **state) {
     (void)state;
-    afc_cache *cache = cache_new(NULL);
+    afc_lru *cache = cache_new(NULL);
     afc_pressure_options options = AFC_PRESSURE_INIT;
     afc_failure failure;
     options.path = "/proc/none";
-    check_status(afc_cache_watch_pressure(cache, &options, &failure), AFC_EUNSUPPORTED);
+    check_status(afc_lru_watch_pressure(cache, &options, &failure), AFC_EUNSUPPORTED);
     check_contains(failure.text, "/proc/none");
     assert_true(failure.system_error != 0);
     options.path = "/";
-    check_status(afc_cache_watch_pressure(cache, &options, NULL), AFC_EFILE);
+    check_status(afc_lru_watch_pressure(cache, &options, NULL), AFC_EFILE);
     options.stall_us = 0;
-    check_status(afc_cache_watch_pressure(cache, &options, &failure), AFC_EINVAL);
+    check_status(afc_lru_watch_pressure(cache, &options, &failure), AFC_EINVAL);
     options.stall_us = options.window_us + 1;
-    check_status(afc_cache_watch_pressure(cache, &options, &failure), AFC_EINVAL);
+    check_status(afc_lru_watch_pressure(cache, &options, &failure), AFC_EINVAL);
     /* Whatever this machine has: it is watched, or there is a status that says why not. */
-    afc_status status = afc_cache_watch_pressure(cache, NULL, &failure);
+    afc_status status = afc_lru_watch_pressure(cache, NULL, &failure);
     if (status != AFC_OK && status != AFC_EUNSUPPORTED && status != AFC_EINVAL) {
         check_status(status, AFC_EFILE);
     }
-    afc_cache_free(cache);
+    afc_lru_free(cache);
 }
 
 static void writes_the_trigger_to_the_kernel(void **state) {
@@ -407,12 +406,12 @@ static void writes_the_trigger_to_the_kernel(void **state) {
     folder_make(&folder);
     const char *path = path_in(&folder, "memory");
     write_file(path, S(""));
-    afc_cache *cache = cache_new(NULL);
+    afc_lru *cache = cache_new(NULL);
     afc_pressure_options options = AFC_PRESSURE_INIT;
     options.path = path;
-    check_status(afc_cache_watch_pressure(cache, &options, NULL), AFC_OK);
-    check_status(afc_cache_watch_pressure(cache, &options, NULL), AFC_EAGAIN);
-    afc_cache_free(cache);
+    check_status(afc_lru_watch_pressure(cache, &options, NULL), AFC_OK);
+    check_status(afc_lru_watch_pressure(cache, &options, NULL), AFC_EAGAIN);
+    afc_lru_free(cache);
     check_file(path, S("some 150000 2000000\0"));
     folder_remove(&folder);
 }
@@ -426,12 +425,12 @@ static void watching_survives_failed_allocations(void **state) {
     afc_pressure_options options = AFC_PRESSURE_INIT;
     options.path = path;
     TORTURE(n) {
-        afc_cache *cache;
-        if (afc_cache_new(&cache, NULL) == AFC_OK) {
-            afc_status status = afc_cache_watch_pressure(cache, &options, NULL);
+        afc_lru *cache;
+        if (afc_lru_new(&cache, NULL) == AFC_OK) {
+            afc_status status = afc_lru_watch_pressure(cache, &options, NULL);
             if (status != AFC_OK) check_status(status, AFC_ENOMEM);
         }
-        afc_cache_free(cache);
+        afc_lru_free(cache);
     }
     folder_remove(&folder);
 }

@@ -1,4 +1,4 @@
-#include "cache/cache_internal.h"
+#include "lru/lru_internal.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -24,13 +24,13 @@ static _Thread_local uint64_t last_stamp;
 
 /* ---- Releasing, without a lock ------------------------------------------------------------- */
 
-_Static_assert(AFC_CACHE_KEY_MAX == UINT16_MAX, "entries have two bytes for it");
+_Static_assert(AFC_LRU_KEY_MAX == UINT16_MAX, "entries have two bytes for it");
 
-static void release_value(const afc_cache *cache, void *value) {
+static void release_value(const afc_lru *cache, void *value) {
     if (cache->options.release != NULL) cache->options.release(cache->options.context, value);
 }
 
-static void free_entry(const afc_cache *cache, afc__entry *entry) {
+static void free_entry(const afc_lru *cache, afc__entry *entry) {
     release_value(cache, entry->value);
     afc_free(entry);
 }
@@ -49,7 +49,7 @@ static void begin_reading(afc__entry *entry) {
     entry->readers++;
 }
 
-static void end_reading(const afc_cache *cache, afc__entry *entry) {
+static void end_reading(const afc_lru *cache, afc__entry *entry) {
     if (atomic_fetch_add_explicit(&entry->left, 1, memory_order_acq_rel) + 1 == 0) {
         free_entry(cache, entry);
     }
@@ -60,7 +60,7 @@ static bool has_readers(const afc__entry *entry) {
 }
 
 /** Frees a removed entry, or leaves that to its last reader. */
-static void drop(const afc_cache *cache, afc__entry *entry) {
+static void drop(const afc_lru *cache, afc__entry *entry) {
     uint32_t readers = entry->readers;
     if (!has_readers(entry) ||
         atomic_fetch_sub_explicit(&entry->left, readers, memory_order_acq_rel) == readers) {
@@ -68,14 +68,14 @@ static void drop(const afc_cache *cache, afc__entry *entry) {
     }
 }
 
-static afc_slice key_of(const afc_cache *cache, afc__entry *entry) {
+static afc_slice key_of(const afc_lru *cache, afc__entry *entry) {
     afc_slice key = {afc__entry_key(entry, cache->key_offset), entry->key_size};
     return key;
 }
 
 /** Reports evicted entries and frees them. */
-static void let_go(const afc_cache *cache, afc__entry *const *entries, uint32_t count,
-                   afc_cache_reason reason) {
+static void let_go(const afc_lru *cache, afc__entry *const *entries, uint32_t count,
+                   afc_lru_reason reason) {
     for (uint32_t i = 0; i < count; i++) {
         if (cache->options.on_evict != NULL) {
             cache->options.on_evict(cache->options.context, key_of(cache, entries[i]),
@@ -87,7 +87,7 @@ static void let_go(const afc_cache *cache, afc__entry *const *entries, uint32_t 
 
 /* ---- The order of use ---------------------------------------------------------------------- */
 
-static void raise_clock(afc_cache *cache, uint64_t stamp) {
+static void raise_clock(afc_lru *cache, uint64_t stamp) {
     uint64_t clock = atomic_load_explicit(&cache->clock, memory_order_relaxed);
     while (clock < stamp &&
            !atomic_compare_exchange_weak_explicit(&cache->clock, &clock, stamp,
@@ -99,7 +99,7 @@ static void raise_clock(afc_cache *cache, uint64_t stamp) {
  * ones except their last reads. A counter that every read increments would be exact for those too, but all threads
  * would contend for its cache line.
  */
-static uint64_t stamp(afc_cache *cache, afc__shard *shard, bool is_put) {
+static uint64_t stamp(afc_lru *cache, afc__shard *shard, bool is_put) {
     uint64_t stamp = shard->clock;
     if (cache->shard_count > 1) {
         uint64_t shared = atomic_load_explicit(&cache->clock, memory_order_relaxed);
@@ -117,7 +117,7 @@ static void note_oldest(afc__shard *shard) {
     atomic_store_explicit(&shard->oldest_stamp, stamp, memory_order_relaxed);
 }
 
-static void use(afc_cache *cache, afc__shard *shard, afc__place place) {
+static void use(afc_lru *cache, afc__shard *shard, afc__place place) {
     bool was_oldest = shard->table.oldest == place;
     afc__table_use(&shard->table, place, stamp(cache, shard, false));
     if (was_oldest) note_oldest(shard);
@@ -125,16 +125,16 @@ static void use(afc_cache *cache, afc__shard *shard, afc__place place) {
 
 /* ---- Under a shard's lock ------------------------------------------------------------------ */
 
-static afc__shard *shard_of(const afc_cache *cache, uint64_t hash) {
+static afc__shard *shard_of(const afc_lru *cache, uint64_t hash) {
     return &cache->shards[hash >> 32 & (cache->shard_count - 1)];
 }
 
-static size_t block_size(const afc_cache *cache, size_t key_size) {
+static size_t block_size(const afc_lru *cache, size_t key_size) {
     size_t size = cache->key_offset + key_size;
     return size < sizeof(afc__entry) ? sizeof(afc__entry) : size;
 }
 
-static void count_in(afc_cache *cache, afc__shard *shard, const afc__entry *entry) {
+static void count_in(afc_lru *cache, afc__shard *shard, const afc__entry *entry) {
     shard->cost += entry->cost;
     shard->memory += block_size(cache, entry->key_size);
     atomic_fetch_add_explicit(&cache->cost, entry->cost, memory_order_relaxed);
@@ -143,7 +143,7 @@ static void count_in(afc_cache *cache, afc__shard *shard, const afc__entry *entr
     }
 }
 
-static void count_out(afc_cache *cache, afc__shard *shard, const afc__entry *entry) {
+static void count_out(afc_lru *cache, afc__shard *shard, const afc__entry *entry) {
     shard->cost -= entry->cost;
     shard->memory -= block_size(cache, entry->key_size);
     atomic_fetch_sub_explicit(&cache->cost, entry->cost, memory_order_relaxed);
@@ -153,7 +153,7 @@ static void count_out(afc_cache *cache, afc__shard *shard, const afc__entry *ent
 }
 
 /** Subtracts an entry from the totals and returns it. The caller frees it after releasing the lock. */
-static afc__entry *count_leaver(afc_cache *cache, afc__shard *shard, afc__place place) {
+static afc__entry *count_leaver(afc_lru *cache, afc__shard *shard, afc__place place) {
     afc__entry *entry = afc__table_entry(&shard->table, place);
     count_out(cache, shard, entry);
     entry->value = afc__table_value(&shard->table, place);
@@ -161,7 +161,7 @@ static afc__entry *count_leaver(afc_cache *cache, afc__shard *shard, afc__place 
 }
 
 /** The same, and removes it from the table and the order. */
-static afc__entry *detach(afc_cache *cache, afc__shard *shard, afc__place place) {
+static afc__entry *detach(afc_lru *cache, afc__shard *shard, afc__place place) {
     bool was_oldest = shard->table.oldest == place;
     afc__entry *entry = count_leaver(cache, shard, place);
     afc__table_remove(&shard->table, place);
@@ -175,7 +175,7 @@ static inline int64_t expiry(const afc__entry *entry) {
     return expires_us;
 }
 
-static bool is_expired(const afc_cache *cache, const afc__entry *entry, int64_t now_us) {
+static bool is_expired(const afc_lru *cache, const afc__entry *entry, int64_t now_us) {
     return cache->ttl_us != 0 && now_us > expiry(entry);
 }
 
@@ -185,13 +185,13 @@ typedef struct purge_goal {
     uint64_t cost, count; /**< Limits that the remaining entries must meet. */
 } purge_goal;
 
-static bool is_above(afc_cache *cache, const purge_goal *goal) {
+static bool is_above(afc_lru *cache, const purge_goal *goal) {
     return atomic_load_explicit(&cache->cost, memory_order_relaxed) > goal->cost ||
            atomic_load_explicit(&cache->count, memory_order_relaxed) > goal->count;
 }
 
 /** Returns the shard with the oldest entry of all; NULL if all are empty. `*next` is the second oldest stamp. */
-static afc__shard *find_oldest(afc_cache *cache, uint64_t *next) {
+static afc__shard *find_oldest(afc_lru *cache, uint64_t *next) {
     afc__shard *found = NULL;
     uint64_t first = NEVER;
     *next = NEVER;
@@ -229,7 +229,7 @@ static void look_ahead(const afc__table *table) {
 }
 
 /** Removes the oldest entries of a shard, those older than `next` only. */
-static void take_oldest(afc_cache *cache, afc__shard *shard, uint64_t next, const purge_goal *goal,
+static void take_oldest(afc_lru *cache, afc__shard *shard, uint64_t next, const purge_goal *goal,
                         leaver_list *leavers) {
     const afc__table *table = &shard->table;
     afc__lock_take(&shard->lock);
@@ -242,7 +242,7 @@ static void take_oldest(afc_cache *cache, afc__shard *shard, uint64_t next, cons
     afc__lock_give(&shard->lock);
 }
 
-static uint64_t purge(afc_cache *cache, const purge_goal *goal, afc_cache_reason reason) {
+static uint64_t purge(afc_lru *cache, const purge_goal *goal, afc_lru_reason reason) {
     uint64_t count = 0;
     leaver_list leavers;
     do {
@@ -262,29 +262,29 @@ static uint64_t purge(afc_cache *cache, const purge_goal *goal, afc_cache_reason
     return count;
 }
 
-static void keep_limits(afc_cache *cache) {
+static void keep_limits(afc_lru *cache) {
     if (atomic_load_explicit(&cache->cost, memory_order_relaxed) > cache->options.capacity) {
-        purge(cache, &(purge_goal){cache->options.purge_to, UINT64_MAX}, AFC_CACHE_COST);
+        purge(cache, &(purge_goal){cache->options.purge_to, UINT64_MAX}, AFC_LRU_COST);
     }
     uint64_t max_count = cache->options.max_count;
     if (max_count != 0 && atomic_load_explicit(&cache->count, memory_order_relaxed) > max_count) {
-        purge(cache, &(purge_goal){UINT64_MAX, max_count}, AFC_CACHE_COUNT);
+        purge(cache, &(purge_goal){UINT64_MAX, max_count}, AFC_LRU_COUNT);
     }
 }
 
-uint64_t afc_cache_trim(afc_cache *cache, uint64_t cost, afc_cache_reason reason) {
+uint64_t afc_lru_trim(afc_lru *cache, uint64_t cost, afc_lru_reason reason) {
     return purge(cache, &(purge_goal){cost, UINT64_MAX}, reason);
 }
 
 /* ---- The public functions ------------------------------------------------------------------ */
 
-static int64_t now(const afc_cache *cache) {
+static int64_t now(const afc_lru *cache) {
     if (cache->ttl_us == 0) return 0;
-    const afc_cache_options *options = &cache->options;
+    const afc_lru_options *options = &cache->options;
     return options->now_us != NULL ? options->now_us(options->context) : afc__now_us();
 }
 
-static afc__entry *make_entry(const afc_cache *cache, afc_slice key, uint64_t cost) {
+static afc__entry *make_entry(const afc_lru *cache, afc_slice key, uint64_t cost) {
     afc__entry *entry = afc__alloc(block_size(cache, key.size));
     if (entry == NULL) return NULL;
     entry->cost = cost;
@@ -301,7 +301,7 @@ static afc__entry *make_entry(const afc_cache *cache, afc_slice key, uint64_t co
 }
 
 /** Inserts an entry; false when out of memory. `*old` is the replaced one, or NULL. */
-static bool insert(afc_cache *cache, uint64_t hash, afc__entry *entry, void *value,
+static bool insert(afc_lru *cache, uint64_t hash, afc__entry *entry, void *value,
                    afc__entry **old) {
     afc__shard *shard = shard_of(cache, hash);
     afc__table *table = &shard->table;
@@ -326,9 +326,9 @@ static bool insert(afc_cache *cache, uint64_t hash, afc__entry *entry, void *val
     return stored;
 }
 
-afc_status afc_cache_put(afc_cache *cache, afc_slice key, void *value, uint64_t cost) {
+afc_status afc_lru_put(afc_lru *cache, afc_slice key, void *value, uint64_t cost) {
     if (value == NULL) return AFC_EINVAL;
-    if (key.size > AFC_CACHE_KEY_MAX) {
+    if (key.size > AFC_LRU_KEY_MAX) {
         release_value(cache, value);
         return AFC_EINVAL;
     }
@@ -344,7 +344,7 @@ afc_status afc_cache_put(afc_cache *cache, afc_slice key, void *value, uint64_t 
     }
     if (status != AFC_OK) {
         /* The old value of the key is no longer valid. */
-        afc_cache_remove(cache, key);
+        afc_lru_remove(cache, key);
         release_value(cache, value);
         return status;
     }
@@ -353,8 +353,8 @@ afc_status afc_cache_put(afc_cache *cache, afc_slice key, void *value, uint64_t 
     return AFC_OK;
 }
 
-void *afc_cache_copy(afc_cache *cache, afc_slice key) {
-    if (key.size > AFC_CACHE_KEY_MAX) return NULL;
+void *afc_lru_copy(afc_lru *cache, afc_slice key) {
+    if (key.size > AFC_LRU_KEY_MAX) return NULL;
     uint64_t hash = afc__keyed_hash(&cache->seed, key);
     int64_t now_us = now(cache);
     afc__shard *shard = shard_of(cache, hash);
@@ -368,7 +368,7 @@ void *afc_cache_copy(afc_cache *cache, afc_slice key) {
             shard->evictions++;
         }
         afc__lock_give(&shard->lock);
-        if (entry != NULL) let_go(cache, &entry, 1, AFC_CACHE_EXPIRED);
+        if (entry != NULL) let_go(cache, &entry, 1, AFC_LRU_EXPIRED);
         return NULL;
     }
     shard->hits++;
@@ -385,8 +385,8 @@ void *afc_cache_copy(afc_cache *cache, afc_slice key) {
 }
 
 /** Removes and returns the entry of a key, which the caller frees; NULL if there is none. */
-static afc__entry *take_entry(afc_cache *cache, afc_slice key) {
-    if (key.size > AFC_CACHE_KEY_MAX) return NULL;
+static afc__entry *take_entry(afc_lru *cache, afc_slice key) {
+    if (key.size > AFC_LRU_KEY_MAX) return NULL;
     uint64_t hash = afc__keyed_hash(&cache->seed, key);
     int64_t now_us = now(cache);
     afc__shard *shard = shard_of(cache, hash);
@@ -400,11 +400,11 @@ static afc__entry *take_entry(afc_cache *cache, afc_slice key) {
     }
     afc__lock_give(&shard->lock);
     if (!expired) return entry;
-    let_go(cache, &entry, 1, AFC_CACHE_EXPIRED);
+    let_go(cache, &entry, 1, AFC_LRU_EXPIRED);
     return NULL;
 }
 
-void *afc_cache_take(afc_cache *cache, afc_slice key) {
+void *afc_lru_take(afc_lru *cache, afc_slice key) {
     afc__entry *entry = take_entry(cache, key);
     if (entry == NULL) return NULL;
     void *value = entry->value;
@@ -418,14 +418,14 @@ void *afc_cache_take(afc_cache *cache, afc_slice key) {
     return value;
 }
 
-bool afc_cache_remove(afc_cache *cache, afc_slice key) {
+bool afc_lru_remove(afc_lru *cache, afc_slice key) {
     afc__entry *entry = take_entry(cache, key);
     if (entry == NULL) return false;
     drop(cache, entry);
     return true;
 }
 
-static void drop_table(const afc_cache *cache, afc__table *table) {
+static void drop_table(const afc_lru *cache, afc__table *table) {
     for (afc__place place = table->newest; place != 0; place = table->links[place].older) {
         afc__entry *entry = afc__table_entry(table, place);
         entry->value = afc__table_value(table, place);
@@ -434,7 +434,7 @@ static void drop_table(const afc_cache *cache, afc__table *table) {
     afc__table_clear(table);
 }
 
-uint64_t afc_cache_remove_all(afc_cache *cache) {
+uint64_t afc_lru_remove_all(afc_lru *cache) {
     uint64_t count = 0;
     for (uint32_t i = 0; i < cache->shard_count; i++) {
         afc__shard *shard = &cache->shards[i];
@@ -455,12 +455,12 @@ uint64_t afc_cache_remove_all(afc_cache *cache) {
     return count;
 }
 
-uint64_t afc_cache_get_cost(const afc_cache *cache) {
+uint64_t afc_lru_get_cost(const afc_lru *cache) {
     return atomic_load_explicit(&cache->cost, memory_order_relaxed);
 }
 
-void afc_cache_get_statistics(afc_cache *cache, afc_cache_statistics *out) {
-    *out = (afc_cache_statistics){0};
+void afc_lru_get_statistics(afc_lru *cache, afc_lru_statistics *out) {
+    *out = (afc_lru_statistics){0};
     for (uint32_t i = 0; i < cache->shard_count; i++) {
         afc__shard *shard = &cache->shards[i];
         afc__lock_take(&shard->lock);
@@ -478,25 +478,25 @@ void afc_cache_get_statistics(afc_cache *cache, afc_cache_statistics *out) {
 /* ---- Memory pressure ----------------------------------------------------------------------- */
 
 static void on_pressure(void *context) {
-    afc_cache *cache = context;
-    afc_cache_trim(cache, cache->keep_under_pressure, AFC_CACHE_PRESSURE);
+    afc_lru *cache = context;
+    afc_lru_trim(cache, cache->keep_under_pressure, AFC_LRU_PRESSURE);
 }
 
-afc_status afc_cache_watch_pressure(afc_cache *cache, const afc_pressure_options *options,
-                                    afc_failure *failure) {
+afc_status afc_lru_watch_pressure(afc_lru *cache, const afc_pressure_options *options,
+                                  afc_failure *failure) {
     static const afc_pressure_options defaults = AFC_PRESSURE_INIT;
-    afc_pressure_options room;
+    afc_pressure_options storage;
     afc_failure ignored;
     if (failure == NULL) failure = &ignored;
-    options = afc__sized_read(&room, &defaults, options, AFC__SIZED(afc_pressure_options, keep),
+    options = afc__sized_read(&storage, &defaults, options, AFC__SIZED(afc_pressure_options, keep),
                               "AFC_PRESSURE_INIT", failure);
     if (failure->status != AFC_OK) return failure->status;
     int descriptor;
     afc_status status = afc__pressure_open(&descriptor, options, failure);
-    return status != AFC_OK ? status : afc__cache_watch(cache, descriptor, options->keep, failure);
+    return status != AFC_OK ? status : afc__lru_watch(cache, descriptor, options->keep, failure);
 }
 
-afc_status afc__cache_watch(afc_cache *cache, int descriptor, uint64_t keep, afc_failure *failure) {
+afc_status afc__lru_watch(afc_lru *cache, int descriptor, uint64_t keep, afc_failure *failure) {
     pthread_mutex_lock(&cache->purging);
     afc_status status = AFC_EAGAIN;
     if (cache->pressure == NULL) {
@@ -517,18 +517,17 @@ static uint32_t usual_shards(void) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (processors <= 1) return 1;
     uint32_t count = 1;
-    while (count < AFC_CACHE_SHARDS_MAX && count < 4 * (unsigned long)processors) count *= 2;
+    while (count < AFC_LRU_SHARDS_MAX && count < 4 * (unsigned long)processors) count *= 2;
     return count;
 }
 
-static bool is_valid(const afc_cache_options *options) {
+static bool is_valid(const afc_lru_options *options) {
     return options->purge_to <= options->capacity && options->ttl_ms >= 0 &&
-           options->shards <= AFC_CACHE_SHARDS_MAX &&
-           (options->shards & (options->shards - 1)) == 0;
+           options->shards <= AFC_LRU_SHARDS_MAX && (options->shards & (options->shards - 1)) == 0;
 }
 
-static void set_limits(afc_cache *cache) {
-    afc_cache_options *options = &cache->options;
+static void set_limits(afc_lru *cache) {
+    afc_lru_options *options = &cache->options;
     if (options->capacity > MOST_COST) options->capacity = MOST_COST;
     if (options->purge_to > MOST_COST) options->purge_to = MOST_COST;
     if (options->max_cost == 0 || options->max_cost > options->capacity) {
@@ -539,7 +538,7 @@ static void set_limits(afc_cache *cache) {
     }
 }
 
-static bool init_shards(afc_cache *cache) {
+static bool init_shards(afc_lru *cache) {
     cache->block = afc__zalloc(sizeof(afc__shard) * cache->shard_count + LINE - 1);
     if (cache->block == NULL) return false;
     cache->shards = (afc__shard *)(void *)(((uintptr_t)cache->block + LINE - 1) &
@@ -552,16 +551,16 @@ static bool init_shards(afc_cache *cache) {
     return true;
 }
 
-afc_status afc_cache_new(afc_cache **out, const afc_cache_options *options) {
-    static const afc_cache_options defaults = AFC_CACHE_INIT;
-    afc_cache_options room;
+afc_status afc_lru_new(afc_lru **out, const afc_lru_options *options) {
+    static const afc_lru_options defaults = AFC_LRU_INIT;
+    afc_lru_options storage;
     afc_failure failure;
     *out = NULL;
-    options = afc__sized_read(&room, &defaults, options, AFC__SIZED(afc_cache_options, context),
-                              "AFC_CACHE_INIT", &failure);
+    options = afc__sized_read(&storage, &defaults, options, AFC__SIZED(afc_lru_options, context),
+                              "AFC_LRU_INIT", &failure);
     if (failure.status != AFC_OK) return failure.status;
     if (!is_valid(options)) return AFC_EINVAL;
-    afc_cache *cache = afc__zalloc(sizeof *cache);
+    afc_lru *cache = afc__zalloc(sizeof *cache);
     if (cache == NULL) return AFC_ENOMEM;
     cache->options = *options;
     set_limits(cache);
@@ -577,10 +576,10 @@ afc_status afc_cache_new(afc_cache **out, const afc_cache_options *options) {
     return AFC_OK;
 }
 
-void afc_cache_free(afc_cache *cache) {
+void afc_lru_free(afc_lru *cache) {
     if (cache == NULL) return;
     afc__pressure_stop(cache->pressure);
-    afc_cache_remove_all(cache);
+    afc_lru_remove_all(cache);
     pthread_mutex_destroy(&cache->purging);
     afc_free(cache->block);
     afc_free(cache);

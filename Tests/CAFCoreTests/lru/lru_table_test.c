@@ -1,6 +1,6 @@
 /* The table of one shard of a cache. */
 #include "base/alloc.h"
-#include "cache/table.h"
+#include "lru/table.h"
 #include "support/check.h"
 #include "support/torture.h"
 

@@ -1,4 +1,4 @@
-#include "cache/lock.h"
+#include "lru/lock.h"
 
 #include <errno.h>
 #include <linux/futex.h>

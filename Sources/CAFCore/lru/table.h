@@ -11,8 +11,8 @@
  * 563 ns with two, and 377 and 928 ns with GLib's chained table, its list and a mutex (best of four rounds, on a
  * machine with two processors, both busy).
  */
-#ifndef AFC_CACHE_TABLE_H
-#define AFC_CACHE_TABLE_H
+#ifndef AFC_LRU_TABLE_H
+#define AFC_LRU_TABLE_H
 
 #include <afcore/base.h>
 #include <stdatomic.h>

@@ -1,16 +1,16 @@
 /**
  * The internals of a cache, for cache/ and its tests.
  */
-#ifndef AFC_CACHE_CACHE_INTERNAL_H
-#define AFC_CACHE_CACHE_INTERNAL_H
+#ifndef AFC_LRU_LRU_INTERNAL_H
+#define AFC_LRU_LRU_INTERNAL_H
 
 #include "base/failure.h"
 #include "base/keyed_hash.h"
-#include "cache/lock.h"
-#include "cache/pressure.h"
-#include "cache/table.h"
+#include "lru/lock.h"
+#include "lru/pressure.h"
+#include "lru/table.h"
 
-#include <afcore/cache.h>
+#include <afcore/lru.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -30,8 +30,8 @@ _Static_assert(sizeof(void *) != 8 ||
                    offsetof(afc__shard, table) + offsetof(afc__table, block) <= 64,
                "a hit stays within the first line");
 
-struct afc_cache {
-    afc_cache_options options; /**< Effective limits; max_cost is never 0. */
+struct afc_lru {
+    afc_lru_options options; /**< Effective limits; max_cost is never 0. */
     afc__hash_seed seed;
     int64_t ttl_us;
     uint64_t keep_under_pressure;
@@ -47,7 +47,7 @@ struct afc_cache {
     _Atomic uint64_t count; /**< Sum of all shards if there is a max_count; else 0. */
 };
 
-/** Watches a descriptor, which it takes; see afc_cache_watch_pressure(). */
-afc_status afc__cache_watch(afc_cache *cache, int descriptor, uint64_t keep, afc_failure *failure);
+/** Watches a descriptor, which it takes; see afc_lru_watch_pressure(). */
+afc_status afc__lru_watch(afc_lru *cache, int descriptor, uint64_t keep, afc_failure *failure);
 
 #endif

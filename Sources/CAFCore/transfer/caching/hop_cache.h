@@ -2,12 +2,12 @@
  * A transfer and the HTTP cache of its session: one decision before a hop, one at its head, and the answers that come
  * from the cache. Loop thread.
  *
- *     before a hop   cache_lookup.c   finds a stored response; it answers, or is validated, or isn't used
- *     at its head    cache_update.c   stores the response, updates or removes what is stored
- *     instead of it  cache_answer.c   passes a stored head and body on, as if they had been received
+ *     before a hop   lookup.c         finds a stored response; it answers, or is validated, or isn't used
+ *     at its head    update.c         stores the response, updates or removes what is stored
+ *     instead of it  replay.c         passes a stored head and body on, as if they had been received
  */
-#ifndef AFC_TRANSFER_CACHED_H
-#define AFC_TRANSFER_CACHED_H
+#ifndef AFC_TRANSFER_CACHING_HOP_CACHE_H
+#define AFC_TRANSFER_CACHING_HOP_CACHE_H
 
 #include "http_cache/cache_status.h"
 #include "http_cache/completion.h"
@@ -20,47 +20,47 @@
 
 enum {
     /** Longest part that is completed, in bytes: it is in memory while the server is asked for the rest. */
-    AFC__CACHED_MOST_COMPLETED = 1024 * 1024,
+    AFC__HOP_CACHE_MOST_COMPLETED = 1024 * 1024,
     /** Longest key that needs no memory of its own, in bytes. */
-    AFC__CACHED_KEY_ROOM = 128
+    AFC__HOP_CACHE_KEY_SIZE = 128
 };
 
 /** What the cache does about the hop that is or will be under way. */
-typedef enum afc__cached_state {
-    AFC__CACHED_NEW,        /**< Nothing was looked up for this request yet. */
-    AFC__CACHED_WAITING,    /**< Another transfer asks the server for the same. */
-    AFC__CACHED_FINDING,    /**< The store looks for responses. */
-    AFC__CACHED_OPENING,    /**< The store reads the first piece of the body. */
-    AFC__CACHED_ANSWERING,  /**< A stored response answers. */
-    AFC__CACHED_PASSING,    /**< The server is asked; its response may be stored. */
-    AFC__CACHED_VALIDATING, /**< The server is asked whether the stored response is valid. */
-    AFC__CACHED_COLLECTING, /**< The store reads a part that the server shall complete. */
-    AFC__CACHED_COMPLETING, /**< The server is asked for the rest of a stored part. */
-    AFC__CACHED_CHOSEN,     /**< The hop is over, and the stored response will answer. */
-    AFC__CACHED_IGNORED     /**< The cache isn't used, but unsafe methods invalidate. */
-} afc__cached_state;
+typedef enum afc__hop_cache_state {
+    AFC__HOP_CACHE_NEW,        /**< Nothing was looked up for this request yet. */
+    AFC__HOP_CACHE_WAITING,    /**< Another transfer asks the server for the same. */
+    AFC__HOP_CACHE_FINDING,    /**< The store looks for responses. */
+    AFC__HOP_CACHE_OPENING,    /**< The store reads the first piece of the body. */
+    AFC__HOP_CACHE_REPLAYING,  /**< A stored response answers. */
+    AFC__HOP_CACHE_PASSING,    /**< The server is asked; its response may be stored. */
+    AFC__HOP_CACHE_VALIDATING, /**< The server is asked whether the stored response is valid. */
+    AFC__HOP_CACHE_COLLECTING, /**< The store reads a part that the server shall complete. */
+    AFC__HOP_CACHE_COMPLETING, /**< The server is asked for the rest of a stored part. */
+    AFC__HOP_CACHE_CHOSEN,     /**< The hop is over, and the stored response will answer. */
+    AFC__HOP_CACHE_IGNORED     /**< The cache isn't used, but unsafe methods invalidate. */
+} afc__hop_cache_state;
 
-typedef struct afc__cached {
-    afc__cached_state state;
-    afc_http_cache *cache; /**< The session's. */
-    afc__cache_wake wake;
+typedef struct afc__hop_cache {
+    afc__hop_cache_state state;
+    afc_http_cache *http_cache; /**< The session's. */
+    afc__http_cache_wake wake;
     afc__buffer key;
-    char identity[AFC__FINGERPRINT_ROOM];
-    afc__cache_control request; /**< The request's directives. */
-    int64_t request_time;       /**< When the hop began. */
+    char identity[AFC__FINGERPRINT_SIZE];
+    afc__http_cache_control request; /**< The request's directives. */
+    int64_t request_time;            /**< When the hop began. */
 
     /* WAITING. */
     afc__node waiter; /**< In `waiters` of the other transfer. */
     bool has_waited;  /**< It waits only once. */
 
     /* FINDING. */
-    afc__cache_find *find;
+    afc__http_cache_find *find;
 
     /* The response that was found. */
-    afc__cache_stored *stored;
+    afc__http_cache_stored *stored;
     afc_head head;       /**< The stored one, or, after a 304, that updated. */
     afc__fields updated; /**< The fields of the latter. */
-    afc__cache_control control;
+    afc__http_cache_control control;
     afc__freshness freshness;
     int64_t response_time;
     afc_header conditions[AFC__CONDITIONS_MOST]; /**< VALIDATING, COMPLETING: sent with it. */
@@ -68,13 +68,13 @@ typedef struct afc__cached {
 
     /* COLLECTING, COMPLETING. */
     afc__buffer part; /**< The bytes of the stored part. */
-    char range_text[AFC__REST_RANGE_ROOM];
+    char range_text[AFC__REST_RANGE_SIZE];
 
-    /* ANSWERING. */
-    afc__answer answer;
-    afc_cache_use use;
+    /* REPLAYING. */
+    afc__cached_response response;
+    afc_http_cache_use use;
     afc__byte_range range; /**< The part of the representation that is asked for. */
-    afc__cache_reader *reader;
+    afc__http_cache_reader *reader;
     afc_slice piece; /**< The rest of what was read last. */
     int64_t left;    /**< Bytes of the body to pass on; negative: all. */
     int64_t passed;
@@ -83,57 +83,57 @@ typedef struct afc__cached {
     bool wants_validation; /**< The response is stale, and is to be validated in the background. */
 
     /* PASSING, VALIDATING. */
-    afc__cache_writing *writing;
+    afc__http_cache_writing *writing;
     uint64_t written;
     afc__node fill;         /**< In the session's list; zeroed: its response won't be stored. */
     afc__list waiters;      /**< That want the same response. */
     bool is_outdated;       /**< An unsafe request has changed the resource since the hop began. */
     const char *not_stored; /**< Why the response isn't stored. Static. */
 
-    char key_room[AFC__CACHED_KEY_ROOM]; /**< The last one: it isn't zeroed. */
-} afc__cached;
+    char key_storage[AFC__HOP_CACHE_KEY_SIZE]; /**< The last one: it isn't zeroed. */
+} afc__hop_cache;
 
 /** What follows before a hop. */
-typedef enum afc__cached_next {
-    AFC__CACHED_SEND,   /**< Send the hop. */
-    AFC__CACHED_WAIT,   /**< The wake comes, then call afc__transfer_ask_cache() again. */
-    AFC__CACHED_ANSWER, /**< Call afc__transfer_replay() until it is done. */
-    AFC__CACHED_FAIL    /**< The transfer has failed. */
-} afc__cached_next;
+typedef enum afc__cache_next {
+    AFC__CACHE_NEXT_SEND,   /**< Send the hop. */
+    AFC__CACHE_NEXT_WAIT,   /**< The wake comes, then call afc__transfer_ask_cache() again. */
+    AFC__CACHE_NEXT_REPLAY, /**< Call afc__transfer_replay() until it is done. */
+    AFC__CACHE_NEXT_FAIL    /**< The transfer has failed. */
+} afc__cache_next;
 
-/** Makes `cached` of a transfer whose session has a cache. NULL: out of memory. */
-afc__cached *afc__transfer_make_cached(afc__transfer *transfer);
+/** Makes the hop cache of a transfer whose session has a cache. NULL: out of memory. */
+afc__hop_cache *afc__transfer_make_hop_cache(afc__transfer *transfer);
 
 /** Frees the memory that is kept for later ones. Any thread. */
-void afc__cached_free_kept(void);
+void afc__hop_cache_free_kept(void);
 
-void afc__transfer_clear_cached(afc__transfer *transfer);
+void afc__transfer_clear_hop_cache(afc__transfer *transfer);
 
 /** The next hop has another request. */
-void afc__transfer_forget_cached(afc__transfer *transfer);
+void afc__transfer_forget_hop_cache(afc__transfer *transfer);
 
 /** Before a hop. `wake` is called on any thread. */
-afc__cached_next afc__transfer_ask_cache(afc__transfer *transfer, afc__cache_wake wake);
+afc__cache_next afc__transfer_ask_cache(afc__transfer *transfer, afc__http_cache_wake wake);
 
 /** The hop begins now. If its URL isn't that of the lookup any more, the cache leaves it alone. */
-void afc__transfer_cached_begin_hop(afc__transfer *transfer);
+void afc__transfer_cache_begin_hop(afc__transfer *transfer);
 
 /** The fields that make the hop conditional, and their number. */
 static inline const afc_header *afc__transfer_conditions(const afc__transfer *transfer,
                                                          size_t *count) {
-    const afc__cached *cached = transfer->cached;
-    bool has_some = cached != NULL && (cached->state == AFC__CACHED_VALIDATING ||
-                                       cached->state == AFC__CACHED_COMPLETING);
-    *count = has_some ? cached->condition_count : 0;
-    return has_some ? cached->conditions : NULL;
+    const afc__hop_cache *cache = transfer->hop_cache;
+    bool has_some = cache != NULL && (cache->state == AFC__HOP_CACHE_VALIDATING ||
+                                      cache->state == AFC__HOP_CACHE_COMPLETING);
+    *count = has_some ? cache->condition_count : 0;
+    return has_some ? cache->conditions : NULL;
 }
 
 /** Does a stale response wait for its validation in the background? Only once. */
 bool afc__transfer_takes_validation(afc__transfer *transfer);
 
 /** Does a stored response answer now? */
-static inline bool afc__transfer_is_answering(const afc__transfer *transfer) {
-    return transfer->cached != NULL && transfer->cached->state == AFC__CACHED_ANSWERING;
+static inline bool afc__transfer_is_replaying(const afc__transfer *transfer) {
+    return transfer->hop_cache != NULL && transfer->hop_cache->state == AFC__HOP_CACHE_REPLAYING;
 }
 
 typedef enum afc__replay {
@@ -156,16 +156,16 @@ bool afc__transfer_cache_head(afc__transfer *transfer);
 void afc__transfer_cache_body(afc__transfer *transfer, afc_slice bytes);
 
 /** Lets those look again that wait for the response, whether it was stored or won't be. */
-void afc__cached_release_waiters(afc__cached *cached);
+void afc__hop_cache_release_waiters(afc__hop_cache *cache);
 
 /** Does another transfer of the session ask the server for the same URL? NULL: none. */
-afc__cached *afc__cached_find_fill(const afc__transfer *transfer);
+afc__hop_cache *afc__hop_cache_find_fill(const afc__transfer *transfer);
 
 /** The hop has ended. `is_whole`: its response is complete. */
 void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole);
 
 /** Does the stored response answer now that the server can't be reached? */
-bool afc__transfer_may_answer_stale(const afc__transfer *transfer);
+bool afc__transfer_may_use_stale(const afc__transfer *transfer);
 
 /** A hop that failed is answered by the stored response. */
 void afc__transfer_choose_stale(afc__transfer *transfer);
@@ -176,29 +176,29 @@ void afc__transfer_choose_stale(afc__transfer *transfer);
  * Whose request it is: the fingerprint of the credentials that it sends or would send; empty without any. false: out of
  * memory.
  */
-bool afc__cached_identify(const afc__transfer *transfer, char out[AFC__FINGERPRINT_ROOM]);
+bool afc__hop_cache_identify(const afc__transfer *transfer, char out[AFC__FINGERPRINT_SIZE]);
 
 /** The request as selecting fields see it. */
-afc__cache_request afc__cached_request(const afc__transfer *transfer);
+afc__http_cache_request afc__hop_cache_request(const afc__transfer *transfer);
 
 /** Has the URL of the request a query? */
-static inline bool afc__cached_has_query(const afc__transfer *transfer) {
+static inline bool afc__hop_cache_has_query(const afc__transfer *transfer) {
     return transfer->request.url.query.bytes != NULL;
 }
 
-afc__reuse_question afc__cached_question(const afc__transfer *transfer);
+afc__reuse_question afc__hop_cache_question(const afc__transfer *transfer);
 
 /** Reads what the stored head says; `head` must live as long as it is used. */
-void afc__cached_set_head(afc__transfer *transfer, const afc_head *head, int64_t request_time,
-                          int64_t response_time);
+void afc__hop_cache_set_head(afc__transfer *transfer, const afc_head *head, int64_t request_time,
+                             int64_t response_time);
 
 /** Takes over what a stored head says. */
-void afc__cached_set_stored(afc__transfer *transfer, afc__cache_stored *stored);
+void afc__hop_cache_set_stored(afc__transfer *transfer, afc__http_cache_stored *stored);
 
-void afc__cached_release_stored(afc__cached *cached);
+void afc__hop_cache_release_stored(afc__hop_cache *cache);
 
-static inline int64_t afc__cached_age(const afc__cached *cached, int64_t now) {
-    return afc__current_age(&cached->freshness, cached->response_time, now);
+static inline int64_t afc__hop_cache_age(const afc__hop_cache *cache, int64_t now) {
+    return afc__current_age(&cache->freshness, cache->response_time, now);
 }
 
 #endif

@@ -5,8 +5,8 @@
  * Order of use: exact for the calls of one thread, and for the entries of one shard. Across threads and
  * shards, the order may be off by up to 64 reads before a put. With one shard it is always exact.
  */
-#ifndef AFCORE_CACHE_H
-#define AFCORE_CACHE_H
+#ifndef AFCORE_LRU_H
+#define AFCORE_LRU_H
 
 #include <afcore/base.h>
 #include <afcore/error.h>
@@ -14,26 +14,25 @@
 AFC_BEGIN_DECLS
 
 /** A cache. Every function may be called from any thread, unless it says otherwise. */
-typedef struct afc_cache afc_cache;
+typedef struct afc_lru afc_lru;
 
 enum {
-    AFC_CACHE_KEY_MAX = 65535, /**< Maximum length of a key, in bytes. */
-    AFC_CACHE_SHARDS_MAX = 64, /**< Maximum number of shards. */
-    AFC_CACHE_OVERHEAD_MAX =
-        96 /**< Average overhead of an entry in bytes, without key and value. */
+    AFC_LRU_KEY_MAX = 65535,  /**< Maximum length of a key, in bytes. */
+    AFC_LRU_SHARDS_MAX = 64,  /**< Maximum number of shards. */
+    AFC_LRU_OVERHEAD_MAX = 96 /**< Average overhead of an entry in bytes, without key and value. */
 };
 
 /** Why an entry was evicted. */
-typedef enum AFC_OPEN_ENUM afc_cache_reason {
-    AFC_CACHE_COST = 1,    /**< The cost exceeded the capacity, or the limit of afc_cache_trim(). */
-    AFC_CACHE_COUNT = 2,   /**< The number of entries exceeded `max_count`. */
-    AFC_CACHE_EXPIRED = 3, /**< Its time to live had expired when it was looked up. */
-    AFC_CACHE_PRESSURE = 4 /**< The system was low on memory. */
-} afc_cache_reason;
+typedef enum AFC_OPEN_ENUM afc_lru_reason {
+    AFC_LRU_COST = 1,    /**< The cost exceeded the capacity, or the limit of afc_lru_trim(). */
+    AFC_LRU_COUNT = 2,   /**< The number of entries exceeded `max_count`. */
+    AFC_LRU_EXPIRED = 3, /**< Its time to live had expired when it was looked up. */
+    AFC_LRU_PRESSURE = 4 /**< The system was low on memory. */
+} afc_lru_reason;
 
-/** Options of a cache. Start from AFC_CACHE_INIT. All are copied. Callbacks run without a lock held. */
-typedef struct afc_cache_options {
-    size_t size; /**< sizeof(afc_cache_options). */
+/** Options of a cache. Start from AFC_LRU_INIT. All are copied. Callbacks run without a lock held. */
+typedef struct afc_lru_options {
+    size_t size; /**< sizeof(afc_lru_options). */
     /** When the total cost exceeds `capacity`, the oldest entries are evicted until it is at most `purge_to`. */
     uint64_t capacity, purge_to;
     uint64_t max_cost;  /**< Maximum cost of an entry; higher ones are refused. 0: the capacity. */
@@ -45,21 +44,21 @@ typedef struct afc_cache_options {
     void (*retain)(void *context, void *value);
     void (*release)(void *context, void *value);
     /** Reports an evicted entry; `value` is released after this call. May be NULL. */
-    void (*on_evict)(void *context, afc_slice key, void *value, afc_cache_reason reason);
+    void (*on_evict)(void *context, afc_slice key, void *value, afc_lru_reason reason);
     /** Returns monotonic time in microseconds; used only with `ttl_ms`. NULL: CLOCK_MONOTONIC. */
     int64_t (*now_us)(void *context);
     void *context; /**< Passed to the four callbacks. */
-} afc_cache_options;
+} afc_lru_options;
 
 /** A capacity of 100 MiB, purged to 60 MiB; no other limits. */
-#define AFC_CACHE_INIT                                                                             \
+#define AFC_LRU_INIT                                                                               \
     {                                                                                              \
-        sizeof(afc_cache_options), UINT64_C(100) << 20, UINT64_C(60) << 20, 0, 0, 0, 0, NULL,      \
-            NULL, NULL, NULL, NULL                                                                 \
+        sizeof(afc_lru_options), UINT64_C(100) << 20, UINT64_C(60) << 20, 0, 0, 0, 0, NULL, NULL,  \
+            NULL, NULL, NULL                                                                       \
     }
 
 /** Counters since the cache was created; `count`, `cost` and `memory` are current values. */
-typedef struct afc_cache_statistics {
+typedef struct afc_lru_statistics {
     uint64_t hits, misses;
     uint64_t puts;        /**< Values stored. */
     uint64_t evictions;   /**< Entries evicted, expired ones included. */
@@ -67,48 +66,48 @@ typedef struct afc_cache_statistics {
     uint64_t cost;        /**< Total cost of all entries. */
     uint64_t memory;      /**< Bytes allocated for entries, keys and tables, without values. */
     uint64_t reserved[4]; /**< 0. */
-} afc_cache_statistics;
+} afc_lru_statistics;
 
 /**
  * Creates a cache. `options` may be NULL for the defaults. In the child of a fork the cache may be used
  * only if no other thread was using it when the process was forked.
  *
- * Thread: any.    Owns: `*out` is yours, afc_cache_free().
+ * Thread: any.    Owns: `*out` is yours, afc_lru_free().
  * Fails: AFC_ENOMEM, AFC_EINVAL (purge_to exceeds capacity, or shards isn't a power of two),
  * AFC_EINTERNAL (the system has no random bytes); `*out` is then NULL.
  */
-AFC_API afc_status afc_cache_new(afc_cache **out, const afc_cache_options *options);
+AFC_API afc_status afc_lru_new(afc_lru **out, const afc_lru_options *options);
 
 /**
  * Frees a cache and releases every value; on_evict is not called. NULL is allowed.
  *
  * Thread: any; no other call on `cache` may be in progress.    Owns: takes `cache`.    Fails: never.
  */
-AFC_API void afc_cache_free(afc_cache *cache);
+AFC_API void afc_lru_free(afc_lru *cache);
 
 /**
  * Stores a value under a key and replaces the one that is there. The key is copied. `value` must not be
  * NULL. If the total cost then exceeds the capacity, the oldest entries are evicted before it returns.
  *
  * Thread: any.    Owns: takes `value`; on failure it is released.
- * Fails: AFC_ENOMEM; AFC_EINVAL (`value` is NULL, or the key is longer than AFC_CACHE_KEY_MAX); AFC_ETOOBIG
+ * Fails: AFC_ENOMEM; AFC_EINVAL (`value` is NULL, or the key is longer than AFC_LRU_KEY_MAX); AFC_ETOOBIG
  * (`cost` exceeds `max_cost`). The key then has no value.
  */
-AFC_API afc_status afc_cache_put(afc_cache *cache, afc_slice key, void *value, uint64_t cost);
+AFC_API afc_status afc_lru_put(afc_lru *cache, afc_slice key, void *value, uint64_t cost);
 
 /**
  * Returns the value of a key and makes its entry the most recently used.
  *
  * Thread: any.    Owns: the value was retained for the caller.    Fails: never; NULL if there is none.
  */
-AFC_API void *afc_cache_copy(afc_cache *cache, afc_slice key);
+AFC_API void *afc_lru_copy(afc_lru *cache, afc_slice key);
 
 /**
  * Removes an entry and returns its value. An expired entry counts as missing.
  *
  * Thread: any.    Owns: the returned value is yours.    Fails: never; NULL if there is none.
  */
-AFC_API void *afc_cache_take(afc_cache *cache, afc_slice key);
+AFC_API void *afc_lru_take(afc_lru *cache, afc_slice key);
 
 /**
  * Removes an entry and releases its value. Returns whether there was one; an expired entry counts as
@@ -116,14 +115,14 @@ AFC_API void *afc_cache_take(afc_cache *cache, afc_slice key);
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
-AFC_API bool afc_cache_remove(afc_cache *cache, afc_slice key);
+AFC_API bool afc_lru_remove(afc_lru *cache, afc_slice key);
 
 /**
  * Removes and releases every entry that existed when the call began. Returns their number.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
-AFC_API uint64_t afc_cache_remove_all(afc_cache *cache);
+AFC_API uint64_t afc_lru_remove_all(afc_lru *cache);
 
 /**
  * Evicts the oldest entries until the total cost is at most `cost`; on_evict receives `reason`.
@@ -131,14 +130,14 @@ AFC_API uint64_t afc_cache_remove_all(afc_cache *cache);
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
-AFC_API uint64_t afc_cache_trim(afc_cache *cache, uint64_t cost, afc_cache_reason reason);
+AFC_API uint64_t afc_lru_trim(afc_lru *cache, uint64_t cost, afc_lru_reason reason);
 
 /**
  * Returns the total cost of all entries.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
-AFC_API uint64_t afc_cache_get_cost(const afc_cache *cache);
+AFC_API uint64_t afc_lru_get_cost(const afc_lru *cache);
 
 /**
  * Reads the counters. Each one is exact; they are consistent with each other only if no other thread is
@@ -146,7 +145,7 @@ AFC_API uint64_t afc_cache_get_cost(const afc_cache *cache);
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
-AFC_API void afc_cache_get_statistics(afc_cache *cache, afc_cache_statistics *out);
+AFC_API void afc_lru_get_statistics(afc_lru *cache, afc_lru_statistics *out);
 
 /** When memory counts as low, by Linux's pressure stall information (PSI). Start from AFC_PRESSURE_INIT. */
 typedef struct afc_pressure_options {
@@ -163,17 +162,16 @@ typedef struct afc_pressure_options {
     { sizeof(afc_pressure_options), 150000, 2000000, NULL, 0 }
 
 /**
- * Evicts entries, with AFC_CACHE_PRESSURE, whenever the kernel reports that memory is low. Starts a thread
+ * Evicts entries, with AFC_LRU_PRESSURE, whenever the kernel reports that memory is low. Starts a thread
  * that sleeps until then and ends with the cache. on_evict and release are called on that thread and must
- * not free the cache. `options` may be NULL. In the child of a fork the cache isn't watched, and can't be again;
- * freeing it there leaves the parent's watched.
+ * not free the cache. `options` may be NULL.
  *
  * Thread: any.    Owns: nothing.
  * Fails: AFC_EUNSUPPORTED (the kernel has no PSI), AFC_EFILE (no permission to watch it), AFC_EINVAL,
  * AFC_EAGAIN (already watching), AFC_ENOMEM, AFC_EINTERNAL (no thread or descriptor). `failure` may be NULL.
  */
-AFC_API afc_status afc_cache_watch_pressure(afc_cache *cache, const afc_pressure_options *options,
-                                            afc_failure *failure);
+AFC_API afc_status afc_lru_watch_pressure(afc_lru *cache, const afc_pressure_options *options,
+                                          afc_failure *failure);
 
 AFC_END_DECLS
 

@@ -1,0 +1,179 @@
+/* What the files of the cache share: the state of a transfer's cache, and what a stored head says. */
+#include "transfer/caching/hop_cache.h"
+
+#include "base/freelist.h"
+#include "base/text.h"
+#include "http_cache/key.h"
+
+#include <string.h>
+#include <time.h>
+
+/** With a cache, a busy program makes one for each request. */
+static afc__freelist freelist = AFC__FREELIST_INIT(sizeof(afc__hop_cache), AFC__RESULT_SPARES);
+
+/* ---- Making -------------------------------------------------------------------------------- */
+
+afc__hop_cache *afc__transfer_make_hop_cache(afc__transfer *transfer) {
+    afc__hop_cache *cache = afc__freelist_take(&freelist);
+    if (cache == NULL) return NULL;
+    memset(cache, 0, offsetof(afc__hop_cache, key_storage));
+    cache->http_cache = transfer->store->http_cache;
+    afc__storage key = {cache->key_storage, sizeof cache->key_storage};
+    afc__buffer_init(&cache->key, AFC__HTTP_CACHE_LONGEST_KEY);
+    afc__buffer_use_storage(&cache->key, key);
+    afc__buffer_init(&cache->part, AFC__HOP_CACHE_MOST_COMPLETED);
+    afc__list_init(&cache->waiters);
+    transfer->hop_cache = cache;
+    return cache;
+}
+
+void afc__hop_cache_free_kept(void) {
+    afc__freelist_empty(&freelist);
+}
+
+/* ---- Forgetting ---------------------------------------------------------------------------- */
+
+void afc__hop_cache_release_stored(afc__hop_cache *cache) {
+    afc__http_cache_reader_close(cache->reader);
+    cache->reader = NULL;
+    cache->piece = (afc_slice){NULL, 0};
+    afc__http_cache_stored_release(cache->stored);
+    cache->stored = NULL;
+    afc__fields_clear(&cache->updated);
+    afc__buffer_clear(&cache->part);
+    cache->condition_count = 0;
+    cache->has_head = cache->has_end = false;
+    cache->passed = 0;
+}
+
+void afc__hop_cache_release_waiters(afc__hop_cache *cache) {
+    afc__node *node;
+    afc__list_remove(&cache->fill);
+    while ((node = afc__list_first(&cache->waiters)) != NULL) {
+        afc__hop_cache *waiter = AFC__OWNER(node, afc__hop_cache, waiter);
+        afc__list_remove(node);
+        waiter->state = AFC__HOP_CACHE_NEW;
+        waiter->wake.wake(waiter->wake.context);
+    }
+}
+
+static bool is_same_key(const afc__hop_cache *a, const afc__hop_cache *b) {
+    return afc__is_same((afc_slice){a->key.bytes, a->key.size},
+                        (afc_slice){b->key.bytes, b->key.size});
+}
+
+afc__hop_cache *afc__hop_cache_find_fill(const afc__transfer *transfer) {
+    const afc__list *fills = transfer->store->fills;
+    for (afc__node *node = fills->head.next; node != &fills->head; node = node->next) {
+        afc__hop_cache *other = AFC__OWNER(node, afc__hop_cache, fill);
+        if (other != transfer->hop_cache && is_same_key(other, transfer->hop_cache)) return other;
+    }
+    return NULL;
+}
+
+void afc__transfer_forget_hop_cache(afc__transfer *transfer) {
+    afc__hop_cache *cache = transfer->hop_cache;
+    if (cache == NULL) return;
+    afc__hop_cache_release_waiters(cache);
+    if (cache->state == AFC__HOP_CACHE_WAITING) {
+        /* The reference that waits for the wake is given back. */
+        afc__list_remove(&cache->waiter);
+        cache->wake.wake(cache->wake.context);
+    }
+    cache->has_waited = false;
+    afc__http_cache_find_free(cache->find);
+    cache->find = NULL;
+    afc__hop_cache_release_stored(cache);
+    afc__http_cache_abandon(cache->writing);
+    cache->writing = NULL;
+    cache->not_stored = NULL;
+    cache->wants_validation = false;
+    cache->use = AFC_HTTP_CACHE_UNUSED;
+    cache->state = AFC__HOP_CACHE_NEW;
+}
+
+void afc__transfer_clear_hop_cache(afc__transfer *transfer) {
+    afc__hop_cache *cache = transfer->hop_cache;
+    if (cache == NULL) return;
+    afc__transfer_forget_hop_cache(transfer);
+    afc__buffer_clear(&cache->key);
+    afc__freelist_give(&freelist, cache);
+    transfer->hop_cache = NULL;
+}
+
+/* ---- What is asked, and what is stored ------------------------------------------------------ */
+
+afc__http_cache_request afc__hop_cache_request(const afc__transfer *transfer) {
+    bool decodes = transfer->coding == AFC__CODING_DECODED;
+    return (afc__http_cache_request){
+        .headers = transfer->request.headers,
+        .header_count = transfer->request.header_count,
+        .cookies = transfer->hop.cookies,
+        .user_agent = transfer->store->user_agent,
+        .accept_encoding = decodes ? transfer->store->accept_encoding : "identity",
+        .identity = transfer->hop_cache->identity,
+    };
+}
+
+void afc__hop_cache_set_head(afc__transfer *transfer, const afc_head *head, int64_t request_time,
+                             int64_t response_time) {
+    afc__hop_cache *cache = transfer->hop_cache;
+    cache->head = *head;
+    cache->response_time = response_time;
+    afc__http_cache_control_read(&cache->control, head->headers, head->header_count, false);
+    afc__freshness_question question = {head, &cache->control, request_time, response_time,
+                                        afc__hop_cache_has_query(transfer)};
+    cache->freshness = afc__freshness_of(&question);
+}
+
+void afc__hop_cache_set_stored(afc__transfer *transfer, afc__http_cache_stored *stored) {
+    afc__hop_cache *cache = transfer->hop_cache;
+    afc__http_cache_terms storage;
+    const afc__http_cache_meta *meta = afc__http_cache_stored_meta(stored);
+    const afc__http_cache_terms *terms = afc__http_cache_stored_terms(stored, &storage);
+    cache->head = meta->head;
+    cache->response_time = meta->response_time;
+    cache->control = terms->control;
+    cache->freshness = terms->freshness;
+}
+
+afc__reuse_question afc__hop_cache_question(const afc__transfer *transfer) {
+    const afc__hop_cache *cache = transfer->hop_cache;
+    return (afc__reuse_question){
+        .request = &cache->request,
+        .response = &cache->control,
+        .freshness = &cache->freshness,
+        .age = afc__hop_cache_age(cache, (int64_t)time(NULL)),
+        /* What another transfer has just received needs no validation. */
+        .policy = transfer->cache_policy == AFC_HTTP_CACHE_REVALIDATE && cache->has_waited
+                      ? AFC_HTTP_CACHE_PROTOCOL
+                      : transfer->cache_policy,
+    };
+}
+
+/* ---- The hop ------------------------------------------------------------------------------- */
+
+/** Returns whether the URL is still that of the lookup. HSTS may have upgraded it since. */
+static bool has_key_of_url(const afc__transfer *transfer) {
+    const afc__hop_cache *cache = transfer->hop_cache;
+    afc_slice key = {cache->key.bytes, cache->key.size};
+    return afc__is_same(afc__http_cache_key_url(key), afc_slice_of(transfer->request.url.text));
+}
+
+void afc__transfer_cache_begin_hop(afc__transfer *transfer) {
+    afc__hop_cache *cache = transfer->hop_cache;
+    if (cache == NULL) return;
+    cache->request_time = (int64_t)time(NULL);
+    cache->is_outdated = false;
+    if (cache->key.size == 0 || has_key_of_url(transfer)) return;
+    afc__transfer_forget_hop_cache(transfer);
+    cache->key.size = 0;
+    cache->state = AFC__HOP_CACHE_IGNORED;
+}
+
+bool afc__transfer_takes_validation(afc__transfer *transfer) {
+    afc__hop_cache *cache = transfer->hop_cache;
+    bool wants = cache != NULL && cache->wants_validation;
+    if (wants) cache->wants_validation = false;
+    return wants;
+}

@@ -1,0 +1,100 @@
+/* A stored response instead of a hop: its head and its body go the way of those that libcurl passes on. */
+#include "transfer/caching/hop_cache.h"
+#include "transfer/transfer_internal.h"
+
+enum {
+    /* What is passed on before others have their turn, in bytes. */
+    TURN = 1024 * 1024,
+    PIECE = 16 * 1024
+};
+
+static void count_use(const afc__hop_cache *cache) {
+    switch (cache->use) {
+    case AFC_HTTP_CACHE_HIT:
+        afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_HIT);
+        break;
+    case AFC_HTTP_CACHE_STALE:
+        afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_HIT);
+        afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_STALE);
+        break;
+    case AFC_HTTP_CACHE_VALIDATED:
+        afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_REVALIDATED);
+        break;
+    case AFC_HTTP_CACHE_UNUSED:
+    case AFC_HTTP_CACHE_MISSING:
+        break;
+    }
+}
+
+/** A response that the request may receive isn't refused for what the cache adds. */
+static void extend_limits(afc__head_limits *limits) {
+    if (limits->count <= UINT32_MAX - AFC__CACHED_RESPONSE_MORE_FIELDS) {
+        limits->count += AFC__CACHED_RESPONSE_MORE_FIELDS;
+    }
+    if (limits->bytes <= UINT32_MAX - AFC__CACHED_RESPONSE_MORE_BYTES) {
+        limits->bytes += AFC__CACHED_RESPONSE_MORE_BYTES;
+    }
+}
+
+static bool pass_head(afc__transfer *transfer) {
+    afc__hop_cache *cache = transfer->hop_cache;
+    afc__cached_response_head response;
+    extend_limits(&transfer->hop.reader->limits);
+    cache->has_head = true;
+    count_use(cache);
+    if (afc__cached_response_make_head(&response, &cache->response) != AFC_OK) {
+        return afc__transfer_fail_memory(transfer);
+    }
+    bool goes_on = afc__transfer_on_head(transfer, &response.head);
+    afc__cached_response_clear_head(&response);
+    return goes_on;
+}
+
+/** The next piece, at most as long as what is left. */
+static afc__http_cache_step next_piece(afc__hop_cache *cache) {
+    if (cache->left == 0) return AFC__HTTP_CACHE_END;
+    if (cache->piece.size == 0 && !cache->has_end) {
+        afc__http_cache_step step = afc__http_cache_read(cache->reader, &cache->piece);
+        if (step != AFC__HTTP_CACHE_READY) return step;
+    }
+    return cache->piece.size == 0 ? AFC__HTTP_CACHE_END : AFC__HTTP_CACHE_READY;
+}
+
+static afc__flow pass_piece(afc__transfer *transfer) {
+    afc__hop_cache *cache = transfer->hop_cache;
+    afc_slice piece = cache->piece;
+    if (piece.size > PIECE) piece.size = PIECE;
+    if ((int64_t)piece.size > cache->left) piece.size = (size_t)cache->left;
+    afc__flow flow = afc__transfer_on_body(transfer, piece, cache->passed + (int64_t)piece.size);
+    if (flow != AFC__CONSUMED) return flow;
+    cache->piece = (afc_slice){cache->piece.bytes + piece.size, cache->piece.size - piece.size};
+    cache->left -= (int64_t)piece.size;
+    cache->passed += (int64_t)piece.size;
+    return flow;
+}
+
+/** The body of a redirect goes nowhere. */
+static bool wants_body(const afc__transfer *transfer) {
+    return transfer->hop.phase == AFC__PHASE_BODY;
+}
+
+afc__replay afc__transfer_replay(afc__transfer *transfer) {
+    afc__hop_cache *cache = transfer->hop_cache;
+    if (!cache->has_head && !pass_head(transfer)) return AFC__REPLAY_DONE;
+    int64_t end = cache->passed + TURN;
+    while (wants_body(transfer) && cache->passed < end) {
+        afc__http_cache_step step = next_piece(cache);
+        if (step == AFC__HTTP_CACHE_END && cache->left > 0) step = AFC__HTTP_CACHE_BROKEN;
+        if (step == AFC__HTTP_CACHE_END) return AFC__REPLAY_DONE;
+        if (step == AFC__HTTP_CACHE_PENDING) return AFC__REPLAY_PENDING;
+        if (step == AFC__HTTP_CACHE_BROKEN) {
+            afc__transfer_fail_text(transfer, AFC_ETRUNCATED, "the cached body is damaged");
+            return AFC__REPLAY_DONE;
+        }
+        afc__flow flow = pass_piece(transfer);
+        if (flow == AFC__PAUSED) return AFC__REPLAY_PAUSED;
+        if (flow == AFC__STOP) return AFC__REPLAY_DONE;
+        if (afc__sink_has_block(&transfer->sink)) return AFC__REPLAY_MORE;
+    }
+    return wants_body(transfer) ? AFC__REPLAY_MORE : AFC__REPLAY_DONE;
+}
