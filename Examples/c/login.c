@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
     options.cookies = jar;
     if (status == AFC_OK) status = afc_session_new(&session, &options, &failure);
     if (status == AFC_OK) status = afc_perform(&result, session, &request, &failure);
-    if (status == AFC_OK) status = afc_cookie_jar_copy(jar, argv[1], &cookies, &failure);
+    if (status == AFC_OK) status = afc_cookie_jar_copy(&cookies, jar, argv[1], &failure);
     if (status == AFC_OK) {
         printf("status %d\n", afc_result_get_head(result)->status);
         for (size_t i = 0; i < cookies->count; i++) printf("cookie %s\n", cookies->cookies[i].name);

@@ -159,8 +159,8 @@ static void free_copy(response_copy *copy) {
     afc_free(copy);
 }
 
-afc_status afc_http_cache_lookup(afc_http_cache *cache, const afc_http_cache_request *request,
-                                 const afc_http_cache_response **out, afc_failure *failure) {
+afc_status afc_http_cache_lookup(const afc_http_cache_response **out, afc_http_cache *cache,
+                                 const afc_http_cache_request *request, afc_failure *failure) {
     afc_failure ignored;
     cache_query query;
     bool is_broken = false;

@@ -56,7 +56,7 @@ struct afc_http_cache_list {
     char *texts;                    /* Its partition and its URL, NUL-terminated. */
 };
 
-afc_status afc_http_cache_list_begin(afc_http_cache *cache, afc_http_cache_list **out,
+afc_status afc_http_cache_list_begin(afc_http_cache_list **out, afc_http_cache *cache,
                                      afc_failure *failure) {
     *out = NULL;
     afc_http_cache_list *list = afc__zalloc(sizeof *list);
@@ -176,7 +176,7 @@ static void verify_one(afc_http_cache *cache, const afc__entry_record *record, c
     }
 }
 
-afc_status afc_http_cache_verify(afc_http_cache *cache, afc_http_cache_verification *out,
+afc_status afc_http_cache_verify(afc_http_cache_verification *out, afc_http_cache *cache,
                                  afc_failure *failure) {
     size_t count;
     *out = (afc_http_cache_verification){0};

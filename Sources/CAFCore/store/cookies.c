@@ -129,7 +129,7 @@ afc_status afc_cookie_jar_receive(afc_cookie_jar *jar, const char *url, afc_slic
     return say(status, why, failure);
 }
 
-afc_status afc_cookie_jar_copy(afc_cookie_jar *jar, const char *url, afc_cookie_list **out,
+afc_status afc_cookie_jar_copy(afc_cookie_list **out, afc_cookie_jar *jar, const char *url,
                                afc_failure *failure) {
     char host[AFC__HOST_LONGEST + 1];
     afc__cookie_site site;

@@ -15,8 +15,9 @@ size_t afc_certificate_request_get_authority_count(const afc_certificate_request
     return count > 0 ? (size_t)count : 0;
 }
 
-afc_status afc_certificate_request_copy_authority(const afc_certificate_request *request,
-                                                  size_t index, char **out) {
+afc_status afc_certificate_request_copy_authority(char **out,
+                                                  const afc_certificate_request *request,
+                                                  size_t index) {
     *out = NULL;
     if (index >= afc_certificate_request_get_authority_count(request)) return AFC_EINVAL;
     const X509_NAME *name = sk_X509_NAME_value(SSL_get0_peer_CA_list(request->ssl), (int)index);

@@ -27,7 +27,7 @@ final class CoreCookieJar: @unchecked Sendable {
     func cookies(for url: String? = nil) throws(SessionError) -> [Cookie] {
         var list: UnsafeMutablePointer<afc_cookie_list>?
         try CoreArena.call { (arena, failure) throws(SessionError) in
-            afc_cookie_jar_copy(raw, try arena.copy(url, "the URL"), &list, &failure)
+            afc_cookie_jar_copy(&list, raw, try arena.copy(url, "the URL"), &failure)
         }
         defer { afc_cookie_list_free(list) }
         return list.map { UnsafeBufferPointer(start: $0.pointee.cookies, count: $0.pointee.count).map(Cookie.init) }

@@ -13,7 +13,7 @@ struct CoreResumeInfo {
         // The URL is a part of the text.
         let info: CoreResumeInfo? = text.withUTF8 { bytes in
             var info = afc_resume_info()
-            let status = afc_resume_info_read(afc_slice(UnsafeRawBufferPointer(bytes)), &info, &failure)
+            let status = afc_resume_info_read(&info, afc_slice(UnsafeRawBufferPointer(bytes)), &failure)
             return status == .AFC_OK ? CoreResumeInfo(info) : nil
         }
         guard let info else { throw SessionError(failure) }

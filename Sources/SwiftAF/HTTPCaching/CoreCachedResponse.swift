@@ -8,7 +8,7 @@ extension CoreHTTPCache {
         defer { afc_http_cache_response_free(found) }
         try CoreArena.call { (arena, failure) throws(SessionError) in
             var core = try arena.copy(request, partition: partition)
-            return afc_http_cache_lookup(raw, &core, &found, &failure)
+            return afc_http_cache_lookup(&found, raw, &core, &failure)
         }
         guard let response = found?.pointee else { return nil }
         return CachedResponse(
@@ -43,7 +43,7 @@ extension CoreHTTPCache {
         var list: OpaquePointer?
         defer { afc_http_cache_list_free(list) }
         try CoreArena.call { (_, failure) throws(SessionError) in
-            afc_http_cache_list_begin(raw, &list, &failure)
+            afc_http_cache_list_begin(&list, raw, &failure)
         }
         var entries: [HTTPCache.Entry] = []
         var entry = afc_http_cache_entry()
@@ -54,7 +54,7 @@ extension CoreHTTPCache {
     /// Blocks while the disk is read.
     func verify() throws(SessionError) -> HTTPCache.Verification {
         var core = afc_http_cache_verification()
-        try CoreArena.call { (_, failure) throws(SessionError) in afc_http_cache_verify(raw, &core, &failure) }
+        try CoreArena.call { (_, failure) throws(SessionError) in afc_http_cache_verify(&core, raw, &failure) }
         return HTTPCache.Verification(
             validCount: Int(clamping: core.entries), bodySize: Int(clamping: core.body_bytes),
             damagedCount: Int(clamping: core.damaged))

@@ -68,7 +68,7 @@ extension ClientCertificateRequest {
             host: String(cString: afc_certificate_request_get_host(request)),
             authorities: (0..<count).compactMap { index in
                 var text: UnsafeMutablePointer<CChar>?
-                guard afc_certificate_request_copy_authority(request, index, &text) == .AFC_OK, let text else {
+                guard afc_certificate_request_copy_authority(&text, request, index) == .AFC_OK, let text else {
                     return nil
                 }
                 defer { afc_free(text) }

@@ -280,7 +280,7 @@ static void lists_cookies(afc_cookie_jar *jar) {
     cookie.path = "/deep";
     CHECK(afc_cookie_jar_set(jar, &cookie, NULL) == AFC_OK);
     afc_cookie_list *list;
-    CHECK(afc_cookie_jar_copy(jar, "http://here.test/deep", &list, NULL) == AFC_OK);
+    CHECK(afc_cookie_jar_copy(&list, jar, "http://here.test/deep", NULL) == AFC_OK);
     CHECK(list->count == 3 && strcmp(list->cookies[0].name, "e") == 0);
     CHECK(strcmp(list->cookies[1].name, "a") == 0 && strcmp(list->cookies[2].value, "d") == 0);
     afc_cookie_list_free(list);
@@ -358,7 +358,7 @@ static void makes_the_rest(void) {
     afc_reach_monitor_free(monitor);
     GUARDED(afc_resume_info) info;
     GUARD(info);
-    CHECK(afc_resume_info_read(afc_slice_of("x"), &info.value, NULL) == AFC_EINVAL);
+    CHECK(afc_resume_info_read(&info.value, afc_slice_of("x"), NULL) == AFC_EINVAL);
     CHECK(IS_GUARDED(info) && info.value.received == 0);
 }
 

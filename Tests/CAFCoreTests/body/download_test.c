@@ -119,7 +119,7 @@ static void resumes_after_broken_connection(void **state) {
     check_ended(call, AFC_ETRUNCATED);
     const char *token = afc_result_get_resume_token(call->result);
     afc_resume_info info;
-    check_status(afc_resume_info_read(afc_slice_of(token), &info, NULL), AFC_OK);
+    check_status(afc_resume_info_read(&info, afc_slice_of(token), NULL), AFC_OK);
     assert_int_equal(info.received, BROKEN_AT);
     assert_int_equal(info.total, LARGE);
     check_slice(info.validator, OLD_TAG);
@@ -475,7 +475,7 @@ static void lost_connection_keeps_the_part(void **state) {
         check_ended(call, AFC_ELOST);
         afc_resume_info info;
         const char *token = afc_result_get_resume_token(call->result);
-        check_status(afc_resume_info_read(afc_slice_of(token), &info, NULL), AFC_OK);
+        check_status(afc_resume_info_read(&info, afc_slice_of(token), NULL), AFC_OK);
         assert_int_equal(info.received, BROKEN_AT);
         call_free(call);
     }
@@ -495,7 +495,7 @@ static void redirect_keeps_the_range(void **state) {
     check_ended(call, AFC_ETRUNCATED);
     afc_resume_info info;
     const char *token = afc_result_get_resume_token(call->result);
-    check_status(afc_resume_info_read(afc_slice_of(token), &info, NULL), AFC_OK);
+    check_status(afc_resume_info_read(&info, afc_slice_of(token), NULL), AFC_OK);
     check_slice(info.url, call->request.url);
     call_free(call);
     elsewhere.stops_after = WHOLE;

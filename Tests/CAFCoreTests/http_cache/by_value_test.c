@@ -94,7 +94,7 @@ static void check_body(afc_http_cache *cache, const char *url, const char *reque
     afc_header room[4];
     const afc_http_cache_response *response;
     afc_http_cache_request request = request_of(url, room, request_fields);
-    check_status(afc_http_cache_lookup(cache, &request, &response, NULL), AFC_OK);
+    check_status(afc_http_cache_lookup(&response, cache, &request, NULL), AFC_OK);
     if (body == NULL) {
         assert_null(response);
     } else {
@@ -121,7 +121,7 @@ static void stored_response_is_looked_up_with_head_body_and_dates(void **state) 
             const afc_http_cache_response *response;
             afc_header room[4];
             afc_http_cache_request request = request_of(URL "#part", room, "");
-            check_status(afc_http_cache_lookup(box.cache, &request, &response, NULL), AFC_OK);
+            check_status(afc_http_cache_lookup(&response, box.cache, &request, NULL), AFC_OK);
             assert_non_null(response);
             assert_int_equal(response->head.status, 200);
             assert_int_equal(response->head.header_count, 1);
@@ -151,7 +151,7 @@ static void response_of_a_clock_that_is_a_tick_ahead_is_fresh(void **state) {
     given.response_time = (int64_t)time(NULL) + 1;
     check_status(afc_http_cache_store(box.cache, &request, &given, NULL), AFC_OK);
     const afc_http_cache_response *found;
-    check_status(afc_http_cache_lookup(box.cache, &request, &found, NULL), AFC_OK);
+    check_status(afc_http_cache_lookup(&found, box.cache, &request, NULL), AFC_OK);
     assert_non_null(found);
     assert_true(found->age_s < 60);
     afc_http_cache_response_free(found);
@@ -241,7 +241,7 @@ static void partition_separates(void **state) {
     request.partition = "p";
     check_status(afc_http_cache_store(box.cache, &request, &response, NULL), AFC_OK);
     check_body(box.cache, URL, "", NULL);
-    check_status(afc_http_cache_lookup(box.cache, &request, &found, NULL), AFC_OK);
+    check_status(afc_http_cache_lookup(&found, box.cache, &request, NULL), AFC_OK);
     assert_non_null(found);
     afc_http_cache_response_free(found);
     tear_down(&box);
@@ -303,7 +303,7 @@ static void refuses_counts_and_sizes_without_bytes(void **state) {
         if (i == 3) request.headers = NULL, request.header_count = 1;
         check_status(afc_http_cache_store(box.cache, &request, &response, &failure), AFC_EINVAL);
         check_contains(failure.text, i == 0 || i == 3 ? "headers is NULL" : "no bytes");
-        check_status(afc_http_cache_lookup(box.cache, &request, &found, &failure),
+        check_status(afc_http_cache_lookup(&found, box.cache, &request, &failure),
                      i == 3 ? AFC_EINVAL : AFC_OK);
         assert_null(found);
     }
@@ -332,8 +332,8 @@ static void structs_without_their_init_are_refused(void **state) {
     const afc_http_cache_response *found;
     afc_http_cache_request request = {0};
     set_up(&box, false);
-    check_status(afc_http_cache_lookup(box.cache, &request, &found, NULL), AFC_EINVAL);
-    check_status(afc_http_cache_lookup(box.cache, NULL, &found, NULL), AFC_EINVAL);
+    check_status(afc_http_cache_lookup(&found, box.cache, &request, NULL), AFC_EINVAL);
+    check_status(afc_http_cache_lookup(&found, box.cache, NULL, NULL), AFC_EINVAL);
     assert_null(found);
     tear_down(&box);
 }
@@ -344,7 +344,7 @@ static size_t list(afc_http_cache *cache, unsigned *seen, bool is_in_memory, boo
     afc_http_cache_list *list;
     afc_http_cache_entry entry;
     size_t count = 0;
-    check_status(afc_http_cache_list_begin(cache, &list, NULL), AFC_OK);
+    check_status(afc_http_cache_list_begin(&list, cache, NULL), AFC_OK);
     while (afc_http_cache_list_next(list, &entry)) {
         unsigned number;
         assert_int_equal(sscanf(entry.url, "http://h.test/%u?", &number), 1);
@@ -443,15 +443,15 @@ static void verify_counts_what_is_valid_and_removes_what_is_damaged(void **state
             snprintf(url, sizeof url, "http://h.test/%u", i);
             check_status(store(box.cache, url, "", FRESH, body, NULL), AFC_OK);
         }
-        check_status(afc_http_cache_verify(box.cache, &result, NULL), AFC_OK);
+        check_status(afc_http_cache_verify(&result, box.cache, NULL), AFC_OK);
         assert_int_equal(result.entries, 5);
         assert_int_equal(result.body_bytes, 5 * (sizeof body - 1));
         assert_int_equal(result.damaged, 0);
         damage_one(&box, is_at_end);
-        check_status(afc_http_cache_verify(box.cache, &result, NULL), AFC_OK);
+        check_status(afc_http_cache_verify(&result, box.cache, NULL), AFC_OK);
         assert_int_equal(result.entries, 4);
         assert_int_equal(result.damaged, 1);
-        check_status(afc_http_cache_verify(box.cache, &result, NULL), AFC_OK);
+        check_status(afc_http_cache_verify(&result, box.cache, NULL), AFC_OK);
         assert_int_equal(result.entries, 4);
         assert_int_equal(result.damaged, 0);
         tear_down(&box);
@@ -464,7 +464,7 @@ static void verify_of_memory_has_nothing_to_read(void **state) {
     (void)state;
     set_up(&box, false);
     check_status(store(box.cache, URL, "", FRESH, "abc", NULL), AFC_OK);
-    check_status(afc_http_cache_verify(box.cache, &result, NULL), AFC_OK);
+    check_status(afc_http_cache_verify(&result, box.cache, NULL), AFC_OK);
     assert_int_equal(result.entries + result.damaged, 0);
     tear_down(&box);
 }
@@ -484,11 +484,11 @@ static void every_allocation_may_fail(void **state) {
         afc_status status = store(box.cache, URL, "Authorization: a", FRESH "\nVary: A", "abc",
                                   NULL);
         assert_true(status == AFC_OK || status == AFC_ENOMEM || status == AFC_ETOOBIG);
-        status = afc_http_cache_lookup(box.cache, &request, &found, NULL);
+        status = afc_http_cache_lookup(&found, box.cache, &request, NULL);
         assert_true(status == AFC_OK || (status == AFC_ENOMEM && found == NULL));
         if (found != NULL) check_slice(found->body, "abc");
         afc_http_cache_response_free(found);
-        if (afc_http_cache_list_begin(box.cache, &list, NULL) == AFC_OK) {
+        if (afc_http_cache_list_begin(&list, box.cache, NULL) == AFC_OK) {
             while (afc_http_cache_list_next(list, &entry)) assert_string_equal(entry.url, URL);
             afc_http_cache_list_free(list);
         }

@@ -131,18 +131,18 @@ static void token_tells_url_size_and_validator(void **state) {
     (void)state;
     afc_resume_info info;
     afc_failure failure;
-    check_status(afc_resume_info_read(S(HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES), &info, NULL),
+    check_status(afc_resume_info_read(&info, S(HEAD_LINES TAG_LINE LENGTH_LINES TAIL_LINES), NULL),
                  AFC_OK);
     check_slice(info.url, "http://h/a");
     check_slice(info.validator, "\"x\"");
     assert_int_equal(info.total, 10);
     assert_int_equal(info.received, 4);
     check_status(
-        afc_resume_info_read(S(HEAD_LINES TAG_LINE "total unknown\nreceived 4\n" TAIL_LINES), &info,
+        afc_resume_info_read(&info, S(HEAD_LINES TAG_LINE "total unknown\nreceived 4\n" TAIL_LINES),
                              &failure),
         AFC_OK);
     assert_int_equal(info.total, -1);
-    check_status(afc_resume_info_read(S("no token"), &info, &failure), AFC_EINVAL);
+    check_status(afc_resume_info_read(&info, S("no token"), &failure), AFC_EINVAL);
     check_contains(failure.text, "damaged");
     assert_int_equal(info.url.size, 0);
 }
@@ -215,7 +215,7 @@ static void limits_the_length_of_tokens(void **state) {
     afc_failure failure = {0};
     check_status(afc__resume_read(&token, (afc_slice){text, size}, &failure), AFC_EINVAL);
     check_contains(failure.text, "too long");
-    check_status(afc_resume_info_read((afc_slice){text, size}, &info, &failure), AFC_EINVAL);
+    check_status(afc_resume_info_read(&info, (afc_slice){text, size}, &failure), AFC_EINVAL);
     free(text);
 }
 

@@ -74,7 +74,7 @@ static void check_cookie(site *site, const char *url, const char *expected) {
 
 static size_t count_in(afc_cookie_jar *jar) {
     afc_cookie_list *list;
-    check_status(afc_cookie_jar_copy(jar, NULL, &list, NULL), AFC_OK);
+    check_status(afc_cookie_jar_copy(&list, jar, NULL, NULL), AFC_OK);
     size_t count = list->count;
     afc_cookie_list_free(list);
     return count;

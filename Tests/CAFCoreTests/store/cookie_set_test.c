@@ -12,7 +12,7 @@ static afc_cookie_jar *make_jar(void) {
 
 static size_t count(afc_cookie_jar *jar, const char *url) {
     afc_cookie_list *list;
-    check_status(afc_cookie_jar_copy(jar, url, &list, NULL), AFC_OK);
+    check_status(afc_cookie_jar_copy(&list, jar, url, NULL), AFC_OK);
     size_t found = list->count;
     afc_cookie_list_free(list);
     return found;

@@ -362,7 +362,7 @@ static void limits_the_size_of_jars(void **state) {
 
 static size_t count_all(afc_cookie_jar *jar) {
     afc_cookie_list *list;
-    check_status(afc_cookie_jar_copy(jar, NULL, &list, NULL), AFC_OK);
+    check_status(afc_cookie_jar_copy(&list, jar, NULL, NULL), AFC_OK);
     size_t count = list->count;
     afc_cookie_list_free(list);
     return count;
@@ -383,7 +383,7 @@ static void programs_can_list_set_and_delete(void **state) {
     check_status(afc_cookie_jar_receive(jar, "https://EXAMPLE.test./x/y", S("b=2; Secure"), NULL),
                  AFC_OK);
     afc_cookie_list *list;
-    check_status(afc_cookie_jar_copy(jar, "https://example.test/x/", &list, NULL), AFC_OK);
+    check_status(afc_cookie_jar_copy(&list, jar, "https://example.test/x/", NULL), AFC_OK);
     assert_int_equal(list->count, 2);
     assert_string_equal(list->cookies[0].name, "b");
     assert_string_equal(list->cookies[0].path, "/x");
@@ -447,7 +447,7 @@ static void jar_file_is_private_and_outlives_the_process(void **state) {
     assert_null(strstr(text, "session"));
     jar = jar_at(path, AFC_OK);
     afc_cookie_list *list;
-    check_status(afc_cookie_jar_copy(jar, url, &list, NULL), AFC_OK);
+    check_status(afc_cookie_jar_copy(&list, jar, url, NULL), AFC_OK);
     assert_int_equal(list->count, 3);
     assert_int_equal(list->cookies[0].same_site, AFC_SAME_SITE_STRICT);
     assert_true(list->cookies[0].is_http_only && list->cookies[0].is_host_only);
@@ -585,7 +585,7 @@ static void any_allocation_may_fail(void **state) {
             afc_cookie_jar_receive(jar, "http://x.test/", S("a=1; Max-Age=1000"), NULL);
             afc__cookie_jar_write(jar, &site, (int64_t)time(NULL), &sent);
             afc_free(sent);
-            status = afc_cookie_jar_copy(jar, NULL, &list, NULL);
+            status = afc_cookie_jar_copy(&list, jar, NULL, NULL);
             assert_true(status == AFC_OK || status == AFC_ENOMEM);
             afc_cookie_list_free(list);
             afc_bytes text;

@@ -119,7 +119,7 @@ static void last_lines_of_an_oversized_file_are_kept(void **state) {
     afc_cookie_jar *jar = jar_from(path, 0);
     assert_int_equal(jar->count, 3000);
     afc_cookie_list *list;
-    check_status(afc_cookie_jar_copy(jar, NULL, &list, NULL), AFC_OK);
+    check_status(afc_cookie_jar_copy(&list, jar, NULL, NULL), AFC_OK);
     assert_int_equal(list->count, 3000);
     for (unsigned i = 0; i < list->count; i++) {
         char domain[32];

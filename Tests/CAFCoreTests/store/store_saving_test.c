@@ -83,7 +83,7 @@ static afc_status save_jar(void *store) {
 static bool has_cookie(void *store, const char *name) {
     afc_cookie_list *list;
     bool has = false;
-    check_status(afc_cookie_jar_copy(store, NULL, &list, NULL), AFC_OK);
+    check_status(afc_cookie_jar_copy(&list, store, NULL, NULL), AFC_OK);
     for (size_t i = 0; i < list->count; i++) {
         has = has || strcmp(list->cookies[i].name, name) == 0;
     }

@@ -581,12 +581,12 @@ static afc_status choose(void *context, afc_certificate_request *request) {
     chooser->asked++;
     chooser->anchors += count_anchors(request->ssl);
     size_t count = afc_certificate_request_get_authority_count(request);
-    afc_certificate_request_copy_authority(request, 0, &name);
+    afc_certificate_request_copy_authority(&name, request, 0);
     snprintf(chooser->host, sizeof chooser->host, "%s", afc_certificate_request_get_host(request));
     snprintf(chooser->authority, sizeof chooser->authority, "%zu: %s", count,
              name != NULL ? name : "-");
     afc_free(name);
-    chooser->beyond = afc_certificate_request_copy_authority(request, count, &name);
+    chooser->beyond = afc_certificate_request_copy_authority(&name, request, count);
     if (chooser->declines) afc_certificate_request_decline(request);
     if (chooser->shown != NULL) {
         const afc_client_certificate source = {

@@ -151,7 +151,7 @@ static cached_site *site_with_document_cookies(afc_cookie_jar **jar) {
 static void check_no_cookies(cached_site *site, afc_cookie_jar *jar) {
     afc_cookie_list *cookies;
     world_close_session(site->world);
-    check_status(afc_cookie_jar_copy(jar, NULL, &cookies, NULL), AFC_OK);
+    check_status(afc_cookie_jar_copy(&cookies, jar, NULL, NULL), AFC_OK);
     assert_int_equal(cookies->count, 0);
     afc_cookie_list_free(cookies);
     afc_cookie_jar_release(jar);

@@ -133,7 +133,7 @@ typedef struct afc_cookie_list {
  * Thread: any.    Owns: `*out` is yours, afc_cookie_list_free().
  * Fails: AFC_EINVAL (`url` has no ASCII host), AFC_ENOMEM; `*out` is then NULL.
  */
-AFC_API afc_status afc_cookie_jar_copy(afc_cookie_jar *jar, const char *url, afc_cookie_list **out,
+AFC_API afc_status afc_cookie_jar_copy(afc_cookie_list **out, afc_cookie_jar *jar, const char *url,
                                        afc_failure *failure);
 
 /**

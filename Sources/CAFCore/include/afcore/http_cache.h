@@ -178,9 +178,9 @@ typedef struct afc_http_cache_response {
  * Fails: AFC_EINVAL (no INIT, an invalid URL, a partition with a line feed), AFC_ETOOBIG (URL and partition together
  * exceed 64 KiB), AFC_ENOMEM; `*out` is then NULL. `failure` may be NULL.
  */
-AFC_API afc_status afc_http_cache_lookup(afc_http_cache *cache,
+AFC_API afc_status afc_http_cache_lookup(const afc_http_cache_response **out, afc_http_cache *cache,
                                          const afc_http_cache_request *request,
-                                         const afc_http_cache_response **out, afc_failure *failure);
+                                         afc_failure *failure);
 
 /**
  * Frees a response that afc_http_cache_lookup() returned. NULL is allowed.
@@ -229,7 +229,7 @@ typedef struct afc_http_cache_list afc_http_cache_list;
  * Thread: any but loops.    Owns: `*out` is yours, afc_http_cache_list_free().
  * Fails: AFC_ENOMEM; `*out` is then NULL. `failure` may be NULL.
  */
-AFC_API afc_status afc_http_cache_list_begin(afc_http_cache *cache, afc_http_cache_list **out,
+AFC_API afc_status afc_http_cache_list_begin(afc_http_cache_list **out, afc_http_cache *cache,
                                              afc_failure *failure);
 
 /**
@@ -263,7 +263,7 @@ typedef struct afc_http_cache_verification {
  * Thread: any but loops.    Owns: nothing.
  * Fails: AFC_ENOMEM. `failure` may be NULL.
  */
-AFC_API afc_status afc_http_cache_verify(afc_http_cache *cache, afc_http_cache_verification *out,
+AFC_API afc_status afc_http_cache_verify(afc_http_cache_verification *out, afc_http_cache *cache,
                                          afc_failure *failure);
 
 /* ---- Statistics ---------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ typedef struct afc_resume_info {
  * Thread: any.    Owns: borrowed from `text`.
  * Fails: AFC_EINVAL (damaged; `failure` says where), AFC_ENOMEM; `*out` is then empty. `failure` may be NULL.
  */
-AFC_API afc_status afc_resume_info_read(afc_slice text, afc_resume_info *out, afc_failure *failure);
+AFC_API afc_status afc_resume_info_read(afc_resume_info *out, afc_slice text, afc_failure *failure);
 
 AFC_END_DECLS
 

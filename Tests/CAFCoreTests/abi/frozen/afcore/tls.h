@@ -87,8 +87,9 @@ AFC_API size_t afc_certificate_request_get_authority_count(const afc_certificate
  * Thread: loop, inside the callback.    Owns: `*out` is yours, afc_free().
  * Fails: AFC_EINVAL (invalid `index`), AFC_ENOMEM; `*out` is then NULL.
  */
-AFC_API afc_status afc_certificate_request_copy_authority(const afc_certificate_request *request,
-                                                          size_t index, char **out);
+AFC_API afc_status afc_certificate_request_copy_authority(char **out,
+                                                          const afc_certificate_request *request,
+                                                          size_t index);
 
 /**
  * Sends this certificate; its `host` is ignored. It is read before the function returns.
