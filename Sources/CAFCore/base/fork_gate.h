@@ -1,7 +1,7 @@
 /**
  * Delays a fork until no thread is inside OpenSSL or libcurl. The child gets a copy of their locks: one that
  * another thread holds during the fork stays locked for ever in the child (OpenSSL's own fork handlers only reseed
- * its random numbers), and the child's first handshake would hang.
+ * its random bytes), and the child's first handshake would hang.
  *
  * The wait is bounded, because a thread inside may itself wait for the forking thread: in a callback, for a lock
  * of the program. OpenSSL isn't usable in the child then, and sessions are refused there.

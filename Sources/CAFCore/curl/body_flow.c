@@ -326,7 +326,7 @@ bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
     return !exchange->hop.has_ended;
 }
 
-/* ---- Going on ------------------------------------------------------------------------------ */
+/* ---- Resuming ------------------------------------------------------------------------------ */
 
 /** Passes on as many of the kept bytes as the transfer accepts. */
 static afc__flow deliver(afc__exchange *exchange) {

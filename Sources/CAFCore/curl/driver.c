@@ -23,11 +23,6 @@
 #include <string.h>
 
 /*
- * Older versions accept any number of stacked content encodings (CVE-2023-23916). Each of them
- * allocates memory before our callback sees the field.
- */
-
-/*
  * The maximum number of idle handles that are kept, some 8 KiB each. Others are freed after a
  * burst.
  */
@@ -371,7 +366,7 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
 bool afc__exchange_continue(afc__exchange *exchange) {
     exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
     if (exchange->hosts.stage != AFC__STAGE_ADDED) return true;
-    /* The answer was there before it was known that it is none. */
+    /* The response may have completed before the challenge was refused. */
     exchange->has_whole_response = afc__exchange_has_whole_response(exchange);
     if (exchange->has_whole_response) {
         exchange->hop.has_ended = true;

@@ -8,6 +8,10 @@
 #include <pthread.h>
 #include <string.h>
 
+/*
+ * 7.88.0. Older versions accept any number of stacked content encodings (CVE-2023-23916). Each of them allocates memory
+ * before our callback sees the field.
+ */
 enum { OLDEST_LIBCURL = 0x075800 };
 
 static CURLcode global_result;

@@ -1,4 +1,4 @@
-/** The head of an answer from the cache: Age (RFC 9111 5.1) and Cache-Status (RFC 9211). Pure functions. */
+/** The head of a cached response: Age (RFC 9111 5.1) and Cache-Status (RFC 9211). Pure functions. */
 #ifndef AFC_HTTP_CACHE_CACHE_STATUS_H
 #define AFC_HTTP_CACHE_CACHE_STATUS_H
 
@@ -16,7 +16,7 @@ enum {
     AFC__CACHED_RESPONSE_STATUS_SIZE = 64
 };
 
-/** How the cache came to its answer. */
+/** Where a response of the cache comes from. */
 typedef enum afc__cached_response_kind {
     AFC__CACHED_RESPONSE_HIT,
     AFC__CACHED_RESPONSE_VALIDATED, /**< The server said 304. */
@@ -33,7 +33,7 @@ typedef struct afc__cached_response {
     int64_t total;                /**< Of the representation; with `range` or COMPLETED. */
 } afc__cached_response;
 
-/** The head of an answer. It refers to the stored head and to its own texts, so it can't be copied. */
+/** The head of a cached response. It refers to the stored head and to its own texts, so it can't be copied. */
 typedef struct afc__cached_response_head {
     afc_head head;
     afc__field_list fields;
@@ -41,7 +41,7 @@ typedef struct afc__cached_response_head {
     char range[AFC__CONTENT_RANGE_SIZE], status[AFC__CACHED_RESPONSE_STATUS_SIZE];
 } afc__cached_response_head;
 
-/** Makes the head of an answer. AFC_ENOMEM: there is nothing to clear. */
+/** Makes the head of a cached response. AFC_ENOMEM: there is nothing to clear. */
 afc_status afc__cached_response_make_head(afc__cached_response_head *out,
                                           const afc__cached_response *response);
 

@@ -162,7 +162,7 @@ static afc_status set_bypass(afc__proxies *proxies, const char *list, afc_failur
     return proxies->bypass != NULL ? AFC_OK : afc__fail_memory(failure);
 }
 
-/** AFC_EINVAL: a proxy that the source doesn't use. Who names a proxy and goes without it may reveal an address. */
+/** AFC_EINVAL: a proxy that the source doesn't use. Ignoring a configured proxy could reveal the client's address. */
 static afc_status check_unused(const afc_proxies *given, afc_failure *failure) {
     const proxy_setting settings[] = {
         {"http", given->http}, {"https", given->https}, {"all", given->all}};
@@ -218,7 +218,7 @@ void afc__proxies_clear(afc__proxies *proxies) {
     memset(proxies, 0, sizeof *proxies);
 }
 
-/* ---- The list of those without ------------------------------------------------------------- */
+/* ---- Bypass list --------------------------------------------------------------------------- */
 
 static afc_slice without_dots(afc_slice name) {
     while (name.size > 0 && name.bytes[name.size - 1] == '.') name.size--;

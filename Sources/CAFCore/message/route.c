@@ -109,7 +109,7 @@ afc_status afc__route_write_override(char **out, const afc_host_override *given,
     return status;
 }
 
-/* ---- The way out --------------------------------------------------------------------------- */
+/* ---- Interfaces ---------------------------------------------------------------------------- */
 
 static bool is_link(afc_slice name) {
     if (name.size == 0 || name.size > LONGEST_LINK) return false;
@@ -148,7 +148,7 @@ afc_status afc__route_write_interface(char **out, const char *given, afc_failure
     return AFC_OK;
 }
 
-/* ---- Who is asked for names ---------------------------------------------------------------- */
+/* ---- DNS servers --------------------------------------------------------------------------- */
 
 afc_status afc__route_check_servers(const char *given, afc_failure *failure) {
     afc_slice list = afc_slice_of(given), member;

@@ -1,4 +1,4 @@
-/** The insides of a session and its tasks, shared by session.c and task.c. */
+/** The internals of a session and its tasks, for session/ and its tests. */
 #ifndef AFC_SESSION_SESSION_INTERNAL_H
 #define AFC_SESSION_SESSION_INTERNAL_H
 

@@ -188,7 +188,7 @@ static auth_target *challenger(const afc__transfer *transfer) {
     bool is_connect = is_for_connect(transfer);
     int status = challenge_head(transfer)->status;
     if (status == UNAUTHORIZED && !is_connect) return &transfer->auth->origin;
-    /* A 407 that didn't come from the proxy is a server's that would like to be one. */
+    /* An origin server must not obtain proxy credentials by sending a 407. */
     bool is_proxys = is_connect ||
                      (has_http_proxy(transfer) && !afc__transfer_needs_tunnel(transfer));
     bool asks = status == PROXY_AUTHENTICATION_REQUIRED && is_proxys;

@@ -60,7 +60,7 @@ afc__auth_action afc__transfer_handle_challenge(afc__transfer *transfer);
 /** A line of a proxy's response to CONNECT. false: end the exchange. */
 bool afc__transfer_on_connect_line(afc__transfer *transfer, afc_slice line);
 
-/** The proxy made no tunnel, for want of credentials: as AFC__MET_…, in the transfer's phase. */
+/** Handles a 407 to CONNECT, which made no tunnel for want of credentials. What follows is the hop's phase. */
 void afc__transfer_handle_connect_challenge(afc__transfer *transfer);
 
 /* A challenge that waits for its answer: AFC__PHASE_AWAITING_ANSWER. */

@@ -16,7 +16,7 @@ enum { MOST_SET_COOKIES = 50 };
 
 typedef char host_text[AFC__HOST_LONGEST + 1];
 
-/** A host as everybody compares it: A-labels, without a dot at its end. URLs have it in lower case. */
+/** Reads a host. Normalised for comparison: A-labels, without a dot at its end. URLs have it in lower case. */
 static bool read_host(const afc__store *store, afc_slice host, host_text out) {
     if (host.size > AFC__HOST_LONGEST) return false;
     if (!afc__is_ascii(host)) return store->to_ascii(out, sizeof(host_text), host);

@@ -16,7 +16,7 @@ enum {
     AFC__FACT_UNREACHABLE = 4u,  /**< No connection was made: there was no route, or no name. */
     AFC__FACT_LOST = 8u,         /**< The connection ended. */
     AFC__FACT_REUSED = 16u,      /**< The connection came from the pool. */
-    AFC__FACT_NO_RESPONSE = 32u, /**< Nothing of a response has come. */
+    AFC__FACT_NO_RESPONSE = 32u, /**< Nothing of a response was received. */
     AFC__FACT_FIRST_TRY = 64u,   /**< The hop doesn't repeat one that lost its connection. */
     AFC__FACT_REPLAYABLE =
         128u,                  /**< Idempotent (RFC 9110 9.2.2), and its body can be sent again. */

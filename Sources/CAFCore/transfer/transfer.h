@@ -144,7 +144,7 @@ typedef struct afc__transfer {
     afc__range range;
     atomic_bool is_cancelled, is_suspended; /**< Set by any thread. */
     bool is_retry; /**< It repeats one whose pooled connection was lost, on a fresh one. */
-    afc__resume_decision resume_decision; /**< ASKED and REFUSED: what the final answer means. */
+    afc__resume_decision resume_decision; /**< ASKED and REFUSED: what the final response means. */
     const char *refusal;                  /**< REFUSED: why. */
     int redirects;
     unsigned waits; /**< For the network. */

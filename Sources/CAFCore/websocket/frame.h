@@ -55,7 +55,7 @@ typedef struct afc__mask_source {
     size_t left;
 } afc__mask_source;
 
-/** Makes the mask of a frame, which no one can predict (RFC 6455 10.3). false: the system has no random numbers. */
+/** Makes the mask of a frame, which no one can predict (RFC 6455 10.3). false: the system has no random bytes. */
 bool afc__frame_make_mask(afc__mask_source *source, unsigned char out[AFC__FRAME_MASK]);
 
 /** Returns whether a close frame may have this code (RFC 6455 7.4; 1012 to 1014 were registered later). */

@@ -47,7 +47,7 @@ afc_status afc__handshake_init(afc__handshake *handshake, const char *const *pro
     afc__buffer_init(&handshake->protocols, LONGEST_PROTOCOLS);
     if (deflate->is_used) afc__deflate_write_offer(handshake->extensions, deflate);
     if (getrandom(key, sizeof key, 0) != (ssize_t)sizeof key) {
-        return afc__fail(failure, AFC_EINTERNAL, "the system has no random numbers");
+        return afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
     }
     afc__base64_encode(handshake->key, key, sizeof key);
     afc_status status = AFC_OK;

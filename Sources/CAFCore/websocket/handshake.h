@@ -28,7 +28,7 @@ enum { AFC__HANDSHAKE_FIELDS = 6 };
 
 /**
  * Makes a key and checks the subprotocols. AFC_EINVAL: one isn't a token, or is repeated; AFC_ENOMEM;
- * AFC_EINTERNAL: the system has no random numbers.
+ * AFC_EINTERNAL: the system has no random bytes.
  */
 afc_status afc__handshake_init(afc__handshake *handshake, const char *const *protocols,
                                size_t count, const afc__deflate *deflate, afc_failure *failure);

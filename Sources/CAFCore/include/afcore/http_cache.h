@@ -171,8 +171,8 @@ typedef struct afc_http_cache_response {
 
 /**
  * Returns the newest stored response to a GET request, fresh or stale, with the whole body; `*out` is NULL if there is
- * none. User-Agent and Accept-Encoding, which sessions add, select only if the request has them. This is no use of the
- * response: neither statistics nor evictions count it. Blocks while the disk is read.
+ * none. User-Agent and Accept-Encoding, which sessions add, select only if the request has them. The lookup doesn't
+ * count as a use: neither for statistics nor for evictions. Blocks while the disk is read.
  *
  * Thread: any but loops.    Owns: `*out` is yours, afc_http_cache_response_free().
  * Fails: AFC_EINVAL (no INIT, an invalid URL, a partition with a line feed), AFC_ETOOBIG (URL and partition together
@@ -191,8 +191,8 @@ AFC_API void afc_http_cache_response_free(const afc_http_cache_response *respons
 
 /**
  * Stores a response to a GET request in place of the one that the same request would select. The rules of HTTP
- * apply: what they forbid to store is refused, and its fields say how long it is fresh. All is copied. A response that
- * can't be written, later, is one that isn't there. While more than 8 MiB wait for the disk, it waits, too.
+ * apply: what they forbid to store is refused, and its fields say how long it is fresh. All is copied. A failed
+ * write is treated as a miss. While more than 8 MiB wait for the disk, it waits, too.
  *
  * Thread: any but loops.    Owns: nothing.
  * Fails: AFC_EINVAL (as afc_http_cache_lookup(); a response that must not be stored, as the text explains; an invalid
@@ -204,7 +204,7 @@ AFC_API afc_status afc_http_cache_store(afc_http_cache *cache,
                                         const afc_http_cache_response *response,
                                         afc_failure *failure);
 
-/* ---- Looking at all ------------------------------------------------------------------------ */
+/* ---- Enumeration --------------------------------------------------------------------------- */
 
 /** A stored response without its body. The pointers are valid until the next call with its list. */
 typedef struct afc_http_cache_entry {

@@ -1,8 +1,8 @@
 /**
- * A transfer and the HTTP cache of its session: one decision before a hop, one at its head, and the answers that come
+ * A transfer and the HTTP cache of its session: one decision before a hop, one at its head, and the responses that come
  * from the cache. Loop thread.
  *
- *     before a hop   lookup.c         finds a stored response; it answers, or is validated, or isn't used
+ *     before a hop   lookup.c         finds a stored response; it is used, or is validated, or isn't used
  *     at its head    update.c         stores the response, updates or removes what is stored
  *     instead of it  replay.c         passes a stored head and body on, as if they had been received
  */
@@ -31,12 +31,12 @@ typedef enum afc__hop_cache_state {
     AFC__HOP_CACHE_WAITING,    /**< Another transfer asks the server for the same. */
     AFC__HOP_CACHE_FINDING,    /**< The store looks for responses. */
     AFC__HOP_CACHE_OPENING,    /**< The store reads the first piece of the body. */
-    AFC__HOP_CACHE_REPLAYING,  /**< A stored response answers. */
+    AFC__HOP_CACHE_REPLAYING,  /**< A stored response is used. */
     AFC__HOP_CACHE_PASSING,    /**< The server is asked; its response may be stored. */
     AFC__HOP_CACHE_VALIDATING, /**< The server is asked whether the stored response is valid. */
     AFC__HOP_CACHE_COLLECTING, /**< The store reads a part that the server shall complete. */
     AFC__HOP_CACHE_COMPLETING, /**< The server is asked for the rest of a stored part. */
-    AFC__HOP_CACHE_CHOSEN,     /**< The hop is over, and the stored response will answer. */
+    AFC__HOP_CACHE_CHOSEN,     /**< The hop is over, and the stored response will be used. */
     AFC__HOP_CACHE_IGNORED     /**< The cache isn't used, but unsafe methods invalidate. */
 } afc__hop_cache_state;
 

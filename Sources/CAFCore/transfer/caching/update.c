@@ -17,7 +17,7 @@ static const afc_head *received_head(const afc__transfer *transfer) {
     return &transfer->hop.reader->head;
 }
 
-/* ---- For whom ------------------------------------------------------------------------------ */
+/* ---- Eligibility --------------------------------------------------------------------------- */
 
 static const char outdated[] = "an unsafe request has changed it meanwhile";
 static const char unverified[] = "the server's certificate wasn't verified without a fault";
