@@ -8,18 +8,18 @@
 enum { AFC__SINK_STAGE = 64 * 1024 };
 
 /**
- * The file is open, and `expected` bytes are announced, 0 for unknown: leave writing to the writer
- * if it may take long. AFC_ENOMEM.
+ * Leaves writing an open file to the writer if it may take long. `expected` bytes are announced, 0 for unknown.
+ * AFC_ENOMEM.
  */
 afc_status afc__sink_attach_writer(afc__sink *sink, uint64_t expected, afc_failure *failure);
 
-/** Free what that took. */
+/** Frees what that took. */
 void afc__sink_detach_writer(afc__sink *sink);
 
-/** The limits are kept. AFC_EFILE, AFC_EPROTOCOL, AFC_ENOMEM. */
+/** Writes bytes, within the limits, to a file. AFC_EFILE, AFC_EPROTOCOL, AFC_ENOMEM. */
 afc_status afc__sink_write_file(afc__sink *sink, afc_slice bytes, afc_failure *failure);
 
-/** The same to a descriptor. Keeps the bytes that it doesn't accept at once. AFC_EFILE, AFC_ENOMEM. */
+/** Writes bytes to a descriptor. Keeps those that it doesn't accept at once. AFC_EFILE, AFC_ENOMEM. */
 afc_status afc__sink_write_polled(afc__sink *sink, afc_slice bytes, afc_failure *failure);
 
 #endif

@@ -68,7 +68,7 @@ enum { AFC__SESSION_CLOSE = 1u, AFC__SESSION_CANCEL_ALL = 2u, AFC__SESSION_WAKE 
  */
 enum {
     AFC__TASK_START = 1u,
-    AFC__TASK_CHECK = 2u, /**< Suspended, resumed, cancelled or woken: look at the flags. */
+    AFC__TASK_CHECK = 2u, /**< Suspended, resumed, cancelled or woken: the flags say which. */
     AFC__TASK_WAKE = 4u,
     AFC__TASK_FINISHED = 8u,
     AFC__TASK_NETWORK = 16u,  /**< A monitor has reported on the network. */
@@ -137,24 +137,24 @@ void afc__session_unreference(afc_session *session);
 void afc__session_keep_alive(afc_session *session);
 void afc__session_drop_keep_alive(afc_session *session);
 
-/** Post an operation, AFC__SESSION_…. Any thread that keeps it alive. */
+/** Posts an operation, AFC__SESSION_…. Any thread that keeps it alive. */
 void afc__session_post(afc_session *session, unsigned what);
 
-/** Do a job on the writer, or here if there can be none. Loop thread. */
+/** Does a job on the writer, or here if there can be none. Loop thread. */
 void afc__session_work(afc_session *session, afc__job *job);
 
-/** Memory for a task, not cleared; NULL when out of memory. Any thread. */
+/** Returns memory for a task, not cleared; NULL when out of memory. Any thread. */
 afc_task *afc__task_take_spare(void);
 void afc__task_give_spare(afc_task *task);
 
-/** Post an operation, AFC__TASK_…. Any thread that has a reference. */
+/** Posts an operation, AFC__TASK_…. Any thread that has a reference. */
 void afc__task_post(afc_task *task, unsigned what);
 
 void afc__reply_free(afc__reply *reply);
 
 /* ---- task_challenge.c ---------------------------------------------------------------------- */
 
-/** Pass on the answer to a challenge. false: there is none, or it isn't awaited any more. Loop thread. */
+/** Passes on the answer to a challenge. false: there is none, or it isn't awaited any more. Loop thread. */
 bool afc__task_take_answer(afc_task *task);
 
 /* ---- task_wait.c --------------------------------------------------------------------------- */
@@ -164,25 +164,25 @@ void afc__task_set_complete(afc_task *task);
 
 /* ---- task.c: loop thread, outside of libcurl ----------------------------------------------- */
 
-/** Take the operations that were posted. */
+/** Takes the operations that were posted. */
 void afc__task_handle(afc_task *task);
 
-/** Send the next hop of a task whose entry runs. */
+/** Sends the next hop of a task whose entry runs. */
 void afc__task_run(afc_task *task);
 
-/** Continue after the exchange ended. */
+/** Continues after the exchange ended. */
 void afc__task_exchange_ended(afc_task *task);
 
-/** Call on_done and let go of a task that is completed. */
+/** Calls on_done and releases a task that is completed. */
 void afc__task_complete(afc_task *task);
 
-/** Was it cancelled, alone or by an afc_session_cancel_all() after its start? */
+/** Returns whether it was cancelled, alone or by an afc_session_cancel_all() after its start. */
 bool afc__task_is_cancelled(const afc_task *task);
 
-/** End now as cancelled, in whatever state. */
+/** Ends a task now as cancelled, in whatever state. */
 void afc__task_cancel(afc_task *task);
 
-/** afc_task_new() for callbacks of the library, which an executor doesn't run. Any thread. */
+/** Does what afc_task_new() does, for callbacks of the library, which an executor doesn't run. Any thread. */
 afc_status afc__task_make(afc_task **out, afc_session *session, const afc_request *request,
                           const afc_task_events *events, afc_failure *failure);
 

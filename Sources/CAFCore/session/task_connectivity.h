@@ -13,16 +13,16 @@ typedef enum afc__network_decision {
     AFC__NETWORK_FAIL   /**< The host is reachable: the task fails as its hop did. */
 } afc__network_decision;
 
-/** After a hop that failed: watch whether its host is reachable; reports come as AFC__TASK_NETWORK. */
+/** After a hop that failed: watches whether its host is reachable; reports are posted as AFC__TASK_NETWORK. */
 afc__network_decision afc__task_await_network(afc_task *task, const afc_failure *failure);
 
-/** After a report on the network. */
+/** Decides after a report on the network. */
 afc__network_decision afc__task_decide_network(afc_task *task);
 
-/** What the task fails with, if it does. */
+/** Returns what the task fails with, if it does. */
 const afc_failure *afc__task_network_failure(const afc_task *task);
 
-/** Stop watching. */
+/** Stops watching. */
 void afc__task_forget_network(afc_task *task);
 
 #endif

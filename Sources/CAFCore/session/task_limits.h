@@ -13,16 +13,16 @@ typedef enum afc__due {
     AFC__DUE_END    /**< A limit is reached. */
 } afc__due;
 
-/** What is due at `now`; for END, `failure` is about the limit that passed. */
+/** Returns what is due at `now`; for END, `failure` is about the limit that passed. */
 afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure);
 
-/** The failure of a task whose total limit is reached. */
+/** Fills in the failure of a task whose total limit is reached. */
 void afc__task_say_incomplete(const afc_task *task, afc_failure *failure);
 
-/** Forget the moments that have passed; a direction that must still wait sets its own again. */
+/** Forgets the moments that have passed; a direction that must still wait sets its own again. */
 void afc__task_stop_waiting(afc_task *task, int64_t now);
 
-/** Let the alarm ring for whatever is due next. */
+/** Sets the alarm for whatever is due next. */
 void afc__task_arm(afc_task *task);
 
 #endif

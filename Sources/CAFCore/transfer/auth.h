@@ -14,50 +14,53 @@ typedef enum afc__auth_action {
     AFC__AUTH_FAIL    /**< The task has failed. */
 } afc__auth_action;
 
-/** Creates nothing for a request that has neither credentials nor on_challenge. */
+/** Prepares authentication. Creates nothing for a request that has neither credentials nor on_challenge. */
 afc_status afc__transfer_init_auth(afc__transfer *transfer, const afc_request *request,
                                    const afc_task_events *events, afc_failure *failure);
 void afc__transfer_clear_auth(afc__transfer *transfer);
 
 /**
- * Set the schemes that libcurl can do on a connection (AFC_AUTH_NTLM, AFC_AUTH_NEGOTIATE).
+ * Sets the schemes that libcurl can do on a connection (AFC_AUTH_NTLM, AFC_AUTH_NEGOTIATE).
  * AFC_EUNSUPPORTED: the request wants only others.
  */
 afc_status afc__transfer_allow_schemes(afc__transfer *transfer, unsigned schemes,
                                        afc_failure *failure);
 
-/** Before a hop: what the server is sent with it. A failure is the transfer's. */
+/** Prepares the credentials that the server is sent with the next hop. false: the transfer has failed. */
 bool afc__transfer_prepare_auth(afc__transfer *transfer);
 
-/** The same for the proxy, once it is chosen. Call it before the functions about the proxy below. */
+/** Does the same for the proxy, once it is chosen. Call it before the functions about the proxy below. */
 bool afc__transfer_prepare_proxy_auth(afc__transfer *transfer);
 
-/** The credentials for the origin that the request has, or that a callback gave; NULL: none. */
+/** Returns the credentials for the origin that the request has, or that a callback gave; NULL: none. */
 const afc_credentials *afc__transfer_credentials(const afc__transfer *transfer);
 
-/** The next hop goes to another origin. */
+/** Drops the credentials for the origin, as the next hop goes to another one. */
 void afc__transfer_leave_origin(afc__transfer *transfer);
 
-/** The value of Authorization for this hop; NULL: none of ours. */
+/** Returns the value of Authorization for this hop; NULL: none of ours. */
 const char *afc__transfer_authorization(const afc__transfer *transfer);
 
-/** The value of Proxy-Authorization; NULL: none of ours. */
+/** Returns the value of Proxy-Authorization; NULL: none of ours. */
 const char *afc__transfer_proxy_authorization(const afc__transfer *transfer);
 
-/** Does it send credentials of its own to the proxy? Then no other transfer may use the connection. */
+/** Returns whether it sends credentials of its own to the proxy. Then no other transfer may use the connection. */
 bool afc__transfer_identifies_to_proxy(const afc__transfer *transfer);
 
-/** Credentials for the connection to the origin or the proxy, and their scheme (AFC_AUTH_NTLM, AFC_AUTH_NEGOTIATE); NULL: none. */
+/**
+ * Returns the credentials for the connection to the origin or the proxy, and their scheme (AFC_AUTH_NTLM,
+ * AFC_AUTH_NEGOTIATE); NULL: none.
+ */
 const afc_credentials *afc__transfer_connection_auth(const afc__transfer *transfer, bool is_proxy,
                                                      unsigned *scheme);
 
-/** Is this final head perhaps one of several, of which the last counts? */
+/** Returns whether this final head may be one of several, of which the last counts. */
 bool afc__transfer_head_is_pending(const afc__transfer *transfer);
 
-/** The final head of the hop is there. */
+/** Handles the final head of the hop, which may be a challenge. */
 afc__auth_action afc__transfer_handle_challenge(afc__transfer *transfer);
 
-/** A line of a proxy's response to CONNECT. false: end the exchange. */
+/** Reads a line of a proxy's response to CONNECT. false: end the exchange. */
 bool afc__transfer_on_connect_line(afc__transfer *transfer, afc_slice line);
 
 /** Handles a 407 to CONNECT, which made no tunnel for want of credentials. What follows is the hop's phase. */
@@ -65,20 +68,20 @@ void afc__transfer_handle_connect_challenge(afc__transfer *transfer);
 
 /* A challenge that waits for its answer: AFC__PHASE_AWAITING_ANSWER. */
 
-/** Keep more of the body. AFC__PAUSED: it waits on its connection. */
+/** Keeps more of the body. AFC__PAUSED: it waits on its connection. */
 afc__flow afc__auth_keep_body(afc__transfer *transfer, afc_slice bytes, int64_t received);
 
-/** The hop has ended. Takes the outcome but its verification. */
+/** Keeps the outcome of the hop, which has ended. Takes it but for its verification. */
 void afc__auth_keep_outcome(afc__transfer *transfer, const afc__outcome *outcome);
 
-/** That outcome, once; NULL: there is none. Valid until the next is kept. */
+/** Returns that outcome, once; NULL: there is none. Valid until the next is kept. */
 const afc__outcome *afc__auth_take_outcome(afc__transfer *transfer);
 
-/** Does the challenge of this number wait for its answer? */
+/** Returns whether the challenge of this number waits for its answer. */
 bool afc__auth_awaits(const afc__transfer *transfer, uint32_t number);
 
 /**
- * The challenge that waits has been answered. Takes `identity`, which may be NULL; `*body` is yours, the part
+ * Applies the answer to the challenge that waits. Takes `identity`, which may be NULL; `*body` is yours, the part
  * that was kept of it, and `*received` what it took on the wire.
  */
 afc__auth_action afc__auth_on_answer(afc__transfer *transfer, afc_challenge_answer answer,

@@ -11,7 +11,7 @@ typedef struct afc__access {
     uint32_t count;          /**< Answers given with this nonce. */
 } afc__access;
 
-/** Keep a challenge. AFC_ENOMEM. */
+/** Keeps a challenge. AFC_ENOMEM. */
 afc_status afc__access_init(afc__access *access, const afc__access_terms *terms);
 void afc__access_clear(afc__access *access);
 
@@ -24,7 +24,7 @@ typedef struct afc__access_request {
 } afc__access_request;
 
 /**
- * The value of the field, "Digest …", with the next count. Ends in NUL; yours, afc__free_secret(). AFC_ENOMEM;
+ * Makes the value of the field, "Digest …", with the next count. Ends in NUL; yours, afc__free_secret(). AFC_ENOMEM;
  * AFC_EAUTH if this OpenSSL is not allowed to compute such a hash.
  */
 afc_status afc__access_answer(afc__access *access, const afc__access_request *request, char **out,

@@ -41,9 +41,10 @@ typedef enum afc__step {
     AFC__STEP_USE_STALE            /**< The same, with the stored response although it is stale. */
 } afc__step;
 
+/** Returns what follows a hop that ended in this phase, with these AFC__FACT_… bits. */
 afc__step afc__next_step(afc__phase phase, unsigned facts);
 
-/** Is the same request sent again? */
+/** Returns whether the same request is sent again. */
 static inline bool afc__step_repeats(afc__step step) {
     return step >= AFC__STEP_SEND_UNANNOUNCED;
 }

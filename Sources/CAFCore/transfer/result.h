@@ -47,22 +47,22 @@ struct afc_result {
 
 afc_result *afc__result_new(void);
 
-/** Free what is kept for later results. */
+/** Frees what is kept for later results. */
 void afc__result_free_kept(void);
 
-/** Make `block`, with an empty reader, if there is none yet. AFC_ENOMEM. */
+/** Makes `block`, with an empty reader, if there is none yet. AFC_ENOMEM. */
 afc_status afc__result_make_block(afc_result *result);
 
-/** Make `storage` if there is none yet. AFC_ENOMEM. */
+/** Makes `storage` if there is none yet. AFC_ENOMEM. */
 afc_status afc__result_make_storage(afc_result *result);
 
-/** Let the reader's head begin in `storage`, if there is one. */
+/** Lets the reader's head begin in `storage`, if there is one. */
 void afc__result_lend_head(afc_result *result);
 
-/** Add a hop; takes its texts, also when it fails. AFC_ENOMEM. */
+/** Adds a hop; takes its texts, also when it fails. AFC_ENOMEM. */
 afc_status afc__result_add_hop(afc_result *result, const afc_hop *hop);
 
-/** What the last hop's server has shown; takes the reference, which may be NULL. */
+/** Sets what the last hop's server has shown; takes the reference, which may be NULL. */
 void afc__result_set_verification(afc_result *result, afc__verification *verification);
 
 #endif

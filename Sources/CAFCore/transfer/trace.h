@@ -14,10 +14,10 @@ static inline bool afc__transfer_is_traced(const afc__transfer *transfer) {
 void afc__transfer_trace_connection(afc__transfer *transfer, const afc_trace_connection *connection,
                                     bool is_tunnel);
 
-/** A whole head. Without memory for it the task fails. */
+/** Reports a whole head. Without memory for it the task fails. */
 void afc__transfer_trace_request(afc__transfer *transfer, afc_slice head, bool is_tunnel);
 
-/** One line, or several. `*state` is the same for all lines of a hop. */
+/** Reports one line, or several. `*state` is the same for all lines of a hop. */
 void afc__transfer_trace_response(afc__transfer *transfer, afc_slice lines, afc__redaction *state,
                                   bool is_tunnel);
 

@@ -157,7 +157,7 @@ typedef struct afc__transfer {
 } afc__transfer;
 
 /**
- * Check and copy `request`; takes what its body borrows, also when it fails. Does not take
+ * Checks and copies `request`; takes what its body borrows, also when it fails. Does not take
  * `events->context`. AFC_EINVAL, AFC_UNSUPPORTED, AFC_ENOMEM.
  */
 afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *request,
@@ -171,7 +171,7 @@ void afc__transfer_clear(afc__transfer *transfer);
  */
 void afc__transfer_await_upgrade(afc__transfer *transfer);
 
-/** The first failure is the reason of the end. false, for callers to return. */
+/** Sets the failure of the task, if it is the first. Returns false, for callers to return. */
 static inline bool afc__transfer_fail(afc__transfer *transfer, const afc_failure *failure) {
     if (transfer->result->failure.status == AFC_OK) transfer->result->failure = *failure;
     return false;
@@ -195,69 +195,70 @@ static inline bool afc__transfer_has_failed(const afc__transfer *transfer) {
 
 /* ---- Questions about the hop --------------------------------------------------------------- */
 
+/** Returns whether the final head wasn't received yet, or may be one of several. */
 static inline bool afc__hop_in_head(const afc__transfer *transfer) {
     return transfer->hop.phase <= AFC__PHASE_HEAD_PENDING;
 }
 
-/** The body is one that the task wants. */
+/** Returns whether a body is received that the task wants. */
 static inline bool afc__hop_in_body(const afc__transfer *transfer) {
     return transfer->hop.phase == AFC__PHASE_BODY;
 }
 
-/** Has nothing of a response come? */
+/** Returns whether no byte of a response was received. */
 static inline bool afc__hop_has_no_response(const afc__transfer *transfer) {
     return transfer->hop.reader->bytes == 0;
 }
 
-/** Can the next line only be a status line? */
+/** Returns whether the next line can only be a status line. */
 static inline bool afc__hop_expects_status(const afc__transfer *transfer) {
     return transfer->hop.phase == AFC__PHASE_HEAD &&
            transfer->hop.reader->state == AFC__HEAD_AT_STATUS;
 }
 
-/** By the status line that came last. */
+/** Returns whether the status line received last is one of HTTP/2 or later. */
 static inline bool afc__hop_is_http_2(const afc__transfer *transfer) {
     return transfer->hop.reader->head.version >= AFC_HTTP_2;
 }
 
-/** Is the body decoded on its way here? Then it may be much longer than what was received. */
+/** Returns whether the body is decoded on its way here. Then it may be much longer than what was received. */
 static inline bool afc__hop_is_decoded(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
     bool is_decoded = framing->is_encoded && transfer->coding != AFC__CODING_KEPT;
     return is_decoded || framing->has_coding;
 }
 
-/** Do the bytes of the body come as they are, without chunks around them? */
+/** Returns whether the bytes of the body are passed as they are received, without chunks around them. */
 static inline bool afc__hop_has_plain_body(const afc__transfer *transfer) {
     return transfer->hop.framing.kind != AFC__FRAMING_CHUNKED && !afc__hop_is_decoded(transfer);
 }
 
-/** Has the connection left HTTP, so that both bodies are what the new protocol sends? */
+/** Returns whether the connection has left HTTP, so that both bodies are what the new protocol sends. */
 static inline bool afc__hop_is_upgraded(const afc__transfer *transfer) {
     return transfer->upgrades && transfer->hop.reader->state == AFC__HEAD_DONE &&
            transfer->hop.reader->head.status == 101;
 }
 
-/** Does an HTTP proxy get a CONNECT? For what else it forwards, it gets the request itself. */
+/** Returns whether an HTTP proxy gets a CONNECT. For what else it forwards, it gets the request itself. */
 static inline bool afc__transfer_needs_tunnel(const afc__transfer *transfer) {
     return transfer->request.url.is_https || transfer->upgrades;
 }
 
-/** Does only the end of the connection, or of its stream, end the body? */
+/** Returns whether only the end of the connection, or of its stream, ends the body. */
 static inline bool afc__hop_ends_with_connection(const afc__transfer *transfer) {
     return afc__hop_in_body(transfer) && transfer->hop.framing.kind == AFC__FRAMING_CLOSE;
 }
 
-/** Has the body a transfer coding, which no request asks for? */
+/** Returns whether the body has a transfer coding, which no request asks for. */
 static inline bool afc__hop_has_coded_body(const afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
     return !afc__hop_in_head(transfer) && framing->kind != AFC__FRAMING_NONE && framing->has_coding;
 }
 
-/** Of a body of which so many bytes have come. INT64_MAX: its head doesn't say. */
+/** Returns how many bytes are missing of a body of which `received` were received. INT64_MAX: its head doesn't say. */
 int64_t afc__hop_bytes_missing(const afc__transfer *transfer, int64_t received);
 
-/** Have all bytes of the body come, as far as its head says how many there are? */
+/** Returns whether all bytes of the body were received, as far as its head says how many there are. */
 bool afc__hop_is_whole(const afc__transfer *transfer);
 
 /* ---- Steps --------------------------------------------------------------------------------- */
@@ -265,70 +266,70 @@ bool afc__hop_is_whole(const afc__transfer *transfer);
 /** Before a hop is sent: opens or rewinds the source. false: the transfer has failed. */
 bool afc__transfer_begin_hop(afc__transfer *transfer);
 
-/** Does this hop send Expect: 100-continue, if its version of HTTP has that? */
+/** Returns whether this hop sends Expect: 100-continue, if its version of HTTP has that. */
 bool afc__transfer_expects(const afc__transfer *transfer);
 
-/** Has nothing of the body been sent because this hop waits for 100 (Continue)? */
+/** Returns whether nothing of the body was sent because this hop waits for 100 (Continue). */
 bool afc__transfer_awaits_continue(const afc__transfer *transfer);
 
 /**
- * Was a final response sent instead of 100 (Continue), so that the request body will not be sent? A server
- * that still expects it would take the next request on the connection for that body.
+ * Returns whether a final response was received instead of 100 (Continue), so that the request body won't be sent. A
+ * server that still expects it would take the next request on the connection for that body.
  */
 bool afc__transfer_expects_unsent_body(const afc__transfer *transfer);
 
-/** One header line. false: end the exchange. */
+/** Takes a header line. false: end the exchange. */
 bool afc__transfer_on_line(afc__transfer *transfer, afc_slice line);
 
-/** The final head, parsed before and not received as lines; it is copied. false: end the exchange. */
+/** Takes the final head, parsed before and not received as lines; it is copied. false: end the exchange. */
 bool afc__transfer_on_head(afc__transfer *transfer, const afc_head *head);
 
 /**
- * Check decoded bytes that were paused against the limits, and keep them if `keeps`. AFC__CONSUMED if they
+ * Checks decoded bytes that were paused against the limits, and keeps them if `keeps`. AFC__CONSUMED if they
  * are kept, AFC__PAUSED if they are within the limits, AFC__STOP.
  */
 afc__flow afc__transfer_keep(afc__transfer *transfer, afc_slice bytes, int64_t received,
                              bool keeps);
 
-/** Are there bytes that afc__transfer_deliver() has to pass on before others come? */
+/** Returns whether there are bytes that afc__transfer_deliver() must pass on before others. */
 static inline bool afc__transfer_has_kept(const afc__transfer *transfer) {
     return transfer->hop.kept.size > transfer->hop.kept_offset;
 }
 
-/** Pass on the next piece of what is kept: AFC__CONSUMED, AFC__PAUSED if it is still too early, AFC__STOP. */
+/** Passes on the next piece of what is kept: AFC__CONSUMED, AFC__PAUSED if it is still too early, AFC__STOP. */
 afc__flow afc__transfer_deliver(afc__transfer *transfer);
 
-/** Body bytes after decoding; `received` counts those of this hop on the wire. */
+/** Takes bytes of the body, decoded; `received` counts those of this hop on the wire. */
 afc__flow afc__transfer_on_body(afc__transfer *transfer, afc_slice bytes, int64_t received);
 
-/** Retry what was paused, in either direction. */
+/** Retries what was paused, in either direction. */
 void afc__transfer_wake(afc__transfer *transfer);
 
-/** The next bytes of the request body, or AFC_READ_…. */
+/** Reads the next bytes of the request body. Returns their number, or AFC_READ_…. */
 ptrdiff_t afc__transfer_read_body(afc__transfer *transfer, void *buffer, size_t size);
 
 /** Lends bytes that needn't be copied, and takes them back; see afc__source_lend(). */
 afc_slice afc__transfer_lend_body(const afc__transfer *transfer);
 void afc__transfer_took_body(afc__transfer *transfer, size_t count);
 
-/** libcurl needs the request body from the start, for a retry of its own. */
+/** Rewinds the request body, which libcurl needs from the start for a retry of its own. */
 bool afc__transfer_rewind_body(afc__transfer *transfer);
 
-/** A request is sent now, perhaps again: what was read of its body went with an earlier one. */
+/** Begins the body of a request that is sent now, perhaps again: what was read of it went with an earlier one. */
 bool afc__transfer_begin_body(afc__transfer *transfer);
 
-/** The hop has ended. Takes the outcome's verification. */
+/** Ends the hop. Takes the outcome's verification. */
 afc__next afc__transfer_end_hop(afc__transfer *transfer, const afc__outcome *outcome);
 
 /**
- * A challenge was answered. Takes `identity`, which may be NULL. False: none of that number waits for an
+ * Applies the answer to a challenge. Takes `identity`, which may be NULL. false: none of that number waits for an
  * answer. After AFC__NEXT_ASK call afc__transfer_resume_hop() then.
  */
 bool afc__transfer_on_answer(afc__transfer *transfer, uint32_t number, afc_challenge_answer answer,
                              afc__identity *identity);
 afc__next afc__transfer_resume_hop(afc__transfer *transfer);
 
-/** Complete the result and call on_done, the last callback. */
+/** Completes the result and calls on_done, the last callback. */
 void afc__transfer_finish(afc__transfer *transfer);
 
 #endif

@@ -109,16 +109,16 @@ void afc__hop_cache_free_kept(void);
 
 void afc__transfer_clear_hop_cache(afc__transfer *transfer);
 
-/** The next hop has another request. */
+/** Forgets the lookup, as the next hop has another request. */
 void afc__transfer_forget_hop_cache(afc__transfer *transfer);
 
-/** Before a hop. `wake` is called on any thread. */
+/** Asks the cache before a hop. `wake` is called on any thread. */
 afc__cache_next afc__transfer_ask_cache(afc__transfer *transfer, afc__http_cache_wake wake);
 
-/** The hop begins now. If its URL isn't that of the lookup any more, the cache leaves it alone. */
+/** Begins the hop. If its URL isn't that of the lookup any more, the cache leaves it alone. */
 void afc__transfer_cache_begin_hop(afc__transfer *transfer);
 
-/** The fields that make the hop conditional, and their number. */
+/** Returns the fields that make the hop conditional, and their number. */
 static inline const afc_header *afc__transfer_conditions(const afc__transfer *transfer,
                                                          size_t *count) {
     const afc__hop_cache *cache = transfer->hop_cache;
@@ -128,10 +128,10 @@ static inline const afc_header *afc__transfer_conditions(const afc__transfer *tr
     return has_some ? cache->conditions : NULL;
 }
 
-/** Does a stale response wait for its validation in the background? Only once. */
+/** Returns whether a stale response waits for its validation in the background. Only once. */
 bool afc__transfer_takes_validation(afc__transfer *transfer);
 
-/** Does a stored response answer now? */
+/** Returns whether a stored response is passed on instead of the server's. */
 static inline bool afc__transfer_is_replaying(const afc__transfer *transfer) {
     return transfer->hop_cache != NULL && transfer->hop_cache->state == AFC__HOP_CACHE_REPLAYING;
 }
@@ -147,41 +147,41 @@ typedef enum afc__replay {
 afc__replay afc__transfer_replay(afc__transfer *transfer);
 
 /**
- * At the final head of a hop. true: the stored response answers instead, or the server is asked again, and the hop's
- * phase is SUPERSEDED. A failure is the transfer's.
+ * Handles the final head of a hop. true: the stored response is used instead, or the server is asked again, and the
+ * hop's phase is SUPERSEDED. A failure is the transfer's.
  */
 bool afc__transfer_cache_head(afc__transfer *transfer);
 
-/** Bytes of the body were consumed. */
+/** Stores bytes of the body, which were consumed. */
 void afc__transfer_cache_body(afc__transfer *transfer, afc_slice bytes);
 
 /** Lets those look again that wait for the response, whether it was stored or won't be. */
 void afc__hop_cache_release_waiters(afc__hop_cache *cache);
 
-/** Does another transfer of the session ask the server for the same URL? NULL: none. */
+/** Returns another transfer of the session that asks the server for the same URL. NULL: none. */
 afc__hop_cache *afc__hop_cache_find_fill(const afc__transfer *transfer);
 
-/** The hop has ended. `is_whole`: its response is complete. */
+/** Ends the hop. `is_whole`: its response is complete. */
 void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole);
 
-/** Does the stored response answer now that the server can't be reached? */
+/** Returns whether the stored response may be used now that the server can't be reached. */
 bool afc__transfer_may_use_stale(const afc__transfer *transfer);
 
-/** A hop that failed is answered by the stored response. */
+/** Uses the stored response instead of a hop that failed. */
 void afc__transfer_choose_stale(afc__transfer *transfer);
 
 /* ---- Shared by the files of the cache ------------------------------------------------------ */
 
 /**
- * Whose request it is: the fingerprint of the credentials that it sends or would send; empty without any. false: out of
- * memory.
+ * Writes whose request it is: the fingerprint of the credentials that it sends or would send; empty without any. false:
+ * out of memory.
  */
 bool afc__hop_cache_identify(const afc__transfer *transfer, char out[AFC__FINGERPRINT_SIZE]);
 
-/** The request as selecting fields see it. */
+/** Returns the request as selecting fields see it. */
 afc__http_cache_request afc__hop_cache_request(const afc__transfer *transfer);
 
-/** Has the URL of the request a query? */
+/** Returns whether the URL of the request has a query. */
 static inline bool afc__hop_cache_has_query(const afc__transfer *transfer) {
     return transfer->request.url.query.bytes != NULL;
 }
