@@ -28,8 +28,8 @@ typedef struct afc__freelist {
     atomic_bool is_in_use;
     /* Of the thread that uses the list. */
     unsigned count;
-    struct afc__spare
-        *newest; /**< Most recently returned block, probably still in the processor's cache. */
+    /** Most recently returned block, probably still in the processor's cache. */
+    struct afc__spare *newest;
 } afc__freelist;
 
 #define AFC__FREELIST_INIT(block_size, most)                                                       \

@@ -43,8 +43,8 @@ typedef struct afc__sink {
     int64_t total;            /**< The size of the whole, or AFC_LENGTH_UNKNOWN. */
     const char *reason;       /**< Why it was restarted or can't be resumed. */
     afc_resumption resumption;
-    afc__digest
-        digest; /**< What the file is checked against: by the caller, else by the response. */
+    /** What the file is checked against: by the caller, else by the response. */
+    afc__digest digest;
     afc__hasher hasher;
     afc__sink_work *work; /**< NULL: the file is small, and written directly. */
 

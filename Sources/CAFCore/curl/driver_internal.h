@@ -131,8 +131,8 @@ struct afc__exchange {
     afc__exchange_hop hop;
     uint64_t carrier;   /**< Number of the HTTP/2 connection that carried it last; 0: none. */
     int carrier_socket; /**< That connection's descriptor at the time. */
-    afc__tls_peer
-        *carrier_peer; /**< Peer of the connection that carried it last; NULL: none or no TLS. */
+    /** Peer of the connection that carried it last; NULL: none or no TLS. */
+    afc__tls_peer *carrier_peer;
     afc__tls_peer *peer;
     afc__tls_peer *proxy_peer; /**< Of a new connection to a proxy over TLS. */
     afc__direct direct;
@@ -226,15 +226,15 @@ struct afc__driver {
     uint64_t opened;                        /**< Sockets opened so far. */
     afc__exchange *free;
     size_t free_count, handle_count; /**< Idle exchanges, and all. */
-    afc__exchange
-        *parked; /**< Unused until the session ends; see afc__exchange_must_be_parked(). */
+    /** Unused until the session ends; see afc__exchange_must_be_parked(). */
+    afc__exchange *parked;
     size_t parked_count;
     afc__exchange *to_flush; /**< Flushed once libcurl has returned; see body_flow.c. */
     afc__exchange *silent;   /**< Upgrades that may have ended; see afc__driver_next_silent(). */
     /* AFC__UPGRADED_BUFFER bytes each, for direct_io.c; NULL: not needed so far. */
     char *outgoing, *incoming;
-    afc__exchange
-        *broken; /**< Exchanges whose end libcurl doesn't report; see afc__driver_next_ended(). */
+    /** Exchanges whose end libcurl doesn't report; see afc__driver_next_ended(). */
+    afc__exchange *broken;
     atomic_uint_fast64_t connections;
 };
 

@@ -29,8 +29,8 @@ struct afc__disk {
         void *cache); /**< Frees the cache once the disk's thread has ended, or without one. */
     afc__folder folder;
     afc__journal journal;
-    atomic_bool
-        is_scanning; /**< The folder is being compared with the table, which may lack entries. */
+    /** The folder is being compared with the table, which may lack entries. */
+    atomic_bool is_scanning;
     /* Under the cache's lock. */
     afc__writer *writer; /**< NULL before the first job. */
     uint64_t capacity;   /**< In AFC__ENTRY_UNIT. */

@@ -39,8 +39,8 @@ typedef struct afc__journal {
     uint64_t seed;                /**< Of the checksums. */
     atomic_uint_fast64_t known;   /**< Bytes that were read or written, or are being written. */
     atomic_uint_fast64_t settled; /**< As `known`, without those that are being written. */
-    bool
-        is_incomplete; /**< It was missing, damaged or of another boot: the folder may hold more. */
+    /** It was missing, damaged or of another boot: the folder may hold more. */
+    bool is_incomplete;
     afc__journal_reader reader;
 } afc__journal;
 

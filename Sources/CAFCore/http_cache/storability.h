@@ -22,8 +22,8 @@ typedef struct afc__storable_question {
     const afc__http_cache_control *request;  /**< The request's directives. */
     const afc__http_cache_control *response; /**< The response's. */
     bool has_query;                          /**< The URL has a query. */
-    bool
-        is_content_of_url; /**< POST: Content-Location is the URL of the request (RFC 9110 9.3.3). */
+    /** POST: Content-Location is the URL of the request (RFC 9110 9.3.3). */
+    bool is_content_of_url;
 } afc__storable_question;
 
 afc__storable afc__storable_of(const afc__storable_question *question);

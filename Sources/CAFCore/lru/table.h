@@ -39,8 +39,8 @@ enum {
 
 typedef struct afc__bucket {
     uint32_t hash[AFC__BUCKET_SLOTS];
-    uint32_t
-        passed_by; /**< Entries whose first bucket is this one but which are stored in a later one. */
+    /** Entries whose first bucket is this one but which are stored in a later one. */
+    uint32_t passed_by;
     afc__entry *slot[AFC__BUCKET_SLOTS];
     void *value[AFC__BUCKET_SLOTS];
 } afc__bucket;

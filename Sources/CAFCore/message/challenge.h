@@ -88,8 +88,8 @@ bool afc__access_terms_read(const afc__challenge *challenge, bool knows_body,
 typedef struct afc__challenge_question {
     const afc_head *head;
     bool is_proxy;
-    bool
-        knows_body; /**< The bytes of the request's body are known in advance, or there is no body. */
+    /** The bytes of the request's body are known in advance, or there is no body. */
+    bool knows_body;
     unsigned possible; /**< AFC_AUTH_… bits that libcurl supports for this HTTP version. */
     /** NULL: no credentials yet; the strongest challenge is chosen. */
     const afc_credentials *credentials;

@@ -7,9 +7,9 @@
 
 /** A copy of credentials in one block, which is overwritten before it is freed. */
 typedef struct afc__identity {
-    afc_credentials
-        credentials; /**< Points into `texts`. If `user` isn't NULL, neither is `password`. */
-    size_t size;     /**< Size of the whole block. */
+    /** Points into `texts`. If `user` isn't NULL, neither is `password`. */
+    afc_credentials credentials;
+    size_t size; /**< Size of the whole block. */
     char texts[];
 } afc__identity;
 

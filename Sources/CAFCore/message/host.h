@@ -10,8 +10,8 @@
 
 /** An authority split into its parts, without checks. The `bytes` of absent parts are NULL. */
 typedef struct afc__authority_text {
-    afc_slice
-        userinfo; /**< Before the last "@", so that nothing before it can be mistaken for the host. */
+    /** Before the last "@", so that nothing before it can be mistaken for the host. */
+    afc_slice userinfo;
     afc_slice host;    /**< Without brackets. */
     afc_slice port;    /**< After the colon. */
     bool is_bracketed; /**< The host was in brackets. */

@@ -52,8 +52,8 @@ struct afc_multipart {
 
     /* The position of reading. */
     bool has_started; /**< Reading has started: parts can't be added. */
-    bool
-        is_in_body; /**< In the body of parts[at], not its head; at == count: in the closing delimiter. */
+    /** In the body of parts[at], not its head; at == count: in the closing delimiter. */
+    bool is_in_body;
     size_t at;
     int64_t position;    /**< Position within that head, body or closing delimiter. */
     int descriptor;      /**< Descriptor of the current file. */

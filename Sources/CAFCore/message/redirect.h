@@ -20,8 +20,8 @@ typedef struct afc__redirect_question {
     /** Returns whether this http URL must be upgraded to https (HSTS). Called with `context`; NULL: never. */
     bool (*wants_https)(const void *context, const afc__url *url);
     const void *context;
-    afc__to_ascii *
-        to_ascii; /**< Converts hosts to A-labels, so that all spellings of a host are one origin. May be NULL. */
+    /** Converts hosts to A-labels, so that all spellings of a host are one origin. May be NULL. */
+    afc__to_ascii *to_ascii;
 } afc__redirect_question;
 
 typedef struct afc__redirect_plan {

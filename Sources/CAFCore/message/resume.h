@@ -21,8 +21,8 @@ typedef struct afc__resume_token {
     afc_slice validator;
     bool is_date;  /**< The validator is a Last-Modified, not an ETag. */
     int64_t total; /**< Or AFC_LENGTH_UNKNOWN. */
-    int64_t
-        received; /**< Bytes received when the token was written; the file's size is decisive. */
+    /** Bytes received when the token was written; the file's size is decisive. */
+    int64_t received;
     afc__digest digest; /**< Digest of the whole file. */
     /** Identify the partial file; creation time too, because inode numbers are reused. */
     uint64_t device, inode, birth_time;

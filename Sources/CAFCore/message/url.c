@@ -15,8 +15,8 @@
 typedef struct url_parts {
     bool is_https;
     afc__authority authority;
-    afc_slice
-        directory; /**< Directory of the base, before `path`; empty if the path is absolute. */
+    /** Directory of the base, before `path`; empty if the path is absolute. */
+    afc_slice directory;
     afc_slice path;
     afc_slice query;
 } url_parts;

@@ -63,9 +63,9 @@ typedef struct afc__loop {
     afc__loop_owner owner;
     afc__timers timers;
     int64_t now_us; /**< Time when the loop last woke. */
-    uint64_t
-        wakeups_due; /**< Writes to the eventfd that are done or about to be; never read back. */
-    bool hurries;    /**< See afc__loop_hurry(). */
+    /** Writes to the eventfd that are done or about to be; never read back. */
+    uint64_t wakeups_due;
+    bool hurries; /**< See afc__loop_hurry(). */
     bool is_dispatching;
     afc__turn next; /**< Driven: what the previous dispatch left to do. */
     struct epoll_event *batch;

@@ -12,8 +12,8 @@ struct afc__delivery {
     afc_result *result;    /**< NULL: the task was never started. */
     pthread_mutex_t lock;
     /* Under the lock. */
-    bool
-        is_posted; /**< The executor has a call of run(): there is never a second one, so the order is kept. */
+    /** The executor has a call of run(): there is never a second one, so the order is kept. */
+    bool is_posted;
     bool has_progress;
     bool has_ended; /**< on_done and release are due. */
     afc_progress progress;

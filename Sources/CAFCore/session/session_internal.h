@@ -111,9 +111,10 @@ struct afc_task {
     afc__alarm alarm;
     afc__exchange *exchange;
     union {
-        afc__job job; /**< What the writer does for the sink, or */
-        afc__watch
-            sink_watch; /**< its descriptor, if it is polled; `ready` is NULL unless it is watched. */
+        /** What the writer does for the sink. */
+        afc__job job;
+        /** The sink's descriptor, if it is polled; `ready` is NULL unless it is watched. */
+        afc__watch sink_watch;
     };
     afc__watch body_watch; /**< Of the body's descriptor; `ready` is NULL unless it is watched. */
     int64_t started_us, connecting_since_us;

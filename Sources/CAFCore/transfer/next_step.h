@@ -18,10 +18,10 @@ enum {
     AFC__FACT_REUSED = 16u,      /**< The connection came from the pool. */
     AFC__FACT_NO_RESPONSE = 32u, /**< Nothing of a response was received. */
     AFC__FACT_FIRST_TRY = 64u,   /**< The hop doesn't repeat one that lost its connection. */
-    AFC__FACT_REPLAYABLE =
-        128u,                  /**< Idempotent (RFC 9110 9.2.2), and its body can be sent again. */
-    AFC__FACT_MAY_WAIT = 256u, /**< The request waits for the network, and not too often yet. */
-    AFC__FACT_MAY_BE_STALE = 512u,  /**< A stored response may be used instead (RFC 5861 4). */
+    /** Idempotent (RFC 9110 9.2.2), and its body can be sent again. */
+    AFC__FACT_REPLAYABLE = 128u,
+    AFC__FACT_MAY_WAIT = 256u,     /**< The request waits for the network, and not too often yet. */
+    AFC__FACT_MAY_BE_STALE = 512u, /**< A stored response may be used instead (RFC 5861 4). */
     AFC__FACT_CONNECT_ONLY = 1024u, /**< No request was to be sent. */
     AFC__FACTS = 11
 };

@@ -22,8 +22,8 @@ typedef struct afc__trust_rule {
     afc_pinning_mode mode;
     afc_pin_match match;
     STACK_OF(X509) *certificates; /**< For AFC_PINNING_CERTIFICATE: the pinned certificates. */
-    X509_STORE
-    *store; /**< For AFC_PINNING_CERTIFICATE: a store with only these. NULL: there are none. */
+    /** For AFC_PINNING_CERTIFICATE: a store with only these. NULL: there are none. */
+    X509_STORE *store;
     afc__key_hash *keys; /**< Pinned keys. */
     size_t key_count;
     int64_t expires_s;

@@ -22,8 +22,8 @@ typedef struct bench_load {
 bench_load bench_load_make(uint32_t key_count, uint32_t lookup_count);
 
 typedef struct bench_outcome {
-    double
-        ns_per_lookup; /**< Time by all lookups: of the processor with one thread, of the wall with two. */
+    /** Time by all lookups: of the processor with one thread, of the wall with two. */
+    double ns_per_lookup;
     double hit_rate;
 } bench_outcome;
 

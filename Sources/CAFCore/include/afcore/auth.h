@@ -67,11 +67,11 @@ typedef struct afc_challenge {
     /** AFC_AUTH_…: the strongest scheme that fits `proposed`, or any credentials. */
     unsigned scheme;
     unsigned offered; /**< AFC_AUTH_… bits: every offered scheme that this library supports. */
-    unsigned
-        failures;  /**< Number of credentials that this protection space rejected in this task. */
-    bool is_proxy; /**< True for a proxy's challenge, false for a server's. */
-    bool is_https; /**< True if the URL of the server, or of the proxy, is https. */
-    uint16_t port; /**< Port of the server or proxy. */
+    /** Number of credentials that this protection space rejected in this task. */
+    unsigned failures;
+    bool is_proxy;     /**< True for a proxy's challenge, false for a server's. */
+    bool is_https;     /**< True if the URL of the server, or of the proxy, is https. */
+    uint16_t port;     /**< Port of the server or proxy. */
     const char *host;  /**< Host of the server or proxy. */
     const char *url;   /**< URL of the response, without userinfo and fragment. */
     const char *realm; /**< Realm of the challenge; "" if it has none. */

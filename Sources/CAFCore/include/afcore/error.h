@@ -64,8 +64,8 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
     AFC_TRUST_WEAK = 8,
     AFC_TRUST_OTHER = 9,
     AFC_TRUST_UNTRUSTED_ROOT = 10, /**< The chain ends in a root certificate that isn't trusted. */
-    AFC_TRUST_NAME_CONSTRAINT =
-        11, /**< An authority's name constraints exclude the name (RFC 5280 4.2.1.10). */
+    /** An authority's name constraints exclude the name (RFC 5280 4.2.1.10). */
+    AFC_TRUST_NAME_CONSTRAINT = 11,
     AFC_TRUST_PURPOSE = 12,     /**< Key usage doesn't allow TLS servers. */
     AFC_TRUST_PATH_LENGTH = 13, /**< The chain is longer than a path length constraint allows. */
     AFC_TRUST_NOT_AN_AUTHORITY = 14, /**< An issuer isn't a certification authority. */

@@ -152,8 +152,8 @@ typedef struct afc_pressure_options {
     size_t size; /**< sizeof(afc_pressure_options). */
     /** Processes waited for memory for `stall_us` within `window_us`. Unprivileged: a multiple of 2 s as window. */
     uint32_t stall_us, window_us;
-    const char
-        *path; /**< A PSI file; NULL: that of the process's control group, else the system's. */
+    /** A PSI file; NULL: that of the process's control group, else the system's. */
+    const char *path;
     /** Total cost that may stay. 0: every entry is evicted, as AFNetworking does. */
     uint64_t keep;
 } afc_pressure_options;

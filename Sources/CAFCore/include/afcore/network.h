@@ -11,16 +11,16 @@ AFC_BEGIN_DECLS
 
 /** Which IP addresses of a host are tried (CURLOPT_IPRESOLVE). */
 typedef enum AFC_OPEN_ENUM afc_ip_version {
-    AFC_IP_ANY =
-        0, /**< Both; IPv6 first, IPv4 in parallel after a delay (Happy Eyeballs, RFC 8305). */
+    /** Both; IPv6 first, IPv4 in parallel after a delay (Happy Eyeballs, RFC 8305). */
+    AFC_IP_ANY = 0,
     AFC_IP_V4 = 1,
     AFC_IP_V6 = 2
 } afc_ip_version;
 
 /** Addresses for a host and port that replace name resolution (CURLOPT_RESOLVE). */
 typedef struct afc_host_override {
-    const char
-        *host; /**< ASCII name (A-labels), ignoring case and one trailing dot; "*": every host. */
+    /** ASCII name (A-labels), ignoring case and one trailing dot; "*": every host. */
+    const char *host;
     uint16_t port;         /**< Port of the server, or of a proxy of that name. Not 0. */
     const char *addresses; /**< IPv4 and IPv6 addresses, comma-separated, tried in this order. */
     uint64_t reserved[2];  /**< 0. */

@@ -34,8 +34,8 @@ typedef enum afc_session_loop {
  * part of a body, stay on the loop thread, and may run at the same time as on_progress.
  */
 typedef struct afc_executor {
-    void *
-        context; /**< Passed to `post`. Free it in on_closed, which is called after all of these callbacks. */
+    /** Passed to `post`. Free it in on_closed, which is called after all of these callbacks. */
+    void *context;
     /**
      * Calls function(argument) once, at any time, on any thread, or inside `post`. Called on the loop thread; must not
      * block. At most one call for each task is pending, so the task's callbacks run in order and one at a time, even if

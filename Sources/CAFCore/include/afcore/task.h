@@ -193,14 +193,14 @@ typedef struct afc_timeouts {
 /** Size limits. A task that exceeds one fails at once with AFC_ETOOBIG. 0: the default given here. */
 typedef struct afc_limits {
     uint64_t body; /**< Decoded bytes. Default: 64 MiB for MEMORY, none for other sinks. */
-    uint32_t
-        head_bytes; /**< Bytes of a hop's heads and trailers, 1xx included. Default: 256 KiB. */
+    /** Bytes of a hop's heads and trailers, 1xx included. Default: 256 KiB. */
+    uint32_t head_bytes;
     uint32_t head_count;    /**< Fields of a hop's heads and trailers. Default: 512. */
     uint32_t informational; /**< 1xx responses of a hop. Default: 16. */
-    uint32_t
-        decoding_ratio; /**< Decoded to received bytes, after the first decoded MiB. Default: 250. */
-    int32_t
-        redirects; /**< Redirects followed. Default: 20. Negative: none, a 3xx is the response. */
+    /** Decoded to received bytes, after the first decoded MiB. Default: 250. */
+    uint32_t decoding_ratio;
+    /** Redirects followed. Default: 20. Negative: none, a 3xx is the response. */
+    int32_t redirects;
     uint32_t reserved[3]; /**< 0. */
 } afc_limits;
 
@@ -236,8 +236,8 @@ typedef enum afc_expect {
 typedef enum afc_http_cache_policy {
     AFC_HTTP_CACHE_PROTOCOL = 0, /**< As the responses say (RFC 9111). */
     AFC_HTTP_CACHE_RELOAD = 1,   /**< Ask the server for the whole response, and store it. */
-    AFC_HTTP_CACHE_ELSE_LOAD =
-        2,                   /**< Use a stored response however old it is, else ask the server. */
+    /** Use a stored response however old it is, else ask the server. */
+    AFC_HTTP_CACHE_ELSE_LOAD = 2,
     AFC_HTTP_CACHE_ONLY = 3, /**< As ELSE_LOAD, but without one the response is a 504 made here. */
     /** Ask the server whether a stored response is still valid, unless it is fresh and immutable. */
     AFC_HTTP_CACHE_REVALIDATE = 4,
@@ -621,12 +621,12 @@ AFC_API void afc_task_release(afc_task *task);
 typedef enum afc_http_cache_use {
     AFC_HTTP_CACHE_UNUSED = 0, /**< The response came from the server. */
     AFC_HTTP_CACHE_HIT = 1,    /**< A stored response that was fresh. */
-    AFC_HTTP_CACHE_STALE =
-        2, /**< A stored response that was stale, as it, or the request, allows. */
-    AFC_HTTP_CACHE_VALIDATED =
-        3, /**< A stored response that the server confirmed in the hop before. */
-    AFC_HTTP_CACHE_MISSING =
-        4 /**< A 504 made here: nothing is stored, and the server isn't asked. */
+    /** A stored response that was stale, as it, or the request, allows. */
+    AFC_HTTP_CACHE_STALE = 2,
+    /** A stored response that the server confirmed in the hop before. */
+    AFC_HTTP_CACHE_VALIDATED = 3,
+    /** A 504 made here: nothing is stored, and the server isn't asked. */
+    AFC_HTTP_CACHE_MISSING = 4
 } afc_http_cache_use;
 
 /**
@@ -645,8 +645,8 @@ typedef struct afc_hop {
     bool is_retried;        /**< Sent again after its pooled connection was lost or refused it. */
     char local_address[46], remote_address[46]; /**< Empty: not connected. */
     uint16_t local_port, remote_port;
-    afc_http_cache_use
-        cache;            /**< Whether the response came from the cache; such a hop sent nothing. */
+    /** Whether the response came from the cache; such a hop sent nothing. */
+    afc_http_cache_use cache;
     uint64_t reserved[2]; /**< 0. */
 } afc_hop;
 
@@ -735,14 +735,14 @@ typedef enum afc_resumption {
     AFC_RESUMPTION_NONE = 0,      /**< There was none, or it wasn't used. */
     AFC_RESUMPTION_RESUMED = 1,   /**< The body was appended to it. */
     AFC_RESUMPTION_RESTARTED = 2, /**< It was invalid, and the download started over. */
-    AFC_RESUMPTION_COMPLETE =
-        3 /**< It was already complete: the response is a 416, and the task succeeded. */
+    /** It was already complete: the response is a 416, and the task succeeded. */
+    AFC_RESUMPTION_COMPLETE = 3
 } afc_resumption;
 
 /** The result of a FILE sink. */
 typedef struct afc_download {
-    const char
-        *path; /**< The destination. It exists if the task succeeded with a 2xx or COMPLETE. */
+    /** The destination. It exists if the task succeeded with a 2xx or COMPLETE. */
+    const char *path;
     const char *resume_token;  /**< See afc_result_get_resume_token(). */
     afc_resumption resumption; /**< What happened to an existing partial file. */
     int64_t offset;            /**< Bytes of the partial file that were kept. */

@@ -51,8 +51,8 @@ typedef struct afc_trust_report {
     afc_pin_outcome pins; /**< The result of pinning. */
     /** True if `chain` is the verified path; otherwise it is what the peer sent, in its order. */
     bool is_verified;
-    const char
-        *host; /**< The host as compared: lower case, without a trailing dot. "": none given. */
+    /** The host as compared: lower case, without a trailing dot. "": none given. */
+    const char *host;
     const afc_trust_certificate *chain; /**< The server's certificate first. */
     size_t chain_count;
 } afc_trust_report;

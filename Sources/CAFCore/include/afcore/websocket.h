@@ -56,9 +56,11 @@ enum { AFC_WEBSOCKET_MORE = 1u << 0 };
  * the loop thread, those for encoding on the threads that send, one at a time.
  */
 typedef struct afc_websocket_codec {
-    void *
-        context; /**< Passed to `open`. Must be valid until every socket with this codec has ended, and no call of
-                     afc_websocket_send() for one runs. */
+    /**
+     * Passed to `open`. Must be valid until every socket with this codec has ended, and no call of
+     * afc_websocket_send() for one runs.
+     */
+    void *context;
     /**
      * Makes a stream with a window of 1 << `window_bits` bytes; `window_bits` is 8 to 15. NULL: out of memory, or not
      * supported. A socket that can't encode sends messages as they are; one that can't decode isn't opened.
@@ -101,8 +103,8 @@ typedef struct afc_websocket_options {
     const char *const *protocols;
     size_t protocol_count;
     afc_websocket_limits limits;
-    uint32_t
-        open_timeout_ms; /**< For the whole handshake, redirects included. Default: 30000; 0: none. */
+    /** For the whole handshake, redirects included. Default: 30000; 0: none. */
+    uint32_t open_timeout_ms;
     /** Time from sending a close frame, or receiving one, to the end of the connection. Default: 5000. Not 0. */
     uint32_t close_timeout_ms;
     uint32_t ping_interval_ms; /**< Time between automatic pings. Default: 0, none. */
@@ -112,15 +114,15 @@ typedef struct afc_websocket_options {
      * in which one is being sent before the ping. Default: 20000. Not 0.
      */
     uint32_t pong_timeout_ms;
-    bool
-        deliver_in_pieces; /**< Pass on messages in pieces as they arrive, so that none is collected in memory. */
+    /** Pass on messages in pieces as they arrive, so that none is collected in memory. */
+    bool deliver_in_pieces;
     const afc_websocket_codec *codec; /**< Offer compression. NULL: none is offered. */
     /** With a codec: the largest windows, 8 to 15; 0: 15. Smaller ones use less memory and compress less. */
     uint8_t server_window_bits, client_window_bits;
     /** With a codec: compress each message by itself. */
     bool server_no_context_takeover, client_no_context_takeover;
-    size_t
-        compression_threshold; /**< With a codec: shorter messages aren't compressed. Default: 64 bytes. */
+    /** With a codec: shorter messages aren't compressed. Default: 64 bytes. */
+    size_t compression_threshold;
 } afc_websocket_options;
 
 #define AFC_WEBSOCKET_OPTIONS_INIT                                                                 \
@@ -132,8 +134,8 @@ typedef struct afc_websocket_options {
 /** A received message, or a piece of one. Valid until on_message returns. */
 typedef struct afc_websocket_message {
     afc_websocket_kind kind;
-    afc_slice
-        bytes;     /**< A text is valid UTF-8; a piece may end inside a character. May be empty. */
+    /** A text is valid UTF-8; a piece may end inside a character. May be empty. */
+    afc_slice bytes;
     bool is_first; /**< Without `deliver_in_pieces` always true. */
     bool is_last;  /**< Without `deliver_in_pieces` always true. */
 } afc_websocket_message;
