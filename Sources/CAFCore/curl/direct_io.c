@@ -109,7 +109,7 @@ bool afc__direct_send(afc__exchange *exchange) {
         ptrdiff_t count = afc__transfer_read_body(exchange->hop.transfer, driver->outgoing,
                                                   AFC__UPGRADED_BUFFER);
         if (count == AFC_READ_AGAIN) return true;
-        /* libcurl asks again, and gets the same answer. */
+        /* libcurl asks again, and gets the same result. */
         if (count <= 0) return false;
         size_t sent = write_some(direct->socket, driver->outgoing, (size_t)count);
         direct->sent += (int64_t)sent;

@@ -35,7 +35,7 @@ void afc__entry_head_write(char out[AFC__ENTRY_HEAD_SIZE], const afc__entry_head
     afc__save_64(out + SUM_OFFSET, afc__checksum(head->content, out, SUM_OFFSET));
 }
 
-/** Is this room behind the body, and of a size that a meta may have? */
+/** Returns whether this part of the file is behind the body, and has a size that a meta may have. */
 static bool is_valid_extent(const afc__entry_head *head, uint64_t offset, uint64_t size) {
     uint64_t end = AFC__ENTRY_HEAD_SIZE + afc__entry_span(head->body_size);
     return offset >= end && offset - end <= 2 * AFC__HTTP_CACHE_LONGEST_META &&

@@ -33,7 +33,7 @@ typedef struct afc__entry_head {
 /** Largest body: the size of its file, in units of 512 bytes, fits the 32 bits that the journal has for it. */
 #define AFC__ENTRY_LARGEST_BODY (UINT64_C(1) << 40)
 
-/** Returns the room of a body with its checksums. */
+/** Returns the size in the file of a body with its checksums. */
 uint64_t afc__entry_span(uint64_t body_size);
 
 /** Returns the size of a new file. */
@@ -72,7 +72,7 @@ afc__http_cache_stored *afc__entry_read(int descriptor);
 
 /**
  * Writes a new meta for the body with this number; `*size` is then the size of the file. false: another body, a damaged
- * file, an error, or too much room lost by many changes.
+ * file, an error, or too much space lost by many changes.
  */
 bool afc__entry_change(int descriptor, uint64_t content, afc_slice meta, uint64_t *size);
 

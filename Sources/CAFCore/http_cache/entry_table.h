@@ -33,7 +33,7 @@ typedef struct afc__entry_table {
 
 void afc__entry_table_clear(afc__entry_table *table);
 
-/** Reserves room for `count` records. false: out of memory. */
+/** Reserves capacity for `count` records. false: out of memory. */
 bool afc__entry_table_reserve(afc__entry_table *table, size_t count);
 
 /**

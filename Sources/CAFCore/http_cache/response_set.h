@@ -25,7 +25,7 @@ afc__http_cache_stored *afc__http_cache_found_variant(const afc__http_cache_foun
 /** Removes a variant; doesn't release it. Returns whether it was there. */
 bool afc__http_cache_found_remove(afc__http_cache_found *found, uint64_t variant);
 
-/** Inserts a response at its place in the order; there must be room. Doesn't retain it. */
+/** Inserts a response at its place in the order; there must be capacity. Doesn't retain it. */
 void afc__http_cache_found_insert(afc__http_cache_found *found, afc__http_cache_stored *stored);
 
 /** Releases all and empties. */

@@ -53,7 +53,7 @@ bool afc__store_put_record(afc_http_cache *cache, const afc__http_cache_stored *
 
 /**
  * Returns whether all variants of a key are in memory, once this one is; `*found` are the others. What is in memory
- * answers for the disk.
+ * needn't be looked up on disk.
  */
 static bool are_others_in_memory(afc_http_cache *cache, const afc__http_cache_id *id,
                                  const afc__response_set *set, afc__http_cache_found *found) {
@@ -138,7 +138,7 @@ static bool work_find(afc__disk_job *work) {
     return false;
 }
 
-/** Returns the answer that needs no disk: READY, or PENDING if there may be more on disk. */
+/** Returns the result that needs no disk: READY, or PENDING if there may be more on disk. */
 static afc__http_cache_step find_in_memory(afc_http_cache *cache, uint64_t primary, afc_slice key,
                                            afc__http_cache_found *out) {
     afc__entry_record variant;

@@ -172,7 +172,7 @@ static bool decode(afc__http_cache_stored *stored) {
     return take_fields(&rest, stored->headers + selecting_count, field_count) && rest.size == 0;
 }
 
-/** Makes one with room for `field_count` fields in all and for a block, which the caller writes at `*block`. */
+/** Makes one with storage for `field_count` fields in all and for a block, which the caller writes at `*block`. */
 static afc__http_cache_stored *new_stored(size_t field_count, size_t size, char **block) {
     afc__http_cache_stored *stored;
     size_t head_size = sizeof *stored + field_count * sizeof(afc_header);

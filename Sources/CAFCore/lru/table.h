@@ -85,10 +85,10 @@ static inline void *afc__table_value(const afc__table *table, afc__place place) 
 /** Returns the place of the entry with this key and hash, or 0. */
 afc__place afc__table_find(const afc__table *table, uint32_t hash, afc_slice key);
 
-/** Reserves room for one more entry; false when out of memory and full. Add the entry before any other change. */
+/** Reserves capacity for one more entry; false when out of memory and full. Add the entry before any other change. */
 bool afc__table_reserve(afc__table *table);
 
-/** Adds an entry as the most recently used, at `stamp`. Its key must not be in the table, and there must be room. */
+/** Adds an entry as the most recently used, at `stamp`. Its key must not be in the table, and there must be capacity. */
 void afc__table_add(afc__table *table, uint32_t hash, afc__entry *entry, void *value,
                     uint64_t stamp);
 

@@ -65,11 +65,11 @@ typedef struct afc__field_list {
     afc_header storage[AFC__FIELD_LIST_SIZE];
 } afc__field_list;
 
-/** Makes an empty list that has room for `most` fields. AFC_ENOMEM: there is nothing to clear. */
+/** Makes an empty list that has storage for `most` fields. AFC_ENOMEM: there is nothing to clear. */
 afc_status afc__field_list_init(afc__field_list *list, size_t most);
 void afc__field_list_clear(afc__field_list *list);
 
-/** Adds a field, for which there must be room. */
+/** Adds a field, for which there must be storage. */
 static inline void afc__field_list_add(afc__field_list *list, afc_slice name, afc_slice value) {
     list->headers[list->count++] = (afc_header){name, value, 0};
 }

@@ -41,7 +41,7 @@ afc_status afc__authority_split(afc__authority *out, afc_slice text, afc_failure
  */
 size_t afc__authority_write_host(const afc__authority *authority, char *out);
 
-/** Returns the required room. */
+/** Returns the size that `out` needs, in bytes. */
 static inline size_t afc__authority_host_size(const afc__authority *authority) {
     return authority->host.size > AFC__IP_SIZE ? authority->host.size : AFC__IP_SIZE;
 }

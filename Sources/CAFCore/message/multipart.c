@@ -387,7 +387,7 @@ static afc_status add_length(int64_t *total, int64_t more, afc_failure *failure)
         *total = AFC_LENGTH_UNKNOWN;
         return AFC_OK;
     }
-    /* Reserves room for the closing delimiter. */
+    /* Reserves space for the closing delimiter. */
     if (__builtin_add_overflow(*total, more, total) || *total > INT64_MAX - 1024) {
         return afc__fail(failure, AFC_ETOOBIG, "the form's length overflows 64 bits");
     }

@@ -63,7 +63,7 @@ uint16_t afc_url_port(const afc_url_parts *parts) {
 
 /* ---- Joining ------------------------------------------------------------------------------- */
 
-/** A writer with limited room: it also counts bytes that don't fit. */
+/** A writer with limited capacity: it also counts bytes that don't fit. */
 typedef struct text_writer {
     char *out;
     size_t capacity, size;

@@ -88,7 +88,7 @@ static void end_dump(afc__link_table *table) {
     }
 }
 
-/** Makes room for one more entry. */
+/** Ensures the capacity for one more entry. */
 static void *ensure_capacity(afc__link_table *table, void *entries, size_t count, size_t *capacity,
                              size_t size) {
     if (count < *capacity) return entries;

@@ -69,7 +69,7 @@ static bool has_expired(const afc__jar_cookie *cookie, int64_t now) {
     return cookie->expires_s <= now;
 }
 
-/* ---- Making room --------------------------------------------------------------------------- */
+/* ---- Evicting ------------------------------------------------------------------------------ */
 
 static void take_out_expired(afc_cookie_jar *jar, int64_t now) {
     if (jar->earliest_expiry > now) return;

@@ -33,7 +33,7 @@ static afc_status check_rule(const afc_trust_rule *rule, afc_failure *failure) {
     return AFC_OK;
 }
 
-/** Reads the pins of a rule, and allocates room for the keys of its certificates. */
+/** Reads the pins of a rule, and allocates memory for the keys of its certificates. */
 static afc_status read_pins(afc__trust_rule *out, const afc_trust_rule *rule,
                             afc_failure *failure) {
     bool pins_keys = out->mode == AFC_PINNING_PUBLIC_KEY;

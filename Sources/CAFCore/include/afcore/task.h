@@ -138,7 +138,7 @@ enum {
  * - The body is written to PATH.part. A second task with the same PATH.part fails with AFC_EFILE and EBUSY. A
  *   PATH.part that belongs to another URL is replaced.
  * - The request is sent with Accept-Encoding: identity. Its headers must not include Range or If-Range.
- * - If the disk has no room for the announced length, the task fails at once; no space is reserved.
+ * - If the disk has no space for the announced length, the task fails at once; no space is reserved.
  * - Repr-Digest (RFC 9530: sha-256, sha-512) and Content-MD5 are verified, unless `digest` is set. A mismatch is
  *   AFC_EPROTOCOL, and the partial file is removed.
  * - A 404 or 410 removes the partial file; any other status except 2xx keeps it.

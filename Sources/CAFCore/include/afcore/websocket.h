@@ -67,9 +67,9 @@ typedef struct afc_websocket_codec {
      */
     void *(*open)(void *context, bool encodes, int window_bits);
     /**
-     * Converts as many bytes of `*input` as fit into `output`, sets `*input` to the rest and `*size`, which is the room in
+     * Converts as many bytes of `*input` as fit into `output`, sets `*input` to the rest and `*size`, which is the space in
      * `output`, to the number of bytes written. At the end of the input everything must be written (Z_SYNC_FLUSH): a call
-     * that writes fewer bytes than there is room for has converted all. A decoder doesn't stop at a final block (RFC 7692
+     * that writes fewer bytes than there is space for has converted all. A decoder doesn't stop at a final block (RFC 7692
      * 7.2.3.4; zlib's Z_STREAM_END): it keeps its window, and the next block follows. AFC_EPROTOCOL: invalid input.
      * AFC_ENOMEM.
      */

@@ -1,4 +1,4 @@
-/* Before a hop: is there a stored response, and may it answer? */
+/* Before a hop: is there a stored response, and may it be used? */
 #include "base/alloc.h"
 #include "http_cache/identity.h"
 #include "http_cache/key.h"
@@ -70,8 +70,8 @@ static bool is_whole(const afc__http_cache_stored *stored) {
 }
 
 /**
- * Which part of the stored body answers: sets `range` if one is asked for. false: the stored response can't answer this
- * request, whatever its age.
+ * Chooses the part of the stored body to pass on: sets `range` if one is asked for. false: the stored response can't be
+ * used for this request, whatever its age.
  */
 static bool choose_part(afc__transfer *transfer, const afc__http_cache_stored *stored,
                         bool *is_part) {
@@ -143,7 +143,7 @@ static bool may_complete(afc__transfer *transfer, afc__http_cache_stored *stored
                                                       : reuse == AFC__REUSE_FRESH;
 }
 
-/* ---- Answering ----------------------------------------------------------------------------- */
+/* ---- Using a response ---------------------------------------------------------------------- */
 
 /** The server is asked, unless another transfer does that for both. */
 static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_state state) {

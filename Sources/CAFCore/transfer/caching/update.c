@@ -88,8 +88,8 @@ static bool copy_updated(afc__fields *out, const afc_head *stored, const afc_hea
 }
 
 /**
- * Gives the stored response the fields of a later head (RFC 9111 3.2). If they are too many, or memory is out, it answers
- * as it was and is removed.
+ * Gives the stored response the fields of a later head (RFC 9111 3.2). If they are too many, or memory is out, it is
+ * used as it was and removed.
  */
 static void update_stored(afc__transfer *transfer, const afc_head *head) {
     afc__hop_cache *cache = transfer->hop_cache;
@@ -313,7 +313,7 @@ static bool ask_again(afc__transfer *transfer) {
     return true;
 }
 
-/** The server was asked about the stored response. true: this hop's response isn't the answer. */
+/** The server was asked about the stored response. true: this hop's response isn't the task's. */
 static bool take_verdict(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     const afc_head *head = received_head(transfer);
@@ -322,7 +322,7 @@ static bool take_verdict(afc__transfer *transfer) {
         bool is_ours = cache->condition_count > 0;
         bool is_known;
         if (is_ours && afc__entity_tags_differ(head, &cache->head)) return ask_again(transfer);
-        /* In answer to the request's own conditions it may be about another response than the stored one. */
+        /* In response to the request's own conditions it may be about another response than the stored one. */
         bool agrees = is_ours || afc__validators_agree(head, &cache->head, &is_known);
         if (!agrees) return false;
         update_stored(transfer, head);
