@@ -16,30 +16,11 @@ bool afc__is_ascii(afc_slice text) {
     return true;
 }
 
-static bool has_control(const char *bytes, size_t size) {
-    for (size_t i = 0; i < size; i++) {
-        if (afc__is_control(bytes[i])) return true;
+bool afc__has_control(afc_slice text) {
+    for (size_t i = 0; i < text.size; i++) {
+        if (afc__is_control(text.bytes[i])) return true;
     }
     return false;
-}
-
-/** Returns whether one of eight octets may be a control; if none may be, none is. */
-static bool may_have_control(uint64_t octets) {
-    const uint64_t each = UINT64_C(0x0101010101010101), top = each * 0x80,
-                   del = octets ^ each * 0x7f;
-    uint64_t low = (octets - each * 0x20) & ~octets;
-    return ((low | ((del - each) & ~del)) & top) != 0;
-}
-
-/* Called for each URL, so it tests eight octets at a time. */
-bool afc__has_control(afc_slice text) {
-    const char *at = text.bytes;
-    size_t left = text.size;
-    for (uint64_t octets; left >= sizeof octets; at += sizeof octets, left -= sizeof octets) {
-        memcpy(&octets, at, sizeof octets);
-        if (may_have_control(octets) && has_control(at, sizeof octets)) return true;
-    }
-    return has_control(at, left);
 }
 
 size_t afc__span_until(afc_slice text, char stop) {

@@ -270,8 +270,8 @@ static afc_status remove_field(afc__buffer *text, const char *name) {
 }
 
 /**
- * Writes a default field, unless the request sets it. A finished field is cheaper than libcurl's
- * own option, which formats it twice.
+ * Writes a default field, unless the request sets it. It stands in the same list as the request's fields, so that
+ * one rule decides which are sent.
  */
 static afc_status add_default(const afc__exchange *exchange, afc__buffer *text, const char *name,
                               const char *value, size_t *count) {
