@@ -49,6 +49,10 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     public var isIdempotent: Bool {
         isSafe || self == .put || self == .delete
     }
+
+    /// The methods above that are idempotent.
+    static let idempotent = Set(
+        [HTTPMethod.get, .head, .post, .put, .patch, .delete, .options, .trace, .connect].filter(\.isIdempotent))
 }
 
 extension HTTPMethod: ExpressibleByStringLiteral {

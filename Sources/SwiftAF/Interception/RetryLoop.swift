@@ -213,7 +213,7 @@ final class RetryLoop: Sendable {
         case .fail(let cause):
             throw SessionError(intercepting: cause, url: request.url, response: last.response)
         case .retry(let delay):
-            let delay = min(delay, .seconds(1_000_000_000))
+            let delay = min(delay, .longestPause)
             if let deadline = attempt.deadline, .now + delay >= deadline { return false }
             guard !isOver else { return false }
             events?.tell(.retried(outcome, delay: max(.zero, delay)))

@@ -14,14 +14,15 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// The maximum number of retries of a request.
     public var maximumRetries = 3
 
-    /// The methods that are retried.
-    public var methods: Set<HTTPMethod> = [.get, .head, .options, .trace, .put, .delete]
+    /// The methods that are retried. Default: the standard ones that are idempotent (``HTTPMethod/isIdempotent``).
+    public var methods = HTTPMethod.idempotent
 
-    /// The status codes that are retried.
-    public var statusCodes: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+    /// The status codes that are retried. Default: 408, 425, 429, 500, 502, 503 and 504.
+    public var statusCodes = TransientFailures.statusCodes
 
-    /// The error codes that are retried; never after the total time limit.
-    public var errorCodes: Set<SessionError.Code> = [.connect, .connectionLost, .truncated, .timeout]
+    /// The error codes that are retried; never after the total time limit. Default: ``SessionError/Code/connect``,
+    /// ``SessionError/Code/connectionLost``, ``SessionError/Code/truncated`` and ``SessionError/Code/timeout``.
+    public var errorCodes = TransientFailures.ofRequests
 
     /// The maximum delay before the first retry; doubled for each further one.
     public var baseDelay: Duration = .milliseconds(500)
@@ -70,9 +71,10 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         random: Double
     ) -> Duration? {
         guard request.allowsRetries, outcome.attempt.number <= maximumRetries, methods.contains(request.method),
-            request.body.isReplayable, mayPass(outcome)
+            request.body.isReplayable, isTransient(outcome)
         else { return nil }
-        var delay = backoff(outcome.attempt.number) * min(1, max(0, random))
+        let longest = baseDelay.doubled(times: max(1, outcome.attempt.number) - 1, atMost: maximumDelay)
+        var delay = longest * min(1, max(0, random))
         if outcome.error == nil, let response = outcome.response, let asked = RetryAfter.delay(of: response, now: now) {
             guard asked <= maximumRetryAfter else { return nil }
             delay = max(delay, asked)
@@ -81,36 +83,25 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         return delay
     }
 
-    private func mayPass(_ outcome: AttemptOutcome) -> Bool {
+    /// Unlike ``SessionError/isTransient(_:statusCodes:)``, doesn't read the status of a failed transfer: it says nothing
+    /// about the failure.
+    private func isTransient(_ outcome: AttemptOutcome) -> Bool {
         if let error = outcome.error { return errorCodes.contains(error.code) && error.reason != .total }
         return outcome.status.map(statusCodes.contains) ?? false
-    }
-
-    private func backoff(_ number: Int) -> Duration {
-        let most = max(.zero, maximumDelay)
-        var delay = min(most, max(.zero, baseDelay))
-        for _ in 1..<max(1, number) {
-            guard delay > .zero, delay < most else { break }
-            delay = delay < most / 2 ? delay * 2 : most
-        }
-        return delay
     }
 }
 
 /// The value of `Retry-After` (RFC 9110 10.2.3).
 enum RetryAfter {
-    /// Longer delays are limited to this.
-    private static let longest: Int64 = 1_000_000_000
-
-    /// The delay; nil if the field is missing or invalid. A date is relative to the server's Date field, if there is
-    /// one.
+    /// The delay, at most ``Swift/Duration/longestPause``; nil if the field is missing or invalid. A date is relative to the
+    /// server's Date field, if there is one.
     static func delay(of response: HTTPResponse, now: Date) -> Duration? {
         guard let text = response.headers.first(named: HTTPHeaders.Name.retryAfter), !text.isEmpty else { return nil }
         if text.utf8.allSatisfy({ $0 &- 0x30 < 10 }) {
-            return .seconds(min(longest, Int64(text) ?? longest))
+            return min(.longestPause, .seconds(Int64(text) ?? .max))
         }
         guard let date = HTTPDate.parse(text, now: now) else { return nil }
         let clock = response.headers.first(named: HTTPHeaders.Name.date).flatMap { HTTPDate.parse($0, now: now) } ?? now
-        return .seconds(min(Double(longest), max(0, date.timeIntervalSince(clock))))
+        return min(.longestPause, .seconds(max(0, date.timeIntervalSince(clock))))
     }
 }

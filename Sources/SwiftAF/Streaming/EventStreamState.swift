@@ -45,7 +45,7 @@ struct EventStreamState {
             isOpen = true
             return .read
         case .invalid(let error?):
-            return mayPass(error) ? .lost(error) : .fail(error)
+            return isTransient(error) ? .lost(error) : .fail(error)
         case .valid, .invalid(nil):
             let type = response.headers.first(named: HTTPHeaders.Name.contentType).map {
                 ASCII.printable($0, limit: 100)
@@ -63,7 +63,7 @@ struct EventStreamState {
     ///   - retry: The delay that the server asked for, if any.
     ///   - random: The jitter for the additional delay after failures: at least 0, less than 1.
     mutating func ended(_ error: SessionError?, retry: Duration?, random: Double) -> Next {
-        if let error, !mayPass(error) { return .fail(error) }
+        if let error, !isTransient(error) { return .fail(error) }
         guard repeatsRequest(after: error) else { return error.map { .fail($0) } ?? .end }
         guard isReplayable else { return .fail(Self.bodyNotReplayable(after: error)) }
         if !isOpen { failures += 1 }
@@ -91,10 +91,8 @@ struct EventStreamState {
             response: error?.response, underlying: error)
     }
 
-    /// Whether the error may be transient, so that reconnecting could help.
-    private func mayPass(_ error: SessionError) -> Bool {
-        if error.code == .status, let status = error.status { return options.retriedStatusCodes.contains(status) }
-        return [.dns, .connect, .connectionLost, .truncated, .timeout, .protocol, .tls].contains(error.code)
+    private func isTransient(_ error: SessionError) -> Bool {
+        error.isTransient(TransientFailures.ofEventStreams, statusCodes: options.retriedStatusCodes)
     }
 
     private func delay(retry: Duration?, random: Double) -> Duration {

@@ -19,11 +19,6 @@ struct ReconnectionDelay: Sendable {
         let least = max(.zero, minimum)
         let most = max(least, maximum)
         let base = min(most, max(least, base))
-        var longest = base
-        for _ in 0..<max(0, failures) {
-            guard longest > .zero, longest < most else { break }
-            longest = longest < most / 2 ? longest * 2 : most
-        }
-        return base + (longest - base) * min(1, max(0, random))
+        return base + (base.doubled(times: failures, atMost: most) - base) * min(1, max(0, random))
     }
 }

@@ -30,7 +30,7 @@ struct WebSocketReconnection: Sendable {
 
     /// A handshake failed.
     mutating func failedToOpen(_ error: SessionError, now: Date, random: Double) -> Next {
-        guard Self.mayPass(error) else { return .fail(error) }
+        guard Self.isTransient(error) else { return .fail(error) }
         failures += 1
         if let most = options.maximumRetries, failures > most { return .fail(error) }
         let asked = error.response.flatMap { RetryAfter.delay(of: $0, now: now) }
@@ -39,7 +39,7 @@ struct WebSocketReconnection: Sendable {
 
     /// An open socket ended without a close frame.
     mutating func lost(_ error: SessionError, random: Double) -> Next {
-        Self.mayPass(error) ? .reconnect(after: delay(asked: nil, random: random)) : .fail(error)
+        Self.isTransient(error) ? .reconnect(after: delay(asked: nil, random: random)) : .fail(error)
     }
 
     private func delay(asked: Duration?, random: Double) -> Duration {
@@ -48,10 +48,8 @@ struct WebSocketReconnection: Sendable {
             .after(max(options.reconnectionTime, asked ?? .zero), failures: failures + 1, random: random)
     }
 
-    /// Whether the error may be transient, so that reconnecting could help.
-    private static func mayPass(_ error: SessionError) -> Bool {
-        if error.code == .status { return [408, 425, 429, 500, 502, 503, 504].contains(error.status) }
-        return [.dns, .connect, .connectionLost, .truncated, .timeout, .tls].contains(error.code)
+    private static func isTransient(_ error: SessionError) -> Bool {
+        error.isTransient(TransientFailures.ofWebSockets, statusCodes: TransientFailures.statusCodes)
     }
 
     private static func error(_ code: WebSocket.CloseCode, _ reason: String) -> SessionError {

@@ -110,6 +110,26 @@ struct RetryPolicyTests {
         #expect(Self.delay(policy, attempt: 3, status: 503) == .zero)
     }
 
+    @Test func doublesDurationsUpToTheLimit() {
+        let second = Duration.seconds(1)
+        #expect(
+            (-1...5).map { second.doubled(times: $0, atMost: .seconds(10)) }
+                == [1, 1, 2, 4, 8, 10, 10].map { .seconds($0) })
+        #expect(second.doubled(times: .max, atMost: .seconds(3)) == .seconds(3))
+        #expect(second.doubled(times: 0, atMost: .milliseconds(1)) == .milliseconds(1))
+        #expect(second.doubled(times: 3, atMost: .seconds(-1)) == .zero)
+        #expect(Duration.zero.doubled(times: .max, atMost: second) == .zero)
+        #expect(Duration.seconds(-1).doubled(times: 3, atMost: second) == .zero)
+    }
+
+    @Test func longerSequencesRetryMoreErrors() {
+        let added = TransientFailures.ofWebSockets.subtracting(TransientFailures.ofRequests)
+        #expect(added == [.dns, .tls])
+        #expect(TransientFailures.ofEventStreams.subtracting(TransientFailures.ofWebSockets) == [.protocol])
+        #expect(RetryPolicy().errorCodes == TransientFailures.ofRequests)
+        #expect(RetryPolicy().errorCodes == [.connect, .connectionLost, .truncated, .timeout])
+    }
+
     @Test("As many repeats as allowed")
     func ceiling() {
         #expect((1...5).map { Self.delay(attempt: $0, status: 503) != nil } == [true, true, true, false, false])
