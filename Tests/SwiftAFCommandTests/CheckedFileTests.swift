@@ -128,6 +128,20 @@ import Testing
         #expect(folder.content(of: "f") == "abc" && folder.names.count == 1)
     }
 
+    @Test func aTimeThatNoDateCanSayIsComparedByTheResponse() async {
+        server.route("/f", .respond(200, headers: ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"]))
+        folder.write("own", to: "f")
+        // In the year 10000, or as late as the file system can say.
+        let time = timespec(tv_sec: 253_402_300_800, tv_nsec: 0)
+        #expect(utimensat(AT_FDCWD, folder.path + "/f", [time, time], 0) == 0)
+        var status = stat()
+        #expect(stat(folder.path + "/f", &status) == 0)
+        let run = await swiftaf("download", server.urlString("/f"), "-P", folder.path, "--timestamps")
+        #expect(run.exit == 0 && run.error.contains("/f is up to date"))
+        #expect(server.requests.map { $0["If-Modified-Since"] == nil } == [status.st_mtim.tv_sec == time.tv_sec])
+        #expect(folder.content(of: "f") == "own")
+    }
+
     @Test(arguments: [0, -3600, 3600])
     func aServerThatIgnoresTheConditionIsComparedByItsTime(difference: Int) async {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"

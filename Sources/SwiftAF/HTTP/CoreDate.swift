@@ -1,8 +1,10 @@
 internal import CAFCore
 package import FoundationEssentials
 
-/// HTTP dates (RFC 9110, section 5.6.7), parsed by the core: the current format and the two obsolete ones.
+/// HTTP dates (RFC 9110, section 5.6.7), parsed and written by the core.
 package enum HTTPDate {
+    /// Parses the current format and the two obsolete ones.
+    ///
     /// - Parameters:
     ///   - text: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
     ///   - now: The reference for a two-digit year: the latest matching year that is at most 50 years later.
@@ -12,5 +14,16 @@ package enum HTTPDate {
         let now = Int64(exactly: now.timeIntervalSince1970.rounded(.down)) ?? 0
         guard text.withCoreSlice({ afc_date_parse($0, now, &seconds) }) else { return nil }
         return Date(timeIntervalSince1970: TimeInterval(seconds))
+    }
+
+    /// Writes a time in the current format: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    ///
+    /// - Parameter seconds: Since 1970.
+    /// - Returns: The text; nil for years before 1900 and after 9999.
+    package static func text(of seconds: Int) -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AFC_DATE_ROOM)) { room in
+            guard let start = room.baseAddress, afc_date_write(start, Int64(seconds)) else { return nil }
+            return String(cString: start)
+        }
     }
 }

@@ -8,26 +8,15 @@ enum Timestamps {
     /// 13.1.3); the response's own time then decides, before its body is read.
     static func compare(_ request: inout HTTPRequest, with path: RawText) {
         var status = stat()
-        guard path.withCString({ stat($0, &status) }) == 0, let date = text(of: status.st_mtim.tv_sec) else { return }
-        request.headers.fillGaps(from: ["If-Modified-Since": date])
+        guard path.withCString({ stat($0, &status) }) == 0 else { return }
         let own = status.st_mtim.tv_sec
+        if let date = HTTPDate.text(of: own) { request.headers.fillGaps(from: ["If-Modified-Since": date]) }
         request.responseHandler = { response in
             guard (200...299).contains(response.status), let time = time(of: response), time <= own else {
                 return .allow
             }
             return .fail(SessionError(.status))
         }
-    }
-
-    private static func text(of seconds: Int) -> String? {
-        var (seconds, parts) = (seconds, tm())
-        guard gmtime_r(&seconds, &parts) != nil else { return nil }
-        let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        func two(_ number: Int32) -> String { (number < 10 ? "0" : "") + String(number) }
-        let date = "\(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \(1900 + parts.tm_year)"
-        return
-            "\(days[Int(parts.tm_wday)]), \(date) \(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT"
     }
 
     /// Gives a file the time of the response's Last-Modified field, if there is one.

@@ -240,4 +240,14 @@ struct HTTPDateTests {
     func parse(text: String, seconds: Double?) {
         #expect(HTTPDate.parse(text, now: Self.now)?.timeIntervalSince1970 == seconds)
     }
+
+    @Test(
+        arguments: [
+            (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (-1, "Wed, 31 Dec 1969 23:59:59 GMT"), (253_402_300_799, "Fri, 31 Dec 9999 23:59:59 GMT"),
+            (253_402_300_800, nil), (.max, nil), (.min, nil),
+        ] as [(Int, String?)])
+    func writesYearsOfFourDigits(seconds: Int, text: String?) {
+        #expect(HTTPDate.text(of: seconds) == text)
+    }
 }
