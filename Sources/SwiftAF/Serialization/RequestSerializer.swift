@@ -86,8 +86,8 @@ public struct HTTPRequestSerializer: RequestSerializer {
         return try queryString?(request, parameters) ?? parameterEncoder.encode(parameters)
     }
 
-    /// Adds a query to the one that `url` may have, before the fragment. Like AFNetworking, adds "&" also after an
-    /// empty query.
+    /// Adds a query to the one that `url` may have, before the fragment. Like AFNetworking, and unlike
+    /// ``CoreURL/append(query:to:)``, adds "&" also after an empty query and after another "&".
     private static func url(_ url: String, appending query: String) -> String {
         let parts = URLText(url)
         var result = ""

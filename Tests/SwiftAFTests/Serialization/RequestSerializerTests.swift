@@ -9,7 +9,8 @@ import Testing
     @Test(
         arguments: [
             ("http://h/p", ["k": "v"], "http://h/p?k=v"), ("http://h/p?a=b", ["k": "v"], "http://h/p?a=b&k=v"),
-            ("http://h/p?", ["k": "v"], "http://h/p?&k=v"), ("http://h/p#f", ["k": "v"], "http://h/p?k=v#f"),
+            ("http://h/p?", ["k": "v"], "http://h/p?&k=v"), ("http://h/p?a&", ["k": "v"], "http://h/p?a&&k=v"),
+            ("http://h/p#f", ["k": "v"], "http://h/p?k=v#f"),
             ("http://h/p?a#f?g", ["k": "v"], "http://h/p?a&k=v#f?g"), ("http://h#?", ["k": "v"], "http://h?k=v#?"),
             ("http://h/p", [:], "http://h/p"), ("http://h/p", nil, "http://h/p"), ("http://h/p?", [:], "http://h/p?"),
             ("http://h/%20", ["k": "%20"], "http://h/%20?k=%2520"),
