@@ -150,11 +150,9 @@ struct Exchange {
     private func notifying(
         _ monitors: [any EventMonitor], of manager: HTTPSessionManager, _ transfer: () async -> Outcome
     ) async -> Outcome {
-        let drain = MonitorDrain()
-        // The last one, so that it is notified after all others.
-        manager.eventMonitors = monitors + [drain]
+        manager.eventMonitors = monitors
         let outcome = await transfer()
-        await drain.drain(manager)
+        await manager.flushMonitors()
         return outcome
     }
 
@@ -167,8 +165,8 @@ struct Exchange {
             if let printer {
                 return try await print(printer, with: manager, wire, attempts, willPrint, progress: progress)
             }
-            let answer = try await manager.response(for: request, progress: progress)
-            return outcome(of: answer.head, body: answer.body)
+            let response = try await manager.response(for: request, progress: progress)
+            return outcome(of: response.head, body: response.body)
         } catch {
             return outcome(of: error)
         }

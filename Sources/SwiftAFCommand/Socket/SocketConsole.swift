@@ -12,10 +12,9 @@ struct SocketConsole {
         let manager = HTTPSessionManager(configuration: configuration)
         // The options say what is sent.
         manager.headers = [:]
-        let drain = MonitorDrain()
-        if options.isVerbose { manager.eventMonitors = [WireLog(console.complain), drain] }
+        if options.isVerbose { manager.eventMonitors = [WireLog(console.complain)] }
         let outcome = await converse(manager, since: ContinuousClock.now)
-        if options.isVerbose { await drain.drain(manager) }
+        await manager.flushMonitors()
         return outcome
     }
 
