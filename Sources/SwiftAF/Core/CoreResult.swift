@@ -2,33 +2,6 @@ internal import CAFCore
 import FoundationEssentials
 import Glibc
 
-/// The outcome of a task as Swift values.
-struct CoreOutcome: Sendable {
-    /// The final head, if one was received; also present if the transfer failed later.
-    var response: HTTPResponse?
-    /// The body that was collected in memory.
-    var body = Data()
-    /// The error of the transfer; nil on success.
-    var failure: SessionError?
-    /// The outcome of a transfer to a file.
-    var download: CoreDownload?
-    /// The server's certificates and their evaluation, if requested.
-    var trust: SharedTrustReport?
-
-    /// The path of the file that the body was saved to, if it is complete.
-    var filePath: String? {
-        guard let download, failure == nil, let response else { return nil }
-        return response.isSuccessful || download.resumption == .alreadyComplete ? download.path : nil
-    }
-}
-
-extension CoreOutcome {
-    /// Makes the outcome of a transfer that didn't start or was abandoned.
-    init(failure: SessionError) {
-        self.init(response: failure.response, failure: failure)
-    }
-}
-
 /// Owns a result of the core. Passed to another thread once, so that the loop doesn't spend time on it. Must then be
 /// consumed exactly once by ``take(for:reportsTrust:bodyFailure:)``, ``takeResponse(for:)`` or ``discard()``.
 struct CoreResult: @unchecked Sendable {

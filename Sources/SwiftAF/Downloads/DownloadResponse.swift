@@ -58,28 +58,6 @@ public struct DownloadResponse: Sendable {
     public var metrics: ResponseMetrics { head.metrics }
 }
 
-extension CoreOutcome {
-    /// Returns the response of a successful transfer to a file; throws if the transfer failed or the status isn't
-    /// acceptable.
-    func downloadResponse(_ settings: ResponseSettings) throws(SessionError) -> DownloadResponse {
-        var answer = try dataResponse()
-        answer.settings = settings
-        do {
-            if download?.resumption != .alreadyComplete { try answer.validated() }
-        } catch {
-            var error = error
-            error.resumeToken = download?.token
-            throw error
-        }
-        guard let download else { throw SessionError(.unknown, message: "the transfer ended without a file") }
-        var response = DownloadResponse(
-            head: answer.head, filePath: download.path, fileSize: download.size,
-            resumption: download.resumption, offset: download.offset)
-        response.sharedTrust = trust
-        return response
-    }
-}
-
 extension DownloadResponse: CustomStringConvertible {
     /// The head, and the size of the file in bytes.
     public var description: String { "\(head), \(fileSize) bytes saved to \(filePath)" }

@@ -59,14 +59,3 @@ extension HTTPSessionManager {
         }
     }
 }
-
-extension CoreOutcome {
-    fileprivate func downloadError(_ settings: ResponseSettings) -> SessionError? {
-        do throws(SessionError) {
-            _ = try downloadResponse(settings)
-            return nil
-        } catch {
-            return error
-        }
-    }
-}

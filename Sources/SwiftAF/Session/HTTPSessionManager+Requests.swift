@@ -421,23 +421,3 @@ extension HTTPRequest {
             .invalidInput, message: "the request has two bodies: give one of parameters, json and body", url: url)
     }
 }
-
-extension CoreOutcome {
-    /// The response, or the transfer's error; reports its file to observers.
-    func answer(_ settings: ResponseSettings, isChecked: Bool) throws(SessionError) -> Response<Data> {
-        reportFile(of: nil)
-        var response = try dataResponse()
-        response.settings = settings
-        if isChecked { try response.validated() }
-        return response
-    }
-
-    /// The response, or the transfer's error.
-    func dataResponse() throws(SessionError) -> Response<Data> {
-        if let failure { throw failure }
-        guard let response else { throw SessionError(.unknown, message: "the transfer ended without a response") }
-        var answer = Response(head: response, body: body, filePath: filePath)
-        answer.sharedTrust = trust
-        return answer
-    }
-}

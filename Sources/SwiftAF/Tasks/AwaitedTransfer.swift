@@ -37,12 +37,12 @@ struct AwaitedTransfer {
 
     @inline(never)
     private func observedResponse(isChecked: Bool) async throws(SessionError) -> Response<Data> {
-        try await request.outcome().answer(settings, isChecked: isChecked)
+        try await request.outcome().reportedResponse(settings, isChecked: isChecked)
     }
 
     @inline(never)
     private func observedValue<Value: Decodable & Sendable>() async throws(SessionError) -> Value {
-        try await request.outcome().answer(settings, isChecked: false).value()
+        try await request.outcome().reportedResponse(settings, isChecked: false).value()
     }
 }
 
@@ -88,7 +88,7 @@ extension CoreTask {
         from result: CoreResult, _ settings: ResponseSettings, isChecked: Bool
     ) throws(SessionError) -> Response<Data> {
         guard let (head, body) = takeResponse(result) else {
-            return try take(result).answer(settings, isChecked: isChecked)
+            return try take(result).reportedResponse(settings, isChecked: isChecked)
         }
         var response = Response(head: head, body: body)
         response.settings = settings

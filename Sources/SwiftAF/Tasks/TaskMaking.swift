@@ -1,5 +1,3 @@
-import Dispatch
-
 extension HTTPSessionManager {
     /// Makes a task that isn't started; it stays in the registry and the group until it has completed.
     ///
@@ -27,54 +25,5 @@ extension HTTPSessionManager {
         target.enter()
         registry.add(task)
         return task
-    }
-}
-
-/// The executor and group of completions.
-struct CompletionTarget: Sendable {
-    let executor: CompletionExecutor
-    let group: DispatchGroup?
-
-    init(_ settings: HTTPSessionManager.Settings) {
-        executor = settings.completionExecutor
-        group = settings.completionGroup
-    }
-
-    func enter() {
-        group?.enter()
-    }
-
-    func leave() {
-        group?.leave()
-    }
-
-    /// Progress is reported by the loop thread and passed on here.
-    func reporting(to handler: HTTPSessionManager.ProgressHandler?) -> HTTPSessionManager.ProgressHandler? {
-        guard let handler else { return nil }
-        return { [executor] progress in executor.post { handler(progress) } }
-    }
-
-    func run(_ completion: @escaping @Sendable () -> Void) {
-        executor.post {
-            completion()
-            leave()
-        }
-    }
-}
-
-extension CoreOutcome {
-    /// Reports whether the file was moved to its place.
-    func reportFile(of task: SessionTask?) {
-        guard download != nil else { return }
-        if filePath != nil {
-            ProcessEvents.report(.downloadMoved(task))
-        } else if let failure, failure.code == .file {
-            ProcessEvents.report(.downloadNotMoved(task, failure))
-        }
-    }
-
-    /// The metrics up to the end of the transfer.
-    var metrics: ResponseMetrics {
-        response?.metrics ?? failure?.metrics ?? ResponseMetrics()
     }
 }

@@ -1,0 +1,101 @@
+import FoundationEssentials
+
+/// The outcome of a task as Swift values.
+struct CoreOutcome: Sendable {
+    /// The final head, if one was received; also present if the transfer failed later.
+    var response: HTTPResponse?
+    /// The body that was collected in memory.
+    var body = Data()
+    /// The error of the transfer; nil on success.
+    var failure: SessionError?
+    /// The outcome of a transfer to a file.
+    var download: CoreDownload?
+    /// The server's certificates and their evaluation, if requested.
+    var trust: SharedTrustReport?
+
+    /// The metrics up to the end of the transfer.
+    var metrics: ResponseMetrics {
+        response?.metrics ?? failure?.metrics ?? ResponseMetrics()
+    }
+
+    /// The path of the file that the body was saved to, if it is complete.
+    var filePath: String? {
+        guard let download, failure == nil, let response else { return nil }
+        return response.isSuccessful || download.resumption == .alreadyComplete ? download.path : nil
+    }
+}
+
+extension CoreOutcome {
+    /// Makes the outcome of a transfer that didn't start or was abandoned.
+    init(failure: SessionError) {
+        self.init(response: failure.response, failure: failure)
+    }
+}
+
+extension CoreOutcome {
+    /// Reports whether the file was moved to its place.
+    func reportFile(of task: SessionTask?) {
+        guard download != nil else { return }
+        if filePath != nil {
+            ProcessEvents.report(.downloadMoved(task))
+        } else if let failure, failure.code == .file {
+            ProcessEvents.report(.downloadNotMoved(task, failure))
+        }
+    }
+}
+
+// MARK: Responses
+
+extension CoreOutcome {
+    /// Returns the response; throws the transfer's error.
+    func dataResponse() throws(SessionError) -> Response<Data> {
+        if let failure { throw failure }
+        guard let head = response else {
+            throw SessionError(.unknown, message: "the transfer ended without a response")
+        }
+        var response = Response(head: head, body: body, filePath: filePath)
+        response.sharedTrust = trust
+        return response
+    }
+
+    /// Returns the response of a transfer without a task, and reports its file to observers; throws the transfer's error.
+    ///
+    /// - Parameter isChecked: Whether to throw if the response isn't acceptable.
+    func reportedResponse(_ settings: ResponseSettings, isChecked: Bool) throws(SessionError) -> Response<Data> {
+        reportFile(of: nil)
+        var response = try dataResponse()
+        response.settings = settings
+        if isChecked { try response.validated() }
+        return response
+    }
+
+    /// Returns the response of a successful transfer to a file; throws if the transfer failed or the status isn't
+    /// acceptable.
+    func downloadResponse(_ settings: ResponseSettings) throws(SessionError) -> DownloadResponse {
+        var response = try dataResponse()
+        response.settings = settings
+        do {
+            if download?.resumption != .alreadyComplete { try response.validated() }
+        } catch {
+            var error = error
+            error.resumeToken = download?.token
+            throw error
+        }
+        guard let download else { throw SessionError(.unknown, message: "the transfer ended without a file") }
+        var saved = DownloadResponse(
+            head: response.head, filePath: download.path, fileSize: download.size,
+            resumption: download.resumption, offset: download.offset)
+        saved.sharedTrust = trust
+        return saved
+    }
+
+    /// The error that ``downloadResponse(_:)`` throws; nil if it returns a response.
+    func downloadError(_ settings: ResponseSettings) -> SessionError? {
+        do throws(SessionError) {
+            _ = try downloadResponse(settings)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
