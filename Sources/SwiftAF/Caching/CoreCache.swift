@@ -24,7 +24,7 @@ struct CoreCache: @unchecked Sendable {
         options.max_count = UInt64(max(0, countLimit ?? 0))
         options.ttl_ms = timeToLive.map { max(1, Int64(clamping: $0.attoseconds / 1_000_000_000_000_000)) } ?? 0
         options.shards = keepsExactOrder ? 1 : 0
-        let relay = Unmanaged.passRetained(EvictionRelay(tell: onEviction))
+        let relay = Unmanaged.passRetained(EvictionRelay(onEviction))
         options.context = relay.toOpaque()
         if onEviction != nil { options.on_evict = EvictionRelay.onEvict }
         var raw: OpaquePointer?
@@ -95,10 +95,10 @@ struct CoreCache: @unchecked Sendable {
 
 /// Forwards evictions from the core to a closure.
 private final class EvictionRelay: Sendable {
-    let tell: CoreCache.OnEviction?
+    let report: CoreCache.OnEviction?
 
-    init(tell: CoreCache.OnEviction?) {
-        self.tell = tell
+    init(_ report: CoreCache.OnEviction?) {
+        self.report = report
     }
 
     static let onEvict:
@@ -106,7 +106,7 @@ private final class EvictionRelay: Sendable {
             Void = { context, _, value, reason in
                 guard let context, let value else { return }
                 let relay = Unmanaged<EvictionRelay>.fromOpaque(context).takeUnretainedValue()
-                relay.tell?(Unmanaged<AnyObject>.fromOpaque(value).takeUnretainedValue(), LRUCacheEviction(reason))
+                relay.report?(Unmanaged<AnyObject>.fromOpaque(value).takeUnretainedValue(), LRUCacheEviction(reason))
             }
 }
 

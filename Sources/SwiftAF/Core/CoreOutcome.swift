@@ -32,18 +32,6 @@ extension CoreOutcome {
     }
 }
 
-extension CoreOutcome {
-    /// Reports whether the file was moved to its place.
-    func reportFile(of task: SessionTask?) {
-        guard download != nil else { return }
-        if filePath != nil {
-            ProcessEvents.report(.downloadMoved(task))
-        } else if let failure, failure.code == .file {
-            ProcessEvents.report(.downloadNotMoved(task, failure))
-        }
-    }
-}
-
 // MARK: Responses
 
 extension CoreOutcome {
@@ -62,7 +50,7 @@ extension CoreOutcome {
     ///
     /// - Parameter isChecked: Whether to throw if the response isn't acceptable.
     func reportedResponse(_ settings: ResponseSettings, isChecked: Bool) throws(SessionError) -> Response<Data> {
-        reportFile(of: nil)
+        RequestEvents.reportFile(of: self)
         var response = try dataResponse()
         response.settings = settings
         if isChecked { try response.validated() }

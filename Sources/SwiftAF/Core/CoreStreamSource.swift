@@ -75,8 +75,8 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
         if offered.wakesReader { wake?() }
         guard offered.isWanted else { return false }
         return await withCheckedContinuation { continuation in
-            let answer = ring.withLock { $0.wait(continuation, run: run) }
-            if let answer { continuation.resume(returning: answer) }
+            let isWanted = ring.withLock { $0.wait(continuation, run: run) }
+            if let isWanted { continuation.resume(returning: isWanted) }
         }
     }
 
@@ -111,7 +111,7 @@ struct BodyRing {
     private var isReaderWaiting = false
     private var waiter: Waiter?
 
-    /// Incremented when the body restarts, to tell an earlier producer from the current one.
+    /// Incremented when the body restarts, to distinguish an earlier producer from the current one.
     private(set) var run = 0
     private(set) var failure: (any Error)?
 

@@ -95,19 +95,19 @@ class CoreTransfer: @unchecked Sendable {
             events.on_challenge_accepted = { context, challenge in
                 guard let challenge, var shown = AuthenticationChallenge(challenge.pointee) else { return }
                 shown.proposedCredential = nil
-                CoreTransfer.from(context)?.request.handlers.events?.tell(.challenged(shown))
+                CoreTransfer.from(context)?.request.handlers.events?.report(.challenged(shown))
             }
         }
         if handlers.informational != nil || isMonitored {
             events.on_informational = { context, head in
                 guard let head else { return }
-                CoreTransfer.from(context)?.request.handlers.inform(InformationalResponse(head.pointee))
+                CoreTransfer.from(context)?.request.handlers.report(InformationalResponse(head.pointee))
             }
         }
         if handlers.monitors?.tracesWire == true {
             events.on_trace = { context, trace in
                 guard let trace, let seen = WireTrace(trace.pointee) else { return }
-                CoreTransfer.from(context)?.request.handlers.events?.tell(.traced(seen))
+                CoreTransfer.from(context)?.request.handlers.events?.report(.traced(seen))
             }
         }
         return events
@@ -118,7 +118,7 @@ class CoreTransfer: @unchecked Sendable {
         guard let asked = AuthenticationChallenge(challenge) else { return AFC_CHALLENGE_DEFAULT }
         let number = challenge.number
         let answering = Task {
-            let reply = ChallengeReply(number: number, disposition: await request.handlers.answer(asked))
+            let reply = ChallengeReply(number: number, disposition: await request.handlers.decide(asked))
             answers.withLock { $0.reply = reply }
             send(reply)
         }
@@ -134,11 +134,11 @@ class CoreTransfer: @unchecked Sendable {
     private func decide(_ redirect: UnsafeMutablePointer<afc_redirect>) -> afc_redirect_decision {
         let proposal = RedirectProposal(redirect.pointee)
         let handlers = request.handlers
-        let answer =
+        let decision =
             request.refusesRedirects
             ? .fail(Self.tooManyRedirects) : handlers.redirect?(proposal) ?? .follow
-        handlers.events?.tell(.redirected(proposal, answer))
-        switch answer {
+        handlers.events?.report(.redirected(proposal, decision))
+        switch decision {
         case .follow:
             return AFC_REDIRECT_FOLLOW
         case .stop:

@@ -193,12 +193,12 @@ private final class DownloadBatch: Sendable {
     }
 
     func run(
-        on manager: HTTPSessionManager, atOnce limit: Int, _ tell: @escaping @Sendable (DownloadResult) -> Void
+        on manager: HTTPSessionManager, atOnce limit: Int, _ report: @escaping @Sendable (DownloadResult) -> Void
     ) async {
         await withTaskGroup(of: Void.self) { group in
             for index in specs.indices {
                 if index >= limit { await group.next() }
-                group.addTask { tell(await self.run(index, on: manager)) }
+                group.addTask { report(await self.run(index, on: manager)) }
             }
         }
     }

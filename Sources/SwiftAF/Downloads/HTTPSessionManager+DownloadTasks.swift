@@ -43,18 +43,17 @@ extension HTTPSessionManager {
         }
         let (monitors, responses) = (snapshot.settings.handlers.monitors, snapshot.settings.responses)
         return makeTask(spec.request, .download, request, monitors, target) { task, outcome in
-            outcome.reportFile(of: task)
+            RequestEvents.reportFile(of: outcome, task: task)
             let error = outcome.downloadError(responses)
             let (response, filePath) = (outcome.response, outcome.filePath)
-            let observed =
-                !ProcessEvents.isObserved
-                ? nil
-                : TaskCompletion(
+            let report = RequestEvents.completion(
+                of: task,
+                TaskCompletion(
                     body: outcome.body, filePath: outcome.download?.path ?? spec.file.path, error: error,
-                    serializer: DataResponseSerializer(), metrics: outcome.metrics)
+                    serializer: DataResponseSerializer(), metrics: outcome.metrics))
             return {
                 completion(response, filePath, error)
-                if let observed { ProcessEvents.report(.taskCompleted(task, observed)) }
+                report?()
             }
         }
     }

@@ -67,7 +67,7 @@ extension HTTPSessionManager {
     ) async throws(SessionError) -> DownloadResponse {
         let snapshot = snapshot
         let outcome = await (try prepare(spec, snapshot, progress)).outcome()
-        outcome.reportFile(of: nil)
+        RequestEvents.reportFile(of: outcome)
         return try outcome.downloadResponse(snapshot.settings.responses)
     }
 

@@ -88,8 +88,8 @@ final class AttemptChain: Sendable {
             error.url = http.url
             throw error
         }
-        if let last { events?.tell(.retried(retried(last), delay: .zero)) }
-        events?.tell(.sent(http, attempt: attempt.number))
+        if let last { events?.report(.retried(retried(last), delay: .zero)) }
+        events?.report(.sent(http, attempt: attempt.number))
         return prepared.with(http: http)
     }
 

@@ -6,7 +6,7 @@ final class RetryLoop: Sendable {
     private enum Phase {
         /// An interceptor runs, or the delay before an attempt. The loop can end at once.
         case intercepting
-        /// A transfer is in flight; its end is waited for, because its outcome tells what was kept of a download.
+        /// A transfer is in flight; its end is waited for, because its outcome says what was kept of a download.
         case sending
         case ended
     }
@@ -216,7 +216,7 @@ final class RetryLoop: Sendable {
             let delay = min(delay, .longestPause)
             if let deadline = attempt.deadline, .now + delay >= deadline { return false }
             guard !isOver else { return false }
-            events?.tell(.retried(outcome, delay: max(.zero, delay)))
+            events?.report(.retried(outcome, delay: max(.zero, delay)))
             if delay > .zero { await delay.pause() }
             return !isOver
         }

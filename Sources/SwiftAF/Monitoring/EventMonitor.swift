@@ -8,7 +8,7 @@ public import FoundationEssentials
 /// monitors but no transfer; undelivered events are kept in memory.
 ///
 /// The events of a request have this order: created, resumed; for each attempt: sent, then any number of 1xx responses,
-/// redirects and answered challenges, a last challenge if the response is a 401 or 407, answered, and retried if another attempt
+/// redirects and answered challenges, a last challenge if the response is a 401 or 407, the response, and retried if another attempt
 /// follows; finally metrics, cancelled if it was, finished. Suspended and resumed are reported when they happen. Events
 /// that don't occur aren't reported, but every created request is finished, except a task that is released before it
 /// was started. Events of different requests may be interleaved. The caller may continue before
@@ -48,13 +48,13 @@ public protocol EventMonitor: Sendable {
     ///   - challenge: The challenge, without credentials. The scheme of its ``AuthenticationChallenge/protectionSpace``
     ///     is the one of the answer.
     func challengeAnswered(_ request: MonitoredRequest, _ challenge: AuthenticationChallenge)
-    /// A 1xx response was received, between sent and answered.
+    /// A 1xx response was received, between the request and its response.
     func informationalResponseReceived(_ request: MonitoredRequest, _ response: InformationalResponse)
     /// A head was sent or received, if ``tracesWire`` is true: in order, between sent and metrics of its attempt.
     func requestTraced(_ request: MonitoredRequest, _ trace: WireTrace)
     /// The head of an attempt's response has arrived, without metrics.
     func responseReceived(_ request: MonitoredRequest, _ response: HTTPResponse)
-    /// A message of a WebSocket was sent, if ``observesMessages`` is true: between its answer and its metrics.
+    /// A message of a WebSocket was sent, if ``observesMessages`` is true: between its response and its metrics.
     func messageSent(_ request: MonitoredRequest, _ message: WebSocket.Message)
     /// A message of a WebSocket was received, if ``observesMessages`` is true, whether or not it is read.
     func messageReceived(_ request: MonitoredRequest, _ message: WebSocket.Message)

@@ -63,7 +63,7 @@ public final class HARRecorder: EventMonitor {
         log.withLock { $0.removeAll() }
     }
 
-    // MARK: Hearing
+    // MARK: Events
 
     public var observesMessages: Bool { maximumMessages > 0 }
 

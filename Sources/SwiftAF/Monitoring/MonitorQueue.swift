@@ -54,7 +54,7 @@ final class MonitorQueue: Sendable {
         for notice in notices {
             switch notice {
             case .request(let event, let request, let group):
-                for monitor in group.monitors { monitor.hear(event, of: request) }
+                for monitor in group.monitors { monitor.notify(event, of: request) }
             case .invalidated(let group):
                 for monitor in group.monitors { monitor.managerInvalidated() }
             }

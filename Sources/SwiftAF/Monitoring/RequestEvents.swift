@@ -9,8 +9,8 @@ enum RequestEvent: Sendable {
     case redirected(RedirectProposal, RedirectDecision)
     /// And answered.
     case challenged(AuthenticationChallenge)
-    case answered(HTTPResponse)
-    case informed(InformationalResponse)
+    case responseReceived(HTTPResponse)
+    case informational(InformationalResponse)
     case traced(WireTrace)
     case messageSent(WebSocket.Message)
     case messageReceived(WebSocket.Message)
@@ -20,11 +20,14 @@ enum RequestEvent: Sendable {
 
 /// Reports the events of a request to its manager's monitors and to observers of the process. Exists only if there are
 /// any.
+///
+/// Observers of the process get the events of tasks whether or not there are monitors, so those that they get are reported
+/// by the static functions. No other file reports events of requests to ``ProcessEvents``.
 final class RequestEvents: Sendable {
     let id: UInt64
     private let request: HTTPRequest
     private let monitors: MonitorGroup?
-    /// The process hears of tasks by themselves.
+    /// Whether observers of the process get the events of a task instead of those of a transfer.
     private let isTask: Bool
 
     /// - Parameter task: The number of the task, if there is one.
@@ -39,7 +42,7 @@ final class RequestEvents: Sendable {
     static func created(_ request: HTTPRequest, _ monitors: MonitorGroup?, task: UInt64) -> RequestEvents? {
         guard monitors != nil else { return nil }
         let events = RequestEvents(request, monitors, task: task)
-        events.tell(.created)
+        events.report(.created)
         return events
     }
 
@@ -47,12 +50,12 @@ final class RequestEvents: Sendable {
     static func begun(_ request: HTTPRequest, _ monitors: MonitorGroup?) -> RequestEvents? {
         guard monitors != nil || ProcessEvents.isObserved else { return nil }
         let events = RequestEvents(request, monitors, task: nil)
-        events.tell(.created)
-        events.tell(.resumed)
+        events.report(.created)
+        events.report(.resumed)
         return events
     }
 
-    func tell(_ event: RequestEvent) {
+    func report(_ event: RequestEvent) {
         if !isTask {
             switch event {
             case .created: ProcessEvents.report(.transferBegan(id, request))
@@ -60,16 +63,81 @@ final class RequestEvents: Sendable {
             default: break
             }
         }
-        monitors?.tell(event, of: MonitoredRequest(id: id, request: request))
+        monitors?.report(event, of: MonitoredRequest(id: id, request: request))
     }
 
     func finish(_ outcome: CoreOutcome, hasBody: Bool = true) {
         let isInMemory = hasBody && outcome.download == nil
-        tell(
+        report(
             .finished(
                 RequestResult(
                     response: outcome.response, error: outcome.failure, body: isInMemory ? outcome.body : nil,
                     filePath: outcome.filePath)))
+    }
+
+    // MARK: Tasks and managers
+
+    /// Reports an event of a task.
+    ///
+    /// - Parameter events: Nil if the task has no monitors.
+    static func report(_ event: RequestEvent, of task: SessionTask, to events: RequestEvents?) {
+        events?.report(event)
+        switch event {
+        case .resumed: ProcessEvents.report(.taskResumed(task))
+        case .suspended: ProcessEvents.report(.taskSuspended(task))
+        default: break
+        }
+    }
+
+    /// Returns what reports the completion of a task, to be called after its handler; nil if nothing observes it.
+    static func completion(
+        of task: SessionTask, _ completion: @autoclosure () -> TaskCompletion
+    ) -> (@Sendable () -> Void)? {
+        guard ProcessEvents.isObserved else { return nil }
+        let completion = completion()
+        return { ProcessEvents.report(.taskCompleted(task, completion)) }
+    }
+
+    /// Reports whether a downloaded file was moved to its place.
+    ///
+    /// - Parameter task: Nil for a transfer without a task.
+    static func reportFile(of outcome: CoreOutcome, task: SessionTask? = nil) {
+        guard outcome.download != nil else { return }
+        if outcome.filePath != nil {
+            ProcessEvents.report(.downloadMoved(task))
+        } else if let failure = outcome.failure, failure.code == .file {
+            ProcessEvents.report(.downloadNotMoved(task, failure))
+        }
+    }
+
+    /// Reports that a manager was invalidated.
+    static func reportInvalidated(_ manager: HTTPSessionManager, to monitors: MonitorGroup?) {
+        ProcessEvents.report(.managerInvalidated(manager))
+        monitors?.reportInvalidated()
+    }
+}
+
+/// Reports the end of a request whose transfer outlives the call that began it: once its outcome is known and the events
+/// that report it, whichever comes first.
+struct EndReport: ~Copyable, Sendable {
+    private let state = Locked<(outcome: CoreOutcome?, events: RequestEvents?)>((nil, nil))
+
+    /// The transfer has ended.
+    borrowing func end(with outcome: CoreOutcome) {
+        let events = state.withLock { state in
+            state.outcome = outcome
+            return state.events
+        }
+        events?.finish(outcome, hasBody: false)
+    }
+
+    /// The call has returned, so that the end may be reported.
+    borrowing func report(to events: RequestEvents) {
+        let outcome = state.withLock { state in
+            state.events = events
+            return state.outcome
+        }
+        if let outcome { events.finish(outcome, hasBody: false) }
     }
 }
 
@@ -91,17 +159,17 @@ final class MonitorGroup: Sendable {
         self.queue = queue
     }
 
-    func tell(_ event: RequestEvent, of request: MonitoredRequest) {
+    func report(_ event: RequestEvent, of request: MonitoredRequest) {
         queue.add(.request(event, request, self))
     }
 
-    func tellInvalidated() {
+    func reportInvalidated() {
         queue.add(.invalidated(self))
     }
 }
 
 extension EventMonitor {
-    func hear(_ event: RequestEvent, of request: MonitoredRequest) {
+    func notify(_ event: RequestEvent, of request: MonitoredRequest) {
         switch event {
         case .created: requestCreated(request)
         case .resumed: requestResumed(request)
@@ -112,10 +180,10 @@ extension EventMonitor {
         case .challenged(let challenge):
             requestChallenged(request, by: challenge.response)
             challengeAnswered(request, challenge)
-        case .answered(let response):
+        case .responseReceived(let response):
             if [401, 407].contains(response.status) { requestChallenged(request, by: response) }
             responseReceived(request, response)
-        case .informed(let response): informationalResponseReceived(request, response)
+        case .informational(let response): informationalResponseReceived(request, response)
         case .traced(let trace): if tracesWire { requestTraced(request, trace) }
         case .messageSent(let message): if observesMessages { messageSent(request, message) }
         case .messageReceived(let message): if observesMessages { messageReceived(request, message) }

@@ -1,6 +1,6 @@
 public import Dispatch
 
-/// Tells when to show an indicator of network activity, such as a spinner or a line of text.
+/// Reports when to show an indicator of network activity, such as a spinner or a line of text.
 ///
 /// ```swift
 /// NetworkActivityIndicatorManager.shared.visibilityHandler = { isVisible in spinner.isHidden = !isVisible }
@@ -123,15 +123,15 @@ private final class ActivityStorage: Sendable {
         content.withLock { content in
             for action in body(&content.activity) {
                 switch action {
-                case .show: tell(true, content)
-                case .hide: tell(false, content)
+                case .show: notify(true, content)
+                case .hide: notify(false, content)
                 case .wake(let alarm, let delay): wake(alarm, after: delay)
                 }
             }
         }
     }
 
-    private func tell(_ isVisible: Bool, _ content: Content) {
+    private func notify(_ isVisible: Bool, _ content: Content) {
         guard let handler = content.handler else { return }
         (content.queue ?? .main).async { handler(isVisible) }
     }

@@ -80,10 +80,10 @@ final class ReachabilityStorage: Sendable {
             return (start, state.queue ?? .main)
         }
         guard let (start, queue) = target else { return }
-        queue.async { self.tell(reachability, start) }
+        queue.async { self.notify(reachability, start) }
     }
 
-    private func tell(_ reachability: NetworkReachability, _ start: Int) {
+    private func notify(_ reachability: NetworkReachability, _ start: Int) {
         let (manager, handler) = state.withLock { state in
             state.start == start ? (state.manager, state.handler) : (nil, nil)
         }

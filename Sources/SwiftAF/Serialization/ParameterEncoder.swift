@@ -12,7 +12,7 @@ package import FoundationEssentials
 public struct ParameterEncoder: Sendable, Hashable, Codable {
     /// The style of the keys of array elements. Servers differ; most frameworks support one or two of these.
     public enum ArrayStyle: String, Sendable, Hashable, Codable {
-        /// `a[]=1&a[]=2`. The members of dictionaries in an array can't be told apart: `a[][x]=1&a[][x]=2`.
+        /// `a[]=1&a[]=2`. The members of dictionaries in an array can't be distinguished: `a[][x]=1&a[][x]=2`.
         case brackets
         /// `a=1&a=2`
         case none

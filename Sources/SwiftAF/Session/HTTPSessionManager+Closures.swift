@@ -200,21 +200,19 @@ extension HTTPSessionManager {
         return makeTask(
             request, request.body.taskKind, prepared, monitors, target, serializer.returnsBody ? .trivial : .work
         ) { task, outcome in
-            outcome.reportFile(of: task)
+            RequestEvents.reportFile(of: outcome, task: task)
             let result = SerializedResult(outcome, serializer, responses)
             let error = result.error as? SessionError
             let response = outcome.response
-            // Built only if there are observers.
-            let observed =
-                !ProcessEvents.isObserved
-                ? nil
-                : TaskCompletion(
+            let report = RequestEvents.completion(
+                of: task,
+                TaskCompletion(
                     body: outcome.body, filePath: outcome.download?.path, value: result.value, error: error,
                     serializer: (serializer as? any WrappingSerializer)?.wrapped ?? serializer,
-                    metrics: outcome.metrics)
+                    metrics: outcome.metrics))
             return {
                 completion(task, response, result.value, error)
-                if let observed { ProcessEvents.report(.taskCompleted(task, observed)) }
+                report?()
             }
         }
     }

@@ -403,8 +403,7 @@ public final class HTTPSessionManager: Sendable {
         }
         if cancellingTasks { cancel(former, drained, isFinal: true) }
         guard case .success = former.session else { return }
-        ProcessEvents.report(.managerInvalidated(self))
-        former.settings.handlers.monitors?.tellInvalidated()
+        RequestEvents.reportInvalidated(self, to: former.settings.handlers.monitors)
     }
 
     /// The core's counters since the session was made; nil after ``invalidate(cancellingTasks:)``.

@@ -5,8 +5,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     /// Set before the head is reported.
     private var filePath: String?
     private let state = Locked(StreamState())
-    /// The outcome of the stream and the events that report it. Either may be set first.
-    private let ending = Locked<(outcome: CoreOutcome?, events: RequestEvents?)>((nil, nil))
+    private let endReport = EndReport()
 
     /// Starts a transfer and returns when the final head has arrived. Cancelling the Swift task until then cancels the
     /// transfer.
@@ -18,7 +17,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         }
         do throws(SessionError) {
             let response = try await attempt(request.with(events: events))
-            response.bytes.owner.stream.reportEnd(to: events)
+            response.bytes.owner.stream.endReport.report(to: events)
             return response
         } catch {
             events.finish(CoreOutcome(failure: error), hasBody: false)
@@ -82,15 +81,6 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         }
     }
 
-    /// Reports the end of the body once it is reached.
-    private func reportEnd(to events: RequestEvents) {
-        let outcome = ending.withLock { ending in
-            ending.events = events
-            return ending.outcome
-        }
-        if let outcome { events.finish(outcome, hasBody: false) }
-    }
-
     /// Returns all bytes that are buffered, or waits for the next ones; nil at the end.
     func next() async throws(SessionError) -> Data? {
         if Task.isCancelled { cancel() }
@@ -111,14 +101,14 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     }
 
     /// Whether no more data arrives unless the reader consumes some, because the transfer is paused or has ended.
-    var isAtRest: Bool { state.withLock { $0.isPutOff || $0.isFinished } }
+    var isAtRest: Bool { state.withLock { $0.isPaused || $0.isFinished } }
 
-    private func wait(_ ask: @Sendable (inout StreamState, StreamState.Waiter) -> StreamState.Answer?) async
-        -> StreamState.Answer
+    private func wait(_ ask: @Sendable (inout StreamState, StreamState.Waiter) -> StreamState.Event?) async
+        -> StreamState.Event
     {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { waiter in
-                if let answer = state.withLock({ ask(&$0, waiter) }) { waiter.resume(returning: answer) }
+                if let event = state.withLock({ ask(&$0, waiter) }) { waiter.resume(returning: event) }
             }
         } onCancel: {
             cancel()
@@ -153,16 +143,10 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
 
     override func didFinish(_ result: CoreResult) {
         let outcome = take(result)
-        outcome.reportFile(of: nil)
-        if request.handlers.events != nil {
-            let events = ending.withLock { ending in
-                ending.outcome = outcome
-                return ending.events
-            }
-            events?.finish(outcome, hasBody: false)
-        }
-        guard let (waiter, answer) = state.withLock({ $0.finish(outcome.failure) }) else { return }
-        waiter.resume(returning: answer)
+        RequestEvents.reportFile(of: outcome)
+        if request.handlers.events != nil { endReport.end(with: outcome) }
+        guard let (waiter, event) = state.withLock({ $0.finish(outcome.failure) }) else { return }
+        waiter.resume(returning: event)
     }
 }
 
@@ -171,7 +155,8 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
 /// Pieces are merged. A waiting reader is resumed when much data is buffered or when there is nothing more to read for now,
 /// rather than for each piece.
 struct StreamState {
-    enum Answer: Sendable {
+    /// What a waiting reader is resumed with.
+    enum Event: Sendable {
         case head(HTTPResponse)
         /// The bytes. If `mustWake`, the transfer was paused because the buffer was full, and must be resumed.
         case chunk(Data, mustWake: Bool)
@@ -182,7 +167,7 @@ struct StreamState {
     }
 
     // Unsafe, because a checked continuation allocates for each chunk.
-    typealias Waiter = UnsafeContinuation<Answer, Never>
+    typealias Waiter = UnsafeContinuation<Event, Never>
 
     /// The buffer size above which the transfer is paused, until half of it has been read; one more piece may exceed it. A
     /// pause is expensive, because libcurl copies the rest of its read: with a third of this size, a reader whose thread is a
@@ -196,7 +181,7 @@ struct StreamState {
 
     private var head: HTTPResponse?
     private let pending = ChunkQueue()
-    private(set) var isPutOff = false
+    private(set) var isPaused = false
     private var isWakeDue = false
     private var waiter: Waiter?
     private(set) var isFinished = false
@@ -214,14 +199,14 @@ struct StreamState {
     /// The number of blocks of memory that are kept for later pieces.
     var spare: Int { pending.spare }
 
-    mutating func waitForHead(_ waiter: Waiter) -> Answer? {
+    mutating func waitForHead(_ waiter: Waiter) -> Event? {
         if let head { return .head(head) }
         if isFinished { return failure.map { .failed($0) } ?? .end }
         self.waiter = waiter
         return nil
     }
 
-    mutating func waitForChunk(_ waiter: Waiter) -> Answer? {
+    mutating func waitForChunk(_ waiter: Waiter) -> Event? {
         if let (chunk, mustWake) = takeChunk() { return .chunk(chunk, mustWake: mustWake) }
         if isFinished {
             defer { failure = nil }
@@ -250,8 +235,8 @@ struct StreamState {
     /// Returns the space for a piece of at least one byte, which must be written before ``endPiece(_:)``; nil if the
     /// buffer is full: the transfer is paused, and the reader has to resume it.
     mutating func beginPiece(_ count: Int) -> ChunkQueue.Space? {
-        isPutOff = buffered >= Self.capacity
-        return isPutOff ? nil : pending.beginWriting(count)
+        isPaused = buffered >= Self.capacity
+        return isPaused ? nil : pending.beginWriting(count)
     }
 
     /// Adds the piece that was written.
@@ -275,13 +260,13 @@ struct StreamState {
     /// block is being written.
     mutating func takeChunk() -> (Data, mustWake: Bool)? {
         guard let chunk = pending.take() else { return nil }
-        let mustWake = isPutOff && buffered <= Self.capacity / 2
-        if mustWake { isPutOff = false }
+        let mustWake = isPaused && buffered <= Self.capacity / 2
+        if mustWake { isPaused = false }
         return (chunk, mustWake)
     }
 
     /// - Returns: The reader to resume and its result; nil if no reader waits and the end is kept for the next call.
-    mutating func finish(_ failure: SessionError?) -> (Waiter, Answer)? {
+    mutating func finish(_ failure: SessionError?) -> (Waiter, Event)? {
         isFinished = true
         guard let waiter = takeWaiter() else {
             self.failure = failure

@@ -69,7 +69,7 @@ extension CoreRequest {
     /// Makes one attempt, or several if there are interceptors.
     func retrying(_ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome) async -> CoreOutcome {
         guard !handlers.interceptors.isEmpty else {
-            handlers.events?.tell(.sent(http, attempt: 1))
+            handlers.events?.report(.sent(http, attempt: 1))
             return await send(self)
         }
         let loop = RetryLoop(handlers.interceptors, handlers.events)

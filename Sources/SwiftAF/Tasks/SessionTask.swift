@@ -118,7 +118,7 @@ public final class SessionTask: Sendable {
     /// - Parameter receiver: Called once on the completion queue, before the completion; with nil if the download has
     ///   succeeded or nothing was kept.
     public func cancel(producingResumeToken receiver: @escaping @Sendable (ResumeToken?) -> Void) {
-        cancel(telling: { [executor] token in executor.post { receiver(token) } })
+        cancel(notifying: { [executor] token in executor.post { receiver(token) } })
     }
 
     /// Cancels a download, waits for its end, and returns a token to resume it later. Requires
@@ -127,11 +127,11 @@ public final class SessionTask: Sendable {
     /// - Returns: The token; nil if the download has succeeded or nothing was kept.
     public func cancelProducingResumeToken() async -> ResumeToken? {
         await withCheckedContinuation { continuation in
-            cancel(telling: { continuation.resume(returning: $0) })
+            cancel(notifying: { continuation.resume(returning: $0) })
         }
     }
 
-    private func cancel(telling receiver: @escaping TokenReceiver) {
+    private func cancel(notifying receiver: @escaping TokenReceiver) {
         let token = storage.withLock { storage -> ResumeToken?? in
             if storage.machine.state == .completed { return .some(storage.resumeToken) }
             storage.tokenReceivers.append(receiver)
@@ -222,7 +222,7 @@ public final class SessionTask: Sendable {
         }
         if action == .cancelTransfer { storage.withLock { $0.loop }?.interrupt() }
         if action == .cancelTransfer || action == .resumeTransfer { giveTurn() }
-        tellObservers(of: action)
+        reportToObservers(of: action)
         if let request { begin(request) }
         if action == .completeCancelled { completeCancelled() }
     }
@@ -251,14 +251,12 @@ public final class SessionTask: Sendable {
         return request.with(http: http, handlers: handlers)
     }
 
-    private func tellObservers(of action: SessionTaskState.Action) {
+    private func reportToObservers(of action: SessionTaskState.Action) {
         switch action {
         case .begin, .resumeTransfer:
-            events?.tell(.resumed)
-            ProcessEvents.report(.taskResumed(self))
+            RequestEvents.report(.resumed, of: self, to: events)
         case .suspendTransfer:
-            events?.tell(.suspended)
-            ProcessEvents.report(.taskSuspended(self))
+            RequestEvents.report(.suspended, of: self, to: events)
         case .nothing, .completeCancelled, .cancelTransfer: break
         }
     }
@@ -271,7 +269,7 @@ public final class SessionTask: Sendable {
                 Task { self.complete(with: await loop.run(request) { await self.send($0) }) }
                 return
             }
-            events?.tell(.sent(request.http, attempt: 1))
+            events?.report(.sent(request.http, attempt: 1))
             transfer?.handle = self
             if let error = transfer?.begin() { throw error }
         } catch {
@@ -336,8 +334,8 @@ public final class SessionTask: Sendable {
 
     private func complete(with outcome: CoreOutcome) {
         let token = outcome.download?.token ?? outcome.failure?.resumeToken
-        typealias Told = (TaskSpec?, [ProgressWatcher], [TokenReceiver])
-        let (spec, watchers, receivers) = storage.withLock { storage -> Told in
+        typealias Completion = (TaskSpec?, [ProgressWatcher], [TokenReceiver])
+        let (spec, watchers, receivers) = storage.withLock { storage -> Completion in
             guard storage.machine.complete() else { return (nil, [], []) }
             storage.resumeToken = token
             storage.filePath = outcome.filePath

@@ -38,21 +38,22 @@ struct TransferHandlers: Sendable {
 
     /// The decision about a response.
     func decide(_ head: HTTPResponse) -> ResponseDecision {
-        events?.tell(.answered(head))
+        events?.report(.responseReceived(head))
         let disposition = response?(head) ?? .allow
         if case .download = disposition, !head.isSuccessful { return .allow }
         return disposition
     }
 
     /// Reports a 1xx response.
-    func inform(_ response: InformationalResponse) {
-        events?.tell(.informed(response))
+    func report(_ response: InformationalResponse) {
+        events?.report(.informational(response))
         informational?(response)
     }
 
     var answersChallenges: Bool { challenge != nil || credentialStorage != nil }
 
-    func answer(_ challenge: AuthenticationChallenge) async -> ChallengeDecision {
+    /// The decision about a challenge.
+    func decide(_ challenge: AuthenticationChallenge) async -> ChallengeDecision {
         var challenge = challenge
         var stored: Credential?
         // Credentials that were refused aren't proposed again.

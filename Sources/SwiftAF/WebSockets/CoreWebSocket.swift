@@ -48,8 +48,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     private let state: Locked<State>
     /// Used by the loop thread only.
     nonisolated(unsafe) private var batch = Batch()
-    /// The outcome of the socket and the events that report it. Either may be set first.
-    private let ending = Locked<(outcome: CoreOutcome?, events: RequestEvents?)>((nil, nil))
+    let endReport = EndReport()
     private let lastID = Atomic<UInt64>(0)
 
     init(_ request: CoreRequest, _ protocols: [String], _ options: WebSocket.Options) {
@@ -258,15 +257,6 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         }
     }
 
-    /// Reports the end to the monitors once it is reached.
-    func reportEnd(to events: RequestEvents) {
-        let outcome = ending.withLock { ending in
-            ending.events = events
-            return ending.outcome
-        }
-        if let outcome { events.finish(outcome, hasBody: false) }
-    }
-
     // MARK: Sending
 
     var queuedBytes: Int {
@@ -379,8 +369,8 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     private func waitForNext() async throws(SessionError) -> WebSocket.Message? {
         let id = newID()
         return try await wait(id, { $0.cancelReader($1) }) { waiter in
-            let (answer, raw) = state.withLock { ($0.socket.next(id, waiter), $0.raw) }
-            switch answer {
+            let (next, raw) = state.withLock { ($0.socket.next(id, waiter), $0.raw) }
+            switch next {
             case .wait: break
             case .end(let failure): waiter.resume(returning: failure.map { .failure($0) } ?? .success(nil))
             case .message(let message, let mustResume):
@@ -439,7 +429,7 @@ extension CoreWebSocket {
         let opened = Opening(
             response: HTTPResponse(head.pointee, url: String(cString: url)),
             subprotocol: opening.protocol.size > 0 ? opening.protocol.text : nil, isCompressed: opening.is_compressed)
-        request.handlers.events?.tell(.answered(opened.response))
+        request.handlers.events?.report(.responseReceived(opened.response))
         state.withLock { $0.socket.open() }?.resume(returning: .success(opened))
     }
 
@@ -461,7 +451,7 @@ extension CoreWebSocket {
     /// Copies a message, and reports it before its reader gets it.
     private func copy(_ message: afc_websocket_message) -> WebSocket.Message {
         let copy = WebSocket.Message(message, memory)
-        if observesMessages { request.handlers.events?.tell(.messageReceived(copy)) }
+        if observesMessages { request.handlers.events?.report(.messageReceived(copy)) }
         return copy
     }
 
@@ -470,7 +460,7 @@ extension CoreWebSocket {
             let (sender, next) = state.socket.didSend(id)
             return (sender, next, state.observed.removeValue(forKey: id))
         }
-        if let message, status == .AFC_OK { request.handlers.events?.tell(.messageSent(message)) }
+        if let message, status == .AFC_OK { request.handlers.events?.report(.messageSent(message)) }
         if let sender { batch.senders.append((sender, status == .AFC_OK ? .success(true) : .failure(refusal(status)))) }
         if let next { batch.line.append(next) }
     }
@@ -491,14 +481,10 @@ extension CoreWebSocket {
         let end = WebSocketState.End(
             code: WebSocket.CloseCode(rawValue: core.code), reason: core.reason.text, failure: outcome.failure)
         let (resumed, closed) = state.withLock { ($0.socket.finish(end), $0.socket.closed) }
-        if resumed.opening != nil, let refusal = outcome.response { request.handlers.events?.tell(.answered(refusal)) }
-        if request.handlers.events != nil {
-            let events = ending.withLock { ending in
-                ending.outcome = outcome
-                return ending.events
-            }
-            events?.finish(outcome, hasBody: false)
+        if resumed.opening != nil, let refusal = outcome.response {
+            request.handlers.events?.report(.responseReceived(refusal))
         }
+        if request.handlers.events != nil { endReport.end(with: outcome) }
         resumed.opening?.resume(returning: .failure(closed))
         resumed.reader?.resume(returning: end.failure.map { .failure($0) } ?? .success(nil))
         for ping in resumed.pings { ping.resume(returning: .failure(closed)) }

@@ -11,7 +11,7 @@ struct WebSocketHandshake: Sendable {
         }
         do throws(SessionError) {
             let socket = try await attempt(request.with(events: events))
-            socket.core.reportEnd(to: events)
+            socket.core.endReport.report(to: events)
             return socket
         } catch {
             events.finish(CoreOutcome(failure: error), hasBody: false)

@@ -167,7 +167,7 @@ extension WebSocketMessages {
         do {
             try await onOpen(socket)
         } catch SessionError.Code.closed {
-            // Reading tells how it ended.
+            // Reading returns how it ended.
         } catch {
             throw SessionError(intercepting: error, url: socket.response.url)
         }

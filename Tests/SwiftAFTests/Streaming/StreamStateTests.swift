@@ -125,7 +125,7 @@ struct StreamStateTests {
             var wakes: [Int] = []
             while let (_, mustWake) = keeper.take() {
                 if mustWake { wakes.append(keeper.state.buffered) }
-                #expect(keeper.state.isPutOff == wakes.isEmpty)
+                #expect(keeper.state.isPaused == wakes.isEmpty)
             }
             let left = try #require(wakes.first)
             #expect(wakes.count == 1 && left <= StreamState.capacity / 2 && left > StreamState.capacity / 4)
@@ -141,8 +141,8 @@ struct StreamStateTests {
         #expect(state.withLock { $0.takeChunk() } == nil)
         let task = Task {
             await withUnsafeContinuation { waiter in
-                let answer = state.withLock { $0.waitForChunk(waiter) }
-                if let answer { waiter.resume(returning: answer) }
+                let event = state.withLock { $0.waitForChunk(waiter) }
+                if let event { waiter.resume(returning: event) }
             }
         }
         while state.withLock({ !$0.hasReader }) { await Task.yield() }
@@ -155,6 +155,32 @@ struct StreamStateTests {
             return
         }
         #expect(state.withLock { $0.takeChunk() }.map { Array($0.0) } == [1, 2, 3, 4])
+    }
+
+    @Test func refusesASecondReader() async {
+        let state = Locked(StreamState())
+        let first = Task {
+            await withUnsafeContinuation { waiter in
+                let event = state.withLock { $0.waitForChunk(waiter) }
+                if let event { waiter.resume(returning: event) }
+            }
+        }
+        while state.withLock({ !$0.hasReader }) { await Task.yield() }
+        let second: StreamState.Event = await withUnsafeContinuation { waiter in
+            let event = state.withLock { $0.waitForChunk(waiter) }
+            if let event { waiter.resume(returning: event) }
+        }
+        if case .failed(let error) = second {
+            #expect(error.code == .invalidInput)
+            #expect(error.message == "the body is already being read by another task")
+        } else {
+            Issue.record("two readers")
+        }
+        if let (waiter, event) = state.withLock({ $0.finish(nil) }) { waiter.resume(returning: event) }
+        guard case .end = await first.value else {
+            Issue.record("not resumed")
+            return
+        }
     }
 
     @Test("A full block can be taken while the next one is being written")
@@ -173,7 +199,7 @@ struct StreamStateTests {
     }
 
     /// What a reader that waits is told after pieces of some sizes, before the next one.
-    private func told(after sizes: [Int], wakes: inout Int) async -> StreamState.Answer? {
+    private func told(after sizes: [Int], wakes: inout Int) async -> StreamState.Event? {
         let state = Locked(StreamState())
         var count = 0
         let task = Task {
