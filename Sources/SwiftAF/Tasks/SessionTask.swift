@@ -49,17 +49,11 @@ public final class SessionTask: Sendable {
     private let convertsInPlace: Bool
 
     private typealias TokenReceiver = @Sendable (ResumeToken?) -> Void
+    private typealias Phase = SessionTaskPhase<TaskSpec, TaskWork>
 
     private struct Storage {
         var kind: Kind
-        var machine = SessionTaskState()
-        /// Nil once the task has completed.
-        var spec: TaskSpec?
-        var transfer: CoreTask?
-        /// For tasks with interceptors.
-        var loop: RetryLoop?
-        /// An attempt that waits until the task is resumed.
-        var turn: Signal<Void>?
+        var phase: Phase
         var progress = TransferProgress()
         var watchers: [ProgressWatcher] = []
         var priority: Float?
@@ -88,29 +82,32 @@ public final class SessionTask: Sendable {
         self.events = events
         executor = spec.executor
         convertsInPlace = spec.conversion == .trivial && spec.executor.queue != nil
-        storage = Locked(Storage(kind: kind, spec: spec, priority: request.priority))
+        storage = Locked(Storage(kind: kind, phase: .created(spec), priority: request.priority))
     }
 
     deinit {
         // A started task retains itself until it has completed.
-        storage.withLock { $0.spec }?.abandon()
+        storage.withLock { $0.phase.spec }?.abandon()
     }
 
     // MARK: Commands
 
     /// Starts the task, or resumes it after ``suspend()``.
     public func resume() {
-        perform { $0.resume() }
+        perform { storage in
+            let priority = storage.priority
+            return storage.phase.resume { start($0, priority: priority) }
+        }
     }
 
     /// Suspends the transfer. The connection stays open, and the total time limit keeps running. Suspends don't nest.
     public func suspend() {
-        perform { $0.suspend() }
+        perform { $0.phase.suspend() }
     }
 
     /// Cancels the task: it completes with ``SessionError/Code/cancelled``, unless it has already completed.
     public func cancel() {
-        perform { $0.cancel() }
+        perform { $0.phase.cancel() }
     }
 
     /// Cancels a download and produces a token to resume it later. Requires ``DownloadOptions/keepsPartialFile``.
@@ -133,7 +130,7 @@ public final class SessionTask: Sendable {
 
     private func cancel(notifying receiver: @escaping TokenReceiver) {
         let token = storage.withLock { storage -> ResumeToken?? in
-            if storage.machine.state == .completed { return .some(storage.resumeToken) }
+            if storage.phase.state == .completed { return .some(storage.resumeToken) }
             storage.tokenReceivers.append(receiver)
             return nil
         }
@@ -147,7 +144,7 @@ public final class SessionTask: Sendable {
     public var kind: Kind { storage.withLock { $0.kind } }
 
     /// The state, as of now.
-    public var state: State { storage.withLock { $0.machine.state } }
+    public var state: State { storage.withLock { $0.phase.state } }
 
     /// A snapshot of the progress.
     public var progress: TransferProgress { storage.withLock { $0.progress } }
@@ -187,49 +184,66 @@ public final class SessionTask: Sendable {
     /// Adds an observer. It is called at once, and released when the task has completed.
     package func watchProgress(_ watcher: @escaping ProgressWatcher) {
         storage.withLock { storage in
-            if storage.machine.state != .completed { storage.watchers.append(watcher) }
+            if storage.phase.state != .completed { storage.watchers.append(watcher) }
         }
         watcher(self)
     }
 
     // MARK: Implementation
 
-    private func perform(_ change: (inout SessionTaskState) -> SessionTaskState.Action) {
+    private func perform(_ change: (inout Storage) -> Phase.Action) {
         // The transfer is changed under the lock, so that it receives changes in order.
-        typealias Step = (action: SessionTaskState.Action, begins: Result<CoreRequest, SessionError>?)
-        let (action, request) = storage.withLock { storage -> Step in
-            let action = change(&storage.machine)
+        let action = storage.withLock { storage -> Phase.Action in
+            let action = change(&storage)
             switch action {
-            case .nothing, .completeCancelled: break
-            case .begin:
-                let priority = storage.priority
-                let request = storage.spec?.request.map { reporting($0, priority: priority) }
-                if case .success(let request)? = request {
-                    if request.handlers.interceptors.isEmpty {
-                        storage.transfer = CoreTask(request)
-                    } else {
-                        storage.loop = RetryLoop(request.handlers.interceptors, events) { [weak self] in
-                            await self?.waitForTurn()
-                        }
-                    }
-                }
-                return (action, request)
-            case .suspendTransfer: storage.transfer?.suspend()
-            case .resumeTransfer: storage.transfer?.resume()
-            case .cancelTransfer: storage.transfer?.cancel()
+            case .nothing, .begin, .completeCancelled: break
+            case .suspend(let work): work.transfer?.suspend()
+            case .resume(let work): work.transfer?.resume()
+            case .cancel(let work): work.transfer?.cancel()
             }
-            return (action, nil)
+            return action
         }
-        if action == .cancelTransfer { storage.withLock { $0.loop }?.interrupt() }
-        if action == .cancelTransfer || action == .resumeTransfer { giveTurn() }
-        reportToObservers(of: action)
-        if let request { begin(request) }
-        if action == .completeCancelled { completeCancelled() }
+        switch action {
+        case .nothing: break
+        case .begin(let work):
+            RequestEvents.report(.resumed, of: self, to: events)
+            begin(work)
+        case .suspend:
+            RequestEvents.report(.suspended, of: self, to: events)
+        case .resume(let work):
+            work.giveTurn()
+            RequestEvents.report(.resumed, of: self, to: events)
+        case .cancel(let work):
+            if case .attempts(let loop, _, _) = work { loop.interrupt() }
+            work.giveTurn()
+        case .completeCancelled(let spec):
+            let token = (try? spec.request.get())?.resumeToken
+            complete(failing: SessionError(.cancelled, url: originalRequest.url, resumeToken: token))
+        }
     }
 
-    private func completeCancelled() {
-        let request = try? storage.withLock { $0.spec }?.request.get()
-        complete(failing: SessionError(.cancelled, url: originalRequest.url, resumeToken: request?.resumeToken))
+    private func start(_ spec: TaskSpec, priority: Float?) -> TaskWork {
+        do throws(SessionError) {
+            let request = reporting(try spec.request.get(), priority: priority)
+            guard !request.handlers.interceptors.isEmpty else { return .transfer(CoreTask(request)) }
+            let loop = RetryLoop(request.handlers.interceptors, events) { [weak self] in await self?.waitForTurn() }
+            return .attempts(loop, request, .none)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func begin(_ work: TaskWork) {
+        switch work {
+        case .failure(let error):
+            complete(failing: error)
+        case .transfer(let transfer):
+            events?.report(.sent(transfer.request.http, attempt: 1))
+            transfer.handle = self
+            if let error = transfer.begin() { complete(failing: error) }
+        case .attempts(let loop, let request, _):
+            Task { self.complete(with: await loop.run(request) { await self.send($0) }) }
+        }
     }
 
     /// The request with the task's priority, and with handlers that report its transfer. Copied only for a difference,
@@ -249,32 +263,6 @@ public final class SessionTask: Sendable {
             }
         }
         return request.with(http: http, handlers: handlers)
-    }
-
-    private func reportToObservers(of action: SessionTaskState.Action) {
-        switch action {
-        case .begin, .resumeTransfer:
-            RequestEvents.report(.resumed, of: self, to: events)
-        case .suspendTransfer:
-            RequestEvents.report(.suspended, of: self, to: events)
-        case .nothing, .completeCancelled, .cancelTransfer: break
-        }
-    }
-
-    private func begin(_ request: Result<CoreRequest, SessionError>) {
-        let (transfer, loop) = storage.withLock { ($0.transfer, $0.loop) }
-        do throws(SessionError) {
-            let request = try request.get()
-            if let loop {
-                Task { self.complete(with: await loop.run(request) { await self.send($0) }) }
-                return
-            }
-            events?.report(.sent(request.http, attempt: 1))
-            transfer?.handle = self
-            if let error = transfer?.begin() { throw error }
-        } catch {
-            complete(failing: error)
-        }
     }
 
     /// Records the progress of a transfer, and reports it to its handler and to observers. Called on the loop thread.
@@ -299,33 +287,28 @@ public final class SessionTask: Sendable {
     private func send(_ request: CoreRequest) async -> CoreOutcome {
         let transfer = CoreTask(request)
         transfer.handle = self
-        let isCancelled = storage.withLock { storage in
-            guard storage.machine.state != .cancelling else { return true }
-            if storage.machine.state == .suspended { transfer.suspend() }
-            storage.transfer = transfer
-            return false
+        let isWanted = storage.withLock { storage in
+            storage.phase.update { $0.attempt = .sent(transfer) }
+            switch storage.phase.state {
+            case .cancelling, .completed: return false
+            case .suspended: transfer.suspend()
+            case .running: break
+            }
+            return true
         }
-        if isCancelled { return CoreOutcome(failure: SessionError(.cancelled, url: request.http.url)) }
+        guard isWanted else { return CoreOutcome(failure: SessionError(.cancelled, url: request.http.url)) }
         return await transfer.outcome()
     }
 
     /// Waits until the task isn't suspended.
     private func waitForTurn() async {
         let turn = storage.withLock { storage -> Signal<Void>? in
-            guard storage.machine.state == .suspended else { return nil }
+            guard storage.phase.state == .suspended else { return nil }
             let turn = Signal<Void>()
-            storage.turn = turn
+            storage.phase.update { $0.attempt = .waiting(turn) }
             return turn
         }
         await turn?.wait()
-    }
-
-    private func giveTurn() {
-        let turn = storage.withLock { storage in
-            defer { storage.turn = nil }
-            return storage.turn
-        }
-        turn?.send()
     }
 
     private func complete(failing error: SessionError) {
@@ -334,29 +317,26 @@ public final class SessionTask: Sendable {
 
     private func complete(with outcome: CoreOutcome) {
         let token = outcome.download?.token ?? outcome.failure?.resumeToken
-        typealias Completion = (TaskSpec?, [ProgressWatcher], [TokenReceiver])
-        let (spec, watchers, receivers) = storage.withLock { storage -> Completion in
-            guard storage.machine.complete() else { return (nil, [], []) }
+        typealias Completion = (former: (spec: TaskSpec, work: TaskWork?)?, [ProgressWatcher], [TokenReceiver])
+        let (former, watchers, receivers) = storage.withLock { storage -> Completion in
+            guard let former = storage.phase.complete() else { return (nil, [], []) }
             storage.resumeToken = token
             storage.filePath = outcome.filePath
             storage.response = outcome.response
             storage.trust = outcome.trust
             storage.error = outcome.failure
-            storage.transfer = nil
-            storage.loop = nil
             defer {
-                storage.spec = nil
                 storage.watchers = []
                 storage.tokenReceivers = []
             }
-            return (storage.spec, storage.watchers, storage.tokenReceivers)
+            return (former, storage.watchers, storage.tokenReceivers)
         }
-        giveTurn()
+        guard let former else { return }
+        former.work?.giveTurn()
         for watcher in watchers { watcher(self) }
         for receiver in receivers { receiver(token) }
-        guard let spec else { return }
         events?.finish(outcome)
-        spec.complete(self, outcome)
+        former.spec.complete(self, outcome)
     }
 }
 

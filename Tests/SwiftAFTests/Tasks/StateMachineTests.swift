@@ -2,56 +2,90 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("The state of a task handle")
-struct SessionTaskStateTests {
-    @Test("Starts once, then stops and goes on")
-    func runs() {
-        var state = SessionTaskState()
-        #expect(state.state == .suspended)
-        #expect(state.suspend() == .nothing)
-        #expect(state.resume() == .begin)
-        #expect(state.resume() == .nothing)
-        #expect(state.suspend() == .suspendTransfer)
-        #expect(state.suspend() == .nothing)
-        #expect(state.resume() == .resumeTransfer)
-        #expect(state.state == .running)
-        #expect(state.complete() == true)
-        #expect(state.state == .completed)
+/// The phase of a task whose spec and work are texts.
+private typealias Phase = SessionTaskPhase<String, String>
+
+extension Phase.Action {
+    fileprivate var text: String {
+        switch self {
+        case .nothing: "nothing"
+        case .begin(let work): "begin \(work)"
+        case .completeCancelled(let spec): "complete \(spec)"
+        case .suspend(let work): "suspend \(work)"
+        case .resume(let work): "resume \(work)"
+        case .cancel(let work): "cancel \(work)"
+        }
+    }
+}
+
+extension Phase {
+    fileprivate mutating func resume() -> String { resume { "work of \($0)" }.text }
+    fileprivate mutating func suspend() -> String { suspend().text }
+    fileprivate mutating func cancel() -> String { cancel().text }
+}
+
+@Suite struct SessionTaskPhaseTests {
+    private var phase = Phase.created("spec")
+
+    @Test mutating func startsOnceThenSuspendsAndResumes() {
+        #expect(phase.state == .suspended)
+        #expect(phase.suspend() == "nothing")
+        #expect(phase.resume() == "begin work of spec")
+        #expect(phase.resume() == "nothing")
+        #expect(phase.suspend() == "suspend work of spec")
+        #expect(phase.state == .suspended)
+        #expect(phase.suspend() == "nothing")
+        #expect(phase.resume() == "resume work of spec")
+        #expect(phase.state == .running)
+        let former = phase.complete()
+        #expect(former?.spec == "spec" && former?.work == "work of spec")
+        #expect(phase.state == .completed)
     }
 
-    @Test("Cancelled before it began it completes without a transfer")
-    func cancelledEarly() {
-        var state = SessionTaskState()
-        #expect(state.cancel() == .completeCancelled)
-        #expect(state.state == .cancelling)
-        #expect(state.resume() == .nothing)
-        #expect(state.cancel() == .nothing)
-        #expect(state.complete() == true)
+    @Test mutating func completesWithoutWorkIfCancelledBeforeItsStart() {
+        #expect(phase.cancel() == "complete spec")
+        #expect(phase.state == .cancelling)
+        #expect(phase.resume() == "nothing")
+        #expect(phase.suspend() == "nothing")
+        #expect(phase.cancel() == "nothing")
+        let former = phase.complete()
+        #expect(former?.spec == "spec" && former?.work == nil)
     }
 
-    @Test("Cancelled while it runs or is suspended it waits for its end")
-    func cancelledLater() {
-        var state = SessionTaskState()
-        _ = state.resume()
-        _ = state.suspend()
-        #expect(state.cancel() == .cancelTransfer)
-        #expect(state.resume() == .nothing)
-        #expect(state.suspend() == .nothing)
-        #expect(state.cancel() == .nothing)
-        #expect(state.complete() == true)
-        #expect(state.state == .completed)
+    @Test(arguments: [false, true]) mutating func waitsForTheEndOfItsWorkIfCancelled(isSuspended: Bool) {
+        _ = phase.resume()
+        if isSuspended { _ = phase.suspend() }
+        #expect(phase.cancel() == "cancel work of spec")
+        #expect(phase.state == .cancelling && phase.spec == "spec")
+        #expect(phase.resume() == "nothing")
+        #expect(phase.suspend() == "nothing")
+        #expect(phase.cancel() == "nothing")
+        let former = phase.complete()
+        #expect(former?.spec == "spec" && former?.work == "work of spec")
+        #expect(phase.state == .completed)
     }
 
-    @Test("After the end nothing happens")
-    func ended() {
-        var state = SessionTaskState()
-        _ = state.resume()
-        #expect(state.complete() == true)
-        #expect(state.complete() == false)
-        #expect(state.resume() == .nothing)
-        #expect(state.suspend() == .nothing)
-        #expect(state.cancel() == .nothing)
-        #expect(state.state == .completed)
+    @Test mutating func ignoresCommandsAfterItsEnd() {
+        _ = phase.resume()
+        #expect(phase.complete() != nil)
+        #expect(phase.complete() == nil)
+        #expect(phase.resume() == "nothing")
+        #expect(phase.suspend() == "nothing")
+        #expect(phase.cancel() == "nothing")
+        #expect(phase.state == .completed && phase.spec == nil)
+    }
+
+    @Test mutating func changesWorkWhileItRunsOrIsSuspended() {
+        phase.update { $0 = "early" }
+        _ = phase.resume()
+        phase.update { $0 += "!" }
+        #expect(phase.suspend() == "suspend work of spec!")
+        phase.update { $0 += "!" }
+        #expect(phase.cancel() == "cancel work of spec!!")
+        phase.update { $0 = "late" }
+        #expect(phase.complete()?.work == "work of spec!!")
+        phase.update { $0 = "late" }
+        #expect(phase.state == .completed)
     }
 }
 

@@ -1,0 +1,141 @@
+/// The phase of a task handle, with what belongs to it. Each command is a transition; it returns the action to perform.
+///
+/// - `Spec`: What the task was made with, kept until it completes.
+/// - `Work`: What performs it, from its start on.
+enum SessionTaskPhase<Spec: Sendable, Work: Sendable>: Sendable {
+    /// Not started.
+    case created(Spec)
+    case running(Spec, Work)
+    /// Started, then suspended.
+    case suspended(Spec, Work)
+    /// Cancelled. Without work if it was never started.
+    case cancelling(Spec, Work?)
+    case completed
+
+    enum Action: Sendable {
+        case nothing
+        /// Begin the work.
+        case begin(Work)
+        /// Complete a task that was never started with ``SessionError/Code/cancelled``.
+        case completeCancelled(Spec)
+        case suspend(Work)
+        case resume(Work)
+        case cancel(Work)
+    }
+
+    var state: SessionTask.State {
+        switch self {
+        case .created, .suspended: .suspended
+        case .running: .running
+        case .cancelling: .cancelling
+        case .completed: .completed
+        }
+    }
+
+    /// Nil once the task has completed.
+    var spec: Spec? {
+        switch self {
+        case .created(let spec), .running(let spec, _), .suspended(let spec, _), .cancelling(let spec, _): spec
+        case .completed: nil
+        }
+    }
+
+    /// - Parameter start: Makes the work of a task that is started.
+    mutating func resume(_ start: (Spec) -> Work) -> Action {
+        switch self {
+        case .created(let spec):
+            let work = start(spec)
+            self = .running(spec, work)
+            return .begin(work)
+        case .suspended(let spec, let work):
+            self = .running(spec, work)
+            return .resume(work)
+        case .running, .cancelling, .completed:
+            return .nothing
+        }
+    }
+
+    mutating func suspend() -> Action {
+        guard case .running(let spec, let work) = self else { return .nothing }
+        self = .suspended(spec, work)
+        return .suspend(work)
+    }
+
+    mutating func cancel() -> Action {
+        switch self {
+        case .created(let spec):
+            self = .cancelling(spec, nil)
+            return .completeCancelled(spec)
+        case .running(let spec, let work), .suspended(let spec, let work):
+            self = .cancelling(spec, work)
+            return .cancel(work)
+        case .cancelling, .completed:
+            return .nothing
+        }
+    }
+
+    /// Changes the work of a task that runs or is suspended.
+    mutating func update(_ change: (inout Work) -> Void) {
+        switch self {
+        case .running(let spec, var work):
+            change(&work)
+            self = .running(spec, work)
+        case .suspended(let spec, var work):
+            change(&work)
+            self = .suspended(spec, work)
+        case .created, .cancelling, .completed:
+            break
+        }
+    }
+
+    /// Returns what the task had, once: nil if it has completed before.
+    mutating func complete() -> (spec: Spec, work: Work?)? {
+        defer { self = .completed }
+        switch self {
+        case .created(let spec): return (spec, nil)
+        case .running(let spec, let work), .suspended(let spec, let work): return (spec, work)
+        case .cancelling(let spec, let work): return (spec, work)
+        case .completed: return nil
+        }
+    }
+}
+
+/// What performs a task.
+enum TaskWork: Sendable {
+    /// Nothing is sent, because the request is invalid.
+    case failure(SessionError)
+    case transfer(CoreTask)
+    /// The attempts of a request with interceptors.
+    case attempts(RetryLoop, CoreRequest, TaskAttempt)
+
+    /// The transfer that the task's commands are passed to.
+    var transfer: CoreTask? {
+        switch self {
+        case .transfer(let transfer), .attempts(_, _, .sent(let transfer)): transfer
+        case .failure, .attempts: nil
+        }
+    }
+
+    /// The attempt, if there may be several.
+    var attempt: TaskAttempt? {
+        get { if case .attempts(_, _, let attempt) = self { attempt } else { nil } }
+        set {
+            guard let newValue, case .attempts(let loop, let request, _) = self else { return }
+            self = .attempts(loop, request, newValue)
+        }
+    }
+
+    /// Lets an attempt start that waits until its task is resumed.
+    func giveTurn() {
+        if case .attempts(_, _, .waiting(let turn)) = self { turn.send() }
+    }
+}
+
+/// How far the last attempt of a task is.
+enum TaskAttempt: Sendable {
+    /// None has been sent.
+    case none
+    /// Waits until the task is resumed.
+    case waiting(Signal<Void>)
+    case sent(CoreTask)
+}
