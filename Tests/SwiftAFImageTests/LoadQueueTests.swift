@@ -5,7 +5,9 @@ import Testing
 
 /// A queue behind a reference, so that it can change inside an expectation.
 private final class Subject {
-    private var queue: LoadQueue<String>
+    typealias Waiting = LoadQueue<String, String, String>.Waiting
+
+    private var queue: LoadQueue<String, String, String>
 
     init(maximumActive: Int, prioritization: ImageDownloadPrioritization) {
         queue = LoadQueue(maximumActive: maximumActive, prioritization: prioritization)
@@ -14,24 +16,25 @@ private final class Subject {
     var activeCount: Int { queue.activeCount }
     var queuedCount: Int { queue.queuedCount }
 
-    func isKnown(_ key: String) -> Bool { queue.isKnown(key) }
-    func isWanted(_ run: Int) -> Bool { queue.isWanted(run) }
-    func next() -> (key: String, run: Int)? { queue.next() }
-    func finish(_ run: Int) -> [LoadQueue<String>.Waiting] { queue.finish(run) }
+    func isWanted(_ run: Int) -> Bool { queue.order(of: run) != nil }
+    func begin(_ run: Int, by work: String) -> Bool { queue.begin(run, by: work) }
+    func next() -> (key: String, run: Int)? { queue.next().map { ($0.order, $0.run) } }
+    func finish(_ run: Int) -> [Waiting] { queue.finish(run) }
 
-    func add(_ waiting: LoadQueue<String>.Waiting, for key: String, priority: Int) {
-        queue.add(waiting, for: key, priority: priority)
+    /// The order of an image is its key.
+    func add(_ waiting: Waiting, for key: String, priority: Int) {
+        queue.add(waiting, for: key, key, priority: priority)
     }
 
-    func cancel(_ id: UUID, for key: String) -> (handler: String, givenUp: Int?)? {
+    func cancel(_ id: UUID, for key: String) -> (handler: String, work: String?)? {
         queue.cancel(id, for: key)
     }
 }
 
 /// Who waits for what, without threads.
 struct LoadQueueTests {
-    private func waiting(_ name: String, _ id: UUID = UUID()) -> LoadQueue<String>.Waiting {
-        LoadQueue.Waiting(receiptID: id, handler: name)
+    private func waiting(_ name: String, _ id: UUID = UUID()) -> Subject.Waiting {
+        Subject.Waiting(receiptID: id, handler: name)
     }
 
     private func keys(_ queue: Subject) -> [String] {
@@ -87,8 +90,9 @@ struct LoadQueueTests {
         queue.add(waiting("1", id), for: "a", priority: 0)
         queue.add(waiting("2"), for: "a", priority: 0)
         let next = try #require(queue.next())
+        #expect(!queue.begin(next.run, by: "work"))
         let cancelled = try #require(queue.cancel(id, for: "a"))
-        #expect(cancelled.handler == "1" && cancelled.givenUp == nil)
+        #expect(cancelled.handler == "1" && cancelled.work == nil && queue.isWanted(next.run))
         #expect(queue.cancel(id, for: "a") == nil)
         #expect(queue.finish(next.run).map(\.handler) == ["2"])
     }
@@ -101,8 +105,7 @@ struct LoadQueueTests {
         queue.add(waiting("2", id), for: "b", priority: 0)
         queue.add(waiting("3"), for: "c", priority: 0)
         _ = try #require(queue.next())
-        #expect(queue.cancel(id, for: "b")?.givenUp == nil)
-        #expect(!queue.isKnown("b"))
+        #expect(queue.cancel(id, for: "b")?.handler == "2")
         #expect(queue.next() == nil)
         #expect((queue.activeCount, queue.queuedCount) == (1, 1))
     }
@@ -113,7 +116,8 @@ struct LoadQueueTests {
         let id = UUID()
         queue.add(waiting("1", id), for: "a", priority: 0)
         let first = try #require(queue.next())
-        #expect(queue.cancel(id, for: "a")?.givenUp == first.run)
+        #expect(!queue.begin(first.run, by: "work"))
+        #expect(queue.cancel(id, for: "a")?.work == "work")
         #expect(!queue.isWanted(first.run) && queue.activeCount == 1)
         queue.add(waiting("2"), for: "a", priority: 0)
         queue.add(waiting("3"), for: "b", priority: 0)
@@ -123,7 +127,30 @@ struct LoadQueueTests {
         let second = try #require(queue.next())
         #expect(second.key == "a" && queue.isWanted(second.run))
         #expect(queue.finish(second.run).map(\.handler) == ["2"])
-        #expect(!queue.isKnown("a"))
+        #expect(queue.activeCount == 1)
+    }
+
+    @Test func cancelsTheWorkOfARunThatWasGivenUpBeforeItBegan() throws {
+        let queue = Subject(maximumActive: 1, prioritization: .fifo)
+        let id = UUID()
+        queue.add(waiting("1", id), for: "a", priority: 0)
+        let next = try #require(queue.next())
+        let cancelled = try #require(queue.cancel(id, for: "a"))
+        #expect(cancelled.handler == "1" && cancelled.work == nil)
+        #expect(queue.begin(next.run, by: "work"))
+        #expect(queue.finish(next.run).isEmpty && queue.activeCount == 0)
+        // The work of a run that has ended isn't kept.
+        #expect(!queue.begin(next.run, by: "work"))
+    }
+
+    @Test func usesTheOrderOfTheLastRequest() {
+        var queue = LoadQueue<String, String, String>(maximumActive: 1, prioritization: .fifo)
+        queue.add(waiting("1"), for: "a", "first", priority: 0)
+        queue.add(waiting("2"), for: "a", "second", priority: 0)
+        let next = queue.next()
+        #expect(next?.order == "second")
+        queue.add(waiting("3"), for: "a", "third", priority: 0)
+        #expect(next.flatMap { queue.order(of: $0.run) } == "third")
     }
 
     @Test(

@@ -52,15 +52,9 @@ public final class ImageDownloader: Sendable {
     public typealias Completion = @Sendable (Result<DownloadedImage, SessionError>) -> Void
 
     private let fetcher: any ImageFetching
-    private let state: Locked<State>
+    private typealias Queue = LoadQueue<ImageReceiver, Order, Task<Void, Never>>
 
-    private struct State {
-        var queue: LoadQueue<ImageReceiver>
-        var orders: [String: Order] = [:]
-        var tasks: [Int: Task<Void, Never>] = [:]
-        /// Runs that were cancelled before their task was recorded.
-        var givenUp: Set<Int> = []
-    }
+    private let queue: Locked<Queue>
 
     /// How to load an image.
     private struct Order {
@@ -95,26 +89,19 @@ public final class ImageDownloader: Sendable {
         self.maximumActiveDownloads = max(1, maximumActiveDownloads)
         self.imageCache = imageCache
         self.completionQueue = completionQueue
-        state = Locked(
-            State(
-                queue: LoadQueue(
-                    maximumActive: maximumActiveDownloads, prioritization: downloadPrioritization)))
+        queue = Locked(Queue(maximumActive: maximumActiveDownloads, prioritization: downloadPrioritization))
     }
 
     /// The numbers of active and waiting downloads.
     public var counts: (active: Int, queued: Int) {
-        state.withLock { ($0.queue.activeCount, $0.queue.queuedCount) }
+        queue.withLock { ($0.activeCount, $0.queuedCount) }
     }
 
     /// The number of pending requests.
-    var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
+    var waitingCount: Int { queue.withLock { $0.waitingCount } }
 
     /// Whether no state of any download is left.
-    var isAtRest: Bool {
-        state.withLock { state in
-            state.queue.isEmpty && state.orders.isEmpty && state.tasks.isEmpty && state.givenUp.isEmpty
-        }
-    }
+    var isAtRest: Bool { queue.withLock { $0.isEmpty } }
 
     // MARK: Downloading
 
@@ -191,16 +178,9 @@ public final class ImageDownloader: Sendable {
     /// Cancels the request of a receipt: its completion is called with ``/SwiftAF/SessionError/Code/cancelled``.
     /// Other requests for the same image are unaffected; without any, the download is cancelled.
     public func cancel(_ receipt: ImageDownloadReceipt) {
-        let (cancelled, task) = state.withLock { state -> (ImageReceiver?, Task<Void, Never>?) in
-            guard let (handler, run) = state.queue.cancel(receipt.id, for: receipt.key) else { return (nil, nil) }
-            if !state.queue.isKnown(receipt.key) { state.orders[receipt.key] = nil }
-            guard let run else { return (handler, nil) }
-            if let task = state.tasks.removeValue(forKey: run) { return (handler, task) }
-            state.givenUp.insert(run)
-            return (handler, nil)
-        }
+        guard let (handler, task) = queue.withLock({ $0.cancel(receipt.id, for: receipt.key) }) else { return }
         task?.cancel()
-        cancelled?.call(.failure(SessionError(.cancelled, message: "the image is not wanted any more")))
+        handler.call(.failure(SessionError(.cancelled, message: "the image is not wanted any more")))
     }
 
     // MARK: For views
@@ -248,30 +228,21 @@ public final class ImageDownloader: Sendable {
             return nil
         }
         let key = Self.key(of: request, processors)
-        state.withLock { state in
-            state.queue.add(
-                LoadQueue.Waiting(receiptID: receiptID, handler: handler), for: key, priority: priority)
-            state.orders[key] = Order(
-                request: request, processors: processors, additionalIdentifier: Self.identifier(of: processors))
+        let order = Order(
+            request: request, processors: processors, additionalIdentifier: Self.identifier(of: processors))
+        queue.withLock { queue in
+            queue.add(Queue.Waiting(receiptID: receiptID, handler: handler), for: key, order, priority: priority)
         }
         startWaiting()
         return ImageDownloadReceipt(id: receiptID, key: key)
     }
 
     private func startWaiting() {
-        while let (run, order) = state.withLock({ state -> (Int, Order)? in
-            guard let (key, run) = state.queue.next(), let order = state.orders[key] else { return nil }
-            return (run, order)
-        }) {
+        while let (order, run) = queue.withLock({ $0.next() }) {
             let task = Task { [self] in
                 finish(run, await load(run, order))
             }
-            let isGivenUp = state.withLock { state in
-                if state.givenUp.remove(run) != nil { return true }
-                if state.queue.isRunning(run) { state.tasks[run] = task }
-                return false
-            }
-            if isGivenUp { task.cancel() }
+            if queue.withLock({ $0.begin(run, by: task) }) { task.cancel() }
         }
     }
 
@@ -305,7 +276,7 @@ public final class ImageDownloader: Sendable {
 
     /// The requests of a run that want previews.
     private func watchers(of run: Int) -> [ImageReceiver] {
-        state.withLock { $0.queue.waiting(for: run).map(\.handler).filter(\.wantsPartial) }
+        queue.withLock { $0.waiting(for: run) }.map(\.handler).filter(\.wantsPartial)
     }
 
     private static func apply(_ processor: any ImageProcessing, to image: Image) throws(SessionError) -> Image {
@@ -318,27 +289,15 @@ public final class ImageDownloader: Sendable {
     }
 
     private func finish(_ run: Int, _ result: Result<DownloadedImage, SessionError>) {
-        let (order, isWanted) = state.withLock { state -> (Order?, Bool) in
-            guard let key = state.queue.key(of: run) else { return (nil, false) }
-            return (state.orders[key], state.queue.isWanted(run))
-        }
         // Before the completions: a request made there finds the image in the cache.
-        if isWanted, let order, case .success(let downloaded) = result, let imageCache,
+        if let order = queue.withLock({ $0.order(of: run) }), case .success(let downloaded) = result, let imageCache,
             imageCache.shouldCache(
                 downloaded.image, for: order.request, additionalIdentifier: order.additionalIdentifier)
         {
             imageCache.add(
                 downloaded.image, for: order.request, additionalIdentifier: order.additionalIdentifier)
         }
-        let waiting = state.withLock { state in
-            state.tasks[run] = nil
-            state.givenUp.remove(run)
-            let key = state.queue.key(of: run)
-            let waiting = state.queue.finish(run)
-            if let key, !state.queue.isKnown(key) { state.orders[key] = nil }
-            return waiting
-        }
-        for waiting in waiting { waiting.handler.call(result) }
+        for waiting in queue.withLock({ $0.finish(run) }) { waiting.handler.call(result) }
         startWaiting()
     }
 }

@@ -15,7 +15,11 @@ public enum ImageDownloadPrioritization: Sendable, Hashable {
 ///
 /// Adding, cancelling and choosing cost the same for any number of waiting loads: a view that scrolls does all of them
 /// between two frames.
-struct LoadQueue<Handler> {
+///
+/// - `Handler`: Is called with the image.
+/// - `Order`: How to load it; for several requests, that of the last one.
+/// - `Work`: Loads it, and can be cancelled.
+struct LoadQueue<Handler, Order, Work> {
     struct Waiting {
         let receiptID: UUID
         let handler: Handler
@@ -27,8 +31,10 @@ struct LoadQueue<Handler> {
         case running(Int)
     }
 
+    /// An image that is wanted.
     private struct Load {
         var waiting: [Waiting]
+        var order: Order
         var priority: Int
         var state: State
 
@@ -39,6 +45,20 @@ struct LoadQueue<Handler> {
         func isQueued(with ticket: Int) -> Bool {
             if case .queued(let current) = state { current == ticket } else { false }
         }
+    }
+
+    /// An active load that hasn't ended, whether or not its image is still wanted.
+    private struct Run {
+        let key: String
+        var state = RunState.starting
+    }
+
+    private enum RunState {
+        /// Its work isn't known yet.
+        case starting
+        case working(Work)
+        /// Nothing wants the image any more.
+        case cancelled
     }
 
     /// The waiting keys of one priority, in order of their tickets. A key that has left stays until it is reached, or
@@ -58,8 +78,7 @@ struct LoadQueue<Handler> {
     /// Of the lines, highest first.
     private var priorities: [Int] = []
     private var lastTicket = 0
-    /// Keys by run, including cancelled runs that haven't ended.
-    private var runs: [Int: String] = [:]
+    private var runs: [Int: Run] = [:]
     private var lastRun = 0
 
     init(maximumActive: Int, prioritization: ImageDownloadPrioritization) {
@@ -76,33 +95,29 @@ struct LoadQueue<Handler> {
     /// The number of requests, for active and waiting loads.
     var waitingCount: Int { loads.values.reduce(0) { $0 + $1.waiting.count } }
 
-    /// The key of a run that hasn't ended.
-    func key(of run: Int) -> String? { runs[run] }
-
-    /// Whether a run hasn't ended.
-    func isRunning(_ run: Int) -> Bool { runs[run] != nil }
-
-    /// Whether a run has requests.
-    func isWanted(_ run: Int) -> Bool { runs[run].map { loads[$0]?.run == run } ?? false }
-
     var isEmpty: Bool { loads.isEmpty && lines.isEmpty && runs.isEmpty }
 
-    /// The requests of a run.
-    func waiting(for run: Int) -> [Waiting] {
-        guard let key = runs[run], let load = loads[key], load.run == run else { return [] }
-        return load.waiting
+    /// The load of a run; nil if that was cancelled or has ended.
+    private func load(of run: Int) -> Load? {
+        guard let key = runs[run]?.key, let load = loads[key], load.run == run else { return nil }
+        return load
     }
 
-    /// Whether an image is waiting or being loaded.
-    func isKnown(_ key: String) -> Bool { loads[key] != nil || runs.values.contains(key) }
+    /// The order of a run; nil if that was cancelled or has ended.
+    func order(of run: Int) -> Order? { load(of: run)?.order }
+
+    /// The requests of a run; none if that was cancelled or has ended.
+    func waiting(for run: Int) -> [Waiting] { load(of: run)?.waiting ?? [] }
 
     /// Adds a request. ``next()`` returns the loads to start.
-    mutating func add(_ waiting: Waiting, for key: String, priority: Int) {
+    mutating func add(_ waiting: Waiting, for key: String, _ order: Order, priority: Int) {
         guard var load = loads[key] else {
-            loads[key] = Load(waiting: [waiting], priority: priority, state: .queued(ticket: enqueue(key, priority)))
+            let state = State.queued(ticket: enqueue(key, priority))
+            loads[key] = Load(waiting: [waiting], order: order, priority: priority, state: state)
             return
         }
         load.waiting.append(waiting)
+        load.order = order
         if load.run == nil, priority > load.priority {
             let former = load.priority
             load.priority = priority
@@ -139,18 +154,30 @@ struct LoadQueue<Handler> {
         lines[priority] = line
     }
 
-    /// The next image to load, with the number of its run, if the limit allows it.
-    mutating func next() -> (key: String, run: Int)? {
+    /// The order of the next image to load, and the number of its run, if the limit allows it. ``begin(_:by:)`` follows.
+    mutating func next() -> (order: Order, run: Int)? {
         guard runs.count < maximumActive else { return nil }
         for priority in priorities {
-            guard let key = firstKey(in: priority) else { continue }
+            guard let key = firstKey(in: priority), let order = loads[key]?.order else { continue }
             lastRun += 1
-            runs[lastRun] = key
+            runs[lastRun] = Run(key: key)
             loads[key]?.state = .running(lastRun)
             leaveLine(of: priority)
-            return (key, lastRun)
+            return (order, lastRun)
         }
         return nil
+    }
+
+    /// Records the work of a run, unless that has ended.
+    ///
+    /// - Returns: Whether the run was cancelled, so that its work must be.
+    mutating func begin(_ run: Int, by work: Work) -> Bool {
+        switch runs[run]?.state {
+        case .cancelled: return true
+        case .starting: runs[run]?.state = .working(work)
+        case .working, nil: break
+        }
+        return false
     }
 
     private func isInLine(_ entry: (key: String, ticket: Int)) -> Bool {
@@ -163,7 +190,7 @@ struct LoadQueue<Handler> {
         guard var line = lines.removeValue(forKey: priority) else { return nil }
         defer { lines[priority] = line }
         func isReady(_ entry: (key: String, ticket: Int)) -> Bool {
-            isInLine(entry) && !runs.values.contains(entry.key)
+            isInLine(entry) && !runs.values.contains { $0.key == entry.key }
         }
         switch prioritization {
         case .fifo:
@@ -177,14 +204,15 @@ struct LoadQueue<Handler> {
 
     /// Ends a run and returns its requests in order; none if it was cancelled.
     mutating func finish(_ run: Int) -> [Waiting] {
-        guard let key = runs.removeValue(forKey: run), loads[key]?.run == run else { return [] }
+        guard let key = runs.removeValue(forKey: run)?.key, loads[key]?.run == run else { return [] }
         return loads.removeValue(forKey: key)?.waiting ?? []
     }
 
     /// Removes a request.
     ///
-    /// - Returns: The request, and its run if that has no other requests; nil if there is no such request.
-    mutating func cancel(_ receiptID: UUID, for key: String) -> (handler: Handler, givenUp: Int?)? {
+    /// - Returns: The request's handler, and the work to cancel if the image has no other requests; nil if there is no such
+    ///   request.
+    mutating func cancel(_ receiptID: UUID, for key: String) -> (handler: Handler, work: Work?)? {
         guard var load = loads[key], let index = load.waiting.firstIndex(where: { $0.receiptID == receiptID }) else {
             return nil
         }
@@ -194,7 +222,12 @@ struct LoadQueue<Handler> {
             return (waiting.handler, nil)
         }
         loads[key] = nil
-        if load.run == nil { leaveLine(of: load.priority) }
-        return (waiting.handler, load.run)
+        guard let run = load.run else {
+            leaveLine(of: load.priority)
+            return (waiting.handler, nil)
+        }
+        defer { runs[run]?.state = .cancelled }
+        if case .working(let work) = runs[run]?.state { return (waiting.handler, work) }
+        return (waiting.handler, nil)
     }
 }
