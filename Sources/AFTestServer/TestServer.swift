@@ -14,7 +14,7 @@ public import FoundationEssentials
 ///
 /// // … let the client load server.url("/user") …
 ///
-/// #expect(await server.waitForRequests(1))
+/// #expect(await server.wait(for: .requests(1)))
 /// #expect(server.requests[0]["Accept"] == "application/json")
 /// ```
 ///
@@ -22,7 +22,7 @@ public import FoundationEssentials
 /// that doesn't match a route is echoed: see ``Script/echo``.
 ///
 /// All members can be used from any thread. Tests don't need to sleep: a script waits at a *gate* with
-/// ``Script/stall(at:)``, the test waits for that with `waitForStalled(at:)`, and lets the script
+/// ``Script/stall(at:)``, the test waits for that with `wait(for: .stalled(at:))`, and lets the script
 /// continue with ``release(_:permits:)``.
 public final class TestServer: Sendable {
     /// The C server. All of its functions are thread-safe.

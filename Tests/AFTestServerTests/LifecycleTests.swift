@@ -13,7 +13,7 @@ private final class Box: Sendable {
         let said = ProcessInfo.processInfo.environment["AFTS_PATIENCE"].flatMap { Int($0) }
         #expect(TestServer.patience == .seconds(said ?? 60))
         let server = try TestServer()
-        #expect(!server.waitForRequests(1, timeout: .milliseconds(1)))
+        #expect(!server.wait(for: .requests(1), timeout: .milliseconds(1)))
     }
 
     @Test func gatesHoldScriptsUntilReleased() async throws {
@@ -23,10 +23,10 @@ private final class Box: Sendable {
         for client in clients {
             try client.send("GET / HTTP/1.1\r\n\r\n")
         }
-        #expect(await server.waitForStalled(at: "gate", count: 3))
+        #expect(await server.wait(for: .stalled(at: "gate", count: 3)))
         server.release("gate")
-        #expect(await !server.waitForStalled(at: "gate", count: 3, timeout: .zero))
-        #expect(await server.waitForStalled(at: "gate", count: 2))
+        #expect(await !server.wait(for: .stalled(at: "gate", count: 3), timeout: .zero))
+        #expect(await server.wait(for: .stalled(at: "gate", count: 2)))
         server.open("gate")
         for client in clients {
             #expect(try client.receive(asLongAs: "HTTP/1.1 200 OK") == "HTTP/1.1 200 OK")
@@ -35,7 +35,7 @@ private final class Box: Sendable {
 
     @Test func waitsEndWithTheServer() async throws {
         let server = try TestServer()
-        async let waited = server.waitForRequests(1, timeout: .seconds(600))
+        async let waited = server.wait(for: .requests(1), timeout: .seconds(600))
         server.stop()
         #expect(await !waited)
     }
@@ -53,8 +53,8 @@ private final class Box: Sendable {
             try client.send(bytes)
             return client
         }
-        #expect(server.waitForConnections(clients.count))
-        #expect(server.waitForRequests(4))
+        #expect(server.wait(for: .connections(clients.count)))
+        #expect(server.wait(for: .requests(4)))
         DispatchQueue.concurrentPerform(iterations: 4) { _ in server.stop() }
         #expect(server.statistics.open == 0 && server.statistics.closed == clients.count)
         #expect(throws: Client.Failure.self) { try Client(port: server.port) }
@@ -63,7 +63,7 @@ private final class Box: Sendable {
     @Test func holdsManyConnections() throws {
         let server = try TestServer()
         let clients = try (0..<500).map { _ in try Client(port: server.port) }
-        #expect(server.waitForConnections(clients.count))
+        #expect(server.wait(for: .connections(clients.count)))
         #expect(server.statistics.mostOpen == clients.count)
     }
 
@@ -74,7 +74,7 @@ private final class Box: Sendable {
             server?.stop()
         }
         #expect(try Client.exchange(server.port, "GET /").hasPrefix("HTTP/1.1 200 OK\r\n"))
-        #expect(server.waitForCloses(1))
+        #expect(server.wait(for: .closes(1)))
     }
 
     @Test func aHandlerMayHoldTheLastReference() throws {

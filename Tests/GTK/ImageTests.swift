@@ -204,14 +204,14 @@
                     view = made
                     g_object_ref_sink(UnsafeMutableRawPointer(widget))
                     made.setImage(with: pictures.url("slow"))
-                    let stalled = await pictures.server.waitForStalled(at: "slow")
+                    let stalled = await pictures.server.wait(for: .stalled(at: "slow"))
                     Harness.expect(stalled)
                     g_object_unref(UnsafeMutableRawPointer(widget))
                 }
                 Harness.expect(view == nil, "the object outlives its widget")
                 // A connection whose download goes on would stay open.
                 pictures.server.open("slow")
-                let closed = await pictures.server.waitForCloses(1)
+                let closed = await pictures.server.wait(for: .closes(1))
                 Harness.expect(closed)
             },
             TestCase("a picture shows the image of its last request, whichever arrives last") {
@@ -219,7 +219,7 @@
                 let (widget, view) = pictures.picture()
                 let window = try await Window(widget)
                 view.setImage(with: pictures.url("slow"))
-                _ = await pictures.server.waitForStalled(at: "slow")
+                _ = await pictures.server.wait(for: .stalled(at: "slow"))
                 view.setImage(with: pictures.url("green"))
                 try await window.wait(for: .green)
                 pictures.server.open("slow")

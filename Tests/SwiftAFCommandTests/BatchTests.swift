@@ -106,7 +106,7 @@ struct BatchProgramTests {
             program, "download", urls[0], urls[1], urls[2], urls[3], urls[4], urls[5], "--idle-timeout", "0", "--json",
             folder: file.folder)
         // No more than four at once.
-        #expect(await server.waitForStalled(at: "never", count: 4))
+        #expect(await server.wait(for: .stalled(at: "never", count: 4)))
         #expect(server.requests.count == 4)
         run.interrupt()
         let report = try await JSONValue(parsing: run.readAll())

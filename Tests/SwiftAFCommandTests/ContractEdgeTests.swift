@@ -122,7 +122,7 @@ struct ContractEdgeTests {
         #expect(truncate(path, 64 << 20) == 0)
         server.route("/up", [.readHeadOnly, .stall(at: "cut"), .readBody, .text("done")])
         let run = try Launch(["put", RawText(server.urlString("/up")), "-d", RawText("@\(path)"), "--json"])
-        #expect(await server.waitForStalled(at: "cut"))
+        #expect(await server.wait(for: .stalled(at: "cut")))
         #expect(truncate(path, 1000) == 0)
         server.open("cut")
         let ended = try await run.end()

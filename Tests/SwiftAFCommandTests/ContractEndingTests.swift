@@ -25,7 +25,7 @@ struct ContractEndingTests {
     func signalsCleanUpAlike(signal: Int32, exit: Int32) async throws {
         server.route("/", [.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"), .stall(at: "never")])
         let run = try Launch(["get", url, "-o", folder.path("file"), "--idle-timeout", "0", "--json"])
-        #expect(await server.waitForStalled(at: "never"))
+        #expect(await server.wait(for: .stalled(at: "never")))
         run.send(signal)
         let ended = try await run.end()
         #expect(ended.exit == exit)
@@ -39,7 +39,7 @@ struct ContractEndingTests {
         let part = Data(repeating: 0x61, count: 150_000)
         server.route("/", [.send(head), .send(part), .stall(at: "never")])
         let run = try Launch(["download", url, "-o", folder.path("file"), "--idle-timeout", "0", "--json"])
-        #expect(await server.waitForStalled(at: "never"))
+        #expect(await server.wait(for: .stalled(at: "never")))
         // What was sent is there only once it was written.
         while !folder.names.contains(Array("file.part".utf8)) { await Task.yield() }
         run.send(signal)
@@ -55,7 +55,7 @@ struct ContractEndingTests {
     func ignoredSignalsStayIgnored(name: String, signal: Int32) async throws {
         server.route("/", [.stall(at: "door"), .text("through")])
         let run = try Launch(["get", url, "--idle-timeout", "0"], shell: "trap '' \(name)")
-        #expect(await server.waitForStalled(at: "door"))
+        #expect(await server.wait(for: .stalled(at: "door")))
         run.send(signal)
         // Signals of a process that are not ignored are there before the answer that is sent afterwards.
         server.open("door")

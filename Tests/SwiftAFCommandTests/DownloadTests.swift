@@ -367,7 +367,7 @@ struct DownloadProgramTests {
         server.route("/film", [.respond(200, headers: head, body: body), .stall(at: "never")])
         let run = try ProgramRun(
             path, "download", server.urlString("/film"), "--idle-timeout", "0", "--json", folder: file.folder)
-        #expect(await server.waitForStalled(at: "never"))
+        #expect(await server.wait(for: .stalled(at: "never")))
         // What was sent is kept only once it was written.
         while size(of: "film.part") == 0, !run.hasEnded { await Task.yield() }
         run.interrupt()

@@ -38,7 +38,7 @@ import Testing
         let path = "\(folder.path)/\(name)"
         let run = await swiftaf("get", server.urlString(), option, path)
         #expect(run.exit == 2 && run.text == "why")
-        #expect(run.error.contains("swiftaf: the server answered 404 Not Found\n"))
+        #expect(run.error.contains("swiftaf: the server responded with 404 Not Found\n"))
         #expect(run.error.contains(path))
         let json = await swiftaf("get", server.urlString(), "--json", option, path)
         #expect(json.exit == 2 && json.code == "status" && json.error.contains(path))
@@ -254,7 +254,7 @@ import Testing
     @Test func cancellation() async throws {
         server.route("/", .stall(at: "never"))
         let run = Task { [server] in await swiftaf("get", server.urlString(), "--idle-timeout", "0", "--json") }
-        #expect(await server.waitForStalled(at: "never"))
+        #expect(await server.wait(for: .stalled(at: "never")))
         run.cancel()
         #expect(await run.value.exit == 130)
         #expect(await run.value.code == "cancelled")
@@ -265,7 +265,7 @@ import Testing
         let run = Task { [server] in
             await swiftaf("post", server.urlString(), "-d", "@-", "--idle-timeout", "0", input: pipe.reading)
         }
-        #expect(await server.waitForConnections(1))
+        #expect(await server.wait(for: .connections(1)))
         run.cancel()
         #expect(await run.value.exit == 130)
     }

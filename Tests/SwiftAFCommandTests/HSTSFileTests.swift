@@ -51,7 +51,7 @@ import Testing
                 let words = words(host, RawText(path))
                 group.addTask { await Self.run(words) }
             }
-            #expect(await server.waitForStalled(at: "all", count: Self.hosts.count))
+            #expect(await server.wait(for: .stalled(at: "all", count: Self.hosts.count)))
             server.open("all")
             for await exit in group { #expect(exit == .success) }
         }
@@ -77,7 +77,7 @@ import Testing
         folder.write("h1.test \"unlimited\"\nother.test \"unlimited\"\n", to: "hsts")
         let words = words("h1.test", RawText(path))
         let ended = Task { await Self.run(words) }
-        #expect(await server.waitForStalled(at: "file"))
+        #expect(await server.wait(for: .stalled(at: "file")))
         folder.write("h1.test \"unlimited\"\nnew.test \"unlimited\"\n", to: "hsts")
         server.open("file")
         #expect(await ended.value == .success)

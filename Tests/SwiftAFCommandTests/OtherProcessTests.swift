@@ -48,7 +48,7 @@ struct OtherProcessTests {
         let head = "HTTP/1.1 200 OK\r\nETag: \(Self.tag)\r\nContent-Length: \(Self.size)\r\n\r\n"
         server.route("/film", times: 1, [.send(head), .send(Self.content.prefix(count)), .stall(at: "never")])
         let run = try ProgramRun(program, "download", url, "-o", file.path, "-q", "--idle-timeout", "0")
-        #expect(await server.waitForStalled(at: "never"))
+        #expect(await server.wait(for: .stalled(at: "never")))
         // What was sent is there only once it was written.
         while size(of: file.path + ".part") == 0, !run.hasEnded { await Task.yield() }
         run.kill()

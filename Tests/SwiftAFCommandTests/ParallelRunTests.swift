@@ -44,7 +44,7 @@ import Testing
         let runs = try (0..<Self.count).map { index in
             try Launch([RawText(server.urlString("/set/\(index)")), "--cookies", RawText(jar)])
         }
-        #expect(await server.waitForStalled(at: "all", count: Self.count))
+        #expect(await server.wait(for: .stalled(at: "all", count: Self.count)))
         server.open("all")
         for run in runs { #expect(try await run.end().exit == 0) }
         #expect(names(in: folder.content(of: "jar")) == all.union(["old"]))
@@ -61,7 +61,7 @@ import Testing
                 let url = server.urlString("/set/\(index)")
                 group.addTask { await swiftaf(url, "--session", path, "X-\(index):1").exit }
             }
-            #expect(await server.waitForStalled(at: "all", count: Self.count))
+            #expect(await server.wait(for: .stalled(at: "all", count: Self.count)))
             server.open("all")
             for await exit in group { #expect(exit == 0) }
         }
@@ -88,7 +88,7 @@ import Testing
         let url = server.urlString()
         let jar = jar
         let run = Task { await swiftaf(url, "--cookies", jar) }
-        #expect(await server.waitForStalled(at: "jar"))
+        #expect(await server.wait(for: .stalled(at: "jar")))
         // Another run has removed one, changed one and added one.
         folder.write(line("gone", "3", 0) + line("changed", "3", 0) + line("new", "3", later), to: "jar")
         server.open("jar")

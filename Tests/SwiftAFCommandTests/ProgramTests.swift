@@ -31,7 +31,7 @@ struct ProgramTests {
         let server = try TestServer()
         server.route("/", .stall(at: "never"))
         let run = try ProgramRun(path, "get", server.urlString(), "--idle-timeout", "0", "--json")
-        #expect(await server.waitForStalled(at: "never"))
+        #expect(await server.wait(for: .stalled(at: "never")))
         run.interrupt()
         let report = try await JSONValue(parsing: run.readAll())
         #expect(await run.wait() == 130)

@@ -179,7 +179,7 @@ struct UploadProgramTests {
         server.route("/", [.stall(at: "read"), .text("done")])
         let run = try ProgramRun(
             ProgramRun.path ?? "", "upload", server.urlString(), "film@\(file.path)", "--idle-timeout", "0")
-        #expect(await server.waitForStalled(at: "read"))
+        #expect(await server.wait(for: .stalled(at: "read")))
         #expect(server.requests[0].bodyLength > size)
         #expect(try #require(run.mostResidentBytes) < size / 3)
         server.open("read")

@@ -97,7 +97,7 @@ import Testing
         server.route("/", .stall(at: "never"))
         let opening = manager.webSocketTask(with: url)
         opening.resume()
-        #expect(await server.waitForStalled(at: "never"))
+        #expect(await server.wait(for: .stalled(at: "never")))
         opening.cancel(with: .goingAway, reason: nil)
         #expect(await failure { try await opening.receive() } == .cancelled)
     }
@@ -225,6 +225,6 @@ import Testing
             task.resume()
             try await task.send(.string("x"))
         }
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
     }
 }

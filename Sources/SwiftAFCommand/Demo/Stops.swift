@@ -19,10 +19,10 @@ extension Demo {
         code: "let ada: Person = try await manager.get(\"people/ada\")"
     ) { stage in
         stage.server.route("GET /people/ada", .json(#"{"name":"Ada Lovelace","born":1815}"#))
-        let answer = try await stage.manager.response(.get, "people/ada")
-        let person: Person = try answer.value()
+        let response = try await stage.manager.response(.get, "people/ada")
+        let person: Person = try response.value()
         try expect(person.name == "Ada Lovelace" && person.born == 1815, "the person is another one")
-        return ["\(answer.status): \(person.name), born \(person.born)", timings(answer.head)]
+        return ["\(response.status): \(person.name), born \(person.born)", timings(response.head)]
     }
 
     private static let post = Stop(
@@ -33,11 +33,11 @@ extension Demo {
             try connection.respond(201, headers: ["Content-Type": "application/json"], body: request.body)
         }
         let grace: Parameters = ["name": "Grace Hopper", "born": 1906]
-        let answer = try await stage.manager.response(.post, "people", parameters: grace)
+        let response = try await stage.manager.response(.post, "people", parameters: grace)
         let sent = stage.server.requests.last
         try expect(sent?["Content-Type"] == "application/json", "the body was not sent as JSON")
-        try expect(answer.json()["born"] == 1906, "another person came back")
-        return ["\(answer.status): \(sent?.bodyText ?? "")", timings(answer.head)]
+        try expect(response.json()["born"] == 1906, "another person came back")
+        return ["\(response.status): \(sent?.bodyText ?? "")", timings(response.head)]
     }
 
     private static func timings(_ response: HTTPResponse) -> String {
@@ -103,11 +103,11 @@ extension Demo {
         stage.server.route("GET /here", .redirect(to: elsewhere.urlString("/there")))
         var request = stage.request("/here")
         request.headers.authorization = .bearer("secret")
-        let answer = try await stage.manager.response(for: request)
-        try expect(answer.status == 200, "the redirect was not followed")
+        let response = try await stage.manager.response(for: request)
+        try expect(response.status == 200, "the redirect was not followed")
         try expect(stage.server.requests.last?["Authorization"] == "Bearer secret", "the token was not sent")
         try expect(elsewhere.requests.first?["Authorization"] == nil, "the token went to another server")
-        let hops = answer.metrics.hops.map { "\($0.status)" }.joined(separator: " → ")
+        let hops = response.metrics.hops.map { "\($0.status)" }.joined(separator: " → ")
         return ["\(hops): the token was sent to the first server, and dropped for the other"]
     }
 
@@ -125,9 +125,9 @@ extension Demo {
         var configuration = SessionConfiguration()
         configuration.security.anchors = .pem(Data(authority.pem.utf8))
         let trusting = HTTPSessionManager(configuration: configuration)
-        let answer = try await trusting.response(for: HTTPRequest(server.urlString()))
-        try expect(answer.status == 200, "the issuer was not trusted")
-        return [describe(error), "with the issuer's certificate as anchor: \(answer.status)"]
+        let response = try await trusting.response(for: HTTPRequest(server.urlString()))
+        try expect(response.status == 200, "the issuer was not trusted")
+        return [describe(error), "with the issuer's certificate as anchor: \(response.status)"]
     }
 
     // MARK: Endings
@@ -167,12 +167,12 @@ extension Demo {
         stage.server.route("GET /slow", .stall(at: "slow"))
         let closed = stage.server.statistics.closed
         let task = Task { _ = try await stage.manager.response(for: stage.request("/slow")) }
-        try expect(await stage.server.waitForStalled(at: "slow"), "the request did not come")
+        try expect(await stage.server.wait(for: .stalled(at: "slow")), "the request did not come")
         task.cancel()
         let error = try await expectError(.cancelled) { try await task.value }
         // The server notices that a connection was closed only when it reads or writes.
         stage.server.open("slow")
-        try expect(await stage.server.waitForCloses(closed + 1), "the connection stayed open")
+        try expect(await stage.server.wait(for: .closes(closed + 1)), "the connection stayed open")
         return ["\(describe(error)); the server saw the connection close"]
     }
 

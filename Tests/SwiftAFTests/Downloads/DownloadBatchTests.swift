@@ -99,11 +99,11 @@ struct DownloadBatchTests {
         let names = (0..<4).map { "f\($0)" }
         for name in names { server.route("/" + name, [.stall(at: name), .text(name)]) }
         var results = manager.downloads(of: items(names), maximumConcurrent: 2).makeAsyncIterator()
-        #expect(await server.waitForStalled(at: "f0"))
-        #expect(await server.waitForStalled(at: "f1"))
+        #expect(await server.wait(for: .stalled(at: "f0")))
+        #expect(await server.wait(for: .stalled(at: "f1")))
         server.open("f1")
         #expect(await results.next()?.index == 1)
-        #expect(await server.waitForStalled(at: "f2"))
+        #expect(await server.wait(for: .stalled(at: "f2")))
         #expect(!server.requests.contains { $0.path == "/f3" })
         for name in names { server.open(name) }
         var rest: Set<Int> = []
@@ -208,11 +208,11 @@ struct DownloadBatchTests {
             for await _ in manager.downloads(of: items, maximumConcurrent: 2) { count += 1 }
             return count
         }
-        for name in ["f0", "f1"] { #expect(await server.waitForStalled(at: name)) }
+        for name in ["f0", "f1"] { #expect(await server.wait(for: .stalled(at: name))) }
         task.cancel()
         #expect(await task.value == 0)
         for name in ["f0", "f1"] { server.open(name) }
-        #expect(await server.waitForCloses(2))
+        #expect(await server.wait(for: .closes(2)))
         #expect(!server.requests.contains { $0.path == "/f2" })
         // The sequence has ended before the transfers, and a connection goes before the file.
         while try folder.names != [] { await Task.yield() }
@@ -224,10 +224,10 @@ struct DownloadBatchTests {
         server.route("/f1", .text("done"))
         for await download in manager.downloads(of: items) {
             #expect(download.index == 1)
-            #expect(await server.waitForStalled(at: "f0"))
+            #expect(await server.wait(for: .stalled(at: "f0")))
             break
         }
         server.open("f0")
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
     }
 }

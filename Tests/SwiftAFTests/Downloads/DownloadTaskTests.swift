@@ -176,7 +176,7 @@ struct DownloadTaskTests {
             ])
         let task = manager.downloadTask(for: HTTPRequest("file"), to: path, completionHandler: end)
         task.resume()
-        #expect(await ranges.server.waitForStalled(at: "gate"))
+        #expect(await ranges.server.wait(for: .stalled(at: "gate")))
         task.suspend()
         ranges.server.open("gate")
         task.resume()

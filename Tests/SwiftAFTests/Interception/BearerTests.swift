@@ -62,7 +62,7 @@ struct BearerTests {
         server.route("/x", times: 100, [.stall(at: "old"), .status(401)])
         manager.interceptors = [authenticator()]
         async let all = statuses(100)
-        #expect(await server.waitForStalled(at: "old", count: 100))
+        #expect(await server.wait(for: .stalled(at: "old", count: 100)))
         server.open("old")
         let statuses = try await all.map { try $0.get() }
         #expect(statuses == Array(repeating: 200, count: 100))
@@ -96,7 +96,7 @@ struct BearerTests {
         server.route("/x", times: 100, [.stall(at: "old"), .status(401)])
         manager.interceptors = [authenticator(fails: true)]
         async let all = statuses(100)
-        #expect(await server.waitForStalled(at: "old", count: 100))
+        #expect(await server.wait(for: .stalled(at: "old", count: 100)))
         server.open("old")
         for result in await all {
             guard case .failure(let error) = result else {
@@ -119,7 +119,7 @@ struct BearerTests {
         server.route("/late", times: 1, [.stall(at: "late"), .status(401)])
         accept("new", at: "/late")
         async let late = manager.response(.get, "late")
-        #expect(await server.waitForStalled(at: "late"))
+        #expect(await server.wait(for: .stalled(at: "late")))
         #expect(try await manager.response(.get, "x").status == 200)
         server.open("late")
         #expect(try await late.status == 200)

@@ -211,7 +211,7 @@ struct InterceptTests {
         let server = server
         intercept { request, next in
             async let first = next(request)
-            _ = await server.waitForRequests(1)
+            _ = await server.wait(for: .requests(1))
             do throws(SessionError) {
                 _ = try await next(request)
             } catch {
@@ -357,7 +357,7 @@ struct InterceptTests {
         server.route("/x", .stall(at: "x"))
         intercept { request, next in try await next(request) }
         let task = Task { [manager] in try await manager.response(.get, "x") }
-        #expect(await server.waitForRequests(1))
+        #expect(await server.wait(for: .requests(1)))
         task.cancel()
         await #expect { _ = try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
         server.open("x")
@@ -383,7 +383,7 @@ struct InterceptTests {
         let delayed = Task { [manager] in try await manager.response(.get, "busy") }
         let unstarted = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
         await asked.wait(for: 2)
-        #expect(await server.waitForRequests(4))
+        #expect(await server.wait(for: .requests(4)))
         manager.cancelAll()
         #expect(await ends.wait(for: 3).map(\.?.code) == [.cancelled, .cancelled, .cancelled])
         for task in [waiting, delayed] {

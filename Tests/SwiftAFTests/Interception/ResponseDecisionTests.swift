@@ -88,11 +88,11 @@ struct ResponseDecisionTests {
         #expect(error.code == .cancelled)
         #expect(error.status == 200)
         #expect(error.body == Data())
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
         let streamError = try await failure { try await manager.stream(request("endless", .cancel)) }
         #expect(streamError.code == .cancelled)
         #expect(streamError.status == 200)
-        #expect(await server.waitForCloses(2))
+        #expect(await server.wait(for: .closes(2)))
     }
 
     @Test("A task that is cancelled so completes once, with the head")
@@ -105,7 +105,7 @@ struct ResponseDecisionTests {
         #expect(end.1 == nil)
         #expect(end.2?.code == .cancelled)
         #expect(task.state == .completed)
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
         #expect(ends.values.count == 1)
     }
 
@@ -158,7 +158,7 @@ struct ResponseDecisionTests {
         let stream = try await manager.stream(request("slow", .download(to: path)))
         #expect(stream.filePath == path)
         #expect(stream.status == 200)
-        #expect(await server.waitForStalled(at: "rest"))
+        #expect(await server.wait(for: .stalled(at: "rest")))
         #expect(access(path, F_OK) != 0)
         server.open("rest")
         for try await chunk in stream.bytes { Issue.record("a chunk of \(chunk.count)") }
@@ -271,7 +271,7 @@ struct ResponseDecisionTests {
         let reading = Task { for try await _ in stream.bytes {} }
         reading.cancel()
         #expect(try await failure { try await reading.value }.code == .cancelled)
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
         #expect(try folder.names == [])
     }
 }

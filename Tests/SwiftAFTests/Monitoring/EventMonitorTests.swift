@@ -89,7 +89,7 @@ struct EventMonitorTests {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let task = manager.dataTask(for: HTTPRequest("slow"), with: DataResponseSerializer()) { _, _, _ in }
         task.resume()
-        #expect(await server.waitForStalled(at: "slow"))
+        #expect(await server.wait(for: .stalled(at: "slow")))
         task.suspend()
         task.resume()
         task.cancel()

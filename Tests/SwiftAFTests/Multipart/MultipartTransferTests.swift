@@ -152,7 +152,7 @@ struct MultipartTransferTests {
         let task = Task { [form, manager] in
             try await manager.response(for: HTTPRequest(.post, "/form", body: .multipart(form)))
         }
-        #expect(await server.waitForStalled(at: "head"))
+        #expect(await server.wait(for: .stalled(at: "head")))
         task.cancel()
         await expectCode(.cancelled) { try await task.value }
     }

@@ -15,7 +15,7 @@ import Testing
     @Test func theNextRequestUsesThePrewarmedConnection() async throws {
         let manager = HTTPSessionManager(baseURL: server.urlString("/"))
         try await manager.prewarm("/")
-        #expect(await server.waitForConnections(1))
+        #expect(await server.wait(for: .connections(1)))
         #expect(server.connections.count == 1 && server.requests.isEmpty)
         let response = try await manager.response(.get, "x")
         #expect(response.metrics.hops.map(\.isReused) == [true])
@@ -30,7 +30,7 @@ import Testing
         try await manager.prewarm("x", connections: 3)
         await manager.flushMonitors()
         #expect(archive.document["log"]?["entries"]?.array?.isEmpty == true)
-        #expect(await server.waitForConnections(1))
+        #expect(await server.wait(for: .connections(1)))
         #expect((1...3).contains(server.connections.count))
     }
 

@@ -98,7 +98,7 @@ struct LeakTests {
             await observed.ends.wait()
         }
         // The last reference to the task, which refers to the session, is the core's, given back right after the end.
-        #expect(await server.waitForOpen(atMost: 0))
+        #expect(await server.wait(for: .open(atMost: 0)))
         CoreSession.joinClosed()
         #expect(session == nil)
         #expect(task == nil)

@@ -125,7 +125,7 @@ struct ServerSentEventsTests {
         var iterator: ServerSentEvents.Iterator? = events().makeAsyncIterator()
         #expect(try await iterator?.next()?.data == "now")
         iterator = nil
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
     }
 
     @Test("Losses and failures are waited out, and a lost stream goes on behind its last event")
@@ -183,7 +183,7 @@ struct ServerSentEventsTests {
         let error = await #expect(throws: SessionError.self) { try await iterator.next() }
         #expect(error?.code == .tooLarge)
         #expect(error?.url == server.urlString("/events"))
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
         #expect(try await iterator.next() == nil)
     }
 
@@ -243,11 +243,11 @@ struct ServerSentEventsTests {
     func cancelledReading() async throws {
         server.route("/events", [.chunkedHead(headers: Self.type), .stall(at: "quiet"), .lastChunk()])
         let reader = Task { [events = events()] in try await collect(events) }
-        #expect(await server.waitForStalled(at: "quiet"))
+        #expect(await server.wait(for: .stalled(at: "quiet")))
         reader.cancel()
         await #expect { try await reader.value } throws: { ($0 as? SessionError)?.code == .cancelled }
         server.open("quiet")
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
         #expect(server.requests.count == 1)
     }
 
@@ -273,7 +273,7 @@ struct ServerSentEventsTests {
     func invalidated() async throws {
         server.route("/events", [.chunkedHead(headers: Self.type), .stall(at: "quiet"), .lastChunk()])
         let reader = Task { [events = events()] in try await collect(events) }
-        #expect(await server.waitForStalled(at: "quiet"))
+        #expect(await server.wait(for: .stalled(at: "quiet")))
         manager.invalidate(cancellingTasks: true)
         await #expect(throws: SessionError.self) { try await reader.value }
         server.open("quiet")

@@ -95,7 +95,7 @@ struct StreamValidationTests {
         let error = try await refusal(.respond(500, repeating: block, count: nil))
         #expect(error.code == .status)
         #expect(error.body == Data(repeating: 7, count: limit))
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
     }
 
     @Test(arguments: [-1, 0, 1])
@@ -124,11 +124,11 @@ struct StreamValidationTests {
     @Test func cancellingTheTaskEndsReadingOfTheErrorBody() async throws {
         server.route("/log", [.chunkedHead(500), .stall(at: "body"), .lastChunk()])
         let task = Task { [manager] in try await manager.stream("log").validated() }
-        #expect(await server.waitForStalled(at: "body"))
+        #expect(await server.wait(for: .stalled(at: "body")))
         task.cancel()
         await #expect { try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
         server.open("body")
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
     }
 
     @Test func decodesTheErrorBodyByTheManagersDecoder() async throws {
@@ -152,7 +152,7 @@ struct StreamValidationTests {
         }
         #expect(error?.code == .status)
         server.open("body")
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
         #expect(try folder.names == [])
     }
 }

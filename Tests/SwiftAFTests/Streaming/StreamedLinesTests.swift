@@ -84,7 +84,7 @@ struct StreamedLinesTests {
         let error = await #expect(throws: SessionError.self) { try await iterator.next() }
         #expect(error?.code == .tooLarge)
         #expect(error?.url == server.urlString("/lines"))
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
         #expect(try await iterator.next() == nil)
 
         let strict = try await open(.text("12345\n123456\n"))
@@ -112,10 +112,10 @@ struct StreamedLinesTests {
             var iterator = response.lines.makeAsyncIterator()
             return try await iterator.next()
         }
-        #expect(await server.waitForStalled(at: "rest"))
+        #expect(await server.wait(for: .stalled(at: "rest")))
         reader.cancel()
         await #expect { try await reader.value } throws: { ($0 as? SessionError)?.code == .cancelled }
         server.open("rest")
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
     }
 }

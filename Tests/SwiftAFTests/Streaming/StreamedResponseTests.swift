@@ -119,7 +119,7 @@ struct StreamedResponseTests {
         await #expect { _ = try await endless.collect(upTo: 1 << 20) } throws: {
             ($0 as? SessionError)?.code == .tooLarge
         }
-        #expect(await server.waitForOpen(atMost: 1))
+        #expect(await server.wait(for: .open(atMost: 1)))
     }
 
     @Test("The redirect's target is the URL of the response")
@@ -163,7 +163,7 @@ struct StreamedResponseTests {
         var response: StreamedResponse? = try await manager.stream(HTTPRequest(server.url("/endless")))
         #expect(response?.status == 200)
         response = nil
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
     }
 
     @Test("Cancelling the reading task ends its wait")
@@ -174,11 +174,11 @@ struct StreamedResponseTests {
             var iterator = response.bytes.makeAsyncIterator()
             return try await iterator.next()
         }
-        #expect(await server.waitForStalled(at: "body"))
+        #expect(await server.wait(for: .stalled(at: "body")))
         reader.cancel()
         await #expect { try await reader.value } throws: { ($0 as? SessionError)?.code == .cancelled }
         server.open("body")
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
     }
 
     @Test("Cancelling the task that reads an endless body stops the server")
@@ -192,7 +192,7 @@ struct StreamedResponseTests {
         await chunks.wait(for: 3)
         reader.cancel()
         await #expect { try await reader.value } throws: { ($0 as? SessionError)?.code == .cancelled }
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
         #expect(response.status == 200)
     }
 

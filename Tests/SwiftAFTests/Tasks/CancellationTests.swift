@@ -30,11 +30,11 @@ struct CancellationTests {
     func cancelledDuring() async {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let task = Task { [manager] in try await manager.response(.get, "slow") }
-        #expect(await server.waitForStalled(at: "slow"))
+        #expect(await server.wait(for: .stalled(at: "slow")))
         task.cancel()
         await #expect { try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
         server.open("slow")
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
     }
 
     @Test("A child that is not needed any more is cancelled with its group")
@@ -69,7 +69,7 @@ struct CancellationTests {
 
         let running = make("slow")
         running.resume()
-        #expect(await server.waitForStalled(at: "slow"))
+        #expect(await server.wait(for: .stalled(at: "slow")))
         running.cancel()
         #expect(await errors.wait(for: 2).last??.code == .cancelled)
 
@@ -94,7 +94,7 @@ struct CancellationTests {
         #expect(task.state == .suspended)
         task.resume()
         #expect(task.state == .running)
-        #expect(await server.waitForStalled(at: "big"))
+        #expect(await server.wait(for: .stalled(at: "big")))
         task.suspend()
         task.suspend()
         #expect(task.state == .suspended)
@@ -142,7 +142,7 @@ struct CancellationTests {
         let errors = Recorder<SessionError?>()
         let unstarted = manager.dataTask(for: HTTPRequest("x")) { errors.record($2) }
         let awaited = Task { [manager] in try await manager.response(.get, "slow") }
-        #expect(await server.waitForStalled(at: "slow"))
+        #expect(await server.wait(for: .stalled(at: "slow")))
         manager.invalidate(cancellingTasks: true)
         await #expect { try await awaited.value } throws: { ($0 as? SessionError)?.code == .cancelled }
         #expect(await errors.wait().last??.code == .cancelled)
@@ -157,12 +157,12 @@ struct CancellationTests {
     func invalidatedFinishing() async throws {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let awaited = Task { [manager] in try await manager.get("slow", as: String.self) }
-        #expect(await server.waitForStalled(at: "slow"))
+        #expect(await server.wait(for: .stalled(at: "slow")))
         manager.invalidate(cancellingTasks: false)
         server.open("slow")
         #expect(try await awaited.value == "late")
         await #expect { try await manager.response(.get, "x") } throws: { ($0 as? SessionError)?.code == .closed }
-        #expect(await server.waitForOpen(atMost: 0))
+        #expect(await server.wait(for: .open(atMost: 0)))
     }
 
     @Test("A manager that nobody holds goes, with its connections, when its transfers are done")
@@ -177,11 +177,11 @@ struct CancellationTests {
             manager.request(
                 .get, "slow", with: StringResponseSerializer(), success: { bodies.record($1) },
                 failure: { _, _ in bodies.record(nil) })
-            #expect(await server.waitForStalled(at: "slow"))
+            #expect(await server.wait(for: .stalled(at: "slow")))
         }
         #expect(observed == nil)
         server.open("slow")
         #expect(await bodies.wait() == ["late"])
-        #expect(await server.waitForOpen(atMost: 0))
+        #expect(await server.wait(for: .open(atMost: 0)))
     }
 }

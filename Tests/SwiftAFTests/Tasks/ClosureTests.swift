@@ -192,7 +192,7 @@ struct ClosureTests {
         #expect(unstarted?.state == .suspended)
         unstarted = nil
         group.notify(queue: .global()) { [outcomes] in finished.record(outcomes.values.count) }
-        #expect(await server.waitForStalled(at: "a"))
+        #expect(await server.wait(for: .stalled(at: "a")))
         #expect(finished.values.isEmpty)
         server.open("a")
         #expect(await finished.wait() == [1])

@@ -64,7 +64,7 @@ struct CoreTaskTests {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
         let task = task("/slow")
         let ending = Task { await task.outcome() }
-        #expect(await server.waitForStalled(at: "slow"))
+        #expect(await server.wait(for: .stalled(at: "slow")))
         task.cancel()
         #expect(await ending.value.failure?.code == .cancelled)
         server.open("slow")

@@ -92,12 +92,12 @@ import Testing
         }
         do {
             let iterator = updates.makeAsyncIterator()
-            #expect(await server.waitForRequests(1))
+            #expect(await server.wait(for: .requests(1)))
             _ = iterator
         }
         #expect(await ends.wait() == [.cancelled])
         let task = Task { for try await _ in updates {} }
-        #expect(await server.waitForRequests(2))
+        #expect(await server.wait(for: .requests(2)))
         task.cancel()
         #expect(await ends.wait(for: 2) == [.cancelled, .cancelled])
         server.open("x")

@@ -118,7 +118,7 @@ import Testing
                 return error.code
             }
         }
-        #expect(await server.waitForStalled(at: "never"))
+        #expect(await server.wait(for: .stalled(at: "never")))
         task.cancel()
         #expect(await task.value == .cancelled)
     }

@@ -83,7 +83,7 @@ struct TransferTests {
         let request = Task { [manager] in
             try await manager.response(for: HTTPRequest(.post, "held", body: .stream(once: endless)))
         }
-        #expect(await server.waitForStalled(at: "held"))
+        #expect(await server.wait(for: .stalled(at: "held")))
         request.cancel()
         await #expect { try await request.value } throws: { ($0 as? SessionError)?.code == .cancelled }
         server.open("held")

@@ -62,7 +62,7 @@ struct TrustTests {
         #expect(error.reason == .pin)
         #expect(error.trust?.pinning == .missed)
         #expect(error.trust?.chain.count == 2)
-        #expect(await server.waitForOpen(atMost: 0))
+        #expect(await server.wait(for: .open(atMost: 0)))
         #expect(server.statistics.requests == 0)
         #expect(server.connections.allSatisfy { $0.received.isEmpty })
     }
@@ -144,7 +144,7 @@ struct TrustTests {
         server.route("/slow", .stall(at: "gate").then(.text("late")))
         let manager = HTTPSessionManager(configuration: configuration())
         let slow = Task { try await manager.response(for: HTTPRequest(server.urlString("/slow"))).text() }
-        #expect(await server.waitForStalled(at: "gate"))
+        #expect(await server.wait(for: .stalled(at: "gate")))
         #expect(try await status(manager) == 200)
         var strict = manager.securityPolicy
         strict.pinning = .init(mode: .publicKey)
@@ -177,7 +177,7 @@ struct TrustTests {
         server.route("/slow", .stall(at: "gate").then(.text("late")))
         let manager = HTTPSessionManager(configuration: configuration())
         let slow = Task { try await manager.response(for: HTTPRequest(server.urlString("/slow"))) }
-        #expect(await server.waitForStalled(at: "gate"))
+        #expect(await server.wait(for: .stalled(at: "gate")))
         manager.securityPolicy = .default
         manager.invalidate(cancellingTasks: true)
         await #expect { try await slow.value } throws: { ($0 as? SessionError)?.code == .cancelled }

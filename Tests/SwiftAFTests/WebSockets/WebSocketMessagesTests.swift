@@ -100,7 +100,7 @@ struct WebSocketMessagesTests {
         let (_, error) = await texts(messages(onOpen: { _ in throw Refused() }))
         #expect(error?.code == .interceptor)
         #expect(error?.underlying is Refused)
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
     }
 
     @Test("Cancelling the task ends the sequence while it waits for a message or to reconnect")
@@ -116,7 +116,7 @@ struct WebSocketMessagesTests {
             }
             let task = Task { [sequence] in await texts(sequence) }
             if server.requests.isEmpty {
-                #expect(await server.waitForStalled(at: "never"))
+                #expect(await server.wait(for: .stalled(at: "never")))
             } else {
                 await isWaiting.wait()
             }

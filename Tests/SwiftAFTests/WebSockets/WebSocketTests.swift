@@ -240,7 +240,7 @@ struct WebSocketTests {
     func cancelledOpening() async throws {
         server.route("/", .stall(at: "never"))
         let opening = Task { try await manager.webSocket("/") }
-        #expect(await server.waitForStalled(at: "never"))
+        #expect(await server.wait(for: .stalled(at: "never")))
         opening.cancel()
         #expect(await failure { _ = try await opening.value }?.code == .cancelled)
     }
@@ -268,7 +268,7 @@ struct WebSocketTests {
         do {
             _ = try await manager.webSocket("echo")
         }
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
     }
 
     @Test("Invalid input is refused")
@@ -328,12 +328,14 @@ struct WebSocketTests {
                 return try await messages.next()
             }
         }
-        let codes = Recorder<SessionError.Code?>()
-        for reader in readers { Task { codes.record(await failure { _ = try await reader.value }?.code) } }
+        let errors = Recorder<SessionError?>()
+        for reader in readers { Task { errors.record(await failure { _ = try await reader.value }) } }
         // The first one waits; the second one gets an error, and leaves the first one alone.
-        #expect(await codes.wait() == [.invalidInput])
+        let refusal = await errors.wait().first
+        #expect(refusal??.code == .invalidInput)
+        #expect(refusal??.message == "the WebSocket's messages are already being read by another task")
         try await socket.send("one")
-        #expect(await codes.wait(for: 2) == [.invalidInput, nil])
+        #expect(await errors.wait(for: 2).map { $0?.code } == [.invalidInput, nil])
         socket.cancel()
     }
 
@@ -381,7 +383,7 @@ struct WebSocketTests {
             var messages = socket.makeAsyncIterator()
             #expect(try await messages.next()?.size == 1000)
         }
-        #expect(await server.waitForCloses(1))
+        #expect(await server.wait(for: .closes(1)))
     }
 
     @Test("Limits of bodies don't apply to the messages")
