@@ -350,7 +350,7 @@ struct Exchange {
 
     private func refusal(of response: HTTPResponse) -> Failure? {
         let phrase = HTTPStatus.phrase(for: response.status).map { " \($0)" } ?? ""
-        let message = "the server answered \(response.status)\(phrase)"
+        let message = "the server responded with \(response.status)\(phrase)"
         // Made by the library. The metrics, which also say so, aren't complete while a body is printed.
         if options.cache.isUsed, response.headers["Cache-Status"] == "afcore; detail=not-stored" {
             return Failure(.status, .status, "nothing is stored, and --cache-only doesn't ask the server")

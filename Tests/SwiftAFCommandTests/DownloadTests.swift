@@ -147,7 +147,7 @@ import Testing
         #expect(broken.json["error"]?["resumable"] == true)
         #expect(
             broken.error.hasSuffix(
-                "swiftaf: 78.1 KiB of 195.3 KiB are kept in \(partPath); --resume goes on from there\n"))
+                "swiftaf: 78.1 KiB of 195.3 KiB are kept in \(partPath); --resume continues the download\n"))
         #expect(Set(file.names) == ["file.part", "file.part.resume"])
         let run = await resume()
         #expect(run.exit == 0)

@@ -55,7 +55,8 @@ import Testing
     @Test(arguments: [["-S", "-s"], ["-s", "-S"], ["-sS"], ["-Ss"], ["-S"]])
     func errorsAreShownInSpiteOfSilence(words: [String]) async {
         server.route("/", .status(404))
-        #expect(await swiftaf([server.urlString()] + words).error == "swiftaf: the server answered 404 Not Found\n")
+        #expect(
+            await swiftaf([server.urlString()] + words).error == "swiftaf: the server responded with 404 Not Found\n")
         #expect(await swiftaf(server.urlString(), "-s").error.isEmpty)
     }
 

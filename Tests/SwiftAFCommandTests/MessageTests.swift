@@ -141,7 +141,7 @@ import Testing
         server.route("/", .text("done"))
         let run = await swiftaf("get", server.urlString(), "--retry", "2")
         #expect(run.exit == 0 && run.text == "done")
-        #expect(run.error.contains("swiftaf: the server answered 503; retry 1 of 2 in "))
+        #expect(run.error.contains("swiftaf: the server responded with 503; retry 1 of 2 in "))
         server.route("/", times: 1, .respond(503, headers: ["Retry-After": "0"]))
         #expect(await swiftaf("get", server.urlString(), "--retry", "2", "-q").error.isEmpty)
     }

@@ -159,7 +159,8 @@ struct ImageDownloaderTests {
         gate.open()
         let all = await results.all()
         #expect(all.map(\.name) == ["first", "second"])
-        #expect(code { try all[0].result.get() } == .cancelled)
+        let error = #expect(throws: SessionError.self) { try all[0].result.get() }
+        #expect(error?.code == .cancelled && error?.message == "the image request was cancelled")
         #expect(try all[1].result.get().image.pixelWidth == 4)
     }
 

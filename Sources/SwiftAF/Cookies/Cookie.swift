@@ -64,7 +64,7 @@ extension Cookie: CustomStringConvertible {
 }
 
 extension HTTPRequest {
-    /// Whether cookies of the session's storage are sent, and those of the answer kept there; true unless
+    /// Whether cookies of the session's storage are sent, and those of the response kept there; true unless
     /// ``Hints/handlesCookies`` says otherwise.
     public var handlesCookies: Bool {
         get { hints.handlesCookies ?? true }

@@ -25,7 +25,7 @@ extension HTTPResponse {
 }
 
 extension MediaType {
-    /// The result of ``of(pathExtension:)`` as text.
+    /// The media type of ``init(pathExtension:)`` as text.
     static func coreType(ofPathExtension pathExtension: String) -> String? {
         var text = pathExtension
         return text.withUTF8 { afc_media_type_of_extension(afc_slice(UnsafeRawBufferPointer($0))) }

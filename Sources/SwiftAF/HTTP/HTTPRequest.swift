@@ -291,6 +291,15 @@ public struct RedirectPolicy: Hashable, Sendable {
     }
 }
 
+extension HTTPRequest.Timeouts {
+    /// Sets unset time limits from `defaults`.
+    mutating func fillGaps(from defaults: HTTPRequest.Timeouts) {
+        connect = connect ?? defaults.connect
+        idle = idle ?? defaults.idle
+        total = total ?? defaults.total
+    }
+}
+
 extension HTTPRequest: CustomStringConvertible {
     /// Method and URL without user information and query.
     public var description: String {

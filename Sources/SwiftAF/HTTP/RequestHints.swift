@@ -100,12 +100,3 @@ extension HTTPRequest {
         public static let callSignaling = NetworkServiceType(rawValue: "callSignaling")
     }
 }
-
-extension HTTPRequest.Timeouts {
-    /// Sets unset hints from `defaults`.
-    mutating func fillGaps(from defaults: HTTPRequest.Timeouts) {
-        connect = connect ?? defaults.connect
-        idle = idle ?? defaults.idle
-        total = total ?? defaults.total
-    }
-}

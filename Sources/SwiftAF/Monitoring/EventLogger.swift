@@ -88,7 +88,7 @@ public struct EventLogger: EventMonitor {
         let hasFailed = result.error != nil || (result.response?.status ?? 0) >= 400
         let level = hasFailed ? Level.failures : .requests
         guard self.level >= level else { return }
-        let end = result.error.map { "\($0)" } ?? result.response.map { "\($0.status)" } ?? "no answer"
+        let end = result.error.map { "\($0)" } ?? result.response.map { "\($0.status)" } ?? "no response"
         let size = "\(result.metrics.bytesReceived) bytes"
         let time = result.metrics.total.map { ", \(milliseconds($0)) ms" } ?? ""
         say(level, request, ["\(name(request)): \(end), \(size)\(time)"])

@@ -41,7 +41,7 @@ extension HTTPRequest {
     ///   ``MultipartFormData/write(to:)``.
     public func writeMultipart(to path: String) async throws(SessionError) -> HTTPRequest {
         guard case .form(let form) = body.content else {
-            throw SessionError(.invalidInput, message: "the request's body is no form", url: url)
+            throw SessionError(.invalidInput, message: "the request's body isn't a form", url: url)
         }
         do throws(SessionError) {
             try await CoreFormSpool.write(form, to: path)

@@ -35,7 +35,7 @@ public final class NetworkReachabilityManager: Sendable {
     /// Makes a manager for an IPv4 or IPv6 address, such as `192.0.2.1` or `fe80::1%eth0`. ``startMonitoring()`` throws
     /// if the address is invalid.
     public convenience init(address: String) {
-        let error = SessionError(.invalidInput, message: "\"\(address)\" is no address")
+        let error = SessionError(.invalidInput, message: "invalid address \"\(address)\"")
         self.init(host: CoreMonitor.isAddress(address) ? .success(address) : .failure(error))
     }
 

@@ -52,7 +52,7 @@ struct EventStreamState {
             }
             return .fail(
                 SessionError(
-                    .contentType, message: type.map { "no event stream but \($0)" } ?? "no content type",
+                    .contentType, message: "expected text/event-stream, got \(type ?? "no content type")",
                     response: response))
         }
     }

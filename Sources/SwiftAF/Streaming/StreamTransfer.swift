@@ -213,7 +213,7 @@ struct StreamState {
             return failure.map { .failed($0) } ?? .end
         }
         guard self.waiter == nil else {
-            return .failed(SessionError(.invalidInput, message: "two tasks wait for the same body"))
+            return .failed(SessionError(.invalidInput, message: "the body is already being read by another task"))
         }
         self.waiter = waiter
         return nil

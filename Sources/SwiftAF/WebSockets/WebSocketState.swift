@@ -156,8 +156,8 @@ struct WebSocketState {
     /// Empty messages use memory, too.
     private static func cost(_ message: WebSocket.Message) -> Int { max(message.size, 64) }
 
-    /// The answer to a reader.
-    enum Answer {
+    /// What a reader does next.
+    enum Next {
         /// If `mustResume`, the core holds a message, and must be resumed.
         case message(WebSocket.Message, mustResume: Bool)
         case end(SessionError?)
@@ -169,14 +169,15 @@ struct WebSocketState {
         first < messages.count ? (takeMessage(), takeHold()) : nil
     }
 
-    mutating func next(_ id: UInt64, _ waiter: Waiter<WebSocket.Message?>) -> Answer {
+    mutating func next(_ id: UInt64, _ waiter: Waiter<WebSocket.Message?>) -> Next {
         if let (message, mustResume) = takeBuffered() { return .message(message, mustResume: mustResume) }
         if case .ended = phase {
             defer { unreadFailure = nil }
             return .end(unreadFailure)
         }
         if case .waiting = reading {
-            return .end(SessionError(.invalidInput, message: "two tasks wait for messages of the same WebSocket"))
+            return .end(
+                SessionError(.invalidInput, message: "the WebSocket's messages are already being read by another task"))
         }
         reading = .waiting(id: id, waiter)
         return .wait

@@ -44,7 +44,7 @@ struct FilePart: Sendable, Equatable {
             case .type:
                 let value = try value.text(of: "the type of '\(subject)'")
                 guard mediaType == nil else { throw UsageError("the type of '\(subject)' is given twice") }
-                guard MediaType(value) != nil else { throw UsageError("the type of '\(subject)' is no media type") }
+                guard MediaType(value) != nil else { throw UsageError("invalid media type of '\(subject)'") }
                 mediaType = value
             case .fileName:
                 guard fileName == nil else { throw UsageError("the file name of '\(subject)' is given twice") }

@@ -9,8 +9,8 @@ extension Demo {
         title: "Images, each fetched once",
         code: "try await ImageDownloader.default.image(for: request)"
     ) { stage in
-        let answer = Script.respond(200, headers: ["Content-Type": PixmapDecoder.contentType], body: pixmap(64, 48))
-        stage.server.route("GET /photo", [.stall(at: "photo"), answer])
+        let response = Script.respond(200, headers: ["Content-Type": PixmapDecoder.contentType], body: pixmap(64, 48))
+        stage.server.route("GET /photo", [.stall(at: "photo"), response])
         let downloader = ImageDownloader(
             responseSerializer: ImageResponseSerializer(
                 validation: ResponseValidation(acceptableContentTypes: [PixmapDecoder.contentType]),

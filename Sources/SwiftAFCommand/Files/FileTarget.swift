@@ -7,7 +7,7 @@ struct FileTarget: Sendable {
         case path(RawText)
         /// The file is named by Content-Disposition. Without that field, this is the name, or the reason why there is
         /// none.
-        case answer(otherwise: Result<String, UsageError>, folder: RawText?)
+        case response(otherwise: Result<String, UsageError>, folder: RawText?)
     }
 
     let name: Name
@@ -57,7 +57,7 @@ struct FileTarget: Sendable {
         // The server must not choose which file is replaced.
         let kept: DownloadOptions = [.keepsExistingFile, .keepsPartialFile]
         return FileTarget(
-            name: .answer(otherwise: other, folder: options.folder),
+            name: .response(otherwise: other, folder: options.folder),
             options: options.folder == nil ? kept : kept.union(.createsFolders))
     }
 
@@ -112,7 +112,7 @@ struct FileTarget: Sendable {
                 request, toBytes: path.bytes, sha256: checksum?.digest, options: options, progress: progress)
             if keepsTime { Timestamps.apply(response.head, to: path) }
             return response
-        case .answer(let otherwise, let folder):
+        case .response(let otherwise, let folder):
             let destination = DownloadDestination.named { response in
                 let isNamed = response.headers.contains(named: HTTPHeaders.Name.contentDisposition)
                 // An empty path fails with `invalidInput`; `problem(behind:)` explains it.
@@ -125,7 +125,7 @@ struct FileTarget: Sendable {
 
     /// Returns why the response has no file name; nil if the error has another cause.
     func problem(behind error: SessionError) -> UsageError? {
-        guard error.code == .invalidInput, error.response != nil, case .answer(.failure(let problem), _) = name
+        guard error.code == .invalidInput, error.response != nil, case .response(.failure(let problem), _) = name
         else { return nil }
         return problem
     }
@@ -133,13 +133,13 @@ struct FileTarget: Sendable {
     /// Returns how to resume an interrupted download.
     func advice(_ token: ResumeToken) -> String {
         let part = "\(token.filePath).part".printable
-        let came = Format.bytes(token.bytesReceived)
-        let amount = token.totalBytes.map { "\(came) of \(Format.bytes($0))" } ?? came
+        let received = Format.bytes(token.bytesReceived)
+        let amount = token.totalBytes.map { "\(received) of \(Format.bytes($0))" } ?? received
         let options =
             switch name {
             case .path: "--resume"
-            case .answer: "-o \(token.filePath.printable) --resume"
+            case .response: "-o \(token.filePath.printable) --resume"
             }
-        return "\(amount) are kept in \(part); \(options) goes on from there"
+        return "\(amount) are kept in \(part); \(options) continues the download"
     }
 }

@@ -29,7 +29,7 @@ struct PictureView {
             throw Failure(error)
         } catch {
             let reason = (error as? SessionError)?.message ?? "\(error)"
-            throw Failure(.serialization, .serialization, "the answer can't be shown as a picture: \(reason)")
+            throw Failure(.serialization, .serialization, "the response can't be shown as a picture: \(reason)")
         }
     }
 }

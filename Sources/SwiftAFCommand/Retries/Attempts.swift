@@ -62,7 +62,7 @@ final class Attempts: RequestInterceptor {
     }
 
     private func note(_ outcome: AttemptOutcome, _ delay: Duration, _ most: Int) {
-        let status = outcome.status.map { "the server answered \($0)" }
+        let status = outcome.status.map { "the server responded with \($0)" }
         let cause = outcome.error.map { Advice.message(for: $0) } ?? status ?? "the attempt failed"
         let number = "retry \(outcome.attempt.number) of \(most)"
         show?(["swiftaf: \(cause.printable); \(number) in \(Format.seconds(delay))"])

@@ -180,7 +180,7 @@ public final class ImageDownloader: Sendable {
     public func cancel(_ receipt: ImageDownloadReceipt) {
         guard let (handler, task) = queue.withLock({ $0.cancel(receipt.id, for: receipt.key) }) else { return }
         task?.cancel()
-        handler.call(.failure(SessionError(.cancelled, message: "the image is not wanted any more")))
+        handler.call(.failure(SessionError(.cancelled, message: "the image request was cancelled")))
     }
 
     // MARK: For views

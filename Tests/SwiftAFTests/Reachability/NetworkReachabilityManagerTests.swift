@@ -124,7 +124,8 @@ import Testing
     @Test(arguments: ["", "example.org", "127.0.0.1\0", "300.1.1.1", "127.0.0.1%lo"])
     func whatIsNoAddressIsAnErrorOfTheStart(address: String) {
         let manager = NetworkReachabilityManager(address: address)
-        #expect(failure(of: manager) == .invalidInput)
+        let error = #expect(throws: SessionError.self) { try manager.startMonitoring() }
+        #expect(error?.code == .invalidInput && error?.message == "invalid address \"\(address)\"")
         #expect(manager.status == .unknown)
     }
 

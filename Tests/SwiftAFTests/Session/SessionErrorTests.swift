@@ -64,6 +64,9 @@ import Testing
         let replay = SessionError(.bodyNotReplayable)
         #expect(replay.description == "bodyNotReplayable: the request body can't be replayed")
         #expect(SessionError(SessionError.Code(rawValue: "new")).message == "the request failed")
+        #expect(SessionError(.protocol).message == "the server or proxy violated the protocol")
+        #expect(SessionError(.tooLarge).message == "a size limit was exceeded")
+        #expect(SessionError(.authentication).message == "credentials are required or were rejected")
     }
 
     @Test func response() {

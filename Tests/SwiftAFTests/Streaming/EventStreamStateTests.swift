@@ -72,6 +72,16 @@ struct EventStreamStateTests {
         }
     }
 
+    @Test(arguments: [("text/html", "text/html"), (nil, "no content type")])
+    func namesTheTypeThatIsNoEventStream(type: String?, shown: String) {
+        var state = EventStreamState(options: Self.options())
+        guard case .fail(let error) = state.judge(Self.response(200, type)) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(error.message == "expected text/event-stream, got \(shown)")
+    }
+
     @Test(
         "Which errors another connection may cure",
         arguments: [

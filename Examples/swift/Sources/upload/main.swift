@@ -26,4 +26,4 @@ let response = try await manager.response(for: request) { progress in
     print(String(repeating: "#", count: done), progress.sent * 100 / total, "%")
 }
 try response.validated()
-print("the server answered \(response.status)")
+print("the server responded with \(response.status)")
