@@ -1,40 +1,163 @@
 import Foundation
 
-/// Checks the objects of a binary property list before Foundation reads them: some make it crash the process.
-enum BinaryPropertyList {
-    /// Whether Foundation can read the data safely: it isn't a binary property list, or it contains only booleans,
-    /// numbers, dates, data, strings, arrays and dictionaries. Sets and the identifiers of keyed archives (UIDs) are
-    /// refused.
+/// Checks a binary property list before Foundation reads it: some objects make it crash the process, and it copies an
+/// object each time that a container refers to it, so that a few bytes can describe gigabytes.
+struct BinaryPropertyList {
+    /// Whether Foundation can read the data safely: it isn't a binary property list, or one that contains only booleans,
+    /// numbers, finite dates, data, strings, arrays and dictionaries, not too deeply nested, and whose copies don't take
+    /// much more memory than the data. Sets and the identifiers of keyed archives (UIDs) are refused.
     static func isHarmless(_ data: Data) -> Bool {
         guard data.starts(with: "bplist".utf8) else { return true }
-        guard data.count >= trailerSize else { return false }
-        let bytes = data[data.startIndex...]
-        let trailer = bytes.endIndex - trailerSize
-        let width = Int(bytes[trailer + 6])
-        guard (1...8).contains(width),
-            let count = number(in: bytes, at: trailer + 8, width: 8),
-            let table = number(in: bytes, at: trailer + 24, width: 8),
-            table <= bytes.count, count <= (bytes.count - table) / width
-        else { return false }
-        return (0..<count).allSatisfy { index in
-            let entry = bytes.startIndex + table + index * width
-            guard let offset = number(in: bytes, at: entry, width: width), offset < bytes.count else { return false }
-            return isHarmless(marker: bytes[bytes.startIndex + offset])
-        }
+        return data.withUnsafeBytes { BinaryPropertyList($0)?.isHarmless ?? false }
     }
 
+    /// The maximum nesting, as in XML.
+    private static let maximumDepth = 200
     private static let trailerSize = 32
+    /// How much larger than the data the copies may be, if there are several of an object. A list of dictionaries whose
+    /// keys and values are all the same needs about this much.
+    private static let maximumGrowth = 32
+    private static let spare = 1 << 20
 
-    /// Reads a big-endian integer of `width` bytes. Nil if it is too large.
-    private static func number(in bytes: Data, at start: Int, width: Int) -> Int? {
-        guard start >= bytes.startIndex, start + width <= bytes.endIndex else { return nil }
-        return Int(exactly: bytes[start..<(start + width)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+    /// About what a container and a leaf take beside their content.
+    private static let containerCost = 64
+    private static let leafCost = 16
+
+    private let bytes: UnsafeRawBufferPointer
+    /// The number of bytes of an entry in the table of offsets, and of a reference to an object.
+    private let offsetWidth: Int, referenceWidth: Int
+    private let count: Int
+    private let top: Int
+    private let table: Int
+
+    /// Nil if the trailer is invalid.
+    private init?(_ bytes: UnsafeRawBufferPointer) {
+        let trailer = bytes.count - Self.trailerSize
+        guard trailer >= 0,
+            let count = Self.number(in: bytes, at: trailer + 8, width: 8),
+            let top = Self.number(in: bytes, at: trailer + 16, width: 8),
+            let table = Self.number(in: bytes, at: trailer + 24, width: 8)
+        else { return nil }
+        offsetWidth = Int(bytes[trailer + 6])
+        referenceWidth = Int(bytes[trailer + 7])
+        guard (1...8).contains(offsetWidth), (1...8).contains(referenceWidth), top < count, table <= bytes.count,
+            count <= (bytes.count - table) / offsetWidth
+        else { return nil }
+        (self.bytes, self.count, self.top, self.table) = (bytes, count, top, table)
     }
 
-    private static func isHarmless(marker: UInt8) -> Bool {
-        switch (marker >> 4, marker & 15) {
-        case (0x0, 0x8...0x9), (0x1...0x2, _), (0x3, 0x3), (0x4...0x6, _), (0xA, _), (0xD, _): true
-        default: false
+    private struct Object {
+        /// Of its content, which for a container are references.
+        var size: Int
+        var content: Int
+        var isContainer: Bool
+
+        /// What one copy takes, without that of what a container refers to.
+        var cost: Int { isContainer ? BinaryPropertyList.containerCost : BinaryPropertyList.leafCost + size }
+    }
+
+    private var isHarmless: Bool {
+        var (extent, cost) = (0, 0)
+        for index in 0..<count {
+            guard let object = object(index) else { return false }
+            // Objects that overlap would multiply the work below.
+            extent += object.size + 1
+            cost += object.cost
+            guard extent <= bytes.count else { return false }
         }
+        return isSmall(limit: max(cost, bytes.count * Self.maximumGrowth + Self.spare))
+    }
+
+    /// What is known about an object and all that it contains.
+    private struct Tree {
+        /// With all copies; 0 while it is unknown, -1 while the objects in it are visited.
+        var cost = 0
+        var depth: Int32 = 0
+    }
+
+    /// Whether the copies take at most `limit`, are nested at most to the maximum, and don't contain themselves.
+    private func isSmall(limit: Int) -> Bool {
+        var trees = [Tree](repeating: Tree(), count: count)
+        var path: [(index: Int, object: Object, next: Int, tree: Tree)] = []
+
+        /// False if the object is invalid, or contains itself.
+        func enter(_ index: Int) -> Bool {
+            guard trees[index].cost == 0 else { return trees[index].cost > 0 }
+            guard let object = object(index) else { return false }
+            trees[index].cost = -1
+            path.append((index, object, 0, Tree(cost: object.cost, depth: 1)))
+            return true
+        }
+
+        guard enter(top) else { return false }
+        while var visit = path.popLast() {
+            if visit.object.isContainer, visit.next < visit.object.size {
+                let place = visit.object.content + visit.next
+                guard let child = Self.number(in: bytes, at: place, width: referenceWidth), child < count else {
+                    return false
+                }
+                let tree = trees[child]
+                if tree.cost > 0 {
+                    visit.next += referenceWidth
+                    visit.tree.cost += tree.cost
+                    visit.tree.depth = max(visit.tree.depth, tree.depth + 1)
+                    guard visit.tree.cost <= limit, visit.tree.depth <= Self.maximumDepth else { return false }
+                    path.append(visit)
+                } else {
+                    path.append(visit)
+                    guard path.count <= Self.maximumDepth, enter(child) else { return false }
+                }
+            } else {
+                trees[visit.index] = visit.tree
+            }
+        }
+        return trees[top].cost <= limit
+    }
+
+    /// Nil if the object lies outside of the data, or isn't one that Foundation reads safely.
+    private func object(_ index: Int) -> Object? {
+        guard let place = Self.number(in: bytes, at: table + index * offsetWidth, width: offsetWidth),
+            place < bytes.count
+        else { return nil }
+        let low = Int(bytes[place] & 15)
+        switch bytes[place] >> 4 {
+        case 0x0: return low == 8 || low == 9 ? leaf(at: place + 1, 0) : nil
+        case 0x1, 0x2: return leaf(at: place + 1, 1 << low)
+        case 0x3:
+            guard low == 3, let bits = Self.number(in: bytes, at: place + 1, width: 8, as: UInt64.self),
+                Double(bitPattern: bits).isFinite
+            else { return nil }
+            return leaf(at: place + 1, 8)
+        case 0x4, 0x5: return counted(at: place, width: 1)
+        case 0x6: return counted(at: place, width: 2)
+        case 0xA: return counted(at: place, width: referenceWidth, isContainer: true)
+        case 0xD: return counted(at: place, width: 2 * referenceWidth, isContainer: true)
+        default: return nil
+        }
+    }
+
+    private func leaf(at content: Int, _ size: Int) -> Object? {
+        size <= bytes.count - content ? Object(size: size, content: content, isContainer: false) : nil
+    }
+
+    /// An object with a count, which is in its first byte or, as an integer, behind it.
+    private func counted(at place: Int, width: Int, isContainer: Bool = false) -> Object? {
+        var (count, content) = (Int(bytes[place] & 15), place + 1)
+        if count == 15 {
+            guard content < bytes.count, bytes[content] >> 4 == 0x1, bytes[content] & 15 <= 3 else { return nil }
+            let size = 1 << Int(bytes[content] & 15)
+            guard let number = Self.number(in: bytes, at: content + 1, width: size) else { return nil }
+            (count, content) = (number, content + 1 + size)
+        }
+        guard count <= (bytes.count - content) / width else { return nil }
+        return Object(size: count * width, content: content, isContainer: isContainer)
+    }
+
+    /// Reads a big-endian integer of `width` bytes. Nil if it lies outside of the data, or is too large.
+    private static func number<Number: FixedWidthInteger>(
+        in bytes: UnsafeRawBufferPointer, at start: Int, width: Int, as type: Number.Type = Int.self
+    ) -> Number? {
+        guard start >= 0, start <= bytes.count - width else { return nil }
+        return Number(exactly: bytes[start..<(start + width)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 }
