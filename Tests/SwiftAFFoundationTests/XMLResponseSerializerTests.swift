@@ -39,6 +39,26 @@ private let sample = Data("<?xml version=\"1.0\"?><foo a=\"1\"><bar>b&amp;r</bar
         #expect(names.names == ["foo", "bar"])
     }
 
+    /// The parser doesn't even get the beginning: an end isn't looked for again in each of the sections.
+    @Test(arguments: ["<!--", "<![CDATA[", "<?", "<!-- <?x ?>", "<?x ?><!-- ->"])
+    func parserGetsNothingOfADocumentWithASectionWithoutEnd(section: String) throws {
+        final class Events: NSObject, XMLParserDelegate {
+            var count = 0
+            func parser(
+                _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+                attributes: [String: String] = [:]
+            ) {
+                count += 1
+            }
+        }
+        let text = "<a><?x ?><b/>" + String(repeating: section, count: 20_000)
+        let parser = try serializer.serialize(response(200, "text/xml"), body: Data(text.utf8)).value
+        let events = Events()
+        parser.delegate = events
+        _ = parser.parse()
+        #expect(events.count == 0 && parser.parserError != nil)
+    }
+
     @Test(arguments: [nil, "text/xml", "text/html"])
     func anEmptyBodyGivesAParserToo(type: String?) {
         let result = serializer.result(for: response(204, type), body: Data())

@@ -6,8 +6,8 @@ enum XMLText {
     /// Returns the document in UTF-8, without its document type and its XML declaration (which names the original
     /// encoding), and with a space in every `<?target?>`.
     ///
-    /// If the document can't be decoded or has a document type with its own declarations, U+0001 is returned. It is
-    /// invalid in XML, so the parser reports an error.
+    /// If the document can't be decoded, has a document type with its own declarations, or has a comment, CDATA section or
+    /// processing instruction without an end, U+0001 is returned. It is invalid in XML, so the parser reports an error.
     static func utf8(_ document: Data) -> Data {
         guard let encoding = encoding(of: document) else { return refused }
         if encoding == .utf8 { return tame(Data(utf8: document.trimmingMark)) }
@@ -37,7 +37,8 @@ enum XMLText {
                 continue
             }
             let closing = sections.first { rest.starts(with: $0.opening) }?.closing
-            let end = closing.flatMap { Self.end(of: $0, in: rest) } ?? start + 1
+            // Not looked for again from each later section: that would take quadratic time.
+            guard let end = closing.map({ Self.end(of: $0, in: rest) }) ?? start + 1 else { return refused }
             if closing == instructionEnd, end - start >= 4, !rest[..<end].contains(where: { $0 <= 0x20 }) {
                 result.append(contentsOf: rest[..<(end - 2)])
                 result.append(contentsOf: " ?>".utf8)
