@@ -227,3 +227,28 @@ struct AutoPurgingImageCacheTests {
         #expect(cache.shouldCache(image, for: request, additionalIdentifier: nil))
     }
 }
+
+@Suite struct ImageTypeTests {
+    /// Segments with a thumbnail, compressed data with a stuffed byte and a restart, and an end.
+    private let jpeg: [UInt8] =
+        [0xFF, 0xD8, 0xFF, 0xE1, 0, 8, 0xFF, 0xD8, 1, 2, 0xFF, 0xD9] + [0xFF, 0xFF, 0xDB, 0, 3, 0xFF]
+        + [0xFF, 0xDA, 0, 4, 1, 2] + [7, 0xFF, 0, 8, 0xFF, 0xD3, 9] + [0xFF, 0xC4, 0, 2, 0xFF, 0xDA, 0, 2, 5]
+        + [0xFF, 0xD9]
+
+    @Test func jpegIsWholeWithItsOwnEnd() {
+        #expect(ImageType.jpeg.isWhole(Data(jpeg)))
+        #expect(ImageType.jpeg.isWhole(Data(jpeg) + Data(repeating: 0xFF, count: 100_000)))
+        for size in 0..<jpeg.count { #expect(!ImageType.jpeg.isWhole(Data(jpeg.prefix(size)))) }
+        #expect(!ImageType.jpeg.isWhole(Data([0xFF, 0xD8, 0xFF, 0xE1, 0, 0, 0xFF])))
+    }
+
+    @Test func pngIsWholeWithItsLastChunk() {
+        var png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        png += [0, 0, 0, 4] + Array("IDATIEND".utf8) + [1, 2, 3, 4] + [0, 0, 0, 0]
+        #expect(!ImageType.png.isWhole(Data(png)))
+        png += Array("IEND".utf8)
+        #expect(ImageType.png.isWhole(Data(png)))
+        #expect(ImageType.png.isWhole(Data(png) + Data(count: 100_000)))
+        #expect(!ImageType.png.isWhole(Data(png.prefix(8)) + Data(repeating: 0xFF, count: 10)))
+    }
+}

@@ -196,6 +196,26 @@ struct SystemImageDecoderTests {
         }
     }
 
+    @Test("a JPEG that is cut off behind its thumbnail is an error")
+    func cutOffBehindAThumbnail() throws {
+        let thumbnail = try Pictures.image(8, 8).data(as: .jpeg(quality: 50))
+        var file = try Pictures.image(60, 60).data(as: .jpeg(quality: 90))
+        let size = thumbnail.count + 8
+        file.insert(
+            contentsOf: [0xFF, 0xE1, UInt8(size >> 8), UInt8(size & 0xFF)] + Data("Exif\0\0".utf8) + thumbnail,
+            at: file.startIndex + 2)
+        #expect(try decode(file).pixelWidth == 60)
+        #expect(failure(Data(file.prefix(file.count - 300))) == .serialization)
+    }
+
+    @Test(
+        "what follows the end of a file doesn't matter, however much it is",
+        arguments: [Image.FileFormat.png, .jpeg(quality: 90)])
+    func appended(format: Image.FileFormat) throws {
+        let file = try Pictures.image(30, 30).data(as: format)
+        for size in [1, 1000, 100_000] { #expect(failure(file + Data(count: size)) == nil) }
+    }
+
     @Test("damaged files are an image or an error, never more")
     func damaged() throws {
         let files = [

@@ -41,18 +41,44 @@ extension ImageType {
     /// Whether a file is complete. For some formats decoders fill in missing parts instead of failing.
     func isWhole(_ data: Data) -> Bool {
         switch self {
-        case .jpeg: Self.endsWith([0xFF, 0xD9], data)
-        case .png: Self.endsWith(Array("IEND".utf8), data)
+        case .jpeg: data.withUnsafeBytes(Self.isWholeJPEG)
+        case .png: data.withUnsafeBytes(Self.isWholePNG)
         case .bmp: Self.isWholeBMP(data)
         case .gif, .tiff, .ico, .xbm, .webp: true
         }
     }
 
-    /// Bytes that some programs append to a file are allowed.
-    private static func endsWith(_ mark: [UInt8], _ data: Data) -> Bool {
-        let tail = [UInt8](data.suffix(64 << 10))
-        guard tail.count >= mark.count else { return false }
-        return (0...tail.count - mark.count).reversed().contains { tail[$0...].starts(with: mark) }
+    /// Whether the image's own end is there (EOI), not just that of a thumbnail in its segments. What some programs append
+    /// to a file is allowed, however much it is.
+    private static func isWholeJPEG(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var at = 2
+        while true {
+            // To the next marker: compressed data contains FF before 00 and before the markers that restart it (D0 to D7).
+            while at < bytes.count, bytes[at] != 0xFF { at += 1 }
+            while at < bytes.count, bytes[at] == 0xFF { at += 1 }
+            guard at < bytes.count else { return false }
+            let marker = bytes[at]
+            at += 1
+            switch marker {
+            case 0x00, 0x01, 0xD0...0xD8: break
+            case 0xD9: return true
+            default:
+                guard at + 2 <= bytes.count else { return false }
+                // The size counts itself.
+                at += max(2, Int(bytes[at]) << 8 | Int(bytes[at + 1]))
+            }
+        }
+    }
+
+    /// Whether the last chunk is there (IEND).
+    private static func isWholePNG(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        // Each chunk has a size, a name, content and a checksum.
+        var at = 8
+        while at + 8 <= bytes.count {
+            if bytes[(at + 4)..<(at + 8)].elementsEqual("IEND".utf8) { return true }
+            at += 12 + bytes[at..<(at + 4)].reduce(0) { $0 << 8 | Int($1) }
+        }
+        return false
     }
 
     /// The size of uncompressed rows can be computed.
