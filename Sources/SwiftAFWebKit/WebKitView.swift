@@ -64,13 +64,20 @@
 
         public func show(_ content: WebContent) {
             guard let webView else { return }
-            let bytes = content.data.withUnsafeBytes { cafwebkit_bytes_copy($0.baseAddress, $0.count) }
-            cafwebkit_load_bytes(webView, bytes, content.mimeType, content.textEncoding, content.baseURL)
+            // WebKit refuses to load no bytes, and would go on showing the page before.
+            let isEmpty = content.data.isEmpty
+            let page = isEmpty ? Data("\n".utf8) : content.data
+            let bytes = page.withUnsafeBytes { cafwebkit_bytes_copy($0.baseAddress, $0.count) }
+            cafwebkit_load_bytes(
+                webView, bytes, isEmpty ? "text/html" : content.mimeType, content.textEncoding, content.baseURL)
             cafwebkit_bytes_unref(bytes)
         }
 
         package func attach(to widget: OpaquePointer) {
-            WidgetObjects.onDestroy(of: widget) { [weak self] in self?.cancelLoading() }
+            WidgetObjects.onDestroy(of: widget) { [weak self] in
+                self?.cancelLoading()
+                self?.webView = nil
+            }
         }
 
         package func forgetWidget() {

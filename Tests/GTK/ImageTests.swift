@@ -196,6 +196,18 @@
                 view.show(Colour.red.image(), in: .image)
                 Harness.expect(view.scaleFactor, is: 1)
             },
+            TestCase("a widget that was destroyed is no widget any more, also if it is still held") {
+                let (widget, view) = try Pictures().picture()
+                g_object_ref_sink(UnsafeMutableRawPointer(widget))
+                let window = try await Window(widget)
+                Harness.expect(view.widget, is: widget)
+                window.close()
+                Harness.expect(view.widget, is: nil)
+                Harness.expect(view.scaleFactor, is: 1)
+                view.show(Colour.red.image(), in: .image)
+                Harness.expect(gtk_picture_get_paintable(widget) == nil)
+                g_object_unref(UnsafeMutableRawPointer(widget))
+            },
             TestCase("a widget that is destroyed while it loads cancels its download, and leaves nothing behind") {
                 let pictures = try Pictures()
                 weak var view: GTKPicture?

@@ -83,6 +83,31 @@
             try await Harness.until("the first one has failed") { codes == [.cancelled] }
             pages.window.close()
         },
+        TestCase("an empty page replaces the one before") {
+            let pages = try await Pages()
+            pages.server.route("/empty", .status(204))
+            for load in 0..<2 {
+                pages.view.load(pages.request("one"))
+                try await Harness.until("the page is shown") { pages.title == "one" }
+                if load == 0 {
+                    pages.view.load(pages.request("empty"))
+                } else {
+                    pages.view.loadData(pages.request("empty"))
+                }
+                try await Harness.until("the empty page is shown") { (pages.title ?? "").isEmpty }
+                Harness.expect(
+                    webkit_web_view_get_uri(pages.webView).map { String(cString: $0) },
+                    is: pages.server.urlString("/empty"))
+            }
+            pages.window.close()
+        },
+        TestCase("a web view that was destroyed is none any more, also if it is still held") {
+            let pages = try await Pages()
+            g_object_ref_sink(UnsafeMutableRawPointer(pages.webView))
+            pages.window.close()
+            Harness.expect(pages.view.webView, is: nil)
+            g_object_unref(UnsafeMutableRawPointer(pages.webView))
+        },
         TestCase("a web view that is destroyed while it loads cancels, and leaves nothing behind") {
             var pages: Pages? = try await Pages()
             weak let view = pages?.view

@@ -44,7 +44,11 @@
         }
 
         package func attach(to widget: OpaquePointer) {
-            WidgetObjects.onDestroy(of: widget) { [weak self] in self?.cancel() }
+            WidgetObjects.onDestroy(of: widget) { [weak self] in
+                // While the widget still takes calls.
+                self?.cancel()
+                self?.widget = nil
+            }
         }
 
         /// The widget is being destroyed: ends what was begun for it.
