@@ -27,11 +27,12 @@ _Static_assert(AFGIO_ERROR_INTERNAL == -AFC_EINTERNAL, "codes are statuses");
 
 GError *afgio__error_new(const afc_failure *failure) {
     const char *text = failure->text[0] != 0 ? failure->text : afc_status_text(failure->status);
-    if (failure->status == AFC_ECANCELED)
-        return g_error_new_literal(G_IO_ERROR, G_IO_ERROR_CANCELLED, text);
     /* A text may quote what a server sent, or be cut inside a character. */
     char *valid = g_utf8_make_valid(text, -1);
-    GError *error = g_error_new_literal(AFGIO_ERROR, -failure->status, valid);
+    bool is_cancelled = failure->status == AFC_ECANCELED;
+    GError *error = g_error_new_literal(is_cancelled ? G_IO_ERROR : AFGIO_ERROR,
+                                        is_cancelled ? G_IO_ERROR_CANCELLED : -failure->status,
+                                        valid);
     g_free(valid);
     return error;
 }

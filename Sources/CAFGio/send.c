@@ -187,6 +187,8 @@ void afgio_session_send_async(AfgioSession *self, AfgioRequest *request, GCancel
     g_return_if_fail(cancellable == NULL || G_IS_CANCELLABLE(cancellable));
     GTask *task = g_task_new(self, cancellable, callback, user_data);
     g_task_set_name(task, "afgio_session_send_async");
+    /* The call is freed before @callback, which may still use the request. */
+    g_task_set_task_data(task, g_object_ref(request), g_object_unref);
     /* What has ended before it was cancelled, such as a download in its place, has succeeded. */
     g_task_set_check_cancellable(task, FALSE);
     GError *error = NULL;

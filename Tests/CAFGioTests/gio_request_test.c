@@ -288,6 +288,37 @@ static void request_keeps_its_session(void **state) {
 
 /* ---- Cancelling ---------------------------------------------------------------------------- */
 
+typedef struct parting {
+    AfgioRequest *request; /**< Weak: NULL when it is freed. */
+    bool was_there;
+    bool has_ended;
+} parting;
+
+static void note_request(GObject *session, GAsyncResult *result, gpointer pointer) {
+    (void)session;
+    (void)result;
+    parting *parting = pointer;
+    parting->was_there = parting->request != NULL;
+    parting->has_ended = true;
+}
+
+static void keeps_the_request_until_the_callback_has_returned(void **state) {
+    scene *scene = *state;
+    serve(scene->world, "/", answer(200, "", "text"));
+    /* The second is never begun. */
+    const char *urls[] = {url_of(scene->world, "/"), "ftp://host/"};
+    for (size_t i = 0; i < 2; i++) {
+        parting parting = {.request = afgio_request_new("GET", urls[i])};
+        AfgioRequest *request = parting.request;
+        g_object_add_weak_pointer(G_OBJECT(request), (gpointer *)&parting.request);
+        afgio_session_send_async(scene->session, request, NULL, note_request, &parting);
+        g_object_unref(request);
+        while (!parting.has_ended) g_main_context_iteration(NULL, TRUE);
+        assert_true(parting.was_there);
+        assert_null(parting.request);
+    }
+}
+
 static void cancels_before_sending(void **state) {
     scene *scene = *state;
     GCancellable *cancellable = g_cancellable_new();
@@ -431,6 +462,19 @@ static void maps_failures_to_errors(void **state) {
     check_fails(scene, "GET", url, AFGIO_ERROR_CONNECT);
 }
 
+/* Of internal.h. */
+GError *afgio__error_new(const afc_failure *failure);
+
+static void makes_every_message_valid(void **state) {
+    (void)state;
+    for (int status = -1; status >= AFC_EINTERNAL; status--) {
+        afc_failure failure = {.status = (afc_status)status, .text = "cut: \xc3"};
+        GError *error = afgio__error_new(&failure);
+        assert_true(g_utf8_validate(error->message, -1, NULL));
+        g_error_free(error);
+    }
+}
+
 static void refuses_invalid_requests(void **state) {
     scene *scene = *state;
     fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
@@ -463,6 +507,7 @@ int main(void) {
         SCENE_TEST(calls_back_on_the_thread_of_each_caller),
         SCENE_TEST(calls_back_in_default_context_of_threads_without_one),
         SCENE_TEST(request_keeps_its_session),
+        SCENE_TEST(keeps_the_request_until_the_callback_has_returned),
         SCENE_TEST(cancels_before_sending),
         SCENE_TEST(cancels_under_way),
         SCENE_TEST(cancels_a_waiting_thread),
@@ -470,6 +515,7 @@ int main(void) {
         SCENE_TEST(ends_once_when_another_thread_cancels),
         SCENE_TEST(cancels_all),
         SCENE_TEST(maps_failures_to_errors),
+        cmocka_unit_test(makes_every_message_valid),
         SCENE_TEST(refuses_invalid_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
