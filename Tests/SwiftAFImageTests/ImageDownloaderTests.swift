@@ -212,7 +212,7 @@ struct ImageDownloaderTests {
         #expect(await code { try await downloader.image(for: HTTPRequest("")) } == .invalidInput)
     }
 
-    @Test("completions come on the queue, never before the call returns")
+    @Test("completions come on the queue")
     func completionQueue() async throws {
         let key = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: key, value: true)

@@ -143,14 +143,14 @@ struct LoadQueueTests {
         #expect(!queue.begin(next.run, by: "work"))
     }
 
-    @Test func usesTheOrderOfTheLastRequest() {
+    @Test func usesTheOrderOfTheFirstRequest() {
         var queue = LoadQueue<String, String, String>(maximumActive: 1, prioritization: .fifo)
         queue.add(waiting("1"), for: "a", "first", priority: 0)
         queue.add(waiting("2"), for: "a", "second", priority: 0)
         let next = queue.next()
-        #expect(next?.order == "second")
+        #expect(next?.order == "first")
         queue.add(waiting("3"), for: "a", "third", priority: 0)
-        #expect(next.flatMap { queue.order(of: $0.run) } == "third")
+        #expect(next.flatMap { queue.order(of: $0.run) } == "first")
     }
 
     @Test(

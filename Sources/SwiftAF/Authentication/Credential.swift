@@ -68,6 +68,13 @@ public struct Credential: Hashable, Sendable {
     /// The Kerberos identity of this process.
     public static let currentProcess = Credential(user: "", password: "", schemes: .negotiate)
 
+    /// Whose credential it is, secrets included: different for credentials that may get different responses.
+    package var identity: String {
+        // No part of a valid credential has a line feed.
+        let parts = [user.map { "user \($0)" }, password.map { "password \($0)" }, token.map { "token \($0)" }]
+        return (parts.compactMap { $0 } + ["schemes \(schemes.rawValue)"]).joined(separator: "\n")
+    }
+
     /// The fault of the credential; nil if it is valid.
     var fault: String? {
         let texts = [user, password, token].compactMap { $0 }

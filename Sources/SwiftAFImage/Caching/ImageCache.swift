@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 public import SwiftAF
 
 /// A cache of images by identifier. Use ``AutoPurgingImageCache`` or your own.
@@ -55,15 +56,34 @@ public enum ImageCacheKey {
     /// The request fields that may change which image the server returns.
     static let fields = ["Accept", "Accept-Language", "Authorization", "Cookie", "Range"]
 
-    /// The identifier of a request: method, URL without fragment, the fields that change the response, and the
-    /// additional identifier, encoded so that different requests never collide.
+    /// The identifier of a request: method, URL without fragment, the fields that change the response, the Unix-domain
+    /// socket, digests of the credential and the body, and the additional identifier, encoded so that different requests
+    /// never collide.
+    ///
+    /// A body that isn't in memory, such as a file, may be another one each time. Its request has another identifier at each
+    /// call, and downloaders neither merge nor cache such requests.
     public static func identifier(for request: HTTPRequest, additionalIdentifier: String? = nil) -> String {
         let url = URLText(request.url).withoutFragment
         var name = "\(request.method) \(url)"
         for field in fields {
             for value in request.headers.values(for: field) { name += "\n\(field): \(value)" }
         }
+        // Escaped, because a path may contain a line feed.
+        if let socket = request.unixSocket { name += "\nUnix socket \(socket.debugDescription)" }
+        if let credential = request.credential {
+            name += "\nCredential \(SHA256.digits(of: credential.identity.utf8))"
+        }
+        if let body = request.body.data {
+            name += "\nBody \(SHA256.digits(of: body))"
+        } else if !isConstant(for: request) {
+            name += "\nBody \(UUID().uuidString)"
+        }
         if let additionalIdentifier { name += "\n\n\(additionalIdentifier)" }
         return name
+    }
+
+    /// Whether a request always has the same identifier.
+    static func isConstant(for request: HTTPRequest) -> Bool {
+        request.body.isNone || request.body.data != nil
     }
 }

@@ -33,9 +33,10 @@ public struct ImageDownloadReceipt: Sendable, Hashable {
 /// let image = try await downloader.image(for: HTTPRequest("https://example.org/logo.png")).image
 /// ```
 ///
-/// Two requests are for the same image if their methods, URLs, processors and the header fields that change the
-/// response are equal; see ``ImageCacheKey``. Images are decoded and processed off the caller's thread, while they
-/// count as active downloads.
+/// Two requests are for the same image if their methods, URLs, bodies, credentials, processors and the header fields that
+/// change the response are equal; see ``ImageCacheKey``. Of such requests the first one is sent, in its own
+/// ``/SwiftAF/TraceContext``. Images are decoded and processed off the caller's thread, while they count as active
+/// downloads.
 public final class ImageDownloader: Sendable {
     /// The cache; nil for none.
     public let imageCache: (any ImageRequestCache)?
@@ -56,11 +57,13 @@ public final class ImageDownloader: Sendable {
 
     private let queue: Locked<Queue>
 
-    /// How to load an image.
+    /// How to load an image: what its first request wants, and the context that it was made in.
     private struct Order {
         let request: HTTPRequest
         let processors: [any ImageProcessing]
         let additionalIdentifier: String?
+        let trace = TraceContext.current
+        let taskPriority = Task.currentPriority
     }
 
     /// The shared downloader: four downloads at once, first in, first out, into a cache of 100 MiB.
@@ -112,16 +115,18 @@ public final class ImageDownloader: Sendable {
     ///   - receiptID: The identifier of the receipt.
     ///   - processors: Applied to the image, in order; part of the cache key.
     ///   - priority: Higher priorities are downloaded first.
-    ///   - completion: Called once on ``completionQueue``, never before this function returns.
+    ///   - completion: Called once on ``completionQueue``, never by this function itself. It may be called before this
+    ///     function returns, unless the caller runs on that queue.
     /// - Returns: A receipt; nil if the image is in the cache and the request's policy allows its use.
     @discardableResult
     public func download<Source: RequestConvertible>(
         _ request: Source, receiptID: UUID = UUID(), processors: [any ImageProcessing] = [], priority: Int = 0,
         completion: @escaping Completion
     ) -> ImageDownloadReceipt? {
-        begin(
-            Source.request(of: request), receiptID, processors, priority,
-            ImageReceiver(on: { [completionQueue] in completionQueue.async(execute: $0) }, completion))
+        let request = Source.request(of: request)
+        let receipt = ImageDownloadReceipt(id: receiptID, key: Self.key(of: request, processors))
+        let handler = ImageReceiver(on: { [completionQueue] in completionQueue.async(execute: $0) }, completion)
+        return begin(request, receipt, processors, priority, handler) ? receipt : nil
     }
 
     /// Downloads an image. Cancelling the Swift task cancels the request.
@@ -129,13 +134,12 @@ public final class ImageDownloader: Sendable {
         for request: Source, processors: [any ImageProcessing] = [], priority: Int = 0
     ) async throws(SessionError) -> DownloadedImage {
         let request = Source.request(of: request)
-        let key = Self.key(of: request, processors)
-        let receipt = ImageDownloadReceipt(id: UUID(), key: key)
+        let receipt = ImageDownloadReceipt(id: UUID(), key: Self.key(of: request, processors))
         let isCancelled = Locked(false)
         let result: Result<DownloadedImage, SessionError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let handler = ImageReceiver { continuation.resume(returning: $0) }
-                begin(request, receipt.id, processors, priority, handler)
+                begin(request, receipt, processors, priority, handler)
                 // Cancelled before it started, when the handler below had nothing to cancel.
                 if isCancelled.withLock({ $0 }) { cancel(receipt) }
             }
@@ -164,14 +168,15 @@ public final class ImageDownloader: Sendable {
                 continuation.yield(with: result.mapError { $0 })
                 continuation.finish()
             }
-            begin(request, receipt.id, processors, priority, handler)
+            begin(request, receipt, processors, priority, handler)
         }
     }
 
     /// Downloads images into the cache, with lower priority than all requests.
     public func prefetch(_ requests: [HTTPRequest], processors: [any ImageProcessing] = []) -> [ImageDownloadReceipt] {
         requests.compactMap { request in
-            begin(request, UUID(), processors, .min, ImageReceiver { _ in })
+            let receipt = ImageDownloadReceipt(id: UUID(), key: Self.key(of: request, processors))
+            return begin(request, receipt, processors, .min, ImageReceiver { _ in }) ? receipt : nil
         }
     }
 
@@ -187,7 +192,7 @@ public final class ImageDownloader: Sendable {
 
     /// The cached image of a request, if its policy allows the cache.
     func cachedImage(for request: HTTPRequest, processors: [any ImageProcessing]) -> Image? {
-        guard request.mayBeAnsweredFromCache else { return nil }
+        guard request.mayBeAnsweredFromCache, ImageCacheKey.isConstant(for: request) else { return nil }
         return imageCache?.image(for: request, additionalIdentifier: Self.identifier(of: processors))
     }
 
@@ -204,7 +209,7 @@ public final class ImageDownloader: Sendable {
         let handler = ImageReceiver(on: hop, partial: seen) { result in
             MainActor.assumeIsolated { completion(result) }
         }
-        begin(request, receipt.id, processors, 0, handler)
+        begin(request, receipt, processors, 0, handler)
     }
 
     // MARK: Loading
@@ -214,33 +219,38 @@ public final class ImageDownloader: Sendable {
         ImageCacheKey.identifier(for: request, additionalIdentifier: identifier(of: processors))
     }
 
+    /// The identifiers of all processors. Those that contain the separator are escaped.
     private static func identifier(of processors: [any ImageProcessing]) -> String? {
-        processors.isEmpty ? nil : processors.map(\.identifier).joined(separator: "|")
+        guard !processors.isEmpty else { return nil }
+        return processors.map { $0.identifier.replacing("\\", with: "\\\\").replacing("|", with: "\\|") }
+            .joined(separator: "|")
     }
 
+    /// - Returns: False if the image is in the cache.
     @discardableResult
     private func begin(
-        _ request: HTTPRequest, _ receiptID: UUID, _ processors: [any ImageProcessing], _ priority: Int,
+        _ request: HTTPRequest, _ receipt: ImageDownloadReceipt, _ processors: [any ImageProcessing], _ priority: Int,
         _ handler: ImageReceiver
-    ) -> ImageDownloadReceipt? {
+    ) -> Bool {
         if let image = cachedImage(for: request, processors: processors) {
             handler.call(.success(DownloadedImage(image: image, response: nil)))
-            return nil
+            return false
         }
-        let key = Self.key(of: request, processors)
         let order = Order(
             request: request, processors: processors, additionalIdentifier: Self.identifier(of: processors))
         queue.withLock { queue in
-            queue.add(Queue.Waiting(receiptID: receiptID, handler: handler), for: key, order, priority: priority)
+            queue.add(
+                Queue.Waiting(receiptID: receipt.id, handler: handler), for: receipt.key, order, priority: priority)
         }
         startWaiting()
-        return ImageDownloadReceipt(id: receiptID, key: key)
+        return true
     }
 
     private func startWaiting() {
         while let (order, run) = queue.withLock({ $0.next() }) {
-            let task = Task { [self] in
-                finish(run, await load(run, order))
+            // Not in the context of this call, which may have been made for another image.
+            let task = Task.detached(priority: order.taskPriority) { [self] in
+                finish(run, await TraceContext.$current.withValue(order.trace) { await load(run, order) })
             }
             if queue.withLock({ $0.begin(run, by: task) }) { task.cancel() }
         }
@@ -290,7 +300,8 @@ public final class ImageDownloader: Sendable {
 
     private func finish(_ run: Int, _ result: Result<DownloadedImage, SessionError>) {
         // Before the completions: a request made there finds the image in the cache.
-        if let order = queue.withLock({ $0.order(of: run) }), case .success(let downloaded) = result, let imageCache,
+        if let order = queue.withLock({ $0.order(of: run) }), ImageCacheKey.isConstant(for: order.request),
+            case .success(let downloaded) = result, let imageCache,
             imageCache.shouldCache(
                 downloaded.image, for: order.request, additionalIdentifier: order.additionalIdentifier)
         {

@@ -17,7 +17,7 @@ public enum ImageDownloadPrioritization: Sendable, Hashable {
 /// between two frames.
 ///
 /// - `Handler`: Is called with the image.
-/// - `Order`: How to load it; for several requests, that of the last one.
+/// - `Order`: How to load it; for several requests, that of the first one.
 /// - `Work`: Loads it, and can be cancelled.
 struct LoadQueue<Handler, Order, Work> {
     struct Waiting {
@@ -109,7 +109,7 @@ struct LoadQueue<Handler, Order, Work> {
     /// The requests of a run; none if that was cancelled or has ended.
     func waiting(for run: Int) -> [Waiting] { load(of: run)?.waiting ?? [] }
 
-    /// Adds a request. ``next()`` returns the loads to start.
+    /// Adds a request, which changes nothing about those that it joins. ``next()`` returns the loads to start.
     mutating func add(_ waiting: Waiting, for key: String, _ order: Order, priority: Int) {
         guard var load = loads[key] else {
             let state = State.queued(ticket: enqueue(key, priority))
@@ -117,7 +117,6 @@ struct LoadQueue<Handler, Order, Work> {
             return
         }
         load.waiting.append(waiting)
-        load.order = order
         if load.run == nil, priority > load.priority {
             let former = load.priority
             load.priority = priority

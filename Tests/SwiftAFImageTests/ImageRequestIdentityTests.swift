@@ -1,0 +1,219 @@
+import Dispatch
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFImage
+
+/// Which requests for images share a download, a cached image, and the request that is sent.
+@Suite(.timeLimit(.minutes(10)))
+struct ImageRequestIdentityTests {
+    private let post = HTTPRequest(.post, "http://h/a.png")
+
+    /// Records what it is asked for, and in which context; waits for the gate.
+    private final class Fetcher: ImageFetching {
+        struct Call {
+            let request: HTTPRequest
+            let trace: TracePosition?
+            let priority: TaskPriority
+        }
+
+        let gate = Gate()
+        private let record = Locked<[Call]>([])
+
+        var calls: [Call] { record.withLock { $0 } }
+
+        func fetch(_ request: HTTPRequest) async throws(SessionError) -> Response<Data> {
+            let call = Call(request: request, trace: TraceContext.current, priority: Task.currentPriority)
+            record.withLock { $0.append(call) }
+            await gate.pass()
+            if Task.isCancelled { throw SessionError(.cancelled) }
+            let response = HTTPResponse(status: 200, headers: ["Content-Type": "image/png"], url: request.url)
+            return Response(head: response, body: Data("4x2".utf8))
+        }
+    }
+
+    private let fetcher = Fetcher()
+    private let cache = AutoPurgingImageCache()
+
+    private func downloader(active: Int = 4) -> ImageDownloader {
+        ImageDownloader(
+            fetcher: fetcher, responseSerializer: ImageResponseSerializer(decoder: TextDecoder()),
+            maximumActiveDownloads: active, imageCache: cache, completionQueue: DispatchQueue(label: "completions"))
+    }
+
+    private func request(_ change: (inout HTTPRequest) -> Void) -> HTTPRequest {
+        var request = post
+        change(&request)
+        return request
+    }
+
+    private func key(_ change: (inout HTTPRequest) -> Void = { _ in }) -> String {
+        ImageCacheKey.identifier(for: request(change))
+    }
+
+    /// Waits for downloads that are begun in `begin` with the closure it gets.
+    private func ends(of count: Int, _ begin: (@escaping ImageDownloader.Completion) async -> Void) async {
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        await begin { _ in end.yield() }
+        fetcher.gate.open()
+        var left = count
+        for await _ in ends {
+            left -= 1
+            if left == 0 { return }
+        }
+    }
+
+    // MARK: Keys
+
+    @Test func keyIsMadeOfCredentialSocketAndBody() {
+        let users = [("a", "b"), ("ab", ""), ("b", "a")].map { Credential(user: $0, password: $1) }
+        let credentials =
+            users + [
+                Credential(bearerToken: "a"), .fromURL(), .currentProcess,
+                Credential(user: "a", password: "b", schemes: .basic),
+            ]
+        let bodies: [HTTPBody] = [.text(""), .text("a"), .text("b"), .text("a\n"), .json(encoding: "a")]
+        let sockets = ["", "/run/a", "/run/b", "/run/a\nBody"]
+        var keys = credentials.map { credential in key { $0.credential = credential } }
+        keys += bodies.map { body in key { $0.body = body } }
+        keys += sockets.map { socket in key { $0.unixSocket = socket } }
+        keys.append(key())
+        #expect(Set(keys).count == keys.count)
+        #expect(key { $0.body = .text("a") } == key { $0.body = .data(Data("a".utf8)) })
+        #expect(key { $0.credential = users[0] } == key { $0.credential = users[0] })
+    }
+
+    @Test func keyContainsNoSecret() {
+        let made = key {
+            $0.credential = Credential(user: "ada", password: "hidden")
+            $0.body = .text("also hidden")
+        }
+        #expect(!made.contains("hidden") && !made.contains("ada"))
+    }
+
+    @Test func processorsThatContainTheSeparatorAreToldApart() {
+        struct Named: ImageProcessing {
+            let identifier: String
+            func process(_ image: Image) -> Image { image }
+        }
+        func key(_ names: String...) -> String {
+            ImageDownloader.key(of: post, names.map { Named(identifier: $0) })
+        }
+        let keys = [
+            key("a|b", "c"), key("a", "b|c"), key("a", "b", "c"), key("a|b|c"), key("a\\", "b"), key("a\\|b"), key("a"),
+            key(),
+        ]
+        #expect(Set(keys).count == keys.count)
+        #expect(key("a") == ImageCacheKey.identifier(for: post, additionalIdentifier: "a"))
+    }
+
+    @Test(arguments: [
+        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        (
+            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+        ),
+    ])
+    func digestIsThatOfTheStandard(text: String, digits: String) {
+        #expect(SHA256.digits(of: text.utf8) == digits)
+    }
+
+    @Test func digestOfMuchIsThatOfTheStandard() {
+        #expect(
+            SHA256.digits(of: repeatElement(UInt8(ascii: "a"), count: 1_000_000))
+                == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
+    }
+
+    // MARK: Downloads
+
+    @Test func differentBodiesAndUsersAreDownloadedAndCachedApart() async {
+        let downloader = downloader()
+        let requests = [
+            request { $0.body = .text("a") }, request { $0.body = .text("b") },
+            request { $0.credential = Credential(user: "a", password: "p") },
+            request { $0.credential = Credential(user: "b", password: "p") },
+        ]
+        await ends(of: 5) { end in
+            for request in requests + [requests[0]] { downloader.download(request, completion: end) }
+        }
+        #expect(fetcher.calls.count == 4)
+        for request in requests { #expect(cache.image(for: request, additionalIdentifier: nil) != nil) }
+        await ends(of: 4) { end in
+            for request in requests { #expect(downloader.download(request, completion: end) == nil) }
+        }
+        #expect(fetcher.calls.count == 4)
+    }
+
+    @Test func requestsWithBodiesThatAreNotInMemoryAreNeitherMergedNorCached() async throws {
+        let downloader = downloader()
+        let file = request { $0.body = .file("/no/file") }
+        await ends(of: 3) { end in
+            for _ in 0..<2 { downloader.download(file, completion: end) }
+            if let receipt = downloader.download(file, completion: end) { downloader.cancel(receipt) }
+        }
+        #expect(try await downloader.image(for: file).response != nil)
+        #expect(fetcher.calls.count == 4 || fetcher.calls.count == 3)
+        #expect(cache.memoryUsage == 0)
+        while !downloader.isAtRest { await Task.yield() }
+    }
+
+    @MainActor
+    @Test func viewShowsTheImageOfARequestWithAFile() async {
+        let view = RecordingImageView(downloader())
+        view.setImage(for: request { $0.body = .file("/no/file") })
+        view.setImage(for: request { $0.body = .file("/no/file") })
+        fetcher.gate.open()
+        await view.shown.wait()
+        #expect(view.widths == [4])
+    }
+
+    @Test func waitingRequestIsSentAsItsFirstRequesterMadeIt() async {
+        let downloader = downloader(active: 1)
+        let others = ["1", "2"].map { name in request { $0.headers["X-Name"] = name } }
+        await ends(of: 3) { end in
+            downloader.download(HTTPRequest("http://h/before"), completion: end)
+            for other in others { downloader.download(other, completion: end) }
+        }
+        #expect(fetcher.calls.map { $0.request.headers["X-Name"] } == [nil, "1"])
+    }
+
+    @Test func requestAfterACancelledOneIsSentAsItIs() async throws {
+        let downloader = downloader(active: 1)
+        let others = ["1", "2"].map { name in request { $0.headers["X-Name"] = name } }
+        await ends(of: 2) { end in
+            if let receipt = downloader.download(others[0], completion: end) {
+                // So that it has been sent.
+                while fetcher.calls.isEmpty { await Task.yield() }
+                downloader.cancel(receipt)
+            }
+            downloader.download(others[1], completion: end)
+        }
+        #expect(fetcher.calls.map { $0.request.headers["X-Name"] } == ["1", "2"])
+    }
+
+    @Test func eachDownloadRunsInTheContextOfItsRequester() async throws {
+        let downloader = downloader(active: 1)
+        let traces = try (1...3).map { number in
+            try #require(TracePosition(traceparent: "00-0000000000000000000000000000000\(number)-00000000000000aa-01"))
+        }
+        let priorities: [TaskPriority] = [.high, .background, .medium]
+        await ends(of: 4) { end in
+            for (number, (trace, priority)) in zip(traces, priorities).enumerated() {
+                // Waiting for the task itself would raise its priority.
+                await withCheckedContinuation { continuation in
+                    Task.detached(priority: priority) {
+                        TraceContext.$current.withValue(trace) {
+                            _ = downloader.download(HTTPRequest("http://h/\(number)"), completion: end)
+                        }
+                        continuation.resume()
+                    }
+                }
+            }
+            downloader.download(HTTPRequest("http://h/last"), completion: end)
+        }
+        #expect(fetcher.calls.map(\.trace) == traces + [nil])
+        #expect(fetcher.calls.prefix(3).map(\.priority) == priorities)
+    }
+}
