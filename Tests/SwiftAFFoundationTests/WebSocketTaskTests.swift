@@ -117,6 +117,22 @@ import Testing
         task.cancel()
     }
 
+    @Test func closeFrameFollowsTheMessagesThatWereSentBefore() async throws {
+        let task = manager.webSocketTask(with: url, protocols: ["v1"])
+        task.resume()
+        try await task.send(.string("open"))
+        #expect(try await task.receive() == .string("open"))
+        let (results, report) = AsyncStream.makeStream(of: Bool.self)
+        let count = 500
+        for number in 0..<count { task.send(.string("\(number)")) { report.yield($0 == nil) } }
+        task.cancel(with: .goingAway, reason: nil)
+        #expect(await failure { try await task.send(.string("late")) } == .closed)
+        #expect(await results.prefix(count).allSatisfy { $0 })
+        for number in 0..<count { #expect(try await task.receive() == .string("\(number)")) }
+        #expect(await failure { try await task.receive() } == .closed)
+        #expect(task.closeCode == .goingAway)
+    }
+
     @Test(
         "A close frame that can't be sent ends the connection",
         arguments: [(1006, nil), (0, nil), (70000, nil), (-1, nil), (1000, 0xff)])

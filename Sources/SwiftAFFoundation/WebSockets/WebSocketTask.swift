@@ -74,6 +74,9 @@ public final class WebSocketTask: Sendable {
         case failed(SessionError)
     }
 
+    /// For the messages before the close frame, and for the server's answer.
+    private static let closeDeadline = Duration.seconds(5)
+
     private let manager: HTTPSessionManager
     private let request: HTTPRequest
     private let protocols: [String]
@@ -209,7 +212,18 @@ public final class WebSocketTask: Sendable {
         guard let code = UInt16(exactly: closeCode.rawValue), code > 0,
             let text = String(validating: reason ?? Data(), as: UTF8.self)
         else { return socket.cancel() }
-        Task {
+        // Behind the messages that were sent before.
+        let place = sends.join()
+        Task { [sends] in
+            let deadline = Task {
+                await Self.closeDeadline.pause()
+                if !Task.isCancelled { socket.cancel() }
+            }
+            await sends.waitForTurn(of: place)
+            defer {
+                deadline.cancel()
+                sends.leave(place)
+            }
             do throws(SessionError) {
                 try await socket.close(WebSocket.CloseCode(rawValue: code), reason: text)
             } catch {
