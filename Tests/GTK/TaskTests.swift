@@ -97,6 +97,35 @@
             try await Harness.until("it rests") { gtk_spinner_get_spinning(spinner) == 0 }
             release(spinner)
         },
+        TestCase("a spinner that a task is bound to shows no other activity any more") {
+            let tasks = try Tasks()
+            let spinner = held(gtk_spinner_new())
+            let activity = NetworkActivityIndicatorManager()
+            let view = GTKSpinner.of(spinner)
+            view.setAnimating(with: activity)
+            let handler = activity.visibilityHandler
+            /// Lets the handler's work come to the main actor.
+            func tell(_ isVisible: Bool) async {
+                handler?(isVisible)
+                for _ in 0..<10 { await Harness.pause() }
+            }
+            await tell(true)
+            Harness.expect(gtk_spinner_get_spinning(spinner), is: 1)
+            // Without a task it would spin for ever.
+            view.setAnimating(with: nil as SessionTask?)
+            Harness.expect(gtk_spinner_get_spinning(spinner), is: 0)
+            let task = tasks.task()
+            view.setAnimating(with: task)
+            await tell(true)
+            Harness.expect(gtk_spinner_get_spinning(spinner), is: 0)
+            task.resume()
+            try await Harness.until("it spins") { gtk_spinner_get_spinning(spinner) == 1 }
+            await tell(false)
+            Harness.expect(gtk_spinner_get_spinning(spinner), is: 1)
+            tasks.server.open("answer")
+            try await Harness.until("it rests") { gtk_spinner_get_spinning(spinner) == 0 }
+            release(spinner)
+        },
         TestCase("a pull below the top refreshes once, until the task ends") {
             let tasks = try Tasks()
             let scrolled = held(gtk_scrolled_window_new())

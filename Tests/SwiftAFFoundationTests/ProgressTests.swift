@@ -119,6 +119,17 @@ import Testing
         progress?.cancel()
     }
 
+    @Test func releasedProgressLeavesNoFollower() {
+        let task = manager.dataTask(for: HTTPRequest("x")) { _, _, _ in }
+        for _ in 0..<1000 {
+            _ = task.downloadProgress(on: queue)
+            _ = task.uploadProgress(on: queue)
+        }
+        let kept = task.downloadProgress(on: queue)
+        queue.sync {}
+        #expect(task.progressWatcherCount == 1 && kept.isIndeterminate)
+    }
+
     @Test func followersAreLetGoWhenTheTaskIsOver() async {
         server.route("/text", .text("12345"))
         weak var weakProgress: Progress?

@@ -71,6 +71,18 @@ final class RecordingSpinner: ActivityIndicating, Refreshing {
     func endRefreshing() { turns.add(false) }
 }
 
+/// A bar and a spinner in one.
+@MainActor
+final class RecordingPanel: ProgressDisplaying, ActivityIndicating {
+    let taskBindings = TaskBindings()
+    let fractions = Happenings<Double>()
+    let turns = Happenings<Bool>()
+
+    func setProgress(_ fraction: Double, animated: Bool) { fractions.add(fraction) }
+    func startAnimating() { turns.add(true) }
+    func stopAnimating() { turns.add(false) }
+}
+
 @MainActor
 final class RecordingWebView: WebContentDisplaying {
     enum Event: Equatable {

@@ -203,6 +203,31 @@ final class TaskDisplayingTests {
         #expect(bar.isAnimated)
     }
 
+    @Test("a task that is bound again and again has one observer, and a view that has gone leaves none")
+    func boundAgain() {
+        let (task, _) = task()
+        var bar: RecordingBar? = RecordingBar()
+        for _ in 0..<1000 { bar?.setProgress(withDownloadOf: task, animated: false) }
+        #expect(task.progressWatcherCount == 1)
+        bar?.setProgress(withUploadOf: task, animated: false)
+        #expect(task.progressWatcherCount == 2)
+        bar = nil
+        #expect(task.progressWatcherCount == 0)
+    }
+
+    @Test("a view shows the activity of one task and the progress of another")
+    func twoTasks() async {
+        let first = task(), second = task("sent", body: Data(count: 1000))
+        let panel = RecordingPanel()
+        first.task.resume()
+        panel.setAnimating(withStateOf: first.task)
+        panel.setProgress(withUploadOf: second.task, animated: false)
+        second.task.resume()
+        await panel.fractions.wait()
+        server.open("answer")
+        #expect(await panel.turns.wait(for: 2) == [true, false])
+    }
+
     @Test("many requests for one turn of the main actor are one")
     func hops() async {
         let turns = Happenings<Void>()

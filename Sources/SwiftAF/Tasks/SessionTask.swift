@@ -55,7 +55,8 @@ public final class SessionTask: Sendable {
         var kind: Kind
         var phase: Phase
         var progress = TransferProgress()
-        var watchers: [ProgressWatcher] = []
+        var watchers: [(id: UInt64, call: ProgressWatcher)] = []
+        var lastWatcherID: UInt64 = 0
         var priority: Float?
         var response: HTTPResponse?
         var error: SessionError?
@@ -181,12 +182,35 @@ public final class SessionTask: Sendable {
     /// completed. Must not block.
     package typealias ProgressWatcher = @Sendable (SessionTask) -> Void
 
-    /// Adds an observer. It is called at once, and released when the task has completed.
-    package func watchProgress(_ watcher: @escaping ProgressWatcher) {
-        storage.withLock { storage in
-            if storage.phase.state != .completed { storage.watchers.append(watcher) }
+    /// Adds an observer. It is called at once, and released when the task has completed or the observation is cancelled.
+    @discardableResult
+    package func watchProgress(_ watcher: @escaping ProgressWatcher) -> ProgressObservation {
+        let id = storage.withLock { storage in
+            storage.lastWatcherID += 1
+            if storage.phase.state != .completed { storage.watchers.append((storage.lastWatcherID, watcher)) }
+            return storage.lastWatcherID
         }
         watcher(self)
+        return ProgressObservation(task: self, id: id)
+    }
+
+    /// The number of observers.
+    package var progressWatcherCount: Int { storage.withLock { $0.watchers.count } }
+
+    /// Names an observer. Doesn't keep the task alive.
+    package struct ProgressObservation: Sendable {
+        fileprivate weak var task: SessionTask?
+        fileprivate let id: UInt64
+
+        /// Removes the observer. A call of it may be under way.
+        package func cancel() {
+            guard let task else { return }
+            let removed = task.storage.withLock { storage in
+                storage.watchers.firstIndex { $0.id == id }.map { storage.watchers.remove(at: $0) }
+            }
+            // Released without the lock.
+            _ = removed
+        }
     }
 
     // MARK: Implementation
@@ -272,7 +296,7 @@ public final class SessionTask: Sendable {
             return storage.watchers
         }
         handler?(now)
-        for watcher in watchers { watcher(self) }
+        for watcher in watchers { watcher.call(self) }
     }
 
     /// Completes the task with its transfer's result. Called on the loop thread.
@@ -317,7 +341,9 @@ public final class SessionTask: Sendable {
 
     private func complete(with outcome: CoreOutcome) {
         let token = outcome.download?.token ?? outcome.failure?.resumeToken
-        typealias Completion = (former: (spec: TaskSpec, work: TaskWork?)?, [ProgressWatcher], [TokenReceiver])
+        typealias Completion = (
+            former: (spec: TaskSpec, work: TaskWork?)?, [(id: UInt64, call: ProgressWatcher)], [TokenReceiver]
+        )
         let (former, watchers, receivers) = storage.withLock { storage -> Completion in
             guard let former = storage.phase.complete() else { return (nil, [], []) }
             storage.resumeToken = token
@@ -333,7 +359,7 @@ public final class SessionTask: Sendable {
         }
         guard let former else { return }
         former.work?.giveTurn()
-        for watcher in watchers { watcher(self) }
+        for watcher in watchers { watcher.call(self) }
         for receiver in receivers { receiver(token) }
         events?.finish(outcome)
         former.spec.complete(self, outcome)

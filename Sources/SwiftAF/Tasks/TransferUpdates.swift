@@ -75,10 +75,11 @@ extension SessionTask {
     /// iteration doesn't cancel the task.
     public var progressUpdates: AsyncStream<TransferProgress> {
         let (stream, continuation) = AsyncStream<TransferProgress>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        watchProgress { task in
+        let observation = watchProgress { task in
             continuation.yield(task.progress)
             if task.state == .completed { continuation.finish() }
         }
+        continuation.onTermination = { _ in observation.cancel() }
         return stream
     }
 }

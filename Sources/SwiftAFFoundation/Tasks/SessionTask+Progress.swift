@@ -25,18 +25,28 @@ extension SessionTask {
     private func makeProgress(
         on queue: DispatchQueue, _ counts: @escaping @Sendable (TransferProgress) -> (done: Int64, total: Int64?)
     ) -> Progress {
-        let progress = Progress(parent: nil)
+        let progress = TaskProgress(parent: nil)
         progress.totalUnitCount = -1
         progress.isCancellable = true
         progress.cancellationHandler = { [weak self] in self?.cancel() }
         progress.isPausable = true
         progress.pausingHandler = { [weak self] in self?.suspend() }
         progress.resumingHandler = { [weak self] in self?.resume() }
-        watchProgress { [weak progress] task in
+        let observation = watchProgress { [weak progress] task in
             // Read on the queue, so the values never go backwards.
             queue.async { [weak progress] in progress?.show(counts(task.progress)) }
         }
+        progress.observation.withLock { $0 = observation }
         return progress
+    }
+}
+
+/// Ends its observation of a task when it is released.
+private final class TaskProgress: Progress, @unchecked Sendable {
+    let observation = Locked<SessionTask.ProgressObservation?>(nil)
+
+    deinit {
+        observation.withLock { $0 }?.cancel()
     }
 }
 

@@ -22,17 +22,23 @@
             if let widget { cafgtk_spinner_stop(widget) }
         }
 
-        /// Spins while the manager says that network activity is visible, and enables the manager. Replaces its
-        /// `visibilityHandler`, and a task that the spinner showed.
+        /// Spins while the manager says that network activity is visible, until a task is bound, and enables the manager.
+        /// Replaces its `visibilityHandler`, and a task that the spinner showed.
         public func setAnimating(with activity: NetworkActivityIndicatorManager) {
             setAnimating(withStateOf: nil)
+            let turn = taskBindings.activityTurn
             activity.visibilityHandler = { [weak self] isVisible in
-                Task { @MainActor in
-                    if isVisible { self?.startAnimating() } else { self?.stopAnimating() }
-                }
+                Task { @MainActor in self?.show(isVisible, of: turn) }
             }
             activity.isEnabled = true
-            if activity.isNetworkActivityIndicatorVisible { startAnimating() } else { stopAnimating() }
+            show(activity.isNetworkActivityIndicatorVisible, of: turn)
+        }
+
+        /// Shows the activity of a manager, unless the spinner follows something else by now.
+        private func show(_ isVisible: Bool, of turn: UInt64) {
+            guard taskBindings.activityTurn == turn else { return }
+            taskBindings.showsActivity = isVisible
+            if isVisible { startAnimating() } else { stopAnimating() }
         }
 
         override func cancel() {

@@ -9,8 +9,10 @@ public final class TaskBindings {
     }
 
     private var bindings: [Aspect: Binding] = [:]
-    /// Whether the view shows that a task runs, because its binding said so.
-    var showsActivity = false
+    /// Whether the view shows activity, because what it follows said so.
+    package var showsActivity = false
+    /// Changes when the view follows the activity of something else, or of nothing any more.
+    package private(set) var activityTurn: UInt64 = 0
 
     /// Makes the state of a view that shows no task yet.
     public init() {}
@@ -18,6 +20,7 @@ public final class TaskBindings {
     /// One task in one view. No updates happen after it is released.
     final class Binding: Sendable {
         private let observation = Locked<Int?>(nil)
+        private let progressObservation = Locked<SessionTask.ProgressObservation?>(nil)
         let taskID: UInt64
 
         init(_ task: SessionTask) {
@@ -28,23 +31,31 @@ public final class TaskBindings {
             observation.withLock { $0 = ProcessEvents.add(observer) }
         }
 
+        fileprivate func observeProgress(of task: SessionTask, _ watcher: @escaping SessionTask.ProgressWatcher) {
+            let observation = task.watchProgress(watcher)
+            progressObservation.withLock { $0 = observation }
+        }
+
         deinit {
             if let observation = observation.withLock({ $0 }) { ProcessEvents.remove(observation) }
+            progressObservation.withLock { $0 }?.cancel()
         }
     }
 
     func unbind(_ aspect: Aspect) {
         bindings[aspect] = nil
+        if aspect == .activity { activityTurn += 1 }
     }
 
     /// Shows no task any more.
     package func unbindAll() {
         bindings = [:]
+        activityTurn += 1
     }
 
-    /// A view shows one task at a time.
-    func unbindOthers(than task: SessionTask) {
-        bindings = bindings.filter { $0.value.taskID == task.id }
+    /// A view shows the progress of one task at a time. Whose activity it shows is another question.
+    func unbindProgress(ofOthersThan task: SessionTask) {
+        bindings = bindings.filter { $0.key == .activity || $0.value.taskID == task.id }
     }
 
     /// Calls `update` on the main actor, soon and after each time the task starts, is suspended or ends.
@@ -78,7 +89,7 @@ public final class TaskBindings {
             if task.state == .completed { self?.unbind(aspect) }
             update(task.progress)
         }
-        task.watchProgress { hop.request(for: $0) }
+        binding.observeProgress(of: task) { hop.request(for: $0) }
     }
 
     private func bind(_ task: SessionTask, _ aspect: Aspect) -> Binding {

@@ -37,7 +37,7 @@ extension ProgressDisplaying {
         _ counts: @escaping @MainActor @Sendable (TransferProgress) -> (done: Int64, total: Int64?)
     ) {
         guard task.state != .completed else { return }
-        taskBindings.unbindOthers(than: task)
+        taskBindings.unbindProgress(ofOthersThan: task)
         taskBindings.followProgress(of: task, as: aspect) { [weak self] progress in
             let (done, total) = counts(progress)
             guard let total, total > 0 else { return }

@@ -103,6 +103,15 @@ import Testing
         server.open("x")
     }
 
+    @Test func updatesThatAreReadNoMoreLeaveNoObserver() async {
+        let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { _, _, _ in }
+        for _ in 0..<100 {
+            for await _ in task.progressUpdates { break }
+        }
+        _ = task.progressUpdates
+        #expect(task.progressWatcherCount == 0)
+    }
+
     @Test func aTasksUpdatesEndWithItsCompletion() async throws {
         server.route("/x", .text(String(repeating: "x", count: 100_000)))
         let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { _, _, _ in }
