@@ -115,7 +115,7 @@ let package = Package(
 
         .testTarget(name: "SwiftAFTests", dependencies: ["SwiftAF", "AFTestServer"]),
         .testTarget(name: "SwiftAFFoundationTests", dependencies: ["SwiftAFFoundation", "SwiftAF", "AFTestServer"]),
-        .testTarget(name: "AFTestServerTests", dependencies: ["AFTestServer", "SwiftAF"]),
+        .testTarget(name: "AFTestServerTests", dependencies: ["AFTestServer", "CAFTestServer", "SwiftAF"]),
         .testTarget(
             name: "SwiftAFCommandTests",
             dependencies: ["SwiftAFCommand", "SwiftAFImage", "SwiftAF", "AFTestServer"]

@@ -57,8 +57,8 @@ public final class TestServer: Sendable {
 
     deinit {
         let handle = handle
-        // If a handler released the last reference, free the server on another thread: freeing it waits for its
-        // handlers.
+        // If a handler released the last reference, or was released with it, free the server on another thread: freeing
+        // it waits for the threads that run handlers.
         if afts_in_handler() {
             DispatchQueue.global().async { afts_server_free(handle.pointer) }
         } else {

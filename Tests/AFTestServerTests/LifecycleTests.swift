@@ -1,4 +1,5 @@
 import AFTestServer
+import CAFTestServer
 import Dispatch
 import FoundationEssentials
 import SwiftAF
@@ -91,6 +92,32 @@ private final class Box: Sendable {
         #expect(seen != nil)
         #expect(try Client.exchange(port, "GET /") == "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         #expect(seen == nil)
+    }
+
+    /// The server could be what it holds, and must not be freed by a thread that freeing it waits for.
+    @Test func aReplacedHandlerIsReleasedByItsConnectionAsIfByAHandler() async throws {
+        final class Token: Sendable {
+            let report: AsyncStream<Bool>.Continuation
+
+            init(_ report: AsyncStream<Bool>.Continuation) {
+                self.report = report
+            }
+
+            deinit {
+                report.yield(afts_in_handler())
+            }
+        }
+        let (reports, report) = AsyncStream<Bool>.makeStream()
+        let server = try TestServer()
+        server.route("/") { [weak server, token = Token(report)] _, connection in
+            withExtendedLifetime(token) {}
+            // Leaves the connection with the last reference to this handler.
+            server?.route("/", .status(404))
+            try connection.respond()
+        }
+        #expect(try Client.exchange(server.port, "GET /").hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(await reports.first { _ in true } == true)
+        #expect(!afts_in_handler())
     }
 
     @Test func handlersOutliveNothing() throws {

@@ -60,6 +60,12 @@ private final class Folder {
         trust = try folder.file("authority.pem", authority.pem)
     }
 
+    /// OpenSSL has only 127 types for what moves a connection's bytes.
+    @Test func aProcessMayMakeAnyNumberOfServers() throws {
+        let certificate = try authority.issue()
+        for _ in 0..<140 { #expect(try TestServer(tls: TestServer.TLS(certificate)).port > 0) }
+    }
+
     @Test func recordsTheHandshake() throws {
         var tls = TestServer.TLS(try authority.issueAuthority().issue())
         tls.alpn = ["h2", "http/1.1"]

@@ -15,6 +15,13 @@
 
 #define STACK_SIZE ((size_t)256 * 1024)
 
+/** Handlers run on these threads, and scripts are released there with what their handlers hold. */
+static _Thread_local bool serves_connection;
+
+bool afts_in_handler(void) {
+    return serves_connection;
+}
+
 /** Lock held. */
 static void link_live(afts_conn *conn) {
     afts_server *server = conn->server;
@@ -93,6 +100,7 @@ static void finish(afts_conn *conn) {
 
 static void *serve_connection(void *context) {
     afts_conn *conn = context;
+    serves_connection = true;
     pthread_setname_np(pthread_self(), "aft-connection");
     if (run_hook(conn, true) == AFTS_OK && afts__tls_handshake(conn) == AFTS_OK &&
         run_hook(conn, false) == AFTS_OK) {

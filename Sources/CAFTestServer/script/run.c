@@ -6,12 +6,6 @@
 #include "script/gate.h"
 #include "script/script.h"
 
-static _Thread_local unsigned handlers_running;
-
-bool afts_in_handler(void) {
-    return handlers_running > 0;
-}
-
 /** AFTS_FOREVER if the length doesn't fit. */
 static uint64_t total_of(uint64_t size, uint64_t count) {
     return size > 0 && count > UINT64_MAX / size ? AFTS_FOREVER : size * count;
@@ -65,9 +59,7 @@ static afts_status wait_peer_close(afts_conn *conn) {
 }
 
 static afts_status handle(afts_conn *conn, const afts__step *step) {
-    handlers_running++;
     step->handler(conn, conn->request != NULL ? &conn->request->seen : NULL, step->payload);
-    handlers_running--;
     return conn->fd < 0 ? afts__ended(conn) : AFTS_OK;
 }
 

@@ -25,7 +25,6 @@ struct afts_server {
     /* Fixed before the first thread starts. */
     afts_options options;
     SSL_CTX *tls;
-    BIO_METHOD *bio;
     uint8_t *alpn; /**< In wire format. */
     size_t alpn_size;
     uint8_t *ocsp;

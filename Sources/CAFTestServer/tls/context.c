@@ -136,8 +136,7 @@ static void set_resumption(SSL_CTX *context, const afts_tls *tls) {
 afts_status afts__tls_init(afts_server *server, const afts_tls *tls) {
     afts__openssl_init();
     server->tls = SSL_CTX_new(TLS_server_method());
-    server->bio = afts__tls_new_bio_method();
-    if (server->tls == NULL || server->bio == NULL) return fail(server, "OpenSSL");
+    if (server->tls == NULL || afts__tls_bio_method() == NULL) return fail(server, "OpenSSL");
     /* Level 0 accepts weak keys too: the client under test has to refuse them. */
     SSL_CTX_set_security_level(server->tls, 0);
     int min = tls->min_version ? (int)tls->min_version : TLS1_2_VERSION;
@@ -160,7 +159,6 @@ afts_status afts__tls_init(afts_server *server, const afts_tls *tls) {
 
 void afts__tls_clear(afts_server *server) {
     SSL_CTX_free(server->tls);
-    BIO_meth_free(server->bio);
     free(server->alpn);
     free(server->ocsp);
 }

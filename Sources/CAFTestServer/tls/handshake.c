@@ -33,16 +33,24 @@ static long bio_ctrl(BIO *bio, int command, long number, void *pointer) {
     return command == BIO_CTRL_FLUSH;
 }
 
-BIO_METHOD *afts__tls_new_bio_method(void) {
+static BIO_METHOD *bio_method;
+
+static void make_bio_method(void) {
     int type = BIO_get_new_index();
     BIO_METHOD *method = type < 0 ? NULL : BIO_meth_new(type | BIO_TYPE_SOURCE_SINK, "test server");
-    if (method == NULL) return NULL;
+    if (method == NULL) return;
     if (!BIO_meth_set_write(method, bio_write) || !BIO_meth_set_read(method, bio_read) ||
         !BIO_meth_set_ctrl(method, bio_ctrl)) {
         BIO_meth_free(method);
-        return NULL;
+        return;
     }
-    return method;
+    bio_method = method;
+}
+
+const BIO_METHOD *afts__tls_bio_method(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_bio_method);
+    return bio_method;
 }
 
 static char *copy_alpn(const SSL *ssl) {
@@ -97,7 +105,7 @@ static afts_status record_failure(afts_conn *conn) {
 
 afts_status afts__tls_handshake(afts_conn *conn) {
     if (conn->server->tls == NULL) return AFTS_OK;
-    BIO *bio = BIO_new(conn->server->bio);
+    BIO *bio = BIO_new(afts__tls_bio_method());
     SSL *ssl = SSL_new(conn->server->tls);
     if (bio == NULL || ssl == NULL) {
         BIO_free(bio);

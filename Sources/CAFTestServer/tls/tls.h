@@ -10,7 +10,10 @@ void afts__tls_clear(afts_server *server);
 /** AFTS_OK too if the server has no TLS. AFTS_ELOST: the handshake failed; AFTS_ENOMEM. */
 afts_status afts__tls_handshake(afts_conn *conn);
 
-/** I/O on a connection's socket without SIGPIPE; NULL when OpenSSL refuses. */
-BIO_METHOD *afts__tls_new_bio_method(void);
+/**
+ * I/O on a connection's socket without SIGPIPE; NULL when OpenSSL refuses. One for the process, because OpenSSL
+ * allows only 127 types.
+ */
+const BIO_METHOD *afts__tls_bio_method(void);
 
 #endif

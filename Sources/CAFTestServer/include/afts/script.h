@@ -201,7 +201,10 @@ afts_status afts_conn_read_body(afts_conn *conn);
  */
 afts_status afts_conn_read(afts_conn *conn, void *out, size_t size, size_t *count);
 
-/** Whether the calling thread is in a handler: it must not stop a server there. */
+/**
+ * Whether the calling thread is one of a connection: in a handler, or where the payload of one is released. It must not
+ * stop or free a server there.
+ */
 bool afts_in_handler(void);
 
 /** The connection's number, from 0 in the order of acceptance. */
