@@ -50,8 +50,8 @@ extension ImageDisplaying {
     /// Shows the image of a response.
     ///
     /// If the slot already waits for the same image, it isn't requested again; these closures are called as well.
-    /// A request with an invalid URL shows the placeholder, even if that is nil, and fails before this function
-    /// returns.
+    /// A request with an empty URL shows the placeholder, even if that is nil, and fails before this function returns. One
+    /// with another invalid URL fails later, as a download does.
     ///
     /// - Parameters:
     ///   - request: The request for the image.
