@@ -240,6 +240,24 @@ struct SystemProgressiveDecoderTests {
         #expect(try decoder.image() == SystemImageDecoder().decode(file, options: ImageDecodingOptions()))
     }
 
+    @Test("of an image that is scaled down nothing is seen early", arguments: [32, 64, 100])
+    func scaled(maximum: Int) throws {
+        let picture = Pictures.image(64, 64)
+        let files = [
+            try picture.data(as: .png), try picture.data(as: .jpeg(quality: 90)),
+            Pictures.bmp(width: 64, height: 64, bytes: 64 * 64 * 3),
+        ]
+        for file in files {
+            let decoder = try progressive { $0.maximumPixelSize = maximum }
+            var count = 0
+            for at in stride(from: 0, to: file.count, by: 7) {
+                try decoder.append(file.subdata(in: at..<min(file.count, at + 7)))
+                if try decoder.image() != nil { count += 1 }
+            }
+            #expect((count == 0) == (maximum < 64))
+        }
+    }
+
     @Test("what has not come is blank, not what was in memory before")
     func blank() throws {
         for format in [Image.FileFormat.png, .jpeg(quality: 90)] {

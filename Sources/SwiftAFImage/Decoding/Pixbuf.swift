@@ -135,6 +135,9 @@
         private let sizeCheck: SizeCheck
         private var isClosed = false
 
+        /// Whether the image is scaled down while it is decoded.
+        var isScaled: Bool { sizeCheck.changesSize }
+
         init(_ type: ImageType, _ options: ImageDecodingOptions, frames: Int) throws(SessionError) {
             guard let loader = cgdkpixbuf_loader_new(type.rawValue, nil) else {
                 throw SessionError(.unsupported, message: "gdk-pixbuf can't read \(type.rawValue) here")
@@ -214,7 +217,8 @@
         }
 
         func image() throws -> Image? {
-            guard let reader, let pixbuf = cgdkpixbuf_loader_image(reader.loader) else { return nil }
+            // A scaled image is made from parts of another one, before `blankFirst()` has an effect on it.
+            guard let reader, !reader.isScaled, let pixbuf = cgdkpixbuf_loader_image(reader.loader) else { return nil }
             return try Pixbuf.image(pixbuf, scale: options.scale)
         }
     }
@@ -225,6 +229,7 @@
         private let frames: Int
         private(set) var refusal: SessionError?
         private(set) var wasAsked = false
+        private(set) var changesSize = false
 
         init(_ options: ImageDecodingOptions, frames: Int) {
             self.options = options
@@ -240,7 +245,9 @@
             wasAsked = true
             do {
                 let size = try options.decodedSize(ofWidth: width, height: height, frames: frames)
-                if size != (width, height) { cgdkpixbuf_loader_set_size(loader, Int32(size.width), Int32(size.height)) }
+                guard size != (width, height) else { return }
+                changesSize = true
+                cgdkpixbuf_loader_set_size(loader, Int32(size.width), Int32(size.height))
             } catch {
                 refusal = error
                 // gdk-pixbuf's way to say that only the size was needed.
