@@ -124,6 +124,7 @@ import Testing
     ])
     func findsTheHost(host: String, entry: Netrc.Entry) {
         #expect(Netrc.entry(for: host, in: Self.file) == entry)
+        #expect(Netrc.entry(for: host, in: Self.file.replacing("\n", with: "\r\n")) == entry)
     }
 
     @Test(arguments: ["", "machine", "machine h", "machine h login", "login a password b", "machine x login y", "\""])

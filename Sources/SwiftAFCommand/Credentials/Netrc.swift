@@ -50,7 +50,8 @@ enum Netrc {
     private static func words(of text: String) -> [String] {
         var words: [String] = []
         var isInMacro = false
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+        // A line may end with CR LF, which is one character.
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
             if isInMacro {
                 isInMacro = !line.allSatisfy(\.isWhitespace)
                 continue
