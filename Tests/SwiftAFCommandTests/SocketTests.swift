@@ -164,6 +164,20 @@ import Testing
         #expect(await swiftaf("ws", url, "--subprotocol", "a b", input: try input("")).exit == 1)
     }
 
+    @Test(
+        "a line that is too long ends the run, wherever its reads end",
+        arguments: [16 << 20 - 20, 16 << 20 + 1, 17 << 20])
+    func longLines(size: Int) async throws {
+        let folder = try TemporaryFolder()
+        folder.write(String(repeating: "x", count: size) + "\nnext\n", to: "lines")
+        // A file is read in whole pieces.
+        let file = open(folder.path + "/lines", O_RDONLY | O_CLOEXEC)
+        defer { close(file) }
+        let run = await swiftaf("ws", url, "--json", "--timeout", "300", input: file)
+        #expect(run.exit == 6 && run.error.contains("a line of the input is longer than 16777152 bytes"))
+        #expect(events(run).last?["error"]?["code"]?.string == "tooLarge")
+    }
+
     @Test(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
     func aTerminalIsAConsole() async throws {
         let run = try TerminalRun("ws", url)

@@ -194,24 +194,29 @@ private final class Conversation: Sendable {
             for try await bytes in ByteStream(descriptor: console.input) {
                 var rest = bytes[...]
                 while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                    try await send(line + rest[..<end])
+                    try append(rest[..<end], to: &line)
+                    try await send(line)
                     line = Data()
                     rest = rest[rest.index(after: end)...]
                 }
-                line += rest
-                guard line.count <= Self.longestLine else {
-                    throw Failure(.limit, .tooLarge, "a line of the input is longer than \(Self.longestLine) bytes")
-                }
+                try append(rest, to: &line)
             }
             if !line.isEmpty { try await send(line) }
             if !options.socket.staysOpen { try await socket.close() }
         } catch let failure as Failure {
             stop(failure, receiving)
-        } catch let error as SessionError where error.code == .file {
+        } catch let error as SessionError where error.code != .closed && error.code != .cancelled {
             stop(Failure(error), receiving)
         } catch {
             // The receiver finds out what ended the socket, or the run is over.
         }
+    }
+
+    private func append(_ bytes: Data, to line: inout Data) throws(Failure) {
+        guard line.count + bytes.count <= Self.longestLine else {
+            throw Failure(.limit, .tooLarge, "a line of the input is longer than \(Self.longestLine) bytes")
+        }
+        line += bytes
     }
 
     private func send(_ line: Data) async throws {
