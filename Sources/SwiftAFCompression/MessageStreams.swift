@@ -3,7 +3,7 @@
     import SwiftAF
 
     /// zlib's state has a pointer to its stream, which must not move.
-    private func makeStream() -> UnsafeMutablePointer<z_stream> {
+    func makeStream() -> UnsafeMutablePointer<z_stream> {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
         return stream
@@ -11,7 +11,7 @@
 
     extension UnsafeMutablePointer<z_stream> {
         /// Sets input and output. zlib doesn't write to its input.
-        fileprivate func set(_ input: UnsafeRawBufferPointer, _ output: UnsafeMutableRawBufferPointer) {
+        func set(_ input: UnsafeRawBufferPointer, _ output: UnsafeMutableRawBufferPointer) {
             pointee.next_in = UnsafeMutablePointer<UInt8>(mutating: input.bindMemory(to: UInt8.self).baseAddress)
             pointee.avail_in = UInt32(clamping: input.count)
             pointee.next_out = output.bindMemory(to: UInt8.self).baseAddress
@@ -19,7 +19,7 @@
         }
 
         /// Removes what was used from the input, and returns how much was written.
-        fileprivate func take(_ input: inout UnsafeRawBufferPointer, of output: UnsafeMutableRawBufferPointer) -> Int {
+        func take(_ input: inout UnsafeRawBufferPointer, of output: UnsafeMutableRawBufferPointer) -> Int {
             let used = Int(UInt32(clamping: input.count) - pointee.avail_in)
             input = UnsafeRawBufferPointer(rebasing: input.dropFirst(used))
             return Int(UInt32(clamping: output.count) - pointee.avail_out)
