@@ -21,7 +21,7 @@ package enum HTTPDate {
     /// - Parameter seconds: Since 1970.
     /// - Returns: The text; nil for years before 1900 and after 9999.
     package static func text(of seconds: Int) -> String? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AFC_DATE_ROOM)) { room in
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AFC_DATE_SIZE)) { room in
             guard let start = room.baseAddress, afc_date_write(start, Int64(seconds)) else { return nil }
             return String(cString: start)
         }

@@ -57,11 +57,11 @@ public enum ImageCacheKey {
     static let fields = ["Accept", "Accept-Language", "Authorization", "Cookie", "Range"]
 
     /// The identifier of a request: method, URL without fragment, the fields that change the response, the Unix-domain
-    /// socket, digests of the credential and the body, and the additional identifier, encoded so that different requests
-    /// never collide.
+    /// socket, the credential, the body and the additional identifier, encoded so that different requests never collide.
+    /// Contains secrets, if the request does.
     ///
-    /// A body that isn't in memory, such as a file, may be another one each time. Its request has another identifier at each
-    /// call, and downloaders neither merge nor cache such requests.
+    /// A body that isn't in memory, such as a file, may be another one each time; one of more than 16 KiB would be a long
+    /// identifier. Such a request has another identifier at each call, and downloaders neither merge nor cache it.
     public static func identifier(for request: HTTPRequest, additionalIdentifier: String? = nil) -> String {
         let url = URLText(request.url).withoutFragment
         var name = "\(request.method) \(url)"
@@ -71,12 +71,12 @@ public enum ImageCacheKey {
         // Escaped, because a path may contain a line feed.
         if let socket = request.unixSocket { name += "\nUnix socket \(socket.debugDescription)" }
         if let credential = request.credential {
-            name += "\nCredential \(SHA256.digits(of: credential.identity.utf8))"
+            name += "\nCredential \(credential.identity.debugDescription)"
         }
-        if let body = request.body.data {
-            name += "\nBody \(SHA256.digits(of: body))"
-        } else if !isConstant(for: request) {
+        if !isConstant(for: request) {
             name += "\nBody \(UUID().uuidString)"
+        } else if let body = request.body.data {
+            name += "\nBody \(body.base64EncodedString())"
         }
         if let additionalIdentifier { name += "\n\n\(additionalIdentifier)" }
         return name
@@ -84,6 +84,6 @@ public enum ImageCacheKey {
 
     /// Whether a request always has the same identifier.
     static func isConstant(for request: HTTPRequest) -> Bool {
-        request.body.isNone || request.body.data != nil
+        request.body.isNone || request.body.data.map { $0.count <= 16 << 10 } ?? false
     }
 }
