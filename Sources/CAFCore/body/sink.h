@@ -21,15 +21,15 @@ typedef enum afc__sink_target {
 
 typedef struct afc__sink {
     afc_sink_kind kind;
-    afc__sink_target target;
     unsigned flags;    /**< AFC_SINK_… */
     bool may_resume;   /**< The request allows it. */
     bool is_resumable; /**< It does, and the flags ask for it. */
     bool can_wait;     /**< A full sink delays no other exchange. */
     /* FILE and FD. Two flags, as the writer may find one while the loop finds the other. */
-    bool is_invalid;      /**< The bytes written are unusable. */
-    bool is_broken;       /**< A write failed, so nothing may follow. Of whoever has the file. */
-    bool expects_digest;  /**< FILE: `digest` is the caller's. */
+    bool is_invalid;     /**< The bytes written are unusable. */
+    bool is_broken;      /**< A write failed, so nothing may follow. Of whoever has the file. */
+    bool expects_digest; /**< FILE: `digest` is the caller's. */
+    afc__sink_target target : 8;
     uint64_t asked_limit; /**< 0: the kind's default. */
     uint64_t limit;       /**< Of the decoded body, including bytes found. */
     uint64_t written;     /**< Bytes consumed. */

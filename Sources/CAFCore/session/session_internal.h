@@ -106,6 +106,7 @@ struct afc_task {
     _Atomic(afc__reply *) reply; /**< To a challenge; the loop takes it. */
     /* Loop thread only. */
     afc__task_state state;
+    afc__next next;   /**< SUSPENDED: what follows when it is resumed. */
     afc__node node;   /**< In session->active, then in session->completed. */
     afc__entry entry; /**< In session->queue. */
     afc__alarm alarm;
@@ -119,7 +120,6 @@ struct afc_task {
     afc__watch body_watch; /**< Of the body's descriptor; `ready` is NULL unless it is watched. */
     int64_t started_us, connecting_since_us;
     afc__connectivity network;
-    afc__next next; /**< SUSPENDED: what follows when it is resumed. */
     /* The creating thread until the start, then the loop thread; its flags are for any. */
     afc__transfer transfer;
 };

@@ -82,7 +82,8 @@ static void tells_names_of_credentials_from_others(void **state) {
         {"WWW-Authenticate", false},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        assert_int_equal(afc_header_is_credential(S(cases[i].name)), cases[i].is_credential);
+        assert_int_equal(afc_header_is_credential(afc_slice_of(cases[i].name)),
+                         cases[i].is_credential);
     }
     assert_false(afc_header_is_credential((afc_slice){NULL, 0}));
 }
