@@ -89,12 +89,18 @@ import Testing
     }
 
     @Test func readsWhatWritersShare() throws {
-        let keys = (0..<20).map { "a name of a member that has about forty characters \($0)" }
-        let member = Dictionary(uniqueKeysWithValues: keys.map { ($0, "the same value in all of them") })
-        let members = [[String: String]](repeating: member, count: 5000)
-        let body = try PropertyListSerialization.data(fromPropertyList: members, format: .binary, options: 0)
-        #expect(body.count < 500_000)
-        #expect(value(body) as? [[String: String]] == members)
+        // 2000 dictionaries with the same keys and values, each of which is stored once.
+        let (count, width) = (2000, 20)
+        let names = (0..<width).map { "a name of a member that has about forty characters \($0)" }
+        let texts = (names + ["the same value in all of them"]).map { counted(0x50, $0.utf8.count, Array($0.utf8)) }
+        let keys = (0..<width).flatMap { bigEndian(UInt16(count + 1 + $0)) }
+        let values = (0..<width).flatMap { _ in bigEndian(UInt16(count + 1 + width)) }
+        let root = counted(0xA0, count, (1...count).flatMap { bigEndian(UInt16($0)) })
+        let member = counted(0xD0, width, keys + values)
+        let body = list([root] + Array(repeating: member, count: count) + texts, referenceWidth: 2)
+        let members = try #require(value(body) as? [[String: String]])
+        #expect(members.count == count && members.last?.count == width)
+        #expect(members.last?[names[7]] == "the same value in all of them")
         // Some writers store an array only once.
         #expect(value(list([[0xA2, 1, 1], [0xA1, 2], [0x09]])) as? [[Bool]] == [[true], [true]])
     }
