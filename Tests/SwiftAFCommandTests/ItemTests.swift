@@ -80,7 +80,7 @@ private func json(_ text: String) -> FieldValue {
     @Test(arguments: [
         ("word", "isn't a valid item"), ("", "isn't a valid item"), (#"a\=b"#, "isn't a valid item"),
         ("=x", "has no name"), (":x", "has no name"), ("==x", "has no name"), (":=1", "has no name"),
-        ("a@", "needs the path"), ("a@;type=b/c", "needs the path"), ("a@b;type=", "invalid media type of 'a@b;type='"),
+        ("a@", "needs the path"), ("a@;type=b/c", "needs the path"), ("a@b;type=", "invalid media type of 'a@…'"),
         ("a@b;type=c/d;type=c/d", "given twice"), ("a@b;filename=c;filename=c", "given twice"),
         ("a@b;filename=", "empty"),
         ("a:={", "the value of 'a' is not JSON"), ("a:=", "the value of 'a' is not JSON"),

@@ -125,7 +125,7 @@ import Testing
         let (results, report) = AsyncStream.makeStream(of: Bool.self)
         let count = 500
         for number in 0..<count { task.send(.string("\(number)")) { report.yield($0 == nil) } }
-        task.cancel(with: .goingAway, reason: nil)
+        WebSocketTask.$closeDeadline.withValue(.seconds(600)) { task.cancel(with: .goingAway, reason: nil) }
         #expect(await failure { try await task.send(.string("late")) } == .closed)
         #expect(await results.prefix(count).allSatisfy { $0 })
         for number in 0..<count { #expect(try await task.receive() == .string("\(number)")) }

@@ -84,14 +84,6 @@ struct ImageRequestIdentityTests {
         #expect(key { $0.credential = users[0] } == key { $0.credential = users[0] })
     }
 
-    @Test func keyContainsNoSecret() {
-        let made = key {
-            $0.credential = Credential(user: "ada", password: "hidden")
-            $0.body = .text("also hidden")
-        }
-        #expect(!made.contains("hidden") && !made.contains("ada"))
-    }
-
     @Test func processorsThatContainTheSeparatorAreToldApart() {
         struct Named: ImageProcessing {
             let identifier: String

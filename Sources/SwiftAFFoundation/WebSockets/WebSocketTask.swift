@@ -75,7 +75,7 @@ public final class WebSocketTask: Sendable {
     }
 
     /// For the messages before the close frame, and for the server's answer.
-    private static let closeDeadline = Duration.seconds(5)
+    @TaskLocal package static var closeDeadline = Duration.seconds(5)
 
     private let manager: HTTPSessionManager
     private let request: HTTPRequest
