@@ -41,8 +41,7 @@ int main(int argc, char **argv) {
         afc_result *result;
         afc_request request = AFC_REQUEST_INIT;
         request.url = argv[i];
-        request.cache_policy =
-            AFC_HTTP_CACHE_PROTOCOL; /* The default; AFC_HTTP_CACHE_RELOAD asks anew. */
+        request.cache_policy = AFC_HTTP_CACHE_PROTOCOL; /* The default. */
         status = afc_perform(&result, session, &request, &failure);
         if (status == AFC_OK) {
             const char *reason = afc_result_get_not_stored(result);
