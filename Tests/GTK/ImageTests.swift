@@ -199,9 +199,8 @@
             TestCase("a widget that was destroyed is no widget any more, also if it is still held") {
                 let (widget, view) = try Pictures().picture()
                 g_object_ref_sink(UnsafeMutableRawPointer(widget))
-                let window = try await Window(widget)
                 Harness.expect(view.widget, is: widget)
-                window.close()
+                g_object_run_dispose(UnsafeMutableRawPointer(widget))
                 Harness.expect(view.widget, is: nil)
                 Harness.expect(view.scaleFactor, is: 1)
                 view.show(Colour.red.image(), in: .image)

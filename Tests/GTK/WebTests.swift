@@ -104,7 +104,10 @@
         TestCase("a web view that was destroyed is none any more, also if it is still held") {
             let pages = try await Pages()
             g_object_ref_sink(UnsafeMutableRawPointer(pages.webView))
+            // A held widget outlives its window.
             pages.window.close()
+            Harness.expect(pages.view.webView, is: pages.webView)
+            g_object_run_dispose(UnsafeMutableRawPointer(pages.webView))
             Harness.expect(pages.view.webView, is: nil)
             g_object_unref(UnsafeMutableRawPointer(pages.webView))
         },
