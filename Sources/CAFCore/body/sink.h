@@ -27,7 +27,7 @@ typedef struct afc__sink {
     bool can_wait;     /**< A full sink delays no other exchange. */
     /* FILE and FD. Two flags, as the writer may find one while the loop finds the other. */
     bool is_invalid;     /**< The bytes written are unusable. */
-    bool is_broken;      /**< A write failed, so nothing may follow. Of whoever has the file. */
+    bool is_broken;      /**< A write failed, so nothing may follow. */
     bool expects_digest; /**< FILE: `digest` is the caller's. */
     afc__sink_target target : 8;
     uint64_t asked_limit; /**< 0: the kind's default. */
