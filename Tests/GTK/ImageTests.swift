@@ -196,7 +196,7 @@
                 view.show(Colour.red.image(), in: .image)
                 Harness.expect(view.scaleFactor, is: 1)
             },
-            TestCase("a widget that was destroyed is no widget any more, also if it is still held") {
+            TestCase("a destroyed widget is forgotten, even if it is still held") {
                 let (widget, view) = try Pictures().picture()
                 g_object_ref_sink(UnsafeMutableRawPointer(widget))
                 Harness.expect(view.widget, is: widget)

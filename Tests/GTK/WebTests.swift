@@ -101,7 +101,7 @@
             }
             pages.window.close()
         },
-        TestCase("a web view that was destroyed is none any more, also if it is still held") {
+        TestCase("a destroyed web view is forgotten, even if it is still held") {
             let pages = try await Pages()
             g_object_ref_sink(UnsafeMutableRawPointer(pages.webView))
             // A held widget outlives its window.

@@ -79,7 +79,7 @@ static inline void afc__field_list_add(afc__field_list *list, afc_slice name, af
 /** Removes spaces and tabs from both ends. */
 afc_slice afc__trim(afc_slice text);
 
-/** Splits "a<mark>b" at the first mark. false: there is none. */
+/** Splits "a<mark>b" at the first mark. Returns false without one. */
 bool afc__split(afc_slice text, char mark, afc_slice *before, afc_slice *after);
 
 /**

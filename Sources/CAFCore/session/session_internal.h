@@ -155,7 +155,7 @@ void afc__reply_free(afc__reply *reply);
 
 /* ---- task_challenge.c ---------------------------------------------------------------------- */
 
-/** Passes on the answer to a challenge. false: there is none, or it isn't awaited any more. Loop thread. */
+/** Passes on the answer to a challenge. Returns false without one, or if it is no longer awaited. Loop thread. */
 bool afc__task_take_answer(afc_task *task);
 
 /* ---- task_wait.c --------------------------------------------------------------------------- */

@@ -74,7 +74,7 @@ afc__flow afc__auth_keep_body(afc__transfer *transfer, afc_slice bytes, int64_t 
 /** Keeps the outcome of the hop, which has ended. Takes it but for its verification. */
 void afc__auth_keep_outcome(afc__transfer *transfer, const afc__outcome *outcome);
 
-/** Returns that outcome, once; NULL: there is none. Valid until the next is kept. */
+/** Returns that outcome, once; NULL without one. Valid until the next is kept. */
 const afc__outcome *afc__auth_take_outcome(afc__transfer *transfer);
 
 /** Returns whether the challenge of this number waits for its answer. */

@@ -50,10 +50,10 @@ afc_result *afc__result_new(void);
 /** Frees what is kept for later results. */
 void afc__result_free_kept(void);
 
-/** Makes `block`, with an empty reader, if there is none yet. AFC_ENOMEM. */
+/** Makes `block`, with an empty reader, unless it exists. Fails with AFC_ENOMEM. */
 afc_status afc__result_make_block(afc_result *result);
 
-/** Makes `storage` if there is none yet. AFC_ENOMEM. */
+/** Makes `storage` unless it exists. Fails with AFC_ENOMEM. */
 afc_status afc__result_make_storage(afc_result *result);
 
 /** Lets the reader's head begin in `storage`, if there is one. */
