@@ -10,6 +10,7 @@
 typedef struct _GMainLoop GMainLoop;
 typedef struct _GMainContext GMainContext;
 typedef struct _GListModel GListModel;
+typedef struct _GObject GObject;
 typedef struct _GtkWidget GtkWidget;
 typedef struct _GtkWindow GtkWindow;
 typedef struct _GtkBox GtkBox;
@@ -38,7 +39,7 @@ unsigned int g_timeout_add(unsigned int interval, int (*function)(void *), void 
 unsigned int g_idle_add(int (*function)(void *), void *data);
 int g_source_remove(unsigned int tag);
 void g_object_unref(void *object);
-void g_object_run_dispose(void *object);
+void g_object_run_dispose(GObject *object);
 void *g_object_ref_sink(void *object);
 void g_object_set(void *object, const char *property, ...);
 void g_signal_emit_by_name(void *instance, const char *signal, ...);

@@ -200,7 +200,7 @@
                 let (widget, view) = try Pictures().picture()
                 g_object_ref_sink(UnsafeMutableRawPointer(widget))
                 Harness.expect(view.widget, is: widget)
-                g_object_run_dispose(UnsafeMutableRawPointer(widget))
+                g_object_run_dispose(widget)
                 Harness.expect(view.widget, is: nil)
                 Harness.expect(view.scaleFactor, is: 1)
                 view.show(Colour.red.image(), in: .image)

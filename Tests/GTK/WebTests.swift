@@ -107,7 +107,7 @@
             // A held widget outlives its window.
             pages.window.close()
             Harness.expect(pages.view.webView, is: pages.webView)
-            g_object_run_dispose(UnsafeMutableRawPointer(pages.webView))
+            g_object_run_dispose(pages.webView)
             Harness.expect(pages.view.webView, is: nil)
             g_object_unref(UnsafeMutableRawPointer(pages.webView))
         },
