@@ -340,7 +340,8 @@ afc_status afc__file_check_space(const afc__file *file, int64_t length, afc_fail
     struct statfs facts;
     /* No blocks: the file system has no limit of its own, or it is unknown. */
     if (length <= 0 || fstatfs(file->descriptor, &facts) != 0 || facts.f_blocks == 0) return AFC_OK;
-    uint64_t available = (uint64_t)facts.f_bfree * (uint64_t)facts.f_bsize;
+    /* Without the blocks that are reserved for root. */
+    uint64_t available = (uint64_t)facts.f_bavail * (uint64_t)facts.f_bsize;
     return (uint64_t)length > available ? afc__file_failed(file, ENOSPC, failure) : AFC_OK;
 }
 

@@ -305,9 +305,14 @@ afc_status afc__sink_open(afc__sink *sink, const afc__sink_start *start, afc_fai
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 afc_status afc__sink_admit(afc__sink *sink, size_t size, afc_failure *failure) {
-    if (sink->target == AFC__SINK_TO_NOTHING) return AFC_OK;
-    uint64_t before = (uint64_t)sink->offset + sink->written;
-    if (size > sink->limit - before) return too_big(sink, before + size, false, failure);
+    uint64_t before = sink->written, limit = sink->limit;
+    if (sink->target == AFC__SINK_TO_NOTHING) {
+        /* The file has what the limit is for. */
+        if (limit < AFC_ERROR_BODY_LIMIT) limit = AFC_ERROR_BODY_LIMIT;
+    } else {
+        before += (uint64_t)sink->offset;
+    }
+    if (size > limit - before) return too_big(sink, before + size, false, failure);
     return AFC_OK;
 }
 
@@ -322,12 +327,13 @@ static afc_status write_memory(afc__sink *sink, afc_slice bytes, afc_failure *fa
 }
 
 afc_status afc__sink_write(afc__sink *sink, afc_slice bytes, afc_failure *failure) {
-    if (sink->target == AFC__SINK_TO_NOTHING) return AFC_OK;
     afc_status status = afc__sink_admit(sink, bytes.size, failure);
     if (status != AFC_OK) return status;
-    if (sink->target == AFC__SINK_TO_MEMORY) {
+    size_t size = bytes.size;
+    if (sink->target != AFC__SINK_TO_KIND) {
         /* The rest of an error body is discarded. */
-        size_t available = AFC_ERROR_BODY_LIMIT - sink->memory.size;
+        bool is_kept = sink->target == AFC__SINK_TO_MEMORY;
+        size_t available = is_kept ? AFC_ERROR_BODY_LIMIT - sink->memory.size : 0;
         if (bytes.size > available) bytes.size = available;
     }
     if (afc__sink_is_polled(sink)) {
@@ -338,7 +344,7 @@ afc_status afc__sink_write(afc__sink *sink, afc_slice bytes, afc_failure *failur
     } else {
         status = write_memory(sink, bytes, failure);
     }
-    if (status == AFC_OK) sink->written += bytes.size;
+    if (status == AFC_OK) sink->written += size;
     return status;
 }
 

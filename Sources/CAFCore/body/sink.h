@@ -32,7 +32,7 @@ typedef struct afc__sink {
     afc__sink_target target : 8;
     uint64_t asked_limit; /**< 0: the kind's default. */
     uint64_t limit;       /**< Of the decoded body, including bytes found. */
-    uint64_t written;     /**< Bytes consumed. */
+    uint64_t written;     /**< Bytes consumed, and those of an error body that were discarded. */
     afc__buffer memory;
 
     /* FILE. */
@@ -114,6 +114,11 @@ afc_status afc__sink_write(afc__sink *sink, afc_slice bytes, afc_failure *failur
  * while the sink isn't full.
  */
 void afc__sink_reserve(afc__sink *sink, size_t size);
+
+/** Returns the size of the body that was kept: in the file, or in memory. */
+static inline uint64_t afc__sink_body_size(const afc__sink *sink) {
+    return sink->target == AFC__SINK_TO_KIND ? sink->written : sink->memory.size;
+}
 
 /** Checks whether this many more bytes are within the limit. AFC_ETOOBIG. */
 afc_status afc__sink_admit(afc__sink *sink, size_t size, afc_failure *failure);

@@ -331,7 +331,16 @@ static afc_status add_own(const afc__request_head *request, afc__buffer *text,
         return add_field(text, header->name, ":", afc_slice_of(""));
     }
     ++*count;
-    return add_field(text, header->name, header->value.size == 0 ? ";" : ": ", header->value);
+    /* After blanks only, libcurl would see the end of the line, and remove the field. */
+    afc_slice value = afc__trim(header->value);
+    return add_field(text, header->name, value.size == 0 ? ";" : ": ", value);
+}
+
+/** Returns whether a field is for the proxy of a tunnel, so that the server at its end must not get it. */
+static bool is_for_tunnel(const afc__transfer *transfer, const afc_header *header) {
+    const afc__proxy *proxy = transfer->hop.proxy;
+    return proxy != NULL && afc__proxy_speaks_http(proxy) && afc__transfer_needs_tunnel(transfer) &&
+           afc__same_name(header->name, "Proxy-Authorization");
 }
 
 static afc_status write_fields(afc__exchange *exchange, afc__buffer *text, size_t *count) {
@@ -359,6 +368,7 @@ static afc_status write_fields(afc__exchange *exchange, afc__buffer *text, size_
     for (size_t i = 0; i < request->header_count && status == AFC_OK; i++) {
         /* libcurl adds it, where it can, and waits for the response. */
         if (afc__is_continue_expectation(&request->headers[i])) continue;
+        if (is_for_tunnel(transfer, &request->headers[i])) continue;
         status = add_own(request, text, &request->headers[i], count);
     }
     int kind = exchange->state.request_kind;
@@ -651,14 +661,15 @@ afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) 
     set_rest(exchange);
     afc_status status = set_version(exchange, failure);
     if (status != AFC_OK) return status;
+    status = afc__exchange_set_proxy(exchange, failure);
+    if (status != AFC_OK) return status;
+    /* After the proxy is known: some fields depend on it. */
     status = set_fields(exchange);
     if (status == AFC_ETOOBIG) {
         return afc__fail(failure, status, "the request's head exceeds libcurl's limit");
     }
     if (status != AFC_OK) return afc__fail_memory(failure);
     afc__exchange_set_upload_buffer(exchange);
-    status = afc__exchange_set_proxy(exchange, failure);
-    if (status != AFC_OK) return status;
     if (exchange->option_error == CURLE_OK) return AFC_OK;
     CURLcode error = exchange->option_error;
     exchange->option_error = CURLE_OK;

@@ -11,6 +11,7 @@
 #include "http_cache/stored_fields.h"
 #include "http_cache/vary.h"
 #include "http_cache/waiter.h"
+#include "message/head.h"
 
 #include <string.h>
 #include <time.h>
@@ -50,8 +51,8 @@ static afc_status read_query(cache_query *out, const afc_http_cache_request *giv
     if (status != AFC_OK) return status;
     afc__buffer_init(&out->key, AFC__HTTP_CACHE_LONGEST_KEY);
     status = afc__http_cache_key_parse(&out->key, given->partition, given->url, failure);
-    if (status == AFC_OK &&
-        !afc__identity_of(out->identity, given->headers, given->header_count, given->credentials)) {
+    afc__identity_question whose = {given->headers, given->header_count, given->credentials, false};
+    if (status == AFC_OK && !afc__identity_of(out->identity, &whose)) {
         status = afc__fail_memory(failure);
     }
     out->request = (afc__http_cache_request){
@@ -198,18 +199,14 @@ void afc_http_cache_response_free(const afc_http_cache_response *response) {
 
 /* ---- Storing ------------------------------------------------------------------------------- */
 
-static bool is_encoded(const afc_head *head) {
-    const afc_header *coding = afc_head_find(head, "Content-Encoding");
-    return coding != NULL && !afc__same_name(coding->value, "identity");
-}
-
 static afc_status check_length(const afc_http_cache_response *response, afc_failure *failure) {
     const afc_header *field = afc_head_find(&response->head, "Content-Length");
     int64_t length;
     if (response->head.status == 204 && response->body.size != 0) {
         return afc__fail(failure, AFC_EINVAL, "a response with status 204 has no body");
     }
-    if (field == NULL || (response->is_decoded && is_encoded(&response->head))) return AFC_OK;
+    if (field == NULL || (response->is_decoded && afc__head_is_encoded(&response->head)))
+        return AFC_OK;
     bool is_same = afc__parse_length(field->value, &length) &&
                    (uint64_t)length == response->body.size;
     if (is_same) return AFC_OK;

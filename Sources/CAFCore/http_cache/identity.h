@@ -6,11 +6,19 @@
 
 #include <afcore/auth.h>
 
+/** What a request says about whose it is. */
+typedef struct afc__identity_question {
+    const afc_header *headers;
+    size_t header_count;
+    const afc_credentials *credentials; /**< NULL: none. */
+    bool replaces_field; /**< `credentials` are sent instead of the request's own Authorization. */
+} afc__identity_question;
+
 /**
- * Writes the fingerprint of a field Authorization, else of `credentials`, which may be NULL; an empty text for an anonymous
- * request. false: out of memory.
+ * Writes the fingerprint of a request's Authorization, else of its credentials, and of the fields that are marked as secret;
+ * an empty text for an anonymous request. Cookie doesn't count: a response that depends on it says so in Vary. false: out of
+ * memory.
  */
-bool afc__identity_of(char out[AFC__FINGERPRINT_SIZE], const afc_header *headers, size_t count,
-                      const afc_credentials *credentials);
+bool afc__identity_of(char out[AFC__FINGERPRINT_SIZE], const afc__identity_question *question);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/little_endian.h"
 #include "base/text.h"
 #include "http_cache/key.h"
+#include "message/head.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -166,6 +167,7 @@ static bool decode(afc__http_cache_stored *stored) {
     meta->range_start = long_number(block, RANGE_START);
     meta->total = long_number(block, TOTAL);
     if (meta->range_start < 0 || meta->total < -1) return false;
+    if (meta->total >= 0 && meta->range_start > meta->total) return false;
     if (!take_fields(&selecting, stored->headers, selecting_count) || selecting.size != 0) {
         return false;
     }
@@ -250,9 +252,7 @@ static void read_terms(const afc__http_cache_stored *stored, afc__http_cache_ter
     afc__freshness_question question = {&meta->head, &out->control, meta->request_time,
                                         meta->response_time, has_query};
     out->freshness = afc__freshness_of(&question);
-    const afc_header *coding = afc_head_find(&meta->head, "Content-Encoding");
-    out->is_encoded = coding != NULL && coding->value.size > 0 &&
-                      !afc__same_name(coding->value, "identity");
+    out->is_encoded = afc__head_is_encoded(&meta->head);
 }
 
 const afc__http_cache_terms *afc__http_cache_stored_terms(afc__http_cache_stored *stored,

@@ -160,14 +160,18 @@ static afc_status add_one(afc__fields *out, const afc__http_cache_request *reque
 afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
                                      const afc__http_cache_request *request, bool is_public) {
     afc_status status = AFC_OK;
+    bool names_authorization = false;
     for (size_t i = 0; i < head->header_count; i++) {
         if (!afc__same_name(head->headers[i].name, "Vary")) continue;
         afc_slice rest = head->headers[i].value, each;
         while (status == AFC_OK && afc__next_member(&rest, &each)) {
             if (each.size > 0) status = add_one(out, request, each);
+            names_authorization = names_authorization || afc__same_name(each, "Authorization");
         }
     }
-    if (status != AFC_OK || is_public) return status;
+    /* The field may be the session's own, which the request doesn't have. */
+    bool is_shared = is_public && !names_authorization;
+    if (status != AFC_OK || is_shared) return status;
     return afc__fields_add(out, afc_slice_of(identity_name), afc_slice_of(request->identity));
 }
 

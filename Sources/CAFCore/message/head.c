@@ -281,6 +281,15 @@ static bool names_encoding(afc_slice list) {
     return false;
 }
 
+bool afc__head_is_encoded(const afc_head *head) {
+    for (size_t i = 0; i < head->header_count; i++) {
+        const afc_header *field = &head->headers[i];
+        if (afc__same_name(field->name, "Content-Encoding") && names_encoding(field->value))
+            return true;
+    }
+    return false;
+}
+
 /** Codings other than "chunked" weren't requested (RFC 9112 6.1), but libcurl before 8.10 decodes them. */
 static bool names_coding(afc_slice list) {
     afc_slice member;
@@ -298,7 +307,9 @@ static bool has_no_body(int status, bool is_head_request) {
 
 afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__framing *out,
                              afc_failure *failure) {
-    *out = (afc__framing){.kind = AFC__FRAMING_CLOSE, .length = AFC_LENGTH_UNKNOWN};
+    *out = (afc__framing){.kind = AFC__FRAMING_CLOSE,
+                          .length = AFC_LENGTH_UNKNOWN,
+                          .is_encoded = afc__head_is_encoded(head)};
     /*
      * For every version in the status line: a server that sends "HTTP/2" over HTTP/1.1 is read as HTTP/1.1, and
      * HTTP/2 itself doesn't allow the field.
@@ -313,8 +324,6 @@ afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__fr
             has_transfer_coding = true;
             is_chunked = afc__same_name(last_member(field->value), "chunked");
             out->has_coding = out->has_coding || names_coding(field->value);
-        } else if (afc__same_name(field->name, "Content-Encoding")) {
-            out->is_encoded = out->is_encoded || names_encoding(field->value);
         }
     }
     if (has_transfer_coding && out->length != AFC_LENGTH_UNKNOWN) {

@@ -107,4 +107,7 @@ typedef struct afc__framing {
 afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__framing *out,
                              afc_failure *failure);
 
+/** Returns whether a line of Content-Encoding names something other than identity. */
+bool afc__head_is_encoded(const afc_head *head);
+
 #endif

@@ -140,6 +140,7 @@ static void finish(afc_task *task) {
     afc__loop_disarm(&session->loop, &task->alarm);
     afc__list_remove(&task->node);
     session->active_count--;
+    session->completed_count++;
     enter(task, AFC__STATE_COMPLETED);
     afc__list_append(&session->completed, &task->node);
 }
@@ -156,6 +157,7 @@ static void release_events(afc_task *task) {
 
 void afc__task_complete(afc_task *task) {
     afc__list_remove(&task->node);
+    task->session->completed_count--;
     afc__transfer_finish(&task->transfer);
     unsigned pending = atomic_fetch_or(&task->requests, AFC__TASK_FINISHED);
     release_events(task);
@@ -475,8 +477,9 @@ static void begin(afc_task *task) {
     afc__list_append(&session->active, &task->node);
     session->active_count++;
     if (session->active_count > session->most_active) session->most_active = session->active_count;
-    /* A WebSocket has one of its own beside its task's. */
-    if (afc__loop_reserve_alarms(&session->loop, 2 * session->active_count + 1) != AFC_OK) {
+    /* A WebSocket has an alarm of its own beside its task's, until its end is reported. */
+    size_t alarms = 2 * session->active_count + session->completed_count + 1;
+    if (afc__loop_reserve_alarms(&session->loop, alarms) != AFC_OK) {
         afc__fail_memory(&failure);
         abort_task(task, &failure);
     } else if (afc__task_is_cancelled(task)) {

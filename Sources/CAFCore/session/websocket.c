@@ -95,9 +95,10 @@ static int64_t oldest_ping_of(afc_websocket *socket) {
 }
 
 static void ping(afc_websocket *socket, int64_t now) {
-    unsigned char payload[sizeof socket->pings];
+    /* Longer than a caller's number, so that it differs from a ping of the caller. */
+    unsigned char payload[sizeof socket->pings + 1] = {0};
     uint64_t number = ++socket->pings;
-    for (size_t i = 0; i < sizeof payload; i++) payload[i] = (unsigned char)(number >> 8 * i);
+    for (size_t i = 0; i < sizeof number; i++) payload[i] = (unsigned char)(number >> 8 * i);
     afc_slice bytes = {(const char *)payload, sizeof payload};
     pthread_mutex_lock(&socket->lock);
     /* AFC_EAGAIN: so many are unanswered that there is a pong to wait for. */
@@ -182,6 +183,8 @@ static void take_pong(afc_websocket *socket, afc_slice payload) {
     if (socket->events.on_pong != NULL) {
         join_batch(socket);
         int64_t round_trip = is_known ? afc__now_us() - ping.sent_us : -1;
+        /* The pong of an automatic ping also answers the caller's before it (RFC 6455 5.5.3). */
+        if (is_known) payload = (afc_slice){(const char *)ping.payload, ping.size};
         socket->events.on_pong(socket->events.context, payload, round_trip);
     }
 }

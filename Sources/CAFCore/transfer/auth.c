@@ -498,8 +498,10 @@ static void begin_at_once(const afc__transfer *transfer, auth_target *target) {
     if (target->active != NULL || target->configured == NULL || target->attempts != 0) return;
     const afc_credentials *credentials = &target->configured->credentials;
     afc_slice name = afc_slice_of(field_name(auth, target));
-    if (!credentials->send_preemptively || afc__request_head_sends(&transfer->request, name))
-        return;
+    /* With CONNECT none of the request's own fields are sent. */
+    bool is_connect = target == &auth->proxy && afc__transfer_needs_tunnel(transfer);
+    bool is_given = !is_connect && afc__request_head_sends(&transfer->request, name);
+    if (!credentials->send_preemptively || is_given) return;
     target->scheme = first_scheme(transfer, credentials);
     if (target->scheme != 0) target->active = target->configured;
 }

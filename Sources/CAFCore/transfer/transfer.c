@@ -642,7 +642,7 @@ void afc__transfer_finish(afc__transfer *transfer) {
     result->has_head = afc__hop_in_body(transfer);
     if (transfer->hop.reader != NULL) afc__head_reader_finish(transfer->hop.reader);
     transfer->hop.reader = NULL;
-    result->body_size = transfer->sink.written;
+    result->body_size = afc__sink_body_size(&transfer->sink);
     if (transfer->sink.memory.size > 0 && keeps_body(transfer)) {
         result->body = transfer->sink.memory;
         transfer->sink.memory = (afc__buffer){0};

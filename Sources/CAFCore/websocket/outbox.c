@@ -138,6 +138,9 @@ bool afc__outbox_take_pong(afc__outbox *outbox, afc_slice payload, afc__ping *ou
                         memcmp(ping->payload, payload.bytes, payload.size) == 0);
         if (!is_same) continue;
         *out = *ping;
+        for (size_t j = i; j > 0 && out->is_automatic; j--) {
+            if (!outbox->pings[j - 1].is_automatic) *out = outbox->pings[j - 1];
+        }
         outbox->ping_count -= i;
         outbox->pings_written -= i;
         memmove(outbox->pings, outbox->pings + i, outbox->ping_count * sizeof *outbox->pings);

@@ -114,7 +114,10 @@ static inline bool afc__outbox_has_ping_to_send(const afc__outbox *outbox) {
  */
 void afc__outbox_add_pong(afc__outbox *outbox, afc_slice payload);
 
-/** Finds the ping of a pong, and forgets it and those before it. false: there is none. */
+/**
+ * Finds the ping of a pong, and forgets it and those before it. `out` is the last of them that isn't automatic, or else the
+ * one of the pong. false: there is none.
+ */
 bool afc__outbox_take_pong(afc__outbox *outbox, afc_slice payload, afc__ping *out);
 
 /**

@@ -75,6 +75,25 @@ static void tunnel_hides_request_fields_from_proxy(void **state) {
     world_free(world);
 }
 
+/** It is for the next proxy (RFC 9110 11.7.2), so the server at the end of a tunnel must not get it. */
+static void tunnel_keeps_a_field_for_the_proxy_from_the_server(void **state) {
+    (void)state;
+    static const afc_header field = {{"proxy-authorization", 19}, {"secret", 6}, 0};
+    world *world = world_new_tls();
+    route route = make_route(world);
+    use_all(&route, "http", NULL);
+    call *call = call_new(world, "/");
+    call->request.url = tls_url(world);
+    call->request.headers = &field;
+    call->request.header_count = 1;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    assert_string_equal(seen_header(world, 0, "Proxy-Authorization"), "");
+    end_route(&route);
+    world_free(world);
+}
+
 static void refused_tunnel_names_the_reason(void **state) {
     (void)state;
     world *world = world_new_tls();
@@ -283,6 +302,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(forwards_plain_requests),
         cmocka_unit_test(tunnel_hides_request_fields_from_proxy),
+        cmocka_unit_test(tunnel_keeps_a_field_for_the_proxy_from_the_server),
         cmocka_unit_test(refused_tunnel_names_the_reason),
         WORLD_TEST(returns_407_for_plain_requests),
         WORLD_TEST(socks_resolves_locally_or_remotely),

@@ -291,6 +291,66 @@ static void response_for_credentials_of_a_challenge_is_for_them_only(void **stat
     call_free(call);
 }
 
+/** Fetches "/" with credentials that are sent at once; returns the body's first octet. */
+static char fetch_as(cached_site *site, const char *user) {
+    afc_credentials credentials = AFC_CREDENTIALS_INIT;
+    credentials.user = user;
+    credentials.password = "secret";
+    credentials.send_preemptively = true;
+    call *call = call_new(site->world, "/");
+    if (user != NULL) call->request.credentials = &credentials;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    char first = call->body.size > 0 ? call->body.bytes[0] : '\0';
+    call_free(call);
+    return first;
+}
+
+/** The session sends the field, so the request itself doesn't have it. */
+static void public_response_that_varies_by_authorization_is_for_one_user(void **state) {
+    cached_site *site = *state;
+    static const char *const others[] = {"bob", NULL};
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        afc_http_cache_remove_all(site->cache);
+        serve(site->world, "/", answer(200, FRESH ", public\r\nVary: Authorization", "a"));
+        assert_int_equal(fetch_as(site, "alice"), 'a');
+        serve(site->world, "/", answer(200, FRESH ", public\r\nVary: Authorization", "b"));
+        assert_int_equal(fetch_as(site, others[i]), 'b');
+        assert_int_equal(fetch_as(site, "alice"), 'a');
+    }
+    afc_http_cache_remove_all(site->cache);
+    serve(site->world, "/", answer(200, FRESH ", public", "a"));
+    assert_int_equal(fetch_as(site, "alice"), 'a');
+    serve(site->world, "/", answer(200, FRESH ", public", "b"));
+    assert_int_equal(fetch_as(site, "bob"), 'a');
+}
+
+static char fetch_with_secret(cached_site *site, const char *value) {
+    afc_header header = field("X-Api-Key", value);
+    header.flags = AFC_HEADER_SECRET;
+    call *call = call_new(site->world, "/");
+    call->request.headers = &header;
+    call->request.header_count = 1;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    char first = call->body.size > 0 ? call->body.bytes[0] : '\0';
+    call_free(call);
+    return first;
+}
+
+static void secret_fields_keep_responses_apart_unless_they_are_public(void **state) {
+    cached_site *site = *state;
+    static const char *const fields[] = {FRESH, FRESH ", public"};
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        afc_http_cache_remove_all(site->cache);
+        serve(site->world, "/", answer(200, fields[i], "a"));
+        assert_int_equal(fetch_with_secret(site, "one"), 'a');
+        serve(site->world, "/", answer(200, fields[i], "b"));
+        assert_int_equal(fetch_with_secret(site, "one"), 'a');
+        assert_int_equal(fetch_with_secret(site, "two"), i == 0 ? 'b' : 'a');
+    }
+}
+
 static void update_for_credentials_of_a_challenge_is_not_stored(void **state) {
     cached_site *site = *state;
     serve(site->world, "/", answer(200, STALE TAG, "old"));
@@ -482,6 +542,8 @@ int main(void) {
         SITE_TEST(update_decides_anew_which_requests_a_response_fits),
         SITE_TEST(head_response_decides_anew_which_requests_a_response_fits),
         SITE_TEST(response_for_credentials_of_a_challenge_is_for_them_only),
+        SITE_TEST(public_response_that_varies_by_authorization_is_for_one_user),
+        SITE_TEST(secret_fields_keep_responses_apart_unless_they_are_public),
         SITE_TEST(update_for_credentials_of_a_challenge_is_not_stored),
         SITE_TEST(response_requested_before_a_change_is_not_stored),
         cmocka_unit_test(stale_response_does_not_hide_an_untrusted_server),

@@ -153,21 +153,20 @@ static void each_default_can_be_replaced(void **state) {
 
 static void fields_keep_case_order_and_duplicates(void **state) {
     world *world = *state;
-    static const afc_header fields[] = {{{"X-b", 3}, {"1", 1}, 0},
-                                        {{"x-A", 3}, {"two words", 9}, 0},
-                                        {{"X-B", 3}, {"2", 1}, 0},
-                                        {{"X-Empty", 7}, {NULL, 0}, 0},
-                                        {{"X-b", 3}, {"1", 1}, 0},
-                                        {{"X-Latin", 7}, {"caf\xE9", 4}, 0},
-                                        {{"Content-Type", 12}, {"a/b", 3}, 0}};
+    static const afc_header fields[] = {
+        {{"X-b", 3}, {"1", 1}, 0},           {{"x-A", 3}, {"two words", 9}, 0},
+        {{"X-B", 3}, {"2", 1}, 0},           {{"X-Empty", 7}, {NULL, 0}, 0},
+        {{"X-Blank", 7}, {" \t", 2}, 0},     {{"X-b", 3}, {"1", 1}, 0},
+        {{"X-Latin", 7}, {"caf\xE9", 4}, 0}, {{"Content-Type", 12}, {"a/b", 3}, 0}};
     call *call = call_new(world, "/");
     call->request.headers = fields;
     call->request.header_count = COUNT_OF(fields);
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);
-    check_contains(seen_head(world, 0), "X-b: 1\r\nx-A: two words\r\nX-B: 2\r\nX-Empty:\r\n"
-                                        "X-b: 1\r\nX-Latin: caf\xE9\r\nContent-Type: a/b\r\n\r\n");
+    check_contains(seen_head(world, 0),
+                   "X-b: 1\r\nx-A: two words\r\nX-B: 2\r\nX-Empty:\r\n"
+                   "X-Blank:\r\nX-b: 1\r\nX-Latin: caf\xE9\r\nContent-Type: a/b\r\n\r\n");
 }
 
 static void requests_identity_if_nothing_is_decoded(void **state) {

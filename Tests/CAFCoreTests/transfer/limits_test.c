@@ -93,6 +93,26 @@ static void endless_body_ends_at_the_limit(void **state) {
     assert_true(afts_server_stats(world->server).sent < 32 << 20);
 }
 
+/** Only the first MiB is kept of what isn't the file's, but all of it counts. */
+static void endless_body_of_an_error_ends_at_the_limit(void **state) {
+    world *world = *state;
+    static const char block[4096];
+    folder folder;
+    folder_make(&folder);
+    afts_script *script = afts_script_new();
+    afts_respond_repeated(script, 404, NULL, block, sizeof block, AFTS_FOREVER);
+    serve(world, "/", script);
+    call *call = call_new(world, "/");
+    call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path_in(&folder, "got")};
+    call->request.limits.body = 3 << 20;
+    call_perform(call);
+    check_ended(call, AFC_ETOOBIG);
+    assert_int_equal(call->failure.reason, AFC_REASON_BODY_LIMIT);
+    call_free(call);
+    folder_remove(&folder);
+    assert_true(afts_server_stats(world->server).sent < 64 << 20);
+}
+
 static void refuses_declared_length_beyond_the_limit(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
@@ -308,6 +328,7 @@ int main(void) {
         WORLD_TEST(accepts_body_of_exactly_its_limit),
         WORLD_TEST(names_the_limit_and_what_exceeded_it),
         WORLD_TEST(endless_body_ends_at_the_limit),
+        WORLD_TEST(endless_body_of_an_error_ends_at_the_limit),
         WORLD_TEST(refuses_declared_length_beyond_the_limit),
         WORLD_TEST(declared_length_reserves_no_memory),
         WORLD_TEST(default_limit_in_memory_is_64_mib),

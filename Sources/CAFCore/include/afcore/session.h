@@ -93,7 +93,8 @@ typedef struct afc_session_options {
     uint32_t reserved;     /**< 0. */
     /**
      * HTTP cache; NULL: nothing is cached. The session retains it; several sessions may use the same cache.
-     * Responses to requests with different credentials are kept apart, unless they are public.
+     * Responses to requests with other values of Authorization, other credentials or other fields with AFC_HEADER_SECRET
+     * are kept apart, unless they are public. Cookie counts only where Vary names it.
      */
     afc_http_cache *http_cache;
     /**

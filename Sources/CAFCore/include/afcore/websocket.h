@@ -185,7 +185,8 @@ typedef struct afc_websocket_events {
     void (*on_sent)(void *context, void *message_context, afc_status status);
     /**
      * A pong was received. `round_trip_us` are the microseconds since the afc_websocket_ping() with this payload; -1: there
-     * was none. Not called for automatic pings.
+     * was none. Not called for the pong of an automatic ping, unless it is the first one after a ping of the caller: that is
+     * then answered, too (RFC 6455 5.5.3), and `payload` is the caller's.
      */
     void (*on_pong)(void *context, afc_slice payload, int64_t round_trip_us);
     /** Called exactly once for each socket. */

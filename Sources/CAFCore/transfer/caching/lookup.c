@@ -22,9 +22,10 @@ static bool sends_credentials(const afc__transfer *transfer) {
 
 bool afc__hop_cache_identify(const afc__transfer *transfer, char out[AFC__FINGERPRINT_SIZE]) {
     const afc__request_head *request = &transfer->request;
-    return afc__identity_of(out, request->headers,
-                            sends_credentials(transfer) ? 0 : request->header_count,
-                            afc__transfer_credentials(transfer));
+    afc__identity_question whose = {request->headers, request->header_count,
+                                    afc__transfer_credentials(transfer),
+                                    sends_credentials(transfer)};
+    return afc__identity_of(out, &whose);
 }
 
 static bool make_key(afc__transfer *transfer) {
@@ -92,7 +93,7 @@ static bool choose_part(afc__transfer *transfer, const afc__http_cache_stored *s
     }
     bool is_alike = (meta->head.status == 200 || meta->head.status == 206) &&
                     (meta->flags & AFC__META_DECODED) == 0;
-    bool is_within = range->first >= meta->range_start && range->last < meta->range_start + size;
+    bool is_within = range->first >= meta->range_start && range->last - meta->range_start < size;
     if (!is_alike || !is_within || afc__request_head_is(&transfer->request, "HEAD")) return false;
     *is_part = true;
     for (size_t i = 0; i < request->header_count; i++) {
