@@ -55,11 +55,14 @@ final class CoreCookieJar: @unchecked Sendable {
     func delete(_ name: String?, _ domain: String?, _ path: String?) -> Int {
         let arena = CoreArena()
         defer { withExtendedLifetime(arena) {} }
-        // The arena refuses NUL, and no cookie contains it.
-        guard let name = try? arena.copy(name, ""), let domain = try? arena.copy(domain, ""),
-            let path = try? arena.copy(path, "")
-        else { return 0 }
-        return afc_cookie_jar_remove(raw, name, domain, path)
+        do throws(SessionError) {
+            return afc_cookie_jar_remove(
+                raw, try arena.copy(name, "the name"), try arena.copy(domain, "the domain"),
+                try arena.copy(path, "the path"))
+        } catch {
+            // The arena refuses NUL, and no cookie contains it.
+            return 0
+        }
     }
 
     func save(to path: String?) throws(SessionError) {

@@ -180,7 +180,7 @@ public struct HTTPHeaders: Sendable {
     }
 
     /// Adds the fields of `defaults` whose names are neither present nor in ``suppressedDefaults``, and suppresses the
-    /// library's defaults that `defaults` suppresses.
+    /// library's defaults that `defaults` suppresses. A present field becomes secret if that of `defaults` is.
     public mutating func fillGaps(from defaults: HTTPHeaders) {
         if isEmpty, suppressedDefaults.isEmpty, defaults.suppressedDefaults.isEmpty {
             self = defaults
@@ -188,8 +188,12 @@ public struct HTTPHeaders: Sendable {
         }
         // Defaults with the same name are added together, so only the earlier fields count.
         let present = self
-        for field in defaults.fields where !present.contains(named: field.name) && !isSuppressed(field.name) {
-            change { $0.append(field) }
+        for field in defaults.fields {
+            if present.contains(named: field.name) {
+                if field.isMarkedSecret { markSecret(field.name) }
+            } else if !isSuppressed(field.name) {
+                change { $0.append(field) }
+            }
         }
         for name in defaults.suppressedDefaults where !present.contains(named: name) && !isSuppressed(name) {
             suppressedDefaults.append(name)
@@ -212,11 +216,20 @@ public struct HTTPHeaders: Sendable {
         change { $0.append(field) }
     }
 
-    /// Replaces the fields whose names are in `other`, and adds the rest; duplicates in `other` are kept.
+    /// Replaces the fields whose names are in `other`, and adds the rest; duplicates in `other` are kept. A new field is
+    /// secret if one of those that it replaces was.
     public mutating func merge(_ other: HTTPHeaders) {
+        let marked = fields.filter(\.isMarkedSecret)
         for field in other.fields { remove(named: field.name) }
         for field in other.fields { append(field) }
+        for field in marked where other.contains(named: field.name) { markSecret(field.name) }
         for name in other.suppressedDefaults { suppressDefault(name) }
+    }
+
+    private mutating func markSecret(_ name: String) {
+        change { fields in
+            for index in fields.indices where fields[index].isNamed(name) { fields[index].isMarkedSecret = true }
+        }
     }
 
     private mutating func forgetSuppressedDefault(_ name: String) {
@@ -232,7 +245,7 @@ extension HTTPHeaders {
         public let name: String
         /// The value, without surrounding white space.
         public let value: String
-        let isMarkedSecret: Bool
+        var isMarkedSecret: Bool
         let isLatin1: Bool
 
         /// Makes a field. Invalid characters are refused when the request is validated.

@@ -66,8 +66,8 @@ public final class HTTPCache: Sendable {
     ///   - url: The URL. An internationalised host must be given as A-labels (`xn--…`).
     ///   - partition: The ``SessionConfiguration/cachePartition`` of the requests.
     /// - Throws: ``SessionError/Code/invalidInput`` for an invalid URL, or a partition with a line feed.
-    public func removeResponses(for url: String, partition: String? = nil) throws(SessionError) {
-        try core.remove(url: url, partition: partition)
+    public func removeResponses(for url: some URLConvertible, partition: String? = nil) throws(SessionError) {
+        try core.remove(url: url.urlText, partition: partition)
     }
 
     /// Removes the responses of a host, of all its ports and in all partitions.

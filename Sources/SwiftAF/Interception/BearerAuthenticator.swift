@@ -27,7 +27,11 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     /// The authenticator whose refresh the current task belongs to.
     @TaskLocal private static var refreshing: Set<ObjectIdentifier> = []
 
-    private typealias Flight = Task<Result<BearerToken, SessionError>, Never>
+    private struct Flight {
+        /// The token that is being refreshed.
+        let old: BearerToken?
+        let task: Task<Result<BearerToken, SessionError>, Never>
+    }
 
     private struct State {
         var bearer: BearerState
@@ -67,12 +71,12 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
         guard isOurs(request), !request.headers.contains(named: name), !request.headers.isSuppressed(name) else {
             return request
         }
-        let (step, flight) = decide { $0.prepare(start: attempt.start, now: .now, leeway: leeway) }
+        let (step, flight) = await decide { $0.prepare(start: attempt.start, now: .now, leeway: leeway) }
         let token: BearerToken
         switch step {
         case .use(let current), .useAndRefresh(let current): token = current
         case .refresh:
-            guard let new = try await flight?.value.get() else { return request }
+            guard let new = try await flight?.task.value.get() else { return request }
             token = new
         case .fail(let error): throw error
         case .ignore: return request
@@ -88,13 +92,13 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
             let value = request.headers.first(named: HTTPHeaders.Name.authorization), value.hasPrefix(Self.scheme)
         else { return .doNotRetry }
         let refused = String(value.dropFirst(Self.scheme.count))
-        let (step, flight) = decide { $0.judge(refused: refused, start: outcome.attempt.start) }
+        let (step, flight) = await decide { $0.judge(refused: refused, start: outcome.attempt.start) }
         switch step {
         case .use, .useAndRefresh: return .retry
         case .fail(let error): return .fail(error)
         case .ignore: return .doNotRetry
         case .refresh:
-            guard case .failure(let error)? = await flight?.value else { return .retry }
+            guard case .failure(let error)? = await flight?.task.value else { return .retry }
             return .fail(error)
         }
     }
@@ -112,19 +116,30 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
         return answered == Origin(request.url)
     }
 
-    /// A step and the refresh it needs: the running one, or a new one. Decided under one lock, so that a refresh that
-    /// has just ended isn't repeated.
-    private func decide(_ ask: (BearerState) -> BearerState.Step) -> (BearerState.Step, Flight?) {
+    /// Returns a step and the refresh that it needs: the running one, or a new one. A step that needs the refresh of a
+    /// token that was replaced meanwhile, such as another user's, is decided again after it.
+    private func decide(_ ask: (BearerState) -> BearerState.Step) async -> (BearerState.Step, Flight?) {
+        while true {
+            let (step, flight, isOutdated) = decideOnce(ask)
+            guard case .refresh = step, isOutdated, let flight else { return (step, flight) }
+            _ = await flight.task.value
+        }
+    }
+
+    /// Decides under one lock, so that a refresh that has just ended isn't repeated.
+    private func decideOnce(
+        _ ask: (BearerState) -> BearerState.Step
+    ) -> (step: BearerState.Step, flight: Flight?, isOutdated: Bool) {
         state.withLock { state in
             let step = ask(state.bearer)
             switch step {
-            case .use, .fail, .ignore: return (step, nil)
+            case .use, .fail, .ignore: return (step, nil, false)
             case .useAndRefresh, .refresh: break
             }
             let token = state.bearer.token
-            let flight = state.flight ?? Task { await self.fly(from: token) }
+            let flight = state.flight ?? Flight(old: token, task: Task { await self.fly(from: token) })
             state.flight = flight
-            return (step, flight)
+            return (step, flight, flight.old != token)
         }
     }
 

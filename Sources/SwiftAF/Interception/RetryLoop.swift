@@ -140,19 +140,22 @@ final class RetryLoop: Sendable {
 
     /// Records the end of a transfer. If the loop was to stop meanwhile, that is its end.
     func endSending(_ outcome: CoreOutcome, collects: Bool) {
-        let ends = state.withLock { state in
+        typealias Step = (ends: Bool, worker: Task<Void, Never>?)
+        let step = state.withLock { state -> Step in
             state.token = outcome.failure?.resumeToken
             guard state.stop != nil else {
                 if state.phase == .sending { state.phase = .intercepting }
-                return false
+                return (false, nil)
             }
             defer {
                 state.phase = .ended
                 state.worker = nil
             }
-            return state.phase != .ended
+            return (state.phase != .ended, state.worker)
         }
-        guard ends else { return }
+        // The interceptors around the transfer have nothing left to decide.
+        defer { step.worker?.cancel() }
+        guard step.ends else { return }
         // No interceptor sees this outcome, so a body that one may have to change isn't returned.
         let isWhole = outcome.failure != nil || !collects
         end.send(isWhole ? outcome : CoreOutcome(failure: SessionError(.cancelled)))

@@ -62,6 +62,13 @@ final class TreeNode {
         content = .members(members)
     }
 
+    /// Returns the node of the container that was last made for a key; nil if there is none.
+    func node(forKey key: String) -> TreeNode? {
+        guard case .members(let members) = content, case .node(let node)? = members.last(where: { $0.key == key })?.part
+        else { return nil }
+        return node
+    }
+
     /// Returns the tree; nil if nothing was encoded.
     func tree(depth: Int, _ codingPath: () -> [any CodingKey]) throws -> JSONValue? {
         func invalid(_ what: String) -> EncodingError {
@@ -171,9 +178,9 @@ private struct TreeContext {
     let level: Int
 
     /// Returns the context of a nested container.
-    func nested(at step: any CodingKey) -> TreeContext {
+    func nested(at step: any CodingKey, node: TreeNode = TreeNode()) -> TreeContext {
         TreeContext(
-            node: TreeNode(), path: TreePath(step, below: path), options: options, depth: depth + 1, level: level)
+            node: node, path: TreePath(step, below: path), options: options, depth: depth + 1, level: level)
     }
 
     /// The context of a value that replaces the node.
@@ -315,9 +322,12 @@ private struct TreeKeyedEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol 
         return TreeUnkeyedEncoder(context: nested)
     }
 
+    /// Containers for the same key are one, as with Foundation's `JSONEncoder`.
     private func nest(_ key: Key) -> TreeContext {
+        let name = name(key)
+        if let node = context.node.node(forKey: name) { return context.nested(at: key, node: node) }
         let nested = context.nested(at: key)
-        context.node.append(.node(nested.node), forKey: name(key))
+        context.node.append(.node(nested.node), forKey: name)
         return nested
     }
 

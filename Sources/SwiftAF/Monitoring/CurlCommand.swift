@@ -14,7 +14,10 @@ extension HTTPRequest {
 
     /// Returns the curl command with further options, such as those of the session. They are quoted, but not redacted.
     package func curlCommand(redaction: Redaction = .standard, options: [String]) -> String {
-        CurlCommand(request: self, redaction: redaction, options: options).text
+        var request = self
+        // The body is then bytes, with its Content-Type. Without JSON there is no body to show.
+        try? request.encodeJSON(with: JSONCoder())
+        return CurlCommand(request: request, redaction: redaction, options: options).text
     }
 }
 

@@ -58,7 +58,9 @@ public struct Redaction: Sendable, Hashable {
             text += host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : String(host)
             if let port = parts.portText { text += ":\(port)" }
         }
-        text += parts.path
+        // Without an authority, a password can be part of the path, as in "user:secret@host".
+        let hidesPath = hidesCredentials && parts.host == nil && parts.path.utf8.contains(UInt8(ascii: "@"))
+        text += hidesPath ? Substring(Self.placeholder) : parts.path
         if let query = parts.query { text += "?" + self.query(query) }
         if let fragment = parts.fragment { text += "#" + (hidesCredentials ? self.query(fragment) : fragment) }
         return text

@@ -3,7 +3,9 @@ public import Dispatch
 /// Reports when to show an indicator of network activity, such as a spinner or a line of text.
 ///
 /// ```swift
-/// NetworkActivityIndicatorManager.shared.visibilityHandler = { isVisible in spinner.isHidden = !isVisible }
+/// NetworkActivityIndicatorManager.shared.visibilityHandler = onMainActor { isVisible in
+///     spinner.isHidden = !isVisible
+/// }
 /// NetworkActivityIndicatorManager.shared.isEnabled = true
 /// ```
 ///

@@ -35,7 +35,7 @@ public enum Parameters: Sendable {
     case array([Parameters])
     /// Unordered elements: written without brackets in a query, an error in JSON.
     case set([Parameters])
-    /// Members in order. If a key is repeated, its last value is used.
+    /// Members in order. If a key is repeated, JSON has its last value, and a query or a form has all of them.
     case dictionary([Member])
     /// Any `Encodable`; encoded when the request is serialized.
     case encodable(any Encodable & Sendable)

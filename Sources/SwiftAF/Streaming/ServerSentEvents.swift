@@ -21,9 +21,13 @@ extension HTTPSessionManager {
         options: ServerSentEvents.Options = .init()
     ) -> ServerSentEvents {
         let url = url.urlText
+        var headers = headers
+        // Before the manager's headers are added, whose `Accept` is for other calls.
+        ServerSentEvents.addFields(to: &headers)
+        let fields = headers
         // Made for each connection, because the manager's headers may have changed.
         return ServerSentEvents(manager: self, options: options) { () throws(SessionError) in
-            try self.makeRequest(.get, url, parameters: parameters, headers: headers)
+            try self.makeRequest(.get, url, parameters: parameters, headers: fields)
         }
     }
 
@@ -119,10 +123,15 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     /// Returns the request for the next connection.
     func request() throws(SessionError) -> HTTPRequest {
         var request = try makeRequest()
-        request.headers.fillGap(name: HTTPHeaders.Name.accept, value: "text/event-stream")
-        request.headers.fillGap(name: HTTPHeaders.Name.cacheControl, value: "no-cache")
+        Self.addFields(to: &request.headers)
         request.responseHandler = { _ in .allow }
         return request
+    }
+
+    /// Adds the fields of a request for events, unless they are present.
+    fileprivate static func addFields(to headers: inout HTTPHeaders) {
+        headers.fillGap(name: HTTPHeaders.Name.accept, value: "text/event-stream")
+        headers.fillGap(name: HTTPHeaders.Name.cacheControl, value: "no-cache")
     }
 
     public func makeAsyncIterator() -> Iterator {

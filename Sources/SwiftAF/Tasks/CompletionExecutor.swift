@@ -49,6 +49,8 @@ public struct CompletionExecutor: Sendable {
     }
 
     /// The serial executor of an actor: closures run on it, in order, and may use `assumeIsolated(_:)` of the actor.
+    ///
+    /// The actor is retained. One that owns the manager is released only after the manager gets another executor.
     public static func actor(_ actor: some Actor) -> CompletionExecutor {
         let pending = PendingWork()
         return CompletionExecutor { work in

@@ -14,7 +14,7 @@
 ///
 /// The call begins with the iteration; each iterator makes its own call. A slow reader gets the latest progress. The
 /// sequence ends with ``TransferUpdate/completed(_:)``, or throws the error of the call. Releasing the iterator before
-/// that, or cancelling the iterating task, cancels the call.
+/// that cancels the call. So does cancelling the iterating task, which throws ``SessionError/Code/cancelled``.
 public struct TransferUpdates<Value: Sendable>: AsyncSequence, Sendable {
     public typealias Element = TransferUpdate<Value>
     public typealias Failure = any Error
@@ -49,15 +49,33 @@ public struct TransferUpdates<Value: Sendable>: AsyncSequence, Sendable {
     /// Iterates over the updates.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var stream: AsyncThrowingStream<Element, any Error>.Iterator
+        /// Whether the call's result or its error was returned.
+        private var hasEnded = false
+
+        fileprivate init(stream: AsyncThrowingStream<Element, any Error>.Iterator) {
+            self.stream = stream
+        }
 
         /// Returns the next update; nil after ``TransferUpdate/completed(_:)``.
         public mutating func next() async throws -> Element? {
-            try await stream.next()
+            try await next(isolation: nil)
         }
 
         /// Returns the next update; nil after ``TransferUpdate/completed(_:)``.
         public mutating func next(isolation: isolated (any Actor)?) async throws -> Element? {
-            try await stream.next(isolation: isolation)
+            guard !hasEnded else { return nil }
+            let update: Element?
+            do {
+                update = try await stream.next(isolation: isolation)
+            } catch {
+                hasEnded = true
+                throw error
+            }
+            if case .progress? = update { return update }
+            hasEnded = true
+            // The stream of a cancelled task ends without an error, as if the call had returned.
+            guard let update else { throw SessionError(.cancelled) }
+            return update
         }
     }
 }
