@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
     }
     /* A secret isn't sent to another origin after a redirect, and traces hide it. */
     const afc_header headers[] = {
-        {afc_slice_of("Content-Type"), afc_slice_of("application/json"), 0},
+        {AFC_SLICE_INIT("Content-Type"), AFC_SLICE_INIT("application/json"), 0},
         {afc_slice_of("X-Api-Key"), afc_slice_of(key != NULL ? key : ""), AFC_HEADER_SECRET}};
     afc_request request = AFC_REQUEST_INIT;
     request.method = "POST";

@@ -38,9 +38,10 @@ static afc_status set_flags(afc__sink *sink, unsigned flags, afc_failure *failur
     if ((flags & ~EVERY_FLAG) != 0) {
         return afc__fail(failure, AFC_EINVAL, "unknown flags for the sink: %#x", flags);
     }
+    /* Otherwise a second failure would lose what the first one has left. */
+    if ((flags & AFC_SINK_RESUME) != 0) flags |= AFC_SINK_KEEP_PARTIAL;
     sink->flags = flags;
-    sink->is_resumable = sink->may_resume &&
-                         (flags & (AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME)) != 0;
+    sink->is_resumable = sink->may_resume && (flags & AFC_SINK_KEEP_PARTIAL) != 0;
     return AFC_OK;
 }
 

@@ -84,7 +84,8 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     driver->max_idle_s = (long)options->max_idle_s;
     driver->max_age_s = (long)options->max_connection_age_s;
     driver->max_requests = options->max_requests_per_connection;
-    driver->forbids_reuse = options->max_idle_connections == 0;
+    /* For CURLOPT_MAXAGE_CONN, 0 means less than a second, or in later versions no limit. */
+    driver->forbids_reuse = options->max_idle_connections == 0 || options->max_idle_s == 0;
     driver->max_connections_per_host = options->max_connections_per_host;
     driver->max_connections = options->max_connections;
     status = afc__driver_set_proxies(driver, &options->proxies, failure);

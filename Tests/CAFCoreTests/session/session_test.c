@@ -276,13 +276,19 @@ static void limits_connections_per_host(void **state) {
 
 static void keeps_no_idle_connection_if_asked(void **state) {
     (void)state;
-    world *world = world_with(6, 0);
-    for (size_t i = 1; i <= 3; i++) {
-        check_fetch(world, "/", AFC_OK);
-        assert_true(afts_wait_closed(world->server, i, PATIENCE_MS));
+    afc_session_options none = AFC_SESSION_OPTIONS_INIT, at_once = AFC_SESSION_OPTIONS_INIT;
+    none.max_idle_connections = 0;
+    at_once.max_idle_s = 0;
+    const afc_session_options *const rows[] = {&none, &at_once};
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        world *world = world_new(NULL, rows[row]);
+        for (size_t i = 1; i <= 3; i++) {
+            check_fetch(world, "/", AFC_OK);
+            assert_true(afts_wait_closed(world->server, i, PATIENCE_MS));
+        }
+        assert_int_equal(afts_server_stats(world->server).accepted, 3);
+        world_free(world);
     }
-    assert_int_equal(afts_server_stats(world->server).accepted, 3);
-    world_free(world);
 }
 
 /** One answer, then the gate, then the end of the connection, which stays in the pool meanwhile. */

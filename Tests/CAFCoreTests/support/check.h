@@ -41,8 +41,7 @@
     { literal, sizeof(literal) - 1 }
 
 /** The same in the initialiser of a static table, where C11 wants no compound literal. */
-#define S_INIT(literal)                                                                            \
-    { (literal), sizeof(literal) - 1 }
+#define S_INIT(literal) AFC_SLICE_INIT(literal)
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 

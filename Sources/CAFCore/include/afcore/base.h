@@ -68,6 +68,10 @@ typedef struct afc_bytes {
     size_t size;
 } afc_bytes;
 
+/** Initialises a slice, also of a constant, with a string literal: `{AFC_SLICE_INIT("Accept"), AFC_SLICE_INIT("text/html"), 0}`. */
+#define AFC_SLICE_INIT(literal)                                                                    \
+    { "" literal, sizeof(literal) - 1 }
+
 /** Returns a slice of a string that ends in NUL, without the NUL; an empty slice for NULL. */
 static inline afc_slice afc_slice_of(const char *text) {
     afc_slice slice = {text, text != NULL ? strlen(text) : 0};

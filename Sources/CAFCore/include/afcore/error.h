@@ -77,22 +77,46 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
 
 /**
  * What exactly failed, where a program may react to it: X(identifier, number, name). Numbers and names never change; later
- * versions may have more. Limits are those of afc_limits.
+ * versions may have more.
  *
- * AFC_EINVAL: NO_SCHEME the URL has none; IPV6_ZONE the URL names one, which URLs can't (RFC 9844); HOST_OVERRIDE an address
- * in afc_session_options.hosts is invalid; KEY_PASSWORD a client certificate or its key can't be read, perhaps for lack of
- * its password.
- * AFC_EDNS: DNS_OVER_HTTPS the server of DNS over HTTPS didn't find the name, or couldn't be reached.
- * AFC_EREDIRECT: REDIRECT_LIMIT `redirects` was passed; REDIRECT_REFUSED by on_redirect.
- * AFC_ETOOBIG: BODY_LIMIT `body`; HEAD_LIMIT `head_bytes` or `head_count`; LINE_LIMIT libcurl's own limit for a line of the
- * head or trailers, 100 KiB and 4 KiB; DECODED_LIMIT `decoding_ratio`, or what a body that
- * waits may have after decoding; PIECE_LIMIT libcurl's
- * own limit for one read of such a body, 64 MiB; MESSAGE_LIMIT a message of a WebSocket.
- * AFC_EPROTOCOL: DIGEST the body has another digest than afc_sink.digest; DECLARED_DIGEST than the server says.
- * AFC_EAUTH: PROXY_CREDENTIALS the proxy of a tunnel needs credentials or refused them.
- * AFC_ETLS: NOT_TLS the peer sent something else; TLS_VERSION there is no version in common; CERTIFICATE_REQUIRED the peer
- * requires a client certificate; CERTIFICATE_REFUSED it refused the one it got; HANDSHAKE_REFUSED it gave no reason.
- * AFC_ETIMEOUT: NO_PONG, NO_CLOSE_FRAME of a WebSocket's peer.
+ * AFC_EINVAL
+ * - NO_SCHEME: the URL has no scheme.
+ * - IPV6_ZONE: the URL names an IPv6 zone, which URLs can't (RFC 9844).
+ * - HOST_OVERRIDE: an address in afc_network_options.overrides is invalid.
+ * - KEY_PASSWORD: a client certificate or its key can't be read, perhaps for lack of its password.
+ *
+ * AFC_EDNS
+ * - DNS_OVER_HTTPS: the server of DNS over HTTPS didn't find the name, or couldn't be reached.
+ *
+ * AFC_EREDIRECT
+ * - REDIRECT_LIMIT: afc_limits.redirects was exceeded.
+ * - REDIRECT_REFUSED: on_redirect refused it.
+ *
+ * AFC_ETOOBIG
+ * - BODY_LIMIT: afc_limits.body was exceeded.
+ * - HEAD_LIMIT: afc_limits.head_bytes or afc_limits.head_count was exceeded.
+ * - LINE_LIMIT: a line exceeds libcurl's own limit: 100 KiB in the head, 4 KiB in trailers.
+ * - DECODED_LIMIT: afc_limits.decoding_ratio was exceeded, or the decoded bytes of a paused body exceed 34 MiB.
+ * - PIECE_LIMIT: one read of a paused body decodes to more than libcurl's own limit of 64 MiB.
+ * - MESSAGE_LIMIT: a message of a WebSocket exceeds its limit.
+ *
+ * AFC_EPROTOCOL
+ * - DIGEST: the body has another digest than afc_sink.digest.
+ * - DECLARED_DIGEST: the body has another digest than the server says (RFC 9530).
+ *
+ * AFC_EAUTH
+ * - PROXY_CREDENTIALS: the proxy of a tunnel needs credentials, or refused them.
+ *
+ * AFC_ETLS
+ * - NOT_TLS: the peer doesn't use TLS on this port.
+ * - TLS_VERSION: there is no version in common.
+ * - CERTIFICATE_REQUIRED: the peer requires a client certificate.
+ * - CERTIFICATE_REFUSED: the peer refused the client certificate.
+ * - HANDSHAKE_REFUSED: the peer ended the handshake without a reason.
+ *
+ * AFC_ETIMEOUT
+ * - NO_PONG: the peer of a WebSocket sent no pong.
+ * - NO_CLOSE_FRAME: the peer of a WebSocket sent no close frame.
  */
 #define AFC_REASON_MAP(X)                                                                          \
     X(NONE, 0, "none")                                                                             \

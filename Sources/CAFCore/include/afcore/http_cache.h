@@ -3,9 +3,8 @@
  *
  * Several sessions may use the same cache. Every function may be called from any thread. A response that can't be
  * stored or read is treated as missing: no request fails because of the cache, except when a stored body of more than
- * 256 KiB turns out to be damaged after a part of it was passed on (AFC_ETRUNCATED). A response of an https server
- * whose certificate wasn't verified without a fault isn't stored, nor is a body of which 8 MiB wait for the disk, as a
- * response must not wait for it. Of a body that is cut short or given up, up to 1 MiB is kept if the server can be asked for
+ * 256 KiB turns out to be damaged after a part of it was passed on (AFC_ETRUNCATED). Responses of servers with
+ * certificate errors aren't stored, nor is a body of which 8 MiB wait for the disk, because a response must not wait for it. Of a body that is cut short or given up, up to 1 MiB is kept if the server can be asked for
  * the rest with If-Range; the next request for all of it does that.
  *
  * With a folder, responses are kept in memory and on disk. Several processes may use the same folder at the same time.
@@ -27,11 +26,11 @@ typedef struct afc_http_cache afc_http_cache;
 /** Options of a cache. Start from AFC_HTTP_CACHE_OPTIONS_INIT. All are copied. */
 typedef struct afc_http_cache_options {
     size_t size; /**< sizeof(afc_http_cache_options). */
-    /** Capacity in memory, in bytes: heads, bodies and their bookkeeping. With a folder also 0. */
+    /** Capacity in memory, in bytes: heads, bodies and their bookkeeping. May be 0 with a directory. */
     uint64_t memory_bytes;
     /** Maximum size of a body in bytes; larger ones aren't stored. 0: 5 % of the larger capacity. */
     uint64_t max_entry_bytes;
-    /** Folder on disk; it is made with mode 0700 if only it is missing. NULL: memory only. */
+    /** Folder on disk; it is made with mode 0700; its parent must exist. NULL: memory only. */
     const char *directory;
     /**
      * Capacity on disk, in bytes of files. Bodies that are still being received take up to half as much beside it, or

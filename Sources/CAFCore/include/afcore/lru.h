@@ -17,9 +17,10 @@ AFC_BEGIN_DECLS
 typedef struct afc_lru afc_lru;
 
 enum {
-    AFC_LRU_KEY_MAX = 65535,  /**< Maximum length of a key, in bytes. */
-    AFC_LRU_SHARDS_MAX = 64,  /**< Maximum number of shards. */
-    AFC_LRU_OVERHEAD_MAX = 96 /**< Average overhead of an entry in bytes, without key and value. */
+    AFC_LRU_KEY_MAX = 65535, /**< Maximum length of a key, in bytes. */
+    AFC_LRU_SHARDS_MAX = 64, /**< Maximum number of shards. */
+    AFC_LRU_OVERHEAD_MAX =
+        96 /**< Maximum overhead of an entry in bytes, on average, without key and value. */
 };
 
 /** Why an entry was evicted. */
@@ -33,11 +34,12 @@ typedef enum AFC_OPEN_ENUM afc_lru_reason {
 /** Options of a cache. Start from AFC_LRU_INIT. All are copied. Callbacks run without a lock held. */
 typedef struct afc_lru_options {
     size_t size; /**< sizeof(afc_lru_options). */
-    /** When the total cost exceeds `capacity`, the oldest entries are evicted until it is at most `purge_to`. */
+    /** When the total cost exceeds `capacity`, the least recently used entries are evicted until it is at most `purge_to`. */
     uint64_t capacity, purge_to;
-    uint64_t max_cost;  /**< Maximum cost of an entry; higher ones are refused. 0: the capacity. */
-    uint64_t max_count; /**< Maximum number of entries; the oldest is evicted. 0: no limit. */
-    int64_t ttl_ms;     /**< Time to live of an entry after its put. 0: no limit. */
+    uint64_t max_cost; /**< Maximum cost of an entry; higher ones are refused. 0: the capacity. */
+    uint64_t
+        max_count; /**< Maximum number of entries; the least recently used is evicted. 0: no limit. */
+    int64_t ttl_ms; /**< Time to live of an entry after its put. 0: no limit. */
     /** Number of shards, each with its own lock: a power of two. 1: exact order. 0: about four per processor. */
     uint32_t shards;
     /** Add and remove a reference to a value. NULL if values have no reference count. */
@@ -87,7 +89,7 @@ AFC_API void afc_lru_free(afc_lru *cache);
 
 /**
  * Stores a value under a key and replaces the one that is there. The key is copied. `value` must not be
- * NULL. If the total cost then exceeds the capacity, the oldest entries are evicted before it returns.
+ * NULL. If the total cost then exceeds the capacity, the least recently used entries are evicted before it returns.
  *
  * Thread: any.    Owns: takes `value`; on failure it is released.
  * Fails: AFC_ENOMEM; AFC_EINVAL (`value` is NULL, or the key is longer than AFC_LRU_KEY_MAX); AFC_ETOOBIG
@@ -125,7 +127,7 @@ AFC_API bool afc_lru_remove(afc_lru *cache, afc_slice key);
 AFC_API uint64_t afc_lru_remove_all(afc_lru *cache);
 
 /**
- * Evicts the oldest entries until the total cost is at most `cost`; on_evict receives `reason`.
+ * Evicts the least recently used entries until the total cost is at most `cost`; on_evict receives `reason`.
  * Returns the number of evicted entries.
  *
  * Thread: any.    Owns: nothing.    Fails: never.

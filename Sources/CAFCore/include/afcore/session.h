@@ -56,8 +56,9 @@ typedef struct afc_session_options {
      */
     uint32_t max_connections_per_host, max_connections;
     uint32_t max_idle_connections; /**< Maximum idle connections kept open. 0: no reuse. */
-    uint32_t max_idle_s;           /**< Connections idle for longer aren't reused. Default: 60. */
-    const char *user_agent;        /**< Default User-Agent of requests; NULL: none. */
+    uint32_t
+        max_idle_s; /**< Connections idle for longer aren't reused. Default: 60. 0: no reuse. */
+    const char *user_agent; /**< Default User-Agent of requests; NULL: none. */
     /** Trust policy for servers; NULL: the defaults of afc_trust_options. The session retains it. */
     afc_trust_policy *trust;
     /** Called once, last, on the loop thread, after the session has closed. May be NULL. */

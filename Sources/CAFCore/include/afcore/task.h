@@ -98,12 +98,13 @@ enum {
     /**
      * If the task fails or is cancelled, keep the bytes received so far, provided the response had a strong
      * validator (RFC 9110 8.8.1): in PATH.part, with a resume token in PATH.part.resume. Both survive the end
-     * of the process at any time. GET without a body only.
+     * of the process at any time. GET without a body only. After AFC_ETOOBIG nothing is kept.
      */
     AFC_SINK_KEEP_PARTIAL = 1u << 0,
     /**
      * Resume PATH.part if it was created for this URL: sends Range and If-Range (RFC 9110 section 14 and
-     * 13.1.5), and appends the response if it is the same version of the file; otherwise starts over.
+     * 13.1.5), and appends the response if it is the same version of the file; otherwise starts over. Includes
+     * AFC_SINK_KEEP_PARTIAL.
      */
     AFC_SINK_RESUME = 1u << 1,
     /** Sync the file and its folder to the disk before the task succeeds. */
@@ -215,7 +216,7 @@ typedef struct afc_limits {
 typedef enum afc_http_version_preference {
     AFC_HTTP_PREFER_AUTOMATIC = 0, /**< https: HTTP/2 or HTTP/1.1 by ALPN; http: HTTP/1.1. */
     AFC_HTTP_PREFER_1_1 = 1,       /**< HTTP/1.1 only. */
-    AFC_HTTP_PREFER_2 = 2,         /**< As AUTOMATIC, without an upgrade over http. */
+    AFC_HTTP_PREFER_2 = 2,         /**< The same as AUTOMATIC. */
     AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE = 3, /**< HTTP/2 from the first byte, also over http. */
     AFC_HTTP_PREFER_3 = 4                  /**< AFC_EUNSUPPORTED if libcurl has no HTTP/3. */
 } afc_http_version_preference;

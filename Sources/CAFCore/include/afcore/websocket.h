@@ -98,7 +98,7 @@ typedef struct afc_websocket_limits {
 
 /** Options of a WebSocket. Start from AFC_WEBSOCKET_OPTIONS_INIT. All are copied. */
 typedef struct afc_websocket_options {
-    size_t size; /**< sizeof(afc_websocket_options), for growth. */
+    size_t size; /**< sizeof(afc_websocket_options). */
     /** Subprotocols to offer, the most wanted first: tokens, without duplicates. */
     const char *const *protocols;
     size_t protocol_count;
@@ -110,7 +110,7 @@ typedef struct afc_websocket_options {
     uint32_t ping_interval_ms; /**< Time between automatic pings. Default: 0, none. */
     /**
      * With automatic pings: time from a ping to its pong; more ends the socket with AFC_ETIMEOUT. A pong also stands for
-     * the pings before it. Not counted: time in which on_message holds, in which a longer frame is being received, or
+     * the pings before it. Not counted: time in which on_message has returned AFC_EAGAIN, in which a longer frame is being received, or
      * in which one is being sent before the ping. Default: 20000. Not 0.
      */
     uint32_t pong_timeout_ms;
@@ -169,7 +169,7 @@ typedef struct afc_websocket_end {
  * on_closed release, with on_trace anywhere before on_closed.
  */
 typedef struct afc_websocket_events {
-    size_t size;   /**< sizeof(afc_websocket_events), for growth. */
+    size_t size;   /**< sizeof(afc_websocket_events). */
     void *context; /**< Passed to the callbacks. */
     /** The handshake succeeded. */
     void (*on_open)(void *context, const afc_websocket_opening *opening);
