@@ -112,10 +112,8 @@ public struct EventLogger: EventMonitor {
     }
 
     private func text(of body: Data) -> String {
-        let shown = body.prefix(max(0, maximumBodySize))
-        let rest = body.count > shown.count ? "… (\(body.count) bytes)" : ""
-        guard let text = String(validating: shown, as: UTF8.self) else { return "\(body.count) bytes" }
-        return text + rest
+        guard let text = String(startOf: body, upTo: max(0, maximumBodySize)) else { return "\(body.count) bytes" }
+        return text.utf8.count < body.count ? "\(text)… (\(body.count) bytes)" : text
     }
 
     private func milliseconds(_ duration: Duration) -> Int64 {

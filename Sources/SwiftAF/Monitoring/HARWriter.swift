@@ -189,10 +189,12 @@ struct HARWriter {
     }
 
     private func shown(_ body: Data) -> (text: String, encoding: String?, comment: String?) {
+        func comment(_ shown: Int) -> String? {
+            shown < body.count ? "the first \(shown) of \(body.count) bytes" : nil
+        }
+        if let text = String(startOf: body, upTo: maximumBodySize) { return (text, nil, comment(text.utf8.count)) }
         let start = body.prefix(maximumBodySize)
-        let comment = start.count < body.count ? "the first \(start.count) of \(body.count) bytes" : nil
-        if let text = String(validating: start, as: UTF8.self) { return (text, nil, comment) }
-        return (start.base64EncodedString(), "base64", comment)
+        return (start.base64EncodedString(), "base64", comment(start.count))
     }
 }
 

@@ -44,6 +44,22 @@ import Testing
         #expect(lastCookie() == nil)
     }
 
+    @Test(arguments: [
+        (nil, nil, nil, 4), ("a", nil, nil, 2), (nil, "one.test", nil, 3), (nil, nil, "/p", 1),
+        ("a", "two.test", nil, 1), ("a", "one.test", "/p", 0), ("b", "one.test", "/p", 1), ("c", nil, nil, 0),
+        ("a\0", nil, nil, 0),
+    ])
+    func deletesWhatMatchesAllThatIsGiven(name: String?, domain: String?, path: String?, count: Int) throws {
+        let storage = try CookieStorage()
+        for (name, domain, path) in [
+            ("a", "one.test", "/"), ("b", "one.test", "/"), ("b", "one.test", "/p"), ("a", "two.test", "/"),
+        ] {
+            try storage.setCookie(Cookie(name: name, value: "1", domain: domain, path: path))
+        }
+        #expect(storage.deleteCookies(name: name, domain: domain, path: path) == count)
+        #expect(try storage.cookies().count == 4 - count)
+    }
+
     @Test func aRequestCanDoWithout() async throws {
         let manager = manager()
         var request = HTTPRequest(server.urlString("/set"))

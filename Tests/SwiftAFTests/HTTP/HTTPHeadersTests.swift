@@ -108,6 +108,20 @@ import Testing
         #expect(!HTTPHeaders.Field(name: "X", value: "v").isSecret)
     }
 
+    @Test func fieldsThatReplaceSecretsAreSecret() {
+        var secret = HTTPHeaders()
+        secret.add(name: "X-Session", value: "one", isSecret: true)
+        var filled: HTTPHeaders = ["x-session": "two", "A": "1"]
+        filled.fillGaps(from: secret)
+        #expect(filled.map(\.isSecret) == [true, false] && filled.count == 2)
+        var merged = secret
+        merged.merge(["x-session": "two", "A": "1"])
+        #expect(merged["X-Session"] == "two" && merged.map(\.isSecret) == [true, false])
+        var plain: HTTPHeaders = ["X-Session": "one"]
+        plain.merge(["X-Session": "two"])
+        #expect(!plain[0].isSecret)
+    }
+
     @Test func equalityIgnoresCaseOfNamesOnly() {
         let headers: HTTPHeaders = ["A": "v"]
         #expect(headers == ["a": "v"])
@@ -128,9 +142,9 @@ import Testing
 
     @Test func authorization() {
         var headers = HTTPHeaders()
-        headers.authorization = .basic(username: "Aladdin", password: "open sesame")
+        headers.authorization = .basic(user: "Aladdin", password: "open sesame")
         #expect(headers["Authorization"] == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
-        headers.authorization = .basic(username: "ü", password: "€")
+        headers.authorization = .basic(user: "ü", password: "€")
         #expect(headers["Authorization"] == "Basic w7w64oKs")
         headers.authorization = .bearer("t")
         #expect(headers.values(for: "Authorization") == ["Bearer t"])

@@ -113,6 +113,29 @@ struct BearerTests {
         #expect(refreshes.values.count == 2)
     }
 
+    @Test("After a change of users, no request gets the token of a refresh for the former one")
+    func changeOfUsers() async throws {
+        let gate = Recorder<Bool>()
+        let bearer = BearerAuthenticator(for: server.urlString("/"), token: BearerToken("alice")) { [refreshes] token in
+            refreshes.record(token)
+            if token?.value == "alice" { await gate.wait() }
+            return BearerToken(token == nil ? "new" : "alice's new")
+        }
+        manager.interceptors = [bearer]
+        async let first = manager.response(.get, "x").status
+        await refreshes.wait()
+        bearer.token = nil
+        async let second = manager.response(.get, "x").status
+        // The second request waits for the refresh by now, or comes after it: both end in the same way.
+        gate.record(true)
+        // The first one was Alice's, and may be refused.
+        _ = try await first
+        #expect(try await second == 200)
+        #expect(refreshes.values.contains(nil) && bearer.token == BearerToken("new"))
+        let sent = server.requests.map { $0["Authorization"] }
+        #expect(sent.filter { $0 == "Bearer alice's new" }.count <= 1 && sent.contains("Bearer new"))
+    }
+
     @Test("A late 401 for a token that was replaced meanwhile refreshes nothing")
     func late() async throws {
         manager.interceptors = [authenticator()]

@@ -353,6 +353,20 @@ struct InterceptTests {
         released.record(true)
     }
 
+    @Test func theTotalLimitOfATransferCancelsTheInterceptorAroundIt() async throws {
+        server.route("/x", .stall(at: "x"))
+        let ends = Recorder<Bool>()
+        intercept { request, next in
+            defer { ends.record(Task.isCancelled) }
+            return try await next(request)
+        }
+        var request = HTTPRequest("x")
+        request.timeouts.total = .milliseconds(20)
+        #expect(await error(of: request)?.reason == .total)
+        #expect(await ends.wait() == [true])
+        server.open("x")
+    }
+
     @Test func cancellingEndsATransferOfNext() async throws {
         server.route("/x", .stall(at: "x"))
         intercept { request, next in try await next(request) }

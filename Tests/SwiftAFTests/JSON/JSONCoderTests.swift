@@ -462,7 +462,25 @@ import Testing
         }
     }
 
+    /// Encodes into the same containers more than once, as a class and its superclass may.
+    private struct Shared: Encodable {
+        enum Keys: String, CodingKey { case info, list, x, y }
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Keys.self)
+            var info = container.nestedContainer(keyedBy: Keys.self, forKey: .info)
+            try info.encode(1, forKey: .x)
+            var list = container.nestedUnkeyedContainer(forKey: .list)
+            try list.encode(1)
+            try container.encode(3, forKey: .y)
+            var more = container.nestedContainer(keyedBy: Keys.self, forKey: .info)
+            try more.encode(2, forKey: .y)
+            var longer = container.nestedUnkeyedContainer(forKey: .list)
+            try longer.encode(2)
+        }
+    }
+
     @Test func valuesAreWrittenAsByJSONEncoder() throws {
+        try expectSame(encoding: Shared())
         try expectSame(encoding: [1, -1, .max, .min])
         try expectSame(encoding: [0.5, 1.0, -0.0, 1e-7, 1e15, 1e16, 1e20, 1e300, 0.1, .pi, .leastNonzeroMagnitude])
         try expectSame(encoding: [Float(0.1), 1, 1e10, 3.4e38])

@@ -52,6 +52,21 @@ struct CurlCommandTests {
         #expect(HTTPRequest(.head, "https://host/").curlCommand() == "curl --globoff --head --url https://host/")
     }
 
+    @Test(
+        "A body has the type that it is sent with",
+        arguments: [
+            (HTTPBody.json(["a": 1] as [String: Int]), #"{"a":1}"#, "application/json"),
+            (.json(["a": 1, "b": "c"] as Parameters), #"{"a":1,"b":"c"}"#, "application/json"),
+            (.form(["a": "b c"]), "a=b%20c", "application/x-www-form-urlencoded"),
+            (.data(Data("x".utf8), contentType: "text/x-own"), "x", "text/x-own"),
+        ])
+    func bodies(body: HTTPBody, text: String, type: String) throws {
+        let words = try Self.words(of: HTTPRequest(.post, "https://host/", body: body).curlCommand())
+        #expect(Self.values("--data-raw", words) == [text])
+        #expect(Self.values("--header", words).first?.hasPrefix("Content-Type: \(type)") == true)
+        #expect(!words.contains("--request"))
+    }
+
     @Test("Secrets are hidden unless asked for")
     func secrets() {
         var request = HTTPRequest("https://user:pass@host/?token=secret&x=y#access_token=secret")

@@ -88,6 +88,20 @@ struct HARRecorderTests {
         #expect(entry["response"]?["status"] == 101)
     }
 
+    @Test(
+        "A text that the limit cuts within a character is still a text",
+        arguments: [
+            (3, "gr"), (4, "grö"), (5, "grö"), (6, "größ"), (7, "größe"), (8, "größe"),
+        ])
+    func cutText(limit: Int, text: String) async throws {
+        server.route("/x", .text("größe"))
+        let archive = try await archive(HARRecorder(maximumBodySize: limit)) { _ = try await manager.get("x") }
+        let content = try #require(Self.entries(archive).first)["response"]?["content"]
+        #expect(content?["text"]?.string == text && content?["encoding"] == nil)
+        let comment = "the first \(text.utf8.count) of 7 bytes"
+        #expect(content?["comment"]?.string == (text == "größe" ? nil : comment))
+    }
+
     @Test("Messages of a WebSocket are recorded only on request")
     func noMessages() async throws {
         server.route("/echo", [.upgrade(), .echoFrames])

@@ -23,6 +23,15 @@ import Testing
     }
 
     @Test(arguments: [
+        ("user:s3cret@host/p?q=1", "user:<hidden>?q=1"), ("mailto:me@host", "mailto:<hidden>"), ("p/q?a=b", "p/q?a=b"),
+        ("http://h/p@q", "http://h/p@q"),
+    ])
+    func hidesPasswordsOfURLsWithoutScheme(url: String, shown: String) {
+        #expect(Redaction.standard.url(url) == shown)
+        #expect(Redaction.none.url(url) == url)
+    }
+
+    @Test(arguments: [
         ("Authorization", true), ("proxy-authorization", true), ("COOKIE", true), ("Set-Cookie", true),
         ("Cookie2", true), ("set-cookie2", true), ("Cookie3", false), ("X-Name", false), ("", false),
     ])

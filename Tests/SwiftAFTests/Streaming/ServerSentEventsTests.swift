@@ -54,6 +54,21 @@ struct ServerSentEventsTests {
         #expect(server.requests.allSatisfy { $0["Cache-Control"] == "no-cache" })
     }
 
+    @Test(
+        "The manager's Accept is for other calls; that of the call counts",
+        arguments: [
+            (HTTPHeaders(), "text/event-stream"), (["Accept": "text/x-own"] as HTTPHeaders, "text/x-own"),
+        ])
+    func accept(headers: HTTPHeaders, sent: String) async throws {
+        server.route("/events", times: 1, Self.stream("data: a\n\n"))
+        server.route("/events", .status(204))
+        manager.headers["Accept"] = "application/json"
+        manager.headers["X-Other"] = "1"
+        _ = try await collect(events(headers: headers))
+        #expect(server.requests.map { $0["Accept"] } == [sent, sent])
+        #expect(server.requests.map { $0["X-Other"] } == ["1", "1"])
+    }
+
     @Test("An id that no header field can have isn't sent, and stays the last one")
     func unsendableID() async throws {
         server.route("/events", times: 1, Self.stream("id: 1\u{1}\ndata: a\n\n"))

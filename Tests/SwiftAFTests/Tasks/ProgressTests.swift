@@ -99,6 +99,8 @@ import Testing
         let task = Task { for try await _ in updates {} }
         #expect(await server.wait(for: .requests(2)))
         task.cancel()
+        // Otherwise the loop would end as after a result.
+        await #expect { try await task.value } throws: { ($0 as? SessionError)?.code == .cancelled }
         #expect(await ends.wait(for: 2) == [.cancelled, .cancelled])
         server.open("x")
     }
