@@ -74,7 +74,7 @@ extension Interop {
         }
 
         @Test func credentialsOfTheManagerAreUsed() async throws {
-            manager.headers.authorization = .basic(username: "ada", password: "pass:word")
+            manager.headers.authorization = .basic(user: "ada", password: "pass:word")
             let basic: JSONValue = try await manager.get("/basic-auth/ada/pass:word")
             #expect(basic["authenticated"] == true)
             manager.headers.authorization = .bearer("t0k3n")

@@ -44,7 +44,7 @@ extension Interop {
         }
 
         @Test func anUnknownAuthorityIsNotTrusted() async throws {
-            let error = try await sessionError { try await response(.tls) { $0.security.anchors = .system } }
+            let error = try await sessionError { try await response(.tls) { $0.securityPolicy.anchors = .system } }
             #expect(error.code == .untrusted)
             #expect(error.reason == .unknownIssuer)
         }
@@ -62,15 +62,15 @@ extension Interop {
 
         @Test(arguments: [Nginx.Listener.expired, .notYetValid, .selfSigned])
         func invalidCertificatesCanBeAllowed(_ listener: Nginx.Listener) async throws {
-            #expect(try await response(listener) { $0.security.allowsInvalidCertificates = true }.status == 200)
+            #expect(try await response(listener) { $0.securityPolicy.allowsInvalidCertificates = true }.status == 200)
         }
 
         @Test func theNameIsCheckedEvenThenUnlessToldNotTo() async throws {
             let error = try await sessionError {
-                try await response(.wrongHost) { $0.security.allowsInvalidCertificates = true }
+                try await response(.wrongHost) { $0.securityPolicy.allowsInvalidCertificates = true }
             }
             #expect(error.reason == .wrongHost)
-            #expect(try await response(.wrongHost) { $0.security.validatesDomainName = false }.status == 200)
+            #expect(try await response(.wrongHost) { $0.securityPolicy.validatesDomainName = false }.status == 200)
         }
 
         @Test func anHTTP2ConnectionOfAFormerPolicyServesNobody() async throws {
@@ -92,12 +92,12 @@ extension Interop {
         @Test func pinsOfACertificateMatch() async throws {
             let pinned = Set([Data(servers.authority.pem.utf8)])
             let right = try await response(.tls) {
-                $0.security.pinning = .init(mode: .certificate, certificates: pinned)
+                $0.securityPolicy.pinning = .init(mode: .certificate, certificates: pinned)
             }
             #expect(right.status == 200)
             let other = try Data(TestCertificate.makeAuthority().pem.utf8)
             let error = try await sessionError {
-                try await response(.tls) { $0.security.pinning = .init(mode: .certificate, certificates: [other]) }
+                try await response(.tls) { $0.securityPolicy.pinning = .init(mode: .certificate, certificates: [other]) }
             }
             #expect(error.reason == .pin)
             #expect(error.trust?.chain.count == 2)
@@ -106,7 +106,7 @@ extension Interop {
         @Test func anchorsCanBeAFile() async throws {
             let folder = try TemporaryFolder()
             let path = try folder.write(servers.authority.pem, to: "authority.pem")
-            #expect(try await response(.tls) { $0.security.anchors = .file(path) }.status == 200)
+            #expect(try await response(.tls) { $0.securityPolicy.anchors = .file(path) }.status == 200)
         }
 
         @Test func theNameLocalhostIsFine() async throws {

@@ -31,7 +31,7 @@ struct Client {
         configuration.maximumIdleConnections = benchmark.inFlight
         configuration.limits.maximumBodySize = Int64(max(benchmark.bytes, 1))
         if let ca = benchmark.ca {
-            configuration.security.anchors = .file(ca)
+            configuration.securityPolicy.anchors = .file(ca)
         }
         manager = HTTPSessionManager(configuration: configuration)
         manager.completionQueue = DispatchQueue(label: "bench")

@@ -47,7 +47,7 @@ public struct Cookie: Hashable, Sendable, Codable {
         self.sameSite = sameSite
     }
 
-    /// Which cookies of servers are kept. What is in a storage is sent whatever this says.
+    /// Which cookies of servers are kept. Cookies that are in a storage are always sent.
     public enum AcceptPolicy: Hashable, Sendable {
         /// Those of every host.
         case always

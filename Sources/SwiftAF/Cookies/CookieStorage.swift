@@ -7,7 +7,7 @@ package import FoundationEssentials
 /// configuration.cookieStorage = try CookieStorage(path: "/home/me/.jar")
 /// ```
 ///
-/// Thread-safe; no call waits for I/O of another one.
+/// Thread-safe. Only ``save(to:)`` waits, for the disk and for other saves.
 public final class CookieStorage: Sendable {
     let core: CoreCookieJar
 

@@ -22,17 +22,17 @@ final class CoreSession: @unchecked Sendable {
             throw SessionError(.invalidInput, message: "the user agent contains a control character")
         }
         try configuration.httpVersion.validate()
-        let policy = try CoreTrustPolicy(configuration.security)
+        let policy = try CoreTrustPolicy(configuration.securityPolicy)
         // The core's defaults are the same.
         let proxyPolicy =
-            configuration.proxySecurity == .default ? nil : try CoreTrustPolicy(configuration.proxySecurity)
+            configuration.proxySecurityPolicy == .default ? nil : try CoreTrustPolicy(configuration.proxySecurityPolicy)
         let arena = CoreArena()
         var options = afc_session_options()
         options.size = MemoryLayout<afc_session_options>.stride
         options.max_connections_per_host = UInt32(clamping: configuration.maximumConnectionsPerHost)
         options.max_connections = UInt32(clamping: configuration.maximumConnections)
         options.max_idle_connections = UInt32(clamping: configuration.maximumIdleConnections)
-        options.max_idle_s = UInt32(clamping: configuration.idleConnectionLifetime.components.seconds)
+        options.max_idle_s = configuration.idleConnectionLifetime.wholeSecondsRoundedUp
         options.max_connection_age_s = UInt32(clamping: configuration.maximumConnectionAge?.components.seconds ?? 0)
         options.max_requests_per_connection = UInt32(clamping: configuration.maximumRequestsPerConnection)
         options.user_agent = userAgent.isEmpty ? nil : try arena.copy(userAgent, "the user agent")
@@ -117,4 +117,11 @@ extension afc_slice {
     }
 
     var text: String { String(decoding: buffer, as: UTF8.self) }
+}
+
+extension Duration {
+    fileprivate var wholeSecondsRoundedUp: UInt32 {
+        let (seconds, attoseconds) = components
+        return UInt32(clamping: attoseconds > 0 ? seconds + 1 : seconds)
+    }
 }

@@ -22,7 +22,7 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
     /// request is sent before there is a name.
     public static let resumes = DownloadOptions(rawValue: 1 << 3 | keepsPartialFile.rawValue)
     /// Syncs the file and its folder to the disk before the download ends, so that the file survives a power failure.
-    /// Over HTTP/2, other transfers of the session wait meanwhile.
+    /// With a ``ResponseDecision`` that downloads over HTTP/2, other transfers of the session wait meanwhile.
     public static let syncsToDisk = DownloadOptions(rawValue: 1 << 4)
     /// Replaces the target of a symbolic link and keeps the link. Without this option the link itself is replaced.
     public static let followsLinks = DownloadOptions(rawValue: 1 << 5)

@@ -17,8 +17,8 @@ extension HTTPHeaders {
         }
 
         /// `Basic …`, with user name and password as UTF-8 (RFC 7617).
-        public static func basic(username: String, password: String) -> Authorization {
-            Authorization(rawValue: "Basic " + Data("\(username):\(password)".utf8).base64EncodedString())
+        public static func basic(user: String, password: String) -> Authorization {
+            Authorization(rawValue: "Basic " + Data("\(user):\(password)".utf8).base64EncodedString())
         }
 
         /// The scheme alone.

@@ -148,7 +148,7 @@ extension HTTPRequest {
         set { update { $0.proxyCredential = newValue } }
     }
 
-    /// The settings of `URLRequest` for caches, cookies and radios.
+    /// The settings of `URLRequest` for caching, cookies and kinds of networks.
     public var hints: Hints {
         get { settings?.values.hints ?? Hints() }
         set { update { $0.hints = newValue } }
@@ -233,7 +233,7 @@ extension HTTPRequest {
         /// The time from start to end, over all redirects and retries, with all waiting.
         public var total: Duration?
 
-        /// Makes limits; nil uses the session's.
+        /// Makes limits; nil uses those of ``HTTPSessionManager/timeouts``.
         public init(connect: Duration? = nil, idle: Duration? = nil, total: Duration? = nil) {
             self.connect = connect
             self.idle = idle
@@ -241,16 +241,18 @@ extension HTTPRequest {
         }
     }
 
-    /// Size limits; a transfer that exceeds one fails with ``SessionError/Code/tooLarge``. Nil uses the session's.
+    /// Size limits; a transfer that exceeds one fails with ``SessionError/Code/tooLarge``. At least 1. Nil uses the limit
+    /// of the ``SessionConfiguration``.
     public struct Limits: Hashable, Sendable {
-        /// The maximum size of the body in bytes, after decoding.
+        /// The maximum size of the body in bytes, after decoding. Nil: the configuration's for a body in memory, no limit
+        /// for a stream or a file.
         public var maximumBodySize: Int64?
         /// The maximum size of the heads and trailers of a hop in bytes, including interim responses.
         public var maximumHeaderBytes: Int?
-        /// The maximum number of fields of a head.
+        /// The maximum number of fields of a hop's heads and trailers.
         public var maximumHeaderCount: Int?
 
-        /// Makes limits; nil uses the session's.
+        /// Makes limits.
         public init(
             maximumBodySize: Int64? = nil,
             maximumHeaderBytes: Int? = nil,

@@ -3,7 +3,7 @@
 /// A proxy is written `[http|https|socks5|socks5h]://[user[:password]@]host[:port]`, without a scheme it is http. With
 /// socks5 names are looked up here, with socks5h by the proxy; to https servers an http proxy makes a tunnel. User and
 /// password, percent-encoded, go to the proxy alone. A proxy that is asked over https is judged by
-/// ``SessionConfiguration/proxySecurity``.
+/// ``SessionConfiguration/proxySecurityPolicy``.
 public struct ProxyConfiguration: Hashable, Sendable {
     /// Where the proxies are configured.
     public enum Source: Hashable, Sendable {

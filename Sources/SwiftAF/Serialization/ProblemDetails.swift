@@ -1,7 +1,9 @@
 /// Machine-readable details of an error response (RFC 9457, `application/problem+json`).
 ///
 /// ```swift
-/// catch let error as SessionError {
+/// do {
+///     try await manager.delete("users/7")
+/// } catch {
 ///     if let problem = error.problem { print(problem.title ?? problem.type) }
 /// }
 /// ```

@@ -4,11 +4,12 @@ import FoundationEssentials
 // AFNetworking's API with closures. Closures are called on the completion queue. Every task is started, except those of
 // `dataTask`.
 extension HTTPSessionManager {
-    /// Called when a request succeeded.
+    /// Called when a request succeeded, on ``completionExecutor``, by default the main queue.
     public typealias Success<Output> = @Sendable (DataTask, Output) -> Void
-    /// Called when a request failed; the task is nil if the request couldn't be built.
+    /// Called when a request failed, on ``completionExecutor``; the task is nil if the request couldn't be built.
     public typealias Failure = @Sendable (DataTask?, SessionError) -> Void
-    /// Called with the progress, at most ten times a second and once at the end, before the completion.
+    /// Called with the progress, at most ten times a second and once at the end, before the completion. Of a task it is
+    /// called on ``completionExecutor``, of an awaited call on the network's thread, where it must not block.
     public typealias ProgressHandler = @Sendable (TransferProgress) -> Void
 
     /// Makes a task for a request, without the request serializer. Call ``SessionTask/resume()`` to start it.

@@ -42,12 +42,12 @@ public final class HTTPSessionManager: Sendable {
     final class Snapshot: Sendable {
         /// An error if the session couldn't be made, or the manager was invalidated.
         let session: Result<CoreSession, SessionError>
-        let security: SecurityPolicy
+        let securityPolicy: SecurityPolicy
         let settings: Settings
 
-        init(_ session: Result<CoreSession, SessionError>, _ security: SecurityPolicy, _ settings: Settings) {
+        init(_ session: Result<CoreSession, SessionError>, _ securityPolicy: SecurityPolicy, _ settings: Settings) {
             self.session = session
-            self.security = security
+            self.securityPolicy = securityPolicy
             self.settings = settings
         }
     }
@@ -107,7 +107,7 @@ public final class HTTPSessionManager: Sendable {
         base = baseURL.map(BaseURL.init)
         let session = Result { () throws(SessionError) in try CoreSession(configuration) }
         let settings = Settings(configuration, requestSerializer, responseSerializer)
-        state = Locked(State(snapshot: Snapshot(session, configuration.security, settings)))
+        state = Locked(State(snapshot: Snapshot(session, configuration.securityPolicy, settings)))
     }
 
     /// Makes a manager with a `URL` as its base.
@@ -249,8 +249,9 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.handlers.response = newValue } }
     }
 
-    /// Change each request before it is sent, wrap its sending, and decide on retries, in this order: a
-    /// ``BearerAuthenticator``, a ``RetryPolicy``, your own. Default: none, every request is sent once. They come after
+    /// Change each request before it is sent, wrap its sending, and decide on retries, such as a ``BearerAuthenticator``
+    /// and a ``RetryPolicy``. They are called in the order of the array: the first is the outermost, and the first
+    /// decision to retry counts. Default: none, every request is sent once. They come after
     /// ``HTTPRequest/interceptors``. Read when a task is made.
     public var interceptors: [any RequestInterceptor] {
         get { settings.handlers.interceptors }
@@ -272,8 +273,8 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.handlers.credentialStorage = newValue } }
     }
 
-    /// The monitors that are notified of each request's events, in this order: an ``EventLogger``, a ``HARRecorder``,
-    /// your own. The monitors set when a request is made receive all of its events.
+    /// The monitors that are notified of each request's events, in the order of the array, such as an ``EventLogger``
+    /// and a ``HARRecorder``. The monitors set when a request is made receive all of its events.
     public var eventMonitors: [any EventMonitor] {
         get { settings.handlers.monitors?.monitors ?? [] }
         set {
@@ -314,10 +315,10 @@ public final class HTTPSessionManager: Sendable {
     /// connections and TLS sessions aren't used for later requests. If the policy is invalid, every request fails with
     /// that error.
     public var securityPolicy: SecurityPolicy {
-        get { snapshot.security }
+        get { snapshot.securityPolicy }
         set {
             var configuration = configuration
-            configuration.security = newValue
+            configuration.securityPolicy = newValue
             let session = Result { [configuration] () throws(SessionError) in try CoreSession(configuration) }
             let former = state.withLock { state -> Snapshot? in
                 guard !state.isInvalidated else { return nil }
@@ -395,7 +396,7 @@ public final class HTTPSessionManager: Sendable {
         let (former, drained) = state.withLock { state in
             let former = state.snapshot
             defer {
-                state.snapshot = Snapshot(.failure(closed), former.security, former.settings)
+                state.snapshot = Snapshot(.failure(closed), former.securityPolicy, former.settings)
                 state.drained = []
                 state.isInvalidated = true
             }
@@ -422,7 +423,7 @@ public final class HTTPSessionManager: Sendable {
             let former = state.snapshot
             var settings = former.settings
             change(&settings)
-            state.snapshot = Snapshot(former.session, former.security, settings)
+            state.snapshot = Snapshot(former.session, former.securityPolicy, settings)
             return former
         }
         // Released outside of the lock.

@@ -110,7 +110,8 @@ extension Response where Value == Data {
         try value()
     }
 
-    /// Decodes the body as text, in the response's charset, by default UTF-8, else ISO-8859-1, whatever the status.
+    /// Decodes the body as text, in the response's charset, by default UTF-8, else ISO-8859-1, whatever the status:
+    /// `value(as: String.self)` checks it.
     ///
     /// - Throws: ``SessionError/Code/serialization`` if the charset is unknown or the body isn't valid in it.
     public func text() throws(SessionError) -> String {

@@ -28,7 +28,7 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// The maximum number of idle connections kept for reuse. Zero: connections aren't reused.
     public var maximumIdleConnections = 64
 
-    /// The idle time after which a connection isn't reused, in whole seconds.
+    /// The idle time after which a connection isn't reused, rounded up to whole seconds. Zero: connections aren't reused.
     public var idleConnectionLifetime: Duration = .seconds(60)
 
     /// The age from which a connection isn't reused, in whole seconds. Nil, the default, or less than a second: no limit.
@@ -57,9 +57,9 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// The proxies between the session and its servers. Default: those of the environment.
     public var proxies = ProxyConfiguration.environment
 
-    /// The trust policy for https proxies, independent of ``security``. No request is sent to a proxy that isn't
+    /// The trust policy for https proxies, independent of ``securityPolicy``. No request is sent to a proxy that isn't
     /// trusted.
-    public var proxySecurity = SecurityPolicy.default
+    public var proxySecurityPolicy = SecurityPolicy.default
 
     /// Network options: DNS, addresses, interfaces, sockets.
     public var network = NetworkOptions()
@@ -74,7 +74,8 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// request's own credential takes precedence.
     public var credential: Credential?
 
-    /// The default credential for http proxies; overrides user and password of their URLs.
+    /// The default credential for http proxies; overrides user and password of their URLs. Connections opened with it
+    /// aren't reused, unlike those opened with user and password of a URL, which are sent as Basic.
     public var proxyCredential: Credential?
 
     /// The HSTS store (RFC 6797): http URLs of known hosts are upgraded before sending. Nil disables HSTS.
@@ -90,7 +91,7 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var cachePartition: String?
 
     /// The initial trust policy for servers; see ``HTTPSessionManager/securityPolicy``.
-    public var security = SecurityPolicy.default
+    public var securityPolicy = SecurityPolicy.default
 
     /// The TLS options: versions, ciphers, client certificates.
     public var tls = TLSOptions()
@@ -110,7 +111,7 @@ extension SessionConfiguration {
         public var maximumBodySize: Int64 = 64 << 20
         /// The maximum size of the heads and trailers of a hop in bytes, including interim responses.
         public var maximumHeaderBytes = 256 << 10
-        /// The maximum number of fields of all heads of an exchange.
+        /// The maximum number of fields of a hop's heads and trailers.
         public var maximumHeaderCount = 512
         /// The maximum number of interim (1xx) responses before the final one.
         public var maximumInterimResponses = 16

@@ -311,18 +311,19 @@ extension SessionError {
         public static let keyPassword = Reason(rawValue: "keyPassword")
         /// Of ``Code/dns``: the server of DNS over HTTPS didn't find the name, or couldn't be reached.
         public static let dnsOverHTTPS = Reason(rawValue: "dnsOverHTTPS")
-        /// Of ``Code/redirect``: ``RedirectPolicy/maximumCount`` was passed.
+        /// Of ``Code/redirect``: ``RedirectPolicy/maximumCount`` was exceeded.
         public static let redirectLimit = Reason(rawValue: "redirectLimit")
-        /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumBodySize`` was passed.
+        /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumBodySize`` was exceeded.
         public static let bodyLimit = Reason(rawValue: "bodyLimit")
-        /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumHeaderBytes`` or ``SessionConfiguration/Limits/maximumHeaderCount`` was passed.
+        /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumHeaderBytes`` or
+        /// ``SessionConfiguration/Limits/maximumHeaderCount`` was exceeded.
         public static let headLimit = Reason(rawValue: "headLimit")
         /// Of ``Code/tooLarge``: libcurl's own limit for a line, 100 KiB in the head and 4 KiB in trailers.
         public static let lineLimit = Reason(rawValue: "lineLimit")
-        /// Of ``Code/tooLarge``: the body is too large after decoding: ``SessionConfiguration/Limits/maximumDecodingRatio`` was passed, or
-        /// what is kept of a body that waits.
+        /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumDecodingRatio`` was exceeded, or the decoded bytes of
+        /// a paused body exceed 34 MiB.
         public static let decodedLimit = Reason(rawValue: "decodedLimit")
-        /// Of ``Code/tooLarge``: libcurl's own limit for what one read of a body that waits decodes to, 64 MiB.
+        /// Of ``Code/tooLarge``: one read of a paused body decodes to more than libcurl's own limit of 64 MiB.
         public static let pieceLimit = Reason(rawValue: "pieceLimit")
         /// Of ``Code/tooLarge``: a limit of the messages of a WebSocket.
         public static let messageLimit = Reason(rawValue: "messageLimit")

@@ -50,7 +50,8 @@ public struct TransferProgress: Hashable, Sendable {
         return overflows ? .max : sum
     }
 
-    /// The fraction from 0 to 1 over both directions, including ``offset``; nil while a total is unknown.
+    /// The fraction from 0 to 1 over both directions, including ``offset``; nil while a total is unknown, which for an
+    /// upload is until the response begins. See ``uploadFraction`` and ``downloadFraction``.
     public var fractionCompleted: Double? {
         guard let sentTotal, let receivedTotal else { return nil }
         return Self.fraction(

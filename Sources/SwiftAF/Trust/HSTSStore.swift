@@ -4,7 +4,7 @@ public import FoundationEssentials
 ///
 /// Set it as ``SessionConfiguration/hsts``. Then http URLs of known hosts, also in redirects, are upgraded to https
 /// before anything is sent, and Strict-Transport-Security fields are stored from fully verified https connections.
-/// Thread-safe; no call waits for I/O of another one.
+/// Thread-safe. Only ``save(to:)`` waits, for the disk and for other saves.
 public final class HSTSStore: Sendable {
     let core: CoreHSTS
 

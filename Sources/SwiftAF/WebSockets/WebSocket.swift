@@ -162,11 +162,20 @@ extension WebSocket: AsyncSequence {
             }
         }
 
-        /// Decodes the bytes of the message as JSON, or with another decoder, such as `manager.decoder`.
+        /// Decodes the bytes of the message, by default as JSON.
         ///
+        /// ```swift
+        /// let move = try message.value(as: Move.self)
+        /// let other = try message.value(as: Move.self, decoder: manager.decoder)
+        /// ```
+        ///
+        /// - Parameters:
+        ///   - type: The type of the value.
+        ///   - decoder: Pass the manager's if you have changed it, because ``WebSocket/send(json:encoder:isolation:)`` uses
+        ///     the manager's encoder.
         /// - Throws: ``SessionError/Code/serialization``.
-        public func decode<Value: Decodable>(
-            _ type: Value.Type = Value.self, decoder: any DataDecoder = JSONCoder()
+        public func value<Value: Decodable>(
+            as type: Value.Type = Value.self, decoder: any DataDecoder = JSONCoder()
         ) throws(SessionError) -> Value {
             do {
                 return try decoder.decode(type, from: data)

@@ -22,12 +22,14 @@ extension HTTPSessionManager {
     ///     isn't a ``SessionError`` ends the sequence as ``SessionError/underlying`` of
     ///     ``SessionError/Code/interceptor``.
     public func messages(
-        from url: some URLConvertible, protocols: [String] = [], parameters: Parameters? = nil, headers: HTTPHeaders = [:],
+        from url: some URLConvertible, protocols: [String] = [], parameters: Parameters? = nil,
+        headers: HTTPHeaders = [:],
         options: WebSocketMessages.Options = .init(),
         onOpen: @escaping @Sendable (WebSocket) async throws -> Void = { _ in }
     ) -> WebSocketMessages {
         WebSocketMessages(
-            manager: self, url: url.urlText, protocols: protocols, parameters: parameters, headers: headers, options: options,
+            manager: self, url: url.urlText, protocols: protocols, parameters: parameters, headers: headers,
+            options: options,
             onOpen: onOpen)
     }
 }

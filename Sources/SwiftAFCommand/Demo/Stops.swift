@@ -113,7 +113,7 @@ extension Demo {
 
     private static let trust = Stop(
         title: "A certificate of an unknown issuer",
-        code: "configuration.security.anchors = .pem(…)"
+        code: "configuration.securityPolicy.anchors = .pem(…)"
     ) { stage in
         let authority = try TestCertificate.makeAuthority()
         let server = try TestServer(tls: .init(authority.issue(hosts: ["127.0.0.1"])))
@@ -123,7 +123,7 @@ extension Demo {
         }
         try expect(server.requests.isEmpty, "a request was sent to a server that is not trusted")
         var configuration = SessionConfiguration()
-        configuration.security.anchors = .pem(Data(authority.pem.utf8))
+        configuration.securityPolicy.anchors = .pem(Data(authority.pem.utf8))
         let trusting = HTTPSessionManager(configuration: configuration)
         let response = try await trusting.response(for: HTTPRequest(server.urlString()))
         try expect(response.status == 200, "the issuer was not trusted")

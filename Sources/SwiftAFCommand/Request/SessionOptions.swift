@@ -17,8 +17,8 @@ extension Options {
         configuration.network.unixSocket = try unixSocket.map { path throws(Failure) in
             try InputFile.name(path, opening: .anything)
         }
-        configuration.security.allowsInvalidCertificates = allowsInvalidCertificates
-        configuration.security.validatesDomainName = validatesHostName
+        configuration.securityPolicy.allowsInvalidCertificates = allowsInvalidCertificates
+        configuration.securityPolicy.validatesDomainName = validatesHostName
         if let path = anchorsPath {
             // Not by its name: a pipe can be read only once.
             let certificates = try InputFile.bytes(path)
@@ -26,15 +26,15 @@ extension Options {
                 throw Failure(.input, .invalidInput, "\(path.shown.printable) has no certificates")
             }
             let anchors = TrustAnchors.pem(certificates)
-            configuration.security.anchors = anchors
-            configuration.proxySecurity.anchors = anchors
+            configuration.securityPolicy.anchors = anchors
+            configuration.proxySecurityPolicy.anchors = anchors
         }
-        configuration.security.pinning.keys = pins
+        configuration.securityPolicy.pinning.keys = pins
         for path in pinnedCertificatePaths {
-            configuration.security.pinning.certificates.insert(try InputFile.bytes(path))
+            configuration.securityPolicy.pinning.certificates.insert(try InputFile.bytes(path))
         }
-        if !pins.isEmpty { configuration.security.pinningMode = .publicKey }
-        if !pinnedCertificatePaths.isEmpty { configuration.security.pinningMode = .certificate }
+        if !pins.isEmpty { configuration.securityPolicy.pinningMode = .publicKey }
+        if !pinnedCertificatePaths.isEmpty { configuration.securityPolicy.pinningMode = .certificate }
         if let certificate {
             let content = try InputFile.bytes(certificate.path)
             let key = try keyPath.map { path throws(Failure) in try InputFile.bytes(path) }

@@ -11,7 +11,7 @@ struct TrustInquiry {
     func run() async throws(Failure) -> Outcome {
         var configuration = try options.configuration(environment)
         let seen = Seen()
-        configuration.security.handler = TrustHandler { report in
+        configuration.securityPolicy.handler = TrustHandler { report in
             seen.note(report)
             // Refuse the certificate in any case, so that no request is sent.
             return .refuse

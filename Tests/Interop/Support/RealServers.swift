@@ -68,7 +68,7 @@ extension RealServers {
     var configuration: SessionConfiguration {
         var configuration = SessionConfiguration()
         configuration.timeouts.total = .seconds(300)
-        configuration.security.anchors = .pem(Data(authority.pem.utf8))
+        configuration.securityPolicy.anchors = .pem(Data(authority.pem.utf8))
         return configuration
     }
 

@@ -81,6 +81,18 @@ struct MultipartFormDataTests {
         #expect(try await wire(form).contains("\r\nContent-Type: application/octet-stream\r\n"))
     }
 
+    @Test(
+        "Bytes with a name have the type of its extension",
+        arguments: [
+            ("ada.jpg", "image/jpeg"), ("a.b.JSON", "application/json"), ("ada", "application/octet-stream"),
+            ("a.", "application/octet-stream"), (".", "application/octet-stream"),
+        ])
+    func typeOfBytes(fileName: String, type: String) async throws {
+        var form = MultipartFormData()
+        try form.append(Data("x".utf8), name: "f", fileName: fileName)
+        #expect(try await wire(form).contains("\r\nContent-Type: \(type)\r\n\r\nx"))
+    }
+
     @Test("A stream without a length leaves the form without one")
     func unknownLength() async throws {
         var form = MultipartFormData()

@@ -330,7 +330,7 @@ struct CallTests {
     @Test func secretHeadersStayWithTheBaseURL() async throws {
         let other = try TestServer()
         other.route("/", .text("x"))
-        manager.headers.authorization = .basic(username: "u", password: "p")
+        manager.headers.authorization = .basic(user: "u", password: "p")
         manager.headers["X-A"] = "1"
         try await manager.get(other.urlString("/"))
         #expect(other.requests[0]["Authorization"] == nil && other.requests[0]["X-A"] == "1")

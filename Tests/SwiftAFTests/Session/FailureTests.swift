@@ -134,13 +134,13 @@ struct FailureTests {
     @Test("A bad configuration is the error of each request")
     func badConfiguration() async {
         var configuration = SessionConfiguration()
-        configuration.security.anchors = .pem(Data("no certificate".utf8))
+        configuration.securityPolicy.anchors = .pem(Data("no certificate".utf8))
         let broken = HTTPSessionManager(configuration: configuration)
         #expect(await error(of: HTTPRequest(server.url("/")), by: broken).code == .invalidInput)
-        configuration.security.anchors = .file("/does/not/exist.pem")
+        configuration.securityPolicy.anchors = .file("/does/not/exist.pem")
         let unreadable = HTTPSessionManager(configuration: configuration)
         #expect(await error(of: HTTPRequest(server.url("/")), by: unreadable).code == .file)
-        configuration.security = .default
+        configuration.securityPolicy = .default
         configuration.userAgent = "a\r\nInjected: 1"
         let injecting = HTTPSessionManager(configuration: configuration)
         #expect(await error(of: HTTPRequest(server.url("/")), by: injecting).code == .invalidInput)
@@ -153,7 +153,7 @@ struct FailureTests {
         let otherHost = try TestServer(tls: .init(authority.issue(hosts: ["other.test"])))
         let good = try TestServer(tls: .init(authority.issue(hosts: ["127.0.0.1"])))
         var configuration = SessionConfiguration()
-        configuration.security.anchors = .pem(Data(authority.pem.utf8))
+        configuration.securityPolicy.anchors = .pem(Data(authority.pem.utf8))
         let trusting = HTTPSessionManager(configuration: configuration)
         #expect(try await trusting.response(for: HTTPRequest(good.url("/"))).status == 200)
         #expect(await error(of: HTTPRequest(expired.url("/")), by: trusting).reason == .expired)
@@ -163,11 +163,11 @@ struct FailureTests {
         let unknown = await error(of: HTTPRequest(good.url("/")))
         #expect(unknown.code == .untrusted)
 
-        configuration.security = SecurityPolicy(allowsInvalidCertificates: true)
+        configuration.securityPolicy = SecurityPolicy(allowsInvalidCertificates: true)
         let lax = HTTPSessionManager(configuration: configuration)
         #expect(try await lax.response(for: HTTPRequest(expired.url("/"))).status == 200)
         #expect(await error(of: HTTPRequest(otherHost.url("/")), by: lax).reason == .wrongHost)
-        configuration.security.validatesDomainName = false
+        configuration.securityPolicy.validatesDomainName = false
         let laxer = HTTPSessionManager(configuration: configuration)
         #expect(try await laxer.response(for: HTTPRequest(otherHost.url("/"))).status == 200)
     }

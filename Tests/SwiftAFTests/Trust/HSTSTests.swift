@@ -14,7 +14,7 @@ import Testing
         var configuration = SessionConfiguration.default
         let store = try HSTSStore()
         configuration.hsts = store
-        configuration.security.anchors = .pem(Data(authority.pem.utf8))
+        configuration.securityPolicy.anchors = .pem(Data(authority.pem.utf8))
         let manager = HTTPSessionManager(configuration: configuration)
         _ = try await manager.response(.get, secure)
         #expect(store.contains("LOCALHOST."))

@@ -32,7 +32,7 @@ struct TrustTests {
         _ change: (inout SessionConfiguration) -> Void = { _ in }
     ) -> SessionConfiguration {
         var configuration = SessionConfiguration()
-        configuration.security.anchors = .pem(Data(authority.pem.utf8))
+        configuration.securityPolicy.anchors = .pem(Data(authority.pem.utf8))
         change(&configuration)
         return configuration
     }
@@ -55,7 +55,7 @@ struct TrustTests {
     func refusal() async throws {
         let manager = HTTPSessionManager(
             configuration: configuration {
-                $0.security.pinning = .init(mode: .publicKey)
+                $0.securityPolicy.pinning = .init(mode: .publicKey)
             })
         let error = try await error(manager)
         #expect(error.code == .untrusted)
@@ -155,7 +155,7 @@ struct TrustTests {
         #expect(server.statistics.requests == requests)
         server.open("gate")
         #expect(try await slow.value == "late")
-        manager.securityPolicy = configuration().security
+        manager.securityPolicy = configuration().securityPolicy
         #expect(try await status(manager) == 200)
     }
 
@@ -189,8 +189,8 @@ struct TrustTests {
         let server = server
         let manager = HTTPSessionManager(
             configuration: configuration {
-                $0.security.anchors = .system
-                $0.security.handler = TrustHandler { report in
+                $0.securityPolicy.anchors = .system
+                $0.securityPolicy.handler = TrustHandler { report in
                     seen.withLock { $0.append(report) }
                     return server.statistics.requests == 0 ? .accept : .refuse
                 }

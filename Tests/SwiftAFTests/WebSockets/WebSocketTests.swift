@@ -257,8 +257,8 @@ struct WebSocketTests {
         try await socket.send(json: move)
         var messages = socket.makeAsyncIterator()
         let message = try #require(try await messages.next())
-        #expect(try message.decode(Move.self) == move)
-        #expect(await failure { _ = try message.decode(Int.self) }?.code == .serialization)
+        #expect(try message.value(as: Move.self) == move)
+        #expect(await failure { _ = try message.value(as: Int.self) }?.code == .serialization)
         try await socket.close()
     }
 

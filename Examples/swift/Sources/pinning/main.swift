@@ -11,7 +11,7 @@ guard arguments.count == 3 else {
 }
 
 var configuration = SessionConfiguration()
-configuration.security.anchors = .file(arguments[2])
+configuration.securityPolicy.anchors = .file(arguments[2])
 let manager = HTTPSessionManager(baseURL: arguments[1], configuration: configuration)
 
 var request = HTTPRequest("status")

@@ -87,7 +87,7 @@ actor Store {
             "users", protocols: ["v1"], configure: { $0.timeouts.total = self.limit })
         try await socket.send(json: Array(users.values))
         for try await message in socket {
-            let user = try message.decode(User.self)
+            let user = try message.value(as: User.self)
             users[user.id] = user
         }
     }

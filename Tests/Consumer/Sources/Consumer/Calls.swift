@@ -297,7 +297,7 @@ func exchangesMessages(_ manager: HTTPSessionManager, user: User) async throws {
         case .text(let text): print(text)
         case .binary(let data): print(data.count)
         }
-        print(try message.decode(User.self).name)
+        print(try message.value(as: User.self).name)
     }
     print(time, socket.closeCode ?? .abnormal, socket.closeReason, socket.subprotocol ?? "", socket.response.status)
     var options = WebSocket.Options()
@@ -330,12 +330,13 @@ func decidesAboutHandshakes(_ manager: HTTPSessionManager, user: User) async thr
 
 func followsMessages(_ manager: HTTPSessionManager, user: User) async throws {
     for try await message in manager.messages(from: "wss://example.org/feed") { print(message) }
+    for try await message in manager.messages(from: URL(string: "wss://example.org/feed")!) { print(message) }
     var options = WebSocketMessages.Options()
     options.maximumRetries = nil
     let greeted = manager.messages(from: "feed", options: options) { socket in
         try await socket.send(json: user)
     }
-    for try await message in greeted { print(try message.decode(User.self)) }
+    for try await message in greeted { print(try message.value(as: User.self)) }
 }
 
 /// Own serializers need no typealias.
