@@ -97,7 +97,9 @@ extension Interop {
             #expect(right.status == 200)
             let other = try Data(TestCertificate.makeAuthority().pem.utf8)
             let error = try await sessionError {
-                try await response(.tls) { $0.securityPolicy.pinning = .init(mode: .certificate, certificates: [other]) }
+                try await response(.tls) {
+                    $0.securityPolicy.pinning = .init(mode: .certificate, certificates: [other])
+                }
             }
             #expect(error.reason == .pin)
             #expect(error.trust?.chain.count == 2)

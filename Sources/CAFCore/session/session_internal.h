@@ -53,10 +53,10 @@ struct afc_session {
     afc__list active;    /**< Tasks under way. */
     size_t active_count;
     size_t completed_count; /**< Finished, but not reported: in `completed`. */
-    size_t most_active;   /**< Since memory was given back; see give_memory_back(). */
-    afc__list completed;  /**< Tasks whose on_done is due. */
-    afc__list batches;    /**< afc__batch. */
-    unsigned batch_turns; /**< That the first of both has waited. */
+    size_t most_active;     /**< Since memory was given back; see give_memory_back(). */
+    afc__list completed;    /**< Tasks whose on_done is due. */
+    afc__list batches;      /**< afc__batch. */
+    unsigned batch_turns;   /**< That the first of both has waited. */
     bool is_closing;
     bool is_woken; /**< on_wake is due. */
 };
