@@ -100,7 +100,11 @@ extension Options {
             let content = try? InputFile.bytes(path), !CookieFile.isJar(content)
         else { return }
         throw SessionError(
-            .invalidInput, message: "\(path.shown.printable) isn't a cookie jar, and would be replaced by one")
+            .invalidInput,
+            message: """
+                \(path.shown.printable) isn't a cookie jar, and would be replaced by one; -b PATH only reads, -c PATH \
+                replaces any file
+                """)
     }
 
     /// The jar that is written at the end; nil without one. Call it before the first request.

@@ -18,16 +18,32 @@ enum CookieFile {
         return storage
     }
 
-    /// Whether a file may be replaced by cookies: it begins with the comment of a jar, or has a line with seven fields, or
-    /// nothing but white space and comments.
+    /// Whether a file may be replaced by cookies: all of its lines are blank, comments or cookies. One without a cookie is a
+    /// jar only if it has the title of one, or nothing at all.
     static func isJar(_ content: Data) -> Bool {
+        guard !content.contains(0) else { return false }
         let lines = content.split(separator: UInt8(ascii: "\n")).filter { line in
             line.contains { !" \t\r".utf8.contains($0) }
         }
-        guard let first = lines.first else { return true }
-        let title = String(decoding: first, as: UTF8.self).lowercased()
-        if title.hasPrefix("#"), title.contains("cookie") { return true }
-        let entries = lines.filter { $0.first != UInt8(ascii: "#") || $0.starts(with: "#HttpOnly_".utf8) }
-        return entries.isEmpty || entries.contains { $0.count { $0 == UInt8(ascii: "\t") } >= 6 }
+        let entries = lines.filter { $0.first != UInt8(ascii: "#") || $0.starts(with: httpOnlyMark.utf8) }
+        guard entries.allSatisfy(isCookie) else { return false }
+        return !entries.isEmpty || lines.isEmpty || lines.contains(where: isTitle)
+    }
+
+    private static let httpOnlyMark = "#HttpOnly_"
+
+    /// What curl, wget, browsers and this program write into the first line.
+    private static func isTitle(_ line: Data) -> Bool {
+        let text = String(decoding: line, as: UTF8.self).lowercased()
+        return ["# netscape http cookie file", "# http cookie file"].contains { text.hasPrefix($0) }
+    }
+
+    /// Whether a line has the fields of a cookie: domain, whether it holds for subdomains, path, whether it needs TLS, the
+    /// end in seconds, name and value. The value takes the rest of the line: it may hold tabs.
+    private static func isCookie(_ line: Data) -> Bool {
+        let fields = line.split(separator: UInt8(ascii: "\t"), maxSplits: 6, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        guard fields.count == 7, !fields[0].isEmpty, Int64(fields[4]) != nil else { return false }
+        return [fields[1], fields[3]].allSatisfy { ["true", "false"].contains($0.lowercased()) }
     }
 }

@@ -19,8 +19,19 @@ struct HSTSFile {
         defer { close(descriptor) }
         // A store writes its file when it's released, without the lock. It can't write to this name.
         let name = "/proc/self/fd/\(descriptor)"
-        store = try Self.store(name)
-        former = HSTSLines(try InputFile.bytes(RawText(name)))
+        do throws(Failure) {
+            // Also refuses a file that is too large to be read.
+            store = try Self.store(name)
+            let content = try InputFile.bytes(RawText(name))
+            guard HSTSLines.areHosts(content) else {
+                throw Failure(
+                    .input, .invalidInput, "\(name) isn't a file of HSTS hosts, and would be replaced by one")
+            }
+            former = HSTSLines(content)
+        } catch {
+            let message = error.message.replacing(name, with: path.shown.printable)
+            throw Failure(.input, .invalidInput, "--hsts: \(message)")
+        }
     }
 
     private static func store(_ name: String?) throws(Failure) -> HSTSStore {
@@ -74,6 +85,31 @@ struct HSTSLines {
             let name = line[..<end].lowercased()
             lines[name.hasPrefix(".") ? String(name.dropFirst()) : name] = line
         }
+    }
+
+    /// Whether a file may be replaced by hosts: all of its lines are blank, comments or hosts, as this program and curl
+    /// write them.
+    static func areHosts(_ content: Data) -> Bool {
+        guard !content.contains(0) else { return false }
+        return content.split(separator: UInt8(ascii: "\n")).allSatisfy { line in
+            line.first == UInt8(ascii: "#") || line.allSatisfy { " \t\r".utf8.contains($0) } || isHost(line)
+        }
+    }
+
+    private static func isHost(_ line: Data) -> Bool {
+        guard let space = line.firstIndex(of: UInt8(ascii: " ")) else { return false }
+        let host = line[..<space].drop { $0 == UInt8(ascii: ".") }
+        let isName = host.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\"") }
+        return !host.isEmpty && isName && isMoment(line[line.index(after: space)...])
+    }
+
+    private static func isMoment(_ text: Data) -> Bool {
+        if text.elementsEqual("\"unlimited\"".utf8) { return true }
+        let form = "\"YYYYMMDD HH:MM:SS\"".utf8
+        return text.count == form.count
+            && zip(text, form).allSatisfy { byte, kind in
+                UInt8(ascii: "A")...UInt8(ascii: "Z") ~= kind ? byte &- 0x30 < 10 : byte == kind
+            }
     }
 
     var text: String {

@@ -1,0 +1,80 @@
+import AFTestServer
+import FoundationEssentials
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+/// Which files `--cookies` and `--hsts` replace: jars and files of hosts only.
+@Suite struct StoreFileTests {
+    private let server: TestServer
+
+    init() throws {
+        server = try TestServer()
+        server.route("/", .respond(200, headers: ["Set-Cookie": "k=v"]))
+    }
+
+    @Test(arguments: [
+        "1\t2\t3\t4\t5\t6\t7\n", "# My cookie recipes\n\nflour\n", "#!/bin/sh\n# sets a cookie\n",
+        "h\tFALSE\t/\tFALSE\tsoon\ta\tb\n", "h\tFALSE\t/\tFALSE\t0\ta\n",
+        "# Netscape HTTP Cookie File\nh\tFALSE\t/\tFALSE\t0\ta\tb\nmore\n", "# Netscape HTTP Cookie File\n\u{0}\n",
+        "#HttpOnly_h\tFALSE\t/\tno\t0\ta\tb\n",
+    ])
+    func cookiesReplaceNoOtherFile(content: String) async throws {
+        let file = try TemporaryFile(content)
+        let run = await swiftaf(server.urlString(), "--cookies", file.path, "--json")
+        #expect(run.exit == 1 && run.code == "invalidInput")
+        #expect(run.error.contains("\(file.path) isn't a cookie jar") && run.error.contains("-c PATH"))
+        #expect(server.requests.isEmpty && file.content == Data(content.utf8))
+    }
+
+    @Test(arguments: [
+        "", " \r\n\n", "# Netscape HTTP Cookie File\r\n# https://curl.se/docs/http-cookies.html\n",
+        "# HTTP Cookie File\n",
+        "# mine\n#HttpOnly_h\tFALSE\t/\ttrue\t0\ta\tb\r\n.h\ttrue\t/\tfalse\t4102444800\tc\tv\twith a tab\n",
+    ])
+    func cookiesReplaceJars(content: String) async throws {
+        let file = try TemporaryFile(content)
+        #expect(await swiftaf(server.urlString(), "--cookies", file.path).exit == 0)
+        #expect(file.content.map { String(decoding: $0, as: UTF8.self).contains("\tk\tv\n") } == true)
+    }
+
+    /// What the program wrote it accepts, whatever is in the cookies.
+    @Test func cookiesAreReadAgain() async throws {
+        server.route("/", .respond(200, headers: ["Set-Cookie": "a=1\t2; Secure; HttpOnly; SameSite=Lax"]))
+        let file = try TemporaryFile()
+        for _ in 1...2 { #expect(await swiftaf(server.urlString(), "--cookies", file.path).exit == 0) }
+        #expect(CookieFile.isJar(try CookieStorage().exported(includingSession: true)))
+    }
+
+    @Test(arguments: [
+        "text\n", "a.test \"unlimited\"\nnotes\n", "a.test tomorrow\n", "a.test \"2030-01-01\"\n",
+        "a.test \"unlimited\"\r\n", "{ \"unlimited\"} \"unlimited\"\n", "# \u{0}\n",
+    ])
+    func hostsReplaceNoOtherFile(content: String) async throws {
+        let file = try TemporaryFile(content)
+        let run = await swiftaf(server.urlString(), "--hsts", file.path, "--json")
+        #expect(run.exit == 1 && run.code == "invalidInput")
+        #expect(run.error.contains("--hsts: \(file.path) isn't a file of HSTS hosts"))
+        #expect(server.requests.isEmpty && file.content == Data(content.utf8))
+    }
+
+    @Test(arguments: [
+        "", "\n", "# Your HSTS cache. https://curl.se/docs/hsts.html\n",
+        "a.test \"unlimited\"\n.b.test \"20400101 00:00:00\"\n\n# end\n",
+    ])
+    func hostsReplaceTheirFiles(content: String) async throws {
+        let file = try TemporaryFile(content)
+        #expect(await swiftaf(server.urlString(), "--hsts", file.path).exit == 0)
+        #expect(await swiftaf(server.urlString(), "--hsts", file.path).exit == 0)
+        let text = String(decoding: try #require(file.content), as: UTF8.self)
+        #expect(text.contains(".b.test") == content.contains(".b.test"))
+    }
+
+    @Test func aFileOfHostsThatIsTooLargeIsNamed() async throws {
+        let file = try TemporaryFile(Data(repeating: 0x0A, count: 9 << 20))
+        let run = await swiftaf(server.urlString(), "--hsts", file.path)
+        #expect(run.exit == 1 && server.requests.isEmpty)
+        #expect(run.error.contains("--hsts: \(file.path) ") && !run.error.contains("/proc/"))
+    }
+}
