@@ -289,7 +289,10 @@ struct Runner: Sendable {
     /// Says where downloads were written to.
     private func announce(_ outcome: Outcome) {
         for part in outcome.parts.isEmpty ? [outcome] : outcome.parts where part.failure == nil {
-            if part.isUnsaved { console.complain("swiftaf: nothing was written: only a status of 2xx is saved") }
+            if part.isUnsaved {
+                let reason = part.response?.status == 304 ? "a 304 has no body" : "only a status of 2xx is saved"
+                console.complain("swiftaf: nothing was written: \(reason)")
+            }
             guard part.isDownload, let file = part.file else { continue }
             if part.isUpToDate {
                 console.complain("swiftaf: \(file.printable) is up to date")
@@ -323,16 +326,36 @@ struct Runner: Sendable {
     private func printBody(of outcome: Outcome, _ console: Console) throws(WriteError) {
         if let report = outcome.trust { return try console.write(Data(TrustText.text(report).utf8)) }
         if let picture = outcome.picture { return try console.write(picture) }
+        if outcome.isStored, let response = outcome.response, let body = outcome.body {
+            return try printStored(response, body, console)
+        }
         guard outcome.failure.map({ [.status, .authentication].contains($0.exit) }) ?? true,
             let body = outcome.body, !body.isEmpty
         else { return }
-        guard console.output.isTerminal else { return try console.write(body) }
-        let shown = prettyJSON(outcome.response, body) ?? body
-        try console.write(shown.last == UInt8(ascii: "\n") ? shown : shown + "\n".utf8)
+        guard let response = outcome.response else {
+            let isWhole = !console.output.isTerminal || body.last == UInt8(ascii: "\n")
+            return try console.write(isWhole ? body : body + "\n".utf8)
+        }
+        try print(response, body, console)
     }
 
-    private func prettyJSON(_ response: HTTPResponse?, _ body: Data) -> Data? {
-        guard response?.mediaType?.isJSON == true, let text = try? JSONText(Array(body)) else { return nil }
-        return Data(Style(for: console.output, environment).pretty(text))
+    /// Prints a body as one that is printed while it is received.
+    private func print(_ response: HTTPResponse, _ body: Data, _ console: Console) throws(WriteError) {
+        let style = Style(for: console.output, environment)
+        let printer = ResponsePrinter(console: console, parts: .responseBody, style: style)
+        guard let text = printer.text(of: body, response) else {
+            return console.complain("swiftaf: the body is binary: a pipe or --json passes it on")
+        }
+        try console.write(text)
+    }
+
+    /// Prints a response of the cache, with its head.
+    private func printStored(
+        _ response: HTTPResponse, _ body: Data, _ console: Console
+    ) throws(WriteError) {
+        let style = Style(for: console.output, environment)
+        let head = console.output.isTerminal ? style.text(of: response) : CacheInquiry.head(response)
+        try console.write(Data(head.utf8))
+        try print(response, body, console)
     }
 }

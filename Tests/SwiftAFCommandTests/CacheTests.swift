@@ -59,7 +59,6 @@ import Testing
     }
 
     @Test func storedResponsesAreListedShownAndRemoved() async {
-        #expect(await cache("list").text == "")
         _ = await get(option)
         let url = server.urlString("/fresh")
         let listed = await cache("list")
@@ -82,6 +81,45 @@ import Testing
         _ = await get(option)
         #expect(await cache("clear", "--json").json["removed"]?.integer == 1)
         #expect(server.requests.count == 2)
+    }
+
+    /// Looking for stored responses makes no folder.
+    @Test func aMissingCacheIsNotMade() async throws {
+        for words in [["list"], ["verify"], ["show", "http://a.test/"], ["clear"]] {
+            let run = await swiftaf(["cache"] + words + [option, "--json"])
+            #expect(run.exit == 1 && run.code == "invalidInput")
+            #expect(run.error.contains("there is no cache at \(folder.path)\n") && folder.names.isEmpty)
+        }
+        let home = ["XDG_CACHE_HOME": folder.folder]
+        let list = await swiftaf("cache", "list", environment: home)
+        #expect(list.exit == 0 && list.text.isEmpty)
+        #expect(await swiftaf("cache", "clear", environment: home).text == "removed 0\n")
+        #expect(await swiftaf("cache", "verify", "--json", environment: home).json["valid"]?.integer == 0)
+        #expect(await swiftaf("cache", "show", "http://a.test/", environment: home).exit == 2)
+        #expect(folder.names.isEmpty)
+    }
+
+    /// As one that the server sends.
+    @Test func storedResponsesAreShownOnATerminal() async {
+        func stored(_ type: String, _ body: Data) -> Script {
+            .respond(200, headers: ["Cache-Control": "max-age=1000", "Content-Type": type], body: body)
+        }
+        let json = "{\"a\":1}"
+        server.route("/json", stored("application/json", Data(json.utf8)))
+        server.route("/text", stored("text/plain; charset=iso-8859-1", Data([0x66, 0xFC])))
+        server.route("/binary", stored("image/png", Data([0x89, 0, 1])))
+        for path in ["/json", "/text", "/binary"] { _ = await swiftaf("get", server.urlString(path), option) }
+        func shown(_ path: String, _ environment: [String: String] = [:]) async -> Run {
+            let terminal = MemorySink(isTerminal: true)
+            let words = ["cache", "show", server.urlString(path), option]
+            return await swiftaf(words, output: terminal, environment: environment)
+        }
+        #expect(await shown("/json").text.hasSuffix("\r\n\r\n{\n  \"a\": 1\n}\n"))
+        #expect(await shown("/json", ["NO_COLOR": "", "TERM": "xterm"]).text.contains("\u{1B}[36m\"a\"\u{1B}[0m"))
+        #expect(await shown("/text").text.hasSuffix("\r\n\r\nf\u{FC}\n"))
+        let binary = await shown("/binary")
+        #expect(binary.exit == 0 && binary.text.hasSuffix("\r\n\r\n") && binary.error.contains("the body is binary"))
+        #expect(await cache("show", server.urlString("/binary")).output.suffix(3) == Data([0x89, 0, 1]))
     }
 
     @Test(arguments: [

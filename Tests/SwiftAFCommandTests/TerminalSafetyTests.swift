@@ -30,6 +30,13 @@ import Testing
         #expect(await swiftaf("get", server.urlString()).text == Self.json)
     }
 
+    @Test func whatIsNotJSONIsShownWithoutControlCharacters() async {
+        server.route("/", .json("{\"a\":\u{1B}]0;owned\u{7}\ttab\nline\u{9B}"))
+        let run = await swiftaf("get", server.urlString(), output: MemorySink(isTerminal: true))
+        #expect(run.exit == 0 && run.text == "{\"a\":\\u{1B}]0;owned\\u{7}\ttab\nline\\u{9B}\n")
+        #expect(await swiftaf("get", server.urlString()).text.contains("\u{1B}]0;"))
+    }
+
     @Test func reportsAreShownWithoutControlCharacters() async {
         server.route("/", .json(Self.json))
         let run = await swiftaf("get", server.urlString(), "--json", output: MemorySink(isTerminal: true))

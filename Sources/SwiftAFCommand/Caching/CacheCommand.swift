@@ -9,6 +9,9 @@ enum CacheCommand: Sendable, Equatable {
     /// Removes the responses to requests for a URL; nil: all.
     case clear(url: String?)
 
+    /// The words that follow `cache`, for completions.
+    static let names = ["list", "show", "clear", "verify"]
+
     init(_ words: ArraySlice<RawText>) throws(UsageError) {
         let name = try words.first?.text(of: "the command") ?? ""
         let url = try words.dropFirst().first?.text(of: "the URL")
@@ -30,11 +33,14 @@ struct CacheInquiry {
     let environment: [String: String]
 
     func run() async throws(Failure) -> Outcome {
+        guard try options.cache.exists(environment) else { return withoutCache }
         let cache = try options.cache.open(environment)
         do throws(SessionError) {
             switch command {
             case .list: return list(try await cache.entries())
-            case .verify: return verified(try await cache.verify())
+            case .verify:
+                let result = try await cache.verify()
+                return verified((result.validCount, result.bodySize, result.damagedCount))
             case .show(let url):
                 let stored = try await cache.cachedResponse(for: HTTPRequest(url))
                 return shown(url, stored)
@@ -42,6 +48,16 @@ struct CacheInquiry {
             }
         } catch {
             throw Failure(error)
+        }
+    }
+
+    /// What is said where nothing was ever stored.
+    private var withoutCache: Outcome {
+        switch command {
+        case .list: list([])
+        case .verify: verified((0, 0, 0))
+        case .show(let url): shown(url, nil)
+        case .clear: cleared(0)
         }
     }
 
@@ -85,19 +101,17 @@ struct CacheInquiry {
         outcome.url = url
         outcome.bodyBytes = stored.body.count
         outcome.body = stored.body
-        if options.printsJSON {
-            outcome.response = stored.head
-            outcome.addedFields = [
-                ("age", .integer(Int64(stored.age))), ("lifetime", .integer(Int64(stored.lifetime))),
-                ("fresh", .bool(stored.isFresh)),
-            ]
-        } else {
-            outcome.body = Data(Self.head(stored.head).utf8) + stored.body
-        }
+        outcome.response = stored.head
+        outcome.isStored = true
+        outcome.addedFields = [
+            ("age", .integer(Int64(stored.age))), ("lifetime", .integer(Int64(stored.lifetime))),
+            ("fresh", .bool(stored.isFresh)),
+        ]
         return outcome
     }
 
-    private static func head(_ head: HTTPResponse) -> String {
+    /// The text of a head that isn't printed on a terminal.
+    static func head(_ head: HTTPResponse) -> String {
         let fields = head.headers.fields.map { "\($0.name): \($0.value.printable)\n" }
         return "\(head.version) \(head.status) \(head.reason.printable)\n" + fields.joined() + "\n"
     }
@@ -108,17 +122,20 @@ struct CacheInquiry {
         let before = try await cache.entries().count
         if let url { try cache.removeResponses(for: url) } else { cache.removeAllResponses() }
         cache.flush()
-        let removed = before - cache.statistics.count
-        return outcome("removed \(removed)\n", ["removed": .integer(Int64(removed))])
+        return cleared(before - cache.statistics.count)
     }
 
-    private func verified(_ result: HTTPCache.Verification) -> Outcome {
+    private func cleared(_ removed: Int) -> Outcome {
+        outcome("removed \(removed)\n", ["removed": .integer(Int64(removed))])
+    }
+
+    private func verified(_ result: (valid: Int, bodySize: Int, damaged: Int)) -> Outcome {
         let size = Format.bytes(Int64(result.bodySize))
         return outcome(
-            "valid \(result.validCount), \(size); damaged and removed \(result.damagedCount)\n",
+            "valid \(result.valid), \(size); damaged and removed \(result.damaged)\n",
             [
-                "valid": .integer(Int64(result.validCount)), "bodyBytes": .integer(Int64(result.bodySize)),
-                "damaged": .integer(Int64(result.damagedCount)),
+                "valid": .integer(Int64(result.valid)), "bodyBytes": .integer(Int64(result.bodySize)),
+                "damaged": .integer(Int64(result.damaged)),
             ])
     }
 }

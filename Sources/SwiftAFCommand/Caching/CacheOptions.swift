@@ -20,6 +20,7 @@ struct CacheOptions: Sendable, Equatable {
             path = try InputFile.name(folder, opening: .anything)
         } else {
             path = try Self.defaultFolder(environment)
+            UserCacheFolder.make(path)
         }
         do {
             return try HTTPCache(directory: path)
@@ -28,11 +29,21 @@ struct CacheOptions: Sendable, Equatable {
         }
     }
 
+    /// Returns whether there is a folder. One that isn't there has no responses to show or remove, and isn't made for that.
+    ///
+    /// - Throws: If a folder is named that doesn't exist.
+    func exists(_ environment: [String: String]) throws(Failure) -> Bool {
+        guard let folder else { return InputFile.exists(RawText(try Self.defaultFolder(environment))) }
+        guard InputFile.exists(folder) else {
+            throw Failure(.input, .invalidInput, "there is no cache at \(folder.shown.printable)")
+        }
+        return true
+    }
+
     private static func defaultFolder(_ environment: [String: String]) throws(Failure) -> String {
         guard let path = UserCacheFolder.path(of: "swiftaf", "http", environment) else {
             throw Failure(UsageError("there is no home for a cache: name a folder with --cache=DIR"))
         }
-        UserCacheFolder.make(path)
         return path
     }
 }

@@ -21,6 +21,8 @@ struct Outcome: Sendable {
     var isDownload = false
     /// Whether the file is kept, because the server has nothing newer.
     var isUpToDate = false
+    /// Whether the response was taken from the cache by `cache show`, which prints its head too.
+    var isStored = false
     /// The text of the cookies, printed behind everything else.
     var cookies: Data?
     /// Whether a response that is a success wasn't written to its file, because its status isn't 2xx.

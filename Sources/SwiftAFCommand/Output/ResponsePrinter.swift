@@ -137,6 +137,17 @@ struct ResponsePrinter: Sendable {
         try await flush(text)
     }
 
+    /// Returns what is printed of a body that is known as a whole; nil if it is binary, on a terminal.
+    func text(of body: Data, _ response: HTTPResponse) -> Data? {
+        guard console.output.isTerminal, !isRaw, !body.isEmpty else { return body }
+        var mode = mode(for: response)
+        if Charset.isWide(body, label: response.mediaType?.charset) { mode = .converted }
+        guard mode == .converted ? body.count <= Self.mostFormatted : !body.contains(0) else { return nil }
+        if mode == .formatted, body.count > Self.mostFormatted { mode = .lines }
+        guard let text = shown(body, of: response, mode) else { return nil }
+        return text.last == UInt8(ascii: "\n") ? text : text + "\n".utf8
+    }
+
     /// Returns the text of the head, if it is printed.
     func head(of response: HTTPResponse) -> Data {
         parts.contains(.responseHead) ? Data(style.text(of: response).utf8) : Data()
@@ -187,7 +198,10 @@ struct ResponsePrinter: Sendable {
     }
 
     private func pretty(_ body: Data) -> Data {
-        guard let json = try? JSONText(Array(body)) else { return body }
+        // A terminal would obey the control characters of what isn't JSON after all.
+        guard let json = try? JSONText(Array(body)) else {
+            return Data(String(decoding: body, as: UTF8.self).printableLines.utf8)
+        }
         return Data(style.pretty(json))
     }
 
