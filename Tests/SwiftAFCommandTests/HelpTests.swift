@@ -53,7 +53,7 @@ import Testing
         let entries = OptionTable.groups.flatMap(\.entries).filter(\.hasOptionalValue)
         #expect(entries.map { $0.names.last } == ["--netrc", "--cache"])
         let bash = Completions.script(for: .bash)
-        let files = bash.split(separator: "\n").first { $0.contains("compgen -f -- \"$word\"") } ?? ""
+        let files = bash.split(separator: "\n").first { $0.hasSuffix(") return ;;") } ?? ""
         #expect(files.contains("--output|") && !files.contains("--netrc") && !files.contains("--cache"))
         let zsh = Completions.script(for: .zsh)
         #expect(zsh.contains("'--netrc=-[") && zsh.contains("'--cache=-[") && zsh.contains("'-n["))

@@ -118,7 +118,7 @@ struct Options: Sendable, Equatable {
         case help, version
     }
 
-    enum Authentication: String, Sendable {
+    enum Authentication: String, CaseIterable, Sendable {
         case basic, digest, any, ntlm, negotiate
     }
 }

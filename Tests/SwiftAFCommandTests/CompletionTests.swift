@@ -1,0 +1,51 @@
+import FoundationEssentials
+import Glibc
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+/// What the script for bash offers.
+@Suite(.enabled(if: access("/bin/bash", X_OK) == 0, "bash is missing")) struct CompletionTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        folder.write("", to: "a b.png")
+        #expect(mkdir(folder.path + "/a c", 0o700) == 0)
+    }
+
+    /// The words that are offered for the last of a command line.
+    private func offered(_ words: String...) async throws -> [String] {
+        folder.write(Completions.script(for: .bash), to: "script")
+        let command = """
+            . ./script; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _swiftaf; printf '%s\\n' "${COMPREPLY[@]}"
+            """
+        let quoted = (["swiftaf"] + words).map { "'\($0)'" }.joined(separator: " ")
+        let run = try ProgramRun("/bin/bash", "-c", "set -- \(quoted); \(command)", folder: folder.path)
+        let text = await run.readAll()
+        #expect(await run.wait() == 0)
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    @Test func namesOfFilesAreLeftToTheShell() async throws {
+        #expect(try await offered("get", "-o", "a").isEmpty)
+        #expect(try await offered("get", "--cacert", "").isEmpty)
+        #expect(Completions.script(for: .bash).contains("complete -o default -F _swiftaf swiftaf"))
+    }
+
+    @Test func namesOfFilesInItemsStayWhole() async throws {
+        #expect(try await offered("upload", "u", "photo@a").sorted() == ["photo@a b.png", "photo@a c/"])
+    }
+
+    @Test func fixedWordsAreOffered() async throws {
+        #expect(try await offered("completions", "") == ["bash", "zsh", "fish"])
+        #expect(try await offered("cache", "") == ["list", "show", "clear", "verify"])
+        #expect(try await offered("get", "u", "--auth", "n") == ["ntlm", "negotiate"])
+        #expect(try await offered("dow") == ["download"])
+        #expect(try await offered("get", "--json", "cache").isEmpty)
+        for shell in [Completions.Shell.zsh, .fish] {
+            #expect(Completions.script(for: shell).contains("basic digest any ntlm negotiate"))
+        }
+    }
+}
