@@ -120,7 +120,7 @@ import Testing
             (["transfer-encoding:chunked"], "invalidInput", "transfer-encoding"),
             (["X-A:s3cret\r\nX-B: 2"], "invalidInput", "control character"),
             (["X-A:s3cret\n"], "invalidInput", "control character"),
-            (["X A:s3cret"], "invalidInput", "not a token"),
+            (["X A:s3cret"], "invalidInput", "the header name 'X …' is not a token"),
             (["--bearer", "s3cret\n"], "invalidInput", "control character"),
         ] as [([String], String, String)])
     func refused(arguments: [String], code: String, message: String) {

@@ -7,6 +7,8 @@ struct FilePart: Sendable, Equatable {
         case file(RawText)
         /// curl's `-F name=@-`
         case standardInput
+        /// The text of standard input: curl's `-F 'name=<-'`
+        case textOfInput
         /// The text of a file: curl's `-F 'name=<path;type=…'`
         case textOfFile(RawText)
         /// curl's `-F 'name=text;type=…'`
@@ -56,8 +58,9 @@ struct FilePart: Sendable, Equatable {
 }
 
 extension Item {
-    /// Parses the value of curl's `-F`: `name=text`, `name=@path` for a file part (`-` is standard input), or `name=<path`
-    /// for the text of a file; each with `;type=…` and `;filename=…`. The content and the file name can be in double quotes.
+    /// Parses the value of curl's `-F`: `name=text`, `name=@path` for a file part, or `name=<path` for the text of a file;
+    /// each with `;type=…` and `;filename=…`. The path `-` is standard input. The content and the file name can be in double
+    /// quotes.
     static func curlPart(_ text: RawText) throws(UsageError) -> Item {
         let parts = text.bytes.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty else {
@@ -75,6 +78,7 @@ extension Item {
             part = FilePart(source: words.content == "-" ? .standardInput : .file(words.content))
         case nil where words.metadata.isEmpty: return .field(name: name, value: .text(words.content))
         case nil: part = FilePart(source: .text(words.content))
+        case _ where words.content == "-": part = FilePart(source: .textOfInput)
         case _ where words.metadata.isEmpty: return .fieldFromFile(name: name, path: words.content)
         default: part = FilePart(source: .textOfFile(words.content))
         }

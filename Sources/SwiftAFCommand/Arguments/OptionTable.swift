@@ -144,7 +144,7 @@ enum OptionTable {
         },
         .bytes(
             "-F", placeholder: "PART",
-            help: "a part: name=text, name=@PATH (- stdin), name=<PATH; ;type= ;filename=",
+            help: "a part: name=text, name=@PATH, name=<PATH (- stdin); ;type= ;filename=",
             for: .request
         ) { options, value throws(UsageError) in
             options.items.append(try Item.curlPart(value))

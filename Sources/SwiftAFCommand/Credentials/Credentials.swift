@@ -16,7 +16,7 @@ extension RequestBuilder {
         let schemes = options.authentication?.schemes ?? .any
         let isPreemptive = options.authentication == .basic
         if let secret = options.user {
-            let user = try secret.value(of: "--user", environment: environment(), files: inputTexts)
+            let user = try user(secret)
             let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             let password = parts.count > 1 ? String(parts[1]) : try askPassword(of: String(parts[0]), request)
             return Credential(
@@ -36,6 +36,15 @@ extension RequestBuilder {
 }
 
 extension RequestBuilder {
+    /// Returns NAME:PASSWORD, or NAME. A curl command needs the name only, and no password is asked for: curl does that.
+    private func user(_ secret: Secret) throws(Failure) -> String {
+        guard options.printsCurlCommand else {
+            return try secret.value(of: "--user", environment: environment(), files: inputTexts)
+        }
+        let user = try? secret.value(of: "--user", environment: environment(), files: inputTexts)
+        return "\((user ?? "NAME").prefix { $0 != ":" }):"
+    }
+
     private func askPassword(of user: String, _ request: HTTPRequest) throws(Failure) -> String {
         let question = "password of \(user.printable) for \(URLText(request.url).withoutUserInfo.printable): "
         return try askedPasswords.password(of: user, for: request.url) { () throws(Failure) in

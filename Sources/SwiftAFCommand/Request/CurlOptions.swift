@@ -5,11 +5,37 @@ extension Options {
     /// Returns the options of curl for what the session and the output do. The request writes the rest of the command,
     /// see ``HTTPRequest/curlCommand(redaction:)``.
     ///
-    /// Passwords are left out, so curl asks for them. Options that curl lacks are left out, too: archives, caches,
-    /// checksums and pinned certificates.
+    /// Passwords are left out, so curl asks for them. Options that curl lacks are left out, too: see docs/cli.md.
     func curlOptions(_ command: RequestCommand, _ request: HTTPRequest) -> [String] {
-        redirectOptions + credentialOptions(request) + trustOptions + networkOptions + storeOptions
-            + outputOptions(command)
+        redirectOptions + formOptions(request) + credentialOptions(request) + trustOptions + limitOptions
+            + networkOptions + storeOptions + outputOptions(command) + fileOptions(command)
+    }
+
+    /// The type of a form that isn't multipart/form-data. curl adds its boundary to it.
+    private func formOptions(_ request: HTTPRequest) -> [String] {
+        guard case .form = request.body.content, let field = request.headers[HTTPHeaders.Name.contentType],
+            let type = MediaType(field), type.essence != "multipart/form-data"
+        else { return [] }
+        let parameters = type.parameters.filter { $0.name != "boundary" }
+        let shown = MediaType(type: type.type, subtype: type.subtype, parameters: parameters)
+        return ["--header", "\(HTTPHeaders.Name.contentType): \(shown)"]
+    }
+
+    private var limitOptions: [String] {
+        var words = Self.option("--max-filesize", limits.maximumBodySize.map { String($0) })
+        if let idle = timeouts.idle, idle > .zero {
+            // In whole seconds.
+            words += ["--speed-time", String(max(1, Int(idle.seconds.rounded(.up)))), "--speed-limit", "1"]
+        }
+        return words
+    }
+
+    private func fileOptions(_ command: RequestCommand) -> [String] {
+        var words = keepsExistingFile ? ["--no-clobber"] : []
+        if comparesTimestamps, let target = try? FileTarget.of(command, self), case .path(let path) = target.name {
+            words += ["--time-cond", path.shown, "--remote-time"]
+        }
+        return words
     }
 
     private var redirectOptions: [String] {

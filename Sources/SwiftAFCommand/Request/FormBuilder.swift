@@ -3,12 +3,23 @@ import SwiftAF
 
 /// Builds a form from items, in order. Files are opened when they are sent.
 enum FormBuilder {
-    /// - Parameter input: The descriptor of standard input.
-    static func form(of items: [Item], input: Int32) throws(Failure) -> MultipartFormData {
-        var form = MultipartFormData()
+    /// - Parameters:
+    ///   - input: The descriptor of standard input.
+    ///   - boundary: The boundary of the user's Content-Type; nil for a random one.
+    static func form(of items: [Item], input: Int32, boundary: String? = nil) throws(Failure) -> MultipartFormData {
+        var form = try empty(boundary)
         for item in items { try append(item, input, to: &form) }
         guard !form.isEmpty else { throw Failure(UsageError("a form needs a field or a file")) }
         return form
+    }
+
+    private static func empty(_ boundary: String?) throws(Failure) -> MultipartFormData {
+        guard let boundary else { return MultipartFormData() }
+        do throws(SessionError) {
+            return try MultipartFormData(boundary: boundary)
+        } catch {
+            throw Failure(error)
+        }
     }
 
     private static func append(_ item: Item, _ input: Int32, to form: inout MultipartFormData) throws(Failure) {
@@ -72,6 +83,10 @@ enum FormBuilder {
             }
         case .standardInput:
             try append(ByteStream(descriptor: input), file, name, file.fileName ?? "-", to: &form)
+        case .textOfInput:
+            let heading = heading(
+                name, fileName: file.fileName, mediaType: file.mediaType ?? file.fileName.flatMap(mediaType))
+            try form.append(once: ByteStream(descriptor: input), heading: heading)
         case .text(let text): try append(Data(text.bytes), file, name, to: &form)
         case .textOfFile(let path): try append(Data(try InputFile.text(path).utf8), file, name, to: &form)
         }

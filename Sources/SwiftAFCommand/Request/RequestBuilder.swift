@@ -107,6 +107,7 @@ struct RequestBuilder {
     private func headers() throws(Failure) -> HTTPHeaders {
         var headers: HTTPHeaders = [:]
         for item in command.items {
+            try refuseInvalidName(of: item)
             switch item {
             case .header(let name, let value): headers.append(HTTPHeaders.Field(name: name, value: value))
             case .headerFromFile(let name, let path):
@@ -119,13 +120,36 @@ struct RequestBuilder {
         }
         addCookies(to: &headers)
         if let secret = options.bearerToken {
-            let token = try secret.value(of: "--bearer", environment: environment(), files: inputTexts)
+            // A curl command hides the token.
+            let token =
+                options.printsCurlCommand
+                ? "TOKEN" : try secret.value(of: "--bearer", environment: environment(), files: inputTexts)
             guard !headers.contains(named: HTTPHeaders.Name.authorization) else {
                 throw Failure(UsageError("--bearer can't be combined with an Authorization header"))
             }
             headers.authorization = .bearer(token)
         }
         return headers
+    }
+
+    /// Refuses a header whose name isn't a token (RFC 9110, section 5.6.2). The library wouldn't say which.
+    private func refuseInvalidName(of item: Item) throws(Failure) {
+        switch item {
+        case .header(let name, _), .headerFromFile(let name, _), .removedHeader(let name):
+            let isToken =
+                !name.isEmpty
+                && name.utf8.allSatisfy { byte in
+                    byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            guard !isToken else { return }
+            // What follows a space may be a secret, as in 'Authorization Basic eDp5:'.
+            let first = name.prefix { !$0.isWhitespace }
+            let shown = first.count < name.count ? "\(first) …" : name
+            throw Failure(
+                .input, .invalidInput,
+                "the header name '\(shown.printable)' is not a token: expected letters, digits, - and _ only")
+        default: return
+        }
     }
 
     /// Adds the cookies of `-b`, to the first Cookie field if there is one.
@@ -144,7 +168,7 @@ struct RequestBuilder {
         case .text(let text): request.body = .data(Data(text.bytes))
         case .file(let path): request.body = try InputFile.body(path)
         case .standardInput: request.body = .stream(once: ByteStream(descriptor: input))
-        case nil where sendsParts: request.body = .multipart(try FormBuilder.form(of: command.items, input: input))
+        case nil where sendsParts: try addForm(to: &request)
         case nil where hasFields: try addFields(to: &request)
         case nil:
             guard let inputBody else { return }
@@ -152,6 +176,33 @@ struct RequestBuilder {
             if options.sendsForm {
                 request.headers.fillGaps(from: [HTTPHeaders.Name.contentType: MediaType.form.essence])
             }
+        }
+    }
+
+    /// Adds a form. A Content-Type of the command line gets the boundary, or decides it.
+    private func addForm(to request: inout HTTPRequest) throws(Failure) {
+        let name = HTTPHeaders.Name.contentType
+        let given = request.headers.fields.filter { $0.isNamed(name) }
+        var boundary: String?
+        for field in given {
+            guard let type = MediaType(field.value), type.type == "multipart" else {
+                throw Failure(
+                    UsageError(
+                        """
+                        a form is sent as multipart/form-data or another multipart type, not as \
+                        '\(field.value.printable)'; --form sends fields URL-encoded, -d any body
+                        """))
+            }
+            boundary = boundary ?? type.parameter("boundary")
+        }
+        let form = try FormBuilder.form(of: command.items, input: input, boundary: boundary)
+        request.body = .multipart(form)
+        guard !given.isEmpty else { return }
+        request.headers.remove(named: name)
+        for field in given {
+            let isComplete = MediaType(field.value)?.parameter("boundary") != nil
+            let value = isComplete ? field.value : "\(field.value); boundary=\(form.boundary)"
+            request.headers.append(HTTPHeaders.Field(name: field.name, value: value))
         }
     }
 
