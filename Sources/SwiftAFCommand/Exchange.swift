@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import SwiftAF
 
 /// Sends one request and returns the outcome. Cancelling the task ends it early.
@@ -119,9 +120,8 @@ struct Exchange {
         _ log: ExchangeLog, _ show: @escaping @Sendable ([String]) -> Void,
         willPrint: () async -> Void = {}, progress note: (@Sendable (ProgressEvent) -> Void)?
     ) async -> Outcome {
-        // With `-v`, the log of the wire says it.
         let attempts = Attempts(
-            options, show: options.isQuiet || options.isVerbose ? nil : show,
+            options, show: options.isQuiet ? nil : show,
             willBegin: {
                 log.begin()
                 note?(.restarted)
@@ -194,7 +194,7 @@ struct Exchange {
                 outcome.bodyBytes = size ?? outcome.bodyBytes
                 outcome.isUnsaved = size == nil
             } catch {
-                outcome.add(Failure(error))
+                outcome.add(failure(error))
             }
             return outcome
         }
@@ -322,15 +322,17 @@ struct Exchange {
             note(error.resumeToken, in: &outcome)
             // An acceptable status is an error only if `Timestamps` refused an older version.
             let hasNothingNewer = response.status == 304 || (200...299).contains(response.status)
-            if hasNothingNewer, outcome.failure == nil, case .path(let path)? = file?.name {
+            if options.comparesTimestamps, hasNothingNewer, outcome.failure == nil,
+                case .path(let path)? = file?.name, InputFile.exists(path)
+            {
                 outcome.file = path.shown
-                outcome.isDownload = options.comparesTimestamps
+                outcome.isDownload = true
                 outcome.isUpToDate = true
             }
             return outcome
         }
         var outcome = Outcome(
-            failure: file?.problem(behind: error).map(Failure.init) ?? Failure(error, minimumTLS: options.minimumTLS))
+            failure: file?.problem(behind: error).map(Failure.init) ?? failure(error))
         note(error.resumeToken, in: &outcome)
         outcome.response = error.response
         outcome.url = error.response?.url ?? request.url
@@ -341,6 +343,15 @@ struct Exchange {
         let written = file == nil ? nil : error.partialFileSize ?? error.resumeToken?.bytesReceived
         outcome.bodyBytes = written.map { Int(clamping: $0) } ?? error.body?.count
         return outcome
+    }
+
+    private func failure(_ error: SessionError) -> Failure {
+        var failure = Failure(error, minimumTLS: options.minimumTLS, network: options.network)
+        // Only an option makes an existing file an obstacle.
+        if error.code == .file, error.systemError == EEXIST, let file {
+            failure.message += file.isNamedByResponse ? "; -o PATH names another file" : "; --no-clobber keeps it"
+        }
+        return failure
     }
 
     private func note(_ token: ResumeToken?, in outcome: inout Outcome) {
@@ -360,10 +371,9 @@ struct Exchange {
         case 200...299: return nil
         case 304 where options.comparesTimestamps: return nil
         case 300...399 where !options.redirects.followsRedirects: return nil
-        case 401 where request.credential == nil && request.headers["Authorization"] == nil:
-            let advice = "; --user NAME:PASSWORD or --bearer TOKEN sends credentials"
+        case 401:
+            let advice = Advice.aboutUnauthorized(response, to: request).map { "; \($0)" } ?? ""
             return Failure(.authentication, .authentication, message + advice)
-        case 401: return Failure(.authentication, .authentication, message)
         case 407:
             let advice = "; --proxy http://NAME:PASSWORD@HOST gives credentials"
             return Failure(.authentication, .authentication, message + advice)

@@ -67,10 +67,14 @@ struct Failure: Error, Sendable, Equatable {
     /// - Parameters:
     ///   - showsCertificates: Whether the server's certificates are printed beside the message.
     ///   - minimumTLS: The version of `--tls-min`.
-    init(_ error: SessionError, showsCertificates: Bool = false, minimumTLS: TLSOptions.Version? = nil) {
+    ///   - network: The options of the network.
+    init(
+        _ error: SessionError, showsCertificates: Bool = false, minimumTLS: TLSOptions.Version? = nil,
+        network: NetworkOptions = NetworkOptions()
+    ) {
         let (exit, code) = Self.meaning(of: error)
         let message = Advice.message(
-            for: error, showsCertificates: showsCertificates, minimumTLS: minimumTLS)
+            for: error, showsCertificates: showsCertificates, minimumTLS: minimumTLS, network: network)
         // Of other codes the message says what the reason would.
         let hasReason = error.code == .timeout || error.code == .untrusted
         self.init(exit, code, message, reason: hasReason ? Self.name(of: error.reason) : nil)

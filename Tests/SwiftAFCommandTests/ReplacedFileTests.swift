@@ -80,6 +80,21 @@ import Testing
         #expect(await swiftaf(words + ["-q"]).error.isEmpty && folder.names.isEmpty)
     }
 
+    @Test func aFileIsReportedOnlyIfItExists() async throws {
+        server.route("/", .status(304))
+        let path = folder.path + "/file"
+        let words = [server.urlString(), "-o", path]
+        let accepted = await swiftaf(words + ["--accept-status", "304", "--json"])
+        #expect(accepted.exit == 0 && accepted.json["file"] == .null)
+        let plain = await swiftaf(words + ["--accept-status", "304"])
+        #expect(plain.exit == 0 && plain.error == "swiftaf: nothing was written: a 304 has no body\n")
+        let conditional = words + ["--timestamps", "If-None-Match:\"1\"", "--json"]
+        #expect(await swiftaf(conditional).json["file"] == .null && folder.names.isEmpty)
+        folder.write("former", to: "file")
+        #expect(await swiftaf(conditional).json["file"]?.string == path)
+        #expect(folder.content(of: "file") == "former")
+    }
+
     // MARK: Standard output
 
     @Test func cookiesGoToStandardOutput() async {

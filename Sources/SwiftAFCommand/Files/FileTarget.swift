@@ -94,6 +94,11 @@ struct FileTarget: Sendable {
         return isPipe ? path : nil
     }
 
+    /// Whether Content-Disposition names the file.
+    var isNamedByResponse: Bool {
+        if case .response = name { true } else { false }
+    }
+
     /// Whether the file is the purpose of the command.
     var isDownload: Bool { options.contains(.keepsPartialFile) }
 

@@ -104,6 +104,8 @@ enum OutputFile {
     }
 
     static func failure(_ path: RawText, _ number: Int32) -> SessionError {
-        SessionError(.file, message: "\(path.shown.printable) can't be written: \(systemMessage(number))")
+        var error = SessionError(.file, message: "\(path.shown.printable) can't be written: \(systemMessage(number))")
+        error.systemError = number
+        return error
     }
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import SwiftAF
 
 /// The message of a failed transfer: a plain sentence, followed by the option that helps.
@@ -7,8 +8,10 @@ enum Advice {
     /// - Parameters:
     ///   - showsCertificates: Whether the server's certificates are printed beside the message.
     ///   - minimumTLS: The version of `--tls-min`.
+    ///   - network: The options of the network.
     static func message(
-        for error: SessionError, showsCertificates: Bool = false, minimumTLS: TLSOptions.Version? = nil
+        for error: SessionError, showsCertificates: Bool = false, minimumTLS: TLSOptions.Version? = nil,
+        network: NetworkOptions = NetworkOptions()
     ) -> String {
         if error.code == .cancelled { return "cancelled" }
         if error.reason == .ipv6Zone { return "a URL can't name an IPv6 zone (RFC 9844); --interface NAME chooses it" }
@@ -20,7 +23,31 @@ enum Advice {
             // Some texts of libcurl end with a full stop.
             message = "\(sentence): \(message.hasSuffix(".") ? String(message.dropLast()) : message)"
         }
-        return option(for: error, showsCertificates, minimumTLS).map { "\(message); \($0)" } ?? message
+        let advice = option(for: error, showsCertificates, minimumTLS) ?? option(for: error, network)
+        return advice.map { "\(message); \($0)" } ?? message
+    }
+
+    /// Returns what is said about a 401 beside its status; nil if the server has refused the credentials.
+    static func aboutUnauthorized(_ response: HTTPResponse, to request: HTTPRequest) -> String? {
+        guard request.credential != nil || request.headers.contains(named: HTTPHeaders.Name.authorization) else {
+            return "--user NAME:PASSWORD or --bearer TOKEN sends credentials"
+        }
+        guard Origin(response.url) != Origin(request.url) else { return nil }
+        let url = URLText(response.url).withoutUserInfo.printable
+        return "credentials aren't sent to another origin after a redirect: request \(url) directly"
+    }
+
+    /// Who gets the credentials of a URL.
+    private struct Origin: Equatable {
+        private let scheme, host: String
+        private let port: Int
+
+        init?(_ url: String) {
+            guard let parts = URL(string: url), let scheme = parts.scheme?.lowercased() else { return nil }
+            self.scheme = scheme
+            host = CoreURL.host(of: url) ?? ""
+            port = parts.port ?? (scheme == "https" ? 443 : 80)
+        }
     }
 
     /// What errors of the core begin with, if there is one option that sets it.
@@ -32,6 +59,7 @@ enum Advice {
         case .connect: "can't connect"
         case .connectionLost: "the connection was lost"
         case .truncated: "the response is incomplete"
+        case .protocol where isUndecodable(error): "the body can't be decoded"
         case .protocol: "the server's response isn't valid HTTP"
         case .dns: "the host's name can't be resolved"
         case .authentication where error.reason == .proxyCredentials: "the proxy needs credentials, or refused them"
@@ -69,7 +97,30 @@ enum Advice {
         case .connect?: "--connect-timeout S allows more"
         case .idle?: "--idle-timeout S allows more"
         case .total?: "--timeout S allows more"
+        case _ where isUndecodable(error): "--no-compressed takes the body as it is"
         default: error.code == .untrusted ? optionsOfTrust(error, showsCertificates) : nil
+        }
+    }
+
+    /// Whether libcurl doesn't know the encoding of the body, or the body isn't encoded as it should be.
+    private static func isUndecodable(_ error: SessionError) -> Bool {
+        // CURLE_BAD_CONTENT_ENCODING
+        error.code == .protocol && error.curlCode == 61
+    }
+
+    /// The option of the network that explains why there is no connection.
+    private static func option(for error: SessionError, _ network: NetworkOptions) -> String? {
+        guard error.code == .connect || error.code == .dns, !error.message.hasPrefix("the proxy ") else { return nil }
+        // CURLE_INTERFACE_FAILED; some versions of libcurl report a failed connection instead.
+        if network.interface != nil, error.curlCode == 45 || error.message.contains("bind") {
+            return "--interface NAME has to be an interface or an address of this machine"
+        }
+        let url = error.metrics.hops.last?.url ?? error.url
+        let family = url.flatMap { CoreURL.host(of: $0) }.flatMap { IPAddress.family(of: $0) }
+        switch network.ipVersion {
+        case .v4 where error.code == .dns || family == .v6: return "-4 allows IPv4 addresses only"
+        case .v6 where error.code == .dns || family == .v4: return "-6 allows IPv6 addresses only"
+        default: return nil
         }
     }
 

@@ -14,6 +14,7 @@ extension Options {
         configuration.limits.maximumDecodingRatio = .max
         configuration.proxies = proxies
         configuration.network = network
+        try refuseMissingInterface()
         configuration.network.unixSocket = try unixSocket.map { path throws(Failure) in
             try InputFile.name(path, opening: .anything)
         }
@@ -84,6 +85,17 @@ extension Options {
         } catch {
             throw Failure(error)
         }
+    }
+
+    /// Refuses a name that no interface has: libcurl looks for it only when it connects.
+    private func refuseMissingInterface() throws(Failure) {
+        guard let interface = network.interface, !interface.hasPrefix("host!") else { return }
+        let isNamed = interface.hasPrefix("if!")
+        let name = isNamed ? String(interface.dropFirst(3)) : interface
+        guard if_nametoindex(name) == 0, isNamed || !IPAddress.isAddress(name) else { return }
+        throw Failure(
+            .input, .invalidInput,
+            "--interface: '\(name.printable)' is neither an interface of this machine nor an address")
     }
 
     /// A jar with the cookies of the input.

@@ -6,6 +6,9 @@ final class Attempts: RequestInterceptor {
     private let count = Locked(0)
     /// The end of `--timeout`, which is for all attempts; nil without a limit.
     private let deadline: ContinuousClock.Instant?
+    private let limit: Duration?
+    /// Whether the log of the wire says why and for how long an attempt waits.
+    private let isVerbose: Bool
     private let willBegin: @Sendable () -> Void
     private let willWait: @Sendable () -> Void
     private let show: (@Sendable ([String]) -> Void)?
@@ -19,7 +22,10 @@ final class Attempts: RequestInterceptor {
         willWait: @escaping @Sendable () -> Void
     ) {
         policy = options.retryPolicy
-        deadline = options.timeouts.total.flatMap { $0 > .zero ? .now + $0 : nil }
+        let limit = options.timeouts.total.flatMap { $0 > .zero ? $0 : nil }
+        self.limit = limit
+        deadline = limit.map { .now + $0 }
+        isVerbose = options.isVerbose
         self.show = show
         self.willBegin = willBegin
         self.willWait = willWait
@@ -43,8 +49,28 @@ final class Attempts: RequestInterceptor {
         if case .retry(let delay) = decision {
             willWait()
             note(outcome, delay, policy.maximumRetries)
+        } else {
+            await noteRefusal(request, outcome, policy)
         }
         return decision
+    }
+
+    /// Says that the time limit leaves no room for the wait that the server asks for.
+    private func noteRefusal(_ request: HTTPRequest, _ outcome: AttemptOutcome, _ policy: RetryPolicy) async {
+        guard let limit, outcome.error == nil,
+            outcome.response?.headers.contains(named: HTTPHeaders.Name.retryAfter) == true
+        else { return }
+        var (policy, outcome) = (policy, outcome)
+        // What remains is the wait that the server asks for.
+        policy.baseDelay = .zero
+        outcome.attempt.deadline = nil
+        guard case .retry(let delay) = await policy.retry(request, after: outcome) else { return }
+        let (asked, allowed) = (Self.seconds(delay), Self.seconds(limit))
+        show?(["swiftaf: not repeated: the server asks for \(asked), --timeout allows \(allowed)"])
+    }
+
+    private static func seconds(_ duration: Duration) -> String {
+        Format.seconds(duration).replacing(".0 s", with: " s")
     }
 
     /// Waits until a request can be repeated whose response had begun.
@@ -62,6 +88,7 @@ final class Attempts: RequestInterceptor {
     }
 
     private func note(_ outcome: AttemptOutcome, _ delay: Duration, _ most: Int) {
+        guard !isVerbose else { return }
         let status = outcome.status.map { "the server responded with \($0)" }
         let cause = outcome.error.map { Advice.message(for: $0) } ?? status ?? "the attempt failed"
         let number = "retry \(outcome.attempt.number) of \(most)"

@@ -26,8 +26,14 @@ struct SocketConsole {
             let end = request.timeouts.total.flatMap { $0 > .zero ? start + $0 : nil }
             return await Conversation(socket, options, console).run(until: end)
         } catch {
-            var outcome = Outcome(
-                failure: Failure(openingLimit(behind: error) ?? error, minimumTLS: options.minimumTLS))
+            var failure = Failure(
+                openingLimit(behind: error) ?? error, minimumTLS: options.minimumTLS, network: options.network)
+            if let response = error.response, response.status == 401,
+                let advice = Advice.aboutUnauthorized(response, to: request)
+            {
+                failure.message += "; \(advice)"
+            }
+            var outcome = Outcome(failure: failure)
             outcome.response = error.response
             outcome.url = error.response?.url ?? request.url
             outcome.metrics = error.metrics.hops.isEmpty ? nil : error.metrics

@@ -24,7 +24,7 @@ struct TrustInquiry {
             _ = try await manager.response(for: request)
             failure = Failure(SessionError(.unknown, message: "the server showed no certificate"))
         } catch {
-            failure = Failure(error, minimumTLS: options.minimumTLS)
+            failure = Failure(error, minimumTLS: options.minimumTLS, network: options.network)
         }
         guard let report = seen.report else { throw failure }
         var outcome = Outcome()
