@@ -77,6 +77,12 @@ afc_status afc__fail_file(afc_failure *failure, const char *what, const char *pa
     return status;
 }
 
+void afc__fail_connect_timeout(afc_failure *failure, uint32_t limit_ms) {
+    afc__fail(failure, AFC_ETIMEOUT, "connect timeout: no connection after %u ms",
+              (unsigned)limit_ms);
+    failure->timeout = AFC_TIMEOUT_CONNECT;
+}
+
 afc_status afc__fail_memory(afc_failure *failure) {
     return afc__fail(failure, AFC_ENOMEM, "out of memory");
 }

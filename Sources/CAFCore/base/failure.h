@@ -30,6 +30,9 @@ afc_status afc__fail_returned(afc_failure *failure, const char *callback, int nu
 /** Sets AFC_EFILE, "WHAT PATH: the text of the errno", and returns it. */
 afc_status afc__fail_file(afc_failure *failure, const char *what, const char *path, int error);
 
+/** Sets AFC_ETIMEOUT for a connection that wasn't established in time. */
+void afc__fail_connect_timeout(afc_failure *failure, uint32_t limit_ms);
+
 /** Sets AFC_ENOMEM, "out of memory", and returns it. */
 afc_status afc__fail_memory(afc_failure *failure);
 

@@ -283,6 +283,12 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
         afc__fail(failure, AFC_ELOST, "the connection was lost while the request was being sent");
         return;
     }
+    if (status == AFC_ETIMEOUT) {
+        /* libcurl was a moment earlier than the task's own alarm. */
+        afc__fail_connect_timeout(failure, exchange->hop.transfer->timeouts.connect_ms);
+        failure->curl_code = (int)code;
+        return;
+    }
     long system_error = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
     if (is_cut_short(exchange, code) || is_reset_stream(exchange, code)) status = AFC_ETRUNCATED;
@@ -367,7 +373,6 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     bool is_proxys = !lacks_sockets(exchange, code) &&
                      describe_proxy(exchange, code, by_proxy, text, with_proxy);
     afc__fail(failure, status, "%s", is_proxys ? with_proxy : text);
-    if (status == AFC_ETIMEOUT) failure->timeout = AFC_TIMEOUT_CONNECT;
     if (status == AFC_EUNTRUSTED) failure->trust = trust;
     failure->reason = reason;
     failure->curl_code = (int)code;

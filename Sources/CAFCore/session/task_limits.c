@@ -101,8 +101,7 @@ afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure) 
     }
     if (now >= network_deadline(task)) return AFC__DUE_HOP;
     if (now >= connect_deadline(task)) {
-        fail_late(failure, AFC_TIMEOUT_CONNECT, "connect timeout: no connection",
-                  limits->connect_ms);
+        afc__fail_connect_timeout(failure, limits->connect_ms);
         return AFC__DUE_END;
     }
     if (now >= idle_deadline(task)) {

@@ -357,8 +357,16 @@ struct InterceptTests {
         server.route("/x", .stall(at: "x"))
         let ends = Recorder<Bool>()
         intercept { request, next in
-            defer { ends.record(Task.isCancelled) }
-            return try await next(request)
+            do {
+                return try await next(request)
+            } catch {
+                // Ends when the task is cancelled, which the transfer's own timer may precede.
+                let (never, continuation) = AsyncStream<Void>.makeStream()
+                for await _ in never {}
+                withExtendedLifetime(continuation) {}
+                ends.record(Task.isCancelled)
+                throw error
+            }
         }
         var request = HTTPRequest("x")
         request.timeouts.total = .milliseconds(20)
