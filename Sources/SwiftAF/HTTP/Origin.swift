@@ -1,10 +1,10 @@
 /// An origin: scheme, host and port (RFC 9110, section 4.3.1). Credentials belong to an origin.
-struct Origin: Hashable, Sendable {
+package struct Origin: Hashable, Sendable {
     /// The normalized form, such as `https://example.org:8443`.
     private let text: String
 
     /// - Returns: Nil if the URL isn't valid for a request.
-    init?(_ url: String) {
+    package init?(_ url: String) {
         guard let text = CoreURL.origin(of: url) else { return nil }
         self.text = text
     }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import SwiftAF
 
 /// The message of a failed transfer: a plain sentence, followed by the option that helps.
@@ -35,19 +34,6 @@ enum Advice {
         guard Origin(response.url) != Origin(request.url) else { return nil }
         let url = URLText(response.url).withoutUserInfo.printable
         return "credentials aren't sent to another origin after a redirect: request \(url) directly"
-    }
-
-    /// Who gets the credentials of a URL.
-    private struct Origin: Equatable {
-        private let scheme, host: String
-        private let port: Int
-
-        init?(_ url: String) {
-            guard let parts = URL(string: url), let scheme = parts.scheme?.lowercased() else { return nil }
-            self.scheme = scheme
-            host = CoreURL.host(of: url) ?? ""
-            port = parts.port ?? (scheme == "https" ? 443 : 80)
-        }
     }
 
     /// What errors of the core begin with, if there is one option that sets it.
