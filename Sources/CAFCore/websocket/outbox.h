@@ -116,7 +116,7 @@ void afc__outbox_add_pong(afc__outbox *outbox, afc_slice payload);
 
 /**
  * Finds the ping of a pong, and forgets it and those before it. `out` is the last of them that isn't automatic, or else the
- * one of the pong. false: there is none.
+ * one of the pong. Returns false if no ping has this payload.
  */
 bool afc__outbox_take_pong(afc__outbox *outbox, afc_slice payload, afc__ping *out);
 

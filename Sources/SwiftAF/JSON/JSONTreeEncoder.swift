@@ -62,7 +62,7 @@ final class TreeNode {
         content = .members(members)
     }
 
-    /// Returns the node of the container that was last made for a key; nil if there is none.
+    /// Returns the node of the last container for a key; nil if the key has no container.
     func node(forKey key: String) -> TreeNode? {
         guard case .members(let members) = content, case .node(let node)? = members.last(where: { $0.key == key })?.part
         else { return nil }

@@ -191,17 +191,22 @@ static void first_url_is_the_main_document_also_from_the_cache(void **state) {
 
 /* ---- Whose response it is ---------------------------------------------------------------------- */
 
+/** Performs and frees a call; returns the body's first octet. */
+static char first_octet_of(call *call) {
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    char first = call->body.size > 0 ? call->body.bytes[0] : '\0';
+    call_free(call);
+    return first;
+}
+
 /** Fetches "/" with a field; returns the body's first octet. */
 static char fetch_with(cached_site *site, const char *name, const char *value) {
     afc_header header = field(name, value);
     call *call = call_new(site->world, "/");
     call->request.headers = &header;
     call->request.header_count = 1;
-    call_perform(call);
-    check_ended(call, AFC_OK);
-    char first = call->body.size > 0 ? call->body.bytes[0] : '\0';
-    call_free(call);
-    return first;
+    return first_octet_of(call);
 }
 
 static void update_decides_anew_which_requests_a_response_fits(void **state) {
@@ -299,11 +304,7 @@ static char fetch_as(cached_site *site, const char *user) {
     credentials.send_preemptively = true;
     call *call = call_new(site->world, "/");
     if (user != NULL) call->request.credentials = &credentials;
-    call_perform(call);
-    check_ended(call, AFC_OK);
-    char first = call->body.size > 0 ? call->body.bytes[0] : '\0';
-    call_free(call);
-    return first;
+    return first_octet_of(call);
 }
 
 /** The session sends the field, so the request itself doesn't have it. */
@@ -331,11 +332,7 @@ static char fetch_with_secret(cached_site *site, const char *value) {
     call *call = call_new(site->world, "/");
     call->request.headers = &header;
     call->request.header_count = 1;
-    call_perform(call);
-    check_ended(call, AFC_OK);
-    char first = call->body.size > 0 ? call->body.bytes[0] : '\0';
-    call_free(call);
-    return first;
+    return first_octet_of(call);
 }
 
 static void secret_fields_keep_responses_apart_unless_they_are_public(void **state) {
