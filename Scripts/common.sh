@@ -3,6 +3,7 @@
 # AF_BUILD_DIR  where everything is built (default: .build in the checkout)
 # AF_JOBS       how many compilers run at once (default: the number of processors)
 # AF_TEST_JOBS  how many C tests run at once (default: four for each processor: most of them wait for a time limit)
+# AF_THOROUGH   1: the tools under which everything is slow run all tests, also those that another tool covers
 
 set -euo pipefail
 
@@ -13,11 +14,18 @@ AF_TEST_JOBS=${AF_TEST_JOBS:-$((4 * AF_JOBS))}
 AF_VENV=${AF_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/swiftaf/venv}
 # For how many seconds a test waits for a test server, where sanitizers and few processors make everything slow.
 AFTS_PATIENCE=${AFTS_PATIENCE:-600}
-export AF_ROOT AF_BUILD_DIR AF_JOBS AF_TEST_JOBS AF_VENV AFTS_PATIENCE
+AF_THOROUGH=${AF_THOROUGH:-0}
+export AF_ROOT AF_BUILD_DIR AF_JOBS AF_TEST_JOBS AF_VENV AFTS_PATIENCE AF_THOROUGH
 
-# Debian keeps nginx where an ordinary user's PATH does not reach.
-PATH=$PATH:/usr/local/sbin:/usr/sbin
-export PATH
+# Debian keeps nginx where an ordinary user's PATH does not reach. Only once: SwiftPM plans a build anew when PATH differs.
+case :$PATH: in
+*:/usr/local/sbin:/usr/sbin:*) ;;
+*) PATH=$PATH:/usr/local/sbin:/usr/sbin ;;
+esac
+# SwiftPM 6.3 defines a package's traits in the order of a Set, which is another one in each process: then the next build
+# compiles everything again, because its commands differ.
+SWIFT_DETERMINISTIC_HASHING=1
+export PATH SWIFT_DETERMINISTIC_HASHING
 
 die() {
     echo "$(basename "$0"): $*" >&2
@@ -29,6 +37,11 @@ die() {
 configure_c() {
     local directory=$AF_BUILD_DIR/c/$1 compiler=$2
     shift 2
+    # Swift's clang prefers gold, which warns about each symbol of a sanitizer in each of hundreds of programs.
+    if [[ $compiler == *clang ]] && echo 'int main(void) { return 0; }' |
+        "$compiler" -x c - -fuse-ld=lld -o /dev/null >/dev/null 2>&1; then
+        set -- "$@" -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld
+    fi
     cmake -S "$AF_ROOT" -B "$directory" -DCMAKE_C_COMPILER="$compiler" -DAFCORE_WERROR=ON -DAFCORE_BUILD_TESTS=ON \
         "$@" >"$directory.log" 2>&1 ||
         { cat "$directory.log"; return 1; }
@@ -47,6 +60,12 @@ test_c() {
     ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$AF_TEST_JOBS" "$@"
     skipped=$(sed -n 's/^\[  SKIPPED \] \([a-z_0-9]*\)$/\1/p' "$directory/Testing/Temporary/LastTest.log" | sort -u | paste -s -d ' ')
     [ -z "$skipped" ] || remark "skipped here: $skipped"
+}
+
+# omit NAME…: print a pattern of CTest for these tests, which another tool covers.
+omit() {
+    local IFS='|'
+    echo "^($*)$"
 }
 
 # has_fuzzer COMPILER: can it link with libFuzzer and AddressSanitizer? Distributions package their runtimes apart.
@@ -86,7 +105,8 @@ run_swift_tests() {
     if swift test --help-hidden | grep -c -e "$width" >/dev/null; then
         set -- "$width" 8 "$@"
     fi
-    AF_REQUIRE_PROGRAM=1 swift_package test "$@"
+    # Tests must not rely on the order of a Set.
+    (unset SWIFT_DETERMINISTIC_HASHING && AF_REQUIRE_PROGRAM=1 swift_package test "$@")
 }
 
 # build_swift SCRATCH WARNING [ARGUMENT…]: everything, with the tests. A build from nothing, as on a build machine, shows
@@ -124,16 +144,18 @@ AF_ANY_WARNING='(^|[^a-z])warning:'
 # Of the compiler about a source: sanitizers may have remarks of their own.
 AF_SOURCE_WARNING='\.(swift|c|h):[0-9].*warning:'
 
-# test_swift_slowly SCRATCH [ARGUMENT…]: the Swift tests where each is many times slower, one target after the other:
-# all at once they would keep each other from the processors for longer than they wait for anything.
+# test_swift_slowly SCRATCH OMITTED [ARGUMENT…]: the Swift tests where each is many times slower, one target after the
+# other: all at once they would keep each other from the processors for longer than they wait for anything. Without the
+# tests that match the pattern OMITTED, which may be empty.
 test_swift_slowly() {
-    local scratch=$1 target targets
-    shift
+    local scratch=$1 omitted=${2:-^$} target targets
+    shift 2
     build_swift "$scratch" "$AF_SOURCE_WARNING" "$@"
-    targets=$(swift_package test list --skip-build --scratch-path "$scratch" "$@" | cut -d . -f 1 | sort -u)
+    targets=$(swift_package test list --skip-build --scratch-path "$scratch" "$@" | grep -vE "$omitted" | cut -d . -f 1 |
+        sort -u)
     [ -n "$targets" ] || die "there are no Swift tests"
     for target in $targets; do
-        run_swift_tests --skip-build --scratch-path "$scratch" "$@" --filter "^$target\\."
+        run_swift_tests --skip-build --scratch-path "$scratch" "$@" --filter "^$target\\." --skip "$omitted"
     done
 }
 
@@ -148,6 +170,7 @@ mkdir -p "$AF_BUILD_DIR/c"
 AF_RUN=$AF_BUILD_DIR/run-$$
 AF_LANE=
 AF_LANES=()
+AF_LANE_NAMES=()
 
 begin_run() {
     [ ! -d "$AF_RUN" ] || return 0
@@ -198,6 +221,7 @@ stage() {
         exit 1
     fi
     log=$AF_RUN/${AF_LANE:-stage}.log
+    [ -z "$AF_LANE" ] || echo "$name" >"$AF_RUN/$AF_LANE.stage"
     if [ -z "$AF_LANE" ]; then
         echo "==> $name"
         run_stage "$log" "$@"
@@ -227,24 +251,42 @@ lane() {
     (trap - EXIT TERM HUP && "$@") &
     set +m
     AF_LANES+=($!)
+    AF_LANE_NAMES+=("$AF_LANE")
     AF_LANE=
 }
 
+# Ended from outside, as by a time limit: show what each lane was at.
 end_lanes() {
-    local id
+    local id index
     for id in "${AF_LANES[@]}"; do
         kill -- "-$id" 2>/dev/null || true
+    done
+    for index in "${!AF_LANES[@]}"; do
+        lane_place "$index"
+        tail -n 50 "$AF_RUN/${AF_LANE_NAMES[index]}.log" 2>/dev/null || true
     done
     exit 143
 }
 
+lane_place() {
+    local name=${AF_LANE_NAMES[$1]}
+    echo "lane $name, at $(cat "$AF_RUN/$name.stage" 2>/dev/null || echo "its start")"
+}
+
 # Wait for all lanes; a stage that failed ends the script.
 join_lanes() {
-    local id
-    for id in "${AF_LANES[@]}"; do
-        wait "$id" || touch "$AF_RUN/failed"
+    local index status
+    for index in "${!AF_LANES[@]}"; do
+        status=0
+        wait "${AF_LANES[index]}" || status=$?
+        if [ "$status" -ne 0 ]; then
+            # A stage that failed has said so; a lane that was killed has not.
+            [ "$status" -eq 1 ] || echo "FAILED  $(lane_place "$index"): status $status" >>"$AF_RUN/summary"
+            touch "$AF_RUN/failed"
+        fi
     done
     AF_LANES=()
+    AF_LANE_NAMES=()
     if has_failed; then
         summary
         exit 1
