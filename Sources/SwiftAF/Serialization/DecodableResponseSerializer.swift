@@ -52,7 +52,7 @@ struct DecodableBody {
         if let error = validation.validate(response, body: body).error { throw error }
         if let empty = Empty() as? Value { return empty }
         do {
-            return try isBlank(body) ? Self.nothing() : decoder.decode(type, from: body)
+            return try isBlank(body) ? Self.nothing() : decoder.decodeReceived(type, from: body)
         } catch {
             throw SessionError(
                 .serialization, message: Self.message(for: error, type, isBlank: isBlank(body)), response: response,

@@ -13,8 +13,12 @@ enum DecodingFailure {
         case .valueNotFound(let type, let context): "expected \(name(of: type))\(place(context)), found null"
         case .keyNotFound(let key, let context): "no member \"\(key.stringValue)\"\(place(context))\(hint(context))"
         case .dataCorrupted(let context):
-            // The parser's text has none of the data.
-            (context.underlyingError as? JSONParseError).map { "\($0)" } ?? "malformed\(place(context))"
+            // These texts have none of the data.
+            switch context.underlyingError {
+            case let error as JSONParseError: "\(error)"
+            case let error as UnsafePropertyList: "\(error)"
+            default: "malformed\(place(context))"
+            }
         @unknown default: "not decodable"
         }
     }

@@ -146,7 +146,7 @@ public struct SessionError: Error, Sendable {
         guard let body, !body.isEmpty else {
             throw SessionError(.serialization, message: "the failed response has no body", url: url)
         }
-        return try (decoder ?? storage.values.decoder ?? JSONCoder()).decode(type, from: body)
+        return try (decoder ?? storage.values.decoder ?? JSONCoder()).decodeReceived(type, from: body)
     }
 
     /// Whether this error or one of its underlying errors has the given code.

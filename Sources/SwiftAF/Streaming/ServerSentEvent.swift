@@ -28,7 +28,7 @@ public struct ServerSentEvent: Sendable, Hashable {
         as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil
     ) throws(SessionError) -> Value {
         do {
-            return try (decoder ?? self.decoder ?? JSONCoder()).decode(type, from: Data(data.utf8))
+            return try (decoder ?? self.decoder ?? JSONCoder()).decodeReceived(type, from: Data(data.utf8))
         } catch {
             throw SessionError(
                 .serialization, message: "the data of an event \(DecodingFailure.text(error, of: type))",

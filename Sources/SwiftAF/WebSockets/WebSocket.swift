@@ -178,7 +178,7 @@ extension WebSocket: AsyncSequence {
             as type: Value.Type = Value.self, decoder: any DataDecoder = JSONCoder()
         ) throws(SessionError) -> Value {
             do {
-                return try decoder.decode(type, from: data)
+                return try decoder.decodeReceived(type, from: data)
             } catch {
                 throw SessionError(
                     .serialization, message: "the message \(DecodingFailure.text(error, of: type))", body: data,

@@ -247,6 +247,51 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
         #expect(throws: SessionError.self) { try optional.serialize(response(200, "text/xml"), body: Data("x".utf8)) }
     }
 
+    /// Foundation's decoder would call itself until the stack ends.
+    @Test(arguments: [
+        ("<plist>", "<array>"), ("<plist>", "<dict><key/>"), ("", "<plist version='1.0'>"),
+        ("<plist><array><!--></array>-->", "<array a='/'>"), ("\u{FEFF}<plist>", "<array ><array/>"),
+    ])
+    func propertyListsThatAreNestedTooDeeply(start: String, level: String) throws {
+        let text = start + String(repeating: level, count: 100_000)
+        let serializer = DecodableResponseSerializer.propertyList([Empty].self)
+        let plist = response(200, "application/x-plist")
+        let error = #expect(throws: SessionError.self) { try serializer.serialize(plist, body: Data(text.utf8)) }
+        #expect(error?.code == .serialization)
+        #expect(error?.message.contains("nested more than 200 levels") == true)
+        let refused = SessionError(.status, response: plist, body: Data(text.utf8))
+        #expect(throws: (any Error).self) { try refused.decodeBody(as: [Empty].self, decoder: PropertyListDecoder()) }
+        let message = WebSocket.Message.text(text)
+        #expect(throws: (any Error).self) { try message.value(as: [Empty].self, decoder: PropertyListDecoder()) }
+    }
+
+    @Test func propertyListsThatContainThemselvesOrAreInUTF16() throws {
+        let serializer = DecodableResponseSerializer.propertyList([Empty].self)
+        let plist = response(200, "application/x-plist")
+        // An array whose only element is itself, at offset 8; the table of offsets follows.
+        var itself = Data("bplist00".utf8)
+        itself += [0xA1, 0x00, 0x08]
+        itself += Data(count: 6)
+        itself += [1, 1]
+        for number in [1, 0, 10] as [UInt64] { withUnsafeBytes(of: number.bigEndian) { itself += $0 } }
+        #expect(throws: SessionError.self) { try serializer.serialize(plist, body: itself) }
+        var wide = Data([0xFE, 0xFF])
+        for unit in "<plist><array></array></plist>".utf8 { wide += [0, unit] }
+        #expect(throws: SessionError.self) { try serializer.serialize(plist, body: wide) }
+    }
+
+    @Test(arguments: [
+        ("", 0, 0), ("<!-- <array> --><array></array>", 1, 1), ("<array>", 199, 1),
+        ("<string>a<![CDATA[<array>]]></string><array/>", 1000, 2000),
+    ])
+    func propertyListsOfAnyLength(item: String, count: Int, elements: Int) throws {
+        var text = "<?xml version=\"1.0\"?><!DOCTYPE plist><plist><array>" + String(repeating: item, count: count)
+        if item == "<array>" { text += String(repeating: "</array>", count: count) }
+        let serializer = DecodableResponseSerializer.propertyList([Empty].self)
+        let body = Data((text + "</array></plist>").utf8)
+        #expect(try serializer.serialize(response(200, "application/x-plist"), body: body).count == elements)
+    }
+
     @Test func nothingIsNilOrNull() throws {
         #expect(try DecodableResponseSerializer<Int?>().serialize(response(), body: Data(" ".utf8)) == nil)
         #expect(try DecodableResponseSerializer<JSONValue>().serialize(response(), body: Data()) == .null)

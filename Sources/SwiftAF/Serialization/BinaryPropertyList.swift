@@ -1,18 +1,18 @@
-import Foundation
+package import FoundationEssentials
 
 /// Checks a binary property list before Foundation reads it: some objects make it crash the process, and it copies an
 /// object each time that a container refers to it, so that a few bytes can describe gigabytes.
-struct BinaryPropertyList {
+package struct BinaryPropertyList {
     /// Whether Foundation can read the data safely: it isn't a binary property list, or one that contains only booleans,
     /// numbers, finite dates, data, strings, arrays and dictionaries, not too deeply nested, and whose copies don't take
     /// much more memory than the data. Sets and the identifiers of keyed archives (UIDs) are refused.
-    static func isHarmless(_ data: Data) -> Bool {
+    package static func isHarmless(_ data: Data) -> Bool {
         guard data.starts(with: "bplist".utf8) else { return true }
         return data.withUnsafeBytes { BinaryPropertyList($0)?.isHarmless ?? false }
     }
 
     /// The maximum nesting, as in XML.
-    private static let maximumDepth = 200
+    static let maximumDepth = 200
     private static let trailerSize = 32
     /// How much larger than the data the copies may be, if there are several of an object. A list of dictionaries whose
     /// keys and values are all the same needs about this much.

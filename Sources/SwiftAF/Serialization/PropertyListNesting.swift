@@ -1,0 +1,87 @@
+import FoundationEssentials
+
+extension DataDecoder {
+    /// Decodes bytes that a server has sent. Foundation's decoder of property lists calls itself for each level of
+    /// nesting and copies what is referred to: some hundred kilobytes could exhaust the stack, and so end the process.
+    /// Such a list is an error instead.
+    func decodeReceived<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+        if self is PropertyListDecoder, !isHarmlessPropertyList(data) {
+            let error = UnsafePropertyList()
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: [], debugDescription: "\(error)", underlyingError: error))
+        }
+        return try decode(type, from: data)
+    }
+}
+
+/// Why a property list isn't given to Foundation's decoder.
+struct UnsafePropertyList: Error, CustomStringConvertible {
+    var description: String {
+        """
+        the property list isn't XML in UTF-8 or a binary list of plain values, is nested more than \
+        \(BinaryPropertyList.maximumDepth) levels deep, or would take much more memory than its size
+        """
+    }
+}
+
+private func isHarmlessPropertyList(_ data: Data) -> Bool {
+    if data.starts(with: "bplist".utf8) { return BinaryPropertyList.isHarmless(data) }
+    return data.withUnsafeBytes { bytes in
+        var tags = XMLTags(bytes)
+        return tags.areNested(atMost: BinaryPropertyList.maximumDepth + 1)
+    }
+}
+
+/// The tags of an XML property list, found by the same rules as Foundation's decoder: what it skips is skipped, and what it
+/// refuses may be counted as anything.
+private struct XMLTags {
+    private var rest: Slice<UnsafeRawBufferPointer>
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        rest = bytes[...]
+    }
+
+    /// Whether at most so many elements are open at once. False for what is not UTF-8: other encodings of XML contain NUL.
+    mutating func areNested(atMost maximumDepth: Int) -> Bool {
+        guard !rest.contains(0), rest.first.map({ $0 < 0xFE }) ?? true else { return false }
+        var depth = 0
+        while skip(through: "<") {
+            if rest.starts(with: "!--".utf8) {
+                rest = rest.dropFirst(3)
+                guard skip(through: "-->") else { return true }
+            } else if rest.starts(with: "![CDATA[".utf8) {
+                guard skip(through: "]]>") else { return true }
+            } else if rest.first == UInt8(ascii: "?") {
+                rest = rest.dropFirst()
+                guard skip(through: "?>") else { return true }
+            } else {
+                let first = rest.first
+                let start = rest
+                guard skip(through: ">") else { return true }
+                let isEmpty = start[..<rest.startIndex].dropLast().last == UInt8(ascii: "/")
+                if first == UInt8(ascii: "/") {
+                    depth -= 1
+                } else if first != UInt8(ascii: "!"), !isEmpty {
+                    depth += 1
+                    guard depth <= maximumDepth else { return false }
+                }
+            }
+        }
+        return true
+    }
+
+    /// Moves behind the next occurrence of a text. False if there is none.
+    private mutating func skip(through text: StaticString) -> Bool {
+        let text = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        while let place = rest.firstIndex(of: text[0]) {
+            rest = rest[place...]
+            if rest.starts(with: text) {
+                rest = rest.dropFirst(text.count)
+                return true
+            }
+            rest = rest.dropFirst()
+        }
+        rest = rest[rest.endIndex...]
+        return false
+    }
+}
