@@ -57,13 +57,20 @@ extension CoreOutcome {
         return response
     }
 
-    /// Returns the response of a successful transfer to a file; throws if the transfer failed or the status isn't
-    /// acceptable.
+    /// Returns the response of a successful transfer to a file; throws if the transfer failed, the status isn't acceptable,
+    /// or the body isn't in the file.
     func downloadResponse(_ settings: ResponseSettings) throws(SessionError) -> DownloadResponse {
         var response = try dataResponse()
         response.settings = settings
-        do {
-            if download?.resumption != .alreadyComplete { try response.validated() }
+        do throws(SessionError) {
+            // A successful response was judged when its head arrived, before the file was replaced.
+            if filePath == nil {
+                try response.validated()
+                throw SessionError(
+                    .status,
+                    message: "status \(response.status): only the body of a response with status 200 to 299 is saved",
+                    response: response.head, body: response.body)
+            }
         } catch {
             var error = error
             error.resumeToken = download?.token

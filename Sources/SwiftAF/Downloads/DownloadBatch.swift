@@ -155,8 +155,8 @@ extension HTTPSessionManager {
     ///   - items: The downloads.
     ///   - maximumConcurrent: The maximum number of simultaneous downloads; at least 1.
     ///     ``SessionConfiguration/maximumConnectionsPerHost`` applies as well.
-    ///   - progress: Called on the network's thread, at most ten times a second per item and once when the item ends,
-    ///     and once more when all have ended. Must not block.
+    ///   - progress: Called at most ten times a second per item, on the network's thread, once when the item has ended,
+    ///     on another one, and once more when all have ended. Must not block.
     /// - Returns: A sequence that can be iterated once.
     public func downloads(
         of items: [DownloadItem], maximumConcurrent: Int = 4,
@@ -185,7 +185,7 @@ private final class DownloadBatch: Sendable {
     ) {
         specs = items.map { item in
             var spec = item.spec
-            if case .managerDefault = spec.destination?.choice { spec.destination = destination }
+            spec.replaceDefault(by: destination)
             return spec
         }
         tally = Locked(DownloadTally(count: items.count))
@@ -203,20 +203,28 @@ private final class DownloadBatch: Sendable {
         }
     }
 
-    /// Called when no transfer is under way any more.
+    /// Called when no transfer is under way any more: reports of several threads may have come in another order.
     func tellEnd() {
         guard let progress, let last = specs.indices.last else { return }
         progress(tally.withLock { $0.report(of: last) })
     }
 
     private func run(_ index: Int, on manager: HTTPSessionManager) async -> DownloadResult {
-        defer { tally.withLock { $0.end(index) } }
+        defer { end(index) }
         do throws(SessionError) {
             return DownloadResult(
                 index: index, result: .success(try await manager.download(specs[index], observer(of: index))))
         } catch {
             return DownloadResult(index: index, result: .failure(error))
         }
+    }
+
+    private func end(_ index: Int) {
+        let report = tally.withLock { tally in
+            tally.end(index)
+            return tally.report(of: index)
+        }
+        progress?(report)
     }
 
     private func observer(of index: Int) -> (@Sendable (TransferProgress) -> Void)? {

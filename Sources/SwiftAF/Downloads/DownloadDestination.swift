@@ -38,7 +38,11 @@ public struct DownloadDestination: Sendable {
 
     /// A file in a folder, named by ``HTTPResponse/suggestedFileName``, which is safe within any folder.
     public static func folder(_ path: String) -> DownloadDestination {
-        .named { head in (path.hasSuffix("/") ? path : path + "/") + head.suggestedFileName }
+        guard !path.isEmpty else {
+            return DownloadDestination(
+                choice: .invalid(SessionError(.invalidInput, message: "the path of the folder is empty")))
+        }
+        return .named { head in (path.hasSuffix("/") ? path : path + "/") + head.suggestedFileName }
     }
 
     /// A file whose path a closure returns when the head of a response with status 200 to 299 has arrived, before

@@ -2,8 +2,8 @@ public import FoundationEssentials
 
 // Requests are sent as they are, with the manager's headers: the request serializer isn't used.
 extension HTTPSessionManager {
-    /// Saves the body of a response with status 200 to 299 to a file. The file is created or replaced atomically once
-    /// the body is complete; on failure an existing file is left unchanged.
+    /// Saves the body of a response with status 200 to 299 to a file, if ``validation`` accepts it. The file is created or
+    /// replaced atomically once the body is complete; on failure an existing file is left unchanged.
     ///
     /// ```swift
     /// try await manager.download("reports/7", to: "/tmp/report.pdf")
@@ -16,8 +16,9 @@ extension HTTPSessionManager {
     ///   - options: Whether an existing file is replaced, and whether the download can be resumed.
     ///   - progress: Called on the network's thread with snapshots, at most ten times a second and once at the end.
     ///     Must not block.
-    /// - Throws: ``SessionError/Code/status`` for any other status, with the response and up to 1 MiB of its body;
-    ///   ``SessionError/Code/file`` if the file can't be written, exists and must not be replaced, or is being resumed
+    /// - Throws: ``SessionError/Code/status`` for any other status, with the response and up to 1 MiB of its body, and
+    ///   without a body for a status from 200 to 299 that isn't acceptable; ``SessionError/Code/contentType``, without a
+    ///   body, if the type isn't acceptable; ``SessionError/Code/file`` if the file can't be written, exists and must not be replaced, or is being resumed
     ///   by another download; ``SessionError/Code/invalidInput`` if there is no destination.
     ///   ``SessionError/resumeToken`` is set if the download can be resumed.
     @discardableResult
@@ -75,8 +76,10 @@ extension HTTPSessionManager {
     func prepare(
         _ spec: DownloadSpec, _ snapshot: Snapshot, _ progress: (@Sendable (TransferProgress) -> Void)?
     ) throws(SessionError) -> CoreRequest {
-        let naming = try spec.responseHandler(snapshot.settings.downloadDestination)
-        return try prepare(spec.request, snapshot, sink: .file(spec.file), naming: naming, progress: progress)
+        var spec = spec
+        spec.replaceDefault(by: snapshot.settings.downloadDestination)
+        let handler = try spec.responseHandler(snapshot.settings.responses)
+        return try prepare(spec.request, snapshot, sink: .file(spec.file), naming: handler, progress: progress)
     }
 }
 
@@ -84,7 +87,7 @@ extension HTTPSessionManager {
 struct DownloadSpec: Sendable {
     var request: HTTPRequest
     var file: CoreFile
-    /// Names the file if it has no path.
+    /// Names the file if it has no path, or is the manager's.
     var destination: DownloadDestination?
     /// Decides about the response of a download with a path.
     var refusal: ResponseHandler?
@@ -92,34 +95,58 @@ struct DownloadSpec: Sendable {
     init<Source: RequestConvertible>(_ source: Source, _ destination: DownloadDestination, _ options: DownloadOptions) {
         request = Source.request(of: source)
         file = CoreFile(options: options)
+        use(destination)
+    }
+
+    private mutating func use(_ destination: DownloadDestination) {
+        self.destination = nil
         switch destination.choice {
         case .path(let path):
             file.path = path
         case .resuming(let token):
             file = CoreFile(
-                path: token.filePath, options: options.union([.resumes, .keepsPartialFile]), token: token)
+                path: token.filePath, options: file.options.union([.resumes, .keepsPartialFile]), token: token)
         case .named, .managerDefault, .invalid:
             self.destination = destination
         }
     }
 
-    /// Returns the handler that names the file; nil if the file has a path, and nothing else decides.
-    func responseHandler(_ defaultDestination: DownloadDestination?) throws(SessionError) -> ResponseHandler? {
-        if let path = file.path {
-            guard !path.isEmpty, !path.utf8.contains(0) else { throw invalid("the path is empty or contains NUL") }
-            return refusal
+    /// Replaces the manager's destination by what it is.
+    mutating func replaceDefault(by destination: DownloadDestination?) {
+        if case .managerDefault = self.destination?.choice, let destination { use(destination) }
+    }
+
+    /// Returns the handler that names the file, and refuses a successful response that isn't acceptable before a file is
+    /// replaced; nil if the file has a path, and every successful response is acceptable.
+    func responseHandler(_ settings: ResponseSettings) throws(SessionError) -> ResponseHandler? {
+        let name: (@Sendable (HTTPResponse) -> String)?
+        switch destination?.choice {
+        case .named(let destination):
+            name = destination
+        case .invalid(let error):
+            throw invalid(error.message)
+        case .managerDefault, .path, .resuming:
+            throw invalid("the download has no destination")
+        case nil:
+            guard let path = file.path, !path.isEmpty, !path.utf8.contains(0) else {
+                throw invalid("the path is empty or contains NUL")
+            }
+            name = nil
         }
-        var choice = destination?.choice
-        if case .managerDefault = choice { choice = defaultDestination?.choice }
-        let name: @Sendable (HTTPResponse) -> String
-        switch choice {
-        case .named(let destination): name = destination
-        case .path(let path): name = { _ in path }
-        case .invalid(let error): throw invalid(error.message)
-        case .resuming, .managerDefault, nil: throw invalid("the download has no destination")
-        }
+        let refusal = refusal
+        let validation = settings.validation
+        if name == nil, validation.acceptsAllSuccesses { return refusal }
         return { [options = file.options] response in
-            response.isSuccessful ? .download(to: name(response), options: options) : .allow
+            if let decision = refusal?(response) {
+                guard case .allow = decision else { return decision }
+            }
+            guard response.isSuccessful else { return .allow }
+            // A 206 is the rest of a 200.
+            let isRest = response.status == 206 && options.contains(.resumes)
+            if let error = validation.error(ofHead: response, status: isRest ? 200 : response.status) {
+                return .fail(error)
+            }
+            return name.map { .download(to: $0(response), options: options) } ?? .allow
         }
     }
 

@@ -75,6 +75,24 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
             && acceptsContentType(of: response, isBodyEmpty: false)
     }
 
+    /// Whether every response with status 200 to 299 is acceptable.
+    var acceptsAllSuccesses: Bool {
+        (acceptableContentTypes?.contains(Self.anyType) ?? true)
+            && (acceptableStatusCodes.map { $0 == Self.success || $0.isSuperset(of: Self.success) } ?? true)
+    }
+
+    /// The error of a response whose body hasn't arrived yet; nil if the response is acceptable.
+    ///
+    /// - Parameter status: The status to judge it by.
+    func error(ofHead response: HTTPResponse, status: Int) -> SessionError? {
+        let isAccepted = acceptsContentType(of: response, isBodyEmpty: response.status == 204)
+        let typeError = isAccepted ? nil : contentTypeError(response, Data())
+        if let codes = acceptableStatusCodes, !codes.contains(status) {
+            return statusError(response, Data(), underlying: typeError)
+        }
+        return typeError
+    }
+
     private func acceptsContentType(of response: HTTPResponse, isBodyEmpty: Bool) -> Bool {
         guard let types = acceptableContentTypes, !types.contains(Self.anyType) else { return true }
         guard let value = response.headers.first(named: HTTPHeaders.Name.contentType) else { return isBodyEmpty }

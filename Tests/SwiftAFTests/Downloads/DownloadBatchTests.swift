@@ -161,6 +161,18 @@ struct DownloadBatchTests {
         #expect(last.ended == 2 && last.fractionCompleted == 1)
     }
 
+    @Test("The end of an item is reported before the next begins, also of one that can't begin")
+    func reportedEnds() async throws {
+        server.route("/f1", .status(404))
+        let progress = Recorder<DownloadBatchProgress>()
+        var items = items(["f0", "f1"])
+        items.insert(DownloadItem("ftp://h/", to: folder.file("x")), at: 1)
+        for await download in manager.downloads(of: items, maximumConcurrent: 1, progress: { progress.record($0) }) {
+            #expect(progress.values.last.map { $0.ended > download.index } == true)
+        }
+        #expect(progress.values.map(\.ended).contains(2))
+    }
+
     @Test("The manager's destination names those that name none")
     func destinations() async throws {
         let names = names(3)

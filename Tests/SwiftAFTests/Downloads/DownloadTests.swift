@@ -44,6 +44,43 @@ struct DownloadTests {
         #expect(try folder.names == ["a"])
     }
 
+    @Test("A response that isn't acceptable replaces nothing", arguments: [true, false])
+    func unacceptable(isNamed: Bool) async throws {
+        try folder.write("old", to: "a")
+        let path = folder.file("a")
+        let destination = isNamed ? DownloadDestination.named { _ in path } : .path(path)
+        manager.validation.acceptableContentTypes = ["application/pdf"]
+        let type = try await failure { try await manager.download("file", to: destination) }
+        #expect(type.code == .contentType)
+        #expect(type.response?.status == 200)
+        manager.validation = ResponseValidation(acceptableStatusCodes: [201])
+        let status = try await failure { try await manager.download("file", to: destination) }
+        #expect(status.code == .status)
+        #expect(status.message.contains("200"))
+        #expect(try folder.read("a") == Data("old".utf8))
+        #expect(try folder.names == ["a"])
+        manager.validation = ResponseValidation(acceptableStatusCodes: [200], acceptableContentTypes: ["text/plain"])
+        try await manager.download("file", to: destination)
+        #expect(try folder.read("a") == Data("new".utf8))
+    }
+
+    @Test("An acceptable response that isn't saved is no download", arguments: [true, false])
+    func notSaved(exists: Bool) async throws {
+        if exists { try folder.write("old", to: "a") }
+        manager.validation = .any
+        let error = try await failure { try await manager.download("gone", to: folder.file("a")) }
+        #expect(error.code == .status)
+        #expect(error.body == Data("not here".utf8))
+        #expect(try folder.names == (exists ? ["a"] : []))
+    }
+
+    @Test("An empty folder is none")
+    func emptyFolder() async throws {
+        let error = try await failure { try await manager.download("file", to: .folder("")) }
+        #expect(error.code == .invalidInput)
+        #expect(server.requests.isEmpty)
+    }
+
     @Test("Missing folders are made on demand")
     func folders() async throws {
         let path = folder.file("a/b/c")

@@ -90,6 +90,22 @@ struct ResumeTests {
         }
     }
 
+    @Test("The manager's path and token can be resumed, and the rest of a 200 is acceptable where a 200 is")
+    func managerDefault() async throws {
+        let manager = HTTPSessionManager()
+        manager.validation = ResponseValidation(acceptableStatusCodes: [200])
+        let url = ranges.server.urlString("/file")
+        for isToken in [false, true] {
+            ranges.breakOff()
+            manager.downloadDestination = .path(path)
+            let error = try await failure { try await manager.download(url, options: .resumes) }
+            let token = try #require(error.resumeToken)
+            if isToken { manager.downloadDestination = .resuming(token) }
+            #expect(try await manager.download(url, options: .resumes).resumption == .continued)
+            #expect(try folder.read("film") == RangeServer.content(1))
+        }
+    }
+
     @Test("A download that was named late goes on where it was")
     func goesOnAfterDestination() async throws {
         ranges.breakOff()
