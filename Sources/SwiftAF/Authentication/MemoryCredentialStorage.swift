@@ -1,8 +1,17 @@
 import Synchronization
 
-/// Credentials in memory, by protection space.
+/// Credentials in memory, by protection space. At most 1,000: a server chooses its realms, so that it could ask for any
+/// number of them. Another one replaces the oldest.
 public final class MemoryCredentialStorage: CredentialStorage {
-    private let credentials = Locked<[ProtectionSpace: Credential]>([:])
+    private struct State {
+        var credentials: [ProtectionSpace: Credential] = [:]
+        /// From the oldest to the newest.
+        var order: [ProtectionSpace] = []
+    }
+
+    private static let maximumCount = 1000
+
+    private let state = Locked(State())
     /// Lets requests skip the lock while no credential was ever stored.
     private let hasStored = Atomic(false)
 
@@ -10,19 +19,25 @@ public final class MemoryCredentialStorage: CredentialStorage {
     public init() {}
 
     /// All protection spaces with a credential.
-    public var spaces: [ProtectionSpace] { credentials.withLock { Array($0.keys) } }
+    public var spaces: [ProtectionSpace] { state.withLock { Array($0.credentials.keys) } }
 
     public func credential(for space: ProtectionSpace) -> Credential? {
-        credentials.withLock { $0[space] }
+        state.withLock { $0.credentials[space] }
     }
 
     public func store(_ credential: Credential, for space: ProtectionSpace) {
-        credentials.withLock { $0[space] = credential }
+        state.withLock { state in
+            if state.credentials.updateValue(credential, forKey: space) == nil { state.order.append(space) }
+            if state.order.count > Self.maximumCount { state.credentials[state.order.removeFirst()] = nil }
+        }
         hasStored.store(true, ordering: .releasing)
     }
 
     public func removeCredential(for space: ProtectionSpace) {
-        credentials.withLock { $0[space] = nil }
+        state.withLock { state in
+            guard state.credentials.removeValue(forKey: space) != nil else { return }
+            state.order.removeAll { $0 == space }
+        }
     }
 
     /// Whether no credential was ever stored.

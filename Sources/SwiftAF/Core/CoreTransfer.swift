@@ -14,6 +14,8 @@ class CoreTransfer: @unchecked Sendable {
         var answering: Task<Void, Never>?
         /// The last answer to a challenge.
         var reply: ChallengeReply?
+        /// The credential that was stored with it.
+        var stored: (credential: Credential, space: ProtectionSpace)?
     }
 
     private let answers = Locked(Answers())
@@ -118,8 +120,15 @@ class CoreTransfer: @unchecked Sendable {
         guard let asked = AuthenticationChallenge(challenge) else { return AFC_CHALLENGE_DEFAULT }
         let number = challenge.number
         let answering = Task {
-            let reply = ChallengeReply(number: number, disposition: await request.handlers.decide(asked))
-            answers.withLock { $0.reply = reply }
+            let space = asked.protectionSpace
+            let last = answers.withLock { $0.stored }
+            let refused = asked.previousFailureCount > 0 && last?.space == space ? last?.credential : nil
+            let answer = await request.handlers.decide(asked, refused: refused)
+            let reply = ChallengeReply(number: number, disposition: answer.decision)
+            answers.withLock { answers in
+                answers.reply = reply
+                answers.stored = answer.stored.map { ($0, space) }
+            }
             send(reply)
         }
         answers.withLock { $0.answering = answering }

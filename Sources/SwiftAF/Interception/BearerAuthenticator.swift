@@ -28,8 +28,8 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     @TaskLocal private static var refreshing: Set<ObjectIdentifier> = []
 
     private struct Flight {
-        /// The token that is being refreshed.
-        let old: BearerToken?
+        /// That of the token that is being refreshed.
+        let generation: Int
         let task: Task<Result<BearerToken, SessionError>, Never>
     }
 
@@ -136,14 +136,16 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
             case .use, .fail, .ignore: return (step, nil, false)
             case .useAndRefresh, .refresh: break
             }
-            let token = state.bearer.token
-            let flight = state.flight ?? Flight(old: token, task: Task { await self.fly(from: token) })
+            let (token, generation) = (state.bearer.token, state.bearer.generation)
+            let flight =
+                state.flight
+                ?? Flight(generation: generation, task: Task { await self.fly(from: token, generation) })
             state.flight = flight
-            return (step, flight, flight.old != token)
+            return (step, flight, flight.generation != generation)
         }
     }
 
-    private func fly(from token: BearerToken?) async -> Result<BearerToken, SessionError> {
+    private func fly(from token: BearerToken?, _ generation: Int) async -> Result<BearerToken, SessionError> {
         let own = Self.refreshing.union([ObjectIdentifier(self)])
         let result: Result<BearerToken, SessionError>
         do {
@@ -154,7 +156,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
                     .authentication, message: "the bearer token could not be refreshed", underlying: error))
         }
         state.withLock { state in
-            state.bearer.finish(result, from: token, at: .now)
+            state.bearer.finish(result, from: generation, at: .now)
             state.flight = nil
         }
         return result

@@ -53,7 +53,12 @@ struct BearerState: Sendable {
     /// Former tokens are remembered, to recognise requests that were sent with one.
     private static let memory = 16
 
+    /// For how long a token that expires soon is used after its refresh failed, before another one is tried.
+    private static let earlyRefreshPause = Duration.seconds(10)
+
     private(set) var token: BearerToken?
+    /// Counts the changes of the token.
+    private(set) var generation = 0
     private var former: [String] = []
     private var failure: Failure?
 
@@ -68,6 +73,7 @@ struct BearerState: Sendable {
             if former.count > Self.memory { former.removeFirst() }
         }
         self.token = token
+        generation += 1
         failure = nil
     }
 
@@ -77,7 +83,7 @@ struct BearerState: Sendable {
         guard let expires = token.expires else { return .use(token) }
         if expires <= now { return refresh(start) }
         let isNear = leeway.map { expires.timeIntervalSince(now) <= $0 / .seconds(1) } ?? false
-        return isNear ? .useAndRefresh(token) : .use(token)
+        return isNear && !hasJustFailed(start) ? .useAndRefresh(token) : .use(token)
     }
 
     /// After an attempt that began at `start` with a token that was refused.
@@ -87,16 +93,22 @@ struct BearerState: Sendable {
         return former.contains(value) ? .use(token) : .ignore
     }
 
-    /// Ends the refresh that began with `token`.
+    /// Ends the refresh that began in a generation.
     mutating func finish(
-        _ result: Result<BearerToken, SessionError>, from token: BearerToken?, at moment: ContinuousClock.Instant
+        _ result: Result<BearerToken, SessionError>, from generation: Int, at moment: ContinuousClock.Instant
     ) {
-        // A token that was set meanwhile is newer than the result.
-        guard self.token == token else { return }
+        // What was set meanwhile is newer than the result: another token, or nil by signing out.
+        guard self.generation == generation else { return }
         switch result {
         case .success(let new): set(new)
         case .failure(let error): failure = Failure(token: token, moment: moment, error: error)
         }
+    }
+
+    /// Whether the refresh of this token failed a moment ago.
+    private func hasJustFailed(_ start: ContinuousClock.Instant) -> Bool {
+        guard let failure, failure.token == token else { return false }
+        return start < failure.moment.advanced(by: Self.earlyRefreshPause)
     }
 
     /// Requests that were under way when a refresh failed share its error; later ones try again.

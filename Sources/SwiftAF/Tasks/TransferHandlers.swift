@@ -53,9 +53,17 @@ struct TransferHandlers: Sendable {
     var answersChallenges: Bool { challenge != nil || credentialStorage != nil }
 
     /// The decision about a challenge.
-    func decide(_ challenge: AuthenticationChallenge) async -> ChallengeDecision {
+    ///
+    /// - Parameter refused: A credential that this transfer has stored, and that the server has refused.
+    /// - Returns: The decision, and the credential if it was stored.
+    func decide(
+        _ challenge: AuthenticationChallenge, refused: Credential?
+    ) async -> (decision: ChallengeDecision, stored: Credential?) {
         var challenge = challenge
         var stored: Credential?
+        if let refused, await credentialStorage?.credential(for: challenge.protectionSpace) == refused {
+            await credentialStorage?.removeCredential(for: challenge.protectionSpace)
+        }
         // Credentials that were refused aren't proposed again.
         if challenge.proposedCredential == nil, challenge.previousFailureCount == 0 {
             stored = await credentialStorage?.credential(for: challenge.protectionSpace)
@@ -64,17 +72,16 @@ struct TransferHandlers: Sendable {
         do {
             switch try await self.challenge?(challenge) ?? .performDefaultHandling {
             case .performDefaultHandling:
-                return stored.map { .useCredential($0) } ?? .performDefaultHandling
+                return (stored.map { .useCredential($0) } ?? .performDefaultHandling, nil)
             case .useCredential(let credential):
-                if credential.persistence == .forSession {
-                    await credentialStorage?.store(credential, for: challenge.protectionSpace)
-                }
-                return .useCredential(credential)
+                guard credential.persistence == .forSession else { return (.useCredential(credential), nil) }
+                await credentialStorage?.store(credential, for: challenge.protectionSpace)
+                return (.useCredential(credential), credential)
             case let other:
-                return other
+                return (other, nil)
             }
         } catch {
-            return .fail(error)
+            return (.fail(error), nil)
         }
     }
 }

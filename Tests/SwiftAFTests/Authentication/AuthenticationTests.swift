@@ -172,6 +172,33 @@ import Testing
         #expect(try await status(HTTPRequest("/b")) == 401)
     }
 
+    @Test func aRefusedCredentialIsNotKept() async throws {
+        manager.authenticationChallengeHandler = { challenge in
+            if challenge.previousFailureCount > 1 { return .performDefaultHandling }
+            return .useCredential(
+                Credential(user: "user", password: "typo \(challenge.previousFailureCount)", persistence: .forSession))
+        }
+        #expect(try await status(HTTPRequest("/a")) == 401)
+        let storage = try #require(manager.credentialStorage as? MemoryCredentialStorage)
+        #expect(storage.spaces.isEmpty)
+    }
+
+    @Test func aServerCannotFillTheStorage() async throws {
+        let storage = MemoryCredentialStorage()
+        let spaces = (0..<3000).map { realm in
+            ProtectionSpace(
+                scheme: "http", host: "h", port: 80, realm: "\(realm)", authenticationScheme: .basic)
+        }
+        for space in spaces { storage.store(Self.right, for: space) }
+        #expect(storage.spaces.count == 1000)
+        #expect(storage.credential(for: spaces[1999]) == nil)
+        #expect(storage.credential(for: spaces[2000]) == Self.right)
+        storage.removeCredential(for: spaces[2000])
+        storage.store(Self.right, for: spaces[0])
+        #expect(storage.spaces.count == 1000)
+        #expect(storage.credential(for: spaces[2001]) == Self.right)
+    }
+
     @Test func secretsAreInNoText() {
         let texts = [
             "\(Credential(user: "me", password: "s3cret"))", "\(Credential(bearerToken: "s3cret"))",

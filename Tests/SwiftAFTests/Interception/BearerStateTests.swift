@@ -50,7 +50,7 @@ struct BearerStateTests {
         var state = BearerState(token: BearerToken("a"))
         #expect(Self.name(state.judge(refused: "a", start: Self.start)) == "refresh")
         #expect(Self.name(state.judge(refused: "x", start: Self.start)) == "ignore")
-        state.finish(.success(BearerToken("b")), from: BearerToken("a"), at: Self.start)
+        state.finish(.success(BearerToken("b")), from: state.generation, at: Self.start)
         #expect(Self.name(state.judge(refused: "a", start: Self.start)) == "use b")
         #expect(Self.name(state.judge(refused: "b", start: Self.start)) == "refresh")
         state.set(nil)
@@ -61,7 +61,7 @@ struct BearerStateTests {
     @Test("A failed refresh fails those that were under way, and nobody later")
     func failed() {
         var state = BearerState(token: BearerToken("a"))
-        state.finish(.failure(Self.error), from: BearerToken("a"), at: Self.start + .seconds(5))
+        state.finish(.failure(Self.error), from: state.generation, at: Self.start + .seconds(5))
         #expect(Self.name(state.judge(refused: "a", start: Self.start + .seconds(5))) == "fail")
         #expect(Self.name(state.judge(refused: "a", start: Self.start + .seconds(6))) == "refresh")
         state.set(BearerToken("b"))
@@ -72,11 +72,34 @@ struct BearerStateTests {
     @Test("A token that was set during a refresh stays")
     func overtaken() {
         var state = BearerState(token: BearerToken("a"))
+        let generation = state.generation
         state.set(BearerToken("mine"))
-        state.finish(.success(BearerToken("b")), from: BearerToken("a"), at: Self.start)
+        state.finish(.success(BearerToken("b")), from: generation, at: Self.start)
         #expect(state.token?.value == "mine")
-        state.finish(.failure(Self.error), from: BearerToken("a"), at: Self.start + .seconds(9))
+        state.finish(.failure(Self.error), from: generation, at: Self.start + .seconds(9))
         #expect(Self.name(state.judge(refused: "mine", start: Self.start)) == "refresh")
+    }
+
+    @Test("Signing out during the first refresh isn't undone")
+    func signedOut() {
+        var state = BearerState(token: nil)
+        let generation = state.generation
+        state.set(nil)
+        state.finish(.success(BearerToken("b")), from: generation, at: Self.start)
+        #expect(state.token == nil)
+    }
+
+    @Test("A token that expires soon isn't refreshed again and again")
+    func pause() {
+        var state = BearerState(token: BearerToken("a", expires: Self.now + 30))
+        let step = { (state: BearerState, time: Double) in
+            Self.name(state.prepare(start: Self.start + .seconds(time), now: Self.now, leeway: .seconds(60)))
+        }
+        #expect(step(state, 0) == "use a, refresh")
+        state.finish(.failure(Self.error), from: state.generation, at: Self.start + .seconds(5))
+        #expect(step(state, 6) == "use a")
+        #expect(step(state, 14.9) == "use a")
+        #expect(step(state, 15) == "use a, refresh")
     }
 
     @Test("Former tokens are forgotten in the end")
