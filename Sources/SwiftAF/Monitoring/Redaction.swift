@@ -102,9 +102,36 @@ public struct Redaction: Sendable, Hashable {
         return String(decoding: shown + rest, as: UTF8.self)
     }
 
-    /// Whether the value of a query item is hidden.
+    /// Whether the value of a query item is hidden. The name may be percent-encoded, and nested, as in
+    /// `user[password]`: it is hidden if a part of it is.
     func hidesQueryItem(_ name: some StringProtocol) -> Bool {
-        queryItems.contains { ASCII.equalIgnoringCase($0, name) }
+        if queryItems.contains(where: { ASCII.equalIgnoringCase($0, name) }) { return true }
+        guard name.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "[") }) else { return false }
+        let decoded = String(decoding: Self.percentDecoded(name), as: UTF8.self)
+        return decoded.split(whereSeparator: { $0 == "[" || $0 == "]" }).contains { part in
+            queryItems.contains { ASCII.equalIgnoringCase($0, part) }
+        } || queryItems.contains { ASCII.equalIgnoringCase($0, decoded) }
+    }
+
+    /// The bytes of a text, whatever they are: an invalid escape stays as it is.
+    private static func percentDecoded(_ text: some StringProtocol) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let high = rest.first.flatMap(hexDigit),
+                let low = rest.dropFirst().first.flatMap(hexDigit)
+            {
+                bytes.append(high << 4 | low)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+
+    private static func hexDigit(_ byte: UInt8) -> UInt8? {
+        Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init)
     }
 
     private func query(_ query: Substring) -> Substring {

@@ -58,8 +58,8 @@ enum ASCII {
         return Substring(bytes[first...last])
     }
 
-    /// Makes the text of a peer or a user safe for messages: replaces control characters, which could forge log lines
-    /// or control a terminal. A text longer than `limit` characters is truncated and gets an ellipsis.
+    /// Makes the text of a peer or a user safe for messages: replaces control characters, separators of lines and what
+    /// changes the direction of text, which could forge or reorder log lines or control a terminal. A text longer than `limit` characters is truncated and gets an ellipsis.
     static func printable(_ text: some StringProtocol, limit: Int = .max) -> String {
         var result = String.UnicodeScalarView()
         for (index, scalar) in text.unicodeScalars.enumerated() {
@@ -67,8 +67,16 @@ enum ASCII {
                 result.append("…")
                 break
             }
-            result.append(scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar)
+            result.append(isUnsafe(scalar) ? "\u{FFFD}" : scalar)
         }
         return String(result)
+    }
+
+    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: return true
+        case .format: return (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
+        default: return false
+        }
     }
 }
