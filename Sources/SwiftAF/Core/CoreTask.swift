@@ -263,7 +263,7 @@ extension CoreTask {
             }
             return status
         case .fail(let error):
-            decideToFail(error, or: .cancelled)
+            decideToFail(error, or: .interceptor)
             return .AFC_ECANCELED
         case .download(let path, let options):
             let arena = newDecisionMemory()

@@ -44,6 +44,9 @@ extension HTTPRequest {
         if let priority, !(0...1).contains(priority) { throw invalid("the priority is not between 0 and 1") }
         if let url = mainDocumentURL, url.utf8.contains(0) { throw invalid("the main document's URL contains NUL") }
         if let path = unixSocket, path.utf8.contains(0) { throw invalid("the path of the socket contains NUL") }
+        if case .url(let url) = proxy, url.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+            throw invalid("the proxy's URL contains a control character")
+        }
         try httpVersion?.validate()
         if let fault = credential?.fault ?? proxyCredential?.fault { throw invalid(fault) }
     }

@@ -6,7 +6,7 @@ public enum ResponseDecision: Sendable {
     /// response.
     case cancel
     /// Cancel the transfer without reading the body. It fails with this error if it is a ``SessionError``, else with
-    /// ``SessionError/Code/cancelled`` and this error as ``SessionError/underlying``.
+    /// ``SessionError/Code/interceptor`` and this error as ``SessionError/underlying``.
     case fail(any Error)
     /// Save the body to a file, which appears or is replaced when it is complete; the body in memory is empty. Applies
     /// to responses with status 200 to 299; for others it means ``allow``.

@@ -140,25 +140,30 @@ final class RetryLoop: Sendable {
 
     /// Records the end of a transfer. If the loop was to stop meanwhile, that is its end.
     func endSending(_ outcome: CoreOutcome, collects: Bool) {
-        typealias Step = (ends: Bool, worker: Task<Void, Never>?)
+        typealias Step = (stop: Stop?, worker: Task<Void, Never>?)
         let step = state.withLock { state -> Step in
             state.token = outcome.failure?.resumeToken
-            guard state.stop != nil else {
+            guard let stop = state.stop else {
                 if state.phase == .sending { state.phase = .intercepting }
-                return (false, nil)
+                return (nil, nil)
             }
             defer {
                 state.phase = .ended
                 state.worker = nil
             }
-            return (state.phase != .ended, state.worker)
+            return (state.phase != .ended ? stop : nil, state.worker)
         }
         // The interceptors around the transfer have nothing left to decide.
         defer { step.worker?.cancel() }
-        guard step.ends else { return }
+        guard let stop = step.stop else { return }
         // No interceptor sees this outcome, so a body that one may have to change isn't returned.
         let isWhole = outcome.failure != nil || !collects
-        end.send(isWhole ? outcome : CoreOutcome(failure: SessionError(.cancelled)))
+        let failure: SessionError =
+            switch stop {
+            case .interrupted: SessionError(.cancelled)
+            case .expired: .totalTimeout()
+            }
+        end.send(isWhole ? outcome : CoreOutcome(failure: failure))
     }
 
     private var isOver: Bool { state.withLock { $0.phase == .ended } }

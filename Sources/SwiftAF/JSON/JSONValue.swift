@@ -34,10 +34,11 @@ extension JSONValue {
     }
 
     /// The member of an object; nil if there is none of that name or the value isn't an object. Setting a value
-    /// replaces a value that isn't an object with one. Setting nil removes the member.
+    /// replaces a value that isn't an object with one. Setting nil removes the member, and does nothing to other values.
     public subscript(key: String) -> JSONValue? {
         get { object?[key] }
         set {
+            if newValue == nil, object == nil { return }
             var object = self.object ?? JSONObject()
             object[key] = newValue
             self = .object(object)

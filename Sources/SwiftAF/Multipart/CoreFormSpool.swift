@@ -24,8 +24,14 @@ final class CoreFormSpool: Sendable {
         let spool = CoreFormSpool()
         let (partial, descriptor) = try create(beside: path)
         do throws(SessionError) {
-            defer { close(descriptor) }
-            try await spool.write(form, to: descriptor)
+            do throws(SessionError) {
+                try await spool.write(form, to: descriptor)
+            } catch {
+                close(descriptor)
+                throw error
+            }
+            // Quotas and network file systems report here what they couldn't store.
+            guard close(descriptor) == 0 else { throw failure("cannot write", path) }
         } catch {
             unlink(partial)
             throw error

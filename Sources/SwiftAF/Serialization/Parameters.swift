@@ -141,7 +141,13 @@ extension Parameters {
             return members.last { $0.key == key }?.value
         }
         set {
-            var members: [Member] = if case .dictionary(let members) = self { members } else { [] }
+            var members: [Member]
+            if case .dictionary(let current) = self {
+                members = current
+            } else {
+                if newValue == nil { return }
+                members = []
+            }
             let position = members.firstIndex { $0.key == key }
             members.removeAll { $0.key == key }
             if let newValue {

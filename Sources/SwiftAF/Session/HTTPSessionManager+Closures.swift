@@ -179,6 +179,9 @@ extension HTTPSessionManager {
                 failure?(task, error)
             } else if let value {
                 success(task, value)
+            } else {
+                failure?(
+                    task, SessionError(.serialization, message: "the serializer returned neither a value nor an error"))
             }
         }
         task.resume()

@@ -278,9 +278,12 @@ public final class HTTPSessionManager: Sendable {
     public var eventMonitors: [any EventMonitor] {
         get { settings.handlers.monitors?.monitors ?? [] }
         set {
+            // The monitors are asked what they want outside of the lock: they may read settings.
+            let queue = settings.monitorQueue ?? MonitorQueue()
+            let group = MonitorGroup(newValue, on: queue)
             set { settings in
-                if settings.monitorQueue == nil { settings.monitorQueue = MonitorQueue() }
-                settings.handlers.monitors = settings.monitorQueue.flatMap { MonitorGroup(newValue, on: $0) }
+                settings.monitorQueue = queue
+                settings.handlers.monitors = group
             }
         }
     }

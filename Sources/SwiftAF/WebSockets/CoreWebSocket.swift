@@ -95,6 +95,12 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         let arena = CoreArena()
         var failure = afc_failure()
         do throws(SessionError) {
+            if case .none = request.http.body.content {
+            } else {
+                throw SessionError(
+                    .invalidInput, message: "the request that opens a WebSocket can't have a body",
+                    url: request.http.url)
+            }
             var core = try coreOptions(arena)
             var events = events
             events.context = Unmanaged.passRetained(self).toOpaque()

@@ -79,4 +79,16 @@ import Testing
             ($0 as? SessionError)?.code == .invalidInput
         }
     }
+
+    /// The core would take what precedes a NUL: nothing, which stands for a direct connection.
+    @Test(arguments: ["\0http://proxy:1", "http://proxy:1\0.example", "http://pro\nxy:1"])
+    func aRequestsProxyHasNoControlCharacters(proxy: String) async {
+        let manager = HTTPSessionManager()
+        var request = HTTPRequest(server.urlString("/"))
+        request.proxy = .url(proxy)
+        await #expect { try await manager.response(for: request) } throws: {
+            ($0 as? SessionError)?.code == .invalidInput
+        }
+        #expect(server.requests.isEmpty)
+    }
 }

@@ -21,6 +21,11 @@ import Testing
         value["b"] = [2]
         value["a"] = nil
         #expect(value == ["b": [2]])
+        for other in [[1], "a", nil] as [JSONValue] {
+            var changed = other
+            changed["a"] = nil
+            #expect(changed == other)
+        }
     }
 
     @Test(

@@ -278,6 +278,10 @@ struct WebSocketTests {
             await failure { _ = try await manager.webSocket("echo", protocols: ["not a token"]) }?.code
                 == .invalidInput)
         #expect(await failure { _ = try await manager.webSocket(HTTPRequest(.post, "echo")) }?.code == .invalidInput)
+        for body in [HTTPBody.data(Data(count: 4096)), .json(1), .form(["a": 1])] {
+            let error = await failure { _ = try await manager.webSocket(HTTPRequest(.get, "echo", body: body)) }
+            #expect(error?.code == .invalidInput)
+        }
         let fields: HTTPHeaders = ["Sec-WebSocket-Key": "x"]
         #expect(await failure { _ = try await manager.webSocket("echo", headers: fields) }?.code == .invalidInput)
         #expect(await failure { _ = try await manager.webSocket("ftp://localhost/") }?.code == .invalidInput)
