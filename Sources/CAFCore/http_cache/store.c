@@ -70,7 +70,7 @@ static bool are_others_in_memory(afc_http_cache *cache, const afc__http_cache_id
            (find_record(cache, id) != NULL ? 1 : 0);
 }
 
-void afc__store_put(afc_http_cache *cache, afc__http_cache_stored *stored) {
+bool afc__store_put(afc_http_cache *cache, afc__http_cache_stored *stored) {
     const afc__http_cache_id *id = &stored->id;
     afc__http_cache_found found;
     pthread_mutex_lock(&cache->lock);
@@ -93,8 +93,10 @@ void afc__store_put(afc_http_cache *cache, afc__http_cache_stored *stored) {
         afc__disk_remove(cache->disk, &name, 1, 0);
     }
     afc__store_trim(cache);
+    bool is_stored = find_record(cache, id) != NULL;
     pthread_mutex_unlock(&cache->lock);
     afc__response_set_release(set);
+    return is_stored;
 }
 
 /* ---- Finding ------------------------------------------------------------------------------- */

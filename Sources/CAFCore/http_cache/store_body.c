@@ -96,8 +96,7 @@ static bool commit_memory(afc__http_cache_writing *writing) {
         writing->stored->body = afc__http_cache_body_new(bytes);
     }
     if (writing->stored->body == NULL) return false;
-    afc__store_put(writing->cache, writing->stored);
-    return true;
+    return afc__store_put(writing->cache, writing->stored);
 }
 
 static bool commit_stream(afc__http_cache_writing *writing, afc__http_cache_pace pace) {

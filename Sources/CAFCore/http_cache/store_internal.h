@@ -92,8 +92,11 @@ void afc__store_trim(afc_http_cache *cache);
 
 /* ---- The store's parts for each other ----------------------------------------------------------- */
 
-/** Adds a response, or replaces its variant. Doesn't take the reference. */
-void afc__store_put(afc_http_cache *cache, afc__http_cache_stored *stored);
+/**
+ * Adds a response, or replaces its variant. Doesn't take the reference. false: there is no place for it, and it isn't
+ * recorded.
+ */
+bool afc__store_put(afc_http_cache *cache, afc__http_cache_stored *stored);
 
 /** Records a response whose body was written to disk. Under the lock. */
 bool afc__store_put_record(afc_http_cache *cache, const afc__http_cache_stored *stored);

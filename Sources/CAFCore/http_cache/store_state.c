@@ -77,8 +77,9 @@ static void take_memory_places(afc_http_cache *cache, uint64_t primary) {
 }
 
 void afc__store_leave_memory(afc_http_cache *cache, uint64_t primary) {
-    if (afc_lru_get_cost(cache->memory) == 0) return;
-    if (afc_lru_remove(cache->memory, set_key(&primary))) take_memory_places(cache, primary);
+    if (afc_lru_get_cost(cache->memory) != 0) afc_lru_remove(cache->memory, set_key(&primary));
+    /* Also without a set: a response that was recorded may have found no room. */
+    take_memory_places(cache, primary);
 }
 
 void afc__store_leave_disk(afc_http_cache *cache, uint64_t primary, uint64_t variant) {

@@ -398,6 +398,36 @@ static void body_that_exceeds_the_capacity_is_given_up_early(void **state) {
     free(bytes);
 }
 
+static void response_that_finds_no_room_leaves_no_record(void **state) {
+    (void)state;
+    afc_http_cache *cache = open_cache(0, 0);
+    for (unsigned i = 0; i < 10; i++) {
+        response response = {.url = i, .version = 1, .time = 1000};
+        response_store(cache, &response, PIECE);
+        check_found(cache, i, NULL, 0);
+    }
+    assert_int_equal(statistics_of(cache).entries, 0);
+    assert_int_equal(statistics_of(cache).stored, 0);
+    afc_http_cache_release(cache);
+    /* The head doesn't fit beside a body of the whole capacity, also while there are others in memory. */
+    cache = open_cache(CAPACITY, UINT64_MAX);
+    response small = {.url = 1, .version = 1, .size = 10, .time = 1000}, large = small;
+    large.url = 2;
+    large.size = CAPACITY;
+    assert_true(response_store(cache, &small, PIECE));
+    response_store(cache, &large, PIECE);
+    check_found(cache, 1, &small, 1);
+    check_found(cache, 2, NULL, 0);
+    assert_int_equal(statistics_of(cache).entries, 1);
+    assert_int_equal(statistics_of(cache).stored, 1);
+    /* Nor does the response stay that it was to replace. */
+    large.url = 1;
+    response_store(cache, &large, PIECE);
+    check_found(cache, 1, NULL, 0);
+    assert_int_equal(statistics_of(cache).entries, 0);
+    afc_http_cache_release(cache);
+}
+
 static void wrong_options_are_refused(void **state) {
     (void)state;
     afc_http_cache *cache;
@@ -480,6 +510,7 @@ int main(void) {
         cmocka_unit_test(abandoned_response_is_never_seen),
         cmocka_unit_test(too_large_response_is_refused),
         cmocka_unit_test(body_that_exceeds_the_capacity_is_given_up_early),
+        cmocka_unit_test(response_that_finds_no_room_leaves_no_record),
         cmocka_unit_test(memory_stays_within_its_capacity),
         cmocka_unit_test(responses_are_removed_by_url_host_and_time),
         cmocka_unit_test(host_is_found_in_a_key),
