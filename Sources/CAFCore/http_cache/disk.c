@@ -93,7 +93,7 @@ void afc__disk_tidy(afc__disk *disk) {
     afc__journal_append(&disk->journal, uses, count);
     limit_journal(disk);
     afc__journal_unlock(&disk->journal);
-    if (disk->journal.is_incomplete) afc__disk_begin_scan(disk);
+    if (disk->journal.needs_scan) afc__disk_begin_scan(disk);
 }
 
 /* ---- Capacity ------------------------------------------------------------------------------- */
@@ -282,7 +282,7 @@ static bool change_locked(afc__disk *disk, const afc__http_cache_stored *stored,
         record_gone(disk, &gone);
         limit_journal(disk);
         afc__journal_unlock(&disk->journal);
-        if (disk->journal.is_incomplete) afc__disk_begin_scan(disk);
+        if (disk->journal.needs_scan) afc__disk_begin_scan(disk);
     }
     if (!is_stored) {
         /* What was there before must not come back. */
@@ -573,7 +573,7 @@ static afc__http_cache_stored *read_entry(afc__disk *disk, afc__store_name name,
 void afc__disk_catch_up(afc__disk *disk) {
     if (!afc__journal_has_changed(&disk->journal) || !afc__journal_lock(&disk->journal)) return;
     afc__journal_unlock(&disk->journal);
-    if (disk->journal.is_incomplete) afc__disk_begin_scan(disk);
+    if (disk->journal.needs_scan) afc__disk_begin_scan(disk);
 }
 
 void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__http_cache_found *out) {
@@ -655,7 +655,7 @@ afc_status afc__disk_open(afc_http_cache *cache, const char *path, uint64_t capa
     cache->disk = made;
     /* What killed processes were writing would stay beside the capacity. */
     afc__folder_clean(&made->folder);
-    if (made->journal.is_incomplete) afc__disk_begin_scan(made);
+    if (made->journal.needs_scan) afc__disk_begin_scan(made);
     return AFC_OK;
 }
 

@@ -26,6 +26,7 @@ typedef struct folder_scan {
     DIR *names;
     found_entry *found;
     size_t count, capacity;
+    bool is_cut; /* Not all that was found was kept. */
 } folder_scan;
 
 void afc__disk_scan_without(afc__disk *disk, const uint64_t *primary) {
@@ -51,10 +52,15 @@ static bool is_known(afc__disk *disk, uint64_t primary, uint64_t variant) {
 
 static void keep(folder_scan *scan, const found_entry *entry) {
     if (scan->count == scan->capacity) {
-        if (scan->count == MOST_FOUND) return;
         size_t capacity = scan->capacity != 0 ? 2 * scan->capacity : 256;
-        void *found = afc__realloc(scan->found, capacity * sizeof *scan->found);
-        if (found == NULL) return;
+        void *found = NULL;
+        if (scan->count < MOST_FOUND) {
+            found = afc__realloc(scan->found, capacity * sizeof *scan->found);
+        }
+        if (found == NULL) {
+            scan->is_cut = true;
+            return;
+        }
         scan->found = found;
         scan->capacity = capacity;
     }
@@ -92,26 +98,44 @@ static int compare_time(const void *a, const void *b) {
     return first->changed.tv_nsec < second->changed.tv_nsec ? -1 : 1;
 }
 
+/** Adds what was found to the table. */
+static void take_found(folder_scan *scan) {
+    afc__disk *disk = scan->job.disk;
+    for (size_t i = 0; i < scan->count; i++) {
+        const afc__journal_record *record = &scan->found[i].record;
+        if (is_known(disk, record->primary, record->variant)) continue;
+        if (is_removed(disk, record->primary)) {
+            afc__folder_remove_entry(&disk->folder, record->primary, record->variant);
+            continue;
+        }
+        afc__disk_lock(disk);
+        afc__disk_apply(disk, record);
+        afc__disk_unlock(disk);
+    }
+}
+
+/** Writes a journal that is complete now. A failure leaves the one that says that it isn't. */
+static void complete_journal(afc__disk *disk) {
+    disk->journal.is_incomplete = false;
+    if (!afc__disk_rewrite_journal(disk)) disk->journal.is_incomplete = true;
+}
+
 static void finish(folder_scan *scan) {
     afc__disk *disk = scan->job.disk;
+    bool begins_again = false;
     if (scan->count != 0) qsort(scan->found, scan->count, sizeof *scan->found, compare_time);
     if (afc__journal_lock(&disk->journal)) {
-        for (size_t i = 0; i < scan->count; i++) {
-            const afc__journal_record *record = &scan->found[i].record;
-            if (is_known(disk, record->primary, record->variant)) continue;
-            if (is_removed(disk, record->primary)) {
-                afc__folder_remove_entry(&disk->folder, record->primary, record->variant);
-                continue;
-            }
-            afc__disk_lock(disk);
-            afc__disk_apply(disk, record);
-            afc__disk_unlock(disk);
-        }
-        afc__disk_rewrite_journal(disk);
+        /* Entries that the table has lost since the beginning were known, and passed over. */
+        begins_again = disk->journal.needs_scan;
+        take_found(scan);
+        if (!scan->is_cut && !disk->journal.needs_scan) complete_journal(disk);
         afc__journal_unlock(&disk->journal);
+    } else {
+        disk->journal.needs_scan = true;
     }
     afc__folder_clean(&disk->folder);
     atomic_store(&disk->is_scanning, false);
+    if (begins_again) afc__disk_begin_scan(disk);
 }
 
 static bool work_scan(afc__disk_job *work) {
@@ -135,8 +159,8 @@ static bool work_scan(afc__disk_job *work) {
 }
 
 void afc__disk_begin_scan(afc__disk *disk) {
-    disk->journal.is_incomplete = false;
     if (atomic_exchange(&disk->is_scanning, true)) return;
+    disk->journal.needs_scan = false;
     afc__disk_lock(disk);
     memset(disk->scans_without, 0, sizeof disk->scans_without);
     afc__disk_unlock(disk);
@@ -152,5 +176,6 @@ void afc__disk_begin_scan(afc__disk *disk) {
         close(names);
     }
     afc_free(scan);
+    disk->journal.needs_scan = true;
     atomic_store(&disk->is_scanning, false);
 }

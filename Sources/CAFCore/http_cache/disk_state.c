@@ -74,7 +74,8 @@ void afc__disk_apply(afc__disk *disk, const afc__journal_record *record) {
                                  .host = record->host,
                                  .places = AFC__ENTRY_ON_DISK};
         if (known != NULL) put.places |= known->places;
-        afc__entry_table_put(&cache->table, &put);
+        /* Without memory the table lacks a file, and so would a journal that is written from it. */
+        if (!afc__entry_table_put(&cache->table, &put)) afc__journal_lack(&disk->journal);
     }
 }
 
@@ -97,8 +98,9 @@ afc__entry_record *afc__disk_copy_entries(afc__disk *disk, size_t *count) {
     return copies;
 }
 
-void afc__disk_rewrite_journal(afc__disk *disk) {
+bool afc__disk_rewrite_journal(afc__disk *disk) {
     size_t count;
+    bool is_written = false;
     afc__entry_record *entries = afc__disk_copy_entries(disk, &count);
     afc__journal_record *records = afc__alloc(count * sizeof *records);
     if (records != NULL && entries != NULL) {
@@ -110,8 +112,9 @@ void afc__disk_rewrite_journal(afc__disk *disk) {
                                                .stored_s = entries[i].stored_s,
                                                .host = entries[i].host};
         }
-        afc__journal_replace(&disk->journal, records, count);
+        is_written = afc__journal_replace(&disk->journal, records, count);
     }
     afc_free(entries);
     afc_free(records);
+    return is_written;
 }

@@ -88,7 +88,7 @@ void afc__disk_apply(afc__disk *disk, const afc__journal_record *record);
 /** Copies the records of all entries on disk, least recently used first. NULL: out of memory. */
 afc__entry_record *afc__disk_copy_entries(afc__disk *disk, size_t *count);
 
-/** Writes the locked journal anew, without what was undone since. */
-void afc__disk_rewrite_journal(afc__disk *disk);
+/** Writes the locked journal anew, without what was undone since. Returns whether it did. */
+bool afc__disk_rewrite_journal(afc__disk *disk);
 
 #endif

@@ -17,8 +17,10 @@ enum {
     RECORD_SIZE = 40,
     HEAD_SIZE = 64,
     BOOT_SIZE = 36,
-    /* Read at once. */
-    BATCH = 1024
+    /* Written at once. */
+    BATCH = 1024,
+    /* Read at once, into the stack: a journal isn't damaged because there is no memory. */
+    READ_BATCH = 256
 };
 
 /* A journal isn't read beyond this; one that needed it would be for more than a million entries. */
@@ -56,36 +58,39 @@ static bool decode(afc__journal_record *out, const char *bytes, uint64_t seed) {
     return true;
 }
 
-/** Reads the name of this boot; zeros if the system has none. */
+/** Reads the name of this boot; zeros, which are no boot's, if the system has none. */
 static void read_boot(char out[BOOT_SIZE]) {
     memset(out, 0, BOOT_SIZE);
     int descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return;
-    if (read(descriptor, out, BOOT_SIZE) < 0) memset(out, 0, BOOT_SIZE);
+    if (read(descriptor, out, BOOT_SIZE) != BOOT_SIZE) memset(out, 0, BOOT_SIZE);
     close(descriptor);
 }
 
-static void make_head(char out[HEAD_SIZE], uint64_t seed) {
+static void make_head(char out[HEAD_SIZE], const afc__journal *journal) {
     memset(out, 0, HEAD_SIZE);
     memcpy(out, MAGIC, sizeof MAGIC);
-    read_boot(out + 8);
-    afc__save_64(out + HEAD_SIZE - 8, afc__checksum(seed, out, HEAD_SIZE - 8));
+    if (!journal->is_incomplete) read_boot(out + 8);
+    afc__save_64(out + HEAD_SIZE - 8, afc__checksum(journal->seed, out, HEAD_SIZE - 8));
 }
 
 /** What a journal is good for. */
 typedef enum journal_state {
     VALID,
-    OLD_BOOT, /* Entries may be missing. */
+    INCOMPLETE, /* Of another boot, or of none: entries may be missing. */
     DAMAGED
 } journal_state;
 
 static journal_state check_head(const char head[HEAD_SIZE], uint64_t seed) {
+    static const char none[BOOT_SIZE] = {0};
     char boot[BOOT_SIZE];
     uint64_t sum = afc__checksum(seed, head, HEAD_SIZE - 8);
     if (memcmp(head, MAGIC, sizeof MAGIC) != 0) return DAMAGED;
     if (afc__load_64(head + HEAD_SIZE - 8) != sum) return DAMAGED;
     read_boot(boot);
-    return memcmp(head + 8, boot, BOOT_SIZE) == 0 ? VALID : OLD_BOOT;
+    bool is_of_this_boot = memcmp(head + 8, boot, BOOT_SIZE) == 0 &&
+                           memcmp(boot, none, BOOT_SIZE) != 0;
+    return is_of_this_boot ? VALID : INCOMPLETE;
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -97,12 +102,11 @@ static void set_known(afc__journal *journal, uint64_t size) {
 
 /** Reads whole records up to `end`. false: damaged. */
 static bool read_records(afc__journal *journal, uint64_t end) {
-    char *bytes = afc__alloc(BATCH * RECORD_SIZE);
-    if (bytes == NULL) return false;
+    char bytes[READ_BATCH * RECORD_SIZE];
     uint64_t at = atomic_load(&journal->known);
     bool is_valid = (end - at) % RECORD_SIZE == 0;
     while (is_valid && at < end) {
-        size_t size = end - at < BATCH * RECORD_SIZE ? (size_t)(end - at) : BATCH * RECORD_SIZE;
+        size_t size = end - at < sizeof bytes ? (size_t)(end - at) : sizeof bytes;
         ssize_t count = pread(journal->descriptor, bytes, size, (off_t)at);
         is_valid = count == (ssize_t)size;
         for (size_t i = 0; is_valid && i < size; i += RECORD_SIZE) {
@@ -112,7 +116,6 @@ static bool read_records(afc__journal *journal, uint64_t end) {
         }
         at += size;
     }
-    afc_free(bytes);
     if (is_valid) set_known(journal, at);
     return is_valid;
 }
@@ -162,10 +165,15 @@ static bool lock_current(afc__journal *journal, int patience_ms, bool *is_new) {
     return false;
 }
 
+void afc__journal_lack(afc__journal *journal) {
+    journal->is_incomplete = journal->needs_scan = true;
+}
+
 /** Reads the whole journal, which is locked, and replaces it if it is damaged. */
 static bool load(afc__journal *journal) {
+    journal->is_incomplete = journal->needs_scan = false;
     journal_state state = read_all(journal);
-    journal->is_incomplete = state != VALID;
+    if (state != VALID) afc__journal_lack(journal);
     return state != DAMAGED || afc__journal_replace(journal, NULL, 0);
 }
 
@@ -224,7 +232,7 @@ bool afc__journal_replace(afc__journal *journal, const afc__journal_record *reco
     int descriptor = open_file(journal->folder, NEW_NAME, O_CREAT | O_TRUNC);
     if (descriptor < 0) return false;
     afc__journal made = {.descriptor = descriptor, .seed = journal->seed};
-    make_head(head, journal->seed);
+    make_head(head, journal);
     bool is_made = afc__folder_lock(descriptor, AFC__CHANGE_MS) &&
                    afc__write_all(descriptor, head, HEAD_SIZE) == 0;
     set_known(&made, HEAD_SIZE);

@@ -4,7 +4,8 @@
  *
  * It speeds things up and is never needed for a correct response. An entry is recorded before its file gets its name,
  * and a removal after the file is gone, so the journal may name files that don't exist, but misses none, unless the
- * machine lost power: the journal names the boot of the machine, and is compared with the folder after another one.
+ * machine lost power: the journal names the boot of the machine, and is compared with the folder after another one. One
+ * that names none is incomplete.
  */
 #ifndef AFC_HTTP_CACHE_JOURNAL_H
 #define AFC_HTTP_CACHE_JOURNAL_H
@@ -39,8 +40,12 @@ typedef struct afc__journal {
     uint64_t seed;                /**< Of the checksums. */
     atomic_uint_fast64_t known;   /**< Bytes that were read or written, or are being written. */
     atomic_uint_fast64_t settled; /**< As `known`, without those that are being written. */
-    /** It was missing, damaged or of another boot: the folder may hold more. */
+    /**
+     * It was missing, damaged or of another boot: the folder may hold more. Its file says so, too, until the folder was
+     * scanned, so that another process scans it if this one is killed.
+     */
     bool is_incomplete;
+    bool needs_scan; /**< It was read like that since the last scan began. */
     afc__journal_reader reader;
 } afc__journal;
 
@@ -65,8 +70,14 @@ void afc__journal_unlock(afc__journal *journal);
 /** Appends to the locked journal, all records or none. Returns whether it did. */
 bool afc__journal_append(afc__journal *journal, const afc__journal_record *records, size_t count);
 
-/** Replaces the locked journal by one with these records, of this boot; it stays locked. Returns whether it did. */
+/**
+ * Replaces the locked journal by one with these records; it stays locked. Returns whether it did. Unless it is incomplete, the
+ * new one is of this boot.
+ */
 bool afc__journal_replace(afc__journal *journal, const afc__journal_record *records, size_t count);
+
+/** Takes note that something is missing, in the journal or in what was read from it. */
+void afc__journal_lack(afc__journal *journal);
 
 /** Returns the number of records. */
 uint64_t afc__journal_count(const afc__journal *journal);

@@ -1,0 +1,140 @@
+/* The journal of a cache folder: when it is complete, and when the folder must be scanned. */
+#include "http_cache/journal.h"
+
+#include "support/files.h"
+#include "support/torture.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { SEED = 4711, MANY = 1000 };
+
+typedef struct reading {
+    folder folder;
+    int descriptor;
+    size_t count, restarts;
+} reading;
+
+static void take(void *context, const afc__journal_record *record) {
+    reading *reading = context;
+    assert_int_equal(record->primary, ++reading->count);
+}
+
+static void restart(void *context) {
+    reading *reading = context;
+    reading->count = 0;
+    reading->restarts++;
+}
+
+static int set_up(void **state) {
+    reading *made = calloc(1, sizeof *made);
+    assert_non_null(made);
+    folder_make(&made->folder);
+    made->descriptor = open(made->folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(made->descriptor >= 0);
+    *state = made;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    reading *reading = *state;
+    close(reading->descriptor);
+    unlink(path_in(&reading->folder, "journal"));
+    folder_remove(&reading->folder);
+    free(reading);
+    return 0;
+}
+
+static void open_journal(reading *reading, afc__journal *out) {
+    afc__journal_reader reader = {take, restart, reading};
+    assert_true(afc__journal_open(out, reading->descriptor, SEED, reader));
+}
+
+/** Returns whether a process that opens the journal now scans the folder. */
+static bool is_scan_due(reading *reading) {
+    afc__journal journal;
+    open_journal(reading, &journal);
+    assert_int_equal(journal.is_incomplete, journal.needs_scan);
+    bool is_due = journal.needs_scan;
+    afc__journal_close(&journal);
+    return is_due;
+}
+
+static void replace(afc__journal *journal, const afc__journal_record *records, size_t count) {
+    assert_true(afc__journal_lock(journal));
+    assert_true(afc__journal_replace(journal, records, count));
+    afc__journal_unlock(journal);
+}
+
+static void append(afc__journal *journal, const afc__journal_record *record) {
+    assert_true(afc__journal_lock(journal));
+    assert_true(afc__journal_append(journal, record, 1));
+    afc__journal_unlock(journal);
+}
+
+/* A process that is killed during its scan leaves the journal as it is then. */
+static void scan_is_due_until_it_is_done(void **state) {
+    reading *reading = *state;
+    afc__journal journal;
+    const afc__journal_record records[] = {{.kind = AFC__JOURNAL_PUT, .primary = 1},
+                                           {.kind = AFC__JOURNAL_PUT, .primary = 2}};
+    write_file(path_in(&reading->folder, "journal"), S("damaged"));
+    open_journal(reading, &journal);
+    assert_true(journal.needs_scan);
+    assert_true(is_scan_due(reading));
+    append(&journal, &records[0]);
+    assert_true(is_scan_due(reading));
+    /* It is made shorter meanwhile. */
+    journal.needs_scan = false;
+    replace(&journal, records, 1);
+    assert_true(journal.is_incomplete);
+    assert_true(is_scan_due(reading));
+    /* The end of the scan. */
+    journal.is_incomplete = false;
+    replace(&journal, records, 2);
+    assert_false(is_scan_due(reading));
+    assert_int_equal(reading->count, 2);
+    afc__journal_close(&journal);
+}
+
+static void scan_of_another_process_is_seen(void **state) {
+    reading *reading = *state;
+    afc__journal first, second;
+    open_journal(reading, &first);
+    open_journal(reading, &second);
+    assert_true(first.needs_scan && second.needs_scan);
+    first.is_incomplete = first.needs_scan = false;
+    replace(&first, NULL, 0);
+    assert_true(afc__journal_lock(&second));
+    afc__journal_unlock(&second);
+    assert_false(second.is_incomplete || second.needs_scan);
+    afc__journal_close(&first);
+    afc__journal_close(&second);
+}
+
+static void journal_is_not_damaged_without_memory(void **state) {
+    reading *reading = *state;
+    afc__journal journal;
+    static afc__journal_record records[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        records[i] = (afc__journal_record){.kind = AFC__JOURNAL_PUT, .primary = i + 1};
+    }
+    open_journal(reading, &journal);
+    journal.is_incomplete = false;
+    replace(&journal, records, MANY);
+    afc__journal_close(&journal);
+    TORTURE(round) {
+        assert_false(is_scan_due(reading));
+        assert_int_equal(reading->count, MANY);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(scan_is_due_until_it_is_done, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(scan_of_another_process_is_seen, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(journal_is_not_damaged_without_memory, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
