@@ -565,9 +565,9 @@ void afc__task_handle(afc_task *task) {
             enter(task, AFC__STATE_DETACHED);
             leave(task);
         }
-    } else if (requests & AFC__TASK_START) {
-        begin(task);
     } else {
+        /* What was asked for right after the start comes with it. */
+        if (requests & AFC__TASK_START) begin(task);
         if (is_active(task) && (requests & AFC__TASK_NETWORK)) on_network_report(task);
         if (requests & AFC__TASK_WORKED) worked(task);
         if (is_active(task) && (requests & AFC__TASK_GATHERED)) on_gathered(task);

@@ -109,6 +109,25 @@ static void runs_all_callbacks_in_the_dispatching_thread(void **state) {
     call_free(call);
 }
 
+static void count_wake(void *context) {
+    ++*(int *)((call *)context)->payload;
+}
+
+static void wake_right_after_the_start_is_reported(void **state) {
+    world *world = *state;
+    int wakes = 0;
+    serve(world, "/", answer(200, NULL, "hello"));
+    call *call = call_new(world, "/");
+    call->payload = &wakes;
+    call->events.on_wake = count_wake;
+    call_start(call);
+    afc_task_wake(call->task);
+    drive(call);
+    check_ended(call, AFC_OK);
+    assert_int_equal(wakes, 1);
+    call_free(call);
+}
+
 static void fetches_over_tls(void **state) {
     (void)state;
     afc_session_options options = external();
@@ -405,6 +424,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         EXTERNAL_TEST(fetches_and_reuses_connection),
         EXTERNAL_TEST(runs_all_callbacks_in_the_dispatching_thread),
+        EXTERNAL_TEST(wake_right_after_the_start_is_reported),
         cmocka_unit_test(fetches_over_tls),
         EXTERNAL_TEST(runs_many_tasks_at_once),
         EXTERNAL_TEST(writes_a_large_file_with_the_writer),

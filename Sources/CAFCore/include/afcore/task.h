@@ -563,7 +563,8 @@ AFC_API void afc_task_resume(afc_task *task);
 AFC_API void afc_task_cancel(afc_task *task);
 
 /**
- * Wakes a task: calls on_wake, then on_body again after AFC_EAGAIN, or the reader again after AFC_READ_AGAIN.
+ * Wakes a task: calls on_wake, then on_body again after AFC_EAGAIN, or the reader again after AFC_READ_AGAIN. Has no
+ * effect before the task is started and after it has completed.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
