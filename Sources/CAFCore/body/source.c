@@ -228,6 +228,25 @@ static ptrdiff_t wait_for_more(afc__source *source) {
     return AFC_READ_AGAIN;
 }
 
+/**
+ * Asks a reader that has kept its promise for one byte more, since libcurl never would, and the last bytes must not be
+ * sent if it has one. One that can't say now has kept it. Descriptors aren't read beyond their length: what follows there
+ * may be for somebody else.
+ */
+static bool has_surplus(const afc__source *source, afc_failure *failure) {
+    char byte;
+    if (source->body.kind != AFC_BODY_READER || source->position != source->length) return false;
+    ptrdiff_t count = source->body.reader.read(source->body.reader.context, &byte, 1);
+    if (count == AFC_READ_END || count == AFC_READ_AGAIN) return false;
+    if (count > 0) {
+        afc__fail(failure, AFC_ESOURCE, "the request body is longer than its %lld bytes",
+                  (long long)source->length);
+    } else {
+        (void)reader_failed(count, failure);
+    }
+    return true;
+}
+
 ptrdiff_t afc__source_read(afc__source *source, void *buffer, size_t size, afc_failure *failure) {
     source->has_started = true;
     source->is_waiting = false;
@@ -254,7 +273,7 @@ ptrdiff_t afc__source_read(afc__source *source, void *buffer, size_t size, afc_f
         return AFC_READ_FAILED;
     }
     source->position += count;
-    return count;
+    return has_surplus(source, failure) ? AFC_READ_FAILED : count;
 }
 
 afc_slice afc__source_lend(const afc__source *source) {

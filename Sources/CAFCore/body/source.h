@@ -51,8 +51,8 @@ bool afc__source_exists(const afc__source *source);
 const afc_slice *afc__source_in_memory(const afc__source *source);
 
 /**
- * Reads up to `size` bytes. Returns their number, or AFC_READ_…. A source that is shorter or longer
- * than its length fails, with the reason in `failure`.
+ * Reads up to `size` bytes. Returns their number, or AFC_READ_…. A source that is shorter
+ * than its length fails, and so does a reader that is longer, with the reason in `failure`.
  */
 ptrdiff_t afc__source_read(afc__source *source, void *buffer, size_t size, afc_failure *failure);
 

@@ -406,6 +406,27 @@ static void short_reader_is_an_error(void **state) {
     call_free(call);
 }
 
+/** Of longer bodies nothing is sent that would be taken for the whole. */
+static void long_reader_is_an_error(void **state) {
+    world *world = *state;
+    reader reader = {.size = 101};
+    call *call = call_reading(world, "/", &reader, 100);
+    call_perform(call);
+    check_ended(call, AFC_ESOURCE);
+    check_contains(call->failure.text, "longer than its 100 bytes");
+    call_free(call);
+}
+
+static void reader_that_waits_after_its_length_is_complete(void **state) {
+    world *world = *state;
+    reader reader = {.size = 101, .waits_at = 100, .piece = 10};
+    call *call = call_reading(world, "/", &reader, 100);
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    check_body_seen(world, 0, (afc_slice){pattern(101).bytes, 100});
+}
+
 /** Claims to have written more than it was asked for. */
 static ptrdiff_t overflow(void *context, void *buffer, size_t size) {
     (void)context;
@@ -549,6 +570,8 @@ int main(void) {
         WORLD_TEST(reader_may_wait_before_its_first_byte),
         WORLD_TEST(failing_reader_ends_the_task),
         WORLD_TEST(short_reader_is_an_error),
+        WORLD_TEST(long_reader_is_an_error),
+        WORLD_TEST(reader_that_waits_after_its_length_is_complete),
         WORLD_TEST(overlong_read_is_an_error),
         WORLD_TEST(redirect_rewinds_the_reader),
         WORLD_TEST(redirect_fails_without_replayable_body),

@@ -60,7 +60,7 @@ typedef enum afc_body_kind {
 typedef struct afc_body {
     afc_body_kind kind; /**< Selects which of the fields below are used. */
     /**
-     * FD: a pipe, socket or file to read from, until `length` bytes or its end. One that isn't open for reading is
+     * FD: a pipe, socket or file to read from, until `length` bytes or its end: what follows them isn't read. One that isn't open for reading is
      * AFC_EINVAL. The loop waits for its input.
      * Duplicated by afc_task_new(), so that it can be closed then. Don't read from it while the task runs.
      */
@@ -69,10 +69,14 @@ typedef struct afc_body {
     afc_slice bytes;
     void (*release)(void *context);
     void *context;
-    /** FILE: path of a regular file, opened when the request is sent. Its size must not change after that. */
+    /**
+     * FILE: path of a regular file, opened when the request is sent. Its size must not change after that: AFC_EFILE if it
+     * has become shorter; what was added isn't sent.
+     */
     const char *path;
     /**
-     * READER and FD: `length` in bytes or AFC_LENGTH_UNKNOWN. Any other number of bytes is AFC_ESOURCE. It must be set:
+     * READER and FD: `length` in bytes or AFC_LENGTH_UNKNOWN. Fewer bytes are AFC_ESOURCE. So are more of a READER, which
+     * is asked for one more byte before the last ones are sent; AFC_READ_AGAIN is then an end, too. `length` must be set:
      * with 0, the default, FD is AFC_EINVAL, and a READER is asked before anything is sent, and is AFC_ESOURCE unless
      * it is at its end.
      */
