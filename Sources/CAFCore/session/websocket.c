@@ -14,7 +14,7 @@
 #include "session/task_limits.h"
 #include "session/websocket_internal.h"
 
-enum { SWITCHING_PROTOCOLS = 101, MS = 1000 };
+enum { SWITCHING_PROTOCOLS = 101, INTERNAL_ERROR = 1011 };
 
 static const uint64_t default_queue = 16 * 1024 * 1024;
 
@@ -62,8 +62,8 @@ static void report_sent(afc_websocket *socket, afc__outgoing *next) {
 /** The end comes first: it ends the pings. */
 static void arm(afc_websocket *socket) {
     afc__loop *loop = &socket->task->session->loop;
-    int64_t due = socket->close_deadline_us != 0 ? socket->close_deadline_us
-                                                 : afc__keepalive_due(&socket->keepalive);
+    int64_t due = socket->closing.due_us != 0 ? socket->closing.due_us
+                                              : afc__keepalive_due(&socket->keepalive);
     if (due == 0) {
         afc__loop_disarm(loop, &socket->alarm);
     } else {
@@ -71,8 +71,9 @@ static void arm(afc_websocket *socket) {
     }
 }
 
-static void await_close(afc_websocket *socket) {
-    socket->close_deadline_us = afc__now_us() + (int64_t)socket->options.close_timeout_ms * MS;
+/** `queued` bytes are sent before our close frame, or none is worth to be waited for. */
+static void await_close(afc_websocket *socket, uint64_t queued) {
+    afc__closing_begin(&socket->closing, socket->options.close_timeout_ms, queued, afc__now_us());
     afc__keepalive_end(&socket->keepalive);
     arm(socket);
 }
@@ -110,7 +111,7 @@ static void ping(afc_websocket *socket, int64_t now) {
 }
 
 static void end_closing(afc_websocket *socket) {
-    socket->close_deadline_us = 0;
+    socket->closing = (afc__closing){0};
     /* With both close frames only the end of the connection is missing (RFC 6455 7.1.1). */
     if (socket->got_close) {
         afc_task_cancel(socket->task);
@@ -123,7 +124,7 @@ static void end_closing(afc_websocket *socket) {
 static void on_alarm(afc__alarm *alarm) {
     afc_websocket *socket = AFC__OWNER(alarm, afc_websocket, alarm);
     int64_t now = afc__now_us();
-    if (socket->close_deadline_us != 0 && now >= socket->close_deadline_us) {
+    if (socket->closing.due_us != 0 && now >= socket->closing.due_us) {
         end_closing(socket);
         return;
     }
@@ -144,14 +145,14 @@ static void on_alarm(afc__alarm *alarm) {
 
 /* ---- Receiving ----------------------------------------------------------------------------- */
 
-/** The peer broke a rule: it gets what it was about to get and a close frame, and nothing more is read. */
+/** The peer broke a rule, or we can't go on: it gets what it was about to get and a close frame, and nothing more is read. */
 static void fail(afc_websocket *socket, uint16_t code, const afc_failure *failure) {
     record(socket, failure);
     pthread_mutex_lock(&socket->lock);
     afc__websocket_enter(socket, AFC__WEBSOCKET_FAILING);
     afc__outbox_add_close(&socket->outbox, code, (afc_slice){NULL, 0}, false);
     pthread_mutex_unlock(&socket->lock);
-    await_close(socket);
+    await_close(socket, 0);
     afc_task_wake(socket->task);
 }
 
@@ -165,7 +166,7 @@ static void take_close(afc_websocket *socket, const afc__websocket_item *item) {
     uint16_t code = item->code == AFC_WEBSOCKET_NO_CODE ? 0 : item->code;
     afc__outbox_add_close(&socket->outbox, code, (afc_slice){NULL, 0}, true);
     pthread_mutex_unlock(&socket->lock);
-    await_close(socket);
+    await_close(socket, 0);
     afc_task_wake(socket->task);
 }
 
@@ -175,7 +176,7 @@ static void take_pong(afc_websocket *socket, afc_slice payload) {
     bool is_known = afc__outbox_take_pong(&socket->outbox, payload, &ping);
     int64_t oldest = afc__outbox_oldest_ping(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
-    if (socket->close_deadline_us == 0) {
+    if (socket->closing.due_us == 0) {
         afc__keepalive_update(&socket->keepalive, oldest);
         arm(socket);
     }
@@ -298,13 +299,17 @@ static afc_status on_body(void *context, afc_slice chunk) {
 /** Call it with the lock, which it releases, after bytes were taken out of the outbox. */
 static void took_outgoing(afc_websocket *socket, afc__websocket_state state, size_t count) {
     bool delays_ping = count > 0 && afc__outbox_has_ping_to_send(&socket->outbox);
+    bool is_close_sent = socket->outbox.farewell == AFC__FAREWELL_SENT;
     afc__outgoing *sent = afc__outbox_take_sent(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
     if (delays_ping) afc__keepalive_excuse(&socket->keepalive, afc__now_us());
     report_sent(socket, sent);
     /* The time counts from the close frame, not from the messages before it; but no fault of the peer's is worth waiting. */
     bool delays_close = count > 0 && state == AFC__WEBSOCKET_CLOSING;
-    if (delays_close && socket->close_deadline_us != 0) await_close(socket);
+    if (delays_close && socket->closing.due_us != 0) {
+        afc__closing_moved(&socket->closing, is_close_sent, afc__now_us());
+        arm(socket);
+    }
 }
 
 static afc_slice lend_outgoing(void *context) {
@@ -343,10 +348,25 @@ static bool rewind_outgoing(void *context) {
     return true;
 }
 
+static uint64_t queued_by(afc_websocket *socket) {
+    pthread_mutex_lock(&socket->lock);
+    uint64_t queued = socket->outbox.queued;
+    pthread_mutex_unlock(&socket->lock);
+    return queued;
+}
+
 static void on_wake(void *context) {
     afc_websocket *socket = context;
-    bool is_closing = afc__websocket_state_of(socket) == AFC__WEBSOCKET_CLOSING;
-    if (is_closing && socket->close_deadline_us == 0) await_close(socket);
+    afc__websocket_state state = afc__websocket_state_of(socket);
+    afc_status stuck = atomic_load(&socket->stuck);
+    if (stuck != AFC_OK && state == AFC__WEBSOCKET_OPEN) {
+        afc_failure failure = {0};
+        afc__fail(&failure, stuck, "cannot compress the rest of a message: %s",
+                  afc_status_text(stuck));
+        fail(socket, INTERNAL_ERROR, &failure);
+    } else if (state == AFC__WEBSOCKET_CLOSING && socket->closing.due_us == 0) {
+        await_close(socket, queued_by(socket));
+    }
 }
 
 /* ---- The handshake ------------------------------------------------------------------------- */

@@ -69,8 +69,11 @@ static afc_status add(afc_websocket *socket, afc__draft *draft, afc__outgoing *f
     if (status == AFC_OK && is_late) status = AFC_ECLOSED;
     if (status == AFC_OK) status = afc__outbox_add(&socket->outbox, draft, frame, context);
     if (status != AFC_OK) afc__outbox_abandon(&socket->outbox, draft, status);
+    bool is_stuck = !is_late && afc__outbox_is_stuck(&socket->outbox);
+    if (is_stuck) socket->stuck = status;
     pthread_mutex_unlock(&socket->lock);
     if (status == AFC_OK) return status;
+    if (is_stuck) afc_task_wake(socket->task);
     afc_free(frame);
     afc__encoder_close(&draft->encoder);
     return status;

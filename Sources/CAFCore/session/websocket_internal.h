@@ -3,6 +3,7 @@
 #define AFC_SESSION_WEBSOCKET_INTERNAL_H
 
 #include "session/session_internal.h"
+#include "websocket/closing.h"
 #include "websocket/handshake.h"
 #include "websocket/keepalive.h"
 #include "websocket/outbox.h"
@@ -24,7 +25,8 @@ struct afc_websocket {
     /* Any thread, under the lock, which is never held for long. */
     pthread_mutex_t lock;
     _Atomic(afc__websocket_state) state; /**< May be read without it. */
-    afc__outbox outbox;                  /**< Its encoder's stream is used with the turn. */
+    _Atomic(afc_status) stuck; /**< Why a message can't be finished; AFC_OK: none. As `state`. */
+    afc__outbox outbox;        /**< Its encoder's stream is used with the turn. */
     /* Constant once it is opened. */
     afc_websocket_options options; /**< Its pointers aren't used. */
     afc_websocket_codec codec;
@@ -35,8 +37,8 @@ struct afc_websocket {
     afc__alarm alarm;
     afc__batch batch; /**< Of calls of `events`. */
     afc__keepalive keepalive;
-    int64_t close_deadline_us; /**< 0: none. */
-    uint64_t pings;            /**< Automatic ones so far. */
+    afc__closing closing;
+    uint64_t pings; /**< Automatic ones so far. */
     /* on_message returned AFC_EAGAIN. */
     bool is_held;
     afc__websocket_item held; /**< Passed on again before anything is read. */

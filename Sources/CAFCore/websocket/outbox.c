@@ -48,6 +48,7 @@ afc_status afc__outbox_begin(afc__outbox *outbox, afc_websocket_kind kind, size_
                              unsigned flags, afc__order order, afc__draft *out) {
     afc_status status = check(outbox, kind, size, flags, order);
     if (status != AFC_OK) return status;
+    if (afc__outbox_is_stuck(outbox)) return AFC_ECLOSED;
     bool is_first = outbox->kind == 0;
     const afc__encoder *encoder = &outbox->encoder;
     bool is_compressed = outbox->is_compressed;
@@ -55,8 +56,6 @@ afc_status afc__outbox_begin(afc__outbox *outbox, afc_websocket_kind kind, size_
         is_compressed = order == AFC__IN_TURN && encoder->stream != NULL &&
                         size >= encoder->threshold;
     }
-    /* After a failure to compress, the rest of its message has no meaning either. */
-    if (is_compressed && encoder->stream == NULL) return AFC_ECLOSED;
     *out = (afc__draft){.kind = kind, .order = order, .is_first = is_first};
     out->frame = (afc__frame){.is_final = (flags & AFC_WEBSOCKET_MORE) == 0,
                               .is_compressed = is_first && is_compressed,

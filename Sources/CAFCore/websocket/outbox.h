@@ -76,6 +76,11 @@ static inline bool afc__outbox_may_overtake(const afc__outbox *outbox, unsigned 
     return outbox->kind == 0 && (flags & AFC_WEBSOCKET_MORE) == 0;
 }
 
+/** Returns whether a message can't be finished: after a failure to compress a piece, its rest has no meaning either. */
+static inline bool afc__outbox_is_stuck(const afc__outbox *outbox) {
+    return outbox->kind != 0 && outbox->is_compressed && outbox->encoder.stream == NULL;
+}
+
 /**
  * Begins a message or a piece of `size` bytes; see afc_websocket_send(). afc__outgoing_make() makes its frame, beside other
  * calls for the outbox; then afc__outbox_add() or afc__outbox_abandon() follows. Those in turn must not overlap. The limit is

@@ -20,6 +20,7 @@ typedef struct context_codec {
     atomic_int encoding;    /* Threads in the encoder: at most one. */
     atomic_bool is_misused; /* There were two. */
     bool stops;             /* The encoder waits for `may_go_on`, once. */
+    bool fails;             /* The encoder has no memory. */
     sem_t has_stopped, may_go_on;
 } context_codec;
 
@@ -67,6 +68,10 @@ static afc_status encode(context_stream *stream, afc_slice *input, char *output,
         codec->stops = false;
         sem_post(&codec->has_stopped);
         sem_wait(&codec->may_go_on);
+    }
+    if (codec->fails) {
+        atomic_fetch_sub(&codec->encoding, 1);
+        return AFC_ENOMEM;
     }
     /* The messages of these tests are short, so one call takes all. */
     afc_slice copy = {changed, input->size < sizeof changed ? input->size : sizeof changed};
@@ -211,6 +216,28 @@ static void callback_sends_while_a_message_is_compressed(void **state) {
 }
 
 /** The stream of the codec is then closed by the thread that used it. */
+/** Nothing else could be sent, so the socket ends; its end says why. */
+static void piece_that_cannot_be_compressed_ends_the_socket(void **state) {
+    context_codec codec;
+    codec_init(&codec, false);
+    wire *wire = make_with(*state, &codec);
+    open_compressed(wire, *state);
+    check_status(
+        afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("one"), AFC_WEBSOCKET_MORE, NULL),
+        AFC_OK);
+    codec.fails = true;
+    check_status(
+        afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("two"), AFC_WEBSOCKET_MORE, NULL),
+        AFC_ENOMEM);
+    check_status(afc_websocket_send(wire->socket, AFC_WEBSOCKET_TEXT, S("three"), 0, NULL),
+                 AFC_ECLOSED);
+    wire_wait(wire);
+    check_status(wire->failure.status, AFC_ENOMEM);
+    check_contains(wire->failure.text, "cannot compress");
+    wire_free(wire);
+    codec_clear(&codec);
+}
+
 static void cancel_ends_a_socket_while_a_message_is_compressed(void **state) {
     slow slow;
     slow_start(&slow, *state);
@@ -368,6 +395,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(loop_goes_on_while_a_message_is_compressed),
         WORLD_TEST(callback_sends_while_a_message_is_compressed),
+        WORLD_TEST(piece_that_cannot_be_compressed_ends_the_socket),
         WORLD_TEST(cancel_ends_a_socket_while_a_message_is_compressed),
         WORLD_TEST(close_does_not_wait_for_a_message_that_is_compressed),
         WORLD_TEST(session_ends_while_a_message_is_compressed),

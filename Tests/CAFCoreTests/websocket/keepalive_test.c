@@ -1,5 +1,9 @@
-/* When automatic pings are sent, and when a pong is overdue: tables of what happens at which time. */
+/*
+ * When automatic pings are sent, and when a pong is overdue: tables of what happens at which time. And how long the closing
+ * handshake may take.
+ */
 #include "support/check.h"
+#include "websocket/closing.h"
 #include "websocket/keepalive.h"
 
 enum { INTERVAL_MS = 30, TIMEOUT_MS = 20, MS = 1000 };
@@ -101,8 +105,36 @@ static void does_nothing_after_its_end(void **state) {
     assert_int_equal(afc__keepalive_due(&keepalive), 0);
 }
 
+static void close_is_awaited_from_its_close_frame_on(void **state) {
+    (void)state;
+    afc__closing closing;
+    afc__closing_begin(&closing, TIMEOUT_MS, 0, 100 * MS);
+    assert_int_equal(closing.due_us, 120 * MS);
+    afc__closing_moved(&closing, true, 115 * MS);
+    assert_int_equal(closing.due_us, 135 * MS);
+}
+
+static void messages_before_the_close_frame_have_a_limited_time(void **state) {
+    (void)state;
+    afc__closing closing;
+    /* Three shares of the time. */
+    afc__closing_begin(&closing, TIMEOUT_MS, 150 * 1024, 100 * MS);
+    assert_int_equal(closing.due_us, 120 * MS);
+    afc__closing_moved(&closing, false, 119 * MS);
+    assert_int_equal(closing.due_us, 139 * MS);
+    for (int64_t at = 130; at < 160; at += 10) afc__closing_moved(&closing, false, at * MS);
+    assert_int_equal(closing.due_us, 160 * MS);
+    afc__closing_moved(&closing, true, 159 * MS);
+    assert_int_equal(closing.due_us, 179 * MS);
+    /* Times stay in range. */
+    afc__closing_begin(&closing, UINT32_MAX, UINT64_MAX, 100 * MS);
+    assert_true(closing.sent_by_us > closing.due_us);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(close_is_awaited_from_its_close_frame_on),
+        cmocka_unit_test(messages_before_the_close_frame_have_a_limited_time),
         cmocka_unit_test(follows_every_row),
         cmocka_unit_test(does_nothing_without_an_interval),
         cmocka_unit_test(does_nothing_after_its_end),

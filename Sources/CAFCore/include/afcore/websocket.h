@@ -105,7 +105,11 @@ typedef struct afc_websocket_options {
     afc_websocket_limits limits;
     /** For the whole handshake, redirects included. Default: 30000; 0: none. */
     uint32_t open_timeout_ms;
-    /** Time from sending a close frame, or receiving one, to the end of the connection. Default: 5000. Not 0. */
+    /**
+     * Time from sending a close frame, or receiving one, to the end of the connection. Messages that are sent before our close
+     * frame may take this time for each 64 KiB of them, or part of that, and this time between two of their bytes. Default:
+     * 5000. Not 0.
+     */
     uint32_t close_timeout_ms;
     uint32_t ping_interval_ms; /**< Time between automatic pings. Default: 0, none. */
     /**
@@ -152,7 +156,8 @@ typedef struct afc_websocket_opening {
 typedef struct afc_websocket_end {
     /**
      * AFC_OK: the peer sent a close frame, first or in answer to ours. Otherwise why the handshake or the connection failed: that of the task, or
-     * AFC_EPROTOCOL, AFC_ETOOBIG (the peer's fault), AFC_ETIMEOUT, AFC_ELOST (no close frame), AFC_ECANCELED.
+     * AFC_EPROTOCOL, AFC_ETOOBIG (the peer's fault), AFC_ETIMEOUT, AFC_ELOST (no close frame), AFC_ECANCELED, or what an
+     * afc_websocket_send() returned that couldn't compress a later piece of a message.
      */
     afc_failure failure;
     /** The code of the peer's close frame; AFC_WEBSOCKET_NO_CODE, AFC_WEBSOCKET_ABNORMAL: see there. */
