@@ -586,6 +586,12 @@ static afc_status init(afc_websocket *socket, const afc_websocket_options *optio
                                &offer, failure);
 }
 
+static afc_status renew_key(void *context, afc_header *headers, size_t count,
+                            afc_failure *failure) {
+    afc_websocket *socket = context;
+    return afc__handshake_renew(&socket->handshake, headers, count, failure);
+}
+
 /** Makes the task; on failure the socket's reference for it is released. */
 static afc_status make_task(afc_websocket *socket, afc_session *session, const char *url,
                             const afc_request *request, afc_failure *failure) {
@@ -662,7 +668,7 @@ static afc_status open_socket(afc_websocket **out, afc_session *session, const a
         afc_websocket_release(socket);
         return status;
     }
-    afc__transfer_await_upgrade(&socket->task->transfer);
+    afc__transfer_await_upgrade(&socket->task->transfer, renew_key);
     socket->task->transfer.source.lender = &lender;
     /* Before the start: a callback may read it on the loop thread before this function returns. */
     *out = socket;

@@ -39,9 +39,19 @@ static bool start_reader(afc__transfer *transfer) {
     return true;
 }
 
+static bool renew_upgrade(afc__transfer *transfer) {
+    afc__request_head *request = &transfer->request;
+    afc_failure failure = {0};
+    if (!transfer->upgrades) return true;
+    afc_status status = transfer->renew_upgrade(transfer->events.context, request->headers,
+                                                request->header_count, &failure);
+    return status == AFC_OK || afc__transfer_fail(transfer, &failure);
+}
+
 bool afc__transfer_reset_hop(afc__transfer *transfer) {
     afc__hop_clear(&transfer->hop);
-    return start_reader(transfer) && afc__transfer_apply_cookies_and_hsts(transfer);
+    return start_reader(transfer) && renew_upgrade(transfer) &&
+           afc__transfer_apply_cookies_and_hsts(transfer);
 }
 
 int64_t afc__hop_bytes_missing(const afc__transfer *transfer, int64_t received) {

@@ -40,17 +40,34 @@ static afc_status add_protocol(afc__buffer *list, const char *name, afc_failure 
     return status == AFC_OK ? AFC_OK : afc__fail_memory(failure);
 }
 
-afc_status afc__handshake_init(afc__handshake *handshake, const char *const *protocols,
-                               size_t count, const afc__deflate *deflate, afc_failure *failure) {
+static afc_status make_key(afc__handshake *handshake, afc_failure *failure) {
     unsigned char key[KEY_BYTES];
-    *handshake = (afc__handshake){.deflate = *deflate};
-    afc__buffer_init(&handshake->protocols, LONGEST_PROTOCOLS);
-    if (deflate->is_used) afc__deflate_write_offer(handshake->extensions, deflate);
     if (getrandom(key, sizeof key, 0) != (ssize_t)sizeof key) {
         return afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
     }
     afc__base64_encode(handshake->key, key, sizeof key);
-    afc_status status = AFC_OK;
+    return AFC_OK;
+}
+
+afc_status afc__handshake_renew(afc__handshake *handshake, afc_header *headers, size_t count,
+                                afc_failure *failure) {
+    afc_status status = make_key(handshake, failure);
+    for (size_t i = 0; i < count && status == AFC_OK; i++) {
+        bool is_key = afc__same_name(headers[i].name, "Sec-WebSocket-Key") &&
+                      headers[i].value.size == AFC__WEBSOCKET_KEY_SIZE - 1;
+        if (!is_key) continue;
+        memcpy((char *)(uintptr_t)headers[i].value.bytes, handshake->key,
+               AFC__WEBSOCKET_KEY_SIZE - 1);
+    }
+    return status;
+}
+
+afc_status afc__handshake_init(afc__handshake *handshake, const char *const *protocols,
+                               size_t count, const afc__deflate *deflate, afc_failure *failure) {
+    *handshake = (afc__handshake){.deflate = *deflate};
+    afc__buffer_init(&handshake->protocols, LONGEST_PROTOCOLS);
+    if (deflate->is_used) afc__deflate_write_offer(handshake->extensions, deflate);
+    afc_status status = make_key(handshake, failure);
     for (size_t i = 0; i < count && status == AFC_OK; i++) {
         status = add_protocol(&handshake->protocols, protocols[i], failure);
     }

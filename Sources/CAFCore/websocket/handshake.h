@@ -34,6 +34,13 @@ afc_status afc__handshake_init(afc__handshake *handshake, const char *const *pro
                                size_t count, const afc__deflate *deflate, afc_failure *failure);
 void afc__handshake_clear(afc__handshake *handshake);
 
+/**
+ * Makes another key, as each connection must have one of its own (RFC 6455 4.1), and puts it into the fields of a request, in
+ * place. AFC_EINTERNAL: the system has no random bytes.
+ */
+afc_status afc__handshake_renew(afc__handshake *handshake, afc_header *headers, size_t count,
+                                afc_failure *failure);
+
 /** Writes the fields of the request. They point into `handshake`. Returns their number. */
 size_t afc__handshake_write_fields(const afc__handshake *handshake,
                                    afc_header out[AFC__HANDSHAKE_FIELDS]);

@@ -88,6 +88,12 @@ static void follows_redirects_also_to_ws_urls(void **state) {
                                           : "Location: /end";
         serve(world, "/", answer(statuses[i], location, "elsewhere"));
         wire *wire = wire_opened(world, "/");
+        /* Each connection has a key of its own. */
+        const char *first = seen_header(world, 2 * i, "Sec-WebSocket-Key");
+        const char *second = seen_header(world, 2 * i + 1, "Sec-WebSocket-Key");
+        assert_int_equal(strlen(first), 24);
+        assert_int_equal(strlen(second), 24);
+        assert_string_not_equal(first, second);
         wire_send_text(wire, "hi");
         wire_wait_for(wire, &wire->message_count, 1);
         wire_close(wire);
