@@ -77,8 +77,9 @@ static afc__output_kind find_kind(afc__output *output, int flags, mode_t mode) {
     if (S_ISSOCK(mode)) return AFC__OUTPUT_SOCKET;
     if ((flags & O_NONBLOCK) != 0) return AFC__OUTPUT_NONBLOCKING;
     /* Opening other devices again may do something. */
-    bool may_reopen = S_ISFIFO(mode) || isatty(output->descriptor);
-    return may_reopen && reopen(output) ? AFC__OUTPUT_NONBLOCKING : AFC__OUTPUT_BLOCKING;
+    bool is_terminal = isatty(output->descriptor);
+    if ((S_ISFIFO(mode) || is_terminal) && reopen(output)) return AFC__OUTPUT_NONBLOCKING;
+    return is_terminal ? AFC__OUTPUT_TERMINAL : AFC__OUTPUT_BLOCKING;
 }
 
 afc_status afc__output_open(afc__output *output, int descriptor, afc_failure *failure) {
@@ -129,8 +130,7 @@ static ssize_t send_now(int descriptor, const char *bytes, size_t size) {
     return count;
 }
 
-/** A pipe with room for anything has room for PIPE_BUF bytes. */
-static ssize_t write_what_fits(int descriptor, const char *bytes, size_t size) {
+static ssize_t write_if_ready(int descriptor, const char *bytes, size_t size) {
     struct pollfd polled = {.fd = descriptor, .events = POLLOUT};
     int ready;
     while ((ready = poll(&polled, 1, 0)) < 0 && errno == EINTR) {}
@@ -138,7 +138,7 @@ static ssize_t write_what_fits(int descriptor, const char *bytes, size_t size) {
         if (ready == 0) errno = EAGAIN;
         return -1;
     }
-    return write_quietly(descriptor, bytes, size < PIPE_BUF ? size : PIPE_BUF);
+    return write_quietly(descriptor, bytes, size);
 }
 
 static ssize_t write_once(const afc__output *output, const char *bytes, size_t size) {
@@ -146,7 +146,10 @@ static ssize_t write_once(const afc__output *output, const char *bytes, size_t s
     case AFC__OUTPUT_SOCKET:
         return send_now(output->descriptor, bytes, size);
     case AFC__OUTPUT_BLOCKING:
-        return write_what_fits(output->descriptor, bytes, size);
+        /* A pipe with room for anything has room for PIPE_BUF bytes. */
+        return write_if_ready(output->descriptor, bytes, size < PIPE_BUF ? size : PIPE_BUF);
+    case AFC__OUTPUT_TERMINAL:
+        return write_if_ready(output->descriptor, bytes, 1);
     case AFC__OUTPUT_FILE:
     case AFC__OUTPUT_NONBLOCKING:
         break;

@@ -24,7 +24,8 @@ typedef enum afc__output_kind {
     AFC__OUTPUT_FILE,        /**< Never without room, but writing may take long. */
     AFC__OUTPUT_SOCKET,      /**< Sends without waiting. */
     AFC__OUTPUT_NONBLOCKING, /**< The descriptor itself doesn't wait. */
-    AFC__OUTPUT_BLOCKING     /**< In pieces that fit where poll() finds room. */
+    AFC__OUTPUT_BLOCKING,    /**< In pieces that fit where poll() finds room. */
+    AFC__OUTPUT_TERMINAL     /**< That blocks: byte by byte, as poll() finds room for no more. */
 } afc__output_kind;
 
 /** A duplicate of the caller's descriptor, for writing. Initialise it with AFC__OUTPUT_CLOSED. */

@@ -1,5 +1,6 @@
 /* Response bodies written to descriptors: pipes, sockets, files. Their readers may be slow, or leave. */
 #include "body/sink.h"
+#include "body/descriptor.h"
 #include "support/call.h"
 #include "support/files.h"
 #include "support/h2.h"
@@ -243,6 +244,27 @@ static void devices_are_written(void **state) {
         call_free(call);
         close(descriptor);
     }
+}
+
+/* One that can't be opened again, such as another user's: poll() finds room, but not how much. */
+static void full_terminal_stops_no_thread(void **state) {
+    (void)state;
+    char bytes[64 * 1024];
+    memset(bytes, '\n', sizeof bytes);
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(master >= 0);
+    assert_int_equal(grantpt(master), 0);
+    assert_int_equal(unlockpt(master), 0);
+    afc__output output = {open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC),
+                          AFC__OUTPUT_TERMINAL};
+    assert_true(output.descriptor >= 0);
+    ptrdiff_t written = afc__output_write(&output, bytes, sizeof bytes, NULL);
+    assert_in_range(written, 1, sizeof bytes - 1);
+    /* After a little was read, there is a little room. */
+    assert_true(read(master, bytes, 1000) > 0);
+    assert_in_range(afc__output_write(&output, bytes, sizeof bytes, NULL), 0, sizeof bytes - 1);
+    afc__output_close(&output);
+    close(master);
 }
 
 static void beginning_is_written_before_a_failure(void **state) {
@@ -568,6 +590,7 @@ int main(void) {
         WORLD_TEST(driven_session_raises_no_signal),
         WORLD_TEST(regular_file_is_written_from_its_position),
         WORLD_TEST(devices_are_written),
+        cmocka_unit_test(full_terminal_stops_no_thread),
         WORLD_TEST(beginning_is_written_before_a_failure),
         WORLD_TEST(failure_comes_after_what_was_received),
         WORLD_TEST(ends_although_the_reader_of_a_broken_body_waits),

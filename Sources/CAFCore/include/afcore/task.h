@@ -150,7 +150,8 @@ enum {
  *
  * An FD sink receives the body of any status, from the position of the descriptor on. While its reader is slow, nothing
  * more is received, and the task waits; the idle time limit doesn't count then. The loop never waits for the
- * reader, whether or not the descriptor is non-blocking, and its flags stay as they are. The task succeeds when
+ * reader, whether or not the descriptor is non-blocking, and its flags stay as they are; but devices other than
+ * terminals, such as /dev/null, are taken for ones that never wait, unless the descriptor is non-blocking. The task succeeds when
  * everything is written. If the reader closes its end, the task fails with AFC_EFILE and EPIPE, without a SIGPIPE.
  * After a failure of the transfer, what was received is written first; after a cancel, a time limit or a failure to write,
  * only a beginning was written. Regular files are written as those of a FILE sink.
