@@ -166,6 +166,9 @@ static afc_status read_options(afc_trust_policy *policy, const afc_trust_options
     if (options->security_level < 0 || options->security_level > STRONGEST_LEVEL) {
         return afc__fail(failure, AFC_EINVAL, "invalid security level: expected 1 to 5");
     }
+    if ((unsigned)options->ocsp > AFC_OCSP_REQUIRE) {
+        return afc__fail(failure, AFC_EINVAL, "invalid OCSP mode: %d", (int)options->ocsp);
+    }
     policy->security_level = options->security_level;
     policy->time_s = options->time_s;
     policy->ocsp = options->ocsp;

@@ -486,6 +486,28 @@ static void refuses_invalid_chains(void **state) {
     afc_trust_policy_release(policy);
 }
 
+static void refuses_invalid_options(void **state) {
+    (void)state;
+    static const struct {
+        int level;
+        afc_ocsp_mode ocsp;
+        const char *text;
+    } rows[] = {{-1, AFC_OCSP_CHECK, "security level"},
+                {6, AFC_OCSP_CHECK, "security level"},
+                {0, (afc_ocsp_mode)3, "OCSP mode: 3"},
+                {0, (afc_ocsp_mode)-1, "OCSP mode: -1"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_trust_policy *policy;
+        afc_failure failure;
+        afc_trust_options options = AFC_TRUST_OPTIONS_INIT;
+        options.security_level = rows[i].level;
+        options.ocsp = rows[i].ocsp;
+        check_status(afc_trust_policy_new(&policy, &options, &failure), AFC_EINVAL);
+        assert_null(policy);
+        check_contains(failure.text, rows[i].text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(s28_each_spelling_of_a_host_is_pinned),
@@ -505,6 +527,7 @@ int main(void) {
         cmocka_unit_test(report_escapes_names),
         cmocka_unit_test(names_the_host_and_those_of_the_certificate),
         cmocka_unit_test(refuses_invalid_chains),
+        cmocka_unit_test(refuses_invalid_options),
     };
     return cmocka_run_group_tests(tests, make_chains, free_chains);
 }
