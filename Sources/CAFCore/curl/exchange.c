@@ -336,11 +336,12 @@ static afc_status add_own(const afc__request_head *request, afc__buffer *text,
     return add_field(text, header->name, value.size == 0 ? ";" : ": ", value);
 }
 
-/** Returns whether a field is for the proxy of a tunnel, so that the server at its end must not get it. */
-static bool is_for_tunnel(const afc__transfer *transfer, const afc_header *header) {
+/** Returns whether a field is for a proxy (RFC 9110 11.7.2), but this head goes to the server. */
+static bool is_for_proxy(const afc__transfer *transfer, const afc_header *header) {
     const afc__proxy *proxy = transfer->hop.proxy;
-    return proxy != NULL && afc__proxy_speaks_http(proxy) && afc__transfer_needs_tunnel(transfer) &&
-           afc__same_name(header->name, "Proxy-Authorization");
+    bool forwards = proxy != NULL && afc__proxy_speaks_http(proxy) &&
+                    !afc__transfer_needs_tunnel(transfer);
+    return !forwards && afc__same_name(header->name, "Proxy-Authorization");
 }
 
 static afc_status write_fields(afc__exchange *exchange, afc__buffer *text, size_t *count) {
@@ -368,7 +369,7 @@ static afc_status write_fields(afc__exchange *exchange, afc__buffer *text, size_
     for (size_t i = 0; i < request->header_count && status == AFC_OK; i++) {
         /* libcurl adds it, where it can, and waits for the response. */
         if (afc__is_continue_expectation(&request->headers[i])) continue;
-        if (is_for_tunnel(transfer, &request->headers[i])) continue;
+        if (is_for_proxy(transfer, &request->headers[i])) continue;
         status = add_own(request, text, &request->headers[i], count);
     }
     int kind = exchange->state.request_kind;

@@ -94,6 +94,31 @@ static void tunnel_keeps_a_field_for_the_proxy_from_the_server(void **state) {
     world_free(world);
 }
 
+static void check_field_seen(route *route, const char *url, const char *proxy,
+                             const char *expected) {
+    static const afc_header field = {{"proxy-authorization", 19}, {"secret", 6}, 0};
+    static size_t count;
+    call *call = call_new(route->world, "/");
+    call->request.url = url;
+    call->request.proxy = proxy;
+    call->request.headers = &field;
+    call->request.header_count = 1;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    assert_string_equal(seen_header(route->world, count++, "Proxy-Authorization"), expected);
+}
+
+static void only_a_forwarding_proxy_gets_a_field_for_the_proxy(void **state) {
+    route route = make_route(*state);
+    serve(route.world, "/", answer(200, NULL, "hello"));
+    const char *url = url_of(route.world, "/");
+    check_field_seen(&route, url, "", "");
+    check_field_seen(&route, url, relay_url(route.relay, "socks5", NULL), "");
+    check_field_seen(&route, url, relay_url(route.relay, "http", NULL), "secret");
+    end_route(&route);
+}
+
 static void refused_tunnel_names_the_reason(void **state) {
     (void)state;
     world *world = world_new_tls();
@@ -303,6 +328,7 @@ int main(void) {
         WORLD_TEST(forwards_plain_requests),
         cmocka_unit_test(tunnel_hides_request_fields_from_proxy),
         cmocka_unit_test(tunnel_keeps_a_field_for_the_proxy_from_the_server),
+        WORLD_TEST(only_a_forwarding_proxy_gets_a_field_for_the_proxy),
         cmocka_unit_test(refused_tunnel_names_the_reason),
         WORLD_TEST(returns_407_for_plain_requests),
         WORLD_TEST(socks_resolves_locally_or_remotely),

@@ -277,8 +277,8 @@ enum {
  *
  * Default headers, sent unless the request sets or removes them: Host, Accept: *\/\*, Accept-Encoding (see
  * `keep_encoding`), the session's User-Agent. Content-Length and Transfer-Encoding are derived from the body
- * and refused as headers. Proxy-Authorization isn't sent through a tunnel, whose end is the server: use
- * `proxy_credentials`.
+ * and refused as headers. Proxy-Authorization is sent to an HTTP proxy that forwards the request, and never to
+ * a server, be it reached directly, through a tunnel or through SOCKS: use `proxy_credentials`.
  *
  * `url` is http or https. In its path and query, spaces, octets above 127 and "<>\^`{|} are percent-encoded.
  * Control characters are refused. The fragment is not sent. IP addresses are normalised: `127.1` and
