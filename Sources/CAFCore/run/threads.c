@@ -47,6 +47,8 @@ static void reset_in_child(void) {
     /* Ended and ending threads belong to the parent. */
     afc__list_init(&registry.ended);
     registry.ending = 0;
+    /* The parent's threads may have been waiting for it, and never leave it here. */
+    pthread_cond_init(&registry.changed, NULL);
     atomic_fetch_add(&generation, 1);
     pthread_mutex_unlock(&registry.lock);
 }
