@@ -86,6 +86,8 @@ curl_socket_t afc__exchange_open_reinjection(afc__exchange *exchange,
         close(listener);
         return CURL_SOCKET_BAD;
     }
+    /* libcurl may have given up an earlier one, and asks for another socket. */
+    if (exchange->reinjection_listener >= 0) close(exchange->reinjection_listener);
     exchange->reinjection_listener = listener;
     address->family = AF_UNIX;
     address->protocol = 0;
