@@ -4,7 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /** As read(), but repeats after EINTR. */
@@ -37,6 +40,27 @@ afc_status afc__read_all(afc__buffer *out, int descriptor) {
         }
     } while (count > 0 && status == AFC_OK);
     return count < 0 ? AFC_EFILE : status;
+}
+
+ssize_t afc__write_quietly(int descriptor, const void *bytes, size_t size) {
+    sigset_t pipe_signal, before, pending;
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    sigemptyset(&pending);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    /* One that is pending already is the program's. */
+    bool was_blocked = sigismember(&before, SIGPIPE) == 1;
+    if (was_blocked) sigpending(&pending);
+    ssize_t count;
+    while ((count = write(descriptor, bytes, size)) < 0 && errno == EINTR) {}
+    int error = errno;
+    if (count < 0 && error == EPIPE && sigismember(&pending, SIGPIPE) != 1) {
+        const struct timespec now = {0, 0};
+        while (sigtimedwait(&pipe_signal, NULL, &now) < 0 && errno == EINTR) {}
+    }
+    if (!was_blocked) pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return count;
 }
 
 int afc__write_all(int descriptor, const void *bytes, size_t size) {

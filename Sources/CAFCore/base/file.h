@@ -7,14 +7,19 @@
 
 #include "base/buffer.h"
 
+#include <sys/types.h>
+
 /**
  * Appends everything from `descriptor` to `out`. AFC_EFILE with errno set, AFC_ETOOBIG if it exceeds the buffer's
  * limit, AFC_ENOMEM.
  */
 afc_status afc__read_all(afc__buffer *out, int descriptor);
 
-/** Writes all bytes. Returns 0 or an errno. */
+/** Writes all bytes to a file. Returns 0 or an errno. */
 int afc__write_all(int descriptor, const void *bytes, size_t size);
+
+/** write() that raises no SIGPIPE, whatever the program has set for it, and is repeated after EINTR. */
+ssize_t afc__write_quietly(int descriptor, const void *bytes, size_t size);
 
 typedef enum afc__file_kind {
     AFC__FILE_REGULAR,

@@ -1,19 +1,17 @@
 #include "body/descriptor.h"
 
 #include "base/failure.h"
+#include "base/file.h"
 
 #include <afcore/task.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- Reading ------------------------------------------------------------------------------- */
@@ -100,28 +98,6 @@ void afc__output_close(afc__output *output) {
     *output = AFC__OUTPUT_CLOSED;
 }
 
-/** write() without SIGPIPE, whatever the thread of the program has set for it. */
-static ssize_t write_quietly(int descriptor, const char *bytes, size_t size) {
-    sigset_t pipe_signal, before, pending;
-    sigemptyset(&pipe_signal);
-    sigaddset(&pipe_signal, SIGPIPE);
-    sigemptyset(&pending);
-    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-    /* One that is pending already is the program's. */
-    bool was_blocked = sigismember(&before, SIGPIPE) == 1;
-    if (was_blocked) sigpending(&pending);
-    ssize_t count;
-    while ((count = write(descriptor, bytes, size)) < 0 && errno == EINTR) {}
-    int error = errno;
-    if (count < 0 && error == EPIPE && sigismember(&pending, SIGPIPE) != 1) {
-        const struct timespec now = {0, 0};
-        while (sigtimedwait(&pipe_signal, NULL, &now) < 0 && errno == EINTR) {}
-    }
-    if (!was_blocked) pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = error;
-    return count;
-}
-
 static ssize_t send_now(int descriptor, const char *bytes, size_t size) {
     ssize_t count;
     do {
@@ -138,7 +114,7 @@ static ssize_t write_if_ready(int descriptor, const char *bytes, size_t size) {
         if (ready == 0) errno = EAGAIN;
         return -1;
     }
-    return write_quietly(descriptor, bytes, size);
+    return afc__write_quietly(descriptor, bytes, size);
 }
 
 static ssize_t write_once(const afc__output *output, const char *bytes, size_t size) {
@@ -157,7 +133,7 @@ static ssize_t write_once(const afc__output *output, const char *bytes, size_t s
         errno = EBADF;
         return -1;
     }
-    return write_quietly(output->descriptor, bytes, size);
+    return afc__write_quietly(output->descriptor, bytes, size);
 }
 
 ptrdiff_t afc__output_write(const afc__output *output, const char *bytes, size_t size,

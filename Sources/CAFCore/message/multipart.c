@@ -526,10 +526,12 @@ static afc_status measure_file(const afc_part_file *file, afc__part *made, afc_f
     int64_t size;
     status = check_size(made, descriptor, &size, failure);
     close(descriptor);
-    if (status != AFC_OK || file->length != AFC_LENGTH_UNKNOWN) return status;
-    if (file->offset > size) {
+    if (status != AFC_OK) return status;
+    bool is_open_end = file->length == AFC_LENGTH_UNKNOWN;
+    if (file->offset + (is_open_end ? 0 : file->length) > size) {
         return afc__fail(failure, AFC_EFILE, "%s has only %lld bytes", file->path, (long long)size);
     }
+    if (!is_open_end) return AFC_OK;
     made->file_size = size;
     made->length = size - file->offset;
     return AFC_OK;
@@ -755,6 +757,17 @@ afc_status afc_multipart_rewind(afc_multipart *form, afc_failure *failure) {
 
 /* ---- Into a file --------------------------------------------------------------------------- */
 
+/** Returns 0 or an errno; EPIPE without a SIGPIPE. */
+static int write_all(int descriptor, const char *bytes, size_t size) {
+    while (size > 0) {
+        ssize_t count = afc__write_quietly(descriptor, bytes, size);
+        if (count <= 0) return count < 0 ? errno : EIO;
+        bytes += count;
+        size -= (size_t)count;
+    }
+    return 0;
+}
+
 ptrdiff_t afc_multipart_write(afc_multipart *form, int descriptor, size_t size,
                               afc_failure *failure) {
     char buffer[32 * 1024];
@@ -766,7 +779,7 @@ ptrdiff_t afc_multipart_write(afc_multipart *form, int descriptor, size_t size,
         if (count == AFC_READ_FAILED) return count;
         if (count <= 0) return written > 0 ? (ptrdiff_t)written : count;
         /* Bytes that were read but not written are lost, so the form can't continue. */
-        int error = afc__write_all(descriptor, buffer, (size_t)count);
+        int error = write_all(descriptor, buffer, (size_t)count);
         if (error != 0) {
             afc__fail(&form->failure, AFC_EFILE, "cannot write the form: %s", strerror(error));
             form->failure.system_error = error;

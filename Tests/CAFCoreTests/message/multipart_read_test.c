@@ -115,6 +115,32 @@ static void reads_ranges_of_files(void **state) {
     folder_remove(&folder);
 }
 
+static void refuses_ranges_beyond_the_file(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    static const struct {
+        int64_t offset, length, size;
+    } rows[] = {{11, AFC_LENGTH_UNKNOWN, AFC_LENGTH_UNKNOWN},
+                {11, AFC_LENGTH_UNKNOWN, 10},
+                {5, 6, AFC_LENGTH_UNKNOWN},
+                {5, 6, 10}};
+    write_file(path_in(&folder, "ten"), S("0123456789"));
+    afc_multipart *form = form_new();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_part part = AFC_PART_INIT;
+        afc_part_file file = AFC_PART_FILE_INIT;
+        file.path = path_in(&folder, "ten");
+        file.offset = rows[i].offset;
+        file.length = rows[i].length;
+        file.size = rows[i].size;
+        check_status(afc_multipart_add_file(form, &part, &file, NULL), AFC_EFILE);
+    }
+    assert_int_equal(afc_multipart_get_count(form), 0);
+    afc_multipart_free(form);
+    folder_remove(&folder);
+}
+
 static void refuses_unreadable_files(void **state) {
     (void)state;
     folder folder;
@@ -462,6 +488,22 @@ static void writes_form_to_a_file(void **state) {
     folder_remove(&folder);
 }
 
+/* SIGPIPE would end the test. */
+static void pipe_without_a_reader_is_an_error(void **state) {
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    close(ends[0]);
+    afc_multipart *form = form_new();
+    form_add(form, "a", NULL, NULL, S("1"));
+    afc_failure failure;
+    assert_int_equal(afc_multipart_write(form, ends[1], 1000, &failure), AFC_READ_FAILED);
+    check_status(failure.status, AFC_EFILE);
+    assert_int_equal(failure.system_error, EPIPE);
+    close(ends[1]);
+    afc_multipart_free(form);
+}
+
 static void full_disk_is_an_error(void **state) {
     (void)state;
     int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -519,6 +561,7 @@ int main(void) {
         cmocka_unit_test(path_gives_file_name_and_type),
         cmocka_unit_test(explicit_file_name_and_type_are_used),
         cmocka_unit_test(reads_ranges_of_files),
+        cmocka_unit_test(refuses_ranges_beyond_the_file),
         cmocka_unit_test(refuses_unreadable_files),
         cmocka_unit_test(changed_file_is_an_error),
         cmocka_unit_test(changed_empty_file_is_an_error),
@@ -536,6 +579,7 @@ int main(void) {
         cmocka_unit_test(throttling_splits_and_delays),
         cmocka_unit_test(throttled_form_is_complete),
         cmocka_unit_test(writes_form_to_a_file),
+        cmocka_unit_test(pipe_without_a_reader_is_an_error),
         cmocka_unit_test(full_disk_is_an_error),
         cmocka_unit_test(another_parser_reads_the_same_form),
     };

@@ -199,7 +199,7 @@ AFC_API int64_t afc_multipart_get_delay_us(const afc_multipart *form);
  * forms that are stored and sent later.
  *
  * Thread: owner.    Owns: nothing.
- * Fails: as afc_multipart_read(); also AFC_EFILE if writing fails.
+ * Fails: as afc_multipart_read(); also AFC_EFILE if writing fails. A pipe without a reader raises no SIGPIPE.
  */
 AFC_API ptrdiff_t afc_multipart_write(afc_multipart *form, int descriptor, size_t size,
                                       afc_failure *failure);
