@@ -20,6 +20,12 @@ static bool must_staple(const X509 *certificate) {
     return is_there;
 }
 
+/** What a response says about the chain's first certificate. */
+typedef struct ocsp_finding {
+    int status; /* V_OCSP_CERTSTATUS_UNKNOWN: the response is unusable, too. */
+    bool lacks_end;
+} ocsp_finding;
+
 /** Returns whether the policy's time is within these of a response. */
 static bool is_current(const afc_trust_policy *policy, const ASN1_GENERALIZEDTIME *this_update,
                        const ASN1_GENERALIZEDTIME *next_update) {
@@ -32,11 +38,11 @@ static bool is_current(const afc_trust_policy *policy, const ASN1_GENERALIZEDTIM
     return (begins == -1 || begins == 0) && ends >= 0 && (order == -1 || order == 0);
 }
 
-/** Returns the status of the chain's first certificate; V_OCSP_CERTSTATUS_UNKNOWN if the response is unusable. */
-static int read_status(OCSP_BASICRESP *basic, const afc_trust_policy *policy,
-                       const afc__verification *verification, X509_STORE *store) {
+static ocsp_finding read_status(OCSP_BASICRESP *basic, const afc_trust_policy *policy,
+                                const afc__verification *verification, X509_STORE *store) {
     ASN1_GENERALIZEDTIME *revoked_at, *this_update, *next_update;
-    int status, reason, found = V_OCSP_CERTSTATUS_UNKNOWN;
+    ocsp_finding found = {V_OCSP_CERTSTATUS_UNKNOWN, false};
+    int status, reason;
     if (sk_X509_num(verification->chain) < 2) return found;
     X509 *leaf = sk_X509_value(verification->chain, 0),
          *issuer = sk_X509_value(verification->chain, 1);
@@ -50,15 +56,16 @@ static int read_status(OCSP_BASICRESP *basic, const afc_trust_policy *policy,
         OCSP_CERTID_free(id);
         if (!is_there) continue;
         /* A revocation counts even if the response has expired. */
-        if (status == V_OCSP_CERTSTATUS_REVOKED) return status;
-        if (is_current(policy, this_update, next_update)) found = status;
+        if (status == V_OCSP_CERTSTATUS_REVOKED) return (ocsp_finding){status, false};
+        if (next_update == NULL) found.lacks_end = true;
+        if (is_current(policy, this_update, next_update)) found.status = status;
     }
     return found;
 }
 
-static int verify_response(const afc_trust_policy *policy, const afc__verification *verification,
-                           afc_slice response) {
-    int status = V_OCSP_CERTSTATUS_UNKNOWN;
+static ocsp_finding verify_response(const afc_trust_policy *policy,
+                                    const afc__verification *verification, afc_slice response) {
+    ocsp_finding found = {V_OCSP_CERTSTATUS_UNKNOWN, false};
     const unsigned char *at = (const unsigned char *)response.bytes;
     OCSP_RESPONSE *parsed = response.size <= LONG_MAX
                                 ? d2i_OCSP_RESPONSE(NULL, &at, (long)response.size)
@@ -67,11 +74,11 @@ static int verify_response(const afc_trust_policy *policy, const afc__verificati
                    OCSP_response_status(parsed) == OCSP_RESPONSE_STATUS_SUCCESSFUL;
     OCSP_BASICRESP *basic = is_good ? OCSP_response_get1_basic(parsed) : NULL;
     X509_STORE *store = afc__policy_store(policy);
-    if (basic != NULL && store != NULL) status = read_status(basic, policy, verification, store);
+    if (basic != NULL && store != NULL) found = read_status(basic, policy, verification, store);
     OCSP_BASICRESP_free(basic);
     OCSP_RESPONSE_free(parsed);
     ERR_clear_error();
-    return status;
+    return found;
 }
 
 void afc__trust_check_ocsp(const afc_trust_policy *policy, afc__verification *verification,
@@ -88,14 +95,16 @@ void afc__trust_check_ocsp(const afc_trust_policy *policy, afc__verification *ve
                                  "the server sent no OCSP response, but one is required");
         return;
     }
-    int status = verify_response(policy, verification, response);
-    if (status == V_OCSP_CERTSTATUS_GOOD) return;
-    if (status == V_OCSP_CERTSTATUS_REVOKED) {
+    ocsp_finding found = verify_response(policy, verification, response);
+    if (found.status == V_OCSP_CERTSTATUS_GOOD) return;
+    if (found.status == V_OCSP_CERTSTATUS_REVOKED) {
         afc__verification_refuse(verification, AFC_TRUST_REVOKED, X509_V_ERR_CERT_REVOKED,
                                  "the certificate is revoked, according to its OCSP response");
     } else {
-        afc__verification_refuse(verification, AFC_TRUST_UNKNOWN_REVOCATION,
-                                 X509_V_ERR_OCSP_CERT_UNKNOWN,
-                                 "the server's OCSP response doesn't confirm its certificate");
+        afc__verification_refuse(
+            verification, AFC_TRUST_UNKNOWN_REVOCATION, X509_V_ERR_OCSP_CERT_UNKNOWN,
+            found.lacks_end ? "the server's OCSP response has no nextUpdate, so it "
+                              "doesn't confirm its certificate"
+                            : "the server's OCSP response doesn't confirm its certificate");
     }
 }

@@ -50,13 +50,15 @@ uint8_t *afts_cert_ocsp(const afts_cert *cert, const afts_cert *issuer, afts_ocs
     bool given = this_update_s != 0 || next_update_s != 0;
     OCSP_BASICRESP *basic = OCSP_BASICRESP_new();
     ocsp_times times = {ASN1_TIME_new(), ASN1_TIME_new()};
+    bool ends = next_update_s != AFTS_OCSP_NO_END;
+    const ocsp_times written = {times.this_update, ends ? times.next_update : NULL};
     uint8_t *bytes = NULL;
     time_t now = time(NULL);
     *size = 0;
     if (basic != NULL && times.this_update != NULL && times.next_update != NULL &&
         afts__set_time(times.this_update, now, given ? this_update_s : -3600) &&
-        afts__set_time(times.next_update, now, given ? next_update_s : AFTS__DAY_S) &&
-        fill_ocsp(basic, cert, issuer, status, &times)) {
+        afts__set_time(times.next_update, now, given && ends ? next_update_s : AFTS__DAY_S) &&
+        fill_ocsp(basic, cert, issuer, status, &written)) {
         bytes = encode_ocsp(basic, size);
     }
     ASN1_TIME_free(times.this_update);

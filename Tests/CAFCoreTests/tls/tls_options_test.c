@@ -248,6 +248,23 @@ static void s32_handshake_without_ocsp_response_is_never_resumed(void **state) {
     }
 }
 
+static void response_without_an_end_confirms_nothing(void **state) {
+    (void)state;
+    afts_tls server = {0};
+    uint8_t *response = afts_cert_ocsp(leaf, authority, AFTS_OCSP_GOOD, -60, AFTS_OCSP_NO_END,
+                                       &server.ocsp_response_size);
+    assert_non_null(response);
+    server.ocsp_response = response;
+    world *world = world_with(leaf, server, NULL, AFC_OCSP_CHECK);
+    call *call = call_fetch(world, "/");
+    check_ended(call, AFC_EUNTRUSTED);
+    assert_int_equal(call->failure.trust, AFC_TRUST_UNKNOWN_REVOCATION);
+    check_contains(call->failure.text, "no nextUpdate");
+    call_free(call);
+    world_free(world);
+    afts_bytes_free(response);
+}
+
 /** The policy's time applies to the response and to its signer as to the chain. */
 static void checks_ocsp_as_of_the_time_of_the_policy(void **state) {
     (void)state;
@@ -701,6 +718,7 @@ int main(void) {
         cmocka_unit_test(uses_the_ciphers_of_the_session),
         cmocka_unit_test(refuses_options_that_openssl_refuses),
         cmocka_unit_test(checks_stapled_ocsp_if_asked),
+        cmocka_unit_test(response_without_an_end_confirms_nothing),
         cmocka_unit_test(checks_ocsp_as_of_the_time_of_the_policy),
         cmocka_unit_test(resumes_session_whose_ocsp_response_was_checked),
         cmocka_unit_test(session_accepted_without_ocsp_is_not_resumed_where_it_is_required),

@@ -90,10 +90,13 @@ typedef enum afts_ocsp_status {
     AFTS_OCSP_CONTRADICTION = 3 /**< Revoked by one form of its id, and good by the other. */
 } afts_ocsp_status;
 
+#define AFTS_OCSP_NO_END INT64_MAX
+
 /**
  * Makes an OCSP response about `cert`, signed by its `issuer`, for afts_tls.ocsp_response.
  *
- * @param this_update_s,next_update_s seconds from now; both 0: from an hour ago for a day.
+ * @param this_update_s,next_update_s seconds from now; both 0: from an hour ago for a day. AFTS_OCSP_NO_END as the second:
+ *     there is none.
  * @return the DER bytes, freed by afts_bytes_free, or NULL when OpenSSL refuses.
  */
 uint8_t *afts_cert_ocsp(const afts_cert *cert, const afts_cert *issuer, afts_ocsp_status status,
