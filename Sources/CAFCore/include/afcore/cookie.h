@@ -94,7 +94,8 @@ AFC_API afc_status afc_cookie_jar_new(afc_cookie_jar **out, const afc_cookie_jar
 AFC_API afc_cookie_jar *afc_cookie_jar_retain(afc_cookie_jar *jar);
 
 /**
- * Releases a reference; the last one saves the jar's file, if it has one. NULL is allowed.
+ * Releases a reference; the last one saves the jar's file, if it has one and something has changed, which blocks on the disk.
+ * A session's reference: see afc_session_release(). NULL is allowed.
  *
  * Thread: any.    Owns: takes `jar`.    Fails: never; to get errors, call afc_cookie_jar_save() first.
  */

@@ -177,6 +177,10 @@ AFC_API afc_session *afc_session_retain(afc_session *session);
  * Releases a reference. The last one closes the session: started tasks complete first, then its thread
  * ends. Never blocks. NULL is allowed. A session with AFC_LOOP_EXTERNAL closes inside afc_session_dispatch().
  *
+ * The session's references to its cookie jar and its HSTS store go last. If they are the last ones, the files of these are
+ * saved then, which blocks on the disk: on the session's thread, in afc_session_dispatch(), or, if tasks of the session are
+ * still referenced, in the afc_task_release() of the last one. To save on a thread of your own, keep a reference.
+ *
  * Thread: any, also inside callbacks.    Owns: takes `session`.    Fails: never.
  */
 AFC_API void afc_session_release(afc_session *session);
