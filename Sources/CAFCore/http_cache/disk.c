@@ -73,6 +73,7 @@ static size_t take_uses(afc__disk *disk, afc__journal_record out[AFC__DISK_USES]
                                        .variant = disk->uses[i].variant};
     }
     disk->use_count = 0;
+    disk->is_tidy_ordered = false;
     afc__disk_unlock(disk);
     return count;
 }
@@ -598,17 +599,23 @@ static bool work_tidy(afc__disk_job *work) {
     return false;
 }
 
-/** Orders work that needs nothing but the disk, and frees its job. */
-static void order_plain(afc__disk *disk, bool (*work)(afc__disk_job *job)) {
+/** Orders work that needs nothing but the disk, and frees its job. Returns whether it did. */
+static bool order_plain(afc__disk *disk, bool (*work)(afc__disk_job *job)) {
     afc__disk_job *job = afc__zalloc(sizeof *job);
-    if (job != NULL && !afc__disk_order(disk, job, work)) afc_free(job);
+    if (job == NULL) return false;
+    bool is_ordered = afc__disk_order(disk, job, work);
+    if (!is_ordered) afc_free(job);
+    return is_ordered;
 }
 
 void afc__disk_use(afc__disk *disk, uint64_t primary, uint64_t variant) {
     /* When the journal lags behind, a use may get lost: the order is a hint. */
-    if (disk->use_count == AFC__DISK_USES) return;
-    disk->uses[disk->use_count++] = (afc__store_name){primary, variant};
-    if (disk->use_count == AFC__DISK_USES / 2) order_plain(disk, work_tidy);
+    if (disk->use_count < AFC__DISK_USES) {
+        disk->uses[disk->use_count++] = (afc__store_name){primary, variant};
+    }
+    if (disk->use_count < AFC__DISK_USES / 2 || disk->is_tidy_ordered) return;
+    /* If it can't be ordered now, the next use tries again. */
+    disk->is_tidy_ordered = order_plain(disk, work_tidy);
 }
 
 static bool work_trim(afc__disk_job *work) {

@@ -40,6 +40,7 @@ struct afc__disk {
     uint32_t changes[AFC__DISK_BUCKETS]; /**< Changes ever made. */
     afc__store_name uses[AFC__DISK_USES];
     size_t use_count;
+    bool is_tidy_ordered;                  /**< They are about to be recorded. */
     bool scans_without[AFC__DISK_BUCKETS]; /**< Entries removed while the folder is scanned. */
     /* The disk's thread. */
     afc__job closing;

@@ -1,11 +1,15 @@
-/* The journal of a cache folder: when it is complete, and when the folder must be scanned. */
+/* The journal of a cache folder: when it is complete, when the folder must be scanned, and what is written to it. */
+#include "base/alloc.h"
 #include "http_cache/journal.h"
-
 #include "support/files.h"
+#include "support/responses.h"
 #include "support/torture.h"
 
+#include <afcore/session.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SEED = 4711, MANY = 1000 };
@@ -130,11 +134,62 @@ static void journal_is_not_damaged_without_memory(void **state) {
     }
 }
 
+static off_t size_of(const char *path) {
+    struct stat facts;
+    assert_int_equal(stat(path, &facts), 0);
+    return facts.st_size;
+}
+
+/** Finds the only response, which is on disk: all that was ordered before is done then. */
+static void use(afc_http_cache *cache, unsigned times) {
+    afc__http_cache_found found;
+    response_find(cache, 1, &found);
+    assert_int_equal(found.count, 1);
+    for (unsigned i = 0; i < times; i++) afc__http_cache_touch(cache, found.stored[0]);
+    found_clear(&found);
+}
+
+static void uses_are_recorded_once_there_is_memory(void **state) {
+    (void)state;
+    enum { HALF = 32 };
+    folder folder;
+    char path[96], command[128];
+    folder_make(&folder);
+    afc_http_cache *cache;
+    afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
+    options.memory_bytes = 0;
+    options.directory = path_in(&folder, "cache");
+    options.disk_bytes = 1 << 20;
+    check_status(afc_http_cache_open(&cache, &options, NULL), AFC_OK);
+    response response = {.url = 1, .version = 1, .size = 10, .time = 1000};
+    assert_true(response_store(cache, &response, 10));
+    afc_http_cache_flush(cache);
+    snprintf(path, sizeof path, "%s/1/journal", options.directory);
+    off_t before = size_of(path);
+    use(cache, HALF - 1);
+    afc__http_cache_found found;
+    response_find(cache, 1, &found);
+    /* The order to record them. */
+    afc__alloc_fail_at(1);
+    afc__http_cache_touch(cache, found.stored[0]);
+    afc__alloc_fail_at(0);
+    found_clear(&found);
+    use(cache, 1);
+    use(cache, 0);
+    assert_true(size_of(path) > before);
+    afc_http_cache_release(cache);
+    afc_join_closed_sessions();
+    snprintf(command, sizeof command, "rm -rf %s", options.directory);
+    assert_int_equal(system(command), 0);
+    folder_remove(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(scan_is_due_until_it_is_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(scan_of_another_process_is_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(journal_is_not_damaged_without_memory, set_up, tear_down),
+        cmocka_unit_test(uses_are_recorded_once_there_is_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
