@@ -66,6 +66,8 @@ typedef struct afc__reach_thread {
     bool is_due;          /**< The network has changed since the last decision. */
     afc__alarm transient; /**< Timer: asks again about a transient route. */
     unsigned transient_count;
+    afc__alarm restart; /**< Timer: tries to start over after an error of the netlink socket. */
+    unsigned restarts;  /**< Tries since something was received. */
     unsigned char buffer[AFC__REACH_BUFFER_SIZE];
 } afc__reach_thread;
 

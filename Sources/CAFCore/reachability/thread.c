@@ -20,6 +20,11 @@ enum {
     FIRST_RETRY_US = 1000 * 1000,
     /* The kernel removes the routes of a link only after it has reported that the link is down. */
     TRANSIENT_US = 5 * 1000,
+    /* After an error of the netlink socket: 0.1, 0.2, 0.4 s and so on, up to 51.2 s. */
+    FIRST_RESTART_US = 100 * 1000,
+    MOST_DOUBLINGS = 9,
+    /* The thread's own. */
+    OWN_ALARMS = 2,
     MOST_TRANSIENT = 8
 };
 
@@ -176,19 +181,30 @@ static void ask(afc__reach_thread *thread) {
 
 /**
  * Starts over with a new socket: responses may be among the lost messages, and a socket with a dump in progress
- * accepts no other request.
+ * accepts no other request. false: not possible now.
  */
 static bool start_over(afc__reach_thread *thread) {
     int fresh = afc__reach_open();
-    if (fresh < 0) {
-        afc__link_table_lose(&thread->table);
-        return true;
-    }
+    if (fresh < 0) return false;
     afc__loop_unwatch(&thread->loop, &thread->watch);
     close(thread->netlink);
     thread->netlink = thread->watch.descriptor = fresh;
     afc__link_table_restart(&thread->table);
     return afc__loop_watch(&thread->loop, &thread->watch, AFC__READABLE, true) == AFC_OK;
+}
+
+/** The monitors keep their states meanwhile. */
+static void start_over_later(afc__reach_thread *thread) {
+    unsigned doublings = thread->restarts < MOST_DOUBLINGS ? thread->restarts : MOST_DOUBLINGS;
+    thread->restarts++;
+    afc__loop_arm(&thread->loop, &thread->restart,
+                  afc__now_us() + ((int64_t)FIRST_RESTART_US << doublings));
+}
+
+static void restart_rang(afc__alarm *alarm) {
+    afc__reach_thread *thread = AFC__OWNER(alarm, afc__reach_thread, restart);
+    thread->is_due = true;
+    if (!start_over(thread)) start_over_later(thread);
 }
 
 static void netlink_ready(afc__watch *watch, unsigned readiness) {
@@ -199,12 +215,16 @@ static void netlink_ready(afc__watch *watch, unsigned readiness) {
         if (size == 0) return;
         thread->is_due = true;
         if (size > 0) {
+            thread->restarts = 0;
             afc__link_table_take(&thread->table, thread->buffer, (size_t)size);
-        } else if (size == -ENOBUFS) {
-            if (!start_over(thread)) return;
-        } else {
+        } else if (size != -ENOBUFS) {
             afc__loop_unwatch(&thread->loop, watch);
+            start_over_later(thread);
             return;
+        } else if (!start_over(thread)) {
+            /* The old socket, if it is still there, can be asked again. */
+            afc__link_table_lose(&thread->table);
+            start_over_later(thread);
         }
     }
 }
@@ -224,8 +244,8 @@ static void activate(afc__reach_thread *thread, afc_reach_monitor *monitor, unsi
         afc__list_append(&thread->active, &monitor->active);
         thread->active_count++;
         monitor->retry.callback = retry_rang;
-        /* One more for the thread's own alarm. */
-        afc_status status = afc__loop_reserve_alarms(&thread->loop, thread->active_count + 1);
+        size_t alarms = thread->active_count + OWN_ALARMS;
+        afc_status status = afc__loop_reserve_alarms(&thread->loop, alarms);
         monitor->can_retry = status == AFC_OK;
     }
     monitor->active_serial = serial;
@@ -326,7 +346,7 @@ static afc_status set_up(afc__reach_thread *thread, afc_failure *failure) {
     afc__loop_owner owner = {thread, take_posts, NULL, finish_turn, ended, "af-reach"};
     afc_status status = afc__loop_init(&thread->loop, owner, failure);
     if (status != AFC_OK) return status;
-    if (afc__loop_reserve_alarms(&thread->loop, 1) != AFC_OK) {
+    if (afc__loop_reserve_alarms(&thread->loop, OWN_ALARMS) != AFC_OK) {
         return afc__fail_memory(failure);
     }
     thread->netlink = afc__reach_open();
@@ -344,6 +364,7 @@ static afc_status start(afc_failure *failure) {
     if (thread == NULL) return afc__fail_memory(failure);
     thread->netlink = -1;
     thread->transient.callback = transient_expired;
+    thread->restart.callback = restart_rang;
     afc__list_init(&thread->waiting);
     afc__list_init(&thread->active);
     afc__link_table_init(&thread->table, kind_of, thread);

@@ -6,14 +6,32 @@
 
 #include <afcore/session.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 static bool has_network;
+
+/* ---- Faults ---------------------------------------------------------------------------------- */
+
+static atomic_bool fails_once;
+
+/** Passes on to libc, unless the next message is to be lost with an error. */
+ssize_t recvmsg(int descriptor, struct msghdr *message, int flags) {
+    static ssize_t (*real)(int, struct msghdr *, int);
+    if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "recvmsg");
+    ssize_t count = real(descriptor, message, flags);
+    if (count <= 0 || !atomic_exchange(&fails_once, false)) return count;
+    errno = EIO;
+    return -1;
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 /** v0 has an address and the default route, v1 is its other end. */
 static int setup(void **state) {
@@ -56,6 +74,20 @@ static void default_route_reaches_the_internet(void **state) {
     watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
     afc_reach_monitor_get_state(watcher->monitor, &now);
     assert_int_equal(now.status, AFC_REACH_VIA_WIFI);
+    watcher_free(watcher);
+}
+
+static void monitor_survives_an_error_of_its_socket(void **state) {
+    (void)state;
+    need_network();
+    watcher *watcher = watcher_start(NULL);
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+    atomic_store(&fails_once, true);
+    network_ip("route del default");
+    watcher_expect(watcher, AFC_REACH_NONE, "");
+    network_ip("route add default via 192.0.2.2");
+    watcher_expect(watcher, AFC_REACH_VIA_WIFI, "v0");
+    assert_false(atomic_load(&fails_once));
     watcher_free(watcher);
 }
 
@@ -285,6 +317,7 @@ static void many_changes_end_in_the_right_state(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         NET_TEST(default_route_reaches_the_internet),
+        NET_TEST(monitor_survives_an_error_of_its_socket),
         NET_TEST(address_needs_only_its_own_route),
         NET_TEST(reports_lost_carrier),
         NET_TEST(reports_another_link_that_takes_over),
