@@ -691,10 +691,7 @@ afc_status afc__task_make(afc_task **out, afc_session *session, const afc_reques
     return make_task(out, session, request, events, false, failure);
 }
 
-/** A child has no loop thread: the completion comes on a thread of its own. */
-static void complete_in_child(void *context) {
-    afc_task *task = context;
-    afc__thread_will_end();
+static void complete_in_child(afc_task *task) {
     afc_failure failure = {0};
     afc__fail(&failure, AFC_ECLOSED, "the session belongs to the parent process");
     afc__transfer_fail(&task->transfer, &failure);
@@ -703,14 +700,18 @@ static void complete_in_child(void *context) {
     afc_task_release(task);
 }
 
+static void run_closed(void *context) {
+    afc__thread_will_end();
+    complete_in_child(context);
+}
+
 /** Starts a task that wasn't started yet. Takes a reference, for the loop, until it leaves. */
 static void start(afc_task *task) {
     afc_session *session = task->session;
     if (session->generation != afc__process_generation()) {
         atomic_store(&task->completes_in_child, true);
-        /* Without a thread only the caller's own could complete it. */
-        int error = afc__thread_start("af-closed", complete_in_child, task);
-        if (error != 0) afc_task_release(task);
+        /* A child has no loop thread: the completion comes on a thread of its own, or else on this one. */
+        if (afc__thread_start("af-closed", run_closed, task) != 0) complete_in_child(task);
         return;
     }
     atomic_fetch_add_explicit(&session->tasks, 1, memory_order_relaxed);

@@ -1,4 +1,5 @@
 /* A forked child has the memory of its parent's sessions but not their threads. */
+#include "base/alloc.h"
 #include "support/call.h"
 #include "support/child.h"
 
@@ -65,6 +66,29 @@ static void task_made_before_the_fork_completes_in_the_child(void **state) {
     call_free(call);
 }
 
+static void task_completes_in_the_child_also_without_a_thread(void **state) {
+    world *world = *state;
+    call *call = call_new(world, "/");
+    check_status(afc_task_new(&call->task, call->session, &call->request, &call->events, NULL),
+                 AFC_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        /* That of the thread. */
+        afc__alloc_fail_at(1);
+        afc_task_start(call->task);
+        afc__alloc_fail_at(0);
+        bool ended = call->done_count == 1 && call->release_count == 1;
+        afc_task_release(call->task);
+        afc_session_release(call->session);
+        child_exit(ended && call->failure.status == AFC_ECLOSED ? 0 : 1);
+    }
+    child_check(child);
+    afc_task_start(call->task);
+    call_wait(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+}
+
 static void fork_does_not_disturb_tasks_in_flight(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
@@ -113,6 +137,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(session_refuses_tasks_in_a_child),
         WORLD_TEST(task_made_before_the_fork_completes_in_the_child),
+        WORLD_TEST(task_completes_in_the_child_also_without_a_thread),
         WORLD_TEST(fork_does_not_disturb_tasks_in_flight),
         WORLD_TEST(child_can_make_its_own_sessions),
     };
