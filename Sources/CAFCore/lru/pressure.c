@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -52,8 +53,13 @@ static afc_status fail_open(int error, const char *path, afc_failure *failure) {
     } else if (error == EINVAL) {
         status = AFC_EINVAL;
         afc__fail(failure, status, "the kernel refused this stall_us and window_us");
+    } else if (error == ENOMEM) {
+        status = afc__fail_memory(failure);
+    } else if (error == EMFILE || error == ENFILE) {
+        status = AFC_EINTERNAL;
+        afc__fail(failure, status, "no descriptor is left to watch memory pressure");
     } else {
-        afc__fail(failure, status, "no permission to watch memory pressure in %s", path);
+        afc__fail(failure, status, "cannot watch memory pressure in %s: %s", path, strerror(error));
     }
     if (failure != NULL) failure->system_error = error;
     return status;

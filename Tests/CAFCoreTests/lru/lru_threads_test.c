@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -388,6 +389,14 @@ static void unavailable_pressure_file_gives_a_reason(void **state) {
     assert_true(failure.system_error != 0);
     options.path = "/";
     check_status(afc_lru_watch_pressure(cache, &options, NULL), AFC_EFILE);
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    afc_status without_descriptor = afc_lru_watch_pressure(cache, &options, &failure);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    check_status(without_descriptor, AFC_EINTERNAL);
+    assert_int_equal(failure.system_error, EMFILE);
     options.stall_us = 0;
     check_status(afc_lru_watch_pressure(cache, &options, &failure), AFC_EINVAL);
     options.stall_us = options.window_us + 1;
