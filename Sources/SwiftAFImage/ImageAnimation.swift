@@ -26,7 +26,7 @@ public struct ImageAnimation: Sendable, Equatable {
 public struct ImageFrame: Sendable, Equatable {
     /// The pixels.
     public var image: Image
-    /// The duration of the frame.
+    /// The duration of the frame, as its file has it. Views show a frame of less than 20 ms for 100 ms, as browsers do.
     public var duration: Duration
 
     /// Makes a frame.

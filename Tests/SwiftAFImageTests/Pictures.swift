@@ -15,19 +15,45 @@ enum Pictures {
 
     /// A GIF of 1 × 1 pixels with so many frames, each shown for 20 ms; its head claims a size. It says how often it is
     /// repeated, where 0 means without end, or doesn't.
-    static func gif(frames: Int, width: UInt16 = 1, height: UInt16 = 1, repetitions: UInt16? = nil) -> Data {
-        var file = Data("GIF89a".utf8)
-        file.append(contentsOf: littleEndian(width) + littleEndian(height) + [0x80, 0, 0, 0, 0, 0, 255, 255, 255])
+    static func gif(
+        frames: Int, width: UInt16 = 1, height: UInt16 = 1, repetitions: UInt16? = nil, centiseconds: UInt8 = 2
+    ) -> Data {
+        var file = gifHead(width: width, height: height)
         if let repetitions {
             file.append(
                 contentsOf: [0x21, 0xFF, 11] + Array("NETSCAPE2.0".utf8) + [3, 1] + littleEndian(repetitions) + [0])
         }
         for _ in 0..<frames {
-            file.append(contentsOf: [0x21, 0xF9, 4, 0, 2, 0, 0, 0])
-            file.append(contentsOf: [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x4C, 1, 0])
+            file.append(contentsOf: [0x21, 0xF9, 4, 0, centiseconds, 0, 0, 0])
+            file.append(gifFrame())
         }
         file.append(0x3B)
         return file
+    }
+
+    /// The begin of a GIF with two colours.
+    static func gifHead(width: UInt16 = 1, height: UInt16 = 1) -> Data {
+        Data("GIF89a".utf8)
+            + Data(littleEndian(width) + littleEndian(height) + [0x80, 0, 0, 0, 0, 0, 255, 255, 255])
+    }
+
+    /// A frame that claims a size, with one pixel, and extra bytes behind it that no decoder reads.
+    static func gifFrame(width: UInt16 = 1, height: UInt16 = 1, extraBytes: Int = 0) -> Data {
+        var frame = Data([0x2C, 0, 0, 0, 0] + littleEndian(width) + littleEndian(height) + [0, 2, 2, 0x4C, 1])
+        frame.append(blocks(of: extraBytes))
+        frame.append(0)
+        return frame
+    }
+
+    /// So many bytes in blocks of a GIF, none of which is the last.
+    static func blocks(of count: Int) -> Data {
+        var blocks = Data()
+        for at in stride(from: 0, to: count, by: 255) {
+            let size = min(255, count - at)
+            blocks.append(UInt8(size))
+            blocks.append(Data(repeating: 1, count: size))
+        }
+        return blocks
     }
 
     /// A BMP of 24 bits whose head claims a size, with so many bytes behind it.

@@ -76,7 +76,8 @@ struct SystemImageDecoderTests {
         #expect(ImageType(sniffing: Data([0, 0, 1, 0])) == .ico)
         #expect(ImageType(sniffing: Data("RIFF____WEBP".utf8)) == .webp)
         #expect(ImageType(sniffing: Data("RIFF____WAVE".utf8)) == nil)
-        #expect(ImageType(sniffing: Data("#define a_width 1".utf8)) == .xbm)
+        // X bitmaps can't be checked before memory is taken for them.
+        #expect(ImageType(sniffing: Data("#define a_width 1".utf8)) == nil)
         // Formats that can fetch or execute what is in them are none of ours.
         #expect(ImageType(sniffing: Data("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8)) == nil)
         #expect(ImageType(sniffing: Data()) == nil)
@@ -112,8 +113,15 @@ struct SystemImageDecoderTests {
         let still = try decoder.decodeFrames(
             try Pictures.image(2, 2).data(as: .png), options: ImageDecodingOptions())
         #expect(still.count == 1 && still[0].duration == .zero)
-        #expect(GIFFrames.count(Pictures.gif(frames: 3), limit: 100) == 3)
-        #expect(GIFFrames.count(Pictures.gif(frames: 300), limit: 100) == 101)
+        #expect(GIFFrames(Pictures.gif(frames: 3), limit: 100).all.count == 3)
+        #expect(GIFFrames(Pictures.gif(frames: 300), limit: 100).all.count == 101)
+    }
+
+    @Test("frames have the times of the file, also those that are too short to be shown", arguments: [0, 1, 2, 255])
+    func frameTimes(centiseconds: UInt8) throws {
+        let file = Pictures.gif(frames: 3, repetitions: 0, centiseconds: centiseconds)
+        let frames = try decoder.decodeFrames(file, options: ImageDecodingOptions())
+        #expect(frames.map(\.duration) == Array(repeating: .milliseconds(10 * Int(centiseconds)), count: 3))
     }
 
     @Test(
@@ -125,7 +133,7 @@ struct SystemImageDecoderTests {
         #expect(animation.playCount == plays)
         #expect(animation.frames.count == 2)
         // Cut off anywhere, it says nothing about it, or the same.
-        for size in 0..<file.count { #expect([1, plays].contains(GIFFrames.playCount(file.prefix(size)))) }
+        for size in 0..<file.count { #expect([1, plays].contains(GIFFrames(file.prefix(size), limit: 9).playCount)) }
     }
 
     @Test("a file of one frame, and of another type, is no animation")
@@ -159,6 +167,76 @@ struct SystemImageDecoderTests {
         #expect(failure(Pictures.bmp(width: 30_000, height: 30_000, bytes: 100)) == .tooLarge)
         #expect(failure(Pictures.gif(frames: 1, width: 65_535, height: 65_535)) == .tooLarge)
         #expect(failure(Pictures.gif(frames: 1), { $0.maximumPixelCount = 0 }) == .tooLarge)
+        // gdk-pixbuf would take 4 GB, and end the process where there isn't so much.
+        let xbm = "#define a_width 32000\n#define a_height 1000000\nstatic char a_bits[] = {\n0x00"
+        #expect(failure(Data(xbm.utf8)) == .serialization)
+    }
+
+    @Test("a frame beyond the limits is refused, however large the GIF says it is")
+    func frameSizeBombs() throws {
+        let end = Data([0x3B])
+        let huge = Pictures.gifFrame(width: 23_000, height: 23_000)
+        for frames in [huge, Pictures.gifFrame() + huge, Data([0, 7]) + huge] {
+            #expect(failure(Pictures.gifHead() + frames + end) == .tooLarge)
+        }
+        // The first block of this extension doesn't end it, so what looks like a frame is its second one.
+        let hidden = Data([0x21, 0xF9, 0]) + Pictures.gifFrame() + Data(count: 0x2C - 14) + Data([0])
+        #expect(failure(Pictures.gifHead() + hidden + huge + end) == .tooLarge)
+        // A little larger than the image is common.
+        let larger = Pictures.gifHead() + Pictures.gifFrame(width: 2, height: 1) + Pictures.gifFrame(height: 2) + end
+        #expect(try decode(larger).pixelWidth == 1)
+        #expect(failure(larger) { $0.maximumPixelCount = 1 } == .tooLarge)
+        var options = ImageDecodingOptions()
+        options.maximumPixelCount = 3
+        #expect(code { try decoder.decodeFrames(larger, options: options) } == .tooLarge)
+        #expect(try decoder.decode(larger, options: options).pixelWidth == 1)
+        options.maximumPixelCount = 4
+        #expect(try decoder.decodeFrames(larger, options: options).count == 2)
+    }
+
+    @Test("a GIF is fed in few pieces while its first frame is decoded again after each, then in small ones")
+    func pieces() {
+        let file = Pictures.gifHead() + Pictures.gifFrame(extraBytes: 8 << 20) + Pictures.gifFrame(extraBytes: 2 << 20)
+        let gif = GIFFrames(file, limit: 9)
+        #expect(gif.all.count == 2)
+        var pieces: [Range<Int>] = []
+        file.withUnsafeBytes { bytes in
+            while pieces.last?.upperBound != bytes.count {
+                let start = pieces.last?.upperBound ?? 0
+                pieces.append(start..<gif.pieceEnd(from: start, in: bytes))
+            }
+        }
+        let (first, second) = (pieces.filter { $0.lowerBound < 8 << 20 }, pieces.filter { $0.lowerBound > 9 << 20 })
+        #expect(first.count < 40 && first.allSatisfy { $0.count <= 1 << 20 + 256 })
+        #expect(!second.isEmpty && second.allSatisfy { $0.count <= 16 << 10 + 256 })
+    }
+
+    @Test("an extension of a GIF may end at the end of a piece", arguments: [0, 1, 2, 255, 256])
+    func extensionsAtPieces(shift: Int) throws {
+        let head = Pictures.gifHead() + Data([0x21, 0xFF, 11]) + Data("XMP DataXMP".utf8)
+        // The block of size 0 is the first byte of a piece, or `shift` bytes before it.
+        var blocks = Data()
+        var left = 16 << 10 - shift - head.count
+        while left > 0 {
+            // Two bytes are the shortest block.
+            let size = left == 257 ? 255 : min(256, left)
+            blocks += Pictures.blocks(of: size - 1)
+            left -= size
+        }
+        let file = head + blocks + Data([0]) + Pictures.gifFrame() + Pictures.gifFrame() + Data([0x3B])
+        #expect(try decoder.decodeFrames(file, options: ImageDecodingOptions()).count == 2)
+    }
+
+    @Test("decoding ends when its task is cancelled")
+    func cancellation() async throws {
+        let files = [Pictures.gif(frames: 3), try Pictures.image(40, 40).data(as: .png)]
+        for file in files {
+            let task = Task { () -> SessionError.Code? in
+                withUnsafeCurrentTask { $0?.cancel() }
+                return code { try SystemImageDecoder().decode(file, options: ImageDecodingOptions()) }
+            }
+            #expect(await task.value == .cancelled)
+        }
     }
 
     @Test("too many frames are refused")

@@ -6,7 +6,8 @@ public protocol ImageDecoding: Sendable {
     /// Decodes the image, or the first frame of an animation. Called on any thread, concurrently.
     ///
     /// - Throws: ``/SwiftAF/SessionError``: ``/SwiftAF/SessionError/Code/serialization`` if the file isn't an image or is
-    ///   damaged, ``/SwiftAF/SessionError/Code/tooLarge`` if it exceeds a limit, before memory is allocated.
+    ///   damaged, ``/SwiftAF/SessionError/Code/tooLarge`` if it exceeds a limit, before memory is allocated,
+    ///   ``/SwiftAF/SessionError/Code/cancelled`` if the Swift task was cancelled.
     func decode(_ data: Data, options: ImageDecodingOptions) throws -> Image
 
     /// Decodes all frames of an animation, or the only image. The default returns the image of ``decode(_:options:)``.
@@ -45,7 +46,8 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
     public var scale: Double = 1
     /// Scales the image down while decoding, so that neither side has more pixels. Nil keeps the size.
     public var maximumPixelSize: Int?
-    /// The maximum number of pixels, of all frames together if all are decoded. Default: 50 million, four bytes each.
+    /// The maximum number of pixels, of all frames together if all are decoded. Default: 50 million, four bytes each. Each
+    /// frame of a GIF must be within it, also if only the first is decoded.
     public var maximumPixelCount = 50_000_000
     /// The maximum number of pixels of one side.
     public var maximumDimension = 30_000
@@ -75,8 +77,8 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
 
 /// The package's decoder, over gdk-pixbuf. Requires the trait `Images`; without it, decoding throws `unsupported`.
 ///
-/// It decodes PNG, JPEG, GIF, TIFF, BMP, ICO, X bitmaps and, if gdk-pixbuf's loader is installed, WebP. The type is
-/// detected from the contents.
+/// It decodes PNG, JPEG, GIF, TIFF, BMP, ICO and, if gdk-pixbuf's loader is installed, WebP. The type is detected from the
+/// contents. X bitmaps need a decoder of your own: gdk-pixbuf takes the memory for them before their size can be checked.
 public struct SystemImageDecoder: ImageDecoding, Hashable {
     /// Makes a decoder.
     public init() {}

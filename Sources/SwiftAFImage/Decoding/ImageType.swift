@@ -1,8 +1,11 @@
 internal import FoundationEssentials
 
 /// The format of an image file, detected from its first bytes.
+///
+/// X bitmaps (XBM) are left out: gdk-pixbuf reserves the memory for the declared size before it reports that, and a failure
+/// to do so ends the process.
 enum ImageType: String, Sendable, CaseIterable {
-    case png, jpeg, gif, tiff, bmp, ico, xbm, webp
+    case png, jpeg, gif, tiff, bmp, ico, webp
 
     /// The number of bytes that identify every type.
     static let sniffedBytes = 12
@@ -29,8 +32,6 @@ enum ImageType: String, Sendable, CaseIterable {
             self = .ico
         } else if begins("RIFF") && begins("WEBP", at: 8) {
             self = .webp
-        } else if begins("#define ") {
-            self = .xbm
         } else {
             return nil
         }
@@ -44,7 +45,7 @@ extension ImageType {
         case .jpeg: data.withUnsafeBytes(Self.isWholeJPEG)
         case .png: data.withUnsafeBytes(Self.isWholePNG)
         case .bmp: Self.isWholeBMP(data)
-        case .gif, .tiff, .ico, .xbm, .webp: true
+        case .gif, .tiff, .ico, .webp: true
         }
     }
 
@@ -93,97 +94,5 @@ extension ImageType {
         let height = Int(Int32(truncatingIfNeeded: number(22, 4)))
         let bytesPerRow = (abs(width) * number(28, 2) + 31) / 32 * 4
         return data.count - number(10, 4) >= bytesPerRow.multipliedReportingOverflow(by: abs(height)).partialValue
-    }
-}
-
-/// What a GIF says about its frames, read without decoding them.
-enum GIFFrames {
-    /// The number of complete frames, at most `limit + 1`.
-    static func count(_ data: Data, limit: Int) -> Int {
-        data.withUnsafeBytes { bytes in
-            var reader = Reader(bytes)
-            var count = 0
-            while count <= limit, let block = reader.nextBlock() {
-                if case .frame = block { count += 1 }
-            }
-            return count
-        }
-    }
-
-    /// How often all frames are shown; nil for without end. The extension counts repetitions, where 0 means without
-    /// end; without it there are none.
-    static func playCount(_ data: Data) -> Int? {
-        data.withUnsafeBytes { bytes in
-            var reader = Reader(bytes)
-            while let block = reader.nextBlock() {
-                guard case .application(let content) = block else { continue }
-                let fields = Array(bytes[content].prefix(repetitions.count + 5))
-                // The name, and a block of three bytes: 1, and a number.
-                guard fields.count == repetitions.count + 5, fields.starts(with: repetitions),
-                    Array(fields.dropFirst(repetitions.count).prefix(2)) == [3, 1]
-                else { continue }
-                let count = Int(fields[repetitions.count + 2]) | Int(fields[repetitions.count + 3]) << 8
-                return count == 0 ? nil : count + 1
-            }
-            return 1
-        }
-    }
-
-    private static let repetitions = [11] + Array("NETSCAPE2.0".utf8)
-
-    private enum Block {
-        case frame
-        /// The place of its blocks of data.
-        case application(Range<Int>)
-        case other
-    }
-
-    private struct Reader {
-        let bytes: UnsafeRawBufferPointer
-        var at = 0
-
-        init(_ bytes: UnsafeRawBufferPointer) {
-            self.bytes = bytes
-            at = 10
-            guard let flags = next() else { return }
-            at += 2 + Self.colorTableSize(flags)
-        }
-
-        /// The next complete block; nil at the end of the file, and at the first one that isn't complete or known.
-        mutating func nextBlock() -> Block? {
-            switch next() {
-            case 0x21:
-                let label = next()
-                let start = at
-                guard skipBlocks() else { return nil }
-                return label == 0xFF ? .application(start..<at) : .other
-            case 0x2C:
-                at += 8
-                guard let flags = next() else { return nil }
-                at += Self.colorTableSize(flags) + 1
-                return skipBlocks() ? .frame : nil
-            default:
-                return nil
-            }
-        }
-
-        private static func colorTableSize(_ flags: UInt8) -> Int {
-            flags & 0x80 == 0 ? 0 : 3 << (Int(flags & 7) + 1)
-        }
-
-        private mutating func next() -> UInt8? {
-            guard at < bytes.count else { return nil }
-            defer { at += 1 }
-            return bytes[at]
-        }
-
-        /// Skips blocks with a size, up to the block of size 0.
-        private mutating func skipBlocks() -> Bool {
-            while let size = next() {
-                if size == 0 { return true }
-                at += Int(size)
-            }
-            return false
-        }
     }
 }

@@ -14,7 +14,7 @@
         static func decodeFrames(_ data: Data, options: ImageDecodingOptions) throws -> [ImageFrame] {
             let loaded = try Loaded(data, options: options, wantsAll: true)
             guard let animation = cgdkpixbuf_loader_animation(loaded.loader) else { throw damaged }
-            if cgdkpixbuf_animation_is_static(animation) != 0 {
+            guard let gif = loaded.gif, cgdkpixbuf_animation_is_static(animation) == 0 else {
                 guard let pixbuf = cgdkpixbuf_loader_image(loaded.loader) else { throw damaged }
                 return [ImageFrame(image: try image(pixbuf, scale: options.scale), duration: .zero)]
             }
@@ -23,12 +23,13 @@
             defer { cgdkpixbuf_unref(UnsafeMutableRawPointer(iterator)) }
             var frames: [ImageFrame] = []
             var time = 0
-            while frames.count < loaded.frameCount {
+            // Their durations are those of the file. gdk-pixbuf's are for its own clock: it shortens and lengthens them.
+            for frame in gif.all {
+                try checkCancellation()
                 guard let pixbuf = cgdkpixbuf_iterator_image(iterator) else { throw damaged }
-                // The last frame of an animation that doesn't loop has the duration -1.
+                frames.append(ImageFrame(image: try image(pixbuf, scale: options.scale), duration: frame.duration))
                 let delay = Int(cgdkpixbuf_iterator_delay(iterator))
-                let duration: Duration = delay < 0 ? .zero : .milliseconds(delay)
-                frames.append(ImageFrame(image: try image(pixbuf, scale: options.scale), duration: duration))
+                // The last frame of an animation that doesn't loop stays.
                 guard delay >= 0 else { break }
                 time += max(1, delay)
                 now = cgdkpixbuf_time(tv_sec: time / 1000, tv_usec: time % 1000 * 1000)
@@ -38,9 +39,10 @@
         }
 
         static func decodeAnimation(_ data: Data, options: ImageDecodingOptions) throws -> ImageAnimation? {
-            guard ImageType(sniffing: data) == .gif, GIFFrames.count(data, limit: 1) > 1 else { return nil }
-            return ImageAnimation(
-                try decodeFrames(data, options: options), playCount: GIFFrames.playCount(data))
+            guard ImageType(sniffing: data) == .gif else { return nil }
+            let gif = GIFFrames(data, limit: options.maximumFrameCount)
+            guard gif.all.count > 1 else { return nil }
+            return ImageAnimation(try decodeFrames(data, options: options), playCount: gif.playCount)
         }
 
         static func encode(_ image: Image, as format: Image.FileFormat) throws -> Data {
@@ -70,6 +72,11 @@
         }
 
         static let damaged = SessionError(.serialization, message: "the image is damaged")
+
+        /// - Throws: ``SessionError/Code/cancelled`` if the Swift task was cancelled.
+        static func checkCancellation() throws(SessionError) {
+            if Task.isCancelled { throw SessionError(.cancelled) }
+        }
 
         /// A copy of the pixels, rotated by the orientation in EXIF data.
         fileprivate static func image(_ pixbuf: OpaquePointer, scale: Double) throws -> Image {
@@ -106,7 +113,8 @@
 
     /// A file that was read completely and without an error.
     private final class Loaded {
-        let frameCount: Int
+        /// Nil for another type.
+        let gif: GIFFrames?
         private let reader: PixbufReader
 
         var loader: OpaquePointer { reader.loader }
@@ -115,13 +123,16 @@
             guard let type = ImageType(sniffing: data) else {
                 throw SessionError(.serialization, message: "the data is not an image of a known type")
             }
-            frameCount = type == .gif ? GIFFrames.count(data, limit: options.maximumFrameCount) : 1
+            gif = type == .gif ? GIFFrames(data, limit: options.maximumFrameCount) : nil
+            let frameCount = gif?.all.count ?? 1
             guard frameCount <= options.maximumFrameCount else {
                 throw SessionError(.tooLarge, message: "the image has more than \(options.maximumFrameCount) frames")
             }
+            guard gif?.isBroken != true else { throw Pixbuf.damaged }
             guard frameCount > 0 else { throw Self.cutOff }
+            try gif?.check(options, sum: wantsAll)
             reader = try PixbufReader(type, options, frames: wantsAll ? frameCount : 1)
-            try reader.append(data)
+            try reader.append(data, of: gif)
             try reader.close()
             guard type.isWhole(data) else { throw Self.cutOff }
         }
@@ -152,22 +163,26 @@
             cgdkpixbuf_unref(UnsafeMutableRawPointer(loader))
         }
 
-        /// In pieces, so that a refused image isn't read further.
-        func append(_ data: Data) throws(SessionError) {
+        private static let pieceSize = 16 << 10
+
+        /// In pieces, so that a refused image isn't read further, nor one that isn't needed any more.
+        func append(_ data: Data, of gif: GIFFrames? = nil) throws(SessionError) {
             let isWritten = data.withUnsafeBytes { bytes in
                 var at = 0
-                while at < bytes.count, sizeCheck.refusal == nil {
-                    let piece = bytes[at..<min(bytes.count, at + 16 << 10)]
+                while at < bytes.count, sizeCheck.refusal == nil, !Task.isCancelled {
+                    let end = gif?.pieceEnd(from: at, in: bytes) ?? min(bytes.count, at + Self.pieceSize)
+                    let piece = bytes[at..<end]
                     guard
                         let start = UnsafeRawBufferPointer(rebasing: piece).baseAddress,
                         cgdkpixbuf_loader_write(
                             loader, start.assumingMemoryBound(to: UInt8.self), piece.count, nil) != 0
                     else { return false }
-                    at += piece.count
+                    at = end
                 }
                 return true
             }
             if let refusal = sizeCheck.refusal { throw refusal }
+            try Pixbuf.checkCancellation()
             guard isWritten else { throw Pixbuf.damaged }
         }
 

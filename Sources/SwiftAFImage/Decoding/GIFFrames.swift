@@ -1,0 +1,180 @@
+internal import FoundationEssentials
+internal import SwiftAF
+
+/// What a GIF says about its frames, read without decoding them.
+///
+/// It is read as gdk-pixbuf reads it, faults included: what is judged here must be what is decoded there.
+struct GIFFrames {
+    /// A frame, which may be larger than the image.
+    struct Frame: Equatable {
+        let width, height: Int
+        /// As the file has it: zero is possible.
+        let duration: Duration
+    }
+
+    /// The complete frames, at most one more than the limit.
+    private(set) var all: [Frame] = []
+    /// How often all frames are shown; nil for without end. The extension counts repetitions, where 0 means without
+    /// end; without it there are none.
+    private(set) var playCount: Int? = 1
+    /// Whether the file has an extension that gdk-pixbuf reads in two ways, depending on the pieces that it gets.
+    private(set) var isBroken = false
+    /// The position behind the first frame.
+    private var firstEnd = 0
+
+    /// - Parameter limit: The frames that count; one more is read.
+    init(_ data: Data, limit: Int) {
+        data.withUnsafeBytes { bytes in
+            var reader = Reader(bytes)
+            var duration = Duration.zero
+            var saysPlayCount = false
+            while all.count <= limit, let block = reader.nextBlock() {
+                switch block {
+                case .control(let shown):
+                    duration = shown
+                case .frame(let width, let height):
+                    all.append(Frame(width: width, height: height, duration: duration))
+                    duration = .zero
+                    if all.count == 1 { firstEnd = reader.at }
+                case .application(let content):
+                    guard !saysPlayCount, let repetitions = Self.repetitions(bytes[content]) else { continue }
+                    saysPlayCount = true
+                    playCount = repetitions == 0 ? nil : repetitions + 1
+                case .other: break
+                }
+            }
+            isBroken = reader.isBroken
+        }
+    }
+
+    /// Checks the size of each frame, for which gdk-pixbuf reserves memory although nothing beyond the file's own size is
+    /// shown.
+    ///
+    /// - Parameter sum: Whether all frames will be decoded, so that their sizes add up.
+    func check(_ options: ImageDecodingOptions, sum: Bool) throws(SessionError) {
+        var count = 0
+        for frame in all {
+            _ = try options.decodedSize(ofWidth: frame.width, height: frame.height)
+            count += frame.width * frame.height
+            guard !sum || count <= options.maximumPixelCount else {
+                throw SessionError(.tooLarge, message: "the frames of the image have too many pixels")
+            }
+        }
+    }
+
+    private static let smallPiece = 16 << 10
+    private static let largePiece = 1 << 20
+
+    /// The end of the piece that begins at `start`, for a loader that gets the file in pieces.
+    ///
+    /// gdk-pixbuf decodes what it has of the first frame again at the end of each piece, so pieces grow there. It moves
+    /// the rest of a piece after each of the file's blocks, so they are small elsewhere.
+    func pieceEnd(from start: Int, in bytes: UnsafeRawBufferPointer) -> Int {
+        let size = start < firstEnd ? min(max(Self.smallPiece, start / 4), Self.largePiece) : Self.smallPiece
+        var end = min(bytes.count, start + size)
+        // A block of size 0 ends an extension, but not if a piece begins with it. No extension has 256 zeros in a row.
+        for _ in 0..<256 where end < bytes.count && bytes[end] == 0 { end += 1 }
+        return end
+    }
+
+    /// The number in the extension that says how often an animation is repeated; nil for another extension.
+    private static func repetitions(_ content: Slice<UnsafeRawBufferPointer>) -> Int? {
+        let fields = Array(content.prefix(repetitionsName.count + 5))
+        // The name, and a block of three bytes: 1, and a number.
+        guard fields.count == repetitionsName.count + 5, fields.starts(with: repetitionsName),
+            Array(fields.dropFirst(repetitionsName.count).prefix(2)) == [3, 1]
+        else { return nil }
+        return Int(fields[repetitionsName.count + 2]) | Int(fields[repetitionsName.count + 3]) << 8
+    }
+
+    private static let repetitionsName = [11] + Array("NETSCAPE2.0".utf8)
+
+    private enum Block {
+        case frame(width: Int, height: Int)
+        /// How long the next frame is shown.
+        case control(Duration)
+        /// The place of its blocks of data.
+        case application(Range<Int>)
+        case other
+    }
+
+    private struct Reader {
+        let bytes: UnsafeRawBufferPointer
+        var at = 0
+        var isBroken = false
+
+        init(_ bytes: UnsafeRawBufferPointer) {
+            self.bytes = bytes
+            at = 10
+            guard let flags = next() else { return }
+            at += 2 + Self.colorTableSize(flags)
+        }
+
+        /// The next complete block; nil at the end of the file, and at the first one that isn't complete.
+        mutating func nextBlock() -> Block? {
+            // Anything else between blocks is skipped.
+            while let byte = next() {
+                switch byte {
+                case 0x21: return nextExtension()
+                case 0x2C: return nextFrame()
+                case 0x3B: return nil
+                default: continue
+                }
+            }
+            return nil
+        }
+
+        private mutating func nextFrame() -> Block? {
+            at += 4
+            guard let width = nextNumber(), let height = nextNumber(), let flags = next() else { return nil }
+            at += Self.colorTableSize(flags) + 1
+            return skipBlocks() ? .frame(width: width, height: height) : nil
+        }
+
+        private mutating func nextExtension() -> Block? {
+            guard let label = next() else { return nil }
+            // Its reader asks for the label again, if a piece ends within the extension.
+            guard label != 0 else {
+                isBroken = true
+                return nil
+            }
+            let start = at
+            var block = Block.other
+            if label == 0xF9 || label == 0xFF {
+                // The first block doesn't end the extension, even if it is empty.
+                guard let size = next(), at + Int(size) <= bytes.count else { return nil }
+                if label == 0xF9, size >= 4 {
+                    let centiseconds = Int(bytes[at + 1]) | Int(bytes[at + 2]) << 8
+                    block = .control(.milliseconds(10 * centiseconds))
+                }
+                at += Int(size)
+            }
+            guard skipBlocks() else { return nil }
+            return label == 0xFF ? .application(start..<at) : block
+        }
+
+        private static func colorTableSize(_ flags: UInt8) -> Int {
+            flags & 0x80 == 0 ? 0 : 3 << (Int(flags & 7) + 1)
+        }
+
+        private mutating func next() -> UInt8? {
+            guard at < bytes.count else { return nil }
+            defer { at += 1 }
+            return bytes[at]
+        }
+
+        private mutating func nextNumber() -> Int? {
+            guard let low = next(), let high = next() else { return nil }
+            return Int(low) | Int(high) << 8
+        }
+
+        /// Skips blocks with a size, up to the block of size 0.
+        private mutating func skipBlocks() -> Bool {
+            while let size = next() {
+                if size == 0 { return true }
+                at += Int(size)
+            }
+            return false
+        }
+    }
+}
