@@ -84,6 +84,20 @@ struct ImageRequestIdentityTests {
         #expect(key { $0.credential = users[0] } == key { $0.credential = users[0] })
     }
 
+    @Test func keyIsMadeOfAllHeaderFields() {
+        let fields: [[(String, String)]] = [
+            [], [("X-Auth-Token", "alice")], [("X-Auth-Token", "bob")], [("X-API-Key", "alice")],
+            [("X-A", "1"), ("X-A", "2")], [("X-A", "2"), ("X-A", "1")], [("X-A", "1, 2")], [("X-A", "")],
+            [("X-A", "1\n3 1 x-b: 2")], [("X-A", "1"), ("X-B", "2")],
+        ]
+        var keys = fields.map { fields in key { $0.headers = HTTPHeaders(fields) } }
+        keys.append(key { $0.headers.suppressDefault("Accept") })
+        #expect(Set(keys).count == keys.count)
+        // What means the same to a server.
+        #expect(key { $0.headers = ["A": "1", "B": "2"] } == key { $0.headers = ["b": "2", "a": "1"] })
+        #expect(key { $0.headers = ["traceparent": "00-1", "X-Request-ID": "7"] } == key())
+    }
+
     @Test func processorsThatContainTheSeparatorAreToldApart() {
         struct Named: ImageProcessing {
             let identifier: String
@@ -151,19 +165,62 @@ struct ImageRequestIdentityTests {
         #expect(view.widths == [4])
     }
 
+    @Test func differentUsersByAFieldOfTheirOwnAreDownloadedAndCachedApart() async {
+        let downloader = downloader()
+        let users = ["alice", "bob"].map { name in request { $0.headers["X-Auth-Token"] = name } }
+        await ends(of: 2) { end in
+            for user in users { downloader.download(user, completion: end) }
+        }
+        #expect(Set(fetcher.calls.map { $0.request.headers["X-Auth-Token"] }) == ["alice", "bob"])
+        cache.removeImage(for: users[0], additionalIdentifier: nil)
+        #expect(cache.image(for: users[0], additionalIdentifier: nil) == nil)
+        #expect(cache.image(for: users[1], additionalIdentifier: nil) != nil)
+    }
+
+    @Test func differentCachePoliciesAreDownloadedApartAndCachedTogether() async {
+        let downloader = downloader()
+        let fresh = request { $0.cachePolicy = .reloadIgnoringLocalCacheData }
+        await ends(of: 4) { end in
+            for _ in 0..<2 {
+                downloader.download(request { $0.cachePolicy = .returnCacheDataElseLoad }, completion: end)
+                downloader.download(fresh, completion: end)
+            }
+        }
+        #expect(
+            Set(fetcher.calls.map { $0.request.cachePolicy })
+                == [.returnCacheDataElseLoad, .reloadIgnoringLocalCacheData])
+        #expect(fetcher.calls.count == 2)
+        #expect(downloader.cachedImage(for: post, processors: []) != nil)
+    }
+
+    @MainActor
+    @Test func viewJoinsNoRequestOfAnotherCachePolicyOrDownloader() async {
+        let view = RecordingImageView(downloader())
+        view.setImage(for: post)
+        view.setImage(for: request { $0.cachePolicy = .reloadIgnoringLocalCacheData })
+        #expect(view.imageDownloader.waitingCount == 1)
+        let former = view.imageDownloader
+        view.imageLoads.downloader = downloader()
+        view.setImage(for: request { $0.cachePolicy = .reloadIgnoringLocalCacheData })
+        #expect((former.waitingCount, view.imageDownloader.waitingCount) == (0, 1))
+        fetcher.gate.open()
+        await view.shown.wait()
+        #expect(view.widths == [4])
+    }
+
     @Test func waitingRequestIsSentAsItsFirstRequesterMadeIt() async {
         let downloader = downloader(active: 1)
-        let others = ["1", "2"].map { name in request { $0.headers["X-Name"] = name } }
+        let others = (1...2).map { seconds in request { $0.timeouts.idle = .seconds(seconds) } }
         await ends(of: 3) { end in
             downloader.download(HTTPRequest("http://h/before"), completion: end)
             for other in others { downloader.download(other, completion: end) }
         }
-        #expect(fetcher.calls.map { $0.request.headers["X-Name"] } == [nil, "1"])
+        #expect(fetcher.calls.map { $0.request.timeouts.idle } == [nil, .seconds(1)])
     }
 
     @Test func requestAfterACancelledOneIsSentAsItIs() async throws {
         let downloader = downloader(active: 1)
-        let others = ["1", "2"].map { name in request { $0.headers["X-Name"] = name } }
+        let others = (1...2).map { seconds in request { $0.timeouts.idle = .seconds(seconds) } }
         await ends(of: 2) { end in
             if let receipt = downloader.download(others[0], completion: end) {
                 // So that it has been sent.
@@ -172,7 +229,7 @@ struct ImageRequestIdentityTests {
             }
             downloader.download(others[1], completion: end)
         }
-        #expect(fetcher.calls.map { $0.request.headers["X-Name"] } == ["1", "2"])
+        #expect(fetcher.calls.map { $0.request.timeouts.idle } == [.seconds(1), .seconds(2)])
     }
 
     @Test func eachDownloadRunsInTheContextOfItsRequester() async throws {

@@ -53,20 +53,29 @@ extension ImageRequestCache {
 
 /// The cache key of a request for an image.
 public enum ImageCacheKey {
-    /// The request fields that may change which image the server returns.
-    static let fields = ["Accept", "Accept-Language", "Authorization", "Cookie", "Range"]
+    /// The request fields that name a request, and so have another value in each. They say nothing about the image.
+    static let ignoredFields: Set<String> = ["traceparent", "tracestate", "x-request-id", "x-correlation-id"]
 
-    /// The identifier of a request: method, URL without fragment, the fields that change the response, the Unix-domain
-    /// socket, the credential, the body and the additional identifier, encoded so that different requests never collide.
-    /// Contains secrets, if the request does.
+    /// The identifier of a request: method, URL without fragment, header fields, the Unix-domain socket, the credential,
+    /// the body and the additional identifier, encoded so that different requests never collide. Contains secrets, if the
+    /// request does.
+    ///
+    /// Of the header fields, the case of names and the order of different names don't matter. Those that name the request are
+    /// left out: `traceparent`, `tracestate`, `X-Request-ID` and `X-Correlation-ID`.
     ///
     /// A body that isn't in memory, such as a file, may be another one each time; one of more than 16 KiB would be a long
     /// identifier. Such a request has another identifier at each call, and downloaders neither merge nor cache it.
     public static func identifier(for request: HTTPRequest, additionalIdentifier: String? = nil) -> String {
         let url = URLText(request.url).withoutFragment
         var name = "\(request.method) \(url)"
-        for field in fields {
-            for value in request.headers.values(for: field) { name += "\n\(field): \(value)" }
+        // Sorting is stable: fields of the same name keep their order.
+        let fields = request.headers.fields.map { (name: $0.name.lowercased(), value: $0.value) }
+        for field in fields.sorted(by: { $0.name < $1.name }) where !ignoredFields.contains(field.name) {
+            // With the sizes, because a value may contain a line feed as long as it isn't sent.
+            name += "\n\(field.name.utf8.count) \(field.value.utf8.count) \(field.name): \(field.value)"
+        }
+        for suppressed in request.headers.suppressedDefaults.map({ $0.lowercased() }).sorted() {
+            name += "\nNo \(suppressed.debugDescription)"
         }
         // Escaped, because a path may contain a line feed.
         if let socket = request.unixSocket { name += "\nUnix socket \(socket.debugDescription)" }

@@ -49,7 +49,8 @@ extension ImageDisplaying {
 
     /// Shows the image of a response.
     ///
-    /// If the slot already waits for the same image, it isn't requested again; these closures are called as well.
+    /// If the slot already waits for the same image, by the same downloader and cache policy, it isn't requested again;
+    /// these closures are called as well.
     /// A request with an empty URL shows the placeholder, even if that is nil, and fails before this function returns. One
     /// with another invalid URL fails later, as a download does.
     ///
@@ -60,7 +61,7 @@ extension ImageDisplaying {
     ///   - processors: Applied to the image, in order.
     ///   - slot: The place of the image in the view.
     ///   - showsPartialImages: Whether to show previews during the download. Ignored if the image is already being
-    ///     downloaded.
+    ///     downloaded. If its body is cut short and retried, only the image itself follows.
     ///   - success: Called instead of showing the image; the closure shows it. Nil shows the image.
     ///   - failure: Called with the error; not for a cancelled or replaced request.
     public func setImage(
@@ -77,7 +78,7 @@ extension ImageDisplaying {
         let downloader = imageDownloader
         let listener = ImageLoads.Listener(success: success, failure: failure)
         let key = ImageDownloader.key(of: request, processors)
-        guard !imageLoads.join(slot, key, listener) else { return }
+        guard !imageLoads.join(slot, key, downloader, listener) else { return }
         imageLoads.cancel(slot)
         if let image = downloader.cachedImage(for: request, processors: processors) {
             guard let success else { return show(image, in: slot) }

@@ -61,8 +61,10 @@ public final class ImageLoads {
     /// Adds closures to a download that is under way.
     ///
     /// - Returns: False if the slot doesn't wait for the same image.
-    func join(_ slot: ImageSlot, _ key: String, _ listener: Listener) -> Bool {
-        guard loads[slot]?.claim.receipt.key == key else { return false }
+    func join(_ slot: ImageSlot, _ key: String, _ downloader: ImageDownloader, _ listener: Listener) -> Bool {
+        guard let claim = loads[slot]?.claim, claim.receipt.key == key, claim.downloader === downloader else {
+            return false
+        }
         loads[slot]?.listeners.append(listener)
         return true
     }

@@ -33,8 +33,8 @@ public struct ImageDownloadReceipt: Sendable, Hashable {
 /// let image = try await downloader.image(for: HTTPRequest("https://example.org/logo.png")).image
 /// ```
 ///
-/// Two requests are for the same image if their methods, URLs, bodies, credentials, processors and the header fields that
-/// change the response are equal; see ``ImageCacheKey``. Of such requests the first one is sent, in its own
+/// Two requests are for the same image if their methods, URLs, header fields, bodies, credentials and processors are
+/// equal; see ``ImageCacheKey``. Those with the same cache policy share a download: the first one is sent, in its own
 /// ``/SwiftAF/TraceContext``. Images are decoded and processed off the caller's thread, while they count as active
 /// downloads.
 public final class ImageDownloader: Sendable {
@@ -46,7 +46,8 @@ public final class ImageDownloader: Sendable {
     public let downloadPrioritization: ImageDownloadPrioritization
     /// The maximum number of images downloaded and decoded at once.
     public let maximumActiveDownloads: Int
-    /// The queue of completions.
+    /// The queue of completions. Something must serve the main queue, which is the default: an `async` main function,
+    /// `dispatchMain()`, `RunLoop.main`, or a toolkit's main loop, such as with `MainActorInGLib` of SwiftAFGTK.
     public let completionQueue: DispatchQueue
 
     /// Called once with the image or the error.
@@ -77,7 +78,7 @@ public final class ImageDownloader: Sendable {
     ///   - downloadPrioritization: The order in which waiting images are downloaded.
     ///   - maximumActiveDownloads: The maximum number of images downloaded and decoded at once; at least one.
     ///   - imageCache: The cache; nil for none.
-    ///   - completionQueue: The queue of completions.
+    ///   - completionQueue: The queue of completions, see ``completionQueue``.
     public init(
         fetcher: (any ImageFetching)? = nil,
         responseSerializer: ImageResponseSerializer = ImageResponseSerializer(),
@@ -154,7 +155,8 @@ public final class ImageDownloader: Sendable {
     ///
     /// A slow reader gets the newest preview; older ones are skipped. Previews require a decoder that supports them
     /// (``ImageDecoding/makeProgressiveDecoder(options:)``), and that the first request for this image asked for them.
-    /// Processors are applied to each preview. Leaving the loop cancels the request.
+    /// Processors are applied to each preview. Leaving the loop cancels the request. If a body is cut short and retried,
+    /// only the image itself follows.
     public func images<Source: RequestConvertible>(
         for request: Source, processors: [any ImageProcessing] = [], priority: Int = 0
     ) -> AsyncThrowingStream<DownloadedImage, any Error> {
@@ -214,9 +216,12 @@ public final class ImageDownloader: Sendable {
 
     // MARK: Loading
 
-    /// The key that requests for the same image share.
+    /// The key that requests share a download by: that of the cached image, and the cache policy. A request for a new image
+    /// must not get one that was begun with the permission to take an old one.
     static func key(of request: HTTPRequest, _ processors: [any ImageProcessing]) -> String {
-        ImageCacheKey.identifier(for: request, additionalIdentifier: identifier(of: processors))
+        let image = ImageCacheKey.identifier(for: request, additionalIdentifier: identifier(of: processors))
+        guard let policy = request.hints.cachePolicy else { return image }
+        return "\(policy.rawValue.debugDescription) \(image)"
     }
 
     /// The identifiers of all processors. Those that contain the separator are escaped.
