@@ -133,6 +133,25 @@ final class PartialImageTests {
         #expect(failed == (isStatus ? .status : .tooLarge))
     }
 
+    @Test("a body that is cut short is retried if the manager's interceptors want that", arguments: [true, false])
+    func retried(hasPolicy: Bool) async throws {
+        var policy = RetryPolicy(maximumRetries: 1)
+        policy.baseDelay = .zero
+        if hasPolicy { manager.interceptors = [policy] }
+        let headers: Script.Headers = ["Content-Type": "image/png"]
+        server.route("/cut", times: 1, .truncated(headers: headers, body: Data(count: 20 << 10), promising: 30 << 10))
+        server.route("/cut", .respond(headers: headers, body: Data(count: 30 << 10)))
+        var widths: [Int] = []
+        let failed = await code {
+            for try await downloaded in downloader().images(for: HTTPRequest("cut")) where downloaded.isComplete {
+                widths.append(downloaded.image.pixelWidth)
+            }
+        }
+        #expect(failed == (hasPolicy ? nil : .truncated))
+        #expect(widths == (hasPolicy ? [30] : []))
+        #expect(server.requests.count == (hasPolicy ? 2 : 1))
+    }
+
     @Test("a loop that ends early gives the image up")
     func ended() async throws {
         let downloader = downloader()

@@ -33,14 +33,45 @@ extension HTTPSessionManager: ImageFetching {
         if request.limits.maximumBodySize == nil {
             request.limits.maximumBodySize = configuration.limits.maximumBodySize
         }
+        let start = ContinuousClock.now
         let stream = try await stream(request)
         var body = Data()
         var chunks = stream.bytes.makeAsyncIterator()
-        while let chunk = try await chunks.next() {
-            body += chunk
-            receiving(stream.head, chunk)
+        do throws(SessionError) {
+            while let chunk = try await chunks.next() {
+                body += chunk
+                receiving(stream.head, chunk)
+            }
+        } catch {
+            guard let again = await retry(of: request, begunAt: start, stream.head, error) else { throw error }
+            return try await fetch(again)
         }
         return Response(head: stream.head, body: body, filePath: stream.filePath)
+    }
+
+    /// The request to send again after its body was cut short; nil if no interceptor wants that. A stream itself is retried
+    /// only until its head arrives, because its reader has seen what followed.
+    private func retry(
+        of request: HTTPRequest, begunAt start: ContinuousClock.Instant, _ head: HTTPResponse, _ error: SessionError
+    ) async -> HTTPRequest? {
+        guard request.body.isReplayable, error.code != .cancelled, error.reason != .total else { return nil }
+        let limit = request.timeouts.total ?? timeouts.total ?? .zero
+        let deadline = limit > .zero ? start + limit : nil
+        let outcome = AttemptOutcome(
+            attempt: RequestAttempt(start: start, deadline: deadline), response: head, error: error)
+        for interceptor in request.interceptors + interceptors {
+            switch await interceptor.retry(request, after: outcome) {
+            case .doNotRetry: continue
+            case .fail: return nil
+            case .retry(let delay):
+                if let deadline, .now + delay >= deadline { return nil }
+                await delay.pause()
+                var again = request
+                if let deadline { again.timeouts.total = max(.milliseconds(1), deadline - .now) }
+                return again
+            }
+        }
+        return nil
     }
 }
 
