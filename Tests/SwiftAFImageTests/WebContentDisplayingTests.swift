@@ -1,5 +1,6 @@
 import AFTestServer
 import FoundationEssentials
+import Glibc
 import SwiftAF
 import Testing
 
@@ -115,6 +116,22 @@ final class WebContentDisplayingTests {
         if byAnother { await view.events.wait(for: 4) }
         #expect(view.contents.count == (byAnother ? 1 : 0))
         #expect(task.state == .completed)
+    }
+
+    @Test("no progress of a load is reported after another one has replaced it")
+    func progressOfReplacedLoad() async {
+        server.route(
+            "/slow", [.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nslow"), .stall(at: "slow"), .send("later")])
+        let reported = Happenings<TransferProgress>()
+        let task = view.loadText(HTTPRequest("slow"), progress: { reported.add($0) })
+        // What is to be reported waits for the main actor.
+        while task.progress.received == 0 { sched_yield() }
+        view.loadText(HTTPRequest("page"))
+        await view.events.wait(for: 4)
+        while task.state != .completed { await Task.yield() }
+        await UnheldTask.afterHops()
+        #expect(reported.all.isEmpty)
+        server.open("slow")
     }
 
     @Test("a view that goes stops its load")

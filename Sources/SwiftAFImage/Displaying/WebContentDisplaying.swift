@@ -72,9 +72,10 @@ extension WebContentDisplaying {
     ///
     /// - Parameters:
     ///   - request: The request for the page.
-    ///   - progress: Called with snapshots, and once at the end.
+    ///   - progress: Called with snapshots, and once at the end; not after another load has replaced this one.
     ///   - success: Returns the text to show; nil shows the body.
-    ///   - failure: Called with the error, also when another load replaces this one.
+    ///   - failure: Called with the error. Its code is ``/SwiftAF/SessionError/Code/cancelled`` if another load replaced
+    ///     this one, or it was cancelled.
     /// - Returns: The task, which is running.
     @discardableResult
     public func loadText(
@@ -97,9 +98,10 @@ extension WebContentDisplaying {
     ///   - request: The request for the page.
     ///   - mimeType: The media type; nil uses the response's.
     ///   - textEncoding: The charset; nil uses the response's.
-    ///   - progress: Called with snapshots, and once at the end.
+    ///   - progress: Called with snapshots, and once at the end; not after another load has replaced this one.
     ///   - success: Returns the content to show; nil shows the body.
-    ///   - failure: Called with the error, also when another load replaces this one.
+    ///   - failure: Called with the error. Its code is ``/SwiftAF/SessionError/Code/cancelled`` if another load replaced
+    ///     this one, or it was cancelled.
     @discardableResult
     public func loadData(
         _ request: HTTPRequest, mimeType: String? = nil, textEncoding: String? = nil,
@@ -145,7 +147,11 @@ extension WebContentDisplaying {
             Task { @MainActor in end(response, body ?? Data(), error) }
         }
         if let progress {
-            let hop = MainActorHop { [weak task] in task.map { progress($0.progress) } }
+            let hop = MainActorHop { [weak self, weak task] in
+                // A view that is gone has no other load.
+                guard let task, self.map({ $0.webContentLoads.turn == turn }) ?? true else { return }
+                progress(task.progress)
+            }
             task.watchProgress { hop.request(for: $0) }
         }
         webContentLoads.begin(task)
