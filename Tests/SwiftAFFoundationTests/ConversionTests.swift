@@ -61,10 +61,23 @@ import Testing
         #expect(HTTPRequest(try urlRequest { $0.timeoutInterval = seconds }).timeouts.idle == .zero)
     }
 
-    @Test func noLimitComesBackAsNone() throws {
+    @Test(arguments: [Duration.zero, .seconds(31_536_000), .seconds(Int64.max)])
+    func noLimitIsAYearInFoundationAndComesBackAsNone(idle: Duration) throws {
         var request = HTTPRequest("http://h/")
+        request.timeouts.idle = idle
+        let converted = try URLRequest(request)
+        // What Foundation for Linux does with it.
+        #expect(Int(converted.timeoutInterval) * 1000 == 31_536_000_000)
+        #expect(HTTPRequest(converted).timeouts.idle == .zero)
+    }
+
+    @Test func noLimitReachesAServerByURLSession() async throws {
+        let server = try TestServer()
+        server.route("/a", .text("a"))
+        var request = HTTPRequest(server.urlString("/a"))
         request.timeouts.idle = .zero
-        #expect(try URLRequest(request).timeoutInterval == .infinity)
+        let (data, _) = try await URLSession.shared.data(for: URLRequest(request))
+        #expect(data == Data("a".utf8))
     }
 
     @Test func repeatedFieldsAreJoined() throws {
@@ -75,6 +88,13 @@ import Testing
     @Test func aFileBecomesAStream() throws {
         let request = HTTPRequest(.post, "http://h/", body: .file("/dev/null"))
         #expect(try URLRequest(request).httpBodyStream != nil)
+    }
+
+    @Test(arguments: [("/nonexistent/file", ENOENT), ("/dev/null/file", ENOTDIR), ("/", EISDIR), ("", ENOENT)])
+    func aFileThatCanNotBeReadIsAnError(path: String, systemError: Int32) {
+        let request = HTTPRequest(.post, "http://h/", body: .file(path))
+        let error = #expect(throws: SessionError.self) { try URLRequest(request) }
+        #expect(error?.code == .file && error?.systemError == systemError)
     }
 
     @Test func whatCanNotBeConvertedSaysSo() {

@@ -8,7 +8,7 @@ import Testing
     @Test(
         arguments: [
             (.invalidInput, -1000), (.dns, -1003), (.connect, -1004), (.connectionLost, -1005), (.truncated, -1005),
-            (.protocol, -1017), (.redirect, -1007), (.timeout, -1001), (.untrusted, -1202), (.tls, -1200),
+            (.protocol, -1017), (.redirect, -1010), (.timeout, -1001), (.untrusted, -1202), (.tls, -1200),
             (.tooLarge, -1103), (.authentication, -1013), (.file, -3001), (.cancelled, -999),
             (.bodyNotReplayable, -1021),
             (.bodySource, -1021), (.unsupported, -1002), (.closed, -1008), (.outOfMemory, -1), (.unknown, -1),
@@ -40,8 +40,31 @@ import Testing
         error.systemError = ENOSPC
         let below = error.nsError.userInfo[NSUnderlyingErrorKey] as? NSError
         #expect(below?.domain == NSPOSIXErrorDomain && below?.code == Int(ENOSPC))
-        error.systemError = ENOENT
-        #expect(error.urlErrorCode == .fileDoesNotExist)
+    }
+
+    @Test(
+        arguments: [
+            (.file, ENOENT, .fileDoesNotExist), (.file, EISDIR, .fileIsDirectory), (.file, EEXIST, .cannotCreateFile),
+            (.file, EROFS, .cannotCreateFile), (.file, ENOSPC, .cannotWriteToFile),
+            (.file, EFBIG, .cannotWriteToFile), (.file, EACCES, .cannotOpenFile),
+            (.connect, ENETUNREACH, .notConnectedToInternet), (.connect, EHOSTUNREACH, .cannotConnectToHost),
+            (.connect, ECONNREFUSED, .cannotConnectToHost), (.timeout, ENETUNREACH, .timedOut),
+        ] as [(SessionError.Code, Int32, URLError.Code)])
+    func systemErrorsDecideOnTheCode(code: SessionError.Code, systemError: Int32, expected: URLError.Code) {
+        var error = SessionError(code)
+        error.systemError = systemError
+        #expect(error.urlErrorCode == expected)
+    }
+
+    @Test(
+        arguments: [
+            (.redirect, .redirectLimit, .httpTooManyRedirects), (.invalidInput, .noScheme, .unsupportedURL),
+            (.invalidInput, .ipv6Zone, .badURL), (.tls, .certificateRequired, .clientCertificateRequired),
+            (.tls, .certificateRefused, .clientCertificateRejected), (.tls, .notTLS, .secureConnectionFailed),
+            (.untrusted, .expired, .serverCertificateUntrusted),
+        ] as [(SessionError.Code, SessionError.Reason, URLError.Code)])
+    func reasonsDecideOnTheCode(code: SessionError.Code, reason: SessionError.Reason, expected: URLError.Code) {
+        #expect(SessionError(code, reason: reason).urlErrorCode == expected)
     }
 
     @Test func refusedResponsesAreReportedAsAFNetworkingDid() throws {

@@ -46,11 +46,36 @@ extension SessionError {
 
     /// The closest code of `NSURLErrorDomain`.
     ///
-    /// A rejected certificate is always -1202, as in AFNetworking; ``reason`` has the details.
+    /// A rejected certificate is always -1202, as in AFNetworking; ``reason`` has the details. Of a connection that failed
+    /// because this machine has no route, it is -1009. A file that couldn't be opened is -3001, unless ``systemError`` says
+    /// more. An input that is invalid for another reason than the URL is -1000, too.
     public var urlErrorCode: URLError.Code {
-        if code == .file, systemError == ENOENT { return .fileDoesNotExist }
-        return Self.urlErrorCodes[code] ?? .unknown
+        if let reason, let found = Self.reasonErrorCodes[reason] { return found }
+        switch code {
+        case .connect where systemError == ENETUNREACH: return .notConnectedToInternet
+        case .file: return systemError.flatMap { Self.fileErrorCodes[$0] } ?? .cannotOpenFile
+        default: return Self.urlErrorCodes[code] ?? .unknown
+        }
     }
+
+    /// The codes of reasons that Foundation distinguishes, too.
+    private static let reasonErrorCodes: [Reason: URLError.Code] = [
+        .noScheme: .unsupportedURL,
+        .redirectLimit: .httpTooManyRedirects,
+        .certificateRequired: .clientCertificateRequired,
+        .certificateRefused: .clientCertificateRejected,
+    ]
+
+    /// What an `errno` says about a file. Only a file that is written needs room, or must not exist.
+    private static let fileErrorCodes: [Int32: URLError.Code] = [
+        ENOENT: .fileDoesNotExist,
+        EISDIR: .fileIsDirectory,
+        EEXIST: .cannotCreateFile,
+        EROFS: .cannotCreateFile,
+        ENOSPC: .cannotWriteToFile,
+        EDQUOT: .cannotWriteToFile,
+        EFBIG: .cannotWriteToFile,
+    ]
 
     private static let urlErrorCodes: [Code: URLError.Code] = [
         .invalidInput: .badURL,
@@ -61,13 +86,12 @@ extension SessionError {
         .connectionLost: .networkConnectionLost,
         .truncated: .networkConnectionLost,
         .protocol: .cannotParseResponse,
-        .redirect: .httpTooManyRedirects,
+        .redirect: .redirectToNonExistentLocation,
         .timeout: .timedOut,
         .untrusted: .serverCertificateUntrusted,
         .tls: .secureConnectionFailed,
         .tooLarge: .dataLengthExceedsMaximum,
         .authentication: .userAuthenticationRequired,
-        .file: .cannotOpenFile,
         .serialization: .cannotDecodeContentData,
         .cancelled: .cancelled,
         .bodyNotReplayable: .requestBodyStreamExhausted,

@@ -1,12 +1,13 @@
 import Foundation
 public import FoundationNetworking
+import Glibc
 public import SwiftAF
 
 extension HTTPRequest {
     /// Converts a `URLRequest`.
     ///
     /// - `timeoutInterval` becomes ``Timeouts/idle``, unless it is Foundation's default of 60 s: then the session's
-    ///   timeout applies.
+    ///   timeout applies. A year or more is no limit.
     /// - An `InputStream` becomes a body that is read in chunks while it is sent, on its own queue and only once, so a
     ///   redirect that replays the body fails. Its length is taken from the Content-Length field.
     /// - Cache policy, cookies, service type and cellular access become ``hints``; those with their default value stay
@@ -37,12 +38,12 @@ extension URLRequest {
     /// A request with the default value of every property.
     fileprivate static let initial = URLRequest(url: URL(fileURLWithPath: "/"))
 
-    /// Converts an `HTTPRequest`. Of the timeouts, only the idle timeout is kept; of the other settings, only the
-    /// hints. Repeated fields are joined with commas.
+    /// Converts an `HTTPRequest`. Of the timeouts, only the idle timeout is kept, without a limit as a year; of the other
+    /// settings, only the hints. Repeated fields are joined with commas.
     ///
     /// - Throws: `SessionError` with code `invalidInput` if the URL isn't a valid `URL`; with `unsupported` if the body
-    ///   is an async sequence or computed, which an `InputStream` can't provide; with `file` if the body is a file that
-    ///   can't be opened.
+    ///   is an async sequence or computed, which an `InputStream` can't provide; with `file` if the body is a folder, or a
+    ///   file that doesn't exist or can't be read.
     public init(_ request: HTTPRequest) throws(SessionError) {
         guard let url = request.parsedURL else {
             throw SessionError(.invalidInput, message: "the URL can't be parsed", url: request.url)
@@ -50,15 +51,19 @@ extension URLRequest {
         self.init(url: url)
         httpMethod = request.method.rawValue
         for (name, value) in request.headers.joined { setValue(value, forHTTPHeaderField: name) }
-        if let idle = request.timeouts.idle { timeoutInterval = idle == .zero ? .infinity : idle.timeInterval }
+        if let idle = request.timeouts.idle { timeoutInterval = idle.timeoutInterval }
         request.hints.apply(to: &self)
         try setBody(of: request)
     }
 
     private mutating func setBody(of request: HTTPRequest) throws(SessionError) {
         if let path = request.body.filePath {
-            guard let stream = InputStream(fileAtPath: path) else {
-                throw SessionError(.file, message: "the file of the body can't be opened", url: request.url)
+            // On Linux, a stream is made of any path, and fails when it is read.
+            let failure = Self.failureToRead(path)
+            guard failure == nil, let stream = InputStream(fileAtPath: path) else {
+                var error = SessionError(.file, message: "the file of the body can't be opened", url: request.url)
+                error.systemError = failure
+                throw error
             }
             httpBodyStream = stream
         } else if let data = request.body.data {
@@ -66,6 +71,14 @@ extension URLRequest {
         } else if !request.body.isNone {
             throw SessionError(.unsupported, message: "the body can't become an InputStream", url: request.url)
         }
+    }
+
+    /// Why a path isn't one of a file that can be read, as an `errno`; nil if it is. The file isn't opened, because opening
+    /// a pipe would wait for its writer.
+    private static func failureToRead(_ path: String) -> Int32? {
+        var file = stat()
+        guard stat(path, &file) == 0, access(path, R_OK) == 0 else { return errno }
+        return file.st_mode & S_IFMT == S_IFDIR ? EISDIR : nil
     }
 }
 
@@ -81,14 +94,20 @@ extension HTTPHeaders {
 }
 
 extension Duration {
-    /// Converts Foundation's seconds. No limit if they are NaN, not positive or too large.
+    /// A time limit that is as good as none. Foundation for Linux computes with the milliseconds as an `Int`, and so ends
+    /// the process at `TimeInterval.infinity`.
+    private static let year: TimeInterval = 31_536_000
+
+    /// Converts Foundation's seconds. No limit if they are NaN, not positive, or a year or more.
     fileprivate init(limit seconds: TimeInterval) {
-        self = seconds > 0 && seconds < 1e9 ? .seconds(seconds) : .zero
+        self = seconds > 0 && seconds < Self.year ? .seconds(seconds) : .zero
     }
 
-    fileprivate var timeInterval: TimeInterval {
+    /// Foundation's seconds: at most a year, which zero is, too.
+    fileprivate var timeoutInterval: TimeInterval {
+        guard self > .zero else { return Self.year }
         let (seconds, attoseconds) = components
-        return TimeInterval(seconds) + TimeInterval(attoseconds) / 1e18
+        return min(Self.year, TimeInterval(seconds) + TimeInterval(attoseconds) / 1e18)
     }
 }
 
