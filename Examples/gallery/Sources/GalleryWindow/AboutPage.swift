@@ -29,7 +29,12 @@
             guard let webView else { return }
             let view = WebKitView.of(webView)
             view.webContentLoads.manager = library.manager
-            view.load(HTTPRequest("about"), failure: { _ in onFailure() })
+            view.load(
+                HTTPRequest("about"),
+                failure: { error in
+                    // Another load, or none, has taken its place.
+                    if error.code != .cancelled { onFailure() }
+                })
         }
     }
 #endif

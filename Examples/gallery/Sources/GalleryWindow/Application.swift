@@ -22,6 +22,8 @@ public enum Application {
         Signals.connect(application, "activate") {
             let made = MainWindow(server)
             window = made
+            // Its widgets go, and with it whatever would still use them. The main loop may run once more.
+            Signals.connect(made.window, "destroy") { window = nil }
             gtk_application_add_window(application, made.window)
             gtk_window_present(made.window)
             body(made)

@@ -47,18 +47,7 @@ public final class Library {
     /// How a tile's picture is loaded, for views and for prefetching: with all the pixels that it has on a screen with
     /// `scale` pixels for each of GTK's units.
     func tile(for picture: Picture, scale: Int) -> (request: HTTPRequest, processors: [any ImageProcessing]) {
-        (request(for: picture, width: Tile.width * scale), scale == 1 ? [] : [ScaleProcessor(scale: scale)])
-    }
-}
-
-/// Says how many pixels an image has for each of GTK's units.
-private struct ScaleProcessor: ImageProcessing {
-    let scale: Int
-
-    var identifier: String { "scale(\(scale))" }
-
-    func process(_ image: Image) -> Image {
-        image.withScale(Double(scale))
+        (request(for: picture, width: Tile.width * scale), scale == 1 ? [] : [ScaleProcessor(scale: Double(scale))])
     }
 }
 

@@ -12,8 +12,9 @@ public final class PictureGrid {
     private var count = 0
     /// By their roots.
     private var tiles: [OpaquePointer: Tile] = [:]
-    /// The positions of the tiles that are in use.
-    private var positions: [OpaquePointer: Int] = [:]
+    /// The list items of the tiles that are in use. They are asked for their positions, which change without another
+    /// "bind" when the search finds more or less before them.
+    private var items: [OpaquePointer: OpaquePointer] = [:]
     /// Called with the picture that was clicked.
     var onOpen: (@MainActor (Picture) -> Void)?
     /// Called when a picture can't be loaded.
@@ -48,7 +49,7 @@ public final class PictureGrid {
 
     /// The pictures in use and the `GtkPicture`s that show them: those on the screen, and rows around it.
     public var shown: [(widget: OpaquePointer, picture: Picture)] {
-        positions.keys.compactMap { tiles[$0] }.compactMap { tile in tile.shown.map { (tile.picture, $0) } }
+        items.keys.compactMap { tiles[$0] }.compactMap { tile in tile.shown.map { (tile.picture, $0) } }
     }
 
     /// Replaces the catalogue.
@@ -75,13 +76,15 @@ public final class PictureGrid {
     }
 
     private func picture(at position: Int) -> Picture? {
-        guard let item = g_list_model_get_item(found, UInt32(position)) else { return nil }
+        guard let item = g_list_model_get_item(found, UInt32(clamping: position)) else { return nil }
         defer { g_object_unref(item) }
         return library.pictures[String(cString: gtk_string_object_get_string(OpaquePointer(item)))]
     }
 
     private func prefetch() {
-        guard let first = positions.values.min(), let last = positions.values.max() else { return }
+        // An item that has left the list has the largest number instead of a position.
+        let positions = items.values.map { Int(gtk_list_item_get_position($0)) }.filter { $0 < foundCount }
+        guard let first = positions.min(), let last = positions.max() else { return }
         prefetcher.moved(to: first...last, of: foundCount, scale: GTKRefresh.of(scrolled).scaleFactor) {
             picture(at: $0)
         }
@@ -97,14 +100,13 @@ public final class PictureGrid {
 
     private func bind(_ item: OpaquePointer) {
         guard let root = gtk_list_item_get_child(item) else { return }
-        let position = Int(gtk_list_item_get_position(item))
-        positions[root] = position
-        if let picture = picture(at: position) { tiles[root]?.show(picture) }
+        items[root] = item
+        if let picture = picture(at: Int(gtk_list_item_get_position(item))) { tiles[root]?.show(picture) }
     }
 
     private func unbind(_ item: OpaquePointer) {
         guard let root = gtk_list_item_get_child(item) else { return }
-        positions[root] = nil
+        items[root] = nil
         tiles[root]?.clear()
     }
 

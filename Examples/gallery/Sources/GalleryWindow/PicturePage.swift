@@ -10,6 +10,8 @@ final class PicturePage {
     private let title, bar: OpaquePointer
     private let library: Library
     private var task: SessionTask?
+    /// Another one for each picture that is shown.
+    private var turn = 0
 
     init(_ library: Library) {
         self.library = library
@@ -34,8 +36,11 @@ final class PicturePage {
         view.setImage(for: small, placeholder: Placeholders.waiting, processors: processors)
         let task = library.manager.dataTask(
             for: library.request(for: shown, width: 1280), with: ImageResponseSerializer()
-        ) { [weak self] _, image, error in
-            MainActor.assumeIsolated { self?.finish(image, error) }
+        ) { [weak self, turn] _, image, _ in
+            MainActor.assumeIsolated {
+                // Another picture may be shown by now, or none.
+                if self?.turn == turn { self?.finish(image) }
+            }
         }
         self.task = task
         gtk_widget_set_visible(bar, 1)
@@ -48,12 +53,11 @@ final class PicturePage {
     func cancel() {
         task?.cancel()
         task = nil
+        turn += 1
         isComplete = false
     }
 
-    private func finish(_ image: Image?, _ error: SessionError?) {
-        // Another picture may be shown by now.
-        guard error?.code != .cancelled else { return }
+    private func finish(_ image: Image?) {
         gtk_widget_set_visible(bar, 0)
         let view = GTKPicture.of(picture)
         // The small one must not arrive after it.

@@ -23,9 +23,10 @@ final class Prefetcher {
         defer { last = range }
         guard let last, range != last else { return }
         let isDown = range.lowerBound >= last.lowerBound
+        let behind = min(count, range.upperBound + 1)
         let next =
             isDown
-            ? range.upperBound + 1..<min(count, range.upperBound + 1 + Self.ahead)
+            ? behind..<min(count, behind + Self.ahead)
             : max(0, range.lowerBound - Self.ahead)..<range.lowerBound
         for (position, receipt) in receipts where !next.contains(position) && !range.contains(position) {
             library.downloader.cancel(receipt)
