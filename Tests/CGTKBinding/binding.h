@@ -37,6 +37,8 @@ void g_main_loop_quit(GMainLoop *loop);
 int g_main_context_iteration(GMainContext *context, int may_block);
 unsigned int g_timeout_add(unsigned int interval, int (*function)(void *), void *data);
 unsigned int g_idle_add(int (*function)(void *), void *data);
+unsigned int g_idle_add_full(int priority, int (*function)(void *), void *data,
+                             void (*notify)(void *data));
 int g_source_remove(unsigned int tag);
 void g_object_unref(void *object);
 void g_object_run_dispose(GObject *object);
@@ -75,6 +77,8 @@ GdkPaintable *gtk_image_get_paintable(GtkImage *image);
 void gtk_image_set_pixel_size(GtkImage *image, int size);
 GtkWidget *gtk_label_new(const char *text);
 GtkWidget *gtk_button_new(void);
+void gtk_button_set_label(GtkButton *button, const char *label);
+void gtk_button_set_child(GtkButton *button, GtkWidget *child);
 GtkWidget *gtk_toggle_button_new(void);
 void gtk_toggle_button_set_active(GtkToggleButton *button, int is_active);
 GtkWidget *gtk_progress_bar_new(void);

@@ -75,17 +75,24 @@
         private func unbind(_ item: OpaquePointer) {
             guard let picture = gtk_list_item_get_child(item) else { return }
             bound[picture] = nil
-            GTKPicture.of(picture).cancelImageDownload()
+            GTKPicture.of(picture).setImage(with: nil)
         }
 
         /// Whether every picture shows its own image.
-        var isRight: Bool {
-            bound.allSatisfy { picture, number in
-                guard let texture = gtk_picture_get_paintable(picture) else { return false }
-                var bytes = [UInt8](repeating: 0, count: 16 * 16 * 4)
-                gdk_texture_download(texture, &bytes, 16 * 4)
-                return Colour(red: bytes[2], green: bytes[1], blue: bytes[0]) == Self.colour(of: number)
+        var isRight: Bool { bound.allSatisfy { picture, number in Self.shown(by: picture) == Self.colour(of: number) } }
+
+        /// Whether a picture shows the image of another row.
+        var showsOthers: Bool {
+            bound.contains { picture, number in
+                Self.shown(by: picture).map { $0 != Self.colour(of: number) } ?? false
             }
+        }
+
+        private static func shown(by picture: OpaquePointer) -> Colour? {
+            guard let texture = gtk_picture_get_paintable(picture) else { return nil }
+            var bytes = [UInt8](repeating: 0, count: 16 * 16 * 4)
+            gdk_texture_download(texture, &bytes, 16 * 4)
+            return Colour(red: bytes[2], green: bytes[1], blue: bytes[0])
         }
     }
 
@@ -96,17 +103,20 @@
             let adjustment = gtk_scrolled_window_get_vadjustment(grid.scrolled)
             var highest = 0
             var steps = 0
+            var showsOthers = false
             while true {
                 let value = gtk_adjustment_get_value(adjustment), page = gtk_adjustment_get_page_size(adjustment)
                 guard value + page < gtk_adjustment_get_upper(adjustment) - 1 else { break }
                 gtk_adjustment_set_value(adjustment, value + page)
                 await Harness.pause(milliseconds: 5)
+                showsOthers = showsOthers || grid.showsOthers
                 highest = max(highest, grid.cache.memoryUsage)
                 steps += 1
                 if steps % 50 == 0 { try await Harness.until("every picture is right") { grid.isRight } }
             }
             try await Harness.until("every picture is right in the end") { grid.isRight }
             Harness.expect(grid.bound.values.contains(Grid.count - 1), "the last picture isn't bound")
+            Harness.expect(!showsOthers, "a picture showed the image of another row")
             Harness.expect(highest <= 1 << 20, "\(highest) bytes in the cache")
             print("    \(steps) steps, \(grid.server.requests.count) requests, \(highest) bytes in the cache at most")
             window.close()

@@ -249,6 +249,35 @@
                 Harness.expect(gtk_picture_get_paintable(widget) == nil)
                 g_object_unref(g_object_ref_sink(UnsafeMutableRawPointer(widget)))
             },
+            TestCase("an image that is scaled down to all the pixels of its place can be prefetched") {
+                let pictures = try Pictures()
+                let (widget, view) = pictures.picture()
+                let window = try await Window(widget)
+                let request = HTTPRequest(imageAt: pictures.url("red"))
+                let processors = view.processors(fittingWidth: 16, height: 16)
+                _ = pictures.downloader.prefetch([request], processors: processors)
+                try await Harness.until("it is there") {
+                    pictures.downloader.counts == (0, 0) && pictures.server.requests.count == 1
+                }
+                view.setImage(with: pictures.url("red"), fittingWidth: 16, height: 16)
+                Harness.expect(gdk_paintable_get_intrinsic_width(gtk_picture_get_paintable(widget)), is: 16)
+                Harness.expect(pictures.server.requests.count, is: 1)
+                window.close()
+            },
+            TestCase("a button that got another child shows its images beside that one again") {
+                let button: OpaquePointer = gtk_button_new()
+                let window = try await Window(button)
+                let view = GTKButton.of(button)
+                view.show(Colour.red.image(), in: .background)
+                try await window.wait(for: .red, y: 0.1)
+                gtk_button_set_label(button, "label")
+                view.show(Colour.green.image(), in: .background(.highlighted))
+                try await window.wait(for: .red, y: 0.1)
+                gtk_button_set_child(button, nil)
+                view.show(Colour.blue.image(), in: .background)
+                try await window.wait(for: .blue, y: 0.1)
+                window.close()
+            },
             TestCase("an image is scaled down to the size that it is shown at") {
                 let pictures = try Pictures()
                 let (widget, view) = pictures.picture()

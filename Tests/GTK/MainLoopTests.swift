@@ -38,6 +38,40 @@
         return counts
     }
 
+    /// A source with the priority of painting (GDK_PRIORITY_REDRAW) that is always ready, for a minute.
+    @MainActor
+    private final class Paint {
+        private(set) var count = 0
+        private(set) var hasEnded = false
+        private var mustEnd = false
+        private let start = ContinuousClock.now
+
+        func begin() {
+            g_idle_add_full(
+                120,
+                { paint in
+                    guard let paint else { return 0 }
+                    let object = Unmanaged<Paint>.fromOpaque(paint).takeUnretainedValue()
+                    return MainActor.assumeIsolated { object.paint() } ? 1 : 0
+                }, Unmanaged.passRetained(self).toOpaque(),
+                { paint in
+                    if let paint { Unmanaged<Paint>.fromOpaque(paint).release() }
+                })
+        }
+
+        /// Whether it goes on.
+        private func paint() -> Bool {
+            count += 1
+            hasEnded = mustEnd || ContinuousClock.now - start > .seconds(60)
+            return !hasEnded
+        }
+
+        func end() async {
+            mustEnd = true
+            while !hasEnded { await Harness.pause() }
+        }
+    }
+
     @MainActor let mainLoopTests = [
         TestCase("jobs of the main actor run on the first thread, in the main loop") {
             let thread = pthread_self()
@@ -105,6 +139,19 @@
                 try await Harness.until("a timer has run") { counts.ticks > 0 }
             }
             print("    the longest pause was \(counts.longestPause)")
+        },
+        TestCase("jobs go on although the window is always painted") {
+            let paint = Paint()
+            paint.begin()
+            // Each job is a turn of its own, and longer than the time after which others go first.
+            for _ in 0..<20 {
+                let start = ContinuousClock.now
+                while ContinuousClock.now - start < .milliseconds(9) {}
+                await Task.detached { await MainActor.run {} }.value
+            }
+            Harness.expect(!paint.hasEnded, "jobs waited until painting ended")
+            Harness.expect(paint.count >= 10, "it was painted \(paint.count) times between 20 jobs")
+            await paint.end()
         },
         TestCase("an idle program doesn't wake up") {
             var before = rusage(), after = rusage()

@@ -97,6 +97,22 @@
             try await Harness.until("it rests") { gtk_spinner_get_spinning(spinner) == 0 }
             release(spinner)
         },
+        TestCase("several spinners show the same activity, and one that ends leaves the others") {
+            let tasks = try Tasks()
+            let spinners = [held(gtk_spinner_new()), held(gtk_spinner_new()), held(gtk_spinner_new())]
+            let activity = NetworkActivityIndicatorManager()
+            activity.activationDelay = .zero
+            activity.completionDelay = .zero
+            func spinning() -> [Int32] { spinners.prefix(2).map { gtk_spinner_get_spinning($0) } }
+            for spinner in spinners { GTKSpinner.of(spinner).setAnimating(with: activity) }
+            GTKSpinner.of(spinners[0]).setAnimating(with: activity)
+            release(spinners[2])
+            tasks.task().resume()
+            try await Harness.until("both spin") { spinning() == [1, 1] }
+            tasks.server.open("answer")
+            try await Harness.until("both rest") { spinning() == [0, 0] }
+            for spinner in spinners.prefix(2) { release(spinner) }
+        },
         TestCase("a spinner that a task is bound to shows no other activity any more") {
             let tasks = try Tasks()
             let spinner = held(gtk_spinner_new())
@@ -146,6 +162,15 @@
             tasks.server.open("answer")
             try await Harness.until("it ends") { !refresh.isRefreshing }
             Harness.expect(gtk_revealer_get_reveal_child(refresh.indicator), is: 0)
+            release(scrolled)
+        },
+        TestCase("a refresh control whose indicator is destroyed before it goes on without it") {
+            let scrolled = held(gtk_scrolled_window_new())
+            let refresh = GTKRefresh.of(scrolled)
+            g_object_run_dispose(refresh.indicator)
+            refresh.beginRefreshing()
+            Harness.expect(refresh.isRefreshing)
+            refresh.endRefreshing()
             release(scrolled)
         },
         TestCase("a progress bar shows what was downloaded, and what was uploaded") {

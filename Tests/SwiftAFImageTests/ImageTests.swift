@@ -67,6 +67,14 @@ struct ImageTests {
         #expect((dot.pixelWidth, dot.pixelHeight) == (1, 1))
     }
 
+    @Test("another number of pixels per point changes the size, and no pixel")
+    func scale() throws {
+        let image = Pictures.image(20, 10)
+        let scaled = try ScaleProcessor(scale: 2).process(image)
+        #expect(scaled.size == (10, 5) && scaled == image.withScale(2))
+        #expect(ScaleProcessor(scale: 2).identifier != ScaleProcessor(scale: 1.5).identifier)
+    }
+
     @Test("rounded corners are cut off, the middle stays")
     func roundCorners() throws {
         let image = Pictures.image(20, 20)

@@ -18,7 +18,8 @@
     /// program sleeps.
     ///
     /// - Each turn of the loop runs the jobs that waited at its beginning. After 8 ms of jobs, everything else that is
-    ///   ready goes first once: events, timers and drawing. The jobs of one turn aren't interrupted: of 200,000 that
+    ///   ready goes first: events, timers and drawing. If there is always something, such as a window that takes longer to
+    ///   draw than a frame lasts, jobs run again after 10 ms. The jobs of one turn aren't interrupted: of 200,000 that
     ///   wait at the same moment, all run before the next frame, for 0.5 to 1.4 s in a debug build. Jobs that begin other
     ///   jobs aren't of the same turn.
     /// - Jobs don't run in a nested main loop that a job started itself. In one that a signal handler started, they do.
@@ -51,6 +52,9 @@
         /// The time of the jobs since other sources of the loop went first, in microseconds.
         @MainActor private static var busy: Int64 = 0
         private static let longestBusy: Int64 = 8000
+        /// Ends the time in which other sources go first; nil while they don't.
+        @MainActor private static var timer: UInt32?
+        private static let longestWait: UInt32 = 10
 
         @MainActor private static func attach() -> Bool {
             guard source == nil else { return true }
@@ -77,12 +81,27 @@
         }
 
         @MainActor private static func makeRoom(after time: Int64) {
-            let wasLow = busy > longestBusy
-            busy = wasLow ? time : busy + time
-            let isLow = busy > longestBusy
-            guard isLow != wasLow else { return }
-            let priority = isLow ? cafgtk_priority_idle : cafgtk_priority_default
-            cafgtk_source_set_priority(source, Int32(priority))
+            // At the lowest priority, nothing else was ready.
+            if timer != nil { endWait() }
+            busy += time
+            guard busy > longestBusy else { return }
+            cafgtk_source_set_priority(source, Int32(cafgtk_priority_idle))
+            // Painting alone can keep the loop from lower priorities for ever. It goes first at least once, as this timer
+            // isn't due before the next turn of the loop.
+            timer = cafgtk_timeout(
+                longestWait,
+                { _ in
+                    MainActor.assumeIsolated { MainActorInGLib.endWait(removesTimer: false) }
+                    return 0
+                }, nil)
+        }
+
+        /// Jobs go first again.
+        @MainActor private static func endWait(removesTimer: Bool = true) {
+            if removesTimer, let timer { cafgtk_source_remove(timer) }
+            timer = nil
+            busy = 0
+            cafgtk_source_set_priority(source, Int32(cafgtk_priority_default))
         }
     }
 #endif

@@ -45,28 +45,27 @@
         public func setImage(
             with url: String?, placeholderImage: Image? = nil, fittingWidth width: Int, height: Int
         ) {
+            setImage(
+                for: HTTPRequest(imageAt: url ?? ""), placeholder: placeholderImage,
+                processors: processors(fittingWidth: width, height: height))
+        }
+
+        /// The processors of `setImage(with:placeholderImage:fittingWidth:height:)`, to prefetch its images:
+        ///
+        /// ```swift
+        /// downloader.prefetch(urls.map { HTTPRequest(imageAt: $0) }, processors: view.processors(fittingWidth: 64, height: 64))
+        /// ```
+        ///
+        /// They depend on ``GTKView/scaleFactor``, which a widget knows when it is in a window.
+        public func processors(fittingWidth width: Int, height: Int) -> [any ImageProcessing] {
             let scale = scaleFactor
-            var processors: [any ImageProcessing] = [
-                ResizeProcessor(width: max(1, width) * scale, height: max(1, height) * scale)
-            ]
-            if scale > 1 { processors.append(ScaleProcessor(scale: scale)) }
-            setImage(for: HTTPRequest(imageAt: url ?? ""), placeholder: placeholderImage, processors: processors)
+            let resize = ResizeProcessor(width: max(1, width) * scale, height: max(1, height) * scale)
+            return scale > 1 ? [resize, ScaleProcessor(scale: Double(scale))] : [resize]
         }
 
         /// Cancels the download. The current image stays, and no closure is called.
         public func cancelImageDownloadTask() {
             cancelImageDownload()
-        }
-    }
-
-    /// Says how many pixels an image has for each of GTK's units.
-    private struct ScaleProcessor: ImageProcessing {
-        let scale: Int
-
-        var identifier: String { "scale(\(scale))" }
-
-        func process(_ image: Image) -> Image {
-            image.withScale(Double(scale))
         }
     }
 

@@ -14,7 +14,8 @@
     ///
     /// GTK's state flags decide: insensitive is `disabled`, active is `highlighted`, checked or selected is `selected`.
     /// A state without an image shows that of `normal`. The button's child, such as its label, stays to the right of the
-    /// image.
+    /// image. Another child, such as the label of a later `gtk_button_set_label()`, takes the place of the images until the
+    /// next one is shown.
     public final class GTKButton: GTKView, ImageDisplaying {
         public let imageLoads = ImageLoads()
         private var images: [ImageSlot: Paintable] = [:]
@@ -22,19 +23,21 @@
         /// Made with the first image.
         private var layers: Layers?
 
-        /// The pictures in the button. They are held, as someone may give the button another child.
+        /// The pictures in the button, and the child that they are in. They are held, as the program may give the button
+        /// another child.
         @MainActor
         private final class Layers {
-            let image, background: OpaquePointer
+            let image, background, overlay: OpaquePointer
 
-            init(image: OpaquePointer, background: OpaquePointer) {
+            init(image: OpaquePointer, background: OpaquePointer, overlay: OpaquePointer) {
                 self.image = image
                 self.background = background
-                for picture in [image, background] { cafgtk_ref_sink(UnsafeMutableRawPointer(picture)) }
+                self.overlay = overlay
+                for widget in [image, background, overlay] { cafgtk_ref_sink(UnsafeMutableRawPointer(widget)) }
             }
 
             isolated deinit {
-                for picture in [image, background] { cafgtk_unref(UnsafeMutableRawPointer(picture)) }
+                for widget in [image, background, overlay] { cafgtk_unref(UnsafeMutableRawPointer(widget)) }
             }
         }
 
@@ -42,7 +45,7 @@
 
         public func show(_ image: Image?, in slot: ImageSlot) {
             guard let widget else { return }
-            if layers == nil { layers = makeLayers(in: widget) }
+            if layers == nil || cafgtk_button_child(widget) != layers?.overlay { layers = makeLayers(in: widget) }
             animations.show(image, in: slot, of: widget) { [weak self] image in
                 self?.images[slot] = image.flatMap { Paintable($0) }
                 self?.update()
@@ -66,7 +69,7 @@
                 let overlay = cafgtk_overlay_new(),
                 let row = cafgtk_box_new(cafgtk_orientation(cafgtk_horizontal), 6)
             else { return nil }
-            let layers = Layers(image: image, background: background)
+            let layers = Layers(image: image, background: background, overlay: overlay)
             cafgtk_picture_set_keeps_ratio(background, 0)
             cafgtk_box_append(row, image)
             if let child = cafgtk_button_child(button) {

@@ -26,14 +26,14 @@
         required init(_ widget: OpaquePointer) {
             indicator = cafgtk_revealer_new()
             spinner = cafgtk_spinner_new()
-            // Kept until this object ends, wherever it is put.
-            cafgtk_ref_sink(UnsafeMutableRawPointer(indicator))
+            // Kept until this object ends, wherever the indicator is put, and whatever is put into it.
+            for widget in [indicator, spinner] { cafgtk_ref_sink(UnsafeMutableRawPointer(widget)) }
             cafgtk_revealer_set_child(indicator, spinner)
             super.init(widget)
         }
 
         isolated deinit {
-            cafgtk_unref(UnsafeMutableRawPointer(indicator))
+            for widget in [indicator, spinner] { cafgtk_unref(UnsafeMutableRawPointer(widget)) }
         }
 
         public func beginRefreshing() {

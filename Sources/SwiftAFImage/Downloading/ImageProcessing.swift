@@ -71,6 +71,25 @@ public struct ResizeProcessor: ImageProcessing, Hashable {
     }
 }
 
+/// Sets the number of pixels per point of an image. Its pixels are unchanged.
+///
+/// For a screen with two pixels per point, put it behind a ``ResizeProcessor`` to twice the size in points.
+public struct ScaleProcessor: ImageProcessing, Hashable {
+    /// Pixels per point.
+    public let scale: Double
+
+    /// Makes a processor for a number of pixels per point.
+    public init(scale: Double) {
+        self.scale = scale
+    }
+
+    public var identifier: String { "scale(\(scale))" }
+
+    public func process(_ image: Image) throws -> Image {
+        image.withScale(scale)
+    }
+}
+
 /// Rounds the corners of an image.
 public struct RoundCornersProcessor: ImageProcessing, Hashable {
     /// In pixels; limited to half of the shorter side.
