@@ -340,8 +340,6 @@ static ptrdiff_t read_outgoing(void *context, void *buffer, size_t size) {
     return state == AFC__WEBSOCKET_FAILING ? AFC_READ_FAILED : AFC_READ_AGAIN;
 }
 
-static const afc__lender lender = {lend_outgoing, take_outgoing_back};
-
 /** Nothing was sent before the 101. */
 static bool rewind_outgoing(void *context) {
     (void)context;
@@ -592,6 +590,8 @@ static afc_status renew_key(void *context, afc_header *headers, size_t count,
     return afc__handshake_renew(&socket->handshake, headers, count, failure);
 }
 
+static const afc__upgrade upgrade = {{lend_outgoing, take_outgoing_back}, renew_key};
+
 /** Makes the task; on failure the socket's reference for it is released. */
 static afc_status make_task(afc_websocket *socket, afc_session *session, const char *url,
                             const afc_request *request, afc_failure *failure) {
@@ -668,8 +668,7 @@ static afc_status open_socket(afc_websocket **out, afc_session *session, const a
         afc_websocket_release(socket);
         return status;
     }
-    afc__transfer_await_upgrade(&socket->task->transfer, renew_key);
-    socket->task->transfer.source.lender = &lender;
+    afc__transfer_await_upgrade(&socket->task->transfer, &upgrade);
     /* Before the start: a callback may read it on the loop thread before this function returns. */
     *out = socket;
     afc_task_start(socket->task);

@@ -43,8 +43,9 @@ static bool renew_upgrade(afc__transfer *transfer) {
     afc__request_head *request = &transfer->request;
     afc_failure failure = {0};
     if (!transfer->upgrades) return true;
-    afc_status status = transfer->renew_upgrade(transfer->events.context, request->headers,
-                                                request->header_count, &failure);
+    const afc__upgrade *upgrade = (const afc__upgrade *)transfer->source.lender;
+    afc_status status = upgrade->renew(transfer->source.body.reader.context, request->headers,
+                                       request->header_count, &failure);
     return status == AFC_OK || afc__transfer_fail(transfer, &failure);
 }
 

@@ -159,11 +159,9 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
     return AFC_OK;
 }
 
-void afc__transfer_await_upgrade(afc__transfer *transfer,
-                                 afc_status (*renew)(void *context, afc_header *headers,
-                                                     size_t count, afc_failure *failure)) {
+void afc__transfer_await_upgrade(afc__transfer *transfer, const afc__upgrade *upgrade) {
     transfer->upgrades = true;
-    transfer->renew_upgrade = renew;
+    transfer->source.lender = &upgrade->lender;
     /* HTTP/2 has no 101 (RFC 9113 8.6); a body that is asked for first would be no body. */
     transfer->version = AFC_HTTP_PREFER_1_1;
     transfer->expect = AFC_EXPECT_NEVER;

@@ -107,6 +107,14 @@ typedef enum afc__range {
     AFC__RANGE_REFUSED /**< It was, but the response was useless: now the whole is asked for. */
 } afc__range;
 
+/** What a request for an upgrade has beside its reader, called with its context. */
+typedef struct afc__upgrade {
+    /** First: the source points to it, so that no task needs another pointer. */
+    afc__lender lender;
+    /** Before each hop: changes what its fields must not share with those of another, in place. */
+    afc_status (*renew)(void *context, afc_header *headers, size_t count, afc_failure *failure);
+} afc__upgrade;
+
 typedef struct afc__transfer {
     afc_task_events events;
     atomic_uint_fast64_t *event_counter; /**< The session's. */
@@ -127,10 +135,6 @@ typedef struct afc__transfer {
 
     afc__proxy *own_proxy; /**< With has_own_proxy: NULL is none at all. */
     char *unix_socket;     /**< NULL: the session's; "": none. */
-
-    /** With `upgrades`: gives each hop what its request must not share with another's, in its fields. */
-    afc_status (*renew_upgrade)(void *context, afc_header *headers, size_t count,
-                                afc_failure *failure);
 
     const afc__store *store;          /**< The session's; NULL without a cache. */
     char *document_host;              /**< Of the main document; NULL: unknown, or not needed. */
@@ -171,12 +175,9 @@ void afc__transfer_clear(afc__transfer *transfer);
 
 /**
  * Before the start: makes the request ask for an upgrade (RFC 9110 7.8), by its own fields. Its body must be a reader of
- * unknown length that can be rewound; it has nothing to read before on_head has seen the 101. `renew` is called with the events'
- * context before each hop. It may change the values of its fields in place.
+ * unknown length that can be rewound; it has nothing to read before on_head has seen the 101.
  */
-void afc__transfer_await_upgrade(afc__transfer *transfer,
-                                 afc_status (*renew)(void *context, afc_header *headers,
-                                                     size_t count, afc_failure *failure));
+void afc__transfer_await_upgrade(afc__transfer *transfer, const afc__upgrade *upgrade);
 
 /** Sets the failure of the task, if it is the first. Returns false, for callers to return. */
 static inline bool afc__transfer_fail(afc__transfer *transfer, const afc_failure *failure) {
