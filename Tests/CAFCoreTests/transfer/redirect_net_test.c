@@ -249,8 +249,10 @@ static const afc_header secrets[] = {{{"Authorization", 13}, {"Bearer one", 10},
 
 static void check_secrets(world *world, size_t index, bool are_there) {
     for (size_t i = 0; i + 2 < COUNT_OF(secrets); i++) {
-        const char *value = seen_header(world, index, secrets[i].name.bytes);
-        assert_string_equal(value, are_there ? secrets[i].value.bytes : "");
+        const char *name = secrets[i].name.bytes, *value = seen_header(world, index, name);
+        /* There is no proxy that could get it. */
+        bool is_sent = are_there && strcmp(name, "Proxy-Authorization") != 0;
+        assert_string_equal(value, is_sent ? secrets[i].value.bytes : "");
     }
     assert_int_equal(strcmp(seen_header(world, index, "Host"), "five.test") == 0, are_there);
     assert_string_equal(seen_header(world, index, "X-Public"), "six");
