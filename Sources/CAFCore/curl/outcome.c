@@ -470,7 +470,9 @@ void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop) 
     hop->tls_us = exchange->hop.transfer->request.url.is_https ? reached(tls, request) : 0;
     hop->connect_us = reached(connect, tls > 0 ? tls : request);
     hop->dns_us = reached(number(easy, CURLINFO_NAMELOOKUP_TIME_T), connect);
-    hop->total_us = number(easy, CURLINFO_TOTAL_TIME_T);
+    /* Of a hop that we end, libcurl has the time at which it last did something. */
+    hop->total_us = exchange->hop.has_ended ? number(easy, CURLINFO_TOTAL_TIME_T)
+                                            : afc__now_us() - exchange->hosts.added_us;
     hop->sent = number(easy, CURLINFO_SIZE_UPLOAD_T) + exchange->direct.sent;
     hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T) + exchange->recovered_size +
                     exchange->direct.received;

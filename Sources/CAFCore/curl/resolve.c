@@ -215,6 +215,7 @@ static void add_to_libcurl(afc__exchange *exchange) {
         code = curl_multi_add_handle(exchange->driver->multi, exchange->easy);
     }
     hosts->stage = AFC__STAGE_ADDED;
+    hosts->added_us = afc__now_us();
     hosts->refusal = code;
     if (code != CURLM_OK) fail_exchange(exchange);
 }

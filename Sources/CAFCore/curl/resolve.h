@@ -58,6 +58,7 @@ typedef struct afc__hosts {
     unsigned missing;  /**< The number of names that it waits for. */
     int64_t began_us;  /**< When the wait began, */
     int64_t waited_us; /**< and its duration; 0: none. */
+    int64_t added_us;  /**< When libcurl got it. */
     struct curl_slist list[AFC__MOST_HOSTS + 1];
     bool has_list;      /**< CURLOPT_RESOLVE is set to `list`. */
     afc__name *evicted; /**< A name that its last entry removes from libcurl's cache. */

@@ -89,6 +89,18 @@ static void silence_in_any_phase_hits_the_idle_limit(void **state) {
     }
 }
 
+static void time_of_a_hop_counts_until_its_limit(void **state) {
+    world *world = *state;
+    serve_stalled(world, "/", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1234");
+    call *call = call_with_limits(world, "/", LONG_MS, SHORT_MS, LONG_MS);
+    call_perform(call);
+    check_ended(call, AFC_ETIMEOUT);
+    assert_int_equal(call->hop_count, 1);
+    /* Clocks are read at slightly different times. */
+    assert_true(call->hops[0].total_us - call->hops[0].first_byte_us >= SHORT_MS * 900);
+    call_free(call);
+}
+
 static void server_that_stops_reading_hits_the_idle_limit(void **state) {
     (void)state;
     static const char body[16 << 20];
@@ -313,6 +325,7 @@ int main(void) {
         cmocka_unit_test(stalled_handshake_hits_the_connect_limit),
         WORLD_TEST(connect_limit_ends_with_the_connection),
         WORLD_TEST(silence_in_any_phase_hits_the_idle_limit),
+        WORLD_TEST(time_of_a_hop_counts_until_its_limit),
         cmocka_unit_test(server_that_stops_reading_hits_the_idle_limit),
         WORLD_TEST(slow_bytes_are_not_idle_and_hit_the_total_limit),
         WORLD_TEST(response_that_waits_for_a_busy_loop_is_not_silence),

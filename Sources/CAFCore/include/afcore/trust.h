@@ -1,6 +1,6 @@
 /**
  * Trust evaluation: immutable policies that decide which certificate chains of servers are accepted, and
- * reports about their decisions. docs/trust.md documents the rules in detail.
+ * reports about their decisions. The fields of afc_trust_options and afc_trust_rule have the rules.
  */
 #ifndef AFCORE_TRUST_H
 #define AFCORE_TRUST_H
