@@ -263,7 +263,8 @@ extension WebSocket {
         public var receiveBufferSize = 1024 * 1024
         /// The time limit for the whole handshake, redirects included; nil for no limit. Default: 30 s.
         public var openTimeout: Duration? = .seconds(30)
-        /// The time limit from a close frame to the end of the connection. Default: 5 s.
+        /// The time limit from a close frame to the end of the connection. Messages that are sent before our close frame
+        /// may take this time for each 64 KiB of them, or part of that. Default: 5 s.
         public var closeTimeout: Duration = .seconds(5)
         /// The time between automatic pings; nil for none. Default: nil.
         public var pingInterval: Duration?
