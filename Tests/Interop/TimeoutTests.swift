@@ -31,7 +31,7 @@ extension Interop {
 
         @Test func anIdleLimitEndsTheWaitWithinABody() async throws {
             var request = HTTPRequest("/drip?numbytes=2&duration=60")
-            request.timeouts.idle = .seconds(10)
+            request.timeouts.idle = .seconds(3)
             let error = try await sessionError { try await manager.response(for: request) }
             #expect(error.code == .timeout)
             #expect(error.reason == .idle)
@@ -39,9 +39,9 @@ extension Interop {
         }
 
         @Test func anIdleLimitDoesNotEndWhatMoves() async throws {
-            var request = HTTPRequest("/drip?numbytes=28&duration=14")
-            request.timeouts.idle = .seconds(10)
-            #expect(try await manager.response(for: request).body.count == 28)
+            var request = HTTPRequest("/drip?numbytes=12&duration=6")
+            request.timeouts.idle = .seconds(4)
+            #expect(try await manager.response(for: request).body.count == 12)
         }
 
         @Test func cancellingEndsTheWait() async throws {

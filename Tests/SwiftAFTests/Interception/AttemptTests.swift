@@ -456,7 +456,7 @@ struct AttemptTests {
     @Test("The total time limit runs on while a task is suspended between attempts")
     func suspendedTooLong() async throws {
         let gate = Recorder<Bool>()
-        manager.timeouts.total = .seconds(6)
+        manager.timeouts.total = .seconds(3)
         manager.interceptors = [
             Interceptor(retry: { [outcomes] _, outcome in
                 outcomes.record(outcome)

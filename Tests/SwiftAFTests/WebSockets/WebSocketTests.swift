@@ -409,8 +409,8 @@ struct WebSocketTests {
             _ = try await manager.webSocket("stall") { $0.timeouts.total = .milliseconds(20) }
         }
         #expect(late?.code == .timeout)
-        server.route("/late", [.upgrade(), .pause(.milliseconds(3100)), .frame(0x81, Data("late".utf8)), .close])
-        let socket = try await manager.webSocket("late") { $0.timeouts.total = .seconds(3) }
+        server.route("/late", [.upgrade(), .pause(.milliseconds(1600)), .frame(0x81, Data("late".utf8)), .close])
+        let socket = try await manager.webSocket("late") { $0.timeouts.total = .milliseconds(1500) }
         var messages = socket.makeAsyncIterator()
         #expect(try await messages.next() == .text("late"))
     }
