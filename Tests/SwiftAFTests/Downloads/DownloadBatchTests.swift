@@ -227,7 +227,7 @@ struct DownloadBatchTests {
         #expect(await server.wait(for: .closes(2)))
         #expect(!server.requests.contains { $0.path == "/f2" })
         // The sequence has ended before the transfers, and a connection goes before the file.
-        while try folder.names != [] { await Task.yield() }
+        try await eventually { try folder.names == [] }
     }
 
     @Test("Leaving the loop ends all")

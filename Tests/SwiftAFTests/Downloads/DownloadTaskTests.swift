@@ -55,7 +55,7 @@ struct DownloadTaskTests {
         #expect(manager.downloadTasks == [task])
         #expect(manager.dataTasks.isEmpty)
         task.resume()
-        let ending = await endings.wait()[0]
+        let ending = try await endings.value()
         #expect(ending.response?.status == 200)
         #expect(ending.path == path)
         #expect(ending.error == nil)
@@ -69,7 +69,7 @@ struct DownloadTaskTests {
     func refusal() async throws {
         ranges.refuse(404)
         manager.downloadTask(for: HTTPRequest("file"), to: path, completionHandler: end).resume()
-        let ending = await endings.wait()[0]
+        let ending = try await endings.value()
         #expect(ending.response?.status == 404)
         #expect(ending.path == nil)
         #expect(ending.error?.code == .status)
@@ -80,7 +80,7 @@ struct DownloadTaskTests {
     @Test("A file that can't be put in its place is an error of the completion")
     func unwritable() async throws {
         manager.downloadTask(for: HTTPRequest("file"), to: folder.file("a/b"), completionHandler: end).resume()
-        let ending = await endings.wait()[0]
+        let ending = try await endings.value()
         #expect(ending.response?.status == 200)
         #expect(ending.path == nil)
         #expect(ending.error?.code == .file)
@@ -89,7 +89,7 @@ struct DownloadTaskTests {
     @Test("What can't be begun is an error of the completion")
     func noDestination() async throws {
         manager.downloadTask(for: HTTPRequest("file"), completionHandler: end).resume()
-        #expect(await endings.wait()[0].error?.code == .invalidInput)
+        #expect(try await endings.value().error?.code == .invalidInput)
         #expect(ranges.server.requests.isEmpty)
     }
 
@@ -99,7 +99,7 @@ struct DownloadTaskTests {
         let task = manager.downloadTask(for: HTTPRequest("file"), completionHandler: end)
         manager.downloadDestination = nil
         task.resume()
-        #expect(await endings.wait()[0].path == folder.file("manager-file"))
+        #expect(try await endings.value().path == folder.file("manager-file"))
     }
 
     // MARK: Cancelling
@@ -109,11 +109,11 @@ struct DownloadTaskTests {
         let task = await begun(Self.keeping)
         let tokens = Recorder<(token: ResumeToken?, completions: Int)>()
         task.cancel { [endings] in tokens.record(($0, endings.values.count)) }
-        let (received, completions) = await tokens.wait()[0]
+        let (received, completions) = try await tokens.value()
         let token = try #require(received)
         #expect(completions == 0)
         #expect(token.bytesReceived > 0)
-        let ending = await endings.wait()[0]
+        let ending = try await endings.value()
         #expect(ending.error?.code == .cancelled)
         #expect(ending.error?.resumeToken == token)
         #expect(await task.cancelProducingResumeToken() == token)
@@ -123,7 +123,7 @@ struct DownloadTaskTests {
         let copy = try JSONDecoder().decode(ResumeToken.self, from: try JSONEncoder().encode(token))
         let resumed = other.downloadTask(for: copy.url, to: .resuming(copy), completionHandler: end)
         resumed.resume()
-        #expect(await endings.wait(for: 2)[1].path == path)
+        #expect(try await endings.value(at: 1).path == path)
         #expect(endings.values[1].response?.status == 206)
         #expect(resumed.progress.offset == token.bytesReceived)
         #expect(try folder.read("film") == RangeServer.content(1))
@@ -180,7 +180,7 @@ struct DownloadTaskTests {
         task.suspend()
         ranges.server.open("gate")
         task.resume()
-        #expect(await endings.wait()[0].path == path)
+        #expect(try await endings.value().path == path)
         #expect(try folder.read("film") == content)
     }
 
@@ -195,7 +195,7 @@ struct DownloadTaskTests {
             await Task.yield()
             task.suspend()
         }
-        #expect(await endings.wait()[0].path == path)
+        #expect(try await endings.value().path == path)
         #expect(try folder.read("film") == content)
         #expect(try folder.names == ["film"])
     }

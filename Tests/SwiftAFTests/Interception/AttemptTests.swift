@@ -203,7 +203,7 @@ struct AttemptTests {
         }
         #expect(task.state == .suspended)
         task.resume()
-        let end = await ends.wait()[0]
+        let end = try await ends.value()
         #expect(end.0 == 200 && end.1 == nil)
         #expect(task.state == .completed)
         #expect(task.response?.status == 200)
@@ -336,14 +336,14 @@ struct AttemptTests {
         await outcomes.wait()
         #expect(task.state == .running)
         task.cancel()
-        #expect(await ends.wait()[0]?.code == .cancelled)
+        #expect(try await ends.value()?.code == .cancelled)
         #expect(task.state == .completed)
 
         let awaited = Task { [manager] in try await manager.response(.get, "x") }
         _ = start()
         await outcomes.wait(for: 3)
         manager.invalidate(cancellingTasks: true)
-        #expect(await ends.wait(for: 2)[1]?.code == .cancelled)
+        #expect(try await ends.value(at: 1)?.code == .cancelled)
         await #expect { try await awaited.value } throws: { ($0 as? SessionError)?.code == .cancelled }
         #expect(server.requests.count == 3)
     }
@@ -449,7 +449,7 @@ struct AttemptTests {
         for _ in 0..<5 { _ = try await manager.response(.get, "y") }
         #expect(server.requests.filter { $0.path == "/x" }.count == 1)
         task.resume()
-        #expect(await ends.wait()[0] == nil)
+        #expect(try await ends.value() == nil)
         #expect(server.requests.filter { $0.path == "/x" }.count == 2)
     }
 
@@ -471,7 +471,7 @@ struct AttemptTests {
         await outcomes.wait()
         task.suspend()
         gate.record(true)
-        let error = await ends.wait()[0]
+        let error = try await ends.value()
         #expect(error?.code == .timeout && error?.reason == .total)
         #expect(task.state == .completed)
         task.resume()
@@ -496,7 +496,7 @@ struct AttemptTests {
         task.suspend()
         gate.record(true)
         task.cancel()
-        #expect(await ends.wait()[0]?.code == .cancelled)
+        #expect(try await ends.value()?.code == .cancelled)
         #expect(server.requests.count == 1)
     }
 

@@ -232,7 +232,7 @@ struct InterceptTests {
             return Self.mock()
         }
         _ = try await manager.response(.get, "x")
-        let next = await kept.wait()[0]
+        let next = try await kept.value()
         await #expect { _ = try await next(HTTPRequest(server.url("/x"))) } throws: {
             ($0 as? SessionError)?.code == .cancelled
         }

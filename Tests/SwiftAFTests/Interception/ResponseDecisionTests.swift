@@ -100,7 +100,7 @@ struct ResponseDecisionTests {
         let ends = Recorder<(HTTPResponse?, JSONValue?, SessionError?)>()
         let task = manager.dataTask(for: request("endless", .cancel)) { ends.record(($0, $1, $2)) }
         task.resume()
-        let end = await ends.wait()[0]
+        let end = try await ends.value()
         #expect(end.0?.status == 200)
         #expect(end.1 == nil)
         #expect(end.2?.code == .cancelled)
@@ -141,7 +141,7 @@ struct ResponseDecisionTests {
             }, completionHandler: { ends.record(($1, $2)) })
         #expect(task.kind == .data)
         task.resume()
-        let end = await ends.wait()[0]
+        let end = try await ends.value()
         #expect(end.0 == .null)
         #expect(end.1 == nil)
         #expect(task.kind == .download)

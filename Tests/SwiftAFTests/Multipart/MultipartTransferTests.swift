@@ -251,6 +251,6 @@ struct MultipartTransferTests {
             "form", body: .multipart { try $0.append("1", name: "\n") }, success: { _, _ in },
             failure: { task, error in if task == nil { errors.record(error) } })
         #expect(task == nil)
-        #expect(await errors.wait()[0].code == .invalidInput)
+        #expect(try await errors.value().code == .invalidInput)
     }
 }

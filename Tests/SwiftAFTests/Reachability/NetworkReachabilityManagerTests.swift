@@ -118,7 +118,7 @@ import Testing
             try manager.startMonitoring()
         }
         // Its queue may still be telling, and holds it meanwhile.
-        while gone != nil { await Task.yield() }
+        await eventually { gone == nil }
     }
 
     @Test(arguments: ["", "example.org", "127.0.0.1\0", "300.1.1.1", "127.0.0.1%lo"])

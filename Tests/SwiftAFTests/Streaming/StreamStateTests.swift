@@ -145,7 +145,7 @@ struct StreamStateTests {
                 if let event { waiter.resume(returning: event) }
             }
         }
-        while state.withLock({ !$0.hasReader }) { await Task.yield() }
+        await eventually { state.withLock { $0.hasReader } }
         if let space {
             [UInt8]([3, 4]).withUnsafeBytes { space.copy($0) }
             state.withLock { $0.endPiece(space) }.waiter?.resume(returning: .ready)
@@ -165,7 +165,7 @@ struct StreamStateTests {
                 if let event { waiter.resume(returning: event) }
             }
         }
-        while state.withLock({ !$0.hasReader }) { await Task.yield() }
+        await eventually { state.withLock { $0.hasReader } }
         let second: StreamState.Event = await withUnsafeContinuation { waiter in
             let event = state.withLock { $0.waitForChunk(waiter) }
             if let event { waiter.resume(returning: event) }
@@ -207,7 +207,7 @@ struct StreamStateTests {
                 _ = state.withLock { $0.waitForChunk(waiter) }
             }
         }
-        while state.withLock({ !$0.hasReader }) { await Task.yield() }
+        await eventually { state.withLock { $0.hasReader } }
         var isTold = false
         for size in sizes {
             #expect(!isTold)

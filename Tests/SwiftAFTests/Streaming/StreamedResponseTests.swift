@@ -93,7 +93,7 @@ struct StreamedResponseTests {
         var taken = 0
         for _ in 0..<20 {
             // Put off, the transfer reads nothing more from its socket: what is in the process stands still.
-            while !response.bytes.owner.stream.isAtRest { await Task.yield() }
+            await eventually { response.bytes.owner.stream.isAtRest }
             let held = sockets.bytesOutside { server.statistics.sent } - head.utf8.count - taken
             // It goes on once half has been read; a part that the client hasn't acknowledged yet is counted in both queues.
             #expect(held > StreamState.capacity / 4)

@@ -90,7 +90,7 @@ struct ClosureTests {
     func success() async throws {
         server.route("GET /a", .json(#"{"a":1}"#))
         let task = try #require(manager.get("a", parameters: ["q": 1], success: succeed, failure: fail))
-        let outcome = await outcomes.wait()[0]
+        let outcome = try await outcomes.value()
         #expect(outcome.value == ["a": 1])
         #expect(queues.values == ["completions"])
         #expect(task.state == .completed)
@@ -118,7 +118,7 @@ struct ClosureTests {
         let body = Data(#"{"e":7}"#.utf8)
         server.route("GET /a", .respond(422, headers: ["Content-Type": "application/json"], body: body))
         let task = try #require(manager.get("a", success: succeed, failure: fail))
-        let error = try #require(await outcomes.wait()[0].error)
+        let error = try #require(try await outcomes.value().error)
         #expect(error.code == .status)
         #expect(error.status == 422)
         #expect(error.parsedBody as? JSONValue == ["e": 7])
@@ -134,7 +134,7 @@ struct ClosureTests {
         #expect(task.state == .suspended)
         #expect(manager.dataTasks == [task])
         task.resume()
-        let (response, value, error) = await results.wait()[0]
+        let (response, value, error) = try await results.value()
         #expect(response?.status == 404)
         #expect(value == [1])
         #expect(error?.code == .status)
@@ -155,10 +155,10 @@ struct ClosureTests {
     func ownValidation() async throws {
         server.route("GET /a", .text("[1]"))
         manager.get("a", success: succeed, failure: fail)
-        #expect(await outcomes.wait()[0].error?.code == .contentType)
+        #expect(try await outcomes.value().error?.code == .contentType)
         manager.responseSerializer = JSONResponseSerializer(validation: .default)
         manager.get("a", success: succeed, failure: fail)
-        #expect(await outcomes.wait(for: 2)[1].value == [1])
+        #expect(try await outcomes.value(at: 1).value == [1])
         let value: JSONValue = try await manager.get("a")
         #expect(value == [1])
     }
@@ -167,7 +167,7 @@ struct ClosureTests {
     func badParameters() async throws {
         manager.requestSerializer = JSONRequestSerializer()
         #expect(manager.post("a", parameters: ["x": Set([1])], success: succeed, failure: fail) == nil)
-        guard case .failure(nil, let error) = await outcomes.wait()[0] else {
+        guard case .failure(nil, let error) = try await outcomes.value() else {
             Issue.record("expected a failure without a task")
             return
         }
@@ -178,7 +178,7 @@ struct ClosureTests {
     @Test("A URL that can't be sent is a failure", arguments: ["http://", "ftp://host/", "http://host:99999/", "a\nb"])
     func badURL(url: String) async throws {
         manager.get(url, success: succeed, failure: fail)
-        #expect(await outcomes.wait()[0].error?.code == .invalidInput)
+        #expect(try await outcomes.value().error?.code == .invalidInput)
     }
 
     @Test("The group is left when the completion has run, also by tasks that never start")

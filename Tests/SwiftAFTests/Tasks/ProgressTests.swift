@@ -44,7 +44,7 @@ import Testing
         let body = Data(repeating: 1, count: 32 << 20)
         let (server, manager) = (server, manager)
         async let response = manager.response(for: HTTPRequest(.put, "x", body: .data(body))) { seen.record($0) }
-        let first = await seen.wait()[0]
+        let first = try await seen.value()
         #expect(first.sentTotal == Int64(body.count) && first.sent == 0 && first.uploadFraction == 0)
         server.open("x")
         #expect(try await response.status == 200)

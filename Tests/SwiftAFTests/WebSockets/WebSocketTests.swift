@@ -300,7 +300,7 @@ struct WebSocketTests {
         let socket = try await manager.webSocket("/", options: options)
         // The first one is in the queue, the others wait for room.
         let sends = (0..<3).map { _ in Task { try await socket.send(Data(count: 15_000_000)) } }
-        while socket.queuedBytes == 0 { await Task.yield() }
+        await eventually { socket.queuedBytes > 0 }
         for send in sends {
             send.cancel()
             #expect(await failure { try await send.value }?.code == .cancelled)
