@@ -159,12 +159,9 @@ struct BlockedProgramTests {
     }
 
     private func waitForOutput() async {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                var wait = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
-                while poll(&wait, 1, -1) < 0, errno == EINTR {}
-                continuation.resume()
-            }
+        await onOwnThread { [reading] in
+            var wait = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
+            while poll(&wait, 1, -1) < 0, errno == EINTR {}
         }
     }
 

@@ -159,8 +159,8 @@ struct TranslationTests {
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
         defer { posix_spawn_file_actions_destroy(&actions) }
         let words = ["/bin/sh", "-c", shell].map { RawText($0) }
-        let process = try Launch.spawn(words, ["HOME": folder.path], &actions)
-        guard await Launch.wait(for: process) == 0, let request = server.requests.last else { return nil }
+        let process = Child(try Launch.spawn(words, ["HOME": folder.path], &actions))
+        guard await process.wait() == 0, let request = server.requests.last else { return nil }
         var sent = Sent(request, namesProgram: meaning.contains("-A "), port: server.port)
         // Jars and sessions have comments of their own.
         let own: [RawText] = ["swiftaf", "http", "script", "jar", "s", "s.json", "s.cookies", ".config"]

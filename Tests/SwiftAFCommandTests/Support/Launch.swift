@@ -1,4 +1,3 @@
-import Dispatch
 import FoundationEssentials
 import Glibc
 import SwiftAF
@@ -33,7 +32,7 @@ func launch(
 
 /// A process under way.
 final class Launch: Sendable {
-    private let process: pid_t
+    private let process: Child
     private let files: TemporaryFolder
 
     init(
@@ -51,16 +50,21 @@ final class Launch: Sendable {
         let created = O_WRONLY | O_CREAT | O_TRUNC
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, files.path + "/output", created, 0o600)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, files.path + "/error", created, 0o600)
-        process = try Self.spawn(command, environment, &actions)
+        process = Child(try Self.spawn(command, environment, &actions))
         posix_spawn_file_actions_destroy(&actions)
     }
 
-    /// The environment of the tests without proxies, and with what is given.
+    /// The environment of the tests without proxies.
+    static var environmentWithoutProxies: [String: String] {
+        ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
+    }
+
+    /// Starts a program in the environment of the tests without proxies, and with what is given.
     static func spawn(
         _ command: [RawText], _ more: [String: String], _ actions: inout posix_spawn_file_actions_t,
         flags: Int32 = 0
     ) throws -> pid_t {
-        var environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
+        var environment = environmentWithoutProxies
         for (name, value) in more { environment[name] = value }
         var words: [UnsafeMutablePointer<CChar>?] = command.map { $0.withCString { strdup($0) } } + [nil]
         var settings: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -80,26 +84,15 @@ final class Launch: Sendable {
     }
 
     func send(_ signal: Int32) {
-        kill(process, signal)
+        process.send(signal)
     }
 
     func end() async throws -> Launched {
-        let status = await Self.wait(for: process)
+        let status = await process.wait()
         return Launched(
             exit: status, output: try Data(contentsOf: URL(filePath: files.path + "/output")),
             error: String(
                 decoding: try Data(contentsOf: URL(filePath: files.path + "/error")), as: UTF8.self))
-    }
-
-    /// The exit status; nil if a signal ended it.
-    static func wait(for process: pid_t) async -> Int32? {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                var status: Int32 = 0
-                while waitpid(process, &status, 0) < 0, errno == EINTR {}
-                continuation.resume(returning: status & 0x7F == 0 ? status >> 8 & 0xFF : nil)
-            }
-        }
     }
 }
 

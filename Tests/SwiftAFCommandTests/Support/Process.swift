@@ -1,11 +1,13 @@
-import Dispatch
 import FoundationEssentials
 import Glibc
+import SwiftAF
+
+@testable import SwiftAFCommand
 
 /// The built program, run as a process of its own. What waits for it suspends: tests have few threads, and one that was
 /// blocked would be missed by all of them.
 final class ProgramRun: Sendable {
-    private let process: pid_t
+    private let process: Child
     private let output: Int32
 
     /// Where the build put the program: beside the tests.
@@ -26,7 +28,7 @@ final class ProgramRun: Sendable {
         return (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? arguments[0]
     }
 
-    /// Starts the program. Its standard error is the tests' own.
+    /// Starts the program, in an environment without proxies. Its standard error is the tests' own.
     ///
     /// - Parameter folder: its current folder, if not the tests' own.
     init(_ program: String, _ arguments: String..., folder: String? = nil) throws {
@@ -38,17 +40,17 @@ final class ProgramRun: Sendable {
         // posix_spawn can't change the folder where Swift sees it; a shell that becomes the program can.
         let shell = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\""]
         let command = (folder.map { shell + [$0] } ?? []) + [program] + arguments
-        var words = command.map { strdup($0) } + [nil]
-        var identifier = pid_t()
-        let status = posix_spawn(&identifier, command[0], &actions, nil, &words, environ)
-        words.forEach { free($0) }
-        posix_spawn_file_actions_destroy(&actions)
-        close(ends[1])
-        guard status == 0 else {
-            close(ends[0])
-            throw CocoaError(.executableLoad)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            close(ends[1])
         }
-        (process, output) = (identifier, ends[0])
+        do {
+            process = Child(try Launch.spawn(command.map { RawText($0) }, [:], &actions))
+        } catch {
+            close(ends[0])
+            throw error
+        }
+        output = ends[0]
     }
 
     deinit {
@@ -57,17 +59,17 @@ final class ProgramRun: Sendable {
 
     /// Ctrl-C.
     func interrupt() {
-        Glibc.kill(process, SIGINT)
+        process.send(SIGINT)
     }
 
     /// What a process can't see coming.
     func kill() {
-        Glibc.kill(process, SIGKILL)
+        process.send(SIGKILL)
     }
 
     /// Reads some of standard output, at least a byte unless it has ended.
     func readSome() async -> Data {
-        await Self.blocking { self.readSomeNow() }
+        await onOwnThread { self.readSomeNow() }
     }
 
     private func readSomeNow() -> Data {
@@ -78,7 +80,7 @@ final class ProgramRun: Sendable {
 
     /// Standard output up to its end.
     func readAll() async -> String {
-        await Self.blocking {
+        await onOwnThread {
             var all = Data()
             while case let some = self.readSomeNow(), !some.isEmpty { all += some }
             return String(decoding: all, as: UTF8.self)
@@ -87,7 +89,7 @@ final class ProgramRun: Sendable {
 
     /// The most memory that was resident at any time so far; nil once the program has ended.
     var mostResidentBytes: Int? {
-        let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
+        let status = (try? String(contentsOfFile: "/proc/\(process.identifier)/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         let kibibytes = line?.split { " \t".contains($0) }.dropFirst().first.flatMap { Int($0) }
         return kibibytes.map { $0 << 10 }
@@ -96,22 +98,12 @@ final class ProgramRun: Sendable {
     /// Whether the program has ended, without waiting for it and without taking its exit status.
     var hasEnded: Bool {
         var information = siginfo_t()
-        waitid(P_PID, id_t(process), &information, WEXITED | WNOHANG | WNOWAIT)
+        waitid(P_PID, id_t(process.identifier), &information, WEXITED | WNOHANG | WNOWAIT)
         return information.si_signo == SIGCHLD
     }
 
     /// The exit status; -1 if a signal ended the program.
     func wait() async -> Int32 {
-        await Self.blocking {
-            var status: Int32 = 0
-            while waitpid(self.process, &status, 0) < 0, errno == EINTR {}
-            return status & 0x7F == 0 ? status >> 8 & 0xFF : -1
-        }
-    }
-
-    private static func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: work()) }
-        }
+        await process.wait() ?? -1
     }
 }

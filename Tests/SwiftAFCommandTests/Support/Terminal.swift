@@ -1,4 +1,3 @@
-import Dispatch
 import FoundationEssentials
 import Glibc
 import SwiftAF
@@ -7,7 +6,7 @@ import SwiftAF
 
 /// The built program in a terminal of its own, 80 columns wide, which it is the only process of.
 final class TerminalRun: Sendable {
-    private let process: pid_t
+    private let process: Child
     private let terminal: Int32
     private let bytes = Locked(Data())
 
@@ -34,9 +33,10 @@ final class TerminalRun: Sendable {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, name, O_RDWR, 0)
         posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO)
-        process = try Launch.spawn(
-            ([program] + arguments).map { RawText($0) }, ["TERM": "xterm"].merging(environment) { $1 }, &actions,
-            flags: 0x80)
+        process = Child(
+            try Launch.spawn(
+                ([program] + arguments).map { RawText($0) }, ["TERM": "xterm"].merging(environment) { $1 }, &actions,
+                flags: 0x80))
         posix_spawn_file_actions_destroy(&actions)
     }
 
@@ -54,7 +54,7 @@ final class TerminalRun: Sendable {
     }
 
     func send(_ signal: Int32) {
-        kill(process, signal)
+        process.send(signal)
     }
 
     func resize(columns: UInt16) {
@@ -73,16 +73,13 @@ final class TerminalRun: Sendable {
 
     /// Reads what is shown until it ends, or holds `text`.
     func read(until text: String? = nil) async {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                while !self.reads(text) {
-                    var piece = [UInt8](repeating: 0, count: 4096)
-                    let count = Glibc.read(self.terminal, &piece, piece.count)
-                    // EIO: nobody has the other end open any more.
-                    guard count > 0 else { break }
-                    self.bytes.withLock { $0 += piece.prefix(count) }
-                }
-                continuation.resume()
+        await onOwnThread {
+            while !self.reads(text) {
+                var piece = [UInt8](repeating: 0, count: 4096)
+                let count = Glibc.read(self.terminal, &piece, piece.count)
+                // EIO: the other end isn't open any more.
+                guard count > 0 else { break }
+                self.bytes.withLock { $0 += piece.prefix(count) }
             }
         }
     }
@@ -95,12 +92,12 @@ final class TerminalRun: Sendable {
     /// The exit status, once all has been read.
     func end() async -> Int32? {
         await read()
-        return await Launch.wait(for: process)
+        return await process.wait()
     }
 
     /// The exit status, while nothing more is read.
     func endUnread() async -> Int32? {
-        await Launch.wait(for: process)
+        await process.wait()
     }
 
     /// The lines that are left on the screen.
