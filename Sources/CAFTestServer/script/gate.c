@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Lock held. */
-static afts__gate *gate_named(afts_server *server, const char *name) {
+afts__gate *afts__gate_named(afts_server *server, const char *name) {
     for (afts__gate *gate = server->gates; gate != NULL; gate = gate->next) {
         if (strcmp(gate->name, name) == 0) return gate;
     }
@@ -26,59 +25,41 @@ static afts__gate *gate_named(afts_server *server, const char *name) {
     return gate;
 }
 
-/** Counts the waiting scripts that no permit has released. Lock held. */
-static size_t held_at(const afts__gate *gate) {
-    return gate->waiting > gate->permits ? gate->waiting - gate->permits : 0;
+uint64_t afts__gate_held(const afts__gate *gate) {
+    uint64_t gone = gate->admitted > UINT64_MAX - gate->canceled ? UINT64_MAX
+                                                                 : gate->admitted + gate->canceled;
+    return gate->tickets > gone ? gate->tickets - gone : 0;
 }
 
 afts_status afts__stall(afts_conn *conn, const char *name) {
     afts_server *server = conn->server;
     pthread_mutex_lock(&server->lock);
-    afts__gate *gate = gate_named(server, name);
+    afts__gate *gate = afts__gate_named(server, name);
     if (gate == NULL) {
         pthread_mutex_unlock(&server->lock);
         return AFTS_ENOMEM;
     }
-    gate->waiting++;
+    uint64_t ticket = gate->tickets++;
     afts__server_changed(server);
-    while (gate->permits == 0 && server->state < AFTS__SERVER_STOPPING) {
+    while (ticket >= gate->admitted && server->state < AFTS__SERVER_STOPPING) {
         pthread_cond_wait(&gate->opened, &server->lock);
     }
-    gate->waiting--;
-    bool passed = gate->permits > 0;
-    if (passed && gate->permits != AFTS_OPEN) gate->permits--;
+    bool passed = ticket < gate->admitted;
+    if (!passed) gate->canceled++;
     pthread_mutex_unlock(&server->lock);
     return passed ? AFTS_OK : AFTS_ECANCELED;
 }
 
 afts_status afts_release(afts_server *server, const char *name, size_t permits) {
     pthread_mutex_lock(&server->lock);
-    afts__gate *gate = gate_named(server, name);
+    afts__gate *gate = afts__gate_named(server, name);
     if (gate != NULL) {
-        bool forever = permits >= AFTS_OPEN - gate->permits;
-        gate->permits = forever ? AFTS_OPEN : gate->permits + permits;
+        bool forever = permits == AFTS_OPEN || permits > UINT64_MAX - gate->admitted;
+        gate->admitted = forever ? UINT64_MAX : gate->admitted + permits;
         pthread_cond_broadcast(&gate->opened);
     }
     pthread_mutex_unlock(&server->lock);
     return gate != NULL ? AFTS_OK : AFTS_ENOMEM;
-}
-
-typedef struct stalled {
-    const afts__gate *gate;
-    size_t count;
-} stalled;
-
-static bool is_stalled(const void *context) {
-    const stalled *wanted = context;
-    return held_at(wanted->gate) >= wanted->count;
-}
-
-bool afts_wait_stalled(afts_server *server, const char *name, size_t count, int timeout_ms) {
-    pthread_mutex_lock(&server->lock);
-    stalled wanted = {gate_named(server, name), count};
-    bool holds = wanted.gate != NULL && afts__server_wait(server, is_stalled, &wanted, timeout_ms);
-    pthread_mutex_unlock(&server->lock);
-    return holds;
 }
 
 void afts__gates_wake(afts_server *server) {

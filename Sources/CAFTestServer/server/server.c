@@ -12,10 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-void afts__server_changed(afts_server *server) {
-    if (server->watchers > 0) pthread_cond_broadcast(&server->changed);
-}
-
 bool afts__server_is_stopping(afts_server *server) {
     pthread_mutex_lock(&server->lock);
     bool is_stopping = server->state >= AFTS__SERVER_STOPPING;
@@ -23,17 +19,12 @@ bool afts__server_is_stopping(afts_server *server) {
     return is_stopping;
 }
 
-bool afts__server_wait(afts_server *server, bool (*holds)(const void *context), const void *context,
-                       int timeout_ms) {
-    struct timespec deadline = afts__deadline(timeout_ms < 0 ? 0 : (unsigned)timeout_ms);
-    int error = 0;
-    server->watchers++;
-    while (error == 0 && !holds(context) && server->state != AFTS__SERVER_STOPPED) {
-        error = timeout_ms < 0 ? pthread_cond_wait(&server->changed, &server->lock)
-                               : pthread_cond_timedwait(&server->changed, &server->lock, &deadline);
-    }
-    server->watchers--;
-    return holds(context);
+/** Lock held. */
+static void set_state(afts_server *server, afts__server_state state) {
+    server->state = state;
+    /* Those in begin_stop() wait for it, too. */
+    pthread_cond_broadcast(&server->changed);
+    afts__server_changed(server);
 }
 
 static void apply_defaults(afts_options *options) {
@@ -81,8 +72,7 @@ afts_status afts_server_start(afts_server *server) {
     if (!is_new) return AFTS_ESTARTED;
     afts_status status = afts__listener_start(server);
     pthread_mutex_lock(&server->lock);
-    server->state = status == AFTS_OK ? AFTS__SERVER_RUNNING : AFTS__SERVER_STOPPED;
-    pthread_cond_broadcast(&server->changed);
+    set_state(server, status == AFTS_OK ? AFTS__SERVER_RUNNING : AFTS__SERVER_STOPPED);
     pthread_mutex_unlock(&server->lock);
     return status;
 }
@@ -95,7 +85,7 @@ static bool begin_stop(afts_server *server) {
     }
     server->watchers--;
     bool is_running = server->state == AFTS__SERVER_RUNNING;
-    server->state = is_running ? AFTS__SERVER_STOPPING : AFTS__SERVER_STOPPED;
+    set_state(server, is_running ? AFTS__SERVER_STOPPING : AFTS__SERVER_STOPPED);
     return is_running;
 }
 
@@ -107,7 +97,6 @@ static void interrupt_everything(afts_server *server) {
         pthread_cond_signal(&conn->wake);
     }
     afts__gates_wake(server);
-    pthread_cond_broadcast(&server->changed);
 }
 
 void afts_server_stop(afts_server *server) {
@@ -129,8 +118,7 @@ void afts_server_stop(afts_server *server) {
     afts__join_finished(server);
     afts__listener_close(server);
     pthread_mutex_lock(&server->lock);
-    server->state = AFTS__SERVER_STOPPED;
-    pthread_cond_broadcast(&server->changed);
+    set_state(server, AFTS__SERVER_STOPPED);
     pthread_mutex_unlock(&server->lock);
 }
 

@@ -40,6 +40,7 @@ struct afts_server {
     /* Guarded by the lock. */
     pthread_cond_t changed;
     size_t watchers; /**< Threads that wait for `changed`. */
+    afts_watch *watches;
     afts__server_state state;
     afts_conn *live;
     afts_conn *finished; /**< Their threads are to be joined. */
@@ -54,16 +55,9 @@ struct afts_server {
     struct afts__gate *gates;
 };
 
-/** Wakes the threads that wait for a change of the record. Lock held. */
+/** Wakes the threads that wait for a change of the record, and makes the callbacks of watches. Lock held. */
 void afts__server_changed(afts_server *server);
 bool afts__server_is_stopping(afts_server *server);
-
-/**
- * Waits until `holds`, which is called with the lock held; false if `timeout_ms` milliseconds have
- * passed or the server has stopped without it. A negative timeout never passes. Lock held.
- */
-bool afts__server_wait(afts_server *server, bool (*holds)(const void *context), const void *context,
-                       int timeout_ms);
 
 /** Listens and accepts. On failure afts_server.error says why. */
 afts_status afts__listener_start(afts_server *server);

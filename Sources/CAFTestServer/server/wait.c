@@ -1,69 +1,152 @@
+#include "script/gate.h"
 #include "server/server.h"
 
-typedef struct goal {
-    const afts_stats *stats;
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+struct afts_watch {
+    afts_watch *previous;
+    afts_watch *next;
+    afts_condition condition;
     uint64_t count;
-} goal;
+    const afts__gate *gate;
+    void (*reached)(void *context, bool holds); /**< NULL once it was called. */
+    void *context;
+};
 
-static bool enough_requests(const void *context) {
-    const goal *wanted = context;
-    return wanted->stats->requests >= wanted->count;
+/** Lock held. */
+static bool holds(const afts_server *server, const afts_watch *watch) {
+    const afts_stats *stats = &server->stats;
+    switch (watch->condition) {
+    case AFTS_REQUESTS:
+        return stats->requests >= watch->count;
+    case AFTS_ACCEPTED:
+        return stats->accepted >= watch->count;
+    case AFTS_CLOSED:
+        return stats->closed >= watch->count;
+    case AFTS_OPEN_AT_MOST:
+        return stats->open <= watch->count;
+    case AFTS_RECEIVED:
+        return stats->received >= watch->count;
+    case AFTS_HANDSHAKES_FAILED:
+        return stats->handshakes_failed >= watch->count;
+    case AFTS_STALLED:
+        return afts__gate_held(watch->gate) >= watch->count;
+    }
+    return false;
 }
 
-static bool enough_accepted(const void *context) {
-    const goal *wanted = context;
-    return wanted->stats->accepted >= wanted->count;
+/** Finds the gate that the condition names, if it does; false when out of memory. Lock held. */
+static bool find_gate(afts_server *server, afts_watch *watch, const char *gate) {
+    if (watch->condition != AFTS_STALLED) return true;
+    watch->gate = afts__gate_named(server, gate != NULL ? gate : "");
+    return watch->gate != NULL;
 }
 
-static bool enough_closed(const void *context) {
-    const goal *wanted = context;
-    return wanted->stats->closed >= wanted->count;
+/* ---- Threads that block -------------------------------------------------------------------- */
+
+/** Lock held. */
+static bool block(afts_server *server, const afts_watch *watch, int timeout_ms) {
+    struct timespec deadline = afts__deadline(timeout_ms < 0 ? 0 : (unsigned)timeout_ms);
+    int error = 0;
+    server->watchers++;
+    while (error == 0 && !holds(server, watch) && server->state != AFTS__SERVER_STOPPED) {
+        error = timeout_ms < 0 ? pthread_cond_wait(&server->changed, &server->lock)
+                               : pthread_cond_timedwait(&server->changed, &server->lock, &deadline);
+    }
+    server->watchers--;
+    return holds(server, watch);
 }
 
-static bool few_open(const void *context) {
-    const goal *wanted = context;
-    return wanted->stats->open <= wanted->count;
-}
-
-static bool enough_received(const void *context) {
-    const goal *wanted = context;
-    return wanted->stats->received >= wanted->count;
-}
-
-static bool enough_failed(const void *context) {
-    const goal *wanted = context;
-    return wanted->stats->handshakes_failed >= wanted->count;
-}
-
-static bool wait_for(afts_server *server, bool (*holds)(const void *context), uint64_t count,
-                     int timeout_ms) {
-    goal wanted = {&server->stats, count};
+bool afts_wait(afts_server *server, afts_condition condition, uint64_t count, const char *gate,
+               int timeout_ms) {
+    afts_watch watch = {.condition = condition, .count = count};
     pthread_mutex_lock(&server->lock);
-    bool is_reached = afts__server_wait(server, holds, &wanted, timeout_ms);
+    bool is_reached = find_gate(server, &watch, gate) && block(server, &watch, timeout_ms);
     pthread_mutex_unlock(&server->lock);
     return is_reached;
 }
 
+/* ---- Callbacks ----------------------------------------------------------------------------- */
+
+/** Lock held. */
+static void check(const afts_server *server, afts_watch *watch) {
+    bool is_reached = holds(server, watch);
+    if (watch->reached == NULL || (!is_reached && server->state != AFTS__SERVER_STOPPED)) return;
+    watch->reached(watch->context, is_reached);
+    watch->reached = NULL;
+}
+
+void afts__server_changed(afts_server *server) {
+    if (server->watchers > 0) pthread_cond_broadcast(&server->changed);
+    for (afts_watch *watch = server->watches; watch != NULL; watch = watch->next) {
+        check(server, watch);
+    }
+}
+
+afts_watch *afts_watch_new(afts_server *server, afts_condition condition, uint64_t count,
+                           const char *gate, void (*reached)(void *context, bool holds),
+                           void *context) {
+    afts_watch *watch = calloc(1, sizeof *watch);
+    if (watch == NULL) return NULL;
+    watch->condition = condition;
+    watch->count = count;
+    watch->reached = reached;
+    watch->context = context;
+    pthread_mutex_lock(&server->lock);
+    bool found = find_gate(server, watch, gate);
+    if (found) {
+        watch->next = server->watches;
+        if (server->watches != NULL) server->watches->previous = watch;
+        server->watches = watch;
+        check(server, watch);
+    }
+    pthread_mutex_unlock(&server->lock);
+    if (found) return watch;
+    free(watch);
+    return NULL;
+}
+
+void afts_watch_free(afts_server *server, afts_watch *watch) {
+    if (watch == NULL) return;
+    pthread_mutex_lock(&server->lock);
+    if (watch->previous != NULL) {
+        watch->previous->next = watch->next;
+    } else {
+        server->watches = watch->next;
+    }
+    if (watch->next != NULL) watch->next->previous = watch->previous;
+    pthread_mutex_unlock(&server->lock);
+    free(watch);
+}
+
+/* ---- By name ------------------------------------------------------------------------------- */
+
 bool afts_wait_requests(afts_server *server, size_t count, int timeout_ms) {
-    return wait_for(server, enough_requests, count, timeout_ms);
+    return afts_wait(server, AFTS_REQUESTS, count, NULL, timeout_ms);
 }
 
 bool afts_wait_accepted(afts_server *server, size_t count, int timeout_ms) {
-    return wait_for(server, enough_accepted, count, timeout_ms);
+    return afts_wait(server, AFTS_ACCEPTED, count, NULL, timeout_ms);
 }
 
 bool afts_wait_closed(afts_server *server, size_t count, int timeout_ms) {
-    return wait_for(server, enough_closed, count, timeout_ms);
+    return afts_wait(server, AFTS_CLOSED, count, NULL, timeout_ms);
 }
 
 bool afts_wait_open_at_most(afts_server *server, size_t count, int timeout_ms) {
-    return wait_for(server, few_open, count, timeout_ms);
+    return afts_wait(server, AFTS_OPEN_AT_MOST, count, NULL, timeout_ms);
 }
 
 bool afts_wait_received(afts_server *server, uint64_t bytes, int timeout_ms) {
-    return wait_for(server, enough_received, bytes, timeout_ms);
+    return afts_wait(server, AFTS_RECEIVED, bytes, NULL, timeout_ms);
 }
 
 bool afts_wait_handshakes_failed(afts_server *server, size_t count, int timeout_ms) {
-    return wait_for(server, enough_failed, count, timeout_ms);
+    return afts_wait(server, AFTS_HANDSHAKES_FAILED, count, NULL, timeout_ms);
+}
+
+bool afts_wait_stalled(afts_server *server, const char *gate, size_t count, int timeout_ms) {
+    return afts_wait(server, AFTS_STALLED, count, gate, timeout_ms);
 }

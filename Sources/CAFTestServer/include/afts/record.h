@@ -17,7 +17,7 @@ typedef struct afts_header {
     /** As sent, with its case. */
     const char *name;
     size_t name_size;
-    /** Without the blanks around it. A line without a colon is a name with an empty value. */
+    /** Without the blanks around it. */
     const char *value;
     size_t value_size;
 } afts_header;
@@ -47,6 +47,8 @@ typedef struct afts_request {
      * client gave up.
      */
     bool body_complete;
+    /** No route matched it, so that the fallback answered. */
+    bool unrouted;
 } afts_request;
 
 /** How a connection ended. */
@@ -75,6 +77,11 @@ typedef struct afts_connection {
     uint64_t received_total;
     /** Bytes sent, inside TLS. */
     uint64_t sent_total;
+    /**
+     * Why the server refused what the client sent: with 400 or 431, HTTP/2 with GOAWAY, or a WebSocket's frame with a
+     * close frame. The connection ends then.
+     */
+    const char *refusal;
     /** Whether a TLS handshake was completed, and what came of it. */
     bool tls;
     bool tls_resumed;
@@ -126,34 +133,54 @@ afts_connection *afts_copy_connection(afts_server *server, size_t index);
 void afts_connection_free(afts_connection *connection);
 
 /*
- * Waiting. Each returns true as soon as the condition holds, and false when `timeout_ms`
+ * Waiting. Each afts_wait…() returns true as soon as the condition holds, and false when `timeout_ms`
  * milliseconds have passed or the server has stopped without it. A negative timeout never passes.
  */
 
-/**
- * Until `count` requests have come, in total. A request counts when its body has been read, or
- * when the client gave up before that; if its script reads the head only, when the head has been
- * read.
- */
+/** What can be waited for. */
+typedef enum afts_condition {
+    /**
+     * A number of requests, in total. A request counts when its body has been read, or when the client gave up before
+     * that; if its script reads the head only, when the head has been read.
+     */
+    AFTS_REQUESTS,
+    AFTS_ACCEPTED,          /**< A number of accepted connections, in total. */
+    AFTS_CLOSED,            /**< A number of connections that have ended, in total. */
+    AFTS_OPEN_AT_MOST,      /**< At most a number of open connections. */
+    AFTS_RECEIVED,          /**< A number of received bytes, on all connections together. */
+    AFTS_HANDSHAKES_FAILED, /**< A number of failed handshakes, in total. */
+    AFTS_STALLED            /**< A number of scripts that wait at a gate at the same time. */
+} afts_condition;
+
+/** Blocks until a condition holds. `gate` is for AFTS_STALLED, and ignored otherwise. */
+bool afts_wait(afts_server *server, afts_condition condition, uint64_t count, const char *gate,
+               int timeout_ms);
+
+/** afts_wait() for each condition. */
 bool afts_wait_requests(afts_server *server, size_t count, int timeout_ms);
-
-/** Until `count` connections have been accepted, in total. */
 bool afts_wait_accepted(afts_server *server, size_t count, int timeout_ms);
-
-/** Until `count` connections have ended, in total. */
 bool afts_wait_closed(afts_server *server, size_t count, int timeout_ms);
-
-/** Until at most `count` connections are open. */
 bool afts_wait_open_at_most(afts_server *server, size_t count, int timeout_ms);
-
-/** Until `bytes` have been received, on all connections together. */
 bool afts_wait_received(afts_server *server, uint64_t bytes, int timeout_ms);
-
-/** Until `count` handshakes have failed, in total. */
 bool afts_wait_handshakes_failed(afts_server *server, size_t count, int timeout_ms);
-
-/** Until `count` scripts wait at a gate at the same time. */
 bool afts_wait_stalled(afts_server *server, const char *gate, size_t count, int timeout_ms);
+
+/** A wait that blocks no thread. */
+typedef struct afts_watch afts_watch;
+
+/**
+ * Calls `reached` once: with true as soon as the condition holds, or with false when the server has stopped without it.
+ * That may be before this function returns. It is called with the server's lock held, so it must neither block nor
+ * call a function of the server.
+ *
+ * @return the watch, freed by afts_watch_free() before its server; NULL when memory is short.
+ */
+afts_watch *afts_watch_new(afts_server *server, afts_condition condition, uint64_t count,
+                           const char *gate, void (*reached)(void *context, bool holds),
+                           void *context);
+
+/** Frees a watch, whose callback isn't called any more. NULL is fine. */
+void afts_watch_free(afts_server *server, afts_watch *watch);
 
 #ifdef __cplusplus
 }
