@@ -13,7 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define STACK_SIZE ((size_t)256 * 1024)
+/** Handlers run on it. The system only reserves it, and provides what is used. */
+#define STACK_SIZE ((size_t)1024 * 1024)
 
 /** Handlers run on these threads, and scripts are released there with what their handlers hold. */
 static _Thread_local bool serves_connection;
@@ -65,7 +66,7 @@ static afts_status run_hook(afts_conn *conn, bool before_tls) {
 static afts_status serve_request(afts_conn *conn) {
     afts_status status = afts__read_head(conn);
     if (status != AFTS_OK) return status;
-    afts_script *script = afts__script_for_request(conn->server, &conn->request->seen);
+    afts_script *script = afts__script_for_request(conn->server, conn->request);
     if (!script->head_only) {
         status = afts__continue(conn);
         if (status == AFTS_OK) status = afts__read_body(conn);
@@ -180,6 +181,10 @@ void afts__join_finished(afts_server *server) {
         free_conn(conn);
         conn = next;
     }
+}
+
+bool afts_conn_has_answered(const afts_conn *conn) {
+    return conn->has_answered;
 }
 
 size_t afts_conn_index(const afts_conn *conn) {

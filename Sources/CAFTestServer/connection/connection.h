@@ -31,6 +31,8 @@ struct afts_conn {
     bool in_chunks;     /**< The CRLF after a chunk is still to come. */
     bool close_after;   /**< Either side sent "Connection: close". */
     bool omits_body;    /**< The response has no body, whatever the script sends. */
+    bool is_connect;    /**< A success makes the connection a tunnel. */
+    bool has_answered;  /**< More than interim responses has been sent for the request. */
 };
 
 /** Serves an accepted socket on a new thread; closes it if that fails. */

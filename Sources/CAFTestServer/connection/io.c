@@ -39,6 +39,7 @@ afts_status afts__write(afts_conn *conn, const void *bytes, size_t size) {
         if (conn->fd < 0) return afts__ended(conn);
         ssize_t count = write_some(conn, at, size < AFTS__OUTPUT_SIZE ? size : AFTS__OUTPUT_SIZE);
         if (count < 0) return broken(conn);
+        conn->has_answered = true;
         pthread_mutex_lock(&conn->server->lock);
         conn->record->seen.sent_total += (uint64_t)count;
         conn->server->stats.sent += (uint64_t)count;

@@ -36,11 +36,32 @@ static afts_status parse_request_line(char *line, afts_request *seen) {
     return AFTS_OK;
 }
 
+/** Whether all bytes may be in a token (RFC 9110 5.6.2), of which there is at least one. */
+static bool is_token(const char *text, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool is_letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+        bool is_digit = c >= '0' && c <= '9';
+        if (!is_letter && !is_digit && (c == 0 || strchr("!#$%&'*+-.^_`|~", c) == NULL))
+            return false;
+    }
+    return size > 0;
+}
+
+/** Why a line is no field; NULL if it is one. */
+static const char *fault_of_field(const char *line, size_t size) {
+    const char *colon = memchr(line, ':', size);
+    /* A server that took one of these for a field could miss a Content-Length that the client meant, and read the
+       body as the next request (RFC 9112 5.1, 5.2). */
+    if (is_blank(line[0])) return "a folded header field";
+    if (colon == NULL) return "a header line without a colon";
+    if (!is_token(line, (size_t)(colon - line))) return "an invalid name of a header field";
+    return NULL;
+}
+
+/** Cuts a line without a fault. */
 static afts_header parse_field(char *line, size_t size) {
     char *colon = memchr(line, ':', size);
-    if (colon == NULL) {
-        return (afts_header){.name = line, .name_size = size, .value = line + size};
-    }
     *colon = 0;
     char *value = colon + 1;
     char *end = line + size;
@@ -65,7 +86,7 @@ static size_t count_lines(const afts__buffer *head) {
     return lines;
 }
 
-afts_status afts__parse_head(afts__request_record *request) {
+afts_status afts__parse_head(afts__request_record *request, const char **why) {
     request->text = afts__copy(request->head.bytes, request->head.size);
     request->headers = calloc(count_lines(&request->head) + 1, sizeof *request->headers);
     if (request->text == NULL || request->headers == NULL) return AFTS_ENOMEM;
@@ -73,10 +94,14 @@ afts_status afts__parse_head(afts__request_record *request) {
     size_t size;
     char *line = request->text;
     char *next = cut_line(line, end, &size);
+    *why = "an invalid request line";
     if (parse_request_line(line, &request->seen) != AFTS_OK) return AFTS_EINVAL;
     for (line = next; line < end; line = next) {
         next = cut_line(line, end, &size);
-        if (size > 0) request->headers[request->seen.header_count++] = parse_field(line, size);
+        if (size == 0) continue;
+        *why = fault_of_field(line, size);
+        if (*why != NULL) return AFTS_EINVAL;
+        request->headers[request->seen.header_count++] = parse_field(line, size);
     }
     request->seen.headers = request->headers;
     request->seen.head = request->head.bytes;

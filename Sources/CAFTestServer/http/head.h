@@ -6,8 +6,8 @@
 
 typedef enum afts__framing { AFTS__NO_BODY, AFTS__BY_LENGTH, AFTS__BY_CHUNKS } afts__framing;
 
-/** Cuts record->head into record->seen: AFTS_EINVAL, AFTS_ENOMEM. */
-afts_status afts__parse_head(afts__request_record *record);
+/** Cuts record->head into record->seen: AFTS_EINVAL, for which `*why` is the reason; AFTS_ENOMEM. */
+afts_status afts__parse_head(afts__request_record *record, const char **why);
 /** How the body is framed; for AFTS__BY_LENGTH also its length. AFTS_EINVAL. */
 afts_status afts__parse_framing(const afts_request *request, afts__framing *framing,
                                 uint64_t *length);

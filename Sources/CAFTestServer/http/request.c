@@ -8,8 +8,26 @@
 
 #define CHUNK_LINE_LIMIT 4096
 
-static afts_status refuse(afts_conn *conn, int code) {
+afts_status afts__refuse(afts_conn *conn, int code, const char *why) {
+    /* First, so that the reason is there as soon as the client has the response. */
+    afts__record_refusal(conn, why);
     afts__respond(conn, code, "Connection: close", 0, NULL, 0, 0);
+    return AFTS_ELOST;
+}
+
+/** Whether a client begins with the preface of HTTP/2 (RFC 9113 3.4). */
+static bool is_http2(const afts_request *seen) {
+    return strcmp(seen->method, "PRI") == 0 && strcmp(seen->target, "*") == 0 &&
+           strcmp(seen->version, "HTTP/2.0") == 0;
+}
+
+/** Responds in HTTP/2: an empty SETTINGS frame, and GOAWAY with HTTP_1_1_REQUIRED (RFC 9113 6.8, 7). */
+static afts_status refuse_http2(afts_conn *conn) {
+    static const uint8_t frames[] = {0, 0, 0, 4, 0, 0, 0, 0, 0, /* SETTINGS */
+                                     0, 0, 8, 7, 0, 0, 0, 0, 0, /* GOAWAY */
+                                     0, 0, 0, 0, 0, 0, 0, 13};
+    afts__record_refusal(conn, "HTTP/2, which the server doesn't speak");
+    afts__write(conn, frames, sizeof frames);
     return AFTS_ELOST;
 }
 
@@ -26,7 +44,8 @@ static afts_status read_lines(afts_conn *conn, afts__buffer *head) {
         const uint8_t *newline = memchr(at, '\n', size);
         if (newline != NULL) size = (size_t)(newline - at) + 1;
         conn->input_at += size;
-        if (size > conn->server->options.head_limit - head->size) return refuse(conn, 431);
+        if (size > conn->server->options.head_limit - head->size)
+            return afts__refuse(conn, 431, "a head beyond the limit");
         afts__buffer_append(head, at, size);
         if (head->is_invalid) return AFTS_ENOMEM;
         if (newline == NULL) continue;
@@ -45,14 +64,22 @@ static void begin_request(afts_conn *conn) {
     conn->body_left = 0;
     conn->in_chunks = false;
     conn->omits_body = false;
+    conn->is_connect = false;
+    conn->has_answered = false;
 }
 
 static afts_status parse(afts_conn *conn, afts__request_record *record) {
     afts_request *seen = &record->seen;
-    afts_status status = afts__parse_head(record);
-    if (status == AFTS_OK) status = afts__parse_framing(seen, &conn->framing, &conn->body_left);
-    if (status != AFTS_OK) return status == AFTS_EINVAL ? refuse(conn, 400) : status;
+    const char *why;
+    afts_status status = afts__parse_head(record, &why);
+    if (status == AFTS_OK) {
+        if (is_http2(seen)) return refuse_http2(conn);
+        why = "an invalid Content-Length";
+        status = afts__parse_framing(seen, &conn->framing, &conn->body_left);
+    }
+    if (status != AFTS_OK) return status == AFTS_EINVAL ? afts__refuse(conn, 400, why) : status;
     conn->omits_body = strcmp(seen->method, "HEAD") == 0;
+    conn->is_connect = strcmp(seen->method, "CONNECT") == 0;
     conn->close_after = !afts__keeps_alive(seen);
     seen->connection = conn->record->seen.index;
     pthread_mutex_lock(&conn->server->lock);
@@ -110,7 +137,9 @@ static afts_status read_line(afts_conn *conn, char line[CHUNK_LINE_LIMIT], size_
             *size_out = size;
             return AFTS_OK;
         }
-        if (size + 1 == CHUNK_LINE_LIMIT) return refuse(conn, 400);
+        if (size + 1 == CHUNK_LINE_LIMIT) {
+            return afts__refuse(conn, 400, "a line of the chunked coding that is too long");
+        }
         line[size++] = c;
     }
 }
@@ -131,11 +160,11 @@ static afts_status next_chunk(afts_conn *conn) {
     char line[CHUNK_LINE_LIMIT];
     size_t size = 0;
     afts_status status = conn->in_chunks ? read_line(conn, line, &size) : AFTS_OK;
-    if (status == AFTS_OK && size > 0) return refuse(conn, 400);
+    if (status == AFTS_OK && size > 0) return afts__refuse(conn, 400, "a chunk without its end");
     if (status == AFTS_OK) status = read_line(conn, line, &size);
     if (status != AFTS_OK) return status;
     if (!afts__parse_number(line, strcspn(line, "; \t"), 16, &conn->body_left)) {
-        return refuse(conn, 400);
+        return afts__refuse(conn, 400, "an invalid size of a chunk");
     }
     conn->in_chunks = true;
     return conn->body_left > 0 ? AFTS_OK : skip_trailers(conn);
@@ -175,6 +204,10 @@ afts_status afts__continue(afts_conn *conn) {
     bool waits = value != NULL && afts__has_token(value, strlen(value), "100-continue");
     if (!waits || seen->body_complete || conn->server->options.no_auto_continue) return AFTS_OK;
     return afts__interim(conn, 100, NULL);
+}
+
+const afts_request *afts_conn_request(const afts_conn *conn) {
+    return conn->request != NULL ? &conn->request->seen : NULL;
 }
 
 afts_status afts_conn_read_body(afts_conn *conn) {

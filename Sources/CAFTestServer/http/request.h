@@ -4,7 +4,9 @@
 
 #include "connection/connection.h"
 
-/** Reads a head into conn->request. What isn't HTTP gets 400 or 431 as its response. */
+/** Responds 400 or 431, records why, and returns AFTS_ELOST, which ends the connection. */
+afts_status afts__refuse(afts_conn *conn, int code, const char *why);
+/** Reads a head into conn->request. What isn't HTTP/1 is refused. */
 afts_status afts__read_head(afts_conn *conn);
 /** Reads at most `size` bytes of the body; `*count` 0 is its end. */
 afts_status afts__read_body_some(afts_conn *conn, size_t size, size_t *count);

@@ -87,14 +87,16 @@ static void apply_connection_header(afts_conn *conn, const char *headers) {
     if (value != NULL && afts__has_token(value, size, "close")) conn->close_after = true;
 }
 
-static bool code_has_body(int code) {
-    return code >= 200 && code != 204 && code != 304;
+/** Of a success for CONNECT, nothing follows the head but the tunnel (RFC 9110 9.3.6). */
+static bool code_has_body(const afts_conn *conn, int code) {
+    return code >= 200 && code != 204 && code != 304 && !(conn->is_connect && code < 300);
 }
 
-static void append_length(afts__buffer *out, int code, const char *headers, uint64_t promised) {
+static void append_length(const afts_conn *conn, afts__buffer *out, int code, const char *headers,
+                          uint64_t promised) {
     size_t size;
     char line[64] = "";
-    if (promised != AFTS_FOREVER && code_has_body(code) &&
+    if (promised != AFTS_FOREVER && code_has_body(conn, code) &&
         field_value(headers, "Content-Length", &size) == NULL &&
         field_value(headers, "Transfer-Encoding", &size) == NULL) {
         snprintf(line, sizeof line, "Content-Length: %" PRIu64 "\r\n", promised);
@@ -107,9 +109,9 @@ afts_status afts__respond(afts_conn *conn, int code, const char *headers, uint64
                           const void *block, size_t size, uint64_t count) {
     afts__buffer out = {0};
     append_head(&out, code, headers);
-    append_length(&out, code, headers, promised);
+    append_length(conn, &out, code, headers, promised);
     apply_connection_header(conn, headers);
-    bool has_body = code_has_body(code) && !conn->omits_body;
+    bool has_body = code_has_body(conn, code) && !conn->omits_body;
     /* One segment for a small response: clients then see it whole, as from most servers. */
     bool is_joined = count == 1 && size <= AFTS__INPUT_SIZE;
     if (has_body && is_joined) afts__buffer_append(&out, block, size);
@@ -126,7 +128,7 @@ afts_status afts__respond_chunked(afts_conn *conn, int code, const char *headers
     append_head(&out, code, headers);
     afts__buffer_append_text(&out, "Transfer-Encoding: chunked\r\n\r\n");
     apply_connection_header(conn, headers);
-    conn->omits_body |= !code_has_body(code);
+    conn->omits_body |= !code_has_body(conn, code);
     return send_buffer(conn, &out, 1);
 }
 
@@ -134,7 +136,11 @@ afts_status afts__interim(afts_conn *conn, int code, const char *headers) {
     afts__buffer out = {0};
     append_head(&out, code, headers);
     afts__buffer_append_text(&out, "\r\n");
-    return send_buffer(conn, &out, 1);
+    bool had_answered = conn->has_answered;
+    afts_status status = send_buffer(conn, &out, 1);
+    /* 101 is a final response: another protocol follows. */
+    if (code != 101) conn->has_answered = had_answered;
+    return status;
 }
 
 afts_status afts__chunk(afts_conn *conn, const void *bytes, size_t size, uint64_t count) {

@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "connection/ending.h"
 #include "connection/io.h"
+#include "http/request.h"
 #include "http/response.h"
 
 #include <openssl/evp.h>
@@ -34,7 +35,9 @@ afts_status afts__upgrade(afts_conn *conn, const char *headers) {
     const char *key = conn->request != NULL
                           ? afts_request_header(&conn->request->seen, "Sec-WebSocket-Key")
                           : NULL;
-    if (key == NULL || !write_accept(accept, key)) return AFTS_EINVAL;
+    if (key == NULL || !write_accept(accept, key)) {
+        return afts__refuse(conn, 400, "an upgrade of a request without a Sec-WebSocket-Key");
+    }
     snprintf(lines, sizeof lines,
              "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n", accept);
     afts__buffer all = {0};
@@ -117,11 +120,25 @@ void afts_frame_clear(afts_frame *frame) {
     *frame = (afts_frame){0};
 }
 
+/** A server must not accept a frame without a mask (RFC 6455 5.1). */
+static afts_status refuse_unmasked(afts_conn *conn) {
+    static const uint8_t protocol_error[] = {1002 >> 8, 1002 & 0xff};
+    afts__record_refusal(conn, "a frame without a mask");
+    afts_status status = afts__send_frame(conn, AFTS_FRAME_FIN | AFTS_FRAME_CLOSE, protocol_error,
+                                          sizeof protocol_error);
+    if (status == AFTS_OK) afts__close(conn);
+    return status;
+}
+
 afts_status afts__echo_frames(afts_conn *conn) {
     for (;;) {
         afts_frame frame;
         afts_status status = afts_conn_read_frame(conn, &frame);
         if (status != AFTS_OK) return status;
+        if (!frame.is_masked) {
+            afts_frame_clear(&frame);
+            return refuse_unmasked(conn);
+        }
         unsigned opcode = frame.first & OPCODE;
         uint8_t first = opcode == AFTS_FRAME_PING ? AFTS_FRAME_FIN | AFTS_FRAME_PONG : frame.first;
         bool is_answered = opcode != AFTS_FRAME_PONG;

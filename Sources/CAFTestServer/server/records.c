@@ -48,6 +48,13 @@ afts__connection_record *afts__record_connection(afts_server *server, uint16_t c
     return record;
 }
 
+void afts__record_refusal(afts_conn *conn, const char *why) {
+    afts_server *server = conn->server;
+    pthread_mutex_lock(&server->lock);
+    if (conn->record->seen.refusal == NULL) conn->record->seen.refusal = afts__copy_text(why);
+    pthread_mutex_unlock(&server->lock);
+}
+
 void afts__record_received(afts_conn *conn, const void *bytes, size_t size) {
     afts_server *server = conn->server;
     afts__connection_record *record = conn->record;
@@ -79,6 +86,7 @@ void afts__connection_record_drop(afts__connection_record *record) {
     free((char *)record->seen.tls_version);
     free((char *)record->seen.tls_cipher);
     free((char *)record->seen.tls_error);
+    free((char *)record->seen.refusal);
     free((char *)record->seen.sni);
     free((char *)record->seen.alpn);
     free((char *)record->seen.client_subject);
@@ -107,11 +115,12 @@ afts_stats afts_server_stats(afts_server *server) {
 
 /** Copies head and body, and parses the head again. Lock held. */
 static afts__request_record *copy_request(const afts__request_record *record) {
+    const char *why;
     afts__request_record *copy = calloc(1, sizeof *copy);
     if (copy == NULL) return NULL;
     afts__buffer_append(&copy->head, record->head.bytes, record->head.size);
     afts__buffer_append(&copy->body, record->body.bytes, record->body.size);
-    if (copy->head.is_invalid || copy->body.is_invalid || afts__parse_head(copy) != AFTS_OK) {
+    if (copy->head.is_invalid || copy->body.is_invalid || afts__parse_head(copy, &why) != AFTS_OK) {
         afts__request_record_drop(copy);
         return NULL;
     }
@@ -121,6 +130,7 @@ static afts__request_record *copy_request(const afts__request_record *record) {
     copy->seen.body_size = copy->body.size;
     copy->seen.body_total = record->seen.body_total;
     copy->seen.body_complete = record->seen.body_complete;
+    copy->seen.unrouted = record->seen.unrouted;
     return copy;
 }
 
@@ -153,6 +163,7 @@ static afts__connection_record *copy_connection(const afts__connection_record *r
     copy_text(&copy->seen.tls_version, &failed);
     copy_text(&copy->seen.tls_cipher, &failed);
     copy_text(&copy->seen.tls_error, &failed);
+    copy_text(&copy->seen.refusal, &failed);
     copy_text(&copy->seen.sni, &failed);
     copy_text(&copy->seen.alpn, &failed);
     copy_text(&copy->seen.client_subject, &failed);

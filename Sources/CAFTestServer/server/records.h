@@ -29,6 +29,8 @@ typedef struct afts__connection_record {
 void afts__record_request(afts_conn *conn);
 /** Makes the record of a new connection; NULL when out of memory. Lock held. */
 afts__connection_record *afts__record_connection(afts_server *server, uint16_t client_port);
+/** Keeps the first reason for which something that a client sent was refused. */
+void afts__record_refusal(afts_conn *conn, const char *why);
 void afts__record_received(afts_conn *conn, const void *bytes, size_t size);
 /** Each frees what the server doesn't keep. NULL is fine. */
 void afts__request_record_drop(afts__request_record *record);

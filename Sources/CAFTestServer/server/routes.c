@@ -28,7 +28,8 @@ static afts__route *make_route(const char *method, const char *path, size_t time
     route->script = script;
     route->times = times;
     route->path_size = strlen(path);
-    route->is_prefix = route->path_size > 0 && path[route->path_size - 1] == '*';
+    /* "*" alone is the target of an OPTIONS request for the whole server (RFC 9112 3.2.4). */
+    route->is_prefix = route->path_size > 1 && path[route->path_size - 1] == '*';
     route->path = afts__copy(path, route->path_size);
     route->method = afts__copy_text(method);
     if (route->path == NULL || (method != NULL && route->method == NULL)) {
@@ -37,6 +38,19 @@ static afts__route *make_route(const char *method, const char *path, size_t time
     }
     if (route->is_prefix) route->path_size--;
     return route;
+}
+
+/** Whether a request line can have the method and the path: a test of another route would see the fallback. */
+static bool can_match(const char *method, const char *path) {
+    if (method != NULL && (*method == '\0' || strpbrk(method, " \t\r\n*:/") != NULL)) return false;
+    for (const char *at = path; *at != '\0'; at++) {
+        /* Targets are ASCII; an asterisk that isn't the last one would be compared as it is. */
+        bool is_inner_asterisk = *at == '*' && at[1] != '\0';
+        if (*at <= ' ' || *at >= 0x7F || *at == '?' || is_inner_asterisk) return false;
+    }
+    if (path[0] == '/' || strcmp(path, "*") == 0) return true;
+    /* The target of CONNECT; those of proxies are compared without scheme and host. */
+    return strchr(path, ':') != NULL && strpbrk(path, "/*") == NULL;
 }
 
 /** Appends `route` and takes out an unlimited one that it replaces. Lock held. */
@@ -60,9 +74,10 @@ static afts__route *insert(afts_server *server, afts__route *route) {
 
 afts_status afts_route_times(afts_server *server, const char *method, const char *path,
                              size_t times, afts_script *script) {
-    if (script == NULL || script->is_invalid || path == NULL) {
+    bool is_valid = path != NULL && can_match(method, path);
+    if (script == NULL || script->is_invalid || !is_valid) {
         afts_script_release(script);
-        return path != NULL ? AFTS_ENOMEM : AFTS_EINVAL;
+        return is_valid ? AFTS_ENOMEM : AFTS_EINVAL;
     }
     afts__route *route = make_route(method, path, times, script);
     if (route == NULL) return AFTS_ENOMEM;
@@ -140,7 +155,8 @@ static bool more_specific(const afts__route *a, const afts__route *b) {
     return a->times != SIZE_MAX && b->times == SIZE_MAX;
 }
 
-afts_script *afts__script_for_request(afts_server *server, const afts_request *request) {
+afts_script *afts__script_for_request(afts_server *server, afts__request_record *record) {
+    afts_request *request = &record->seen;
     size_t size;
     const char *path = path_of(request->target, &size);
     pthread_mutex_lock(&server->lock);
@@ -152,6 +168,7 @@ afts_script *afts__script_for_request(afts_server *server, const afts_request *r
         }
     }
     if (best != NULL && best->times != SIZE_MAX) best->times--;
+    request->unrouted = best == NULL;
     afts_script *script = afts_script_retain(best != NULL ? best->script : server->fallback);
     pthread_mutex_unlock(&server->lock);
     return script;

@@ -2,7 +2,7 @@
 #ifndef AFTS_SERVER_ROUTES_H
 #define AFTS_SERVER_ROUTES_H
 
-#include "caftestserver.h"
+#include "server/records.h"
 
 typedef struct afts__route {
     struct afts__route *next;
@@ -21,8 +21,8 @@ typedef struct afts__hook {
     afts_script *script;
 } afts__hook;
 
-/** Each returns a reference, or NULL. */
-afts_script *afts__script_for_request(afts_server *server, const afts_request *request);
+/** Each returns a reference, or NULL. The first one notes in the record whether a route matched. */
+afts_script *afts__script_for_request(afts_server *server, afts__request_record *record);
 afts_script *afts__script_for_connection(afts_server *server, size_t index, bool before_tls);
 void afts__routes_clear(afts_server *server);
 

@@ -148,6 +148,11 @@ afts_status afts__tls_init(afts_server *server, const afts_tls *tls) {
     if (tls->ciphers != NULL && !SSL_CTX_set_cipher_list(server->tls, tls->ciphers)) {
         return fail(server, "ciphers");
     }
+    if (tls->client_ca_pem == NULL && tls->client_certificate_required) {
+        snprintf(server->error, sizeof server->error,
+                 "a client certificate is required, but no authority to verify it is set");
+        return AFTS_EINVAL;
+    }
     if (tls->client_ca_pem != NULL && !ask_for_client_certificate(server->tls, tls)) {
         return fail(server, "client authorities");
     }

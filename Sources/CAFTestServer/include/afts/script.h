@@ -29,7 +29,7 @@ typedef struct afts_conn afts_conn;
 struct afts_request;
 
 /**
- * Answers a request by code. Runs on the connection's thread (256 KiB of stack), holds no lock,
+ * Answers a request by code. Runs on the connection's thread (1 MiB of stack), holds no lock,
  * may block; afts_server_stop waits for its return. `request` is valid until then, or until the
  * handler runs a script that reads another one; it is NULL before any request was read.
  */
@@ -55,7 +55,8 @@ void afts_script_release(afts_script *script);
 
 /**
  * A complete response: status line, `headers`, Content-Length unless the headers frame the body
- * themselves, body. No body follows for HEAD, 1xx, 204 and 304. When `headers` hold
+ * themselves, body. No body follows for HEAD, 1xx, 204 and 304, and neither body nor Content-Length for
+ * a 2xx of CONNECT: what comes then through the tunnel is read as the next request. When `headers` hold
  * "Connection: close" the connection is closed afterwards.
  */
 void afts_respond(afts_script *script, int status, const char *headers, const void *body,
@@ -194,6 +195,12 @@ afts_status afts_conn_stall(afts_conn *conn, const char *gate);
 
 /** Reads the rest of the request's body; see afts_read_body. */
 afts_status afts_conn_read_body(afts_conn *conn);
+
+/** The request that was read last, with as much of its body as was read; NULL if there is none. Borrowed. */
+const struct afts_request *afts_conn_request(const afts_conn *conn);
+
+/** Whether bytes of a final response, or of another protocol after 101, have been sent for that request. */
+bool afts_conn_has_answered(const afts_conn *conn);
 
 /**
  * Reads up to `size` raw bytes, past anything that was parsed already. `*count` says how many: 0

@@ -40,7 +40,8 @@ typedef struct afts_tls {
     afts_tls_version max_version;
     /**
      * Protocols for ALPN in order of preference, separated by commas ("h2,http/1.1"). NULL: no
-     * ALPN. Whatever is agreed on, the server speaks what its scripts say.
+     * ALPN. Whatever is agreed on, the server speaks what its scripts say, and HTTP/1.1 without one:
+     * the preface of HTTP/2 is answered by GOAWAY with HTTP_1_1_REQUIRED.
      */
     const char *alpn;
     /** OpenSSL cipher list for TLS 1.2 and below. NULL: OpenSSL's default. */
@@ -136,14 +137,15 @@ size_t afts_server_url(const afts_server *server, const char *path, char *out, s
  * Answers requests by a script.
  *
  * `path` is compared with the request target up to its "?" (an absolute target without scheme and
- * authority); "/files/" followed by an asterisk matches every target that begins with "/files/".
+ * authority); "/files/" followed by an asterisk matches every target that begins with "/files/", "*"
+ * is the target of OPTIONS, and "host:443" that of CONNECT.
  * `method` NULL matches every method. The most specific route wins: an exact path before a prefix,
  * a longer prefix before a shorter one, a method before none. A route with the same method and
  * path as an earlier one replaces it.
  *
  * Takes over one reference of `script`, also on failure.
  *
- * @return AFTS_OK; AFTS_EINVAL for a missing path; AFTS_ENOMEM, also when the script ran out of
+ * @return AFTS_OK; AFTS_EINVAL for a method or a path that no request has; AFTS_ENOMEM, also when the script ran out of
  *         memory before.
  */
 afts_status afts_route(afts_server *server, const char *method, const char *path,
@@ -183,7 +185,7 @@ afts_status afts_on_connection(afts_server *server, size_t index, afts_script *s
 #define AFTS_OPEN SIZE_MAX
 
 /**
- * Lets `permits` scripts pass a gate: those waiting at it first, then the next to arrive.
+ * Lets `permits` scripts pass a gate, in the order in which they reach it.
  *
  * @return AFTS_OK or AFTS_ENOMEM.
  */

@@ -29,7 +29,7 @@ enum {
 
 /**
  * Sends 101 with the Sec-WebSocket-Accept of the request's key, and `headers`. What follows are frames, or any bytes.
- * AFTS_EINVAL without a key.
+ * Without a key the response is 400.
  */
 void afts_upgrade(afts_script *script, const char *headers);
 
@@ -38,6 +38,7 @@ void afts_send_frame(afts_script *script, uint8_t first, const void *bytes, size
 
 /**
  * Sends back each frame of a message as it is, answers pings with pongs and a close frame with the same one, and then closes.
+ * A frame without a mask is answered by a close frame with 1002.
  */
 void afts_echo_frames(afts_script *script);
 
