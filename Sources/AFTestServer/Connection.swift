@@ -1,5 +1,6 @@
 import CAFTestServer
 public import FoundationEssentials
+import Synchronization
 
 /// The connection has ended or the server is stopping: nothing can be sent or received any more.
 public struct ConnectionEnded: Error, Sendable {}
@@ -8,12 +9,14 @@ extension TestServer {
     /// The connection that a handler works on. After the handler returns, every call throws ``ConnectionEnded``.
     public final class Connection {
         private var pointer: OpaquePointer?
+        private let failures: HandlerErrors
 
         /// The index of the connection, from 0 in the order of acceptance.
         public let index: Int
 
-        init(_ pointer: OpaquePointer) {
+        init(_ pointer: OpaquePointer, _ failures: HandlerErrors) {
             self.pointer = pointer
+            self.failures = failures
             index = afts_conn_index(pointer)
         }
 
@@ -27,7 +30,7 @@ extension TestServer {
 
         /// Runs the steps of a script.
         public func run(_ script: Script) throws {
-            let built = script.build()
+            let built = script.build(failures)
             defer { afts_script_release(built) }
             try perform { afts_conn_run($0, built) }
         }
@@ -64,9 +67,39 @@ extension TestServer {
             try perform { afts_conn_stall($0, gate) }
         }
 
-        /// Reads the rest of the request body.
-        public func readBody() throws {
-            try perform { afts_conn_read_body($0) }
+        /// Reads the rest of the request body, in a script with ``Script/readHeadOnly``.
+        ///
+        /// - Returns: The whole body, up to ``Options/bodyLimit``. The body of the handler's request has only what was
+        ///   read before the handler was called.
+        @discardableResult
+        public func readBody() throws -> Data {
+            var body = Data()
+            try perform { pointer in
+                let status = afts_conn_read_body(pointer)
+                if let request = afts_conn_request(pointer) {
+                    body = Data(UnsafeRawBufferPointer(start: request.pointee.body, count: request.pointee.body_size))
+                }
+                return status
+            }
+            return body
+        }
+
+        /// Reads the next frame that the client of a WebSocket sends. Upgrade the connection before with
+        /// `run(.upgrade())`, and answer with `run(.frame(0x81, payload))`.
+        ///
+        /// Every frame is returned, also pings, and frames that break the protocol.
+        ///
+        /// - Throws: ``ConnectionEnded``, also for a frame of more than 64 MiB.
+        public func readFrame() throws -> Frame {
+            var frame = afts_frame()
+            try perform { afts_conn_read_frame($0, &frame) }
+            defer { afts_frame_clear(&frame) }
+            return Frame(frame)
+        }
+
+        /// Closes the connection cleanly: see ``Script/close``.
+        public func close() throws {
+            try run(.close)
         }
 
         /// Reads raw bytes, after those that have been parsed already.
@@ -83,12 +116,93 @@ extension TestServer {
     }
 }
 
+extension TestServer {
+    /// A frame that the client of a WebSocket has sent.
+    public struct Frame: Sendable, Hashable {
+        /// The first byte, as received: FIN, the reserved bits, and the opcode.
+        public let first: UInt8
+        /// Whether it was masked, as frames of clients must be.
+        public let isMasked: Bool
+        /// The payload, without the mask.
+        public let payload: Data
+
+        /// Whether it is the last frame of its message.
+        public var isFinal: Bool { first & 0x80 != 0 }
+        /// The opcode, such as 1 for a text.
+        public var opcode: UInt8 { first & 0x0F }
+
+        fileprivate init(_ frame: afts_frame) {
+            first = frame.first
+            isMasked = frame.is_masked
+            payload = Data(UnsafeRawBufferPointer(start: frame.bytes, count: frame.size))
+        }
+    }
+}
+
+/// The errors that handlers of a server have thrown.
+///
+/// A list without a lock: its nodes stay until the list goes, so one that was seen once can be used.
+final class HandlerErrors: Sendable {
+    private final class Node: Sendable {
+        let error: any Error
+        let previous: Node?
+        let count: Int
+
+        init(_ error: any Error, after previous: Node?) {
+            (self.error, self.previous) = (error, previous)
+            count = (previous?.count ?? 0) + 1
+        }
+    }
+
+    /// So that the release of the last node, which releases all others, needs little stack.
+    private static let limit = 1000
+
+    /// The address of the last node, of which the list owns a reference; 0 if there is none.
+    private let last = Atomic<UInt>(0)
+
+    deinit {
+        Self.reference(last.load(ordering: .acquiring))?.release()
+    }
+
+    var all: [any Error] {
+        var errors: [any Error] = []
+        var node = Self.reference(last.load(ordering: .acquiring))?.takeUnretainedValue()
+        while let known = node {
+            errors.append(known.error)
+            node = known.previous
+        }
+        return errors.reversed()
+    }
+
+    func append(_ error: any Error) {
+        var known = last.load(ordering: .acquiring)
+        while true {
+            let previous = Self.reference(known)
+            let node = Node(error, after: previous?.takeUnretainedValue())
+            guard node.count <= Self.limit else { return }
+            let new = Unmanaged.passRetained(node)
+            let (isAppended, current) = last.compareExchange(
+                expected: known, desired: UInt(bitPattern: new.toOpaque()), ordering: .acquiringAndReleasing)
+            // The new node holds the previous one.
+            (isAppended ? previous : new)?.release()
+            if isAppended { return }
+            known = current
+        }
+    }
+
+    private static func reference(_ address: UInt) -> Unmanaged<Node>? {
+        UnsafeRawPointer(bitPattern: address).map { Unmanaged.fromOpaque($0) }
+    }
+}
+
 /// Passes a handler through C as a context pointer.
 final class HandlerBox: Sendable {
     private let handler: Script.Handler
+    private let failures: HandlerErrors
 
-    init(_ handler: @escaping Script.Handler) {
+    init(_ handler: @escaping Script.Handler, _ failures: HandlerErrors) {
         self.handler = handler
+        self.failures = failures
     }
 
     func append(to script: OpaquePointer) {
@@ -106,13 +220,19 @@ final class HandlerBox: Sendable {
     }
 
     private func handle(_ pointer: OpaquePointer, _ request: UnsafePointer<afts_request>?) {
-        let connection = TestServer.Connection(pointer)
+        let connection = TestServer.Connection(pointer, failures)
         defer { connection.invalidate() }
         do {
             try handler(request.map { TestServer.Request($0.pointee) } ?? .none, connection)
         } catch is ConnectionEnded {
             // The client has closed the connection: the response can't be sent.
         } catch {
+            failures.append(error)
+            // A second status line would be read as part of the body, or of the next response.
+            if afts_conn_has_answered(pointer) {
+                try? connection.run(.reset)
+                return
+            }
             try? connection.respond(500, headers: ["Connection": "close"], body: Data("\(error)".utf8))
         }
     }

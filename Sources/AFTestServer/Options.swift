@@ -53,13 +53,17 @@ extension TestServer {
         /// The maximum version; nil for the highest that OpenSSL supports.
         public var maximumVersion: TLSVersion?
         /// The ALPN protocols in order of preference; empty to not negotiate.
+        ///
+        /// The server speaks HTTP/1.1 only, whatever was negotiated. A client that begins HTTP/2 after "h2" gets a
+        /// GOAWAY frame with HTTP_1_1_REQUIRED, and ``ConnectionRecord/refusal`` says so: offer it only to test that, or
+        /// together with a script of ``TestServer/onConnection(_:_:)`` that sends frames.
         public var alpn: [String] = []
         /// The OpenSSL cipher list for TLS 1.2 and below; nil for OpenSSL's default.
         public var ciphers: String?
         /// The certificate authorities of client certificates, in PEM format. If set, a client certificate is
         /// requested.
         public var clientAuthorityPEM: String?
-        /// Refuses clients without a certificate.
+        /// Refuses clients without a certificate. ``clientAuthorityPEM`` must be set.
         public var requiresClientCertificate = false
         /// Sends stateless session tickets. Without them, sessions are resumed from the server's cache.
         public var usesTickets = true

@@ -34,6 +34,8 @@ extension TestServer {
         public let bodyLength: UInt64
         /// Whether the body was received completely.
         public let isBodyComplete: Bool
+        /// Whether a route, or the script of a connection, answered it, and not the fallback.
+        public let isRouted: Bool
 
         /// The target without its query.
         public var path: String {
@@ -102,6 +104,10 @@ extension TestServer {
         public let receivedCount: UInt64
         /// The number of bytes sent.
         public let sentCount: UInt64
+        /// Why the server refused what the client sent: a request with 400 or 431, HTTP/2, or a WebSocket's frame without
+        /// a mask; nil if it didn't. A refused request isn't among ``TestServer/requests``, but ``received`` has its
+        /// bytes.
+        public let refusal: String?
         /// The handshake; nil without TLS, and until the handshake is complete.
         public let tls: TLSRecord?
         /// Why the handshake failed; nil if it didn't.
@@ -150,6 +156,7 @@ extension TestServer.Request {
         body = Data(bytes(seen.body, seen.body_size))
         bodyLength = seen.body_total
         isBodyComplete = seen.body_complete
+        isRouted = !seen.unrouted
     }
 }
 
@@ -170,6 +177,7 @@ extension TestServer.ConnectionRecord {
         received = Data(bytes(seen.received, seen.received_size))
         receivedCount = seen.received_total
         sentCount = seen.sent_total
+        refusal = nonEmpty(seen.refusal)
         tls = seen.tls ? TestServer.TLSRecord(seen) : nil
         tlsError = nonEmpty(seen.tls_error)
     }

@@ -9,25 +9,35 @@ public import FoundationEssentials
 /// server.route("GET /news", [.interim(103), .stall(at: "editor"), .json(#"{"title":"Late"}"#)])
 /// ```
 ///
+/// After a response of 2xx to CONNECT, what the client sends through the tunnel is read as its next request.
+///
 /// After the last step, the connection waits for its next request, unless a step closed it, the response contained
 /// `Connection: close`, or the client closed it.
 public struct Script: Sendable, ExpressibleByArrayLiteral {
     /// Header fields in order; names may repeat. Encoded as UTF-8.
     public typealias Headers = KeyValuePairs<String, String>
 
-    /// Code that runs instead of steps. It is called on the connection's thread and may block. If it throws an error
-    /// other than ``ConnectionEnded``, the server responds with 500 and the error's description, and closes the
-    /// connection.
+    /// Code that runs instead of steps. It is called on the connection's thread, which has a stack of 1 MiB, and may
+    /// block.
+    ///
+    /// If it throws an error other than ``ConnectionEnded``, the server responds with 500 and the error's description,
+    /// and closes the connection, or resets it if a response has begun. ``TestServer/handlerErrors`` has the error.
     public typealias Handler = @Sendable (TestServer.Request, TestServer.Connection) throws -> Void
 
-    private let steps: [@Sendable (OpaquePointer) -> Void]
+    private enum Step: Sendable {
+        /// Appends a step to a C script.
+        case native(@Sendable (OpaquePointer) -> Void)
+        case handler(Handler)
+    }
 
-    private init(steps: [@Sendable (OpaquePointer) -> Void]) {
+    private let steps: [Step]
+
+    private init(steps: [Step]) {
         self.steps = steps
     }
 
     private init(_ step: @escaping @Sendable (OpaquePointer) -> Void) {
-        steps = [step]
+        steps = [.native(step)]
     }
 
     /// Creates a script that runs scripts in order.
@@ -41,10 +51,15 @@ public struct Script: Sendable, ExpressibleByArrayLiteral {
     }
 
     /// Builds the C script, with one reference owned by the caller; nil if memory allocation fails.
-    func build() -> OpaquePointer? {
+    ///
+    /// - Parameter failures: Takes the errors of handlers.
+    func build(_ failures: HandlerErrors) -> OpaquePointer? {
         guard let script = afts_script_new() else { return nil }
         for step in steps {
-            step(script)
+            switch step {
+            case .native(let append): append(script)
+            case .handler(let handler): HandlerBox(handler, failures).append(to: script)
+            }
         }
         return script
     }
@@ -187,7 +202,7 @@ extension Script {
 
     /// Runs code. Capture the server weakly in a handler that uses it.
     public static func handler(_ handler: @escaping Handler) -> Script {
-        Script { HandlerBox(handler).append(to: $0) }
+        Script(steps: [.handler(handler)])
     }
 }
 
@@ -228,7 +243,8 @@ extension Script {
 // MARK: - WebSockets
 
 extension Script {
-    /// Sends 101 with the Sec-WebSocket-Accept of the request's key. What follows are frames, or any bytes.
+    /// Sends 101 with the Sec-WebSocket-Accept of the request's key. What follows are frames, or any bytes. A request
+    /// without a key gets 400.
     public static func upgrade(headers: Headers = [:]) -> Script {
         let lines = headerLines(headers)
         return Script { afts_upgrade($0, lines) }
@@ -245,7 +261,8 @@ extension Script {
         }
     }
 
-    /// Sends back each frame of a message, answers pings, and answers a close frame and then closes.
+    /// Sends back each frame of a message, answers pings, and answers a close frame and then closes. A frame without a
+    /// mask is answered with 1002 (RFC 6455 5.1).
     public static var echoFrames: Script {
         Script { afts_echo_frames($0) }
     }
@@ -331,7 +348,11 @@ private func repetitions(_ count: Int?) -> UInt64 {
 
 /// The header lines in the format of the C functions.
 func headerLines(_ headers: Script.Headers) -> String {
-    headers.map { "\($0.key): \($0.value)" }.joined(separator: "\r\n")
+    // C would end the text there, and silently lose the fields behind it.
+    precondition(
+        headers.allSatisfy { !$0.key.utf8.contains(0) && !$0.value.utf8.contains(0) },
+        "a header field with a NUL character: send the bytes of such a head with send(_:)")
+    return headers.map { "\($0.key): \($0.value)" }.joined(separator: "\r\n")
 }
 
 extension Duration {

@@ -14,12 +14,16 @@ public import FoundationEssentials
 ///
 /// // … let the client load server.url("/user") …
 ///
-/// #expect(await server.wait(for: .requests(1)))
-/// #expect(server.requests[0]["Accept"] == "application/json")
+/// try #require(await server.wait(for: .requests(1)))
+/// #expect(server.requests.first?["Accept"] == "application/json")
+/// #expect(server.unroutedRequests.isEmpty && server.handlerErrors.isEmpty)
 /// ```
 ///
-/// A server listens on a free port of 127.0.0.1 from its creation until ``stop()`` or its deinitialization. A request
-/// that doesn't match a route is echoed: see ``Script/echo``.
+/// A server listens on a free port of 127.0.0.1 from its creation until ``stop()`` or its deinitialization, which wait
+/// for the return of running handlers. A request that doesn't match a route is echoed: see ``Script/echo``.
+///
+/// Each connection has a thread. To have enough descriptors for many, the first server raises the process's soft limit
+/// of open files (RLIMIT_NOFILE) to 16,384, or the hard limit if that is lower.
 ///
 /// All members can be used from any thread. Tests don't need to sleep: a script waits at a *gate* with
 /// ``Script/stall(at:)``, the test waits for that with `wait(for: .stalled(at:))`, and lets the script
@@ -31,7 +35,8 @@ public final class TestServer: Sendable {
     }
 
     private let handle: Handle
-    private var pointer: OpaquePointer { handle.pointer }
+    private let failures = HandlerErrors()
+    var pointer: OpaquePointer { handle.pointer }
 
     /// The port that the server listens on.
     public let port: Int
@@ -66,8 +71,11 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// Ends all connections, even in the middle of a script, and stops listening. The records remain readable. Called
-    /// in a handler, it returns before the server has stopped.
+    /// Ends all connections, even in the middle of a script, and stops listening. The records remain readable.
+    ///
+    /// It waits until running handlers have returned: their calls of the connection throw ``ConnectionEnded``, but a
+    /// handler that blocks elsewhere blocks this call, and the deinitialization of the server. Called in a handler, it
+    /// returns before the server has stopped.
     public func stop() {
         if afts_in_handler() {
             DispatchQueue.global().async { afts_server_stop(self.pointer) }
@@ -80,8 +88,10 @@ public final class TestServer: Sendable {
 
     /// The URL of a path, such as "http://127.0.0.1:40123/path"; "https" with TLS.
     ///
-    /// - Parameter path: Begins with a slash. Isn't percent-encoded.
+    /// - Parameter path: The path, and a query if there is one. A slash is added in front if it has none. Isn't
+    ///   percent-encoded. With an empty path, the result has no path.
     public func urlString(_ path: String = "/") -> String {
+        let path = path.isEmpty || path.hasPrefix("/") ? path : "/\(path)"
         let length = afts_server_url(pointer, path, nil, 0)
         return String(unsafeUninitializedCapacity: length + 1) { buffer in
             buffer.withMemoryRebound(to: CChar.self) {
@@ -90,9 +100,13 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// The URL of a path. Characters that are invalid in a URL are percent-encoded.
+    /// The URL of a path: see ``urlString(_:)``. Characters that are invalid in a URL are percent-encoded.
     public func url(_ path: String = "/") -> URL {
-        URL(string: urlString(path)) ?? URL(filePath: path)
+        guard let url = URL(string: urlString(path)) else {
+            precondition(false, "the path \"\(path)\" makes no URL")
+            return URL(filePath: path)
+        }
+        return url
     }
 
     // MARK: Routes
@@ -103,34 +117,39 @@ public final class TestServer: Sendable {
     /// with a method before one without. A route replaces an earlier one with the same pattern.
     ///
     /// - Parameters:
-    ///   - pattern: "GET /path"; "/path" for every method; "/files/*" for every target with that prefix; "host:443" for
-    ///     a proxy's tunnels. The query isn't compared. Any other pattern is a programming error.
+    ///   - pattern: "GET /path"; "/path" for every method; "/files/*" for every target with that prefix; "OPTIONS *" for
+    ///     the target of that name; "host:443" for CONNECT. The query isn't compared. Paths are compared as they are on
+    ///     the wire, percent-encoded. A pattern that no request matches is a programming error.
     ///   - times: The number of requests for which the route is used, before an unlimited route with the same pattern.
     ///   - script: The steps to perform.
     public func route(_ pattern: String, times: Int? = nil, _ script: Script) {
         let words = pattern.split(separator: " ", maxSplits: 1)
         let method = words.count == 2 ? String(words[0]) : nil
         let path = String(words.last ?? "")
+        let built = script.build(failures)
+        let status =
+            if let times {
+                afts_route_times(pointer, method, path, max(0, times), built)
+            } else {
+                afts_route(pointer, method, path, built)
+            }
         // It would match nothing, and a test would see the answers of the fallback.
         precondition(
-            method.map { $0 == $0.uppercased() && !$0.contains("*") } ?? true
-                && (path.hasPrefix("/") || path == "*" || path.contains(":")),
+            status != AFTS_EINVAL && method == method?.uppercased(),
             "the pattern \"\(pattern)\" matches no request: give a path such as \"/users\", or \"GET /users\"")
-        if let times {
-            afts_route_times(pointer, method, path, max(0, times), script.build())
-        } else {
-            afts_route(pointer, method, path, script.build())
-        }
     }
 
-    /// Responds to requests with code.
+    /// Responds to requests with code: see ``Script/Handler``.
+    ///
+    /// The server keeps the handler. Capture the server weakly in a handler that uses it, or neither is ever freed, and
+    /// the server never stops.
     public func route(_ pattern: String, handler: @escaping Script.Handler) {
         route(pattern, .handler(handler))
     }
 
     /// Responds to requests that don't match a route. Default: ``Script/echo``.
     public func fallback(_ script: Script) {
-        afts_fallback(pointer, script.build())
+        afts_fallback(pointer, script.build(failures))
     }
 
     /// Runs a script on a connection after its TLS handshake, before a request is read.
@@ -139,7 +158,7 @@ public final class TestServer: Sendable {
     ///   - index: The index of the connection, from 0; nil for every connection.
     ///   - script: The steps to perform.
     public func onConnection(_ index: Int? = nil, _ script: Script) {
-        afts_on_connection(pointer, index ?? everyConnection, script.build())
+        afts_on_connection(pointer, index ?? everyConnection, script.build(failures))
     }
 
     /// Runs a script on a connection before its TLS handshake.
@@ -148,12 +167,13 @@ public final class TestServer: Sendable {
     ///   - index: The index of the connection, from 0; nil for every connection.
     ///   - script: The steps to perform.
     public func onAccept(_ index: Int? = nil, _ script: Script) {
-        afts_on_accept(pointer, index ?? everyConnection, script.build())
+        afts_on_accept(pointer, index ?? everyConnection, script.build(failures))
     }
 
     // MARK: Gates
 
-    /// Lets a number of scripts pass a gate: first those that wait at it, then the next ones that reach it.
+    /// Lets a number of scripts pass a gate, in the order in which they reach it: first those that wait at it, then the
+    /// next ones.
     public func release(_ gate: String, permits: Int = 1) {
         afts_release(pointer, gate, max(0, permits))
     }
@@ -175,6 +195,19 @@ public final class TestServer: Sendable {
         return all
     }
 
+    /// The requests so far that matched no route, so that the fallback answered them, in order.
+    ///
+    /// Tests whose routes should cover all requests can check that it is empty: without a fallback of the test's own,
+    /// such requests are answered with 200.
+    public var unroutedRequests: [Request] {
+        requests.filter { !$0.isRouted }
+    }
+
+    /// The errors that handlers have thrown so far, in order, except ``ConnectionEnded``; at most the first 1000.
+    public var handlerErrors: [any Error] {
+        failures.all
+    }
+
     /// The connections accepted so far, in order.
     public var connections: [ConnectionRecord] {
         var all: [ConnectionRecord] = []
@@ -188,11 +221,6 @@ public final class TestServer: Sendable {
     /// The current totals.
     public var statistics: Statistics {
         Statistics(afts_server_stats(pointer))
-    }
-
-    /// Blocks the calling thread until a condition holds. All waits use it.
-    func wait(_ timeout: Duration, _ condition: (OpaquePointer, Int32) -> Bool) -> Bool {
-        condition(pointer, Int32(clamping: timeout.wholeMilliseconds))
     }
 }
 

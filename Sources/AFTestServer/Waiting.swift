@@ -1,13 +1,15 @@
 import CAFTestServer
 import Dispatch
 import Glibc
+import Synchronization
 
 /// Waits return true as soon as the condition holds, and false after the timeout or if the server stops first.
 extension TestServer {
     /// A condition that a test can wait for.
     public enum Condition: Hashable, Sendable {
-        /// A total number of requests was received. A request counts when its body was read; in scripts with
-        /// ``Script/readHeadOnly``, when its head was read.
+        /// A total number of requests was received. A request counts when its body was read, or when the client gave up
+        /// before that: see ``Request/isBodyComplete``. In scripts with ``Script/readHeadOnly`` it counts when its head
+        /// was read.
         case requests(Int)
         /// A total number of connections was accepted.
         case connections(Int)
@@ -22,15 +24,15 @@ extension TestServer {
         /// A number of scripts waits at a gate at the same time.
         case stalled(at: String, count: Int = 1)
 
-        fileprivate func wait(_ server: OpaquePointer, _ milliseconds: Int32) -> Bool {
+        fileprivate var inC: (kind: afts_condition, count: UInt64, gate: String) {
             switch self {
-            case .requests(let count): afts_wait_requests(server, max(0, count), milliseconds)
-            case .connections(let count): afts_wait_accepted(server, max(0, count), milliseconds)
-            case .closes(let count): afts_wait_closed(server, max(0, count), milliseconds)
-            case .open(let count): afts_wait_open_at_most(server, max(0, count), milliseconds)
-            case .received(let count): afts_wait_received(server, UInt64(clamping: count), milliseconds)
-            case .failedHandshakes(let count): afts_wait_handshakes_failed(server, max(0, count), milliseconds)
-            case .stalled(let gate, let count): afts_wait_stalled(server, gate, max(0, count), milliseconds)
+            case .requests(let count): (AFTS_REQUESTS, UInt64(clamping: count), "")
+            case .connections(let count): (AFTS_ACCEPTED, UInt64(clamping: count), "")
+            case .closes(let count): (AFTS_CLOSED, UInt64(clamping: count), "")
+            case .open(let count): (AFTS_OPEN_AT_MOST, UInt64(clamping: count), "")
+            case .received(let count): (AFTS_RECEIVED, UInt64(clamping: count), "")
+            case .failedHandshakes(let count): (AFTS_HANDSHAKES_FAILED, UInt64(clamping: count), "")
+            case .stalled(let gate, let count): (AFTS_STALLED, UInt64(clamping: count), gate)
             }
         }
     }
@@ -43,16 +45,83 @@ extension TestServer {
         return .seconds(min(max(1, seconds), 86_400))
     }()
 
+    /// Where the time limits of waits pass.
+    private static let limits = DispatchQueue(label: "AFTestServer.waits")
+
     /// Blocks the calling thread until a condition holds.
     public func wait(for condition: Condition, timeout: Duration = TestServer.patience) -> Bool {
-        wait(timeout) { condition.wait($0, $1) }
+        let (kind, count, gate) = condition.inC
+        return afts_wait(pointer, kind, count, gate, Int32(clamping: timeout.wholeMilliseconds))
     }
 
-    /// Suspends the calling task until a condition holds.
+    /// Suspends the calling task until a condition holds. If the task is cancelled first, the result is false.
     public func wait(for condition: Condition, timeout: Duration = TestServer.patience) async -> Bool {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(returning: self.wait(timeout) { condition.wait($0, $1) })
+        let (kind, count, gate) = condition.inC
+        let end = WaitEnd()
+        // No thread waits: the server reports the end from the thread that causes it. The pool has one thread for each
+        // processor, so a few waits that blocked would stop all other tasks of a test.
+        let watch = afts_watch_new(
+            pointer, kind, count, gate,
+            { end, holds in
+                guard let end else { return }
+                Unmanaged<WaitEnd>.fromOpaque(end).takeUnretainedValue().end(with: holds)
+            }, Unmanaged.passUnretained(end).toOpaque())
+        // Also what keeps `end` alive until the server no longer uses it.
+        defer { withExtendedLifetime(end) { afts_watch_free(pointer, watch) } }
+        if watch == nil { end.end(with: false) }
+        Self.limits.asyncAfter(deadline: .now() + .milliseconds(Int(timeout.wholeMilliseconds))) { [weak end] in
+            end?.end(with: false)
+        }
+        return await withTaskCancellationHandler {
+            await end.value
+        } onCancel: {
+            end.end(with: false)
+        }
+    }
+}
+
+/// How a wait ends. The first reason counts.
+private final class WaitEnd: Sendable {
+    /// What waits, as an object that an atomic can point to.
+    private final class Waiter: Sendable {
+        let continuation: CheckedContinuation<Bool, Never>
+
+        init(_ continuation: CheckedContinuation<Bool, Never>) {
+            self.continuation = continuation
+        }
+    }
+
+    private static let waiting: UInt = 0
+    private static let failed: UInt = 1
+    private static let held: UInt = 2
+
+    /// One of these, or the address of a waiter, of which it owns a reference.
+    private let state = Atomic<UInt>(0)
+
+    func end(with holds: Bool) {
+        var known = state.load(ordering: .acquiring)
+        while known != Self.failed, known != Self.held {
+            let (isFirst, current) = state.compareExchange(
+                expected: known, desired: holds ? Self.held : Self.failed, ordering: .acquiringAndReleasing)
+            if isFirst {
+                let waiter = UnsafeRawPointer(bitPattern: known).map { Unmanaged<Waiter>.fromOpaque($0) }
+                waiter?.takeRetainedValue().continuation.resume(returning: holds)
+                return
+            }
+            known = current
+        }
+    }
+
+    var value: Bool {
+        get async {
+            await withCheckedContinuation { continuation in
+                let waiter = Unmanaged.passRetained(Waiter(continuation))
+                let (isWaiting, current) = state.compareExchange(
+                    expected: Self.waiting, desired: UInt(bitPattern: waiter.toOpaque()),
+                    ordering: .acquiringAndReleasing)
+                guard !isWaiting else { return }
+                waiter.release()
+                continuation.resume(returning: current == Self.held)
             }
         }
     }

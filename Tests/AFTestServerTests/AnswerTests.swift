@@ -1,5 +1,6 @@
 import AFTestServer
 import FoundationEssentials
+import Glibc
 import Testing
 
 @Suite struct AnswerTests {
@@ -82,7 +83,8 @@ import Testing
     @Test func resets() throws {
         let server = try TestServer()
         server.route("GET /", .reset)
-        #expect(throws: Client.Failure.self) { try Client.exchange(server.port, "GET /") }
+        let error = #expect(throws: Client.Failure.self) { try Client.exchange(server.port, "GET /") }
+        #expect(error?.number == ECONNRESET)
     }
 
     @Test func halfCloses() throws {
@@ -124,5 +126,82 @@ import Testing
             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nX: v\r\nContent-Length: 4\r\n\r\nabab"
         #expect(try client.receive(asLongAs: expected) == expected)
         #expect(try Client.exchange(server.port, "GET /throws").hasPrefix("HTTP/1.1 500 "))
+        #expect(server.handlerErrors.count == 1 && server.handlerErrors.first is Refused)
     }
+
+    @Test func resetsAfterAHandlerThatFailsWithinItsResponse() throws {
+        struct Refused: Error {}
+        let server = try TestServer()
+        server.route("/") { _, connection in
+            try connection.run(.interim(103))
+            try connection.send("HTTP/1.1 200 OK\r\n\r\npartial")
+            throw Refused()
+        }
+        server.route("/interim") { _, connection in
+            try connection.run(.interim(103))
+            throw Refused()
+        }
+        let client = try Client(port: server.port)
+        try client.send("GET / HTTP/1.1\r\n\r\n")
+        let expected = "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n\r\npartial"
+        #expect(try client.receive(asLongAs: expected) == expected)
+        let error = #expect(throws: Client.Failure.self) { try client.receive() }
+        #expect(error?.number == ECONNRESET)
+        #expect(try Client.exchange(server.port, "GET /interim").contains("HTTP/1.1 500 "))
+        #expect(server.handlerErrors.count == 2)
+    }
+
+    @Test func handlersReadBodies() throws {
+        let server = try TestServer()
+        server.route(
+            "/",
+            [
+                .readHeadOnly,
+                .handler { request, connection in
+                    try connection.respond(headers: ["X": request.bodyText], body: try connection.readBody())
+                    try connection.close()
+                },
+            ])
+        let client = try Client(port: server.port)
+        try client.send("PUT / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")
+        #expect(try client.receiveAll() == "HTTP/1.1 200 OK\r\nX: \r\nContent-Length: 3\r\n\r\nabc")
+    }
+
+    @Test func handlersHaveMuchStack() throws {
+        // A KiB for each level, and no more than sanitizers leave of 1 MiB.
+        @Sendable func depth(_ levels: Int) -> Int {
+            withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { bytes in
+                bytes[0] = 1
+                return levels == 0 ? 0 : depth(levels - 1) + Int(bytes[0])
+            }
+        }
+        let server = try TestServer()
+        server.route("/") { _, connection in
+            try connection.respond(body: Data("\(depth(300))".utf8))
+        }
+        #expect(try Client.exchange(server.port, "GET /").hasSuffix("\r\n300"))
+    }
+
+    /// RFC 9110 9.3.6: a success for CONNECT has no length, and what follows it is the tunnel.
+    @Test func tunnelsBeginAfterTheHead() throws {
+        let server = try TestServer()
+        server.route("CONNECT a.test:443", .text("not sent"))
+        server.route("b.test:443", .status(403))
+        server.route("GET /inside", .status(204))
+        let client = try Client(port: server.port)
+        try client.send("CONNECT a.test:443 HTTP/1.1\r\n\r\nGET /inside HTTP/1.1\r\n\r\n")
+        let expected =
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n"
+        #expect(try client.receive(asLongAs: expected) == expected)
+        #expect(try Client.exchange(server.port, "CONNECT b.test:443").hasSuffix("Content-Length: 0\r\n\r\n"))
+    }
+
+    #if compiler(>=6.2)
+        /// It would end the text of the fields, and those behind it would be missing.
+        @Test func refusesNULInHeaderFields() async {
+            await #expect(processExitsWith: .failure) {
+                _ = Script.status(200, headers: ["A": "b\0c", "D": "e"])
+            }
+        }
+    #endif
 }

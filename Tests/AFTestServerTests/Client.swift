@@ -5,7 +5,15 @@ import Glibc
 /// A raw TCP client: says exactly what a test tells it.
 final class Client {
     struct Failure: Error, CustomStringConvertible {
-        let description: String
+        let call: String
+        /// The errno of the call.
+        let number: Int32
+
+        init(_ call: String, _ number: Int32 = errno) {
+            (self.call, self.number) = (call, number)
+        }
+
+        var description: String { "\(call): errno \(number)" }
     }
 
     private var descriptor: Int32
@@ -30,7 +38,7 @@ final class Client {
         guard connected == 0 else {
             let number = errno
             close()
-            throw Failure(description: "connect: errno \(number)")
+            throw Failure("connect", number)
         }
     }
 
@@ -50,10 +58,14 @@ final class Client {
     }
 
     func send(_ text: String) throws {
-        var rest = Array(text.utf8)[...]
+        try send(Array(text.utf8))
+    }
+
+    func send(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let sent = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard sent > 0 else { throw Failure(description: "send: errno \(errno)") }
+            guard sent > 0 else { throw Failure("send") }
             rest = rest.dropFirst(sent)
         }
     }
@@ -62,19 +74,24 @@ final class Client {
     func receive(upTo count: Int = 65_536) throws -> Data {
         var bytes = [UInt8](repeating: 0, count: count)
         let received = recv(descriptor, &bytes, count, 0)
-        guard received >= 0 else { throw Failure(description: "receive: errno \(errno)") }
+        guard received >= 0 else { throw Failure("receive") }
         return Data(bytes.prefix(received))
     }
 
     /// As many bytes as `text` has, as text.
     func receive(asLongAs text: String) throws -> String {
+        String(decoding: try receive(count: text.utf8.count), as: UTF8.self)
+    }
+
+    /// A number of bytes; fewer if the input ends before.
+    func receive(count: Int) throws -> Data {
         var all = Data()
-        while all.count < text.utf8.count {
-            let piece = try receive(upTo: text.utf8.count - all.count)
+        while all.count < count {
+            let piece = try receive(upTo: count - all.count)
             if piece.isEmpty { break }
             all.append(piece)
         }
-        return String(decoding: all, as: UTF8.self)
+        return all
     }
 
     /// Everything until the server ends its direction.
@@ -89,7 +106,8 @@ final class Client {
     /// Does something that blocks while other tasks of the test go on.
     static func onAnotherThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result(catching: work)) }
+            // A queue of its own has a thread of its own; the pool has one for each processor, which tests run on.
+            DispatchQueue(label: "client").async { continuation.resume(with: Result(catching: work)) }
         }
     }
 

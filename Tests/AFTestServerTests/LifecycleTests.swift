@@ -2,6 +2,7 @@ import AFTestServer
 import CAFTestServer
 import Dispatch
 import FoundationEssentials
+import Glibc
 import SwiftAF
 import Testing
 
@@ -41,6 +42,48 @@ private final class Box: Sendable {
         #expect(await !waited)
     }
 
+    @Test func waitsEndWithTheirTask() async throws {
+        let server = try TestServer()
+        let waiting = Task { await server.wait(for: .requests(1), timeout: .seconds(600)) }
+        waiting.cancel()
+        #expect(await !waiting.value)
+    }
+
+    /// More than the pool would ever have threads for, so one that blocked would leave none for the last one.
+    @Test func waitsBlockNoThreads() async throws {
+        let server = try TestServer()
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<600 {
+                group.addTask { await server.wait(for: .stalled(at: "never"), timeout: .seconds(600)) }
+            }
+            #expect(await server.wait(for: .connections(0)))
+            group.cancelAll()
+            for await holds in group { #expect(!holds) }
+        }
+    }
+
+    @Test func releasesThoseWhoWaitBeforeNewcomers() async throws {
+        let server = try TestServer()
+        server.route("/early", [.stall(at: "gate"), .text("early")])
+        server.route("/late") { [weak server] _, connection in
+            server?.release("gate")
+            // This thread runs already; the one that waits has yet to wake up.
+            try connection.stall(at: "gate")
+            try connection.respond(body: Data("late".utf8))
+        }
+        let port = server.port
+        let early = Task { try await Client.onAnotherThread { try Client.exchange(port, "GET /early") } }
+        try #require(await server.wait(for: .stalled(at: "gate")))
+        let late = Task { try await Client.onAnotherThread { try Client.exchange(port, "GET /late") } }
+        // Whichever has passed the gate closes its connection.
+        try #require(await server.wait(for: .closes(1)))
+        let passed = server.connections.filter { $0.ending != .open }.map(\.index)
+        #expect(passed == [0])
+        server.open("gate")
+        #expect(try await early.value.hasSuffix("early"))
+        #expect(try await late.value.hasSuffix("late"))
+    }
+
     @Test func stopEndsWhateverScriptsDo() throws {
         let server = try TestServer()
         server.route("/pause", .pause(.seconds(600)))
@@ -58,7 +101,8 @@ private final class Box: Sendable {
         #expect(server.wait(for: .requests(4)))
         DispatchQueue.concurrentPerform(iterations: 4) { _ in server.stop() }
         #expect(server.statistics.open == 0 && server.statistics.closed == clients.count)
-        #expect(throws: Client.Failure.self) { try Client(port: server.port) }
+        let error = #expect(throws: Client.Failure.self) { try Client(port: server.port) }
+        #expect(error?.number == ECONNREFUSED)
     }
 
     @Test func holdsManyConnections() throws {
@@ -139,13 +183,21 @@ private final class Box: Sendable {
         var options = TestServer.Options()
         options.isUnreachable = true
         let server = try TestServer(options: options)
-        #expect(throws: Client.Failure.self) { try Client(port: server.port, patience: .milliseconds(50)) }
+        let error = #expect(throws: Client.Failure.self) {
+            try Client(port: server.port, patience: .milliseconds(50))
+        }
+        // What connect says when the time limit of SO_SNDTIMEO has passed.
+        #expect(error?.number == EINPROGRESS)
     }
 
     @Test func makesAddresses() throws {
         let server = try TestServer()
         #expect(server.urlString("/a?b") == "http://127.0.0.1:\(server.port)/a?b")
         #expect(server.url("/a?b").absoluteString == server.urlString("/a?b"))
+        #expect(server.url("user").absoluteString == "http://127.0.0.1:\(server.port)/user")
+        #expect(server.url("?b").absoluteString == "http://127.0.0.1:\(server.port)/?b")
+        #expect(server.url("/a b%\u{7}é").absoluteString.hasPrefix("http://127.0.0.1:\(server.port)/a%20b"))
+        #expect(server.urlString("") == "http://127.0.0.1:\(server.port)")
         var options = TestServer.Options()
         options.usesIPv6 = true
         #expect(try TestServer(options: options).urlString("/").hasPrefix("http://[::1]:"))

@@ -52,6 +52,9 @@ import Testing
         "PUT / HTTP/1.1\r\nContent-Length: 1x\r\n\r\n", "PUT / HTTP/1.1\r\nContent-Length:\r\n\r\n",
         "PUT / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         "PUT / HTTP/1.1\r\nContent-Length: 18446744073709551616\r\n\r\n",
+        "PUT / HTTP/1.1\r\nContent-Length : 1\r\n\r\na", "PUT / HTTP/1.1\r\nContent-Length\r\n\r\n",
+        "PUT / HTTP/1.1\r\nA: b\r\n Content-Length: 1\r\n\r\na", "GET / HTTP/1.1\r\nA b: c\r\n\r\n",
+        "GET / HTTP/1.1\r\n: c\r\n\r\n", "GET / HTTP/1.1\r\nA\u{0}: c\r\n\r\n",
         "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
         "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n",
         "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000000\r\n",
@@ -61,7 +64,29 @@ import Testing
         let client = try Client(port: server.port)
         try client.send(bytes)
         #expect(try client.receiveAll().hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
-        #expect(server.connections[0].received.count <= bytes.utf8.count)
+        #expect(server.connections.first?.refusal != nil)
+        #expect(!server.requests.contains { $0.isBodyComplete })
+    }
+
+    @Test func recordsWhyItRefuses() throws {
+        let server = try TestServer()
+        let client = try Client(port: server.port)
+        try client.send("PUT / HTTP/1.1\r\nContent-Length : 22\r\n\r\nGET /hidden HTTP/1.1\r\n\r\n")
+        _ = try client.receiveAll()
+        #expect(server.connections.map(\.refusal) == ["an invalid name of a header field"])
+        #expect(server.requests.isEmpty)
+        _ = try Client.exchange(server.port, "GET /")
+        #expect(server.connections.last?.refusal == nil && server.connections.count == 2)
+    }
+
+    /// SETTINGS, and GOAWAY with HTTP_1_1_REQUIRED.
+    @Test func saysThatItDoesNotSpeakHTTP2() throws {
+        let server = try TestServer()
+        let client = try Client(port: server.port)
+        try client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        let frames: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 13]
+        #expect(try client.receive(count: 100) == Data(frames))
+        #expect(server.connections.first?.refusal == "HTTP/2, which the server doesn't speak")
     }
 
     @Test func boundsTheHead() throws {
@@ -71,6 +96,7 @@ import Testing
         let client = try Client(port: server.port)
         try client.send("GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: 1000))
         #expect(try client.receiveAll().hasPrefix("HTTP/1.1 431 "))
+        #expect(server.connections.first?.refusal == "a head beyond the limit")
     }
 
     @Test func answersBeforeTheBody() throws {

@@ -1,5 +1,7 @@
 import AFTestServer
+import CAFTestServer
 import FoundationEssentials
+import Glibc
 import Testing
 
 @Suite struct RouteTests {
@@ -48,8 +50,46 @@ import Testing
         let server = try TestServer()
         server.onConnection(nil, [.readRequest, .echo, .close])
         server.onConnection(0, .reset)
-        #expect(throws: Client.Failure.self) { try Client.exchange(server.port, "GET /0") }
+        let error = #expect(throws: Client.Failure.self) { try Client.exchange(server.port, "GET /0") }
+        // The reset may come before the request.
+        #expect(error?.number == ECONNRESET || error?.number == EPIPE)
         #expect(try Client.exchange(server.port, "GET /1").contains(#""target":"/1""#))
         #expect(server.requests.map(\.target) == ["/1"])
+        #expect(server.unroutedRequests.isEmpty)
+    }
+
+    @Test func tellsWhichRequestsHaveNoRoute() throws {
+        let server = try TestServer()
+        server.route("GET /known", .status(204))
+        server.route("GET /once", times: 1, .status(204))
+        for path in ["/known", "/unknown", "/once", "/once"] { _ = try Client.exchange(server.port, "GET \(path)") }
+        _ = try Client.exchange(server.port, "PUT /known")
+        #expect(server.requests.map(\.isRouted) == [true, false, true, false, false])
+        #expect(
+            server.unroutedRequests.map { "\($0.method) \($0.path)" } == ["GET /unknown", "GET /once", "PUT /known"])
+    }
+
+    @Test func anAsteriskIsATarget() throws {
+        let server = try TestServer()
+        server.route("OPTIONS *", .text("server"))
+        #expect(try body(server, "OPTIONS *") == "server")
+        #expect(try body(server, "OPTIONS /a").contains(#""target":"/a""#))
+    }
+
+    @Test(arguments: [
+        "/a?x=1", "/a b", "/ü", "/a/*/b", "/**", "a", "", "http://host/", "a:1/b", "*:443", "/a\u{7F}", "/a\n",
+    ])
+    func refusesPathsThatNoRequestHas(path: String) throws {
+        let server = try #require(afts_server_new(nil))
+        defer { afts_server_free(server) }
+        #expect(afts_route(server, "GET", path, afts_script_new()) == AFTS_EINVAL)
+        #expect(afts_route(server, "GET", "/", afts_script_new()) == AFTS_OK)
+    }
+
+    @Test(arguments: ["", "GE T", "GET\n", "*", "HOST:443"]) func refusesMethodsThatNoRequestHas(method: String) throws
+    {
+        let server = try #require(afts_server_new(nil))
+        defer { afts_server_free(server) }
+        #expect(afts_route(server, method, "/", afts_script_new()) == AFTS_EINVAL)
     }
 }

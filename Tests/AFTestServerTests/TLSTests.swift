@@ -182,5 +182,9 @@ private final class Folder {
         #expect(throws: TestServerError.self) {
             try TestServer(tls: .init(chainPEM: other.pem, keyPEM: authority.keyPEM))
         }
+        var tls = TestServer.TLS(other)
+        tls.requiresClientCertificate = true
+        let error = #expect(throws: TestServerError.self) { try TestServer(tls: tls) }
+        #expect(error?.message == "a client certificate is required, but no authority to verify it is set")
     }
 }
