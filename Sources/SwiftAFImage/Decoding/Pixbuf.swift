@@ -73,7 +73,7 @@
 
         static let damaged = SessionError(.serialization, message: "the image is damaged")
 
-        /// - Throws: ``SessionError/Code/cancelled`` if the Swift task was cancelled.
+        /// - Throws: ``/SwiftAF/SessionError/Code/cancelled`` if the Swift task was cancelled.
         static func checkCancellation() throws(SessionError) {
             if Task.isCancelled { throw SessionError(.cancelled) }
         }
