@@ -20,12 +20,15 @@ struct Mutator {
         state = start
     }
 
-    /// Calls `check` with each seed and then with `count` inputs made of them: a tenth of them under tools that make
-    /// everything slow, which set `AF_TEST_ROUNDS`.
+    /// How many of so many inputs are made: a tenth under tools that make everything slow, which set `AF_TEST_ROUNDS`.
+    static func amount(_ count: Int) -> Int {
+        ProcessInfo.processInfo.environment["AF_TEST_ROUNDS"] == nil ? count : count / 10
+    }
+
+    /// Calls `check` with each seed and then with an ``amount(_:)`` of inputs made of them.
     mutating func run(_ count: Int, _ check: ([UInt8]) throws -> Void) rethrows {
-        let isSlow = ProcessInfo.processInfo.environment["AF_TEST_ROUNDS"] != nil
         for seed in seeds { try check(seed) }
-        for _ in 0..<(isSlow ? count / 10 : count) { try check(next()) }
+        for _ in 0..<Self.amount(count) { try check(next()) }
     }
 
     /// A number from 0 to `bound - 1`.

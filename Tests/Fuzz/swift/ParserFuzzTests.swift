@@ -28,7 +28,7 @@ import Testing
                 expectPlace(error, in: bytes)
             }
         }
-        #expect(accepted > 1000)
+        #expect(accepted > Mutator.amount(1000))
     }
 
     /// What was read can be written, and reads as the same.
@@ -62,7 +62,7 @@ import Testing
                 Issue.record("\(String(decoding: bytes, as: UTF8.self)) is \(ours.map(\.description) ?? "refused")")
             }
         }
-        #expect(both > 100)
+        #expect(both > Mutator.amount(100))
     }
 
     /// Foundation rounds what isn't an integer of 64 bits or exact as a `Decimal`.

@@ -64,6 +64,26 @@ struct EventMonitorTests {
         return notes.events.values
     }
 
+    /// Asks its manager for a setting when it is asked what it wants.
+    private struct AskingMonitor: EventMonitor {
+        let manager: HTTPSessionManager
+        let asked: Recorder<Duration?>
+
+        var tracesWire: Bool {
+            asked.record(manager.timeouts.total)
+            return false
+        }
+    }
+
+    @Test("A monitor may read the settings of its manager")
+    func settings() throws {
+        let asked = Recorder<Duration?>()
+        manager.timeouts.total = .seconds(7)
+        manager.eventMonitors = [AskingMonitor(manager: manager, asked: asked)]
+        #expect(asked.values.first == .seconds(7))
+        manager.eventMonitors = []
+    }
+
     private static let whole = ["created", "resumed", "sent 1 -", "answered 200", "metrics 1", "finished "]
 
     @Test("A call that is awaited")

@@ -8,6 +8,14 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
 }
 
 @Suite struct ResponseValidationTests {
+    @Test(arguments: ["\u{1B}", "\u{2028}", "\u{2029}", "\u{202E}", "\u{2066}", "\u{85}"])
+    func messagesHaveNothingThatForgesLines(mark: String) throws {
+        let verdict = Self.json.validate(response(200, "text/a\(mark)b"), body: Data("x".utf8))
+        let message = try #require(verdict.error?.message)
+        #expect(message.contains("text/a\u{FFFD}b"))
+        #expect(!message.contains(mark))
+    }
+
     private static let json = ResponseValidation(acceptableContentTypes: JSONResponseSerializer.contentTypes)
 
     /// What a verdict looks like: `valid`, `silent` (invalid without error), or the codes from the outermost in.

@@ -76,6 +76,20 @@ struct ClosureTests {
         #expect(await ends.wait(for: 5) == Array(repeating: true, count: 5))
     }
 
+    private struct EmptySerializer: ResponseSerializer {
+        func serialize(_ response: HTTPResponse, body: Data) throws -> JSONValue { .null }
+
+        func result(for response: HTTPResponse, body: Data) -> SerializedResult<JSONValue> { SerializedResult() }
+    }
+
+    @Test("A serializer that returns neither a value nor an error is a failure")
+    func neither() async throws {
+        server.route("/value", .json("{}"))
+        manager.get("value", with: EmptySerializer(), success: succeed, failure: fail)
+        let outcome = try #require(await outcomes.wait(for: 1).first)
+        #expect(outcome.error?.code == .serialization)
+    }
+
     private func succeed(_ task: DataTask, _ value: JSONValue) {
         queues.record(DispatchQueue.getSpecific(key: Self.queueKey))
         outcomes.record(.success(task, value))
