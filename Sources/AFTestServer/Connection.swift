@@ -157,7 +157,7 @@ final class HandlerErrors: Sendable {
     /// So that the release of the last node, which releases all others, needs little stack.
     private static let limit = 1000
 
-    /// The address of the last node, of which the list owns a reference; 0 if there is none.
+    /// The address of the last node, which the list retains; 0 for an empty list.
     private let last = Atomic<UInt>(0)
 
     deinit {

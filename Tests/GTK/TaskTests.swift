@@ -164,7 +164,7 @@
             Harness.expect(gtk_revealer_get_reveal_child(refresh.indicator), is: 0)
             release(scrolled)
         },
-        TestCase("a refresh control whose indicator is destroyed before it goes on without it") {
+        TestCase("a refresh control works without its indicator, which was destroyed") {
             let scrolled = held(gtk_scrolled_window_new())
             let refresh = GTKRefresh.of(scrolled)
             g_object_run_dispose(refresh.indicator)

@@ -67,7 +67,7 @@ struct ContractVerboseTests {
         ] {
             #expect(lines(run).contains(line), "\(line)")
         }
-        // It is for a proxy, and there is none.
+        // The field is for a proxy, and the request goes to the server directly.
         #expect(!run.error.contains("Proxy-Authorization"))
     }
 

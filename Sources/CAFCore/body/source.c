@@ -230,8 +230,8 @@ static ptrdiff_t wait_for_more(afc__source *source) {
 
 /**
  * Asks a reader that has kept its promise for one byte more, since libcurl never would, and the last bytes must not be
- * sent if it has one. One that can't say now has kept it. Descriptors aren't read beyond their length: what follows there
- * may be for somebody else.
+ * sent if it has one. One that can't say now has kept it. Descriptors aren't read beyond their length: the bytes that
+ * follow may belong to another reader.
  */
 static bool has_surplus(const afc__source *source, afc_failure *failure) {
     char byte;

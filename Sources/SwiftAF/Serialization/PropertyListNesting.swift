@@ -70,7 +70,7 @@ private struct XMLTags {
         return true
     }
 
-    /// Moves behind the next occurrence of a text. False if there is none.
+    /// Moves past the next occurrence of a text. Returns false if the rest doesn't contain the text.
     private mutating func skip(through text: StaticString) -> Bool {
         let text = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         while let place = rest.firstIndex(of: text[0]) {

@@ -74,7 +74,7 @@ struct DownloadTests {
         #expect(try folder.names == (exists ? ["a"] : []))
     }
 
-    @Test("An empty folder is none")
+    @Test("The empty path of a folder is refused")
     func emptyFolder() async throws {
         let error = try await failure { try await manager.download("file", to: .folder("")) }
         #expect(error.code == .invalidInput)

@@ -43,8 +43,8 @@ final class Recorder<Value: Sendable>: Sendable {
             return state.waits
         }
         let end = Task {
-            try await Task.sleep(for: limit)
-            giveUp(identifier)
+            await limit.pause()
+            if !Task.isCancelled { giveUp(identifier) }
         }
         let isReached = await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in

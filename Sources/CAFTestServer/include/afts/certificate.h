@@ -96,7 +96,7 @@ typedef enum afts_ocsp_status {
  * Makes an OCSP response about `cert`, signed by its `issuer`, for afts_tls.ocsp_response.
  *
  * @param this_update_s,next_update_s seconds from now; both 0: from an hour ago for a day. AFTS_OCSP_NO_END as the second:
- *     there is none.
+ *     the response has no nextUpdate.
  * @return the DER bytes, freed by afts_bytes_free, or NULL when OpenSSL refuses.
  */
 uint8_t *afts_cert_ocsp(const afts_cert *cert, const afts_cert *issuer, afts_ocsp_status status,

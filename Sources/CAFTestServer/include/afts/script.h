@@ -196,7 +196,7 @@ afts_status afts_conn_stall(afts_conn *conn, const char *gate);
 /** Reads the rest of the request's body; see afts_read_body. */
 afts_status afts_conn_read_body(afts_conn *conn);
 
-/** The request that was read last, with as much of its body as was read; NULL if there is none. Borrowed. */
+/** Returns the last request, with the part of its body that was read; NULL before the first request. Borrowed. */
 const struct afts_request *afts_conn_request(const afts_conn *conn);
 
 /** Whether bytes of a final response, or of another protocol after 101, have been sent for that request. */
