@@ -27,9 +27,7 @@ static void set_kind(afc__sink *sink, afc_sink_kind kind) {
                                       [AFC_SINK_FD] = AFC__SINK_STAGE};
     sink->kind = kind;
     sink->limit = sink->asked_limit;
-    if (sink->limit == 0) {
-        sink->limit = kind == AFC_SINK_MEMORY ? DEFAULT_MEMORY_LIMIT : UINT64_MAX;
-    }
+    if (sink->limit == 0) sink->limit = kind == AFC_SINK_MEMORY ? sink->memory_limit : UINT64_MAX;
     afc__buffer_clear(&sink->memory);
     afc__buffer_init(&sink->memory, kind == AFC_SINK_MEMORY ? sink->limit : stages[kind]);
 }
@@ -86,6 +84,7 @@ afc_status afc__sink_init(afc__sink *sink, const afc__sink_config *config, afc_f
     }
     sink->may_resume = config->may_resume;
     sink->asked_limit = config->limit;
+    sink->memory_limit = config->memory_limit != 0 ? config->memory_limit : DEFAULT_MEMORY_LIMIT;
     set_kind(sink, options->kind);
     if (read_digest(sink, options, failure) != AFC_OK) return AFC_EINVAL;
     if (options->kind == AFC_SINK_FD) return init_descriptor(sink, options, failure);

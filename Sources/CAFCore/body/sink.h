@@ -30,9 +30,10 @@ typedef struct afc__sink {
     bool is_broken;      /**< A write failed, so nothing may follow. */
     bool expects_digest; /**< FILE: `digest` is the caller's. */
     afc__sink_target target : 8;
-    uint64_t asked_limit; /**< 0: the kind's default. */
-    uint64_t limit;       /**< Of the decoded body, including bytes found. */
-    uint64_t written;     /**< Bytes consumed, and those of an error body that were discarded. */
+    uint64_t asked_limit;  /**< 0: the kind's default. */
+    uint64_t memory_limit; /**< The default of MEMORY. */
+    uint64_t limit;        /**< Of the decoded body, including bytes found. */
+    uint64_t written;      /**< Bytes consumed, and those of an error body that were discarded. */
     afc__buffer memory;
 
     /* FILE. */
@@ -55,9 +56,10 @@ typedef struct afc__sink {
 /** The settings of the request. */
 typedef struct afc__sink_config {
     const afc_sink *options;
-    uint64_t limit;     /**< 0: the kind's default. */
-    bool may_resume;    /**< The request's response can be resumed. */
-    bool is_named_late; /**< The path may be set after the response head. */
+    uint64_t limit;        /**< 0: the kind's default. */
+    uint64_t memory_limit; /**< The default of MEMORY; 0: 64 MiB. */
+    bool may_resume;       /**< The request's response can be resumed. */
+    bool is_named_late;    /**< The path may be set after the response head. */
 } afc__sink_config;
 
 /** The properties of the response. */

@@ -130,11 +130,13 @@ final class CoreRequest: Sendable {
     }
 
     private var timeouts: afc_timeouts {
-        let (own, defaults) = (http.timeouts, session.configuration.timeouts)
+        var limits = http.timeouts
+        limits.fillGaps(from: session.configuration.timeouts)
+        limits.fillGaps(from: .standard)
         var timeouts = afc_timeouts()
-        timeouts.connect_ms = (own.connect ?? defaults.connect)?.coreMilliseconds ?? 0
-        timeouts.idle_ms = (own.idle ?? defaults.idle)?.coreMilliseconds ?? 0
-        timeouts.total_ms = (own.total ?? defaults.total)?.coreMilliseconds ?? 0
+        timeouts.connect_ms = limits.connect?.coreMilliseconds ?? 0
+        timeouts.idle_ms = limits.idle?.coreMilliseconds ?? 0
+        timeouts.total_ms = limits.total?.coreMilliseconds ?? 0
         return timeouts
     }
 
@@ -142,9 +144,8 @@ final class CoreRequest: Sendable {
         let (own, defaults) = (http.limits, session.configuration.limits)
         var limits = afc_limits()
         // For the core, 0 means its default, which is unlimited for files and callbacks.
-        if let body = own.maximumBodySize ?? (sink == .memory ? defaults.maximumBodySize : nil) {
-            limits.body = max(1, UInt64(clamping: body))
-        }
+        if let body = own.maximumBodySize { limits.body = max(1, UInt64(clamping: body)) }
+        limits.memory = max(1, UInt64(clamping: defaults.maximumBodySize))
         limits.head_bytes = UInt32(coreLimit: own.maximumHeaderBytes ?? defaults.maximumHeaderBytes)
         limits.head_count = UInt32(coreLimit: own.maximumHeaderCount ?? defaults.maximumHeaderCount)
         limits.informational = UInt32(coreLimit: defaults.maximumInterimResponses)

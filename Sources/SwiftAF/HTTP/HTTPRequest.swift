@@ -223,7 +223,11 @@ extension HTTPRequest {
 }
 
 extension HTTPRequest {
-    /// Three independent time limits. Nil uses the session's; zero is no limit.
+    /// Three independent time limits.
+    ///
+    /// A limit that is nil is that of the next level: the request's, the request serializer's, the manager's
+    /// (``HTTPSessionManager/timeouts``), the configuration's (``SessionConfiguration/timeouts``), and finally 30 s to
+    /// connect, 60 s without data, and no limit in total. Zero is no limit.
     public struct Timeouts: Hashable, Sendable, Codable {
         /// The time for name resolution, TCP and TLS together. Waiting for one of the
         /// ``SessionConfiguration/maximumConnectionsPerHost`` connections isn't counted.
@@ -233,12 +237,15 @@ extension HTTPRequest {
         /// The time from start to end, over all redirects and retries, with all waiting.
         public var total: Duration?
 
-        /// Makes limits; nil uses those of ``HTTPSessionManager/timeouts``.
+        /// Makes limits; nil uses the next level's.
         public init(connect: Duration? = nil, idle: Duration? = nil, total: Duration? = nil) {
             self.connect = connect
             self.idle = idle
             self.total = total
         }
+
+        /// The limits where no level has one.
+        static let standard = Timeouts(connect: .seconds(30), idle: .seconds(60))
     }
 
     /// Size limits; a transfer that exceeds one fails with ``SessionError/Code/tooLarge``. At least 1. Nil uses the limit
@@ -299,6 +306,13 @@ extension HTTPRequest.Timeouts {
         connect = connect ?? defaults.connect
         idle = idle ?? defaults.idle
         total = total ?? defaults.total
+    }
+}
+
+extension HTTPRequest {
+    /// Whether a credential is kept for the session once it has answered a challenge.
+    var mayStoreCredential: Bool {
+        credential?.persistence == .forSession || proxyCredential?.persistence == .forSession
     }
 }
 

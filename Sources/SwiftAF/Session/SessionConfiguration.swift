@@ -1,8 +1,8 @@
 /// The configuration of a session. A value: changing a copy doesn't affect a session that was made with it.
 public struct SessionConfiguration: Hashable, Sendable {
-    /// The initial ``HTTPSessionManager/timeouts``. Default: 30 s to connect, 60 s without data, no limit in total. Nil or
-    /// zero: no limit.
-    public var timeouts = HTTPRequest.Timeouts(connect: .seconds(30), idle: .seconds(60))
+    /// The initial ``HTTPSessionManager/timeouts``. Default: 30 s to connect, 60 s without data, no limit in total, also for
+    /// a limit that is nil. Zero is no limit.
+    public var timeouts = HTTPRequest.Timeouts.standard
 
     /// The default size limits of requests.
     public var limits = Limits()

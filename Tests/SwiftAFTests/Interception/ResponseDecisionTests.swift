@@ -121,6 +121,18 @@ struct ResponseDecisionTests {
         #expect(try folder.names == ["a"])
     }
 
+    @Test("The limit of bodies in memory isn't one of files")
+    func downloadingBeyondTheLimit() async throws {
+        var configuration = SessionConfiguration.default
+        configuration.limits.maximumBodySize = 4
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
+        #expect(try await manager.response(for: request("json", .download(to: path))).filePath == path)
+        #expect(try await failure { try await manager.response(.get, "json") }.code == .tooLarge)
+        var limited = request("json", .download(to: path))
+        limited.limits.maximumBodySize = 4
+        #expect(try await failure { try await manager.response(for: limited) }.code == .tooLarge)
+    }
+
     @Test("To serializers its body is empty")
     func serializing() async throws {
         manager.responseHandler = answering(.download(to: path))

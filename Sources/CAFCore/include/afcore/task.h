@@ -198,7 +198,8 @@ typedef struct afc_timeouts {
 
 /** Size limits. A task that exceeds one fails at once with AFC_ETOOBIG. 0: the default given here. */
 typedef struct afc_limits {
-    uint64_t body; /**< Decoded bytes. Default: 64 MiB for MEMORY, none for other sinks. */
+    /** Decoded bytes, in any sink. Default: for MEMORY the limit of `memory`, none for other sinks. */
+    uint64_t body;
     /** Bytes of a hop's heads and trailers, 1xx included. Default: 256 KiB. */
     uint32_t head_bytes;
     uint32_t head_count;    /**< Fields of a hop's heads and trailers. Default: 512. */
@@ -207,15 +208,13 @@ typedef struct afc_limits {
     uint32_t decoding_ratio;
     /** Redirects followed. Default: 20. Negative: none, a 3xx is the response. */
     int32_t redirects;
-    uint32_t reserved[3]; /**< 0. */
+    uint32_t reserved[1]; /**< 0. */
+    /** Decoded bytes in memory, if `body` is 0: not of a body that on_head saves to a file. Default: 64 MiB. */
+    uint64_t memory;
 } afc_limits;
 
 #define AFC_LIMITS_INIT                                                                            \
-    {                                                                                              \
-        0, 0, 0, 0, 0, 0, {                                                                        \
-            0                                                                                      \
-        }                                                                                          \
-    }
+    { 0, 0, 0, 0, 0, 0, {0}, 0 }
 
 /** Which HTTP version to use (CURLOPT_HTTP_VERSION). */
 typedef enum afc_http_version_preference {
