@@ -141,8 +141,8 @@ struct DownloadSpec: Sendable {
                 guard case .allow = decision else { return decision }
             }
             guard response.isSuccessful else { return .allow }
-            // A 206 is the rest of a 200.
-            let isRest = response.status == 206 && options.contains(.resumes)
+            // A 206 is the rest of a 200. A retry also resumes if the options only keep the partial file.
+            let isRest = response.status == 206 && !options.isDisjoint(with: [.resumes, .keepsPartialFile])
             if let error = validation.error(ofHead: response, status: isRest ? 200 : response.status) {
                 return .fail(error)
             }

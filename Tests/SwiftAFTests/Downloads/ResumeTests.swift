@@ -7,6 +7,11 @@ import Testing
 @Suite("Downloads that go on", .timeLimit(.minutes(10)))
 struct ResumeTests {
     private static let keeping: DownloadOptions = .keepsPartialFile
+    private static let retrying: RetryPolicy = {
+        var policy = RetryPolicy()
+        policy.baseDelay = .zero
+        return policy
+    }()
 
     private let ranges: RangeServer
     private let folder: TestFolder
@@ -104,6 +109,17 @@ struct ResumeTests {
             #expect(try await manager.download(url, options: .resumes).resumption == .continued)
             #expect(try folder.read("film") == RangeServer.content(1))
         }
+    }
+
+    @Test("The rest that a retry asks for is acceptable where a 200 is")
+    func restOfARetry() async throws {
+        ranges.breakOff()
+        let manager = ranges.manager
+        manager.validation = ResponseValidation(acceptableStatusCodes: [200])
+        manager.interceptors = [Self.retrying]
+        let response = try await manager.download("file", to: .path(path), options: Self.keeping)
+        #expect(response.resumption == .continued)
+        #expect(try folder.read("film") == RangeServer.content(1))
     }
 
     @Test("A download that was named late goes on where it was")
