@@ -39,6 +39,18 @@ public struct AuthenticationChallenge: Sendable {
     public internal(set) var proposedCredential: Credential?
     /// The head of the 401 or 407.
     public let response: HTTPResponse
+
+    /// Makes a challenge, for tests of an ``AuthenticationChallengeHandler``.
+    public init(
+        protectionSpace: ProtectionSpace, offeredSchemes: AuthenticationSchemes, previousFailureCount: Int = 0,
+        proposedCredential: Credential? = nil, response: HTTPResponse
+    ) {
+        self.protectionSpace = protectionSpace
+        self.offeredSchemes = offeredSchemes
+        self.previousFailureCount = previousFailureCount
+        self.proposedCredential = proposedCredential
+        self.response = response
+    }
 }
 
 /// The decision about an ``AuthenticationChallenge``.

@@ -39,7 +39,8 @@ struct ChallengeReply: Sendable {
 }
 
 extension AuthenticationChallenge {
-    init?(_ core: afc_challenge) {
+    /// - Parameter request: The request, whose credential the core proposes.
+    init?(_ core: afc_challenge, of request: HTTPRequest) {
         guard let scheme = AuthenticationScheme(rawValue: core.scheme), let host = core.host, let realm = core.realm,
             let url = core.url, let head = core.head
         else { return nil }
@@ -50,7 +51,12 @@ extension AuthenticationChallenge {
                 authenticationScheme: scheme),
             offeredSchemes: AuthenticationSchemes(rawValue: core.offered),
             previousFailureCount: Int(core.failures),
-            proposedCredential: core.proposed.map { Credential($0.pointee) },
+            proposedCredential: core.proposed.map { proposed in
+                var credential = Credential(proposed.pointee)
+                let own = core.is_proxy ? request.proxyCredential : request.credential
+                credential.persistence = own?.persistence ?? .none
+                return credential
+            },
             response: HTTPResponse(head.pointee, url: String(cString: url)))
     }
 }

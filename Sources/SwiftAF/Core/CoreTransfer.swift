@@ -14,7 +14,7 @@ class CoreTransfer: @unchecked Sendable {
         var answering: Task<Void, Never>?
         /// The last answer to a challenge.
         var reply: ChallengeReply?
-        /// The credential that was stored with it.
+        /// Its credential, if that is in the storage for the session.
         var stored: (credential: Credential, space: ProtectionSpace)?
     }
 
@@ -95,9 +95,11 @@ class CoreTransfer: @unchecked Sendable {
         if isMonitored {
             // The same request is sent again with credentials. The challenge is reported without them.
             events.on_challenge_accepted = { context, challenge in
-                guard let challenge, var shown = AuthenticationChallenge(challenge.pointee) else { return }
+                guard let challenge, let request = CoreTransfer.from(context)?.request,
+                    var shown = AuthenticationChallenge(challenge.pointee, of: request.http)
+                else { return }
                 shown.proposedCredential = nil
-                CoreTransfer.from(context)?.request.handlers.events?.report(.challenged(shown))
+                request.handlers.events?.report(.challenged(shown))
             }
         }
         if handlers.informational != nil || isMonitored {
@@ -117,7 +119,7 @@ class CoreTransfer: @unchecked Sendable {
 
     /// Answers asynchronously, because a handler may take time and the loop must not block.
     private func answer(_ challenge: afc_challenge) -> afc_challenge_answer {
-        guard let asked = AuthenticationChallenge(challenge) else { return AFC_CHALLENGE_DEFAULT }
+        guard let asked = AuthenticationChallenge(challenge, of: request.http) else { return AFC_CHALLENGE_DEFAULT }
         let number = challenge.number
         let answering = Task {
             let space = asked.protectionSpace

@@ -54,8 +54,8 @@ struct TransferHandlers: Sendable {
 
     /// The decision about a challenge.
     ///
-    /// - Parameter refused: A credential that this transfer has stored, and that the server has refused.
-    /// - Returns: The decision, and the credential if it was stored.
+    /// - Parameter refused: A credential that is in the storage for the session, and that the server has refused.
+    /// - Returns: The decision, and its credential if that is in the storage for the session.
     func decide(
         _ challenge: AuthenticationChallenge, refused: Credential?
     ) async -> (decision: ChallengeDecision, stored: Credential?) {
@@ -70,18 +70,26 @@ struct TransferHandlers: Sendable {
             challenge.proposedCredential = stored
         }
         do {
-            switch try await self.challenge?(challenge) ?? .performDefaultHandling {
+            let decision = try await self.challenge?(challenge) ?? .performDefaultHandling
+            switch decision {
             case .performDefaultHandling:
-                return (stored.map { .useCredential($0) } ?? .performDefaultHandling, nil)
+                if let stored { return (.useCredential(stored), stored.persistence == .forSession ? stored : nil) }
+                // The core uses the request's credential.
+                return (.performDefaultHandling, await keep(challenge.proposedCredential, for: challenge))
             case .useCredential(let credential):
-                guard credential.persistence == .forSession else { return (.useCredential(credential), nil) }
-                await credentialStorage?.store(credential, for: challenge.protectionSpace)
-                return (.useCredential(credential), credential)
-            case let other:
-                return (other, nil)
+                return (decision, await keep(credential, for: challenge))
+            case .cancel, .fail:
+                return (decision, nil)
             }
         } catch {
             return (.fail(error), nil)
         }
+    }
+
+    /// Stores a credential that is for the session, and returns it then.
+    private func keep(_ credential: Credential?, for challenge: AuthenticationChallenge) async -> Credential? {
+        guard let credential, credential.persistence == .forSession else { return nil }
+        await credentialStorage?.store(credential, for: challenge.protectionSpace)
+        return credential
     }
 }

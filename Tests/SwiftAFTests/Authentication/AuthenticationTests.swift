@@ -183,6 +183,40 @@ import Testing
         #expect(storage.spaces.isEmpty)
     }
 
+    @Test func ownCredentialForTheSessionIsKept() async throws {
+        var request = HTTPRequest("/a")
+        request.credential = Credential(user: "user", password: "passwd", persistence: .forSession)
+        #expect(try await status(request) == 200)
+        #expect(try await status(HTTPRequest("/b")) == 200)
+        request.credential = Credential(user: "user", password: "typo", persistence: .forSession)
+        #expect(try await status(request) == 401)
+        #expect(try await status(HTTPRequest("/b")) == 401)
+    }
+
+    @Test func proposedCredentialForTheSessionIsKept() async throws {
+        manager.authenticationChallengeHandler = { challenge in
+            challenge.proposedCredential.map { .useCredential($0) } ?? .performDefaultHandling
+        }
+        var request = HTTPRequest("/a")
+        request.credential = Credential(user: "user", password: "passwd", persistence: .forSession)
+        #expect(try await status(request) == 200)
+        #expect(try await status(HTTPRequest("/b")) == 200)
+    }
+
+    @Test(
+        "A stored credential that is refused is removed, unless somebody stored it on purpose",
+        arguments: [true, false])
+    func refusedCredentialOfTheStorage(isForSession: Bool) async throws {
+        let storage = try #require(manager.credentialStorage as? MemoryCredentialStorage)
+        let space = ProtectionSpace(
+            scheme: "http", host: "127.0.0.1", port: server.port, realm: "Fake Realm", authenticationScheme: .basic)
+        let credential = Credential(
+            user: "user", password: "old", persistence: isForSession ? .forSession : .none)
+        storage.store(credential, for: space)
+        #expect(try await status(HTTPRequest("/a")) == 401)
+        #expect(storage.credential(for: space) == (isForSession ? nil : credential))
+    }
+
     @Test func aServerCannotFillTheStorage() async throws {
         let storage = MemoryCredentialStorage()
         let spaces = (0..<3000).map { realm in
