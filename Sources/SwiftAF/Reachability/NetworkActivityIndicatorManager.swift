@@ -108,7 +108,15 @@ private final class ActivityStorage: Sendable {
 
     var handler: Handler? {
         get { content.withLock { $0.handler } }
-        set { content.withLock { $0.handler = newValue } }
+        // The former one is released outside of the lock: what it captured may call this object.
+        set {
+            let former = content.withLock { content in
+                let former = content.handler
+                content.handler = newValue
+                return former
+            }
+            _ = former
+        }
     }
 
     var queue: DispatchQueue? {

@@ -22,7 +22,15 @@ final class ReachabilityStorage: Sendable {
 
     var handler: Handler? {
         get { state.withLock { $0.handler } }
-        set { state.withLock { $0.handler = newValue } }
+        // The former one is released outside of the lock: what it captured may call this object.
+        set {
+            let former = state.withLock { state in
+                let former = state.handler
+                state.handler = newValue
+                return former
+            }
+            _ = former
+        }
     }
 
     var queue: DispatchQueue? {

@@ -108,6 +108,21 @@ import Testing
         server.open("answer")
     }
 
+    @Test func closureThatIsReplacedMayUseTheManagerAsItIsReleased() {
+        final class Capture: Sendable {
+            let manager: NetworkActivityIndicatorManager
+
+            init(_ manager: NetworkActivityIndicatorManager) { self.manager = manager }
+
+            deinit { manager.decrementActivityCount() }
+        }
+        let manager = NetworkActivityIndicatorManager { _ in false }
+        manager.incrementActivityCount()
+        manager.visibilityHandler = { [capture = Capture(manager)] _ in _ = capture }
+        manager.visibilityHandler = nil
+        #expect(manager.activityCount == 0)
+    }
+
     @Test func theProgramsOwnCountIsThereAtOnce() {
         for count in 1...3 {
             indicator.incrementActivityCount()
