@@ -60,16 +60,17 @@ struct EventStreamState {
     /// Decides what to do after a connection failed or was closed by the server.
     ///
     /// - Parameters:
-    ///   - retry: The delay that the server asked for, if any.
+    ///   - retry: The reconnection time of the events, if any.
+    ///   - asked: The delay that the failed response asked for by Retry-After, if any.
     ///   - random: The jitter for the additional delay after failures: at least 0, less than 1.
-    mutating func ended(_ error: SessionError?, retry: Duration?, random: Double) -> Next {
+    mutating func ended(_ error: SessionError?, retry: Duration?, asked: Duration? = nil, random: Double) -> Next {
         if let error, !isTransient(error) { return .fail(error) }
         guard repeatsRequest(after: error) else { return error.map { .fail($0) } ?? .end }
         guard isReplayable else { return .fail(Self.bodyNotReplayable(after: error)) }
         if !isOpen { failures += 1 }
         isOpen = false
         if let error, let most = options.maximumRetries, failures > most { return .fail(error) }
-        return .reconnect(after: delay(retry: retry, random: random))
+        return .reconnect(after: delay(retry: retry, asked: asked, random: random))
     }
 
     /// Whether the options allow to send the request again.
@@ -95,9 +96,10 @@ struct EventStreamState {
         error.isTransient(TransientFailures.ofEventStreams, statusCodes: options.retriedStatusCodes)
     }
 
-    private func delay(retry: Duration?, random: Double) -> Duration {
+    private func delay(retry: Duration?, asked: Duration?, random: Double) -> Duration {
         ReconnectionDelay(minimum: options.minimumDelay, maximum: options.maximumDelay)
-            .after(retry ?? options.reconnectionTime, failures: failures, random: random)
+            .after(
+                max(retry ?? options.reconnectionTime, asked ?? .zero), failures: failures, random: random)
     }
 
     /// What an event stream is.

@@ -238,8 +238,9 @@ extension ServerSentEvents {
 
         private mutating func connectionEnded(_ error: SessionError?) throws(SessionError) {
             body = nil
+            let asked = error?.response.flatMap { RetryAfter.delay(of: $0, now: Date()) }
             let retry = parser.reconnectionTime
-            switch state.ended(error, retry: retry, random: source.pacing.random()) {
+            switch state.ended(error, retry: retry, asked: asked, random: source.pacing.random()) {
             case .reconnect(let delay): self.delay = delay
             case .end: finish()
             case .fail(let error): throw error

@@ -46,6 +46,17 @@ struct EventReconnectionTests {
             })
     }
 
+    @Test("The delay of Retry-After is kept, up to the maximum")
+    func retryAfter() async throws {
+        for seconds in ["20", "1", "5000"] {
+            server.route("/events", times: 1, .respond(503, headers: ["Retry-After": seconds]))
+        }
+        server.route("/events", Self.stream("data: a\n\n"))
+        var iterator = events(.get) { $0.retriedStatusCodes = [503] }
+        #expect(try await iterator.next()?.data == "a")
+        #expect(waits.values == [.seconds(20), .seconds(3), .seconds(60)])
+    }
+
     @Test(arguments: [.get, .post] as [HTTPMethod])
     func cancelledTaskGetsNoEventMore(method: HTTPMethod) async throws {
         server.route("/events", Self.stream(String(repeating: "data: a\n\n", count: 500)))
