@@ -21,6 +21,15 @@ import Testing
         #expect(try back == urlRequest())
     }
 
+    @Test func bodyThatIsEncodedOnSending() throws {
+        let form = try URLRequest(HTTPRequest(.post, "http://h/", body: .form(["a": 1])))
+        #expect(form.httpBody == Data("a=1".utf8))
+        #expect(form.value(forHTTPHeaderField: "Content-Type") == "application/x-www-form-urlencoded")
+        let json = try URLRequest(HTTPRequest(.post, "http://h/", body: .json([1, 2])))
+        #expect(json.httpBody == Data("[1,2]".utf8))
+        #expect(json.value(forHTTPHeaderField: "Content-Type") == "application/json")
+    }
+
     @Test func everythingThatIsSet() throws {
         let original = try urlRequest {
             $0.httpMethod = "PUT"

@@ -214,7 +214,7 @@ extension HTTPBody: CustomStringConvertible {
 
 extension HTTPRequest {
     /// Encodes a JSON body and adds the body's Content-Type.
-    mutating func encodeJSON(with encoder: any DataEncoder) throws(SessionError) {
+    package mutating func encodeJSON(with encoder: any DataEncoder) throws(SessionError) {
         switch body.content {
         case .json(let value, let own):
             do {

@@ -39,7 +39,8 @@ extension URLRequest {
     fileprivate static let initial = URLRequest(url: URL(fileURLWithPath: "/"))
 
     /// Converts an `HTTPRequest`. Of the timeouts, only the idle timeout is kept, without a limit as a year; of the other
-    /// settings, only the hints. Repeated fields are joined with commas.
+    /// settings, only the hints. Repeated fields are joined with commas. The body's content type becomes a field, and a JSON
+    /// body is encoded with a `JSONCoder`, unless it has an encoder of its own.
     ///
     /// - Throws: `SessionError` with code `invalidInput` if the URL isn't a valid `URL`; with `unsupported` if the body
     ///   is an async sequence or computed, which an `InputStream` can't provide; with `file` if the body is a folder, or a
@@ -48,6 +49,8 @@ extension URLRequest {
         guard let url = request.parsedURL else {
             throw SessionError(.invalidInput, message: "the URL can't be parsed", url: request.url)
         }
+        var request = request
+        try request.encodeJSON(with: JSONCoder())
         self.init(url: url)
         httpMethod = request.method.rawValue
         for (name, value) in request.headers.joined { setValue(value, forHTTPHeaderField: name) }
