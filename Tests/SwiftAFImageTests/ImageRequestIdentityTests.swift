@@ -52,6 +52,18 @@ struct ImageRequestIdentityTests {
         ImageCacheKey.identifier(for: request(change))
     }
 
+    @Test("A URL is the same image in a downloader and in a view, whatever its type")
+    func urlOfAnImage() throws {
+        let url = "https://h/a.jpg"
+        let own = HTTPRequest(imageAt: url)
+        #expect(own.headers["Accept"] == "image/*")
+        let typed = try #require(URL(string: url))
+        for request in [HTTPRequest(imageOf: url), HTTPRequest(imageOf: typed), HTTPRequest(imageOf: own)] {
+            #expect(ImageCacheKey.identifier(for: request) == ImageCacheKey.identifier(for: own))
+        }
+        #expect(HTTPRequest(imageOf: HTTPRequest(url)).headers.isEmpty)
+    }
+
     /// Waits for downloads that are begun in `begin` with the closure it gets.
     private func ends(of count: Int, _ begin: (@escaping ImageDownloader.Completion) async -> Void) async {
         let (ends, end) = AsyncStream<Void>.makeStream()

@@ -104,9 +104,16 @@ extension ImageDisplaying {
 }
 
 extension HTTPRequest {
-    /// The request that views make for a URL, with an Accept field for images. Prefetch with it, so that views find the
-    /// image.
+    /// The request that views and the ``ImageDownloader`` make for a URL, with an Accept field for images.
     public init(imageAt url: String) {
-        self.init(url, headers: ["Accept": "image/*"])
+        self.init(imageOf: url)
+    }
+
+    /// The request for an image. A URL gets an Accept field for images, so that all requests for it have the same key in
+    /// caches; an `HTTPRequest` stays as it is.
+    init<Source: RequestConvertible>(imageOf source: Source) {
+        self = Source.request(of: source)
+        guard !(source is HTTPRequest), !headers.contains(named: "Accept") else { return }
+        headers["Accept"] = "image/*"
     }
 }

@@ -124,7 +124,7 @@ public final class ImageDownloader: Sendable {
         _ request: Source, receiptID: UUID = UUID(), processors: [any ImageProcessing] = [], priority: Int = 0,
         completion: @escaping Completion
     ) -> ImageDownloadReceipt? {
-        let request = Source.request(of: request)
+        let request = HTTPRequest(imageOf: request)
         let receipt = ImageDownloadReceipt(id: receiptID, key: Self.key(of: request, processors))
         let handler = ImageReceiver(on: { [completionQueue] in completionQueue.async(execute: $0) }, completion)
         return begin(request, receipt, processors, priority, handler) ? receipt : nil
@@ -134,7 +134,7 @@ public final class ImageDownloader: Sendable {
     public func image<Source: RequestConvertible>(
         for request: Source, processors: [any ImageProcessing] = [], priority: Int = 0
     ) async throws(SessionError) -> DownloadedImage {
-        let request = Source.request(of: request)
+        let request = HTTPRequest(imageOf: request)
         let receipt = ImageDownloadReceipt(id: UUID(), key: Self.key(of: request, processors))
         let isCancelled = Locked(false)
         let result: Result<DownloadedImage, SessionError> = await withTaskCancellationHandler {
@@ -160,7 +160,7 @@ public final class ImageDownloader: Sendable {
     public func images<Source: RequestConvertible>(
         for request: Source, processors: [any ImageProcessing] = [], priority: Int = 0
     ) -> AsyncThrowingStream<DownloadedImage, any Error> {
-        let request = Source.request(of: request)
+        let request = HTTPRequest(imageOf: request)
         let receipt = ImageDownloadReceipt(id: UUID(), key: Self.key(of: request, processors))
         return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             continuation.onTermination = { [weak self] reason in
@@ -175,8 +175,11 @@ public final class ImageDownloader: Sendable {
     }
 
     /// Downloads images into the cache, with lower priority than all requests.
-    public func prefetch(_ requests: [HTTPRequest], processors: [any ImageProcessing] = []) -> [ImageDownloadReceipt] {
-        requests.compactMap { request in
+    public func prefetch<Source: RequestConvertible>(
+        _ requests: [Source], processors: [any ImageProcessing] = []
+    ) -> [ImageDownloadReceipt] {
+        requests.compactMap { source in
+            let request = HTTPRequest(imageOf: source)
             let receipt = ImageDownloadReceipt(id: UUID(), key: Self.key(of: request, processors))
             return begin(request, receipt, processors, .min, ImageReceiver { _ in }) ? receipt : nil
         }
