@@ -7,7 +7,7 @@
 /// ```
 ///
 /// When the total cost exceeds ``capacity``, the least recently used entries are evicted until the total is at most
-/// ``preferredCostAfterPurge``; so purges are rare and evict many entries. Reading an entry makes it the most recently
+/// ``preferredCostAfterPurge``, 60 % of the capacity by default; so purges are rare and evict many entries. Reading an entry makes it the most recently
 /// used. All calls take constant time and are thread-safe. They hold the core's locks, one for each shard, only
 /// briefly.
 ///
@@ -19,7 +19,7 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     /// The maximum total cost after a purge.
     public let preferredCostAfterPurge: Int
 
-    /// Nil if out of memory. Freed with this object, which therefore outlives each call.
+    /// Nil if out of memory, or if no entry is kept. Freed with this object, which therefore outlives each call.
     @usableFromInline let core: CoreCache?
 
     /// Holds a value that isn't an object.
@@ -33,13 +33,14 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
         }
     }
 
-    /// Makes a cache. The default sizes are AFNetworking's: 100 MiB and 60 MiB.
+    /// Makes a cache. Default: 100 MiB and 60 MiB, as AFNetworking has.
     ///
     /// - Parameters:
     ///   - capacity: The total cost above which entries are evicted.
-    ///   - preferredCostAfterPurge: The maximum total cost after a purge; clamped to the capacity.
-    ///   - maximumEntryCost: The maximum cost of an entry; more expensive ones aren't kept. Nil uses the capacity.
-    ///   - countLimit: The maximum number of entries; nil for no limit.
+    ///   - preferredCostAfterPurge: The maximum total cost after a purge; clamped to the capacity. Nil is 60 % of the capacity.
+    ///   - maximumEntryCost: The maximum cost of an entry; more expensive ones aren't kept. Nil uses the capacity. At
+    ///     least 1.
+    ///   - countLimit: The maximum number of entries; nil for no limit, zero keeps nothing.
     ///   - timeToLive: The time after which an entry expires, from its insertion; nil for never.
     ///   - keepsExactOrder: Whether the order of use is exact across threads, too; within a thread it always is. True
     ///     uses a single lock, which suits thousands of calls per second but not millions.
@@ -47,7 +48,7 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     ///     entries that are removed or replaced.
     public init(
         capacity: Int = 100 << 20,
-        preferredCostAfterPurge: Int = 60 << 20,
+        preferredCostAfterPurge: Int? = nil,
         maximumEntryCost: Int? = nil,
         countLimit: Int? = nil,
         timeToLive: Duration? = nil,
@@ -55,14 +56,20 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
         onEviction: (@Sendable (Value, LRUCacheEviction) -> Void)? = nil
     ) {
         self.capacity = max(0, capacity)
-        self.preferredCostAfterPurge = min(max(0, preferredCostAfterPurge), self.capacity)
+        // Divided first: the capacity may be Int.max.
+        self.preferredCostAfterPurge = min(max(0, preferredCostAfterPurge ?? self.capacity / 10 * 6), self.capacity)
         var evicted: CoreCache.OnEviction?
         if let onEviction {
             evicted = { object, reason in onEviction(Self.value(of: object), reason) }
         }
-        core = CoreCache(
-            capacity: self.capacity, purgeTo: self.preferredCostAfterPurge, maximumEntryCost: maximumEntryCost,
-            countLimit: countLimit, timeToLive: timeToLive, keepsExactOrder: keepsExactOrder, onEviction: evicted)
+        // For the core, zero entries are no limit.
+        let keepsNothing = countLimit.map { $0 <= 0 } ?? false
+        core =
+            keepsNothing
+            ? nil
+            : CoreCache(
+                capacity: self.capacity, purgeTo: self.preferredCostAfterPurge, maximumEntryCost: maximumEntryCost,
+                countLimit: countLimit, timeToLive: timeToLive, keepsExactOrder: keepsExactOrder, onEviction: evicted)
     }
 
     deinit {

@@ -96,6 +96,12 @@ struct LRUCacheTests {
         #expect(cache.statistics.hits == 1)
     }
 
+    @Test("a purge leaves 60 % of the capacity", arguments: [(100 << 20, 60 << 20), (1000, 600), (0, 0)])
+    func sizeAfterAPurge(capacity: Int, left: Int) {
+        #expect(LRUCache<Int, Int>(capacity: capacity).preferredCostAfterPurge == left)
+        #expect(LRUCache<Int, Int>(capacity: .max).preferredCostAfterPurge < .max)
+    }
+
     @Test("limits that make no sense are brought into order")
     func limits() {
         let none = LRUCache<Int, Int>(capacity: -1, preferredCostAfterPurge: 7)
@@ -106,6 +112,10 @@ struct LRUCacheTests {
         #expect(!few.insert(1, for: 1, cost: 4))
         for number in 1...3 { few.insert(number, for: number) }
         #expect(few.value(for: 1) == nil && few.value(for: 3) == 3)
+        let nothing = LRUCache<Int, Int>(countLimit: 0)
+        #expect(!nothing.insert(1, for: 1) && nothing.value(for: 1) == nil)
+        let cheap = LRUCache<Int, Int>(maximumEntryCost: 0)
+        #expect(!cheap.insert(1, for: 1, cost: 2) && cheap.insert(1, for: 1, cost: 1))
         let long = LRUCache<String, Int>()
         #expect(!long.insert(1, for: String(repeating: "x", count: 65_536)))
         #expect(long.insert(1, for: String(repeating: "x", count: 65_535)))
