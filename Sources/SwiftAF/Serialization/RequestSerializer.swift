@@ -40,14 +40,16 @@ public struct HTTPRequestSerializer: RequestSerializer {
     public var bodyEncoder: (any RequestBodyEncoder)?
 
     private static let contentType = MediaType.form.essence
+    /// Methods that send an empty form without parameters. A TRACE must not have content (RFC 9110 9.3.8), and to OPTIONS and
+    /// extension methods it has a meaning of its own.
+    private static let methodsOfForms: Set<String> = ["POST", "PUT", "PATCH"]
 
     /// Makes a serializer with the default settings.
     public init() {}
 
     /// Returns the request with the parameters in its URL or body.
     ///
-    /// For a method with a body, a request with neither parameters nor a body gets an empty form, which servers of such
-    /// APIs expect.
+    /// A POST, PUT or PATCH with neither parameters nor a body gets an empty form, which servers of such APIs expect.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` if both a body and parameters for the body are given; the errors of
     ///   ``queryString``, ``bodyEncoder`` or an `Encodable`.
@@ -58,7 +60,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
             if let query = try query(for: request, parameters), !query.isEmpty {
                 request.url = Self.url(request.url, appending: query)
             }
-        } else if request.body.isNone {
+        } else if request.body.isNone, parameters != nil || Self.methodsOfForms.contains(request.method.rawValue) {
             let form = try query(for: request, parameters) ?? ""
             request.headers.fillGap(name: HTTPHeaders.Name.contentType, value: Self.contentType)
             request.body = .text(form)

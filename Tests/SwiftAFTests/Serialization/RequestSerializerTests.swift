@@ -37,6 +37,12 @@ import Testing
         #expect(request.body.data == Data() && !request.body.isNone)
     }
 
+    @Test(arguments: [HTTPMethod.options, .trace, "REPORT"])
+    func onlyMethodsOfFormsSendAnEmptyOne(method: HTTPMethod) throws {
+        let request = try serializer.serialize(HTTPRequest(method, "http://h/"), parameters: nil)
+        #expect(request.body.isNone && request.headers.isEmpty)
+    }
+
     @Test func ownContentTypeStays() throws {
         let own = HTTPRequest(.post, "http://h/", headers: ["content-type": "text/x"])
         #expect(try serializer.serialize(own, parameters: ["a": 1]).headers == ["content-type": "text/x"])
