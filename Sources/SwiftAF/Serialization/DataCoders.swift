@@ -4,6 +4,14 @@ public import FoundationEssentials
 public protocol DataDecoder: Sendable {
     /// Decodes a value. May be called concurrently.
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
+
+    /// The media types of the format, without parameters, which a manager accepts for values that it decodes unless its
+    /// validation lists others (``ResponseValidation/acceptableContentTypes``). Nil, the default, is JSON's.
+    var contentTypes: Set<String>? { get }
+}
+
+extension DataDecoder {
+    public var contentTypes: Set<String>? { nil }
 }
 
 /// An encoder for JSON bodies: ``JSONCoder`` or Foundation's `JSONEncoder`.
@@ -19,7 +27,12 @@ extension JSONCoder: DataDecoder, DataEncoder {
 }
 
 extension JSONDecoder: DataDecoder {}
-extension PropertyListDecoder: DataDecoder {}
+extension PropertyListDecoder: DataDecoder {
+    /// `application/x-plist`.
+    public var contentTypes: Set<String>? { Self.acceptableContentTypes }
+
+    static let acceptableContentTypes: Set = ["application/x-plist"]
+}
 extension JSONEncoder: DataEncoder {}
 
 /// A type whose value stands for an empty body, such as that of a 204 response.

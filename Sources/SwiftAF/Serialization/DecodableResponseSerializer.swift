@@ -28,7 +28,7 @@ public struct DecodableResponseSerializer<Output: Decodable & Sendable>: Respons
     public static func propertyList(
         _ type: Output.Type = Output.self,
         decoder: PropertyListDecoder = PropertyListDecoder(),
-        validation: ResponseValidation = ResponseValidation(acceptableContentTypes: ["application/x-plist"])
+        validation: ResponseValidation = ResponseValidation(acceptableContentTypes: PropertyListDecoder().contentTypes)
     ) -> DecodableResponseSerializer {
         DecodableResponseSerializer(type, decoder: decoder, validation: validation)
     }

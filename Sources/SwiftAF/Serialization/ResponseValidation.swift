@@ -11,7 +11,8 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
     public var acceptableStatusCodes: Set<Int>?
 
     /// The acceptable media types, without parameters. `text/*` accepts every type of text, `*/*` every type. Nil: those of
-    /// the serializer, which are JSON's for a decoded value, and any for bytes and text.
+    /// the decoder for a decoded value (``DataDecoder/contentTypes``), which are JSON's by default, and any for bytes and
+    /// text.
     public var acceptableContentTypes: Set<String>?
 
     /// Structured syntax suffixes (RFC 6839) that are acceptable in addition to ``acceptableContentTypes``: `json`

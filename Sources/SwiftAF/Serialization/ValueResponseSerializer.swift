@@ -84,7 +84,7 @@ extension ResponseSettings {
     /// Returns the validation of what the decoder decodes.
     fileprivate func validation(decoding type: Any.Type) -> ResponseValidation {
         // The body of `Empty` is ignored, so it may have any content type.
-        type == Empty.self ? validation : validationOfJSON
+        type == Empty.self ? validation : validationOfDecoder
     }
 
     private static func makes<Serializer: ResponseSerializer>(_ type: Any.Type, _: Serializer) -> Bool {
