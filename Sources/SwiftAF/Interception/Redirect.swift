@@ -11,6 +11,18 @@ public struct RedirectProposal: Sendable {
     public let crossesOrigin: Bool
     /// Whether the body of the original request is sent again.
     public let keepsBody: Bool
+
+    /// Makes a proposal, for tests of a ``RedirectHandler``.
+    public init(
+        response: HTTPResponse, request: HTTPRequest, count: Int = 1, crossesOrigin: Bool = false,
+        keepsBody: Bool = false
+    ) {
+        self.response = response
+        self.request = request
+        self.count = count
+        self.crossesOrigin = crossesOrigin
+        self.keepsBody = keepsBody
+    }
 }
 
 /// The decision about a ``RedirectProposal``.

@@ -29,9 +29,15 @@ public final class HTTPSessionManager: Sendable {
 
     private struct State {
         var snapshot: Snapshot
-        /// Sessions with earlier policies that still have requests in flight.
+        /// Sessions with earlier policies, or of before the invalidation, that still have requests in flight.
         var drained: [Drained] = []
         var isInvalidated = false
+
+        /// Keeps a session that gets no more requests, so that those in flight can be cancelled.
+        mutating func retire(_ session: Result<CoreSession, SessionError>) {
+            drained.removeAll { $0.session == nil }
+            if case .success(let session) = session { drained.append(Drained(session: session)) }
+        }
     }
 
     private struct Drained {
@@ -137,8 +143,28 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.headers = newValue } }
     }
 
-    /// The time limits of requests without their own. Initially ``SessionConfiguration/timeouts``; nil is no limit. Read
-    /// when a task is made.
+    /// Changes ``headers`` in one step, so that changes by several threads don't overwrite each other, as they may when each
+    /// sets the property.
+    ///
+    /// - Parameter change: Called at once, and again each time another thread has changed a setting meanwhile.
+    public func updateHeaders(_ change: (inout HTTPHeaders) -> Void) {
+        while true {
+            let former = snapshot
+            var settings = former.settings
+            change(&settings.headers)
+            let updated = Snapshot(former.session, former.securityPolicy, settings)
+            // The former snapshot is released outside of the lock.
+            let isUpdated = state.withLock { state in
+                guard state.snapshot === former else { return false }
+                state.snapshot = updated
+                return true
+            }
+            if isUpdated { return }
+        }
+    }
+
+    /// The time limits of requests without their own. Initially ``SessionConfiguration/timeouts``, which also apply where a
+    /// limit is nil; zero is no limit. Read when a task is made.
     public var timeouts: HTTPRequest.Timeouts {
         get { settings.timeouts }
         set { set { $0.timeouts = newValue } }
@@ -278,13 +304,10 @@ public final class HTTPSessionManager: Sendable {
     public var eventMonitors: [any EventMonitor] {
         get { settings.handlers.monitors?.monitors ?? [] }
         set {
+            set { if $0.monitorQueue == nil { $0.monitorQueue = MonitorQueue() } }
             // The monitors are asked what they want outside of the lock: they may read settings.
-            let queue = settings.monitorQueue ?? MonitorQueue()
-            let group = MonitorGroup(newValue, on: queue)
-            set { settings in
-                settings.monitorQueue = queue
-                settings.handlers.monitors = group
-            }
+            let group = settings.monitorQueue.flatMap { MonitorGroup(newValue, on: $0) }
+            set { $0.handlers.monitors = group }
         }
     }
 
@@ -326,8 +349,7 @@ public final class HTTPSessionManager: Sendable {
             let former = state.withLock { state -> Snapshot? in
                 guard !state.isInvalidated else { return nil }
                 let former = state.snapshot
-                state.drained.removeAll { $0.session == nil }
-                if case .success(let session) = former.session { state.drained.append(Drained(session: session)) }
+                state.retire(former.session)
                 state.snapshot = Snapshot(session, newValue, former.settings)
                 return former
             }
@@ -398,12 +420,11 @@ public final class HTTPSessionManager: Sendable {
         let closed = SessionError(.closed)
         let (former, drained) = state.withLock { state in
             let former = state.snapshot
-            defer {
-                state.snapshot = Snapshot(.failure(closed), former.securityPolicy, former.settings)
-                state.drained = []
-                state.isInvalidated = true
-            }
-            return (former, state.drained.compactMap(\.session))
+            let drained = state.drained.compactMap(\.session)
+            state.retire(former.session)
+            state.snapshot = Snapshot(.failure(closed), former.securityPolicy, former.settings)
+            state.isInvalidated = true
+            return (former, drained)
         }
         if cancellingTasks { cancel(former, drained, isFinal: true) }
         guard case .success = former.session else { return }
@@ -454,7 +475,9 @@ public final class HTTPSessionManager: Sendable {
         try validate(request)
         var handlers = snapshot.settings.handlers.of(request, progress: progress)
         if case .file = sink { handlers.response = naming }
-        if handlers.credentialStorage == nil, handlers.challenge != nil || !credentials.isUnused {
+        if handlers.credentialStorage == nil,
+            handlers.challenge != nil || !credentials.isUnused || request.mayStoreCredential
+        {
             handlers.credentialStorage = credentials
         }
         switch snapshot.session {
@@ -496,11 +519,7 @@ public final class HTTPSessionManager: Sendable {
 
     /// Adds the manager's time limits where neither the request nor the request serializer has one.
     private func completeTimeouts(of request: inout HTTPRequest, _ limits: HTTPRequest.Timeouts) {
-        guard limits != configuration.timeouts else { return }
-        // Nil would be the session's limit.
-        request.timeouts.fillGaps(
-            from: HTTPRequest.Timeouts(
-                connect: limits.connect ?? .zero, idle: limits.idle ?? .zero, total: limits.total ?? .zero))
+        if limits != configuration.timeouts { request.timeouts.fillGaps(from: limits) }
     }
 
     /// A request with parameters, as the request serializer makes it.

@@ -26,10 +26,12 @@ public struct Response<Value: Sendable>: Sendable {
     var settings: ResponseSettings?
 
     /// Makes a response, for tests and caches.
-    public init(value: Value, head: HTTPResponse, body: Data = Data(), filePath: String? = nil) {
+    ///
+    /// - Parameter body: Nil is the value if that is `Data`, otherwise an empty body.
+    public init(value: Value, head: HTTPResponse, body: Data? = nil, filePath: String? = nil) {
         self.value = value
         self.head = head
-        self.body = body
+        self.body = body ?? value as? Data ?? Data()
         self.filePath = filePath
     }
 
@@ -171,6 +173,18 @@ final class ResponseSettings: Sendable {
         } else {
             validation.acceptableSuffixes.formUnion(Self.suffixesOfJSON)
         }
+        return validation
+    }
+}
+
+extension ResponseSettings {
+    /// The validation of what the decoder decodes: JSON's, or that of the decoder's content types.
+    var validationOfDecoder: ResponseValidation {
+        guard validation.acceptableContentTypes == nil, let types = decoder.contentTypes else {
+            return validationOfJSON
+        }
+        var validation = validation
+        validation.acceptableContentTypes = types
         return validation
     }
 }

@@ -35,6 +35,11 @@ struct InterceptTests {
 
     // MARK: Responses
 
+    @Test func bytesOfAMockAreItsBody() async throws {
+        intercept { _, _ in Response(value: Data("bytes".utf8), head: HTTPResponse(status: 200)) }
+        #expect(try await manager.get("x", as: String.self) == "bytes")
+    }
+
     @Test func answersWithoutSending() async throws {
         intercept { _, _ in Self.mock() }
         let response = try await manager.response(.get, "x")

@@ -106,6 +106,43 @@ struct ManagerRequestTests {
         #expect(sent == HTTPRequest.Timeouts(connect: .seconds(5), idle: .seconds(60), total: .seconds(10)))
     }
 
+    @Test("A decoder's content types are acceptable, and only those")
+    func typesOfTheDecoder() async throws {
+        let user = User(name: "Ada", born: 1815)
+        let type = "application/x-plist"
+        server.route("/plist", .respond(headers: ["Content-Type": type], body: try PropertyListEncoder().encode(user)))
+        server.route("/json", .json("{}"))
+        manager.decoder = PropertyListDecoder()
+        #expect(try await manager.get("plist", as: User.self) == user)
+        let error = await #expect(throws: SessionError.self) { try await manager.get("json", as: User.self) }
+        #expect(error?.code == .contentType && error?.message.contains(type) == true)
+        #expect(try await manager.get("json", as: JSONValue.self) == [:])
+    }
+
+    @Test("A time limit that is nil is the next level's, and zero is none")
+    func unsetTimeouts() throws {
+        var configuration = SessionConfiguration.default
+        configuration.timeouts = .init(total: .seconds(9))
+        let manager = HTTPSessionManager(baseURL: "http://h/", configuration: configuration)
+        manager.timeouts = .init(connect: .zero)
+        let request = try manager.prepare(HTTPRequest("x"), manager.snapshot)
+        request.withRequest(body: nil) { core in
+            #expect(core.pointee.timeouts.connect_ms == 0)
+            #expect(core.pointee.timeouts.idle_ms == 60_000)
+            #expect(core.pointee.timeouts.total_ms == 9000)
+        }
+    }
+
+    @Test("Threads that change headers don't overwrite each other's changes")
+    func headersOfManyThreads() async {
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<100 {
+                group.addTask { [manager] in manager.updateHeaders { $0["X-\(number)"] = "1" } }
+            }
+        }
+        for number in 0..<100 { #expect(manager.headers["X-\(number)"] == "1") }
+    }
+
     @Test("Defaults that the manager suppresses aren't sent")
     func suppressedDefaults() async throws {
         server.route("/x", .respond())

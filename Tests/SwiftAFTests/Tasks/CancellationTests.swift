@@ -165,6 +165,18 @@ struct CancellationTests {
         #expect(await server.wait(for: .open(atMost: 0)))
     }
 
+    @Test(
+        "After an invalidation without cancelling, what is under way can still be cancelled", arguments: [true, false])
+    func invalidatedFirst(again: Bool) async throws {
+        server.route("/slow", [.stall(at: "slow"), .text("late")])
+        let awaited = Task { [manager] in try await manager.get("slow", as: String.self) }
+        #expect(await server.wait(for: .stalled(at: "slow")))
+        manager.invalidate(cancellingTasks: false)
+        if again { manager.invalidate(cancellingTasks: true) } else { manager.cancelAll() }
+        await #expect { try await awaited.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        server.open("slow")
+    }
+
     @Test("A manager that nobody holds goes, with its connections, when its transfers are done")
     func lifetime() async throws {
         server.route("/slow", [.stall(at: "slow"), .text("late")])
