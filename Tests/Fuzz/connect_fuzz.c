@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (choice == 3) events.on_challenge = on_challenge;
     events.on_head = on_head;
     request.url = "https://a.test/b?c";
-    request.limits = (afc_limits){4096, 4096, 32, 4, 5, 3, {0}, 0};
+    request.limits = (afc_limits){4096, 4096, 32, 4, 5, 3, {0}};
     request.timeouts = (afc_timeouts){2000, 2000, 4000, {0}};
     request.proxy = wire_listen(take_bytes(&input, input.size), true);
     wire_perform(&run, &request, events);

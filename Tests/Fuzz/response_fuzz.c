@@ -32,7 +32,7 @@ static void choose(afc_request *request, afc_task_events *events, unsigned choic
     if ((choice & 16) != 0) request->credentials = &user;
     if ((choice & 32) != 0) request->expect = AFC_EXPECT_ALWAYS;
     request->keep_encoding = (choice & 64) != 0;
-    request->limits = (afc_limits){LARGEST_BODY, 16 * 1024, 64, 4, 5, 3, {0}, 0};
+    request->limits = (afc_limits){LARGEST_BODY, 16 * 1024, 64, 4, 5, 3, {0}};
     request->timeouts = (afc_timeouts){2000, 2000, 4000, {0}};
     events->on_head = on_head;
 }

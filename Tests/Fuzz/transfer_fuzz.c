@@ -339,7 +339,7 @@ static afc_status make_transfer(run *run, const afc__store *store) {
         request.headers = fields;
         request.header_count = 1;
     }
-    request.limits = (afc_limits){LARGEST_BODY, HEAD_BYTES, HEAD_COUNT, 3, 5, 3, {0}, 0};
+    request.limits = (afc_limits){LARGEST_BODY, HEAD_BYTES, HEAD_COUNT, 3, 5, 3, {0}};
     request.progress_ms = 1;
     events.context = run;
     events.on_redirect = on_redirect;

@@ -24,7 +24,7 @@ afc_status afc__transfer_init_sink(afc__transfer *transfer, const afc_request *r
     afc__sink_config config = {
         .options = &request->sink,
         .limit = request->limits.body,
-        .memory_limit = request->limits.memory,
+        .memory_limit = request->memory_limit,
         .may_resume = is_get && !afc__source_exists(&transfer->source),
         .is_named_late = events != NULL && events->on_head != NULL,
     };

@@ -110,6 +110,7 @@ final class CoreRequest: Sendable {
         }
         core.timeouts = timeouts
         core.limits = limits
+        core.memory_limit = max(1, UInt64(clamping: session.configuration.limits.maximumBodySize))
         core.version = afc_http_version_preference(http.httpVersion ?? session.configuration.httpVersion)
         core.keep_encoding = !(http.decompressesBody ?? session.configuration.decompressesBodies)
         core.allow_downgrade = redirectPolicy.allowsInsecureDowngrade
@@ -145,7 +146,6 @@ final class CoreRequest: Sendable {
         var limits = afc_limits()
         // For the core, 0 means its default, which is unlimited for files and callbacks.
         if let body = own.maximumBodySize { limits.body = max(1, UInt64(clamping: body)) }
-        limits.memory = max(1, UInt64(clamping: defaults.maximumBodySize))
         limits.head_bytes = UInt32(coreLimit: own.maximumHeaderBytes ?? defaults.maximumHeaderBytes)
         limits.head_count = UInt32(coreLimit: own.maximumHeaderCount ?? defaults.maximumHeaderCount)
         limits.informational = UInt32(coreLimit: defaults.maximumInterimResponses)

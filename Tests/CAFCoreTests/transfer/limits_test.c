@@ -49,6 +49,29 @@ static void accepts_body_of_exactly_its_limit(void **state) {
     folder_remove(&folder);
 }
 
+static void limit_of_bodies_in_memory_is_not_one_of_others(void **state) {
+    world *world = *state;
+    serve_ten(world);
+    const struct {
+        afc_sink_kind kind;
+        uint64_t limit, memory_limit;
+        afc_status expected;
+    } rows[] = {
+        {AFC_SINK_MEMORY, 0, 9, AFC_ETOOBIG}, {AFC_SINK_MEMORY, 0, 10, AFC_OK},
+        {AFC_SINK_MEMORY, 10, 9, AFC_OK},     {AFC_SINK_MEMORY, 9, 10, AFC_ETOOBIG},
+        {AFC_SINK_CALLBACK, 0, 9, AFC_OK},    {AFC_SINK_CALLBACK, 9, 10, AFC_ETOOBIG},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        call *call = call_new(world, "/chunks");
+        call->request.sink.kind = rows[i].kind;
+        call->request.limits.body = rows[i].limit;
+        call->request.memory_limit = rows[i].memory_limit;
+        call_perform(call);
+        check_ended(call, rows[i].expected);
+        call_free(call);
+    }
+}
+
 static void names_the_limit_and_what_exceeded_it(void **state) {
     world *world = *state;
     serve_ten(world);
@@ -326,6 +349,7 @@ static void limits_the_number_of_encodings(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(accepts_body_of_exactly_its_limit),
+        WORLD_TEST(limit_of_bodies_in_memory_is_not_one_of_others),
         WORLD_TEST(names_the_limit_and_what_exceeded_it),
         WORLD_TEST(endless_body_ends_at_the_limit),
         WORLD_TEST(endless_body_of_an_error_ends_at_the_limit),

@@ -198,8 +198,8 @@ typedef struct afc_timeouts {
 
 /** Size limits. A task that exceeds one fails at once with AFC_ETOOBIG. 0: the default given here. */
 typedef struct afc_limits {
-    /** Decoded bytes, in any sink. Default: for MEMORY the limit of `memory`, none for other sinks. */
-    uint64_t body;
+    uint64_t
+        body; /**< Decoded bytes. Default: afc_request.memory_limit for MEMORY, none for other sinks. */
     /** Bytes of a hop's heads and trailers, 1xx included. Default: 256 KiB. */
     uint32_t head_bytes;
     uint32_t head_count;    /**< Fields of a hop's heads and trailers. Default: 512. */
@@ -208,13 +208,15 @@ typedef struct afc_limits {
     uint32_t decoding_ratio;
     /** Redirects followed. Default: 20. Negative: none, a 3xx is the response. */
     int32_t redirects;
-    uint32_t reserved[1]; /**< 0. */
-    /** Decoded bytes in memory, if `body` is 0: not of a body that on_head saves to a file. Default: 64 MiB. */
-    uint64_t memory;
+    uint32_t reserved[3]; /**< 0. */
 } afc_limits;
 
 #define AFC_LIMITS_INIT                                                                            \
-    { 0, 0, 0, 0, 0, 0, {0}, 0 }
+    {                                                                                              \
+        0, 0, 0, 0, 0, 0, {                                                                        \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 /** Which HTTP version to use (CURLOPT_HTTP_VERSION). */
 typedef enum afc_http_version_preference {
@@ -340,6 +342,8 @@ typedef struct afc_request {
     const afc_credentials *proxy_credentials;
     afc_http_cache_policy cache_policy; /**< Default: AFC_HTTP_CACHE_PROTOCOL. */
     uint32_t flags;                     /**< AFC_REQUEST_… bits; others are AFC_EUNSUPPORTED. */
+    /** Decoded bytes in memory if limits.body is 0: not of a body that on_head saves. 0: the default, 64 MiB. */
+    uint64_t memory_limit;
 } afc_request;
 
 #define AFC_REQUEST_INIT                                                                           \
@@ -349,7 +353,7 @@ typedef struct afc_request {
                 NULL,          {0}},                                                               \
             {AFC_SINK_MEMORY, NULL, 0, 0, NULL, NULL, {0}}, AFC_TIMEOUTS_INIT, AFC_LIMITS_INIT,    \
             AFC_HTTP_PREFER_AUTOMATIC, false, false, 0, 0, 0, 0, AFC_EXPECT_AUTOMATIC, false,      \
-            NULL, NULL, NULL, false, NULL, NULL, AFC_HTTP_CACHE_PROTOCOL, 0                        \
+            NULL, NULL, NULL, false, NULL, NULL, AFC_HTTP_CACHE_PROTOCOL, 0, 0                     \
     }
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
