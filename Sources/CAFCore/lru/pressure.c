@@ -9,7 +9,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -118,12 +117,7 @@ static void *watch(void *context) {
 }
 
 static int start_thread(afc__pressure *pressure) {
-    /* Signals are for the program's own threads. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&pressure->thread, NULL, watch, pressure);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = afc__thread_create(&pressure->thread, watch, pressure);
     if (error == 0) pthread_setname_np(pressure->thread, "af-pressure");
     return error;
 }

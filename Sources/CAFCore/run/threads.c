@@ -113,6 +113,23 @@ static void *run(void *argument) {
     return NULL;
 }
 
+int afc__thread_create(pthread_t *id, void *(*body)(void *context), void *context) {
+    /*
+     * These report faults of the thread itself, and a blocked one ends the process without the program's handler, a
+     * crash reporter for example. SIGPROF would leave the thread out of profiles.
+     */
+    static const int of_thread[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
+                                    SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof of_thread / sizeof *of_thread; i++)
+        sigdelset(&blocked, of_thread[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    int error = pthread_create(id, NULL, body, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
 int afc__thread_start(const char *name, void (*body)(void *context), void *context) {
     afc__threads_watch_forks();
     join_ended();
@@ -121,12 +138,8 @@ int afc__thread_start(const char *name, void (*body)(void *context), void *conte
     self->name = name;
     self->body = body;
     self->context = context;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t id;
-    int error = pthread_create(&id, NULL, run, self);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = afc__thread_create(&id, run, self);
     if (error != 0) {
         afc_free(self);
         return error;

@@ -4,10 +4,15 @@
 #ifndef AFC_RUN_THREADS_H
 #define AFC_RUN_THREADS_H
 
+#include <pthread.h>
+
 /**
- * Runs `body(context)` on a new thread with all signals blocked, so that a write to a closed socket is an error
- * and not SIGPIPE. Returns 0 or an errno.
+ * As pthread_create(), with the signals blocked that are for the program's own threads, so that a write to a closed
+ * socket is an error and not SIGPIPE. The caller joins the thread.
  */
+int afc__thread_create(pthread_t *id, void *(*body)(void *context), void *context);
+
+/** Runs `body(context)` on such a thread, which is joined here. Returns 0 or an errno. */
 int afc__thread_start(const char *name, void (*body)(void *context), void *context);
 
 /**
