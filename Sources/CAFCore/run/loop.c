@@ -7,12 +7,18 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { BATCH = 32, LONG_TURN_US = 20000 };
+enum {
+    BATCH = 32,
+    LONG_TURN_US = 20000,
+    /* Only a thread that was stopped by a debugger, for example, takes longer from its exchange to its write. */
+    LONGEST_WAKEUP_MS = 10000
+};
 
 static _Thread_local const afc__loop *current_loop;
 
@@ -49,12 +55,15 @@ void afc__loop_clear(afc__loop *loop) {
 void afc__loop_close(afc__loop *loop) {
     /*
      * A thread that is about to write may not have done so; after close() its descriptor number could be another
-     * file.
+     * file. If it doesn't come, the descriptor stays open for it: one that is lost is better than that, or a thread
+     * that never ends.
      */
     while (loop->wakeups_due > 0) {
         struct pollfd written = {.fd = loop->event_descriptor, .events = POLLIN};
         uint64_t count = 0;
-        if (poll(&written, 1, -1) < 0 && errno != EINTR) break;
+        int ready = poll(&written, 1, LONGEST_WAKEUP_MS);
+        if (ready == 0) loop->event_descriptor = -1;
+        if (ready == 0 || (ready < 0 && errno != EINTR)) break;
         ssize_t size = read(loop->event_descriptor, &count, sizeof count);
         if (size != (ssize_t)sizeof count) continue;
         loop->wakeups_due = count < loop->wakeups_due ? loop->wakeups_due - count : 0;
@@ -70,6 +79,19 @@ bool afc__loop_is_current(const afc__loop *loop) {
     return current_loop == loop;
 }
 
+/**
+ * Writes the eventfd. write() is a cancellation point: a thread of the program that is cancelled there would take the
+ * wake-up with it, and the loop would sleep with its post.
+ */
+static void wake(const afc__loop *loop) {
+    uint64_t one = 1;
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    /* EAGAIN: the counter is full, after more wake-ups than can ever be pending. */
+    while (write(loop->event_descriptor, &one, sizeof one) < 0 && errno == EINTR) {}
+    pthread_setcancelstate(before, &before);
+}
+
 /*
  * Wake-up protocol. The loop sets "asleep", checks the inbox once more, and only then sleeps. A poster links its
  * node first and then reads "asleep". Both orders are sequentially consistent, so at least one of the two sees the
@@ -83,9 +105,7 @@ void afc__loop_post(afc__loop *loop, afc__post *post) {
     if (current_loop == loop || !atomic_load(&loop->is_asleep)) return;
     if (!atomic_exchange(&loop->is_asleep, false)) return;
     atomic_fetch_add_explicit(&loop->wakeups, 1, memory_order_relaxed);
-    uint64_t one = 1;
-    /* EAGAIN: the counter is full, after more wake-ups than can ever be pending. */
-    while (write(loop->event_descriptor, &one, sizeof one) < 0 && errno == EINTR) {}
+    wake(loop);
 }
 
 void afc__loop_hurry(afc__loop *loop) {

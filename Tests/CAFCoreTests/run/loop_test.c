@@ -5,7 +5,9 @@
 #include "support/check.h"
 
 #include <afcore/session.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -171,6 +173,56 @@ static void burst_wakes_the_loop_once(void **state) {
     assert_false(was_out_of_order);
 }
 
+static void *post_when_cancelled(void *context) {
+    owner *owner = context;
+    pthread_cancel(pthread_self());
+    afc__loop_post(&owner->loop, &owner->stop);
+    pthread_testcancel();
+    return NULL;
+}
+
+static void cancelled_thread_still_wakes_the_loop(void **state) {
+    (void)state;
+    owner owner;
+    make(&owner);
+    atomic_store(&owner.loop.is_asleep, true);
+    pthread_t thread;
+    void *result;
+    assert_int_equal(pthread_create(&thread, NULL, post_when_cancelled, &owner), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_true(result == PTHREAD_CANCELED);
+    struct pollfd woken = {.fd = owner.loop.event_descriptor, .events = POLLIN};
+    assert_int_equal(poll(&woken, 1, 0), 1);
+    /* Only now, so that a lost wake-up fails the test instead of hanging it. */
+    afc__thread_will_end();
+    start(&owner);
+    afc_join_closed_sessions();
+    assert_true(owner.has_ended);
+    afc__loop_clear(&owner.loop);
+}
+
+/* ---- Threads ------------------------------------------------------------------------------- */
+
+static void read_mask(void *context) {
+    pthread_sigmask(SIG_SETMASK, NULL, context);
+}
+
+static void threads_block_only_signals_for_the_process(void **state) {
+    (void)state;
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
+                                 SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
+    static const int others[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD, SIGALRM, SIGUSR1};
+    sigset_t mask;
+    sigemptyset(&mask);
+    afc__thread_will_end();
+    assert_int_equal(afc__thread_start("mask-test", read_mask, &mask), 0);
+    afc_join_closed_sessions();
+    for (size_t i = 0; i < COUNT_OF(faults); i++)
+        assert_int_equal(sigismember(&mask, faults[i]), 0);
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        assert_int_equal(sigismember(&mask, others[i]), 1);
+}
+
 /* ---- Alarms -------------------------------------------------------------------------------- */
 
 typedef struct bell {
@@ -290,6 +342,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(posts_arrive_in_the_order_of_their_thread),
         cmocka_unit_test(burst_wakes_the_loop_once),
+        cmocka_unit_test(cancelled_thread_still_wakes_the_loop),
+        cmocka_unit_test(threads_block_only_signals_for_the_process),
         cmocka_unit_test(timers_fire_in_order_and_never_early),
         cmocka_unit_test(timer_that_is_always_due_starves_nothing),
         cmocka_unit_test(reports_readable_descriptors),
