@@ -47,9 +47,10 @@ struct afc__name {
     bool is_looking_up;
     bool is_loaded; /* libcurl's cache has `resolved`. */
     afc__lookup lookup;
-    int64_t expires_us; /* When `resolved` is to be looked up again. */
-    int64_t retry_us;   /* Not before this, if no hop waits: the last lookup failed. */
-    afc__list waiting;  /* Uses that have no addresses yet. */
+    int64_t
+        expires_us; /* When `resolved` is to be looked up again, on the clock of afc__since_boot_us(). */
+    int64_t retry_us;  /* Not before this, if no hop waits: the last lookup failed. */
+    afc__list waiting; /* Uses that have no addresses yet. */
     afc__resolved *resolved;
     unsigned users; /* Exchanges and connections. */
     unsigned connections;
@@ -400,12 +401,14 @@ static afc_status need_all(afc__exchange *exchange) {
  * Returns whether known addresses may be used: an open connection proves that its address is still
  * valid, so there is no need to wait for a lookup.
  */
-static bool may_go(const afc__name *name, int64_t now) {
-    return name->resolved != NULL && (now < name->expires_us || name->connections > 0);
+static bool may_go(const afc__name *name) {
+    return name->resolved != NULL &&
+           (name->connections > 0 || afc__since_boot_us() < name->expires_us);
 }
 
-static int64_t later(int64_t a, int64_t b) {
-    return a > b ? a : b;
+/** Returns whether known addresses are to be looked up again. */
+static bool must_refresh(const afc__name *name, int64_t now) {
+    return now >= name->retry_us && afc__since_boot_us() >= name->expires_us;
 }
 
 static void wait_for(afc__exchange *exchange, afc__host_use *use) {
@@ -429,14 +432,14 @@ afc_status afc__exchange_begin(afc__exchange *exchange, afc_failure *failure) {
     hosts->stage = AFC__STAGE_LOOKING_UP;
     for (size_t i = 0; i < AFC__MOST_HOSTS; i++) {
         afc__host_use *use = &hosts->uses[i];
-        if (use->name != NULL && !may_go(use->name, now)) wait_for(exchange, use);
+        if (use->name != NULL && !may_go(use->name)) wait_for(exchange, use);
     }
     for (size_t i = 0; i < AFC__MOST_HOSTS && hosts->stage == AFC__STAGE_LOOKING_UP; i++) {
         afc__host_use *use = &hosts->uses[i];
         if (use->name == NULL) continue;
         bool waits = use->node.next != NULL;
         if (!waits && use->resolved == NULL) give(use, use->name);
-        if (waits || now >= later(use->name->expires_us, use->name->retry_us)) {
+        if (waits || must_refresh(use->name, now)) {
             look_up(driver, use->name);
         }
     }

@@ -106,7 +106,7 @@ static afc__addresses *collect(const struct addrinfo *results, int64_t lifetime_
         ++*same;
         found->count++;
     }
-    found->expires_us = afc__now_us() + lifetime_us;
+    found->expires_us = afc__since_boot_us() + lifetime_us;
     *error = 0;
     if (found->count > 0) return found;
     afc_free(found);
@@ -375,7 +375,8 @@ static bool begin(afc__lookup *lookup, const char *text, size_t size, int family
     resolved_name *name = entry != NULL ? AFC__OWNER(entry, struct afc__resolver_name, entry)
                                         : NULL;
     if (name != NULL && name->state == NAME_KNOWN) {
-        if (afc__now_us() < name->found->expires_us) return end_at_once(lookup, name->found, 0);
+        if (afc__since_boot_us() < name->found->expires_us)
+            return end_at_once(lookup, name->found, 0);
         free_name(name);
         name = NULL;
     }

@@ -29,7 +29,7 @@ typedef struct afc__address {
 /** Addresses in the order of getaddrinfo() (RFC 6724). Immutable, with a reference count. */
 typedef struct afc__addresses {
     atomic_uint references;
-    int64_t expires_us; /**< Expiry time on the clock of afc__now_us(). */
+    int64_t expires_us; /**< Expiry time on the clock of afc__since_boot_us(). */
     size_t count;       /**< At least 1. */
     afc__address list[];
 } afc__addresses;

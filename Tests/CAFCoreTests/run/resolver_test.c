@@ -10,9 +10,23 @@
 #include <netdb.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/** How long the machine was suspended. */
+static atomic_long suspended_s;
+
+/* Stands in for the C library's, in this program, because no test can suspend the machine. */
+int clock_gettime(clockid_t clock, struct timespec *out) {
+    int result = (int)syscall(SYS_clock_gettime, clock, out);
+    if (clock == CLOCK_BOOTTIME) out->tv_sec += atomic_load(&suspended_s);
+    return result;
+}
 
 /** A loop that takes lookups, and counts them. */
 typedef struct taker {
@@ -136,6 +150,23 @@ static void addresses_are_cached_until_they_expire(void **state) {
         wait_taken(&taker, i);
         release(&lookup);
     }
+    close_taker(&taker);
+}
+
+static void addresses_expire_while_the_machine_is_suspended(void **state) {
+    (void)state;
+    taker taker;
+    afc__lookup lookup;
+    open_taker(&taker);
+    assert_false(begin(&taker, &lookup, "a.test", AFC__LOOKUP_SHARED));
+    wait_taken(&taker, 1);
+    release(&lookup);
+    assert_true(begin(&taker, &lookup, "a.test", AFC__LOOKUP_SHARED));
+    release(&lookup);
+    atomic_fetch_add(&suspended_s, 24 * 60 * 60);
+    assert_false(begin(&taker, &lookup, "a.test", AFC__LOOKUP_SHARED));
+    wait_taken(&taker, 2);
+    release(&lookup);
     close_taker(&taker);
 }
 
@@ -292,6 +323,7 @@ static void any_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         RESOLVER_TEST(addresses_are_cached_until_they_expire),
+        RESOLVER_TEST(addresses_expire_while_the_machine_is_suspended),
         RESOLVER_TEST(failures_are_not_cached),
         RESOLVER_TEST(cache_is_bounded),
         RESOLVER_TEST(cancelled_lookup_is_never_delivered),
