@@ -319,8 +319,8 @@ bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
     exchange->state.expect_ms = 0;
     wait_for_continue(exchange, NEXT_TRY_MS);
     if (exchange->hop.has_paused) afc__reading_stops(exchange);
-    curl_easy_pause(exchange->easy, receiving | CURLPAUSE_SEND);
-    CURLcode code = curl_easy_pause(exchange->easy, receiving);
+    CURLcode code = curl_easy_pause(exchange->easy, receiving | CURLPAUSE_SEND);
+    if (code == CURLE_OK) code = curl_easy_pause(exchange->easy, receiving);
     /* Without a connection the exchange has ended, and libcurl's message follows. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);
     return !exchange->hop.has_ended;
