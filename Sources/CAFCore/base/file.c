@@ -66,8 +66,7 @@ ssize_t afc__write_quietly(int descriptor, const void *bytes, size_t size) {
 int afc__write_all(int descriptor, const void *bytes, size_t size) {
     const char *at = bytes;
     while (size > 0) {
-        ssize_t count = write(descriptor, at, size);
-        if (count < 0 && errno == EINTR) continue;
+        ssize_t count = afc__write_quietly(descriptor, at, size);
         if (count <= 0) return count < 0 ? errno : EIO;
         at += count;
         size -= (size_t)count;

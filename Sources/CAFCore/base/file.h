@@ -15,7 +15,7 @@
  */
 afc_status afc__read_all(afc__buffer *out, int descriptor);
 
-/** Writes all bytes to a file. Returns 0 or an errno. */
+/** Writes all bytes to a file or a pipe, which raises no SIGPIPE. Returns 0 or an errno. */
 int afc__write_all(int descriptor, const void *bytes, size_t size);
 
 /** write() that raises no SIGPIPE, whatever the program has set for it, and is repeated after EINTR. */

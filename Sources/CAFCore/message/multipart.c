@@ -757,17 +757,6 @@ afc_status afc_multipart_rewind(afc_multipart *form, afc_failure *failure) {
 
 /* ---- Into a file --------------------------------------------------------------------------- */
 
-/** Returns 0 or an errno; EPIPE without a SIGPIPE. */
-static int write_all(int descriptor, const char *bytes, size_t size) {
-    while (size > 0) {
-        ssize_t count = afc__write_quietly(descriptor, bytes, size);
-        if (count <= 0) return count < 0 ? errno : EIO;
-        bytes += count;
-        size -= (size_t)count;
-    }
-    return 0;
-}
-
 ptrdiff_t afc_multipart_write(afc_multipart *form, int descriptor, size_t size,
                               afc_failure *failure) {
     char buffer[32 * 1024];
@@ -779,7 +768,7 @@ ptrdiff_t afc_multipart_write(afc_multipart *form, int descriptor, size_t size,
         if (count == AFC_READ_FAILED) return count;
         if (count <= 0) return written > 0 ? (ptrdiff_t)written : count;
         /* Bytes that were read but not written are lost, so the form can't continue. */
-        int error = write_all(descriptor, buffer, (size_t)count);
+        int error = afc__write_all(descriptor, buffer, (size_t)count);
         if (error != 0) {
             afc__fail(&form->failure, AFC_EFILE, "cannot write the form: %s", strerror(error));
             form->failure.system_error = error;
