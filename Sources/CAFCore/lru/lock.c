@@ -1,20 +1,17 @@
 #include "lru/lock.h"
 
+#include "base/futex.h"
+
 #include <errno.h>
-#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
     LOOKS = 200, /**< Spins about as long as a few critical sections take. */
-    LOOK_AGAIN_NS = 1000000
+    LOOK_AGAIN_US = 1000
 };
-
-_Static_assert(sizeof(atomic_uint) == 4, "a futex has 32 bits");
 
 static inline void rest(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -36,11 +33,6 @@ static bool try_some_time(afc__lock *lock) {
     return false;
 }
 
-static long futex(afc__lock *lock, int operation, unsigned value, const struct timespec *limit) {
-    return syscall(SYS_futex, &lock->is_held, operation | FUTEX_PRIVATE_FLAG, value, limit, NULL,
-                   0);
-}
-
 /** membarrier(2): executes a barrier in every running thread. false if the kernel refuses. */
 static bool put_barrier_everywhere(void) {
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return true;
@@ -55,9 +47,8 @@ void afc__lock_wait(afc__lock *lock) {
     atomic_fetch_add_explicit(&lock->sleepers, 1, memory_order_seq_cst);
     /* Now the releasing thread has either made its release visible or will see that a thread sleeps. */
     bool is_woken = put_barrier_everywhere();
-    const struct timespec limit = {.tv_nsec = LOOK_AGAIN_NS};
     while (atomic_exchange_explicit(&lock->is_held, 1, memory_order_acquire) != 0) {
-        futex(lock, FUTEX_WAIT, 1, is_woken ? NULL : &limit);
+        afc__futex_wait(&lock->is_held, 1, is_woken ? -1 : LOOK_AGAIN_US);
     }
     atomic_fetch_sub_explicit(&lock->sleepers, 1, memory_order_relaxed);
     errno = error;
@@ -65,6 +56,6 @@ void afc__lock_wait(afc__lock *lock) {
 
 void afc__lock_wake(afc__lock *lock) {
     int error = errno;
-    futex(lock, FUTEX_WAKE, 1, NULL);
+    afc__futex_wake(&lock->is_held, 1);
     errno = error;
 }
