@@ -93,6 +93,9 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
         status = afc__network_new(&driver->network, &options->network,
                                   options->max_connections != 0, failure);
     }
+    if (status == AFC_OK) {
+        status = afc__driver_check_doh_proxy(driver, options->network.doh_url, failure);
+    }
     if (status == AFC_OK) status = afc__names_init(driver, failure);
     if (status == AFC_OK) {
         status = afc__tls_new(&driver->tls, options->trust, &options->tls, failure);

@@ -78,6 +78,12 @@ static afc_status set_servers(afc__network *network, const afc_network_options *
         return afc__fail(failure, AFC_EUNSUPPORTED,
                          "doh_url can't be combined with max_connections");
     }
+    if (options->interface != NULL) {
+        /* libcurl's handles for it don't inherit CURLOPT_INTERFACE. */
+        return afc__fail(failure, AFC_EUNSUPPORTED,
+                         "doh_url can't be combined with interface: libcurl would send the queries "
+                         "from another one");
+    }
     status = afc__route_write_doh_host(&network->doh_host, options->doh_url, failure);
     afc__url url = {0};
     if (status == AFC_OK) status = afc__url_parse(&url, afc_slice_of(options->doh_url), failure);

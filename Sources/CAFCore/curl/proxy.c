@@ -19,6 +19,34 @@ afc_status afc__driver_set_proxies(afc__driver *driver, const afc_proxies *proxi
     return afc__proxies_init(&driver->proxies, proxies, variable, NULL, failure);
 }
 
+/** getenv(), as libcurl: unlike the session's own proxies also in a set-user-ID program. */
+static const char *variable_for_libcurl(void *context, const char *name) {
+    (void)context;
+    return getenv(name);
+}
+
+afc_status afc__driver_check_doh_proxy(const afc__driver *driver, const char *doh_url,
+                                       afc_failure *failure) {
+    afc__url url = {0};
+    if (doh_url == NULL) return AFC_OK;
+    afc_status status = afc__url_parse(&url, afc_slice_of(doh_url), failure);
+    if (status != AFC_OK) return status;
+    const afc__proxy *own = NULL;
+    if (afc__libcurl_has_proxy(&url, variable_for_libcurl, NULL)) {
+        bool is_own = driver->proxies.is_environment &&
+                      afc__proxies_choose(&driver->proxies, &url, &own, NULL) == AFC_OK &&
+                      own != NULL;
+        if (!is_own) {
+            status = afc__fail(failure, AFC_EUNSUPPORTED,
+                               "doh_url can't be used here: libcurl would send its queries through "
+                               "the environment's proxy, which the session doesn't use for it; add "
+                               "its host to no_proxy");
+        }
+    }
+    afc__url_clear(&url);
+    return status;
+}
+
 #define SET(option, value)                                                                         \
     afc__exchange_check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
 

@@ -18,6 +18,13 @@ afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure
 afc_status afc__driver_set_proxies(afc__driver *driver, const afc_proxies *proxies,
                                    afc_failure *failure);
 
+/**
+ * Checks that DNS over HTTPS would use no other proxy than the session's own. libcurl's handles for it get no proxy
+ * options and read the environment. NULL: it isn't used. AFC_EUNSUPPORTED, AFC_EINVAL, AFC_ENOMEM.
+ */
+afc_status afc__driver_check_doh_proxy(const afc__driver *driver, const char *doh_url,
+                                       afc_failure *failure);
+
 /** The longest address of a proxy, with the NUL. */
 enum { AFC__PROXY_ADDRESS_SIZE = AFC__HOST_LONGEST + 32 };
 

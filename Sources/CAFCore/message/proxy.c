@@ -196,7 +196,7 @@ afc_status afc__proxies_init(afc__proxies *out, const afc_proxies *given, afc__v
         read_environment(settings, variable, context);
         if (bypass == NULL) bypass = read_variable(variable, context, "no_proxy", "NO_PROXY").text;
     }
-    out->bypasses_loopback = !is_given;
+    out->is_environment = !is_given;
     afc_status status = set_choice(&out->http, settings[0], is_given, failure);
     if (status == AFC_OK) status = set_choice(&out->https, settings[1], is_given, failure);
     if (status == AFC_OK) status = set_choice(&out->all, settings[2], is_given, failure);
@@ -297,17 +297,22 @@ static bool is_separator(char c) {
     return c == ',' || c == ' ' || c == '\t';
 }
 
+/** Takes the next entry off the list, which is never empty. false: there is none. */
+static bool next_entry(afc_slice *list, afc_slice *entry) {
+    size_t start = 0, end;
+    while (start < list->size && is_separator(list->bytes[start])) start++;
+    for (end = start; end < list->size && !is_separator(list->bytes[end]);) end++;
+    *entry = (afc_slice){list->bytes + start, end - start};
+    *list = (afc_slice){list->bytes + end, list->size - end};
+    return entry->size > 0;
+}
+
 bool afc__bypass_has(afc_slice list, afc_slice host, uint16_t port) {
     afc__ip ip;
+    afc_slice entry;
     host = without_dots(host);
     bool is_ip = afc__ip_parse(&ip, host);
-    size_t at = 0;
-    while (at < list.size) {
-        while (at < list.size && is_separator(list.bytes[at])) at++;
-        size_t start = at;
-        while (at < list.size && !is_separator(list.bytes[at])) at++;
-        if (at == start) break;
-        afc_slice entry = {list.bytes + start, at - start};
+    while (next_entry(&list, &entry)) {
         if (entry_has(entry, host, is_ip ? &ip : NULL, port)) return true;
     }
     return false;
@@ -332,7 +337,7 @@ afc_status afc__proxies_choose(const afc__proxies *proxies, const afc__url *url,
     const afc__proxy_choice *choice = url->is_https ? &proxies->https : &proxies->http;
     if (is_empty(choice)) choice = &proxies->all;
     if (is_empty(choice)) return AFC_OK;
-    if (proxies->bypasses_loopback && is_loopback(url->host)) return AFC_OK;
+    if (proxies->is_environment && is_loopback(url->host)) return AFC_OK;
     if (proxies->bypass != NULL &&
         afc__bypass_has(afc_slice_of(proxies->bypass), url->host, url->port)) {
         return AFC_OK;
@@ -343,4 +348,45 @@ afc_status afc__proxies_choose(const afc__proxies *proxies, const afc__url *url,
     }
     *out = &choice->proxy;
     return AFC_OK;
+}
+
+/* ---- As libcurl chooses -------------------------------------------------------------------- */
+
+/** curl_getenv(): an empty variable is none. */
+static const char *first_set(const char *const *names, size_t count, afc__variable *variable,
+                             void *context) {
+    for (size_t i = 0; i < count; i++) {
+        const char *text = variable(context, names[i]);
+        if (text != NULL && text[0] != '\0') return text;
+    }
+    return NULL;
+}
+
+static bool plain_entry_has(afc_slice entry, afc_slice host, const afc__ip *ip) {
+    const char *slash = memchr(entry.bytes, '/', entry.size);
+    if (ip != NULL && slash != NULL) return network_has(entry, slash, ip);
+    if (ip != NULL) {
+        afc__ip own;
+        return afc__ip_parse(&own, entry) && afc__ip_is_in(ip, &own, own.size * 8u);
+    }
+    if (entry.bytes[0] == '.') entry = (afc_slice){entry.bytes + 1, entry.size - 1};
+    return is_below(host, entry);
+}
+
+bool afc__libcurl_has_proxy(const afc__url *url, afc__variable *variable, void *context) {
+    /* Curl_detect_proxy() and Curl_check_noproxy(). */
+    static const char *const proxies[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+    static const char *const bypasses[] = {"no_proxy", "NO_PROXY"};
+    if (first_set(proxies, sizeof proxies / sizeof *proxies, variable, context) == NULL)
+        return false;
+    const char *list = first_set(bypasses, sizeof bypasses / sizeof *bypasses, variable, context);
+    if (list == NULL) return true;
+    if (strcmp(list, "*") == 0) return false;
+    afc__ip ip;
+    afc_slice host = without_dots(url->host), rest = afc_slice_of(list), entry;
+    bool is_ip = afc__ip_parse(&ip, host);
+    while (next_entry(&rest, &entry)) {
+        if (plain_entry_has(entry, host, is_ip ? &ip : NULL)) return false;
+    }
+    return true;
 }

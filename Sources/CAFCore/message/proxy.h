@@ -35,8 +35,8 @@ typedef struct afc__proxy_choice {
 
 typedef struct afc__proxies {
     afc__proxy_choice http, https, all;
-    char *bypass; /**< NULL: none. */
-    bool bypasses_loopback;
+    char *bypass;        /**< NULL: none. */
+    bool is_environment; /**< Loopback servers are reached directly. */
 } afc__proxies;
 
 /** Returns the value of an environment variable, or NULL. */
@@ -53,6 +53,12 @@ void afc__proxy_clear(afc__proxy *proxy);
 afc_status afc__proxies_init(afc__proxies *out, const afc_proxies *given, afc__variable *variable,
                              void *context, afc_failure *failure);
 void afc__proxies_clear(afc__proxies *proxies);
+
+/**
+ * Returns whether libcurl would choose a proxy for an https URL from the environment, as it does for a handle without
+ * proxy options. Entries of no_proxy that not every version of it understands don't count.
+ */
+bool afc__libcurl_has_proxy(const afc__url *url, afc__variable *variable, void *context);
 
 /** Selects a proxy; NULL: direct. Returns the stored failure if the setting is invalid. */
 afc_status afc__proxies_choose(const afc__proxies *proxies, const afc__url *url,

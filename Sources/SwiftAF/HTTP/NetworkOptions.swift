@@ -34,16 +34,17 @@ public struct NetworkOptions: Hashable, Sendable {
     public var dnsServers: [String] = []
     /// The https URL of a DNS over HTTPS server (RFC 8484), without a fallback: if it fails, the request fails with
     /// ``SessionError/Code/dns``. It is verified by the session's policy. A host name in the URL is resolved by the
-    /// system, unless it has an override. ``SessionError/Code/unsupported`` together with
-    /// ``SessionConfiguration/maximumConnections``.
+    /// system, unless it has an override. ``SessionError/Code/unsupported`` together with ``interface`` or
+    /// ``SessionConfiguration/maximumConnections``, or if the environment names a proxy for this server that the session
+    /// doesn't use: libcurl would send the queries through it.
     public var dnsOverHTTPS: String?
     /// The address families to use.
     public var ipVersion = IPVersion.any
     /// The delay before IPv4 is tried in parallel to IPv6, at most a minute; nil uses libcurl's default of 200 ms
     /// (CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS).
     public var happyEyeballsDelay: Duration?
-    /// The local interface or address to connect from: `if!NAME`, `host!ADDRESS`, or either without a prefix. Not used
-    /// for DNS over HTTPS (libcurl's CURLOPT_INTERFACE).
+    /// The local interface or address to connect from: `if!NAME`, `host!ADDRESS`, or either without a prefix
+    /// (CURLOPT_INTERFACE). ``SessionError/Code/unsupported`` together with ``dnsOverHTTPS``.
     public var interface: String?
     /// The Unix-domain socket of every connection; see ``HTTPRequest/unixSocket``.
     public var unixSocket: String?

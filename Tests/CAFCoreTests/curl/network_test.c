@@ -125,6 +125,10 @@ static void reports_options_that_libcurl_lacks_as_unsupported(void **state) {
     options.network = (afc_network_options){.doh_url = "https://dns.test/"};
     options.max_connections = 4;
     check_status(afc_session_new(&session, &options, &failure), AFC_EUNSUPPORTED);
+    options.max_connections = 0;
+    options.network.interface = "host!127.0.0.1";
+    check_status(afc_session_new(&session, &options, &failure), AFC_EUNSUPPORTED);
+    check_contains(failure.text, "interface");
 }
 
 /* ---- Addresses and links ------------------------------------------------------------------- */
@@ -404,6 +408,43 @@ static void lookup_over_https_can_be_cancelled(void **state) {
     world_free(dns.world);
 }
 
+/**
+ * libcurl's own handles for DNS over HTTPS read the variables themselves, whatever proxies the session has; so a session
+ * that would send its lookups through them isn't created.
+ */
+static void refuses_lookups_over_https_through_foreign_proxy(void **state) {
+    world *world = *state;
+    dns dns = {0};
+    afc_network_options network = ask(&dns);
+    relay *relay = relay_new(dns.world);
+    serve(world, "/", answer(200, NULL, "here"));
+    setenv("https_proxy", relay_url(relay, "http", NULL), 1);
+    world_close_session(world);
+    static const afc_proxy_source sources[] = {AFC_PROXIES_NONE, AFC_PROXIES_GIVEN,
+                                               AFC_PROXIES_ENVIRONMENT};
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.network = network;
+    options.trust = policy_trusting(afts_cert_pem(dns.world->authority));
+    afc_failure failure;
+    for (size_t i = 0; i < COUNT_OF(sources); i++) {
+        /* From the environment: a loopback server is reached directly here, but not by libcurl. */
+        options.proxies.source = sources[i];
+        check_status(afc_session_new(&world->session, &options, &failure), AFC_EUNSUPPORTED);
+        check_contains(failure.text, "no_proxy");
+    }
+    setenv("no_proxy", "localhost", 1);
+    options.proxies.source = AFC_PROXIES_NONE;
+    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    expect(world, text_of(world, "http://over-https.invalid:%u/", port_of(world)), NULL, AFC_OK);
+    assert_int_equal(relay_count(relay), 0);
+    unsetenv("no_proxy");
+    unsetenv("https_proxy");
+    afc_trust_policy_release(options.trust);
+    world_close_session(world);
+    relay_free(relay);
+    world_free(dns.world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(override_applies_to_its_name_and_port_only),
@@ -421,6 +462,7 @@ int main(void) {
         WORLD_TEST(resolves_names_over_https),
         WORLD_TEST(failed_lookup_over_https_has_no_fallback),
         WORLD_TEST(lookup_over_https_can_be_cancelled),
+        WORLD_TEST(refuses_lookups_over_https_through_foreign_proxy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

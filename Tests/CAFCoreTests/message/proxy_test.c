@@ -208,6 +208,46 @@ static const char *lookup(void *context, const char *name) {
     return NULL;
 }
 
+static void finds_proxies_that_libcurl_would_use(void **state) {
+    (void)state;
+    static const struct {
+        const char *url, *variables[4];
+        bool expected;
+    } rows[] = {
+        {"https://dns.test/", {NULL}, false},
+        {"https://dns.test/", {"http_proxy=p", NULL}, false},
+        {"https://dns.test/", {"https_proxy=p", NULL}, true},
+        {"https://dns.test/", {"HTTPS_PROXY=p", NULL}, true},
+        {"https://dns.test/", {"https_proxy=", "HTTPS_PROXY=p", NULL}, true},
+        {"https://dns.test/", {"https_proxy=", NULL}, false},
+        {"https://dns.test/", {"all_proxy=p", NULL}, true},
+        {"https://dns.test/", {"ALL_PROXY=p", NULL}, true},
+        {"https://localhost/", {"https_proxy=p", NULL}, true},
+        {"https://dns.test/", {"https_proxy=p", "no_proxy=*", NULL}, false},
+        {"https://dns.test/", {"https_proxy=p", "NO_PROXY=other.test, DNS.test", NULL}, false},
+        {"https://a.dns.test/", {"https_proxy=p", "no_proxy=.dns.test", NULL}, false},
+        {"https://dns.test./", {"https_proxy=p", "no_proxy=dns.test", NULL}, false},
+        {"https://adns.test/", {"https_proxy=p", "no_proxy=dns.test", NULL}, true},
+        {"https://dns.test/", {"https_proxy=p", "no_proxy=", NULL}, true},
+        /* The session understands these; libcurl doesn't. */
+        {"https://dns.test/", {"https_proxy=p", "no_proxy=*,x", NULL}, true},
+        {"https://a.dns.test/", {"https_proxy=p", "no_proxy=*.dns.test", NULL}, true},
+        {"https://dns.test/", {"https_proxy=p", "no_proxy=dns.test:443", NULL}, true},
+        {"https://192.0.2.1/", {"https_proxy=p", "no_proxy=192.0.2.1", NULL}, false},
+        {"https://192.0.2.1/", {"https_proxy=p", "no_proxy=192.0.2.0/24", NULL}, false},
+        {"https://192.0.2.1/", {"https_proxy=p", "no_proxy=192.0.3.0/24", NULL}, true},
+        {"https://[2001:db8::1]/", {"https_proxy=p", "no_proxy=2001:db8::1", NULL}, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc__url url;
+        check_status(afc__url_parse(&url, afc_slice_of(rows[i].url), NULL), AFC_OK);
+        bool found = afc__libcurl_has_proxy(&url, lookup, (void *)(uintptr_t)rows[i].variables);
+        if (found != rows[i].expected) print_error("row %zu: %s\n", i, rows[i].url);
+        assert_int_equal(found, rows[i].expected);
+        afc__url_clear(&url);
+    }
+}
+
 static void check_choice(const afc__proxies *proxies, const char *address, const char *expected,
                          afc_status status) {
     afc__url url;
@@ -388,6 +428,7 @@ static void any_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_proxies_that_libcurl_would_use),
         cmocka_unit_test(parses_addresses),
         cmocka_unit_test(parses_proxies),
         cmocka_unit_test(matches_hosts_in_no_proxy_lists),

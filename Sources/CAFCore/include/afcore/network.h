@@ -38,9 +38,17 @@ typedef struct afc_network_options {
     const char *dns_servers;
     /**
      * URL of a DNS-over-HTTPS server (RFC 8484, POST). Names are resolved in no other way: if that fails,
-     * the request fails with AFC_EDNS. The session's trust policy applies to that server; proxies don't.
-     * The system resolves a host name in this URL once, unless it has an override. AFC_EUNSUPPORTED together
-     * with `max_connections`: its connections would wait for those that wait for them. CURLOPT_DOH_URL.
+     * the request fails with AFC_EDNS. The session's trust policy applies to that server. The system resolves a
+     * host name in this URL once, unless it has an override. CURLOPT_DOH_URL.
+     *
+     * The session's proxies don't apply, but libcurl reads https_proxy, all_proxy and no_proxy (and their upper-case
+     * names) for this server. AFC_EUNSUPPORTED if they name a proxy for it that the session, when it is created, wouldn't
+     * choose for this URL: AFC_PROXIES_GIVEN, AFC_PROXIES_NONE, or a host that only the session bypasses. Also
+     * AFC_EUNSUPPORTED together with `interface`, which libcurl doesn't use for this server, and with
+     * `max_connections`: its connections would wait for those that wait for them.
+     *
+     * libcurl makes its connections to this server without close-on-exec. The library sets it when it first waits for such
+     * a socket: a program that another thread starts in between inherits the descriptor.
      */
     const char *doh_url;
     afc_ip_version ip_version; /**< Default: AFC_IP_ANY. */
@@ -49,7 +57,8 @@ typedef struct afc_network_options {
     /**
      * Local interface or address to connect from (CURLOPT_INTERFACE): "if!NAME", "host!ADDRESS", or either
      * one without a prefix. Host names are not resolved. Connecting to a link-local IPv6 address requires an
-     * interface, because URLs have no zone identifiers (RFC 9844). NULL: chosen by the system.
+     * interface, because URLs have no zone identifiers (RFC 9844). NULL: chosen by the system. AFC_EUNSUPPORTED
+     * together with `doh_url`.
      */
     const char *interface;
     /** Unix-domain socket for all connections; see afc_request.unix_socket. NULL: none. */
