@@ -263,7 +263,7 @@ static void count_request(afc__exchange *exchange, afc__socket *socket) {
     uint32_t most = exchange->driver->max_requests;
     if (exchange->hop.transfer->connect_only || most == 0) return;
     if (socket->requests < UINT32_MAX) socket->requests++;
-    if (socket->requests >= most) afc__exchange_set_reuse(exchange, true);
+    if (socket->requests >= most) afc__exchange_close_after(exchange, true);
 }
 
 /** Returns false if the hop ends here or starts again. */

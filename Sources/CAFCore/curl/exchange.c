@@ -95,8 +95,10 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
     }
     if (afc__exchange_cannot_decode(exchange)) return false;
     afc__exchange_grow_reads(exchange);
-    if (afc__transfer_expects_unsent_body(exchange->hop.transfer))
-        afc__exchange_set_reuse(exchange, true);
+    const afc__transfer *transfer = exchange->hop.transfer;
+    bool must_close = !afc__hop_in_head(transfer) && transfer->hop.framing.must_close;
+    if (must_close || afc__transfer_expects_unsent_body(transfer))
+        afc__exchange_close_after(exchange, true);
     afc__exchange_watch_excess(exchange);
     exchange->has_whole_response = afc__exchange_has_whole_response(exchange);
     return !exchange->has_whole_response;
@@ -613,8 +615,8 @@ static void set_rest(afc__exchange *exchange) {
     bool is_alone = exchange->hop.slot == AFC__ISOLATE_ONE_SHOT || exchange->is_reinjected;
     bool would_block_others = transfer->connect_only && transfer->request.url.is_https &&
                               wants_response_first(exchange);
-    afc__exchange_set_reuse(exchange,
-                            exchange->driver->forbids_reuse || is_alone || would_block_others);
+    afc__exchange_close_after(exchange,
+                              exchange->driver->forbids_reuse || is_alone || would_block_others);
     bool decodes = transfer->coding != AFC__CODING_KEPT;
     if (decodes != state->decodes) {
         SET(CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);

@@ -44,12 +44,12 @@ bool afc__exchange_may_serve_again(const afc__exchange *exchange) {
 
 /* ---- Switches ------------------------------------------------------------------------------ */
 
-void afc__exchange_set_reuse(afc__exchange *exchange, bool is_forbidden) {
-    if (is_forbidden == exchange->state.forbids_reuse) return;
-    long value = is_forbidden ? 1L : 0L;
+void afc__exchange_close_after(afc__exchange *exchange, bool closes) {
+    if (closes == exchange->state.forbids_reuse) return;
+    long value = closes ? 1L : 0L;
     afc__exchange_check_option(exchange,
                                curl_easy_setopt(exchange->easy, CURLOPT_FORBID_REUSE, value));
-    exchange->state.forbids_reuse = is_forbidden;
+    exchange->state.forbids_reuse = closes;
 }
 
 void afc__exchange_set_verbose(afc__exchange *exchange, bool is_on) {
@@ -115,7 +115,7 @@ void afc__exchange_close_after_excess(afc__exchange *exchange, afc_slice text) {
     if (exchange->hop.attempt != AFC__ATTEMPT_HEARD) return;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         if (memmem(text.bytes, text.size, marks[i], strlen(marks[i])) != NULL) {
-            afc__exchange_set_reuse(exchange, true);
+            afc__exchange_close_after(exchange, true);
         }
     }
 }

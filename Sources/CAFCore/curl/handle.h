@@ -28,8 +28,8 @@ void afc__exchange_guard_fields(afc__exchange *exchange, afc_slice line);
  */
 void afc__exchange_guard_line(const afc__exchange *exchange, char *line);
 
-/** Sets CURLOPT_FORBID_REUSE, for the connection of this hop. */
-void afc__exchange_set_reuse(afc__exchange *exchange, bool is_forbidden);
+/** Sets whether the connection is closed after this hop (CURLOPT_FORBID_REUSE). */
+void afc__exchange_close_after(afc__exchange *exchange, bool closes);
 
 /** Sets CURLOPT_VERBOSE. */
 void afc__exchange_set_verbose(afc__exchange *exchange, bool is_on);

@@ -330,6 +330,8 @@ afc_status afc__head_framing(const afc_head *head, bool is_head_request, afc__fr
         return afc__fail(failure, AFC_EPROTOCOL,
                          "the response has both Content-Length and Transfer-Encoding");
     }
+    /* Its sender may have passed on a field that it doesn't know, so the body may end elsewhere. */
+    out->must_close = has_transfer_coding && head->version == AFC_HTTP_1_0;
     if (has_no_body(head->status, is_head_request)) {
         out->kind = AFC__FRAMING_NONE;
     } else if (is_chunked) {

@@ -97,6 +97,7 @@ typedef struct afc__framing {
     int64_t length;  /**< Content-Length, also with NONE; or AFC_LENGTH_UNKNOWN. */
     bool is_encoded; /**< Content-Encoding names something other than identity. */
     bool has_coding; /**< Transfer-Encoding names something other than chunked and identity. */
+    bool must_close; /**< The connection must not be used again (RFC 9112 6.1). */
 } afc__framing;
 
 /**

@@ -75,6 +75,32 @@ static void ends_idle_tls_connection_with_input(void **state) {
     world_free(world);
 }
 
+static void closes_connection_after_transfer_coding_of_http_1_0(void **state) {
+    (void)state;
+    static const struct {
+        const char *version;
+        size_t connections;
+    } rows[] = {{"1.0", 2}, {"1.1", 1}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        world *world = world_new(NULL, NULL);
+        afts_script *script = afts_script_new();
+        afts_read_request(script);
+        afts_send_text(script, text_of(world,
+                                       "HTTP/%s 200 OK\r\nConnection: keep-alive\r\n"
+                                       "Transfer-Encoding: chunked\r\n\r\n"
+                                       "2\r\nhi\r\n0\r\n\r\n",
+                                       rows[i].version));
+        afts_read_request(script);
+        afts_respond(script, 200, NULL, "genuine", 7);
+        afts_on_connection(world->server, 0, script);
+        serve(world, "/genuine", answer(200, NULL, "genuine"));
+        check_fetch(world, "/first", AFC_OK);
+        check_genuine(world, NULL);
+        assert_int_equal(afts_server_stats(world->server).accepted, rows[i].connections);
+        world_free(world);
+    }
+}
+
 /** A connection to a proxy is another origin's next. */
 static void ends_idle_connection_to_proxy_with_input(void **state) {
     (void)state;
@@ -401,6 +427,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends_idle_connection_with_input),
         cmocka_unit_test(ends_idle_tls_connection_with_input),
+        cmocka_unit_test(closes_connection_after_transfer_coding_of_http_1_0),
         cmocka_unit_test(ends_idle_connection_to_proxy_with_input),
         cmocka_unit_test(discards_pooled_connection_with_input),
         cmocka_unit_test(discards_pooled_tls_connection_with_input),

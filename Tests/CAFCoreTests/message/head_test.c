@@ -425,6 +425,26 @@ static void finds_the_framing_of_the_body(void **state) {
     check_framing(cases, COUNT_OF(cases));
 }
 
+static void transfer_coding_of_http_1_0_must_close(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool must_close;
+    } cases[] = {{"HTTP/1.0 200 OK\r\n" CHUNKED "\r\n", true},
+                 {"HTTP/1.0 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", true},
+                 {"HTTP/1.0 304 OK\r\n" CHUNKED "\r\n", true},
+                 {"HTTP/1.0 200 OK\r\n" FIVE "\r\n", false},
+                 {V1 "\r\n" CHUNKED "\r\n", false}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        afc__head_reader reader;
+        read_head(&reader, cases[i].text);
+        afc__framing framing;
+        check_status(afc__head_framing(&reader.head, false, &framing, NULL), AFC_OK);
+        assert_int_equal(framing.must_close, cases[i].must_close);
+        afc__head_reader_clear(&reader);
+    }
+}
+
 static void refuses_conflicting_framing(void **state) {
     (void)state;
     static const framing_case cases[] = {
@@ -603,6 +623,7 @@ int main(void) {
         cmocka_unit_test(limits_endless_heads),
         cmocka_unit_test(out_of_memory_is_reported),
         cmocka_unit_test(finds_the_framing_of_the_body),
+        cmocka_unit_test(transfer_coding_of_http_1_0_must_close),
         cmocka_unit_test(refuses_conflicting_framing),
         cmocka_unit_test(identity_is_not_an_encoding),
         cmocka_unit_test(a_set_head_is_that_of_its_lines),
