@@ -170,7 +170,7 @@ static bool verify_by_pins(judgement *judged) {
         return false;
     }
     sk_X509_pop_free(chain, X509_free);
-    verdict->is_verified = true;
+    verdict->is_verified = verdict->is_by_pins = true;
     verdict->reason = AFC_TRUST_ACCEPTED;
     verdict->text[0] = '\0';
     verdict->depth = 0;

@@ -11,7 +11,8 @@
 
 typedef struct afc__verdict {
     bool is_accepted;
-    bool is_verified;        /**< The chain was verified. */
+    bool is_verified;        /**< The chain was verified, */
+    bool is_by_pins;         /**< with the pinned certificates as the anchors. */
     afc_trust_reason reason; /**< Why the chain was refused; also set if an error was accepted. */
     afc_pin_outcome pins;
     int depth; /**< Index of the certificate with the error; 0: the server's. */

@@ -63,6 +63,13 @@ static ocsp_finding read_status(OCSP_BASICRESP *basic, const afc_trust_policy *p
     return found;
 }
 
+/** Returns the anchors of the chain, which are those of the response's signer, too. */
+static X509_STORE *store_of(const afc_trust_policy *policy, const afc__verification *verification) {
+    if (!verification->verdict.is_by_pins) return afc__policy_store(policy);
+    const afc__trust_host *host = verification->host.text[0] != '\0' ? &verification->host : NULL;
+    return afc__policy_rule_for(policy, host)->store;
+}
+
 static ocsp_finding verify_response(const afc_trust_policy *policy,
                                     const afc__verification *verification, afc_slice response) {
     ocsp_finding found = {V_OCSP_CERTSTATUS_UNKNOWN, false};
@@ -73,7 +80,7 @@ static ocsp_finding verify_response(const afc_trust_policy *policy,
     bool is_good = parsed != NULL &&
                    OCSP_response_status(parsed) == OCSP_RESPONSE_STATUS_SUCCESSFUL;
     OCSP_BASICRESP *basic = is_good ? OCSP_response_get1_basic(parsed) : NULL;
-    X509_STORE *store = afc__policy_store(policy);
+    X509_STORE *store = store_of(policy, verification);
     if (basic != NULL && store != NULL) found = read_status(basic, policy, verification, store);
     OCSP_BASICRESP_free(basic);
     OCSP_RESPONSE_free(parsed);

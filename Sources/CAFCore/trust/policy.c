@@ -57,7 +57,13 @@ static afc_status read_pins(afc__trust_rule *out, const afc_trust_rule *rule,
     return AFC_OK;
 }
 
-static afc_status read_rule(afc__trust_rule *out, const afc_trust_rule *rule,
+/** For OCSP_basic_verify(), which takes the time for the signer's chain from the store. */
+static void set_time(X509_STORE *store, int64_t time_s) {
+    if (store == NULL || time_s == 0) return;
+    X509_VERIFY_PARAM_set_time(X509_STORE_get0_param(store), (time_t)time_s);
+}
+
+static afc_status read_rule(afc__trust_rule *out, const afc_trust_rule *rule, int64_t time_s,
                             STACK_OF(X509_CRL) *crls, afc_failure *failure) {
     afc_status status = AFC__CHECK_RESERVED(rule, "afc_trust_rule", failure);
     if (status == AFC_OK) status = check_rule(rule, failure);
@@ -74,6 +80,7 @@ static afc_status read_rule(afc__trust_rule *out, const afc_trust_rule *rule,
     if (status == AFC_OK && out->mode == AFC_PINNING_CERTIFICATE && out->certificates != NULL) {
         out->store = afc__anchors_new(out->certificates, crls, false);
         if (out->store == NULL) status = afc__fail_memory(failure);
+        set_time(out->store, time_s);
     }
     return status;
 }
@@ -130,12 +137,14 @@ static afc_status read_rules(afc_trust_policy *policy, const afc_trust_options *
         return afc__fail(failure, AFC_EINVAL, "the default rule must not have a host");
     }
     policy->rule_count = 1;
-    afc_status status = read_rule(&policy->rules[0], &options->everywhere, crls, failure);
+    afc_status status = read_rule(&policy->rules[0], &options->everywhere, policy->time_s, crls,
+                                  failure);
     for (size_t i = 0; i < options->rule_count && status == AFC_OK; i++) {
         afc__trust_rule *rule = &policy->rules[policy->rule_count];
         status = read_host(rule, policy, &options->rules[i], failure);
         policy->rule_count++;
-        if (status == AFC_OK) status = read_rule(rule, &options->rules[i], crls, failure);
+        if (status == AFC_OK)
+            status = read_rule(rule, &options->rules[i], policy->time_s, crls, failure);
     }
     return status;
 }
@@ -146,16 +155,14 @@ static afc_status read_anchors(afc_trust_policy *policy, const afc_trust_options
     afc_status status = afc__certificates_parse(&anchors, options->anchors, "the anchors", failure);
     if (status != AFC_OK) return status;
     policy->has_own_anchors = anchors != NULL;
-    /* OCSP_basic_verify() takes the time for the signer's chain from the store, and the system's is shared. */
+    /* The system's store is shared. */
     bool has_own_time = policy->time_s != 0 && policy->ocsp != AFC_OCSP_IGNORE;
     if (anchors != NULL || crls != NULL || has_own_time) {
         bool has_system = anchors == NULL || options->keep_system_anchors;
         policy->store = afc__anchors_new(anchors, crls, has_system);
         if (policy->store == NULL) status = afc__fail_memory(failure);
     }
-    if (policy->store != NULL && policy->time_s != 0) {
-        X509_VERIFY_PARAM_set_time(X509_STORE_get0_param(policy->store), (time_t)policy->time_s);
-    }
+    set_time(policy->store, policy->time_s);
     sk_X509_pop_free(anchors, X509_free);
     return status;
 }

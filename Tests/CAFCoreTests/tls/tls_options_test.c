@@ -317,6 +317,68 @@ static void checks_ocsp_as_of_the_time_of_the_policy(void **state) {
     afts_cert_free(signer);
 }
 
+/** A private authority that is no anchor of the policy, but pinned. Its signature counts for OCSP, and no other's. */
+static void checks_ocsp_of_pinned_authority(void **state) {
+    (void)state;
+    enum { DAY = 86400, THEN = -5 * DAY };
+    static const afts_cert_options old = {
+        .authority = true, .not_before_s = -9 * DAY, .not_after_s = -2 * DAY};
+    afts_cert *past = afts_cert_new(&old, NULL);
+    afts_cert *past_leaf = afts_cert_new(
+        &(afts_cert_options){.not_before_s = -9 * DAY, .not_after_s = -2 * DAY}, past);
+    afts_cert *other = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    const struct {
+        const afts_cert *shown, *pinned, *signer;
+        int64_t time_s; /* From now. */
+        afts_ocsp_status status;
+        afc_trust_reason expected;
+        const char *host;
+    } rows[] = {
+        {leaf, authority, authority, 0, AFTS_OCSP_GOOD, AFC_TRUST_ACCEPTED, NULL},
+        {leaf, authority, authority, 0, AFTS_OCSP_GOOD, AFC_TRUST_ACCEPTED, "localhost"},
+        {leaf, authority, authority, 0, AFTS_OCSP_REVOKED, AFC_TRUST_REVOKED, "localhost"},
+        {leaf, authority, other, 0, AFTS_OCSP_GOOD, AFC_TRUST_UNKNOWN_REVOCATION, NULL},
+        {past_leaf, past, past, THEN, AFTS_OCSP_GOOD, AFC_TRUST_ACCEPTED, NULL},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afts_tls server = {.chain_pem = afts_cert_chain_pem(rows[i].shown),
+                           .key_pem = afts_cert_key_pem(rows[i].shown)};
+        uint8_t *response = afts_cert_ocsp(rows[i].shown, rows[i].signer, rows[i].status,
+                                           rows[i].time_s - 60, rows[i].time_s + 60,
+                                           &server.ocsp_response_size);
+        assert_non_null(response);
+        server.ocsp_response = response;
+        afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+        afc_trust_rule rule = {.host = rows[i].host};
+        afc_trust_rule *pins = rows[i].host != NULL ? &rule : &trust.everywhere;
+        pins->mode = AFC_PINNING_CERTIFICATE;
+        pins->allow_invalid_certificates = true;
+        pins->certificates = afc_slice_of(afts_cert_pem(rows[i].pinned));
+        trust.anchors = afc_slice_of(afts_cert_pem(other));
+        trust.ocsp = AFC_OCSP_REQUIRE;
+        if (rows[i].time_s != 0) trust.time_s = (int64_t)time(NULL) + rows[i].time_s;
+        trust.rules = &rule;
+        trust.rule_count = rows[i].host != NULL;
+        afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+        check_status(afc_trust_policy_new(&options.trust, &trust, NULL), AFC_OK);
+        world *world = world_new(&(afts_options){.tls = &server}, &options);
+        afc_trust_policy_release(options.trust);
+        call *call = call_new(world, "/");
+        if (rows[i].host != NULL) call->request.url = tls_url(world);
+        call_perform(call);
+        if (call->failure.trust != rows[i].expected) print_error("row %zu\n", i);
+        assert_string_equal(afc_trust_reason_name(call->failure.trust),
+                            afc_trust_reason_name(rows[i].expected));
+        check_ended(call, rows[i].expected == AFC_TRUST_ACCEPTED ? AFC_OK : AFC_EUNTRUSTED);
+        call_free(call);
+        world_free(world);
+        afts_bytes_free(response);
+    }
+    afts_cert_free(past_leaf);
+    afts_cert_free(past);
+    afts_cert_free(other);
+}
+
 /**
  * A resumed handshake shows neither a certificate nor an OCSP response: both were checked in the full
  * one. Without resumption, or with a ticket that the server doesn't know, they are checked again.
@@ -720,6 +782,7 @@ int main(void) {
         cmocka_unit_test(checks_stapled_ocsp_if_asked),
         cmocka_unit_test(response_without_an_end_confirms_nothing),
         cmocka_unit_test(checks_ocsp_as_of_the_time_of_the_policy),
+        cmocka_unit_test(checks_ocsp_of_pinned_authority),
         cmocka_unit_test(resumes_session_whose_ocsp_response_was_checked),
         cmocka_unit_test(session_accepted_without_ocsp_is_not_resumed_where_it_is_required),
         cmocka_unit_test(session_with_evicted_verification_is_not_resumed),
