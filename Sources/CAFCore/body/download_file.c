@@ -249,36 +249,26 @@ static afc_status clear_way(afc__file *file, afc_failure *failure) {
     return error == 0 ? AFC_OK : failed_at(file->partial_path, error, failure);
 }
 
-/**
- * Determines the mode of new files in this folder, then makes the file private until it is
- * complete.
- */
-static int make_private(afc__file *file) {
-    struct stat facts;
-    if (fstat(file->descriptor, &facts) != 0) return errno;
-    file->mode = facts.st_mode & 0666;
-    return fchmod(file->descriptor, PRIVATE_MODE) == 0 ? 0 : errno;
-}
-
 static afc_status create_locked(afc__file *file, afc_failure *failure) {
     afc__resume_clear(&file->token);
     file->size = 0;
+    int error = afc__new_file_mode(file->partial_path, &file->mode);
+    if (error != 0) return failed_at(file->partial_path, error, failure);
     for (int i = 0; i < MOST_ATTEMPTS; i++) {
         afc_status status = clear_way(file, failure);
         if (status != AFC_OK) return status;
-        file->descriptor = open(file->partial_path, OPEN_FLAGS | O_CREAT | O_EXCL, 0666);
+        file->descriptor = open(file->partial_path, OPEN_FLAGS | O_CREAT | O_EXCL, PRIVATE_MODE);
         if (file->descriptor < 0 && errno == EEXIST) continue;
         if (file->descriptor < 0) return failed_at(file->partial_path, errno, failure);
         if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0) {
-            int error = errno;
+            error = errno;
             close(file->descriptor);
             file->descriptor = -1;
             if (error == EWOULDBLOCK) return fail_busy(file, failure);
             return failed_at(file->partial_path, error, failure);
         }
         file->is_touched = true;
-        int error = make_private(file);
-        return error == 0 ? AFC_OK : failed_at(file->partial_path, error, failure);
+        return AFC_OK;
     }
     return fail_busy(file, failure);
 }
@@ -291,7 +281,7 @@ afc_status afc__file_create(afc__file *file, afc_failure *failure) {
         return file->descriptor >= 0 ? AFC_OK : failed_at(file->path, errno, failure);
     }
     if (file->is_resumable) return create_locked(file, failure);
-    error = afc__temporary_create(file->path, &file->descriptor, &file->partial_path);
+    error = afc__temporary_create(file->path, &file->descriptor, &file->partial_path, &file->mode);
     if (error == ENOMEM) return afc__fail_memory(failure);
     if (error != 0) return failed_at(file->path, error, failure);
     file->is_touched = true;
@@ -385,7 +375,7 @@ static bool choose_mode(const afc__file *file, mode_t *mode) {
     bool replaces = (file->flags & AFC_SINK_KEEP_MODE) != 0 && lstat(file->path, &facts) == 0 &&
                     S_ISREG(facts.st_mode);
     if (replaces) *mode = facts.st_mode & 0777;
-    return replaces || file->is_resumable;
+    return replaces || file->partial_path != NULL;
 }
 
 static int give_name(const afc__file *file) {
@@ -415,7 +405,7 @@ afc_status afc__file_finish(afc__file *file, afc_failure *failure) {
     /* Otherwise the rename would give the destination's name to a foreign file. */
     int error = is_in_place(file) ? give_name(file) : ENOENT;
     if (error != 0) {
-        if (file->is_resumable) (void)fchmod(file->descriptor, PRIVATE_MODE);
+        if (file->partial_path != NULL) (void)fchmod(file->descriptor, PRIVATE_MODE);
         return afc__file_failed(file, error, failure);
     }
     if (file->is_resumable) unlink(file->token_path);

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "body/temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,19 +40,18 @@ afc_status afc__token_load(const char *path, afc__resume_token *out) {
 /**
  * The name is never used by two tasks: the writer holds the lock of the file that it belongs to.
  */
-static int create(const char *path, int *descriptor) {
+static int create(const char *path, int *descriptor, mode_t *mode) {
     int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    *descriptor = open(path, flags, 0666);
+    int error = afc__new_file_mode(path, mode);
+    if (error != 0) return error;
+    *descriptor = open(path, flags, 0600);
     if (*descriptor < 0 && errno == EEXIST && unlink(path) == 0) {
-        *descriptor = open(path, flags, 0666);
+        *descriptor = open(path, flags, 0600);
     }
     return *descriptor >= 0 ? 0 : errno;
 }
 
-static int fill(int descriptor, const afc__buffer *text, bool syncs, mode_t *mode) {
-    struct stat facts;
-    if (fstat(descriptor, &facts) != 0 || fchmod(descriptor, 0600) != 0) return errno;
-    *mode = facts.st_mode & 0666;
+static int fill(int descriptor, const afc__buffer *text, bool syncs) {
     int error = afc__write_all(descriptor, text->bytes, text->size);
     if (error == 0 && syncs && fsync(descriptor) != 0) error = errno;
     return error;
@@ -60,9 +60,9 @@ static int fill(int descriptor, const afc__buffer *text, bool syncs, mode_t *mod
 static int replace(const char *path, const char *new_path, const afc__buffer *text, bool syncs,
                    mode_t *mode) {
     int descriptor;
-    int error = create(new_path, &descriptor);
+    int error = create(new_path, &descriptor, mode);
     if (error != 0) return error;
-    error = fill(descriptor, text, syncs, mode);
+    error = fill(descriptor, text, syncs);
     if (close(descriptor) != 0 && error == 0) error = errno;
     if (error == 0 && rename(new_path, path) != 0) error = errno;
     if (error != 0) unlink(new_path);

@@ -88,28 +88,52 @@ static bool create_unnamed(const char *path, int *descriptor) {
     return false;
 }
 
-int afc__temporary_create(const char *path, int *descriptor, char **name) {
-    *name = NULL;
-    if (!is_too_long(path) && create_unnamed(path, descriptor)) return 0;
-    return afc__temporary_create_named(path, descriptor, name);
-}
-
-int afc__temporary_create_named(const char *path, int *descriptor, char **name) {
-    *name = NULL;
-    if (is_too_long(path)) return ENAMETOOLONG;
+/** Creates a file with a random name, which the caller frees. */
+static int create_named(const char *path, mode_t mode, int *descriptor, char **name) {
+    enum { FLAGS = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
     for (int i = 0; i < MOST_ATTEMPTS; i++) {
-        char *candidate = random_name(path);
-        if (candidate == NULL) return errno;
-        *descriptor = open(candidate, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (*descriptor >= 0) {
-            *name = candidate;
-            return 0;
-        }
+        *name = random_name(path);
+        if (*name == NULL) return errno;
+        *descriptor = open(*name, FLAGS, mode);
+        if (*descriptor >= 0) return 0;
         int error = errno;
-        afc_free(candidate);
+        afc_free(*name);
+        *name = NULL;
         if (error != EEXIST) return error;
     }
     return EEXIST;
+}
+
+/*
+ * The mode depends on the umask, which can only be read by changing it for all threads, and on the
+ * folder's default ACL. So the system is asked with a file that is removed again.
+ */
+int afc__new_file_mode(const char *path, mode_t *mode) {
+    struct stat facts;
+    int probe;
+    char *name = NULL;
+    int error = create_unnamed(path, &probe) ? 0 : create_named(path, 0666, &probe, &name);
+    if (error != 0) return error;
+    if (fstat(probe, &facts) != 0) error = errno;
+    close(probe);
+    if (name != NULL && unlink(name) != 0 && error == 0) error = errno;
+    afc_free(name);
+    if (error == 0) *mode = facts.st_mode & 0666;
+    return error;
+}
+
+int afc__temporary_create(const char *path, int *descriptor, char **name, mode_t *mode) {
+    *name = NULL;
+    *mode = 0;
+    if (!is_too_long(path) && create_unnamed(path, descriptor)) return 0;
+    return afc__temporary_create_named(path, descriptor, name, mode);
+}
+
+int afc__temporary_create_named(const char *path, int *descriptor, char **name, mode_t *mode) {
+    *name = NULL;
+    if (is_too_long(path)) return ENAMETOOLONG;
+    int error = afc__new_file_mode(path, mode);
+    return error == 0 ? create_named(path, 0600, descriptor, name) : error;
 }
 
 /* ---- Naming -------------------------------------------------------------------------------- */

@@ -7,15 +7,22 @@
 #define AFC_BODY_TEMPORARY_FILE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /**
  * Creates a file for `path`. Returns 0, with the descriptor and a name in `*name` (afc_free(); NULL:
- * unnamed), or an errno.
+ * unnamed), or an errno. A named file is private; `*mode` is what it is to get with its final name.
  */
-int afc__temporary_create(const char *path, int *descriptor, char **name);
+int afc__temporary_create(const char *path, int *descriptor, char **name, mode_t *mode);
 
 /** Does the same, if unnamed files aren't supported. */
-int afc__temporary_create_named(const char *path, int *descriptor, char **name);
+int afc__temporary_create_named(const char *path, int *descriptor, char **name, mode_t *mode);
+
+/**
+ * Returns the mode of new files in the folder of `path` in `*mode`, and 0 or an errno. For files that
+ * are private until they are complete: one that others may open at first could be read by them later.
+ */
+int afc__new_file_mode(const char *path, mode_t *mode);
 
 /**
  * Renames the file to `path`. It replaces an existing file atomically, or fails with EEXIST if

@@ -2,6 +2,7 @@
 #include "support/scene.h"
 
 #include "base/alloc.h"
+#include "body/download_file.h"
 #include "body/temporary_file.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ static const char *program;
 
 /* ---- By itself ----------------------------------------------------------------------------- */
 
-typedef int (*creation)(const char *path, int *descriptor, char **name);
+typedef int (*creation)(const char *path, int *descriptor, char **name, mode_t *mode);
 
 static const creation creations[] = {afc__temporary_create, afc__temporary_create_named};
 
@@ -36,7 +37,8 @@ static void gets_its_final_name_when_published(void **state) {
         if (is_there) write_file(path, (afc_slice){"old", 3});
         int descriptor;
         char *name;
-        assert_int_equal(creations[i / 4](path, &descriptor, &name), 0);
+        mode_t mode;
+        assert_int_equal(creations[i / 4](path, &descriptor, &name, &mode), 0);
         assert_int_equal(write(descriptor, "new", 3), 3);
         assert_int_equal(count_files(&folder), (size_t)is_there + (name != NULL));
         int error = afc__temporary_rename(descriptor, name, path, replaces);
@@ -59,8 +61,9 @@ static void names_differ(void **state) {
     for (int i = 0; i < MANY; i++) {
         int descriptor;
         char *name;
-        assert_int_equal(afc__temporary_create_named(path_in(&folder, "got"), &descriptor, &name),
-                         0);
+        mode_t mode;
+        assert_int_equal(
+            afc__temporary_create_named(path_in(&folder, "got"), &descriptor, &name, &mode), 0);
         close(descriptor);
         afc_free(name);
     }
@@ -72,13 +75,14 @@ static void reports_what_the_system_refuses(void **state) {
     (void)state;
     int descriptor;
     char *name;
+    mode_t mode;
     for (size_t i = 0; i < COUNT_OF(creations); i++) {
-        assert_int_equal(creations[i]("/nowhere/at/all", &descriptor, &name), ENOENT);
+        assert_int_equal(creations[i]("/nowhere/at/all", &descriptor, &name, &mode), ENOENT);
     }
     static char path[8192];
     memset(path, 'x', sizeof path - 1);
     for (size_t i = 0; i < COUNT_OF(creations); i++) {
-        assert_int_equal(creations[i](path, &descriptor, &name), ENAMETOOLONG);
+        assert_int_equal(creations[i](path, &descriptor, &name, &mode), ENAMETOOLONG);
     }
 }
 
@@ -94,13 +98,38 @@ static void long_names_are_replaced(void **state) {
     for (size_t i = 0; i < COUNT_OF(creations) * 2; i++) {
         int descriptor;
         char *name;
-        assert_int_equal(creations[i / 2](path, &descriptor, &name), 0);
+        mode_t mode;
+        assert_int_equal(creations[i / 2](path, &descriptor, &name, &mode), 0);
         assert_int_equal(afc__temporary_rename(descriptor, name, path, true), 0);
         close(descriptor);
         afc_free(name);
         assert_int_equal(count_files(&folder), 1);
     }
     assert_int_equal(unlink(path), 0);
+    folder_remove(&folder);
+}
+
+static void named_file_is_private_until_its_end(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "got");
+    mode_t former = umask(027);
+    afc__file file;
+    check_status(afc__file_init(&file, path, 0, false, NULL), AFC_OK);
+    assert_int_equal(
+        afc__temporary_create_named(path, &file.descriptor, &file.partial_path, &file.mode), 0);
+    umask(former);
+    file.is_touched = true;
+    struct stat facts;
+    assert_int_equal(stat(file.partial_path, &facts), 0);
+    assert_int_equal(facts.st_mode & 07777, 0600);
+    check_status(afc__file_write(&file, "new", 3, NULL), AFC_OK);
+    check_status(afc__file_finish(&file, NULL), AFC_OK);
+    assert_int_equal(stat(path, &facts), 0);
+    assert_int_equal(facts.st_mode & 07777, 0640);
+    check_file(path, (afc_slice){"new", 3});
+    afc__file_clear(&file);
     folder_remove(&folder);
 }
 
@@ -217,6 +246,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(names_differ),
         cmocka_unit_test(reports_what_the_system_refuses),
         cmocka_unit_test(long_names_are_replaced),
+        cmocka_unit_test(named_file_is_private_until_its_end),
         SCENE_TEST(ignores_leftovers_of_the_same_process_id),
         SCENE_TEST(signals_leave_nothing),
         SCENE_TEST(declared_length_reserves_no_disk),
