@@ -1,7 +1,7 @@
 /*
  * How a request is sent. A call has two sides: the loop thread of the core reports news, and the caller's side takes them:
  * a source in the main context of the caller, or afgio_session_send(), which waits. The last news are the end. The caller's
- * side frees the call then, so that what belongs to the caller is released on its thread.
+ * side then releases what belongs to the caller, on its thread, and the last side frees the call.
  */
 #include "internal.h"
 
@@ -9,6 +9,7 @@
 enum { NEWS_PROGRESS = 1u << 0, NEWS_END = 1u << 1 };
 
 typedef struct sending {
+    gatomicrefcount references; /* The two sides. */
     AfgioRequest *request;
     afgio__request_spec spec;
     afc_session *core;
@@ -23,7 +24,16 @@ typedef struct sending {
     afc_progress progress; /* The newest. */
 } sending;
 
-static void call_free(sending *call) {
+/* A side is done. The other one may still be unlocking the mutex that it was told by. */
+static void call_unref(sending *call) {
+    if (!g_atomic_ref_count_dec(&call->references)) return;
+    g_cond_clear(&call->changed);
+    g_mutex_clear(&call->lock);
+    g_free(call);
+}
+
+/* The caller's side is done. */
+static void call_end(sending *call) {
     if (call->cancel_handler != 0)
         g_signal_handler_disconnect(call->cancellable, call->cancel_handler);
     g_clear_object(&call->cancellable);
@@ -33,9 +43,7 @@ static void call_free(sending *call) {
     afgio__request_spec_clear(&call->spec);
     g_clear_object(&call->request);
     g_clear_object(&call->task);
-    g_cond_clear(&call->changed);
-    g_mutex_clear(&call->lock);
-    g_free(call);
+    call_unref(call);
 }
 
 /* ---- The caller's side --------------------------------------------------------------------- */
@@ -65,7 +73,7 @@ static gboolean take_news(gpointer pointer) {
     GError *error = NULL;
     AfgioResponse *response = take_response(call, &error);
     GTask *task = g_steal_pointer(&call->task);
-    call_free(call);
+    call_end(call);
     if (response != NULL) {
         g_task_return_pointer(task, response, g_object_unref);
     } else {
@@ -87,8 +95,6 @@ static void wait_for_end(sending *call) {
         g_mutex_unlock(&call->lock);
         if ((news & NEWS_PROGRESS) != 0) afgio__request_emit_progress(call->request, &progress);
     }
-    /* The loop thread may still be inside report(). */
-    afc_task_wait(call->handle, -1);
 }
 
 /* ---- The loop thread ----------------------------------------------------------------------- */
@@ -120,10 +126,11 @@ static void on_done(void *context, afc_result *result) {
     call->result = result;
 }
 
-/* The last callback of a task that was started. */
+/* The last callback, also of a task that couldn't be made. */
 static void on_release(void *context) {
     sending *call = context;
     if (call->result != NULL) report(call, NEWS_END, NULL);
+    call_unref(call);
 }
 
 /* ---- Sending ------------------------------------------------------------------------------- */
@@ -148,6 +155,8 @@ static sending *call_new(AfgioSession *session, AfgioRequest *request, GError **
         g_free(new);
         return NULL;
     }
+    g_atomic_ref_count_init(&new->references);
+    g_atomic_ref_count_inc(&new->references);
     g_mutex_init(&new->lock);
     g_cond_init(&new->changed);
     new->core = core;
@@ -161,13 +170,13 @@ static sending *call_new(AfgioSession *session, AfgioRequest *request, GError **
     afc_failure failure;
     if (afc_task_new(&new->handle, core, &new->spec.core, &events, &failure) != AFC_OK) {
         g_propagate_error(error, afgio__error_new(&failure));
-        call_free(new);
+        call_end(new);
         return NULL;
     }
     return new;
 }
 
-/* Starts a call. If it has a task, another thread may free it before this function returns. */
+/* Starts a call. If it has a task, another thread may end it before this function returns. */
 static void call_start(sending *call, GCancellable *cancellable) {
     afc_task *handle = afc_task_retain(call->handle);
     if (cancellable != NULL) {
@@ -217,6 +226,6 @@ AfgioResponse *afgio_session_send(AfgioSession *self, AfgioRequest *request,
     call_start(call, cancellable);
     wait_for_end(call);
     AfgioResponse *response = take_response(call, error);
-    call_free(call);
+    call_end(call);
     return response;
 }
