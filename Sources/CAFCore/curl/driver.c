@@ -201,10 +201,13 @@ static afc__exchange *freelist_take(afc__driver *driver) {
     return exchange;
 }
 
-/** On any failure, recycles `*exchange` and sets it to NULL. */
+/** Makes `*exchange` if it is NULL. On any failure, recycles it and sets it to NULL. */
 static afc_status prepare(afc__driver *driver, afc__exchange **exchange, afc__transfer *transfer,
                           afc__exchange_owner owner, afc_failure *failure) {
-    if (*exchange == NULL) return afc__fail(failure, AFC_ENOMEM, "out of memory for libcurl");
+    if (*exchange == NULL) {
+        afc_status made = afc__exchange_new(exchange, driver, failure);
+        if (made != AFC_OK) return made;
+    }
     (*exchange)->hop.transfer = transfer;
     (*exchange)->hop.owner = owner;
     (*exchange)->hop.last_activity_us = afc__loop_now(driver->loop);
@@ -225,7 +228,6 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
     if (status != AFC_OK) return status;
     afc__exchange *exchange = freelist_take(driver);
     bool is_spare = exchange != NULL;
-    if (!is_spare) exchange = afc__exchange_new(driver);
     status = prepare(driver, &exchange, transfer, owner, &refused);
     /*
      * If others still used its connection when it was done, libcurl before 8.7 keeps a handle's
@@ -233,7 +235,6 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
      */
     if (status != AFC_OK && is_spare && refused.curl_code == CURLE_BAD_FUNCTION_ARGUMENT) {
         refused = (afc_failure){0};
-        exchange = afc__exchange_new(driver);
         status = prepare(driver, &exchange, transfer, owner, &refused);
     }
     if (status != AFC_OK) {
@@ -284,8 +285,8 @@ static bool use_another(afc__exchange *exchange) {
                                         .was_repeated = last.was_repeated,
                                         .connect_error = last.connect_error,
                                         .avoids_reuse = true};
-    if (afc__exchange_prepare(exchange, NULL) != AFC_OK ||
-        afc__exchange_begin(exchange, NULL) != AFC_OK) {
+    if (afc__exchange_prepare(exchange, &exchange->retry_failure) != AFC_OK ||
+        afc__exchange_begin(exchange, &exchange->retry_failure) != AFC_OK) {
         exchange->hop.has_ended = true;
         exchange->hop.code = CURLE_OUT_OF_MEMORY;
         return false;
@@ -307,6 +308,7 @@ static bool reinject(afc__exchange *exchange) {
     exchange->is_reinjected = true;
     exchange->hop.has_ended = exchange->hop.has_paused = false;
     exchange->hop.passed = 0;
+    /* If that fails, the failure to send is reported: it is why the response couldn't be read. */
     if (afc__exchange_prepare(exchange, NULL) == AFC_OK &&
         curl_multi_add_handle(exchange->driver->multi, exchange->easy) == CURLM_OK) {
         return true;
@@ -351,7 +353,9 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
         afc__exchange_collect_reinjected(exchange, &outcome->hop);
     else
         afc__exchange_collect_timings(exchange, &outcome->hop);
-    if (exchange->hosts.stage == AFC__STAGE_FAILED) {
+    if (exchange->retry_failure.status != AFC_OK) {
+        outcome->failure = exchange->retry_failure;
+    } else if (exchange->hosts.stage == AFC__STAGE_FAILED) {
         afc__exchange_explain_names(exchange, &outcome->failure);
     } else if (exchange->hop.has_ended) {
         afc__exchange_map_result(exchange, exchange->hop.code, &outcome->failure);

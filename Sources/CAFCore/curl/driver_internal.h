@@ -129,6 +129,8 @@ struct afc__exchange {
 
     /* This hop. */
     afc__exchange_hop hop;
+    afc_failure
+        retry_failure;  /**< Why it couldn't begin again; AFC_OK: it could, or didn't have to. */
     uint64_t carrier;   /**< Number of the HTTP/2 connection that carried it last; 0: none. */
     int carrier_socket; /**< That connection's descriptor at the time. */
     /** Peer of the connection that carried it last; NULL: none or no TLS. */

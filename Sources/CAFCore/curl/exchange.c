@@ -59,6 +59,19 @@ enum {
 #define SET(option, value)                                                                         \
     afc__exchange_check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
 
+/** Reports the option that libcurl refused since the last call, if there is one. */
+static afc_status report_option(afc__exchange *exchange, afc_failure *failure) {
+    CURLcode code = exchange->option_error;
+    exchange->option_error = CURLE_OK;
+    if (code == CURLE_OK) return AFC_OK;
+    bool is_unknown = code == CURLE_UNKNOWN_OPTION || code == CURLE_NOT_BUILT_IN;
+    afc_status status = is_unknown ? AFC_EUNSUPPORTED : AFC_EINTERNAL;
+    if (code == CURLE_OUT_OF_MEMORY) status = AFC_ENOMEM;
+    afc__fail(failure, status, "libcurl refused an option: %s", curl_easy_strerror(code));
+    if (failure != NULL) failure->curl_code = (int)code;
+    return status;
+}
+
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
 static void note_activity(afc__exchange *exchange) {
@@ -197,9 +210,10 @@ static void set_constants(afc__exchange *exchange) {
     SET(CURLOPT_SSL_CTX_DATA, exchange);
 }
 
-afc__exchange *afc__exchange_new(afc__driver *driver) {
+afc_status afc__exchange_new(afc__exchange **out, afc__driver *driver, afc_failure *failure) {
+    *out = NULL;
     afc__exchange *exchange = afc__zalloc(sizeof *exchange);
-    if (exchange == NULL) return NULL;
+    if (exchange == NULL) return afc__fail_memory(failure);
     exchange->driver = driver;
     driver->handle_count++;
     exchange->easy = curl_easy_init();
@@ -229,11 +243,14 @@ afc__exchange *afc__exchange_new(afc__driver *driver) {
         SET(CURLOPT_UPLOAD_BUFFERSIZE, exchange->state.upload_buffer_size);
     }
     bool is_complete = exchange->easy != NULL && exchange->url != NULL;
-    if (!is_complete || exchange->option_error != CURLE_OK) {
+    afc_status status = is_complete ? report_option(exchange, failure)
+                                    : afc__fail(failure, AFC_ENOMEM, "out of memory for libcurl");
+    if (status != AFC_OK) {
         afc__exchange_free(exchange);
-        return NULL;
+        return status;
     }
-    return exchange;
+    *out = exchange;
+    return AFC_OK;
 }
 
 void afc__exchange_free(afc__exchange *exchange) {
@@ -673,13 +690,7 @@ afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) 
     }
     if (status != AFC_OK) return afc__fail_memory(failure);
     afc__exchange_set_upload_buffer(exchange);
-    if (exchange->option_error == CURLE_OK) return AFC_OK;
-    CURLcode error = exchange->option_error;
-    exchange->option_error = CURLE_OK;
-    afc_status refused = error == CURLE_OUT_OF_MEMORY ? AFC_ENOMEM : AFC_EINTERNAL;
-    afc__fail(failure, refused, "libcurl refused an option: %s", curl_easy_strerror(error));
-    if (failure != NULL) failure->curl_code = (int)error;
-    return refused;
+    return report_option(exchange, failure);
 }
 
 void afc__exchange_reset(afc__exchange *exchange) {
@@ -694,6 +705,7 @@ void afc__exchange_reset(afc__exchange *exchange) {
     afc__isolation_give_back(exchange->driver, exchange->hop.slot);
     afc__exchange_set_carrier(exchange, NULL);
     afc__exchange_forget_flush(exchange);
+    exchange->retry_failure.status = AFC_OK;
     afc__direct_reset(exchange);
     exchange->hop = (afc__exchange_hop){.slot = AFC__ISOLATE_NONE};
 }

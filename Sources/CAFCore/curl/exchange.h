@@ -4,8 +4,11 @@
 
 #include "curl/driver_internal.h"
 
-/** Makes an easy handle, with every option set that no request changes. NULL when out of memory. */
-afc__exchange *afc__exchange_new(afc__driver *driver);
+/**
+ * Makes an easy handle, with every option set that no request changes. AFC_ENOMEM; AFC_EUNSUPPORTED and
+ * AFC_EINTERNAL if libcurl refused an option.
+ */
+afc_status afc__exchange_new(afc__exchange **out, afc__driver *driver, afc_failure *failure);
 void afc__exchange_free(afc__exchange *exchange);
 
 /** Sets the options of this hop. */
