@@ -47,11 +47,9 @@ static void tell_filled(afc__exchange *exchange) {
 }
 
 static void flush_later(afc__exchange *exchange) {
-    afc__driver *driver = exchange->driver;
     if (exchange->flush != AFC__FLUSH_NONE) return;
     exchange->flush = AFC__FLUSH_DUE;
-    exchange->next_to_flush = driver->to_flush;
-    driver->to_flush = exchange;
+    afc__list_append(&exchange->driver->to_flush, &exchange->flush_node);
 }
 
 /**
@@ -132,8 +130,8 @@ static void end_with(afc__exchange *exchange, CURLcode code) {
 
 /** Reports the end of an exchange where its owner doesn't ask for it. */
 static void add_broken(afc__exchange *exchange) {
-    exchange->next_broken = exchange->driver->broken;
-    exchange->driver->broken = exchange;
+    if (exchange->broken_node.next != NULL) return;
+    afc__list_append(&exchange->driver->broken, &exchange->broken_node);
 }
 
 /* ---- Received without libcurl --------------------------------------------------------------- */
@@ -172,14 +170,11 @@ void afc__exchange_take_received(afc__exchange *exchange, afc_slice chunk) {
  */
 
 void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t descriptor) {
-    afc__driver *driver = exchange->driver;
     bool is_upgrade = exchange->hop.transfer != NULL && exchange->hop.transfer->upgrades;
     if (!is_upgrade) return;
     exchange->silent_socket = descriptor;
-    if (exchange->is_silent) return;
-    exchange->is_silent = true;
-    exchange->next_silent = driver->silent;
-    driver->silent = exchange;
+    if (exchange->silent_node.next != NULL) return;
+    afc__list_append(&exchange->driver->silent, &exchange->silent_node);
 }
 
 /** Returns whether only the peer can be the reason that libcurl waits for nothing. */
@@ -191,18 +186,11 @@ static bool has_peer_ended(const afc__exchange *exchange) {
     return driver->sockets[exchange->silent_socket]->wanted == 0;
 }
 
-static void forget_silence(afc__exchange *exchange) {
-    afc__exchange **link = &exchange->driver->silent;
-    while (*link != NULL && *link != exchange) link = &(*link)->next_silent;
-    if (*link != NULL) *link = exchange->next_silent;
-    exchange->next_silent = NULL;
-    exchange->is_silent = false;
-}
-
 afc__exchange *afc__driver_next_silent(afc__driver *driver) {
-    while (driver->silent != NULL) {
-        afc__exchange *exchange = driver->silent;
-        forget_silence(exchange);
+    afc__node *node;
+    while ((node = afc__list_first(&driver->silent)) != NULL) {
+        afc__exchange *exchange = AFC__OWNER(node, afc__exchange, silent_node);
+        afc__list_remove(node);
         if (!has_peer_ended(exchange)) continue;
         end_with(exchange, afc__hop_in_head(exchange->hop.transfer) ? CURLE_GOT_NOTHING : CURLE_OK);
         return exchange;
@@ -261,25 +249,36 @@ static void flush(afc__exchange *exchange) {
 }
 
 void afc__driver_flush(afc__driver *driver) {
-    while (driver->to_flush != NULL) {
-        afc__exchange *exchange = driver->to_flush;
-        driver->to_flush = exchange->next_to_flush;
+    afc__node *node;
+    while ((node = afc__list_first(&driver->to_flush)) != NULL) {
+        afc__exchange *exchange = AFC__OWNER(node, afc__exchange, flush_node);
+        afc__list_remove(node);
         flush(exchange);
         if (exchange->hop.has_ended) add_broken(exchange);
     }
 }
 
-void afc__exchange_forget_flush(afc__exchange *exchange) {
-    forget_silence(exchange);
-    afc__exchange **link = &exchange->driver->broken;
-    while (*link != NULL && *link != exchange) link = &(*link)->next_broken;
-    if (*link != NULL) *link = exchange->next_broken;
-    exchange->next_broken = NULL;
+/** As afc__driver_flush(), for what libcurl has collected in a call outside of drive(). */
+static void flush_if_due(afc__exchange *exchange) {
+    if (exchange->flush != AFC__FLUSH_DUE) return;
+    afc__list_remove(&exchange->flush_node);
+    exchange->flush = AFC__FLUSH_NONE;
+    if (!exchange->hop.has_ended) flush(exchange);
+}
+
+void afc__exchange_leave_lists(afc__exchange *exchange) {
+    afc__list_remove(&exchange->flush_node);
+    afc__list_remove(&exchange->broken_node);
+    afc__list_remove(&exchange->silent_node);
+    exchange->flush = AFC__FLUSH_NONE;
 }
 
 afc__exchange *afc__driver_next_broken(afc__driver *driver) {
-    afc__exchange *exchange = driver->broken;
-    if (exchange != NULL) afc__exchange_forget_flush(exchange);
+    afc__node *node = afc__list_first(&driver->broken);
+    if (node == NULL) return NULL;
+    afc__exchange *exchange = AFC__OWNER(node, afc__exchange, broken_node);
+    afc__list_remove(&exchange->broken_node);
+    afc__list_remove(&exchange->silent_node);
     return exchange;
 }
 
@@ -323,6 +322,7 @@ bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
     if (code == CURLE_OK) code = curl_easy_pause(exchange->easy, receiving);
     /* Without a connection the exchange has ended, and libcurl's message follows. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);
+    flush_if_due(exchange);
     return !exchange->hop.has_ended;
 }
 
@@ -366,12 +366,7 @@ bool afc__exchange_resume(afc__exchange *exchange) {
     if (!afc__reading_begins(exchange) && code == CURLE_OK) code = CURLE_ABORTED_BY_CALLBACK;
     /* Here libcurl returns a callback's error instead of ending the transfer with it. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);
-    if (exchange->flush == AFC__FLUSH_DUE) {
-        /* It is the only one in the list: what libcurl does in drive() is flushed there. */
-        exchange->driver->to_flush = exchange->next_to_flush;
-        exchange->flush = AFC__FLUSH_NONE;
-        if (!exchange->hop.has_ended) flush(exchange);
-    }
+    flush_if_due(exchange);
     return !exchange->hop.has_ended;
 }
 

@@ -23,8 +23,8 @@ void afc__driver_flush(afc__driver *driver);
 /** Returns the next exchange that ended in afc__driver_flush(), or NULL. */
 afc__exchange *afc__driver_next_broken(afc__driver *driver);
 
-/** Removes an exchange from the list of pending flushes, before it is recycled. */
-void afc__exchange_forget_flush(afc__exchange *exchange);
+/** Removes the exchange from the driver's lists of this file, before it is recycled. */
+void afc__exchange_leave_lists(afc__exchange *exchange);
 
 /** Called when the exchange has its connection, before its request is sent. */
 void afc__exchange_begin_waiting(afc__exchange *exchange);

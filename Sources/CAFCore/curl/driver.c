@@ -78,6 +78,9 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     afc__driver *driver = afc__zalloc(sizeof *driver);
     if (driver == NULL) return afc__fail_memory(failure);
     driver->loop = loop;
+    afc__list_init(&driver->to_flush);
+    afc__list_init(&driver->silent);
+    afc__list_init(&driver->broken);
     driver->encodings = decodable_encodings();
     driver->auth_schemes = afc__connection_schemes();
     driver->quirks = afc__quirks_of(curl_version_info(CURLVERSION_NOW)->version_num);

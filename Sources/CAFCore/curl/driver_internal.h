@@ -2,6 +2,7 @@
 #ifndef AFC_CURL_DRIVER_INTERNAL_H
 #define AFC_CURL_DRIVER_INTERNAL_H
 
+#include "base/list.h"
 #include "curl/allocator.h"
 #include "curl/driver.h"
 #include "curl/quirks.h"
@@ -146,9 +147,10 @@ struct afc__exchange {
         AFC__FLUSHING,     /**< libcurl is passing on what it collected. */
         AFC__FLUSH_STOPPED /**< Flushed; libcurl reads nothing. */
     } flush;               /**< Of a decoded body; see body_flow.c. */
-    afc__exchange *next_to_flush, *next_broken, *next_silent;
-    bool is_silent;    /**< libcurl waited for nothing on its connection, */
-    int silent_socket; /**< which had this descriptor. */
+    afc__node flush_node;  /**< In driver->to_flush, with AFC__FLUSH_DUE. */
+    afc__node broken_node; /**< In driver->broken. */
+    afc__node silent_node; /**< In driver->silent: libcurl waited for nothing on its connection, */
+    int silent_socket;     /**< which had this descriptor. */
     afc__trace trace;
     afc__hosts hosts;
 
@@ -231,12 +233,12 @@ struct afc__driver {
     /** Unused until the session ends; see afc__exchange_must_be_parked(). */
     afc__exchange *parked;
     size_t parked_count;
-    afc__exchange *to_flush; /**< Flushed once libcurl has returned; see body_flow.c. */
-    afc__exchange *silent;   /**< Upgrades that may have ended; see afc__driver_next_silent(). */
+    afc__list to_flush; /**< Flushed once libcurl has returned; see body_flow.c. */
+    afc__list silent;   /**< Upgrades that may have ended; see afc__driver_next_silent(). */
     /* AFC__UPGRADED_BUFFER bytes each, for direct_io.c; NULL: not needed so far. */
     char *outgoing, *incoming;
     /** Exchanges whose end libcurl doesn't report; see afc__driver_next_ended(). */
-    afc__exchange *broken;
+    afc__list broken;
     atomic_uint_fast64_t connections;
 };
 
