@@ -20,6 +20,7 @@
 #include "curl/handle.h"
 #include "curl/isolation.h"
 #include "curl/read_pause.h"
+#include "curl/socket_links.h"
 #include "curl/tls_setup.h"
 #include "curl/trace.h"
 
@@ -84,8 +85,8 @@ static bool is_opened_for(const afc__socket *socket, const afc__exchange *exchan
     socklen_t size = sizeof name;
     int type = 0;
     socklen_t type_size = sizeof type;
-    if (socket == NULL || !socket->is_own || socket->number == 0) return false;
-    if (socket->opener != exchange || socket->opener_serial != exchange->serial) return false;
+    if (!socket->is_own || socket->number == 0) return false;
+    if (socket->opener_serial != exchange->serial) return false;
     int descriptor = socket->watch.descriptor;
     if (getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 ||
         type != SOCK_STREAM) {
@@ -110,10 +111,11 @@ static void copy_text(char *out, size_t size, const char *text) {
 /** Finds the connection that was just made: of several sockets, the one that connected. */
 static afc__socket *register_new(afc__exchange *exchange, const reuse_route *route) {
     afc__driver *driver = exchange->driver;
-    for (size_t i = 0; i < driver->socket_capacity; i++) {
-        afc__socket *socket = driver->sockets[i];
+    for (afc__node *node = exchange->opened.head.next; node != &exchange->opened.head;
+         node = node->next) {
+        afc__socket *socket = AFC__OWNER(node, afc__socket, opener_node);
         if (!is_opened_for(socket, exchange, route)) continue;
-        socket->opener = NULL;
+        afc__socket_set_opener(socket, NULL);
         socket->kind = exchange->hop.is_multiplexed ? AFC__CONNECTION_HTTP_2
                                                     : AFC__CONNECTION_HTTP_1;
         socket->local_port = route->local_port;
@@ -173,7 +175,7 @@ static afc__socket *find_pooled(const afc__exchange *exchange, const reuse_route
 
 void afc__reuse_opened(afc__socket *socket, afc__exchange *exchange) {
     socket->kind = AFC__CONNECTION_UNKNOWN;
-    socket->opener = exchange;
+    afc__socket_set_opener(socket, exchange);
     socket->opener_serial = exchange->serial;
     socket->number = ++exchange->driver->opened;
     socket->requests = socket->streams = socket->stopped = 0;
@@ -196,7 +198,7 @@ void afc__reuse_closing(afc__socket *socket) {
     }
     socket->number = 0;
     socket->kind = AFC__CONNECTION_UNKNOWN;
-    socket->opener = NULL;
+    afc__socket_set_opener(socket, NULL);
     afc__tls_peer_release(socket->proxy);
     socket->proxy = NULL;
 }
@@ -300,7 +302,7 @@ static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
     }
     if (socket != NULL) count_request(exchange, socket);
     if (socket != NULL && socket->kind != AFC__CONNECTION_HTTP_2) {
-        socket->last = exchange;
+        afc__socket_set_last(socket, exchange);
         socket->last_serial = exchange->serial;
     }
     return true;

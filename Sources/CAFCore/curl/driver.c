@@ -171,7 +171,6 @@ void afc__driver_leave(afc__memory *before) {
 /* ---- Exchanges ----------------------------------------------------------------------------- */
 
 static void free_exchange(afc__driver *driver, afc__exchange *exchange) {
-    afc__driver_forget_exchange(driver, exchange);
     driver->is_abandoning = true;
     afc__exchange_free(exchange);
     driver->is_abandoning = false;

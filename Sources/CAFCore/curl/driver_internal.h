@@ -139,6 +139,8 @@ struct afc__exchange {
     afc__tls_peer *peer;
     afc__tls_peer *proxy_peer; /**< Of a new connection to a proxy over TLS. */
     afc__direct direct;
+    /** Sockets that name it as their `exchange`, `last` and `opener`, also for an earlier hop. */
+    afc__list watched, used, opened;
     bool is_stopped;   /**< libcurl must not read for it; see read_pause.c. */
     afc__socket *held; /**< HTTP/1: the socket that isn't watched for it; NULL: none. */
     enum {
@@ -174,11 +176,13 @@ struct afc__socket {
     afc__exchange *exchange; /**< The last one that libcurl named; for its activity only. */
     afc__exchange *last;     /**< The same, also after libcurl has released the socket, */
     uint64_t last_serial;    /**< if this is still its hop. */
-    afc__name *name;         /**< The host that it was opened for; NULL: no lookup. */
-    unsigned wanted;         /**< Readiness that libcurl waits for. */
-    unsigned watched;        /**< Readiness that epoll reports. */
-    bool is_registered;      /**< Registered with epoll. */
-    bool is_own;             /**< Opened by this driver, so closing it is reported. */
+    /* In the lists of these exchanges, and of `opener`; only socket_links.c changes them. */
+    afc__node exchange_node, last_node, opener_node;
+    afc__name *name;    /**< The host that it was opened for; NULL: no lookup. */
+    unsigned wanted;    /**< Readiness that libcurl waits for. */
+    unsigned watched;   /**< Readiness that epoll reports. */
+    bool is_registered; /**< Registered with epoll. */
+    bool is_own;        /**< Opened by this driver, so closing it is reported. */
 
     /* Of a connection; see connection_reuse.c. */
     afc__connection kind;

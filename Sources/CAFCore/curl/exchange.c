@@ -21,6 +21,7 @@
 #include "curl/network.h"
 #include "curl/proxy.h"
 #include "curl/read_pause.h"
+#include "curl/socket_links.h"
 #include "curl/sockets.h"
 #include "curl/tls_setup.h"
 #include "curl/trace.h"
@@ -215,6 +216,9 @@ afc_status afc__exchange_new(afc__exchange **out, afc__driver *driver, afc_failu
     afc__exchange *exchange = afc__zalloc(sizeof *exchange);
     if (exchange == NULL) return afc__fail_memory(failure);
     exchange->driver = driver;
+    afc__list_init(&exchange->watched);
+    afc__list_init(&exchange->used);
+    afc__list_init(&exchange->opened);
     driver->handle_count++;
     exchange->easy = curl_easy_init();
     exchange->url = curl_url();
@@ -255,7 +259,10 @@ afc_status afc__exchange_new(afc__exchange **out, afc__driver *driver, afc_failu
 
 void afc__exchange_free(afc__exchange *exchange) {
     afc__exchange_end_trace(exchange);
+    /* Before and after libcurl, which may close connections for the handle, or name it for one. */
+    afc__exchange_forget_sockets(exchange);
     if (exchange->easy != NULL) curl_easy_cleanup(exchange->easy);
+    afc__exchange_forget_sockets(exchange);
     curl_url_cleanup(exchange->url);
     afc_free(exchange->origin);
     afc__tls_peer_release(exchange->peer);

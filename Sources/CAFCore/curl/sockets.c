@@ -11,6 +11,7 @@
 #include "curl/early_response.h"
 #include "curl/network.h"
 #include "curl/read_pause.h"
+#include "curl/socket_links.h"
 #include "curl/trace.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static void forget_socket(afc__driver *driver, afc__socket *entry) {
     if (entry->is_registered) afc__loop_unwatch(driver->loop, &entry->watch);
     entry->is_registered = false;
     entry->wanted = entry->watched = 0;
-    entry->exchange = NULL;
+    afc__socket_set_exchange(entry, NULL);
     curl_multi_assign(driver->multi, entry->watch.descriptor, NULL);
 }
 
@@ -120,7 +121,7 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
             afc__direct_watches(entry->exchange, descriptor, false);
         }
         entry->wanted = 0;
-        entry->exchange = NULL;
+        afc__socket_set_exchange(entry, NULL);
         if (!entry->is_own) forget_socket(driver, entry);
         /* Otherwise libcurl 7 would give the next request the response to this one. */
         if (driver->is_abandoning) shutdown(descriptor, SHUT_RDWR);
@@ -131,7 +132,8 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     if (what & CURL_POLL_OUT) wanted |= AFC__WRITABLE;
     char *exchange = NULL;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
-    entry->exchange = entry->last = (afc__exchange *)(void *)exchange;
+    afc__socket_set_exchange(entry, (afc__exchange *)(void *)exchange);
+    afc__socket_set_last(entry, (afc__exchange *)(void *)exchange);
     /* libcurl's own handles for DNS over HTTPS belong to no exchange of ours. */
     if (entry->last != NULL) {
         entry->last_serial = entry->last->serial;
@@ -201,14 +203,14 @@ int afc__driver_close_socket(void *context, curl_socket_t descriptor) {
         if (entry->last != NULL && entry->last->serial == entry->last_serial) {
             afc__exchange_recover_early_response(entry->last, descriptor);
         }
-        entry->last = NULL;
+        afc__socket_set_last(entry, NULL);
         if (entry->name != NULL) afc__name_connection_closed(driver, entry->name);
         entry->name = NULL;
         afc__reuse_closing(entry);
         if (entry->is_registered) afc__loop_unwatch(driver->loop, &entry->watch);
         entry->is_registered = entry->is_own = false;
         entry->wanted = entry->watched = 0;
-        entry->exchange = NULL;
+        afc__socket_set_exchange(entry, NULL);
     }
     return close(descriptor);
 }
@@ -251,19 +253,9 @@ bool afc__driver_use_loop(afc__driver *driver) {
            curl_multi_setopt(multi, CURLMOPT_TIMERDATA, driver) == CURLM_OK;
 }
 
-void afc__driver_forget_exchange(afc__driver *driver, const afc__exchange *exchange) {
-    for (size_t i = 0; i < driver->socket_capacity; i++) {
-        afc__socket *entry = driver->sockets[i];
-        if (entry == NULL) continue;
-        if (entry->last == exchange) entry->last = NULL;
-        if (entry->opener == exchange) entry->opener = NULL;
-        if (entry->exchange == exchange) entry->exchange = NULL;
-    }
-}
-
 void afc__driver_forget_last(afc__driver *driver) {
     for (size_t i = 0; i < driver->socket_capacity; i++) {
-        if (driver->sockets[i] != NULL) driver->sockets[i]->last = NULL;
+        if (driver->sockets[i] != NULL) afc__socket_set_last(driver->sockets[i], NULL);
     }
 }
 

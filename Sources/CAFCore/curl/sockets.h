@@ -12,9 +12,6 @@ int afc__driver_close_socket(void *driver, curl_socket_t descriptor);
 /** Makes libcurl use the driver's loop. false: libcurl refuses. */
 bool afc__driver_use_loop(afc__driver *driver);
 
-/** Removes an exchange from all sockets, before it is freed. */
-void afc__driver_forget_exchange(afc__driver *driver, const afc__exchange *exchange);
-
 /**
  * Detaches all sockets from their exchanges: input left in them when they are closed is ignored.
  */
