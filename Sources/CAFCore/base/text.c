@@ -34,3 +34,13 @@ bool afc__same_text(const char *a, const char *b, size_t size) {
     }
     return true;
 }
+
+char *afc__write_port(char *at, uint16_t port) {
+    char digits[5];
+    size_t count = 0;
+    do digits[count++] = (char)('0' + port % 10);
+    while ((port /= 10) != 0);
+    *at++ = ':';
+    while (count > 0) *at++ = digits[--count];
+    return at;
+}

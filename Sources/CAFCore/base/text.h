@@ -57,6 +57,14 @@ static inline bool afc__begins_with(afc_slice text, const char *prefix) {
     return text.size >= size && memcmp(text.bytes, prefix, size) == 0;
 }
 
+static inline bool afc__ends_with(afc_slice text, const char *suffix) {
+    size_t size = strlen(suffix);
+    return text.size >= size && memcmp(text.bytes + text.size - size, suffix, size) == 0;
+}
+
+/** Writes a colon and the number of a port, without a NUL: at most 6 bytes. Returns their end. */
+char *afc__write_port(char *at, uint16_t port);
+
 /** Returns the number of bytes before the first `stop`, or the whole size. */
 size_t afc__span_until(afc_slice text, char stop);
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/failure.h"
+#include "base/text.h"
 #include "curl/network.h"
 #include "curl/proxy.h"
 
@@ -243,11 +244,6 @@ static bool describe_proxy(const afc__exchange *exchange, CURLcode code, afc_sta
     return true;
 }
 
-static bool ends_with(const char *text, const char *end) {
-    size_t size = strlen(text), end_size = strlen(end);
-    return size >= end_size && strcmp(text + size - end_size, end) == 0;
-}
-
 /** Recognises OpenSSL's reasons, with which libcurl's texts end. */
 static afc_reason reason_of_tls(const char *text) {
     static const struct {
@@ -262,7 +258,7 @@ static afc_reason reason_of_tls(const char *text) {
         {"unsupported protocol", AFC_REASON_TLS_VERSION},
     };
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
-        if (ends_with(text, reasons[i].text)) return reasons[i].reason;
+        if (afc__ends_with(afc_slice_of(text), reasons[i].text)) return reasons[i].reason;
     }
     return AFC_REASON_NONE;
 }

@@ -313,27 +313,12 @@ void afc__names_take_ended(afc__driver *driver) {
 
 /* ---- Which names a hop needs --------------------------------------------------------------- */
 
-static bool ends_with(afc_slice text, const char *tail) {
-    size_t size = strlen(tail);
-    return text.size >= size && memcmp(text.bytes + text.size - size, tail, size) == 0;
-}
-
 /** Returns whether libcurl resolves the host without a lookup. */
 static bool is_built_in(afc_slice host) {
     afc__ip ip;
     if (host.size == 9 && memcmp(host.bytes, "localhost", 9) == 0) return true;
     if (afc__ip_parse(&ip, host) || memchr(host.bytes, ':', host.size) != NULL) return true;
-    return ends_with(host, ".localhost");
-}
-
-static size_t write_port(char *out, uint16_t port) {
-    char digits[5];
-    size_t size = 0, count = 0;
-    do digits[count++] = (char)('0' + port % 10);
-    while ((port /= 10) != 0);
-    out[size++] = ':';
-    while (count > 0) out[size++] = digits[--count];
-    return size;
+    return afc__ends_with(host, ".localhost");
 }
 
 static afc__name *find(const afc__names *names, const char *key, size_t size) {
@@ -361,7 +346,7 @@ static afc_status need(afc__exchange *exchange, size_t index, afc_slice host, ui
         if (!afc__driver_host_to_ascii(key, AFC__HOST_LONGEST + 1, host)) return AFC_OK;
         host = afc_slice_of(key);
     }
-    size_t port_size = write_port(key + host.size, port);
+    size_t port_size = (size_t)(afc__write_port(key + host.size, port) - (key + host.size));
     size_t size = host.size + port_size;
     afc__name *name = find(names, key, size);
     if (name == NULL) {

@@ -109,13 +109,7 @@ static char *write_scheme(char *at, bool is_https) {
 
 /** Writes the port, unless it is the scheme's default. */
 static char *write_port(char *at, uint16_t port, bool is_https) {
-    if (port == afc__default_port(is_https)) return at;
-    *at++ = ':';
-    char digits[5];
-    size_t size = 0;
-    for (unsigned rest = port; rest != 0; rest /= 10) digits[size++] = (char)('0' + rest % 10);
-    while (size > 0) *at++ = digits[--size];
-    return at;
+    return port == afc__default_port(is_https) ? at : afc__write_port(at, port);
 }
 
 static char *write_authority(char *at, afc__url *out, const afc__authority *authority) {
