@@ -107,6 +107,9 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
         afc__transfer_fail(exchange->hop.transfer, &failure);
         return false;
     }
+    /* What follows depends on a complete head. */
+    exchange->has_whole_response = false;
+    if (afc__hop_in_head(exchange->hop.transfer)) return true;
     if (afc__exchange_cannot_decode(exchange)) return false;
     afc__exchange_grow_reads(exchange);
     const afc__transfer *transfer = exchange->hop.transfer;
