@@ -55,10 +55,14 @@ static afc_status ensure_capacity(afc__fields *fields, size_t count) {
 }
 
 afc_status afc__fields_add(afc__fields *fields, afc_slice name, afc_slice value) {
+    char *at;
     afc_status status = ensure_capacity(fields, 1);
     if (status != AFC_OK) return status;
-    status = afc__buffer_append_two(&fields->text, name, value);
+    if (name.size > SIZE_MAX - value.size) return AFC_ETOOBIG;
+    status = afc__buffer_extend(&fields->text, name.size + value.size, &at);
     if (status != AFC_OK) return status;
+    if (name.size != 0) memcpy(at, name.bytes, name.size);
+    if (value.size != 0) memcpy(at + name.size, value.bytes, value.size);
     fields->headers[fields->count++] = (afc_header){{NULL, name.size}, {NULL, value.size}, 0};
     return AFC_OK;
 }
@@ -145,15 +149,6 @@ void afc__field_list_clear(afc__field_list *list) {
 }
 
 /* ---- Parts of fields ----------------------------------------------------------------------- */
-
-afc_slice afc__trim(afc_slice text) {
-    while (text.size != 0 && afc__is_blank(text.bytes[text.size - 1])) text.size--;
-    while (text.size != 0 && afc__is_blank(text.bytes[0])) {
-        text.bytes++;
-        text.size--;
-    }
-    return text;
-}
 
 bool afc__split(afc_slice text, char mark, afc_slice *before, afc_slice *after) {
     size_t size = afc__span_until(text, mark);

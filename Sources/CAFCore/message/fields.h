@@ -76,8 +76,15 @@ static inline void afc__field_list_add(afc__field_list *list, afc_slice name, af
 
 /* ---- Parts of fields ----------------------------------------------------------------------- */
 
-/** Removes spaces and tabs from both ends. */
-afc_slice afc__trim(afc_slice text);
+/** Removes spaces and tabs from both ends. Inline, because it is called for every field of every head. */
+static inline afc_slice afc__trim(afc_slice text) {
+    while (text.size != 0 && afc__is_blank(text.bytes[text.size - 1])) text.size--;
+    while (text.size != 0 && afc__is_blank(text.bytes[0])) {
+        text.bytes++;
+        text.size--;
+    }
+    return text;
+}
 
 /** Splits "a<mark>b" at the first mark. Returns false without one. */
 bool afc__split(afc_slice text, char mark, afc_slice *before, afc_slice *after);

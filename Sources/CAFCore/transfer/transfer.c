@@ -33,10 +33,8 @@ static afc_limits with_defaults(afc_limits limits) {
     return limits;
 }
 
-/** Before the first line of the first response. */
-static bool make_storage(afc__transfer *transfer) {
+static bool make_new_storage(afc__transfer *transfer) {
     afc_result *result = transfer->result;
-    if (result->block->storage != NULL) return true;
     if (afc__result_make_storage(result) != AFC_OK) return afc__transfer_fail_memory(transfer);
     afc__result_lend_head(result);
     if (transfer->sink.kind == AFC_SINK_MEMORY) {
@@ -45,6 +43,11 @@ static bool make_storage(afc__transfer *transfer) {
         afc__buffer_use_storage(&transfer->sink.memory, body);
     }
     return true;
+}
+
+/** Before the first line of the first response. */
+static inline bool make_storage(afc__transfer *transfer) {
+    return transfer->result->block->storage != NULL || make_new_storage(transfer);
 }
 
 static afc_status init_proxy(afc__transfer *transfer, const char *text, afc_failure *failure) {
