@@ -451,32 +451,41 @@ static void add_wait(afc_hop *hop, int64_t waited_us) {
     if (hop->tls_us > 0) hop->tls_us += waited_us;
 }
 
+/** Of a reused connection there are none: each call of curl_easy_getinfo() costs some 80 instructions. */
+static void collect_connect_times(CURL *easy, bool is_https, int64_t request, afc_hop *hop) {
+    int64_t tls = number(easy, CURLINFO_APPCONNECT_TIME_T);
+    int64_t connect = number(easy, CURLINFO_CONNECT_TIME_T);
+    hop->tls_us = is_https ? reached(tls, request) : 0;
+    hop->connect_us = reached(connect, tls > 0 ? tls : request);
+    hop->dns_us = reached(number(easy, CURLINFO_NAMELOOKUP_TIME_T), connect);
+}
+
 void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop) {
     CURL *easy = exchange->easy;
     if (exchange->hosts.stage != AFC__STAGE_ADDED) {
         measure_unsent(exchange, hop);
         return;
     }
+    const afc__transfer *transfer = exchange->hop.transfer;
     int64_t first_byte = number(easy, CURLINFO_STARTTRANSFER_TIME_T);
     int64_t request = number(easy, CURLINFO_PRETRANSFER_TIME_T);
-    int64_t tls = number(easy, CURLINFO_APPCONNECT_TIME_T);
-    int64_t connect = number(easy, CURLINFO_CONNECT_TIME_T);
+    long connections = 0;
+    curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connections);
+    hop->is_reused = connections == 0 && request > 0;
     hop->first_byte_us = reached(first_byte, 0);
     hop->request_sent_us = reached(request, first_byte);
-    hop->tls_us = exchange->hop.transfer->request.url.is_https ? reached(tls, request) : 0;
-    hop->connect_us = reached(connect, tls > 0 ? tls : request);
-    hop->dns_us = reached(number(easy, CURLINFO_NAMELOOKUP_TIME_T), connect);
+    if (!hop->is_reused) collect_connect_times(easy, transfer->request.url.is_https, request, hop);
     /* Of a hop that we end, libcurl has the time at which it last did something. */
     hop->total_us = exchange->hop.has_ended ? number(easy, CURLINFO_TOTAL_TIME_T)
                                             : afc__now_us() - exchange->hosts.added_us;
-    hop->sent = number(easy, CURLINFO_SIZE_UPLOAD_T) + exchange->direct.sent;
+    int64_t sent = transfer->request.sends_body ? number(easy, CURLINFO_SIZE_UPLOAD_T) : 0;
+    hop->sent = sent + exchange->direct.sent;
     hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T) + exchange->recovered_size +
                     exchange->direct.received;
-    long connections = 0;
-    curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connections);
-    atomic_fetch_add_explicit(&exchange->driver->connections, (uint64_t)connections,
-                              memory_order_relaxed);
-    hop->is_reused = connections == 0 && request > 0;
+    if (connections > 0) {
+        atomic_fetch_add_explicit(&exchange->driver->connections, (uint64_t)connections,
+                                  memory_order_relaxed);
+    }
     add_wait(hop, exchange->hosts.waited_us);
     hop->is_retried = exchange->hop.was_repeated;
     if (hop->is_reused) hop->dns_us = hop->connect_us = hop->tls_us = 0;

@@ -130,10 +130,13 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
     unsigned wanted = 0;
     if (what & CURL_POLL_IN) wanted |= AFC__READABLE;
     if (what & CURL_POLL_OUT) wanted |= AFC__WRITABLE;
-    char *exchange = NULL;
-    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
-    afc__socket_set_exchange(entry, (afc__exchange *)(void *)exchange);
-    afc__socket_set_last(entry, (afc__exchange *)(void *)exchange);
+    /* Usually it is known already: take_connection() has set it. */
+    if (entry->last == NULL || entry->last->easy != easy) {
+        char *exchange = NULL;
+        curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
+        afc__socket_set_last(entry, (afc__exchange *)(void *)exchange);
+    }
+    afc__socket_set_exchange(entry, entry->last);
     /* libcurl's own handles for DNS over HTTPS belong to no exchange of ours. */
     if (entry->last != NULL) {
         entry->last_serial = entry->last->serial;
