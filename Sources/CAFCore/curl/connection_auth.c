@@ -97,11 +97,11 @@ afc_status afc__exchange_set_proxy_auth(afc__exchange *exchange, afc_failure *fa
 
 void afc__exchange_forget_fields(afc__exchange *exchange) {
     /*
-     * Always overwritten: any field may be a secret, such as the request's own Authorization or
-     * Cookie.
+     * Always overwritten, unless they are the session's default ones, which stay for the next hop: any field of a
+     * request may be a secret, such as its own Authorization or Cookie.
      */
-    afc__buffer *const texts[] = {&exchange->field_text, &exchange->proxy_text};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (texts[i]->size > 0) explicit_bzero(texts[i]->bytes, texts[i]->size);
-    }
+    afc__buffer *text = &exchange->field_text, *proxy_text = &exchange->proxy_text;
+    bool is_own = exchange->state.fields == AFC__FIELDS_OF_REQUEST;
+    if (is_own && text->size > 0) explicit_bzero(text->bytes, text->size);
+    if (proxy_text->size > 0) explicit_bzero(proxy_text->bytes, proxy_text->size);
 }

@@ -445,9 +445,25 @@ static bool has_long_field(const afc__exchange *exchange, size_t count) {
     return false;
 }
 
+/** Returns AFC__FIELDS_OF_REQUEST if the hop has fields of its own. */
+static unsigned kind_of_fields(const afc__exchange *exchange) {
+    const afc__transfer *transfer = exchange->hop.transfer;
+    size_t condition_count;
+    (void)afc__transfer_conditions(transfer, &condition_count);
+    int kind = exchange->state.request_kind;
+    bool has_own = transfer->request.header_count > 0 || condition_count > 0 ||
+                   transfer->hop.cookies != NULL || kind == AFC__KIND_POST ||
+                   kind == AFC__KIND_UPLOAD || afc__transfer_authorization(transfer) != NULL;
+    if (has_own) return AFC__FIELDS_OF_REQUEST;
+    return transfer->coding == AFC__CODING_DECODED ? AFC__FIELDS_DECODED : AFC__FIELDS_PLAIN;
+}
+
 static afc_status set_fields(afc__exchange *exchange) {
     afc__buffer *text = &exchange->field_text;
     size_t count;
+    unsigned kind = kind_of_fields(exchange);
+    if (kind != AFC__FIELDS_OF_REQUEST && kind == exchange->state.fields) return AFC_OK;
+    exchange->state.fields = AFC__FIELDS_OF_REQUEST;
     text->size = 0;
     /* Reserved at once: a growing buffer would leave copies behind that aren't overwritten. */
     afc_status status = afc__buffer_reserve(text, size_of_fields(exchange));
@@ -469,7 +485,9 @@ static afc_status set_fields(afc__exchange *exchange) {
     }
     SET(CURLOPT_HTTPHEADER, count > 0 ? exchange->fields : NULL);
     bool is_short = text->size <= LONGEST_FIELDS && !has_long_field(exchange, count);
-    return is_short ? AFC_OK : AFC_ETOOBIG;
+    if (!is_short) return AFC_ETOOBIG;
+    if (exchange->option_error == CURLE_OK) exchange->state.fields = kind;
+    return AFC_OK;
 }
 
 /* ---- Options of a hop ---------------------------------------------------------------------- */
