@@ -168,8 +168,8 @@ void afc__task_complete(afc_task *task) {
 
 /** Writes what a pipe or socket has room for. false: the task has failed. */
 static bool flush(afc_task *task) {
-    afc_failure failure = {0};
     if (!afc__sink_is_polled(&task->transfer.sink)) return true;
+    afc_failure failure = {0};
     if (afc__sink_flush(&task->transfer.sink, &failure) == AFC_OK) return true;
     return afc__transfer_fail(&task->transfer, &failure);
 }

@@ -63,11 +63,11 @@ bool afc__transfer_wants_https(const void *context, const afc__url *url) {
 }
 
 bool afc__transfer_upgrade(afc__transfer *transfer) {
-    afc_failure failure = {0};
     afc__url *url = &transfer->request.url;
     if (transfer->store == NULL || url->is_https || !afc__transfer_wants_https(transfer, url)) {
         return true;
     }
+    afc_failure failure = {0};
     return afc__url_upgrade(url, &failure) == AFC_OK || afc__transfer_fail(transfer, &failure);
 }
 

@@ -40,9 +40,9 @@ static bool start_reader(afc__transfer *transfer) {
 }
 
 static bool renew_upgrade(afc__transfer *transfer) {
+    if (!transfer->upgrades) return true;
     afc__request_head *request = &transfer->request;
     afc_failure failure = {0};
-    if (!transfer->upgrades) return true;
     const afc__upgrade *upgrade = (const afc__upgrade *)transfer->source.lender;
     afc_status status = upgrade->renew(transfer->source.body.reader.context, request->headers,
                                        request->header_count, &failure);

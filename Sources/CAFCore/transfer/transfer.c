@@ -192,7 +192,6 @@ void afc__transfer_clear(afc__transfer *transfer) {
 /* ---- Sending ------------------------------------------------------------------------------- */
 
 bool afc__transfer_begin_hop(afc__transfer *transfer) {
-    afc_failure failure = {0};
     transfer->progress.sent = 0;
     if (!afc__transfer_reset_hop(transfer)) return false;
     afc__transfer_cache_begin_hop(transfer);
@@ -202,6 +201,7 @@ bool afc__transfer_begin_hop(afc__transfer *transfer) {
         transfer->progress.sent_total = 0;
         return true;
     }
+    afc_failure failure = {0};
     if (afc__source_rewind(&transfer->source, &failure) != AFC_OK ||
         afc__source_open(&transfer->source, &failure) != AFC_OK) {
         return afc__transfer_fail(transfer, &failure);
@@ -355,7 +355,7 @@ static bool accept_upgrade(afc__transfer *transfer) {
 /** It is complete. false: end the exchange. */
 static bool on_final_head(afc__transfer *transfer) {
     const afc_head *head = &transfer->hop.reader->head;
-    afc_failure failure = {0};
+    afc_failure failure;
     transfer->hop.phase = AFC__PHASE_HEAD;
     /* Cookies are stored once, when they come from the server. */
     if (!afc__transfer_is_replaying(transfer) && !afc__transfer_save_cookies(transfer))
