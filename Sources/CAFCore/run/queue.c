@@ -216,9 +216,9 @@ static afc__entry *next_stream(const afc__queue *queue, const afc__queue_host *h
 
 /** Returns the first entry that may run with one more connection. */
 static afc__entry *next_connection(const afc__queue *queue, const afc__queue_host *host) {
-    if (!has_connection_left(queue, host)) return NULL;
     afc__entry *shared = first_of(&host->lanes[AFC__LANE_SHARED]);
     afc__entry *alone = first_of(&host->lanes[AFC__LANE_ALONE]);
+    if ((shared == NULL && alone == NULL) || !has_connection_left(queue, host)) return NULL;
     bool streams = host->sharing == AFC__SHARING_STREAMS &&
                    host->lanes[AFC__LANE_SHARED].running > 0;
     bool has_shared = shared != NULL && !streams &&
@@ -362,6 +362,8 @@ static afc__entry *choose_connecting(const afc__queue *queue, bool is_full) {
 }
 
 afc__entry *afc__queue_next(afc__queue *queue) {
+    /* Called after every event of every connection. */
+    if (queue->waiting == 0) return NULL;
     bool is_full = queue->limits.total != 0 && queue->connections >= queue->limits.total;
     afc__entry *entry = queue->prefers_connecting ? choose_connecting(queue, is_full)
                                                   : choose_streaming(queue, is_full);
