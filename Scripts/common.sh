@@ -106,7 +106,20 @@ run_swift_tests() {
         set -- "$width" 8 "$@"
     fi
     # Tests must not rely on the order of a Set.
-    (unset SWIFT_DETERMINISTIC_HASHING && AF_REQUIRE_PROGRAM=1 swift_package test "$@")
+    (unset SWIFT_DETERMINISTIC_HASHING && AF_REQUIRE_PROGRAM=1 require_tests swift_package test "$@")
+}
+
+# require_tests COMMAND…: `swift test` succeeds when a filter matches no test: then nothing was tested.
+require_tests() {
+    local log status=0
+    log=$(mktemp "$AF_BUILD_DIR/swift-tests.XXXXXX")
+    "$@" 2>&1 | tee "$log" || status=$?
+    if [ "$status" -eq 0 ] && ! grep -qE 'Test run with [1-9]' "$log"; then
+        echo "error: no test was run" >&2
+        status=1
+    fi
+    rm -f "$log"
+    return "$status"
 }
 
 # build_swift SCRATCH WARNING [ARGUMENT…]: everything, with the tests. A build from nothing, as on a build machine, shows
