@@ -8,7 +8,8 @@
 set -euo pipefail
 
 AF_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-AF_BUILD_DIR=${AF_BUILD_DIR:-$AF_ROOT/.build}
+# Stages change the folder: a relative path is one of the folder where the first script began.
+AF_BUILD_DIR=$(realpath -ms "${AF_BUILD_DIR:-$AF_ROOT/.build}")
 AF_JOBS=${AF_JOBS:-$(nproc)}
 AF_TEST_JOBS=${AF_TEST_JOBS:-$((4 * AF_JOBS))}
 AF_VENV=${AF_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/swiftaf/venv}
@@ -188,6 +189,7 @@ AF_LANE_NAMES=()
 begin_run() {
     [ ! -d "$AF_RUN" ] || return 0
     mkdir -p "$AF_RUN"
+    export AF_REMARKS=$AF_RUN/summary
     trap 'rm -rf "$AF_RUN"' EXIT
     trap end_lanes INT TERM HUP
 }
@@ -219,10 +221,10 @@ show_failures() {
     } | grep . || tail -n 15 "$1"
 }
 
-# remark TEXT: the summary repeats it.
+# remark TEXT: the summary repeats it, also that of the script which runs this one as a stage.
 remark() {
     echo "$1"
-    [ ! -d "$AF_RUN" ] || echo "        $1" >>"$AF_RUN/summary"
+    [ -z "${AF_REMARKS:-}" ] || echo "        $1" >>"$AF_REMARKS"
 }
 
 # stage NAME COMMAND…: run one step; the first one that fails ends the script, or its lane.
