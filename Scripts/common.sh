@@ -87,6 +87,18 @@ find_clang() {
     return 1
 }
 
+# find_clang_format: print a clang-format 14, Debian 12's; others format in other ways.
+find_clang_format() {
+    local program
+    for program in clang-format-14 clang-format; do
+        if [[ $("$program" --version 2>/dev/null) == *"version 14."* ]]; then
+            echo "$program"
+            return
+        fi
+    done
+    return 1
+}
+
 # The build that is used as it is: with all package traits. What is behind none of them is built and tested without
 # traits under the sanitizers.
 AF_SWIFT_BUILD=$AF_BUILD_DIR/swift-traits
