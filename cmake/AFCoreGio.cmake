@@ -37,10 +37,9 @@ target_link_libraries(afcore-gio PUBLIC PkgConfig::AFCORE_GIO PRIVATE afcore_sha
 set_target_properties(afcore-gio PROPERTIES
     VERSION "${PROJECT_VERSION}"
     SOVERSION "${AFCORE_SOVERSION}")
-afcore_sanitize(afcore-gio)
-if(NOT AFCORE_SANITIZE)
-    target_link_options(afcore-gio PRIVATE LINKER:--no-undefined)
-endif()
+afcore_finish_shared(afcore-gio AFCORE_GIO afgio_)
+# Installed, it finds libafcore.so beside it, and so does the linker of a program that names libafcore-gio only.
+set_target_properties(afcore-gio PROPERTIES INSTALL_RPATH "$ORIGIN")
 
 # ---- Introspection ---------------------------------------------------------------------------------
 

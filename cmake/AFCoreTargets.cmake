@@ -16,6 +16,11 @@ function(afcore_common_settings target)
     if(AFCORE_WERROR)
         target_compile_options(${target} PRIVATE -Werror)
     endif()
+    if(AFCORE_HARDEN)
+        # Distributions' compilers may define it already, with another value. It also makes glibc warn of ignored results.
+        target_compile_options(${target} PRIVATE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+            -Wno-unused-result)
+    endif()
     afcore_sanitize(${target})
 endfunction()
 
@@ -34,6 +39,22 @@ function(afcore_sanitize target)
         target_link_options(${target} PRIVATE ${flags})
     elseif(type STREQUAL "STATIC_LIBRARY")
         target_link_options(${target} INTERFACE ${flags})
+    endif()
+endfunction()
+
+# How a shared library is linked: it exports what begins with PREFIX, in a version named after the soname, so that two
+# libraries can be in one process.
+function(afcore_finish_shared target version prefix)
+    if(AFCORE_HARDEN)
+        target_link_options(${target} PRIVATE LINKER:-z,relro LINKER:-z,now)
+    endif()
+    # The sanitizers' own symbols come with the program.
+    if(NOT AFCORE_SANITIZE)
+        set(script "${PROJECT_BINARY_DIR}/${target}.map")
+        file(CONFIGURE OUTPUT "${script}" CONTENT
+            "${version}_${AFCORE_SOVERSION} {\n    global:\n        ${prefix}*;\n    local:\n        *;\n};\n")
+        target_link_options(${target} PRIVATE LINKER:--no-undefined "LINKER:--version-script=${script}")
+        set_target_properties(${target} PROPERTIES LINK_DEPENDS "${script}")
     endif()
 endfunction()
 
