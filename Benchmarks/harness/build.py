@@ -6,11 +6,12 @@ import subprocess
 import sys
 
 
-def build(here, build_dir, clients):
+def build(here, build_dir, clients, core_build=None):
     """The path of each program by its name; ends the run with the log if a build fails."""
     core = "core" in clients or "external" in clients
     c_dir = build_dir / "c"
-    _run(["cmake", "-S", here, "-B", c_dir, "-DCMAKE_BUILD_TYPE=RelWithDebInfo", f"-DBENCH_CORE={'ON' if core else 'OFF'}"])
+    _run(["cmake", "-S", here, "-B", c_dir, "-DCMAKE_BUILD_TYPE=RelWithDebInfo", f"-DBENCH_CORE={'ON' if core else 'OFF'}",
+          f"-DBENCH_AFCORE_BUILD={core_build.resolve() if core_build else ''}"])
     _run(["cmake", "--build", c_dir, "-j", str(os.cpu_count())])
     programs = {"floor": c_dir / "bench-floor", "server": c_dir / "bench-server"}
     if core:

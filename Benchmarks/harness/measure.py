@@ -54,10 +54,13 @@ def run(plan, programs, site, trusted):
         for result in of_row.values():
             result.left_out = row.needs_system_store(result.variant) and not trusted
             result.left_out |= not row.is_about(result.variant)
-        for number in range(max(row.rounds)):
-            for variant, (program, extra) in variants(programs).items():
+        order = list(variants(programs).items())
+        for number in range(row.rounds):
+            # Each round begins with another client: none always follows the same one.
+            first = number % len(order)
+            for variant, (program, extra) in order[first:] + order[:first]:
                 result = of_row[variant]
-                if number < row.size_for(variant)[2] and not result.left_out and not result.failed:
+                if not result.left_out and not result.failed:
                     _one(result, row, [program, *extra], site)
         results.extend(of_row.values())
     return results
@@ -85,7 +88,7 @@ def _one(result, row, program, site):
 
 
 def _arguments(row, variant, site):
-    count, warmup, _ = row.size_for(variant)
+    count, warmup = row.size_for(variant)
     arguments = ["--kind", row.kind, "--url", getattr(site, row.server) + row.target, "--bytes", str(row.bytes),
                  "--count", str(count), "--warmup", str(warmup), "--in-flight", str(row.in_flight)]
     if row.server in ("https", "http2") and not row.needs_system_store(variant):
@@ -100,7 +103,7 @@ def _arguments(row, variant, site):
 
 
 def _check_received(row, site):
-    """The file that a client wrote is looked at by somebody else than the client, and removed."""
+    """Checks the size of a received file, so that no client checks its own, and removes it."""
     if row.kind != "file":
         return None
     size = site.download.stat().st_size if site.download.exists() else 0

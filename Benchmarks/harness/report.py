@@ -3,6 +3,7 @@
 import os
 import pathlib
 import platform
+import statistics
 import subprocess
 
 from .measure import FLOOR, OTHER_FLOORS
@@ -20,6 +21,7 @@ def summarise(plan, results):
         entry["digits"] = {measure.name: measure.digits for measure in row.measures}
         for variant, figures in of_row.items():
             figures["ratios"] = _ratios(row, figures, of_row.get(floor))
+            figures["median_ratios"] = _median_ratios(figures, of_row.get(floor))
             entry["clients"][variant] = figures
         summary.append(entry)
     return summary
@@ -43,6 +45,12 @@ def _ratios(row, figures, floor):
     return {measure.name: figures["figures"][measure.name] / floor["figures"][measure.name]
             for measure in row.measures
             if measure.compared and measure.name in figures["figures"] and floor["figures"][measure.name] > 0}
+
+
+def _median_ratios(figures, floor):
+    """Of each round's ratio. What disturbs a whole round changes both of its figures."""
+    return {name: statistics.median(mine / its for mine, its in zip(figures["samples"][name], floor["samples"][name]))
+            for name in figures["ratios"] if all(floor["samples"][name])}
 
 
 # ---- The table --------------------------------------------------------------------------------------------
@@ -86,7 +94,10 @@ def _cell(entry, client, measure):
                   for label, variant in OTHER_FLOORS.items() if entry["clients"][variant]["state"] == "measured"]
         return f"{value} ({', '.join(others)})" if others else value
     ratio = figures["ratios"].get(measure)
-    return value if ratio is None else f"{value} × {ratio:.2f}"
+    if ratio is None:
+        return value
+    median = figures["median_ratios"].get(measure)
+    return f"{value} × {ratio:.2f}" + ("" if median is None else f" ({median:.2f})")
 
 
 # ---- The machine ------------------------------------------------------------------------------------------
@@ -103,8 +114,14 @@ def machine():
         "libcurl": _first_line("curl-config", "--version"),
         "openssl": _first_line("openssl", "version"),
         "nginx": _first_line("nginx", "-v"),
+        "cc": _first_line("cc", "--version"),
         "swift": _first_line("swift", "--version"),
     }
+
+
+def description(machine):
+    """A line under the table: the versions that the figures depend on most."""
+    return ", ".join(machine[name] for name in ("cpu", "libcurl", "openssl", "nginx", "cc", "swift"))
 
 
 def _first_line(*command):

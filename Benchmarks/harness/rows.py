@@ -8,7 +8,7 @@ CLIENTS = ("floor", "core", "external", "swift", "swift-loop", "urlsession", "we
 
 GIB = 1 << 30
 
-# They cost several times as much: with fewer requests and rounds the whole stays a matter of minutes.
+# They cost several times as much: with fewer requests the whole stays a matter of minutes.
 SLOW_CLIENTS = ("urlsession", "websockets")
 
 # Clients of only the rows that name them.
@@ -43,7 +43,7 @@ ANSWERED = Measure("ms to the first answer", lambda run: run["start_us"] / 1e3)
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """`count` and `warmup` are requests of a fast client and of a slow one, `rounds` alike."""
+    """`count` and `warmup` are requests of a fast client and of a slow one."""
 
     name: str
     title: str
@@ -51,7 +51,7 @@ class Row:
     target: str
     measures: tuple
     count: tuple
-    rounds: tuple
+    rounds: int
     warmup: tuple = (0, 0)
     in_flight: int = 1
     kind: str = "memory"
@@ -62,9 +62,9 @@ class Row:
     only: tuple = ()  # The clients that the row is about; empty: all.
 
     def size_for(self, client):
-        """Requests, requests of warm-up, rounds."""
+        """Requests, requests of warm-up."""
         index = 1 if client in SLOW_CLIENTS else 0
-        return self.count[index], self.warmup[index], self.rounds[index]
+        return self.count[index], self.warmup[index]
 
     def is_about(self, variant):
         return variant in self.only if self.only else variant not in SPECIAL_CLIENTS
@@ -92,7 +92,7 @@ def _small(quick, rounds):
     return [
         Row(name, f"GET 1 KiB, {width} in flight, {protocols[server]}", server, "/small",
             (CPU_US, RATE, WAKEUPS, PEAK, CONNECTIONS), in_flight=width, warmup=(2 * width, 2 * width),
-            count=(4000, 300) if quick else (20000, 1500), rounds=(3 * rounds, rounds))
+            count=(4000, 300) if quick else (20000, 1500), rounds=3 * rounds)
         for name, server, width in cases
     ]
 
@@ -102,7 +102,7 @@ def _small_values(quick, rounds):
              ("closures_64", "/small", "closures", SMALL_SIZE, "1 KiB, in Swift with closures")]
     return [
         Row(name, f"GET {what}, 64 in flight", "http", target, (CPU_US, RATE), in_flight=64, warmup=(128, 128), kind=kind,
-            bytes=size, count=(4000, 300) if quick else (20000, 1500), rounds=(3 * rounds, rounds),
+            bytes=size, count=(4000, 300) if quick else (20000, 1500), rounds=3 * rounds,
             only=("floor-epoll", "core", "swift", "swift-loop"))
         for name, target, kind, size, what in cases
     ]
@@ -110,7 +110,7 @@ def _small_values(quick, rounds):
 
 def _bulk(size, rounds):
     words = "256 MiB" if size < GIB else f"{size // GIB} GiB"
-    common = {"measures": (CPU_GIB, THROUGHPUT, PEAK), "count": (1, 1), "rounds": (rounds, 1), "moved": size}
+    common = {"measures": (CPU_GIB, THROUGHPUT, PEAK), "count": (1, 1), "rounds": rounds, "moved": size}
     return [
         Row("memory", f"{words} download into memory", "http", "/big", kind="memory", bytes=size, **common),
         Row("file", f"{words} download to a file", "http", "/big", kind="file", bytes=size, **common),
@@ -122,7 +122,7 @@ def _bulk(size, rounds):
 def _queued(quick, rounds):
     count = 10000 if quick else 100000
     common = {"server": "http", "target": "/small", "measures": (CPU_US, RATE, GROWTH), "count": (count, count),
-              "warmup": (64, 64), "rounds": (rounds, rounds), "connections": 32, "only": ("core",)}
+              "warmup": (64, 64), "rounds": rounds, "connections": 32, "only": ("core",)}
     return [
         Row("queued_32", f"{count} GETs of 1 KiB, 32 started at a time, 32 connections", in_flight=32, **common),
         Row("queued_all", f"{count} GETs of 1 KiB, all started at once, 32 connections", in_flight=count, **common),
@@ -132,7 +132,7 @@ def _queued(quick, rounds):
 def _cached(quick, rounds):
     count = 20000 if quick else 100000
     common = {"server": "http", "target": "/cached", "measures": (CPU_US, RATE, WAKEUPS), "in_flight": 16,
-              "warmup": (32, 32), "rounds": (3 * rounds,) * 2, "only": ("floor-epoll", "core")}
+              "warmup": (32, 32), "rounds": 3 * rounds, "only": ("floor-epoll", "core")}
     cases = [("cache_none", "no cache", "memory", count // 5),
              ("cache_stored", "stored in a cache in memory", "stored", count // 5),
              ("cache_hit", "answered from a cache in memory", "cached", count)]
@@ -149,13 +149,13 @@ def _sockets(quick, rounds):
     echoes = [
         Row(name, f"WebSocket echo of {words}, {width} sockets" if width > 1 else f"WebSocket echo of {words}, 1 socket",
             measures=(MESSAGE_US, MESSAGE_RATE, WAKEUPS), kind="echo", bytes=size, in_flight=width,
-            count=(count // 10 if quick else count, count // 10), warmup=(10 * width,) * 2, rounds=(3 * rounds, rounds),
+            count=(count // 10 if quick else count, count // 10), warmup=(10 * width,) * 2, rounds=3 * rounds,
             **common)
         for name, words, size, width, count in cases
     ]
     return echoes + [
         Row("sockets_idle", f"{idle} idle WebSockets", measures=(SOCKET_KIB,), kind="sockets", bytes=0,
-            count=(idle, idle), in_flight=idle, rounds=(rounds, rounds), **common)
+            count=(idle, idle), in_flight=idle, rounds=rounds, **common)
     ]
 
 
@@ -164,13 +164,13 @@ def _connections(quick, rounds):
     starts = 5 if quick else 20
     return [
         Row("tls_fresh", "GET 1 KiB, fresh TLS connection each", "https", "/fresh/small", (CPU_MS, RATE, CONNECTIONS),
-            count=(100, 20) if quick else (500, 50), warmup=(5, 1), rounds=(rounds, rounds)),
+            count=(100, 20) if quick else (500, 50), warmup=(5, 1), rounds=rounds),
         Row("waiting", f"{waiting} requests at once, each held for 1 s", "other", "/held", (CPU_MS, GROWTH),
-            count=(waiting, waiting), in_flight=waiting, bytes=2, rounds=(rounds, 1)),
+            count=(waiting, waiting), in_flight=waiting, bytes=2, rounds=rounds),
         Row("start_http", "process start to the first answer, HTTP", "http", "/small", (ANSWERED,),
-            count=(1, 1), rounds=(starts, starts)),
+            count=(1, 1), rounds=starts),
         Row("start_https", "process start to the first answer, HTTPS with the system store", "https", "/small",
-            (ANSWERED,), count=(1, 1), rounds=(starts, starts), system_store=True),
+            (ANSWERED,), count=(1, 1), rounds=starts, system_store=True),
     ]
 
 

@@ -1,4 +1,4 @@
-"""nginx with a configuration of our own, and the server for what nginx can't play."""
+"""nginx with a generated configuration, and the server for what nginx can't do."""
 
 import dataclasses
 import http.client

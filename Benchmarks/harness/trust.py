@@ -16,6 +16,9 @@ import sys
 STORE = pathlib.Path("/etc/ssl/certs")
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUSER = 0x10000000
+MS_BIND = 4096
+MS_REC = 16384
+MS_PRIVATE = 1 << 18
 
 
 @dataclasses.dataclass
@@ -41,30 +44,40 @@ def make_certificates(scratch):
 def extend_system_store(scratch, certificates):
     """Whether the clients will find the authority in the system store."""
     copy = scratch / "certs"
-    shutil.copytree(STORE, copy, symlinks=True)
-    bundle = copy / "ca-certificates.crt"
-    bundle.write_text(bundle.read_text() + certificates.authority.read_text())
     name = _openssl("x509", "-noout", "-hash", "-in", certificates.authority).strip() + ".0"
-    shutil.copy(certificates.authority, copy / name)
     try:
+        shutil.copytree(STORE, copy, symlinks=True)
+        bundle = copy / "ca-certificates.crt"
+        bundle.write_text(bundle.read_text() + certificates.authority.read_text())
+        shutil.copy(certificates.authority, copy / name)
         _enter_mount_namespace()
-        subprocess.run(["mount", "--make-rprivate", "/"], check=True, capture_output=True)
-        subprocess.run(["mount", "--bind", copy, STORE], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        print(f"no mount namespace, the rows that need the system store are left out: {error}", file=sys.stderr)
+        _mount(None, "/", MS_REC | MS_PRIVATE)
+        _mount(copy, STORE, MS_BIND)
+    except (OSError, shutil.Error) as error:
+        print(f"the rows that need the system store are left out: {error}", file=sys.stderr)
         return False
     return True
 
 
 def _enter_mount_namespace():
     user, group = os.getuid(), os.getgid()
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(CLONE_NEWNS if user == 0 else CLONE_NEWNS | CLONE_NEWUSER) != 0:
-        raise OSError(ctypes.get_errno(), "unshare")
+    _call("unshare", CLONE_NEWNS if user == 0 else CLONE_NEWNS | CLONE_NEWUSER)
     if user != 0:
+        # The user stays the same: as root of the new namespace, nginx would try to become nobody, who isn't in it.
         pathlib.Path("/proc/self/setgroups").write_text("deny")
-        pathlib.Path("/proc/self/uid_map").write_text(f"0 {user} 1")
-        pathlib.Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+        pathlib.Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        pathlib.Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+
+
+def _mount(source, target, flags):
+    """In this process: a program that it starts doesn't get the rights that it has in its own namespace."""
+    _call("mount", source and os.fsencode(source), os.fsencode(target), None, ctypes.c_ulong(flags), None)
+
+
+def _call(name, *arguments):
+    if getattr(ctypes.CDLL(None, use_errno=True), name)(*arguments) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{name}: {os.strerror(error)}")
 
 
 def _openssl(*arguments):

@@ -11,7 +11,7 @@ typedef struct echo {
     afc_websocket *socket;
 } echo;
 
-/* Written by main before a run's first message is sent, then only by the loop thread. */
+/* Written by main while nothing is under way, otherwise only by the loop thread. */
 static int64_t unsent, unfinished;
 
 static void send_next(echo *self) {
@@ -55,14 +55,18 @@ static void open_sockets(echo *all, afc_session *session) {
     events.on_open = on_open;
     events.on_message = on_message;
     events.on_closed = on_closed;
-    unfinished = options->in_flight;
-    for (int64_t i = 0; i < options->in_flight; i++) {
-        events.context = &all[i];
-        if (afc_websocket_open(&all[i].socket, session, &request, NULL, &events, &failure) !=
-            AFC_OK)
-            bench_fail(afc_status_name(failure.status), failure.text);
+    for (int64_t first = 0; first < options->in_flight; first += BENCH_OPENING) {
+        int64_t left = options->in_flight - first;
+        int64_t end = first + (left < BENCH_OPENING ? left : BENCH_OPENING);
+        unfinished = end - first;
+        for (int64_t i = first; i < end; i++) {
+            events.context = &all[i];
+            if (afc_websocket_open(&all[i].socket, session, &request, NULL, &events, &failure) !=
+                AFC_OK)
+                bench_fail(afc_status_name(failure.status), failure.text);
+        }
+        await();
     }
-    await();
 }
 
 /* The first messages are sent here, each further one when the echo of an earlier one has come. */

@@ -182,8 +182,10 @@ void floor_echo(const bench_options *given) {
     the_epoll = epoll_create1(EPOLL_CLOEXEC);
     if (port == NULL || all == NULL || message == NULL || the_epoll < 0) die("start");
     if (options->kind == BENCH_SOCKETS) bench_begin();
-    for (int64_t i = 0; i < options->in_flight; i++)
+    for (int64_t i = 0; i < options->in_flight; i++) {
         open_socket(&all[i], strtol(port + 1, NULL, 10));
+        if (unfinished == BENCH_OPENING) run();
+    }
     run();
     if (options->kind == BENCH_ECHO) {
         send_messages(all, options->warmup);

@@ -36,7 +36,7 @@ static int64_t now_ms(void) {
     return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
-/* curl says what it waits for. `known` is NULL for a socket that epoll has not been told of. */
+/* libcurl says which events it waits for. `known` is NULL for a socket that isn't in epoll yet. */
 static int on_socket(CURL *easy, curl_socket_t socket, int what, void *context, void *known) {
     (void)easy;
     poller *self = context;
@@ -87,7 +87,7 @@ static void turn(poller *self) {
     }
 }
 
-/* One for the whole program: connections outlive a run, and so does what epoll was told of them. */
+/* One for the whole program: connections outlive a run, and so do their entries in epoll. */
 static poller the_poller = {.epoll = -1, .deadline_ms = INT64_MAX};
 
 void floor_prepare_epoll(CURLM *multi) {

@@ -137,7 +137,7 @@ static slot *slot_new(void) {
     slot *self = calloc(1, sizeof *self);
     if (self == NULL) bench_fail("slot", "out of memory");
     self->file = -1;
-    make_handle(self);
+    if (options.handles != BENCH_HANDLES_FRESH) make_handle(self);
     return self;
 }
 

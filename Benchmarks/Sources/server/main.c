@@ -1,5 +1,5 @@
 /*
- * The two servers that nginx can't play. A GET is answered after a second, however many wait. A PUT
+ * The server for what nginx can't do. A GET is answered after a second, however many wait. A PUT
  * or POST is read to its end, thrown away by the kernel (MSG_TRUNC), and then answered: a 200 means
  * that exactly as many bytes came as the command line says. Every connection serves one request.
  *

@@ -25,6 +25,9 @@ typedef enum bench_kind {
 /** How the floor waits for its sockets; EXTERNAL: the core's session has no thread. */
 typedef enum bench_loop { BENCH_LOOP_POLL, BENCH_LOOP_EPOLL, BENCH_LOOP_EXTERNAL } bench_loop;
 
+/** WebSockets that a C client opens at once: more would measure the opening, not the open socket. */
+enum { BENCH_OPENING = 64 };
+
 /** Which easy handles the floor uses. */
 typedef enum bench_handles {
     BENCH_HANDLES_RECYCLED, /**< One for each request in flight. */
