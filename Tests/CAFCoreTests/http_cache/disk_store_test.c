@@ -556,7 +556,7 @@ static void damage_file(const char *path, void *context) {
 static void damaged_files_are_never_served(void **state) {
     box *box = *state;
     uint64_t random = 7;
-    for (unsigned round = 0; round < 40 * DAMAGES; round++) {
+    for (unsigned round = 0; round < test_amount_brief(40, 5) * DAMAGES; round++) {
         response responses[3];
         damage damage = {&random, round % DAMAGES};
         store_three(box, responses);
@@ -611,7 +611,7 @@ static void journal_is_made_again_from_the_files(void **state) {
     uint64_t random = 3;
     char journal[160];
     snprintf(journal, sizeof journal, "%s/1/journal", box->path);
-    for (unsigned round = 0; round < 4 * DAMAGES; round++) {
+    for (unsigned round = 0; round < test_amount_brief(4, 1) * DAMAGES; round++) {
         response responses[3];
         damage damage = {&random, round % DAMAGES};
         store_three(box, responses);
@@ -707,7 +707,7 @@ static void journal_stays_short(void **state) {
     char journal[160];
     snprintf(journal, sizeof journal, "%s/1/journal", box->path);
     response response = {.url = 1, .version = 1, .size = 10, .time = 1000};
-    for (unsigned i = 0; i < 12000; i++) {
+    for (unsigned i = 0; i < test_amount_brief(12000, 6000); i++) {
         response.version = i;
         assert_true(response_store(box->cache, &response, PIECE));
         if (i % 10 != 0) continue;
@@ -750,7 +750,7 @@ static void out_of_memory_is_a_miss_on_disk_too(void **state) {
 /** The thread still has work when the last reference goes: what was ordered is done, and the thread can be joined. */
 static void release_with_waiting_work_ends_the_thread(void **state) {
     box *box = *state;
-    for (unsigned round = 0; round < 50; round++) {
+    for (unsigned round = 0; round < test_amount_brief(50, 10); round++) {
         response last = {.url = 1, .version = round + 1, .size = SMALL, .time = 1000 + round};
         for (unsigned url = 2; url < 10; url++) {
             response other = {.url = url, .version = round + 1, .size = SMALL, .time = 1000};

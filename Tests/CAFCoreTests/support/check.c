@@ -26,6 +26,10 @@ size_t test_amount(size_t usual, size_t few) {
     return getenv("AF_TEST_TASKS") != NULL ? few : usual;
 }
 
+size_t test_amount_brief(size_t usual, size_t few) {
+    return getenv("AF_TEST_BRIEF") != NULL ? few : usual;
+}
+
 uint64_t next_random(uint64_t *state) {
     *state ^= *state << 13;
     *state ^= *state >> 7;

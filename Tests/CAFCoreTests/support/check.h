@@ -60,6 +60,9 @@ void check_contains_at(const char *text, const char *part, const char *file, int
 /** How often a test repeats something: `few` times under tools that make everything slow (they set AF_TEST_TASKS). */
 size_t test_amount(size_t usual, size_t few);
 
+/** The same for what takes minutes under valgrind only, which sets AF_TEST_BRIEF unless all must run. */
+size_t test_amount_brief(size_t usual, size_t few);
+
 /** The next number of a sequence that is the same in every run. `*state` must not be 0. */
 uint64_t next_random(uint64_t *state);
 
