@@ -32,7 +32,7 @@ set_target_properties(afcore_gio_objects PROPERTIES
 
 add_library(afcore-gio SHARED $<TARGET_OBJECTS:afcore_gio_objects>)
 add_library(afcore::afcore-gio ALIAS afcore-gio)
-target_include_directories(afcore-gio PUBLIC "${AFCORE_GIO_ROOT}/include")
+target_include_directories(afcore-gio PUBLIC "$<BUILD_INTERFACE:${AFCORE_GIO_ROOT}/include>")
 target_link_libraries(afcore-gio PUBLIC PkgConfig::AFCORE_GIO PRIVATE afcore_shared)
 set_target_properties(afcore-gio PROPERTIES
     VERSION "${PROJECT_VERSION}"

@@ -84,7 +84,10 @@ if(AFCORE_BUILD_GIO)
     install(FILES ${AFCORE_GIO_PUBLIC_HEADERS} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/afcore-gio"
         COMPONENT gio_development)
     install(TARGETS afcore-gio
-        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT gio NAMELINK_COMPONENT gio_development)
+        EXPORT afcore_gio
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT gio NAMELINK_COMPONENT gio_development
+        INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    install(EXPORT afcore_gio NAMESPACE afcore:: DESTINATION "${AFCORE_PACKAGE_DIR}" COMPONENT gio_development)
     configure_file("${CMAKE_CURRENT_LIST_DIR}/afcore-gio.pc.in" "${PROJECT_BINARY_DIR}/afcore-gio.pc" @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/afcore-gio.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
         COMPONENT gio_development)
