@@ -22,7 +22,7 @@ struct ProgramTests {
         let run = try ProgramRun(path, "demo")
         let text = await run.readAll()
         #expect(await run.wait() == 0, "\(text)")
-        #expect(text.contains("All 10 came out as they should."))
+        #expect(text.contains("All 10 steps passed."))
         #expect(!text.contains("\u{1B}"))
         #expect((30...50).contains(text.split(separator: "\n", omittingEmptySubsequences: false).count))
     }

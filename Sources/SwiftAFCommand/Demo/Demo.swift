@@ -38,10 +38,10 @@ struct Demo {
             if try await !show(stop, number: index + 1, on: stage) { surprises += 1 }
         }
         guard surprises == 0 else {
-            return Failure(.software, .unknown, "\(surprises) of \(Self.stops.count) stops came out differently")
+            return Failure(.software, .unknown, "\(surprises) of \(Self.stops.count) steps failed")
         }
         try write("")
-        try write(style.green("All \(Self.stops.count) came out as they should."))
+        try write(style.green("All \(Self.stops.count) steps passed."))
         return nil
     }
 

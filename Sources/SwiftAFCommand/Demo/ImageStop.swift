@@ -30,8 +30,8 @@ extension Demo {
         try expect(stage.server.statistics.requests == before + 1, "it was fetched although it was in the cache")
         let usage = (downloader.imageCache as? AutoPurgingImageCache)?.memoryUsage ?? 0
         return [
-            "20 wanted it at once: 1 request, 1 image of \(images[0].pixelWidth) × \(images[0].pixelHeight) pixels for all",
-            "asked for again: from the cache, which holds \(Format.bytes(Int64(usage))); no request",
+            "20 requests at once: 1 download, 1 image of \(images[0].pixelWidth) × \(images[0].pixelHeight) pixels for all",
+            "requested again: from the cache, which holds \(Format.bytes(Int64(usage))); no request",
         ]
     }
 
