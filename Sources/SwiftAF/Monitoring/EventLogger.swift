@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Logs the events of requests, with secrets redacted.
+/// Logs the events of requests, with the secrets of header fields and URLs redacted. Bodies aren't redacted.
 ///
 /// ```swift
 /// manager.eventMonitors = [EventLogger(level: .headers)]

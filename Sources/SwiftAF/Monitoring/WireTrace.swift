@@ -2,8 +2,8 @@
 /// redirect, authentication round, retry and CONNECT.
 ///
 /// Secrets are redacted: `<hidden>` replaces the values of `Authorization`, `Proxy-Authorization`, `Cookie`,
-/// `Set-Cookie`, `Cookie2`, `Set-Cookie2` and secret fields, and URLs have no user information. HTTP/2 heads are written like those of HTTP/1.1,
-/// with the version `HTTP/2`, names in lower case and `host` for `:authority`.
+/// `Set-Cookie`, `Cookie2`, `Set-Cookie2` and secret fields, and URLs have no user information. HTTP/2 heads are written like
+/// those of HTTP/1.1, with the version `HTTP/2`, names in lower case and `host` for `:authority`.
 public struct WireTrace: Sendable, Hashable {
     /// A traced event.
     public enum Event: Sendable, Hashable {
@@ -25,13 +25,13 @@ public struct WireTrace: Sendable, Hashable {
         public var isProxy: Bool
         /// Whether the connection was taken from the pool.
         public var isReused: Bool
-        /// `TLSv1.3`; nil in the clear.
+        /// The TLS version, such as `TLSv1.3`; nil without TLS.
         public var tlsVersion: String?
-        /// The cipher suite, in OpenSSL's words; nil in the clear.
+        /// OpenSSL's name of the cipher suite; nil without TLS.
         public var cipher: String?
-        /// The protocol that was agreed on by ALPN; nil for none.
+        /// The protocol that ALPN selected, such as `h2`; nil for none.
         public var applicationProtocol: String?
-        /// The subject of the leaf certificate, as RFC 4514 writes it; nil if none was shown.
+        /// The subject of the peer's certificate as a distinguished name (RFC 4514); nil if there is none.
         public var certificateSubject: String?
 
         /// Makes a value, for tests of monitors.
