@@ -1,5 +1,5 @@
 /*
- * retry URL TRIES: sends a GET up to TRIES times while its failure may pass; waits as the server asks, or ever longer.
+ * retry URL TRIES: sends a GET up to TRIES times with exponential backoff; obeys Retry-After.
  */
 #include <afcore/afcore.h>
 #include <poll.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool may_pass(afc_status status, const afc_result *result) {
+static bool is_transient(afc_status status, const afc_result *result) {
     int code = status == AFC_OK ? afc_result_get_head(result)->status : 0;
     return code == 408 || code == 429 || code == 502 || code == 503 || code == 504 ||
            status == AFC_EDNS || status == AFC_ECONNECT || status == AFC_ELOST ||
@@ -16,7 +16,7 @@ static bool may_pass(afc_status status, const afc_result *result) {
 }
 
 /** Retry-After: seconds, or a date (RFC 9110 10.2.3). In milliseconds; -1: none, or not valid. */
-static int64_t asked_ms(const afc_result *result) {
+static int64_t retry_after_ms(const afc_result *result) {
     const afc_head *head = result != NULL ? afc_result_get_head(result) : NULL;
     const afc_header *field = head != NULL ? afc_head_find(head, "Retry-After") : NULL;
     int64_t now = time(NULL), date;
@@ -39,18 +39,18 @@ int main(int argc, char **argv) {
     request.timeouts.total_ms = 30000;
     srand((unsigned)getpid());
     afc_status status = afc_perform(&result, session, &request, &failure);
-    for (long left = strtol(argv[2], NULL, 10) - 1; left > 0 && may_pass(status, result); left--) {
-        /* Many clients that failed together shouldn't come back together. */
-        int64_t asked = asked_ms(result);
+    for (long left = strtol(argv[2], NULL, 10) - 1; left > 0 && is_transient(status, result); left--) {
+        /* A random part, so that clients that failed together don't retry together. */
+        int64_t asked = retry_after_ms(result);
         int64_t wait = asked >= 0 ? asked : wait_ms - rand() % (wait_ms / 2);
         if (wait > 60000) break;
-        fprintf(stderr, "trying again in %lld ms\n", (long long)wait);
+        fprintf(stderr, "retrying in %lld ms\n", (long long)wait);
         poll(NULL, 0, (int)wait); /* A program with a loop sets a timer instead. */
         wait_ms = wait_ms < 16000 ? 2 * wait_ms : wait_ms;
         afc_result_free(result);
         status = afc_perform(&result, session, &request, &failure);
     }
-    int code = status != AFC_OK || may_pass(status, result) ? 1 : 0;
+    int code = status != AFC_OK || is_transient(status, result) ? 1 : 0;
     if (status == AFC_OK) printf("status %d\n", afc_result_get_head(result)->status);
     if (status != AFC_OK) fprintf(stderr, "%s\n", failure.text);
     afc_result_free(result);
