@@ -188,7 +188,7 @@ extension Script {
         return Script { afts_last_chunk($0, lines) }
     }
 
-    /// Sends an interim (1xx) response, such as 103.
+    /// Sends an informational (1xx) response, such as 103.
     public static func interim(_ status: Int, headers: Headers = [:]) -> Script {
         let lines = headerLines(headers)
         return Script { afts_interim($0, Int32(clamping: status), lines) }

@@ -52,7 +52,12 @@ public struct Credential: Hashable, Sendable {
             persistence: persistence)
     }
 
-    /// Makes a bearer token (RFC 6750).
+    /// Makes a credential with a bearer token (RFC 6750).
+    ///
+    /// - Parameters:
+    ///   - bearerToken: The token.
+    ///   - isPreemptive: Whether to send it without a challenge.
+    ///   - persistence: How long the credential is kept.
     public init(bearerToken: String, isPreemptive: Bool = true, persistence: Persistence = .none) {
         self.init(
             user: nil, password: nil, token: bearerToken, schemes: .bearer, isPreemptive: isPreemptive,

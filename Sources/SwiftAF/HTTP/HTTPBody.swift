@@ -24,7 +24,7 @@ public struct HTTPBody: Sendable {
         self.contentType = contentType
     }
 
-    /// No body and no Content-Length. An empty body is something else.
+    /// No body and no Content-Length. `HTTPBody.data(Data())` is an empty body, which sends `Content-Length: 0`.
     public static let none = HTTPBody(.none)
 
     /// Bytes in memory. An empty body sends `Content-Length: 0`.

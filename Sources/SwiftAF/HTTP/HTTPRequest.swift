@@ -254,7 +254,7 @@ extension HTTPRequest {
         /// The maximum size of the body in bytes, after decoding. Nil: the configuration's for a body in memory, no limit
         /// for a stream or a file.
         public var maximumBodySize: Int64?
-        /// The maximum size of the heads and trailers of a hop in bytes, including interim responses.
+        /// The maximum size of the heads and trailers of a hop in bytes, including informational responses.
         public var maximumHeaderBytes: Int?
         /// The maximum number of fields of a hop's heads and trailers.
         public var maximumHeaderCount: Int?

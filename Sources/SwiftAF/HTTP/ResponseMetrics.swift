@@ -34,7 +34,7 @@ public struct ResponseMetrics: Sendable {
     /// The number of body bytes sent over all hops.
     public var bytesSent: Int64 { hops.reduce(0) { $0 + $1.bytesSent } }
 
-    /// The hops that redirected, in order.
+    /// All hops but the last, in order: redirects, and challenges that were answered.
     public var redirects: ArraySlice<HopMetrics> { hops.dropLast() }
 
     /// The total time of all hops; nil if none was measured.
@@ -93,7 +93,7 @@ public struct HopMetrics: Sendable, Hashable {
     public var bytesSent: Int64
     /// The number of body bytes received, before decoding.
     public var bytesReceived: Int64
-    /// The number of head bytes received, including interim responses.
+    /// The number of head bytes received, including informational responses.
     public var headBytesReceived: Int64
     /// Whether the connection was reused.
     public var isReused: Bool

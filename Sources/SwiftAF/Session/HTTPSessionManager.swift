@@ -369,7 +369,8 @@ public final class HTTPSessionManager: Sendable {
     ///
     /// - Parameters:
     ///   - url: An absolute URL, or one relative to ``baseURL``.
-    ///   - connections: How many connections to make at most, up to 64. With HTTP/2, one is enough.
+    ///   - connections: How many connections to make at most, up to 64. With HTTP/2 and libcurl 8.1 or later,
+    ///     one is enough.
     /// - Throws: The error of the first connection that failed, such as ``SessionError/Code/dns``,
     ///   ``SessionError/Code/connect`` or ``SessionError/Code/untrusted``.
     public func prewarm(_ url: some URLConvertible, connections: Int = 1) async throws(SessionError) {

@@ -109,11 +109,11 @@ extension SessionConfiguration {
         /// The maximum size of a body in memory, in bytes after decoding. Streamed bodies and bodies saved to a file
         /// are limited by their request only.
         public var maximumBodySize: Int64 = 64 << 20
-        /// The maximum size of the heads and trailers of a hop in bytes, including interim responses.
+        /// The maximum size of the heads and trailers of a hop in bytes, including informational responses.
         public var maximumHeaderBytes = 256 << 10
         /// The maximum number of fields of a hop's heads and trailers.
         public var maximumHeaderCount = 512
-        /// The maximum number of interim (1xx) responses before the final one.
+        /// The maximum number of informational (1xx) responses before the final one.
         public var maximumInterimResponses = 16
         /// The maximum ratio of decoded to compressed size, checked beyond the first MiB.
         public var maximumDecodingRatio = 250

@@ -181,7 +181,8 @@ public struct SessionError: Error, Sendable {
 extension SessionError {
     /// The kind of an error. Later versions may add codes.
     public struct Code: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
-        /// The name, as the command line program prints it.
+        /// The name, such as `timeout`, which stays the same in later versions. The command line program prints it as
+        /// `error.code`.
         public let rawValue: String
 
         /// Makes a value with any name.
@@ -201,7 +202,7 @@ extension SessionError {
         public static let dns = Code(rawValue: "dns")
         /// The connection to the server or proxy failed.
         public static let connect = Code(rawValue: "connect")
-        /// The connection was lost before a response.
+        /// The connection was lost before the response, or reset within its body.
         public static let connectionLost = Code(rawValue: "connectionLost")
         /// The response body ended early.
         public static let truncated = Code(rawValue: "truncated")
@@ -243,7 +244,8 @@ extension SessionError {
 
     /// The reason within a code. Later versions may add reasons.
     public struct Reason: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
-        /// The name, as the command line program prints it.
+        /// The name, such as `expired`, which stays the same in later versions. The command line program prints it as
+        /// `error.reason`.
         public let rawValue: String
 
         /// Makes a value with any name.

@@ -37,15 +37,22 @@ extension HTTPSessionManager {
 /// A sequence of messages of a WebSocket that reconnects. Each iterator has its own connection.
 ///
 /// The iterator reconnects when the connection is lost, when the server closes with one of
-/// ``Options/reconnectingCodes``, and when a handshake fails for a reason that may pass: without a connection, and at the
-/// status codes 408, 425, 429, 500, 502, 503 and 504, whose `Retry-After` is obeyed. A random time is added to the delay, at
-/// most as long as the delay; the maximum doubles with each consecutive failure. Messages that the server sends meanwhile
-/// are lost.
+/// ``Options/reconnectingCodes``, and when a handshake fails for a transient reason: ``SessionError/Code/dns``,
+/// ``SessionError/Code/connect``, ``SessionError/Code/connectionLost``, ``SessionError/Code/truncated``,
+/// ``SessionError/Code/timeout``, ``SessionError/Code/tls``, or one of the status codes 408, 425, 429, 500, 502, 503 and 504,
+/// whose `Retry-After` is obeyed. A random time is added to the delay, at most as long as the delay; the maximum doubles
+/// with each consecutive failure. Messages that the server sends meanwhile are lost.
 ///
-/// The sequence ends when the server closes with 1000 or without a code. It fails with ``SessionError/Code/closed`` at
-/// other codes, at other refusals, if a message breaks a rule or a limit, if the certificate isn't trusted, and when the
-/// retries are exhausted. Cancelling the iterating task closes the socket and throws ``SessionError/Code/cancelled``.
-/// Releasing the iterator closes the socket.
+/// The sequence ends when the server closes with 1000 or without a code. It fails with
+///
+/// - ``SessionError/Code/closed`` if the server closes with another code;
+/// - the error of the last handshake if more than ``Options/maximumRetries`` failed in a row, by default ten;
+/// - the error of a handshake that failed for another reason, such as ``SessionError/Code/status`` with 401 or
+///   ``SessionError/Code/untrusted``;
+/// - ``SessionError/Code/protocol`` or ``SessionError/Code/tooLarge`` if a message breaks a rule or a limit.
+///
+/// Cancelling the iterating task closes the socket and throws ``SessionError/Code/cancelled``. Releasing the iterator closes
+/// the socket.
 public struct WebSocketMessages: AsyncSequence, Sendable {
     public typealias Element = WebSocket.Message
     public typealias Failure = SessionError

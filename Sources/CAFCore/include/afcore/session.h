@@ -51,8 +51,9 @@ typedef struct afc_session_options {
     size_t size; /**< sizeof(afc_session_options). */
     /**
      * Maximum simultaneous connections, per host (default 6) and in total (default 0). 0: no limit. Tasks
-     * beyond it wait, ordered by priority, then by start. An HTTP/2 connection is shared by all tasks of a
-     * host, except those with a sink other than MEMORY or a `max_receive_rate`, which use one each.
+     * beyond it wait, ordered by priority, then by start. With libcurl 8.1 or later, an HTTP/2 connection is
+     * shared by all tasks of a host, except those with a sink other than MEMORY or a `max_receive_rate`, which
+     * use one each; with an older libcurl, every task in flight uses one.
      */
     uint32_t max_connections_per_host, max_connections;
     uint32_t max_idle_connections; /**< Maximum idle connections kept open. 0: no reuse. */
