@@ -1,3 +1,4 @@
+import FoundationEssentials
 import SwiftAF
 import Testing
 
@@ -27,6 +28,16 @@ import Testing
         #expect(await swiftaf("help", "--nonsense").exit == 1)
         #expect(await swiftaf("help", "-o", "-i").exit == 1)
         #expect(await swiftaf("help", "--json").json["ok"] == true)
+    }
+
+    @Test func everyOptionIsInTheTablesOfItsPage() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "docs/cli.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        for entry in OptionTable.groups.flatMap(\.entries) {
+            let row = "| `\(entry.spelling)` | \(entry.help) | "
+            #expect(text.contains(row), "docs/cli.md lacks \(row)")
+        }
     }
 
     @Test func everyOptionIsInHelpManualAndCompletions() async {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SwiftAFCommand
 
-/// The table of docs/cli.md: what curl sends, and what the translations send.
+/// The table of docs/cli-from-curl.md: what curl sends, and what the translations send.
 @Suite(
     .enabled(if: ProgramRun.isExpected && access("/usr/bin/curl", X_OK) == 0, "the program or curl is missing"),
     .timeLimit(.minutes(10)))
@@ -26,7 +26,7 @@ struct TranslationTests {
 
     static let rows: [Row] = {
         let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "docs/cli.md")
+            .deletingLastPathComponent().appending(path: "docs/cli-from-curl.md")
         let text = (try? String(contentsOf: page, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").filter { $0.hasPrefix("| `curl ") }.map { line in
             let spans = line.split(separator: "`", omittingEmptySubsequences: false).map(String.init)
