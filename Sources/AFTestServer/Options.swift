@@ -4,12 +4,12 @@ public import FoundationEssentials
 extension TestServer {
     /// Limits, socket buffers, and the address family.
     public struct Options: Sendable {
-        /// Listens on ::1 instead of 127.0.0.1.
+        /// Listens on ::1 instead of 127.0.0.1. Default: false.
         public var usesIPv6 = false
-        /// Never completes a TCP handshake: a client's connect hangs until its own timeout.
+        /// Never completes a TCP handshake: a client's connect hangs until its own timeout. Default: false.
         public var isUnreachable = false
         /// Sends 100 (Continue) for `Expect: 100-continue` before reading a body, except in scripts with
-        /// ``Script/readHeadOnly``.
+        /// ``Script/readHeadOnly``. Default: true.
         public var sendsContinue = true
         /// SO_RCVBUF of every connection, in bytes; nil for the system's default. With a small buffer, uploads fill the
         /// TCP window early.
@@ -48,28 +48,29 @@ extension TestServer {
         public var chainPEM: String
         /// The leaf's private key, in PEM format.
         public var keyPEM: String
-        /// The minimum version; nil for TLS 1.2.
+        /// The minimum version; nil for TLS 1.2. Default: nil.
         public var minimumVersion: TLSVersion?
-        /// The maximum version; nil for the highest that OpenSSL supports.
+        /// The maximum version; nil for the highest that OpenSSL supports. Default: nil.
         public var maximumVersion: TLSVersion?
         /// The ALPN protocols in order of preference; empty to not negotiate.
         ///
         /// The server speaks HTTP/1.1 only, whatever was negotiated. A client that begins HTTP/2 after "h2" gets a
         /// GOAWAY frame with HTTP_1_1_REQUIRED, and ``ConnectionRecord/refusal`` says so: offer it only to test that, or
-        /// together with a script of ``TestServer/onConnection(_:_:)`` that sends frames.
+        /// together with a script of ``TestServer/onConnection(_:_:)`` that sends frames. Default: empty.
         public var alpn: [String] = []
         /// The OpenSSL cipher list for TLS 1.2 and below; nil for OpenSSL's default.
         public var ciphers: String?
         /// The certificate authorities of client certificates, in PEM format. If set, a client certificate is
-        /// requested.
+        /// requested. Default: nil.
         public var clientAuthorityPEM: String?
-        /// Refuses clients without a certificate. ``clientAuthorityPEM`` must be set.
+        /// Refuses clients without a certificate. ``clientAuthorityPEM`` must be set. Default: false.
         public var requiresClientCertificate = false
-        /// Sends stateless session tickets. Without them, sessions are resumed from the server's cache.
+        /// Sends stateless session tickets. Without them, sessions are resumed from the server's cache. Default: true.
         public var usesTickets = true
-        /// Allows clients to resume sessions.
+        /// Allows clients to resume sessions. Default: true.
         public var resumesSessions = true
         /// The OCSP response to staple if the client requests one: see ``TestCertificate/ocspResponse(for:status:)``.
+        /// Default: nil.
         public var ocspResponse: Data?
 
         /// Creates TLS settings with a test certificate.

@@ -8,11 +8,12 @@ public struct Credential: Hashable, Sendable {
     public let user: String?
     let password: String?
     let token: String?
-    /// The allowed schemes.
+    /// The allowed schemes. Default: all.
     public var schemes = AuthenticationSchemes.any
-    /// Whether it is sent without a challenge, as Basic or Bearer. Digest needs a challenge.
+    /// Whether it is sent without a challenge, as Basic or Bearer. Digest needs a challenge. Default: false; true for a
+    /// bearer token.
     public var isPreemptive = false
-    /// How long it is kept after it has answered a challenge.
+    /// How long it is kept after it has answered a challenge. Default: for one task.
     public var persistence = Persistence.none
 
     /// How long a credential that answers a challenge is kept.

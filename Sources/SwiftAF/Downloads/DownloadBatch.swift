@@ -12,12 +12,12 @@ public struct DownloadItem: Sendable {
         spec = DownloadSpec(source, destination, options)
     }
 
-    /// The same, to a file at a path.
+    /// Makes a download to the file at a path.
     public init<Source: RequestConvertible>(_ source: Source, to path: String, options: DownloadOptions = []) {
         spec = DownloadSpec(source, .path(path), options)
     }
 
-    /// The same, to the file of a file URL.
+    /// Makes a download to the file of a file URL.
     public init<Source: RequestConvertible>(_ source: Source, to file: URL, options: DownloadOptions = []) {
         spec = DownloadSpec(source, .path(file), options)
     }

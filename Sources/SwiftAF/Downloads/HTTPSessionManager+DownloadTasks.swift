@@ -17,7 +17,7 @@ extension HTTPSessionManager {
         makeTask(DownloadSpec(source, destination, options), progress, completionHandler)
     }
 
-    /// The same, to a file at a path.
+    /// Makes a task that downloads to the file at a path, like ``download(_:to:options:progress:)-(_,String,_,_)``.
     public func downloadTask<Source: RequestConvertible>(
         for source: Source, to path: String, options: DownloadOptions = [],
         progress: ProgressHandler? = nil, completionHandler: @escaping DownloadCompletion
@@ -25,7 +25,7 @@ extension HTTPSessionManager {
         makeTask(DownloadSpec(source, .path(path), options), progress, completionHandler)
     }
 
-    /// The same, to the file of a file URL.
+    /// Makes a task that downloads to the file of a file URL, like ``download(_:to:options:progress:)-(_,URL,_,_)``.
     public func downloadTask<Source: RequestConvertible>(
         for source: Source, to file: URL, options: DownloadOptions = [],
         progress: ProgressHandler? = nil, completionHandler: @escaping DownloadCompletion

@@ -29,7 +29,8 @@ extension HTTPSessionManager {
         try await download(DownloadSpec(source, destination, options), progress)
     }
 
-    /// The same, to a file at a path.
+    /// Saves the body of a response to the file at a path, as
+    /// ``download(_:to:options:progress:)-(_,DownloadDestination,_,_)`` describes.
     @discardableResult
     public func download<Source: RequestConvertible>(
         _ source: Source, to path: String, options: DownloadOptions = [],
@@ -38,7 +39,8 @@ extension HTTPSessionManager {
         try await download(DownloadSpec(source, .path(path), options), progress)
     }
 
-    /// The same, to the file of a file URL.
+    /// Saves the body of a response to the file of a file URL, as
+    /// ``download(_:to:options:progress:)-(_,DownloadDestination,_,_)`` describes.
     @discardableResult
     public func download<Source: RequestConvertible>(
         _ source: Source, to file: URL, options: DownloadOptions = [],

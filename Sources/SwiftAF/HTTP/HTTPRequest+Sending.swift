@@ -3,9 +3,9 @@ extension HTTPRequest {
     ///
     /// Waiting because of a limit doesn't count as idle. Received bytes count before decoding.
     public struct RateLimit: Hashable, Sendable, Codable {
-        /// Bytes per second sent.
+        /// Bytes per second sent. Default: nil, the session's limit or none.
         public var sendBytesPerSecond: Int?
-        /// Bytes per second received.
+        /// Bytes per second received. Default: nil, the session's limit or none.
         public var receiveBytesPerSecond: Int?
 
         /// Makes limits; nil uses the session's.

@@ -252,11 +252,12 @@ extension HTTPRequest {
     /// of the ``SessionConfiguration``.
     public struct Limits: Hashable, Sendable {
         /// The maximum size of the body in bytes, after decoding. Nil: the configuration's for a body in memory, no limit
-        /// for a stream or a file.
+        /// for a stream or a file. Default: nil.
         public var maximumBodySize: Int64?
-        /// The maximum size of the heads and trailers of a hop in bytes, including informational responses.
+        /// The maximum size of the heads and trailers of a hop in bytes, including informational responses. Default:
+        /// nil, the session's.
         public var maximumHeaderBytes: Int?
-        /// The maximum number of fields of a hop's heads and trailers.
+        /// The maximum number of fields of a hop's heads and trailers. Default: nil, the session's.
         public var maximumHeaderCount: Int?
 
         /// Makes limits.
@@ -275,11 +276,12 @@ extension HTTPRequest {
 /// The policy for redirects.
 public struct RedirectPolicy: Hashable, Sendable {
     /// The maximum number of redirects; one more fails with ``SessionError/Code/redirect``. Zero fails on the first
-    /// one.
+    /// one. Default: 20.
     public var maximumCount: Int
-    /// Whether redirects are followed; otherwise the 3xx response is returned.
+    /// Whether redirects are followed; otherwise the 3xx response is returned. Default: true.
     public var followsRedirects: Bool
     /// Whether to follow a redirect from https to http, whose traffic can be read by anyone on the network path.
+    /// Default: false.
     public var allowsInsecureDowngrade: Bool
 
     /// Makes a policy; the defaults are those of ``follow``.

@@ -27,30 +27,31 @@ public struct NetworkOptions: Hashable, Sendable {
         case v6
     }
 
-    /// Address overrides.
+    /// Address overrides. Default: none.
     public var hostOverrides: [HostOverride] = []
     /// DNS servers instead of the system's: addresses, optionally with ports. ``SessionError/Code/unsupported`` if
-    /// libcurl has no c-ares.
+    /// libcurl has no c-ares. Default: empty, the system's.
     public var dnsServers: [String] = []
     /// The https URL of a DNS over HTTPS server (RFC 8484), without a fallback: if it fails, the request fails with
     /// ``SessionError/Code/dns``. It is verified by the session's policy. A host name in the URL is resolved by the
     /// system, unless it has an override. ``SessionError/Code/unsupported`` together with ``interface`` or
     /// ``SessionConfiguration/maximumConnections``, or if the environment names a proxy for this server that the session
-    /// doesn't use: libcurl would send the queries through it.
+    /// doesn't use: libcurl would send the queries through it. Default: nil.
     public var dnsOverHTTPS: String?
-    /// The address families to use.
+    /// The address families to use. Default: both.
     public var ipVersion = IPVersion.any
     /// The delay before IPv4 is tried in parallel to IPv6, at most a minute; nil uses libcurl's default of 200 ms
     /// (CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS).
     public var happyEyeballsDelay: Duration?
     /// The local interface or address to connect from: `if!NAME`, `host!ADDRESS`, or either without a prefix
-    /// (CURLOPT_INTERFACE). ``SessionError/Code/unsupported`` together with ``dnsOverHTTPS``.
+    /// (CURLOPT_INTERFACE). ``SessionError/Code/unsupported`` together with ``dnsOverHTTPS``. Default:
+    /// nil, any.
     public var interface: String?
-    /// The Unix-domain socket of every connection; see ``HTTPRequest/unixSocket``.
+    /// The Unix-domain socket of every connection; see ``HTTPRequest/unixSocket``. Default: nil.
     public var unixSocket: String?
     /// Whether only public addresses are connected to, for programs that fetch untrusted URLs. A private, loopback,
     /// link-local or otherwise special address fails with ``SessionError/Code/connect``, on every hop; it is checked
-    /// when the connection is opened, and nothing is sent. Doesn't apply to hosts behind a proxy.
+    /// when the connection is opened, and nothing is sent. Doesn't apply to hosts behind a proxy. Default: false.
     public var allowsOnlyPublicAddresses = false
 
     /// Makes the default options.

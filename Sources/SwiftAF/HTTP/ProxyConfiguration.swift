@@ -18,14 +18,15 @@ public struct ProxyConfiguration: Hashable, Sendable {
 
     /// Where the proxies are configured.
     public var source: Source
-    /// The proxy for http URLs.
+    /// The proxy for http URLs. Default: nil.
     public var http: String?
-    /// The proxy for https URLs.
+    /// The proxy for https URLs. Default: nil.
     public var https: String?
-    /// The proxy for URLs without one above.
+    /// The proxy for URLs without one above. Default: nil.
     public var all: String?
     /// Hosts that are connected to directly, as in no_proxy, which it replaces: names with their subdomains, addresses,
-    /// networks (`10.0.0.0/8`), each optionally with a port, or `*` for all; separated by commas or spaces.
+    /// networks (`10.0.0.0/8`), each optionally with a port, or `*` for all; separated by commas or spaces. Default:
+    /// nil, which leaves `no_proxy` in effect with the source ``Source/environment``.
     public var bypass: String?
 
     /// Makes a configuration. Proxies may be given with the source ``Source/given`` only.

@@ -6,15 +6,17 @@ extension HTTPRequest {
     public struct Hints: Hashable, Sendable, Codable {
         /// Which responses may come from the cache. Without ``SessionConfiguration/cache``,
         /// ``HTTPRequest/CachePolicy/returnCacheDataDontLoad`` fails with ``SessionError/Code/invalidInput``; others have no
-        /// effect.
+        /// effect. Default: nil, as HTTP says.
         public var cachePolicy: CachePolicy?
         /// Whether cookies are sent and stored. No effect in a session without ``SessionConfiguration/cookieStorage``.
+        /// Default: nil, which
+        /// means true.
         public var handlesCookies: Bool?
-        /// Whether to pipeline requests over HTTP/1.1. No effect: libcurl removed pipelining.
+        /// Whether to pipeline requests over HTTP/1.1. No effect: libcurl removed pipelining. Default: nil.
         public var usesPipelining: Bool?
-        /// The purpose of the traffic. No effect on Linux.
+        /// The purpose of the traffic. No effect on Linux. Default: nil.
         public var networkServiceType: NetworkServiceType?
-        /// Whether a mobile network may be used. No effect on Linux.
+        /// Whether a mobile network may be used. No effect on Linux. Default: nil.
         public var allowsCellularAccess: Bool?
 
         /// Makes hints; nil means not set.

@@ -43,6 +43,8 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     private let refresh: Refresh
     private let state: Locked<State>
 
+    /// Makes an authenticator for the servers of `origins`.
+    ///
     /// - Parameters:
     ///   - origins: URLs of the servers that get the token; only scheme, host and port are used. Without a scheme it is
     ///     https. Text that isn't a valid URL is ignored.

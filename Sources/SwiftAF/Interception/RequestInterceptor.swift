@@ -203,6 +203,8 @@ public struct Interceptor: RequestInterceptor {
     private let intercepting: Intercept?
     private let retrying: Retry?
 
+    /// Makes an interceptor of closures.
+    ///
     /// - Parameters:
     ///   - adapt: ``RequestInterceptor/adapt(_:for:)``; nil changes nothing.
     ///   - intercept: ``RequestInterceptor/intercept(_:next:)``; nil only calls `next`.

@@ -11,7 +11,7 @@ import FoundationEssentials
 /// obeyed (RFC 9110 10.2.3). ``HTTPRequest/allowsRetries`` turns retries off for one request. Copies share their
 /// ``budget``.
 public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
-    /// The maximum number of retries of a request.
+    /// The maximum number of retries of a request. Default: 3.
     public var maximumRetries = 3
 
     /// The methods that are retried. Default: the standard ones that are idempotent (``HTTPMethod/isIdempotent``).
@@ -24,13 +24,13 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// ``SessionError/Code/connectionLost``, ``SessionError/Code/truncated`` and ``SessionError/Code/timeout``.
     public var errorCodes = TransientFailures.ofRequests
 
-    /// The maximum delay before the first retry; doubled for each further one.
+    /// The maximum delay before the first retry; doubled for each further one. Default: 500 ms.
     public var baseDelay: Duration = .milliseconds(500)
 
-    /// The upper bound of all random delays.
+    /// The upper bound of all random delays. Default: 20 s.
     public var maximumDelay: Duration = .seconds(20)
 
-    /// If Retry-After exceeds this, the request isn't retried.
+    /// If Retry-After exceeds this, the request isn't retried. Default: 60 s.
     public var maximumRetryAfter: Duration = .seconds(60)
 
     /// The budget of retries; nil for no limit. Default: a budget of this policy and its copies.

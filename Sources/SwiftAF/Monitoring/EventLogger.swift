@@ -22,9 +22,9 @@ public struct EventLogger: EventMonitor {
 
     /// How much is logged of each request.
     public let level: Level
-    /// What to hide. Bodies aren't redacted.
+    /// What to hide. Bodies aren't redacted. Default: ``Redaction/standard``.
     public var redaction = Redaction.standard
-    /// The maximum number of body bytes to log.
+    /// The maximum number of body bytes to log. Default: 4096.
     public var maximumBodySize = 4096
 
     private let write: @Sendable (Level, String) -> Void

@@ -19,6 +19,8 @@ public final class HARRecorder: EventMonitor {
     private let maximumMessages: Int
     private let log: Locked<HARLog>
 
+    /// Makes a recorder without entries.
+    ///
     /// - Parameters:
     ///   - maximumEntries: The maximum number of entries; the oldest are dropped.
     ///   - maximumBodySize: The maximum number of bytes recorded of each body in memory, and of each message of a

@@ -1,11 +1,13 @@
 /// Decides what is hidden in logs, shell commands and archives.
 public struct Redaction: Sendable, Hashable {
     /// Whether values of fields with credentials are hidden: `Authorization`, `Proxy-Authorization`, `Cookie`,
-    /// `Set-Cookie`, `Cookie2`, `Set-Cookie2`, and those that were marked secret.
+    /// `Set-Cookie`, `Cookie2`, `Set-Cookie2`, and those that were marked secret. Default: true.
     public var hidesCredentials = true
-    /// The names of further fields to hide, case-insensitive.
+    /// The names of further fields to hide, case-insensitive. Default: `X-Api-Key`, `X-Auth-Token`, `X-CSRF-Token` and
+    /// `Api-Key`.
     public var headers: Set<String> = ["X-Api-Key", "X-Auth-Token", "X-CSRF-Token", "Api-Key"]
-    /// The names of query items to hide, case-insensitive.
+    /// The names of query items to hide, case-insensitive. Default: common names of secrets, such as `access_token`,
+    /// `api_key` and `password`.
     public var queryItems: Set<String> = [
         "access_token", "api_key", "apikey", "auth", "client_secret", "code", "id_token", "key", "password",
         "refresh_token", "secret", "sig", "signature", "token", "X-Amz-Credential", "X-Amz-Security-Token",

@@ -27,6 +27,8 @@ public struct TraceContext: RequestInterceptor {
     /// Makes trace IDs of requests that are unique in the process and unpredictable.
     private let seed = (UInt64.random(in: 1 ... .max), UInt64.random(in: 1 ... .max))
 
+    /// Makes an interceptor that adds trace headers.
+    ///
     /// - Parameters:
     ///   - samples: Whether new traces are marked as sampled.
     ///   - report: Called with the span of each attempt when it has ended; for a stream, when its head has arrived. Must
@@ -136,8 +138,8 @@ public struct RequestSpan: Sendable {
     public let start: Date
     /// When the attempt ended.
     public private(set) var end: Date
-    /// The method, the URL without user information and with its query redacted, status, version, number of retries, addresses, and the
-    /// error's code.
+    /// The method, the URL without user information and with its query redacted, status, version, number of retries,
+    /// addresses, and the error's code.
     public private(set) var attributes: [String: String]
     /// The error of the attempt, if it failed.
     public private(set) var error: SessionError?

@@ -21,7 +21,7 @@ public struct JSONRequestSerializer: RequestSerializer {
     public var coder: JSONCoder
 
     /// Encodes ``Parameters/encodable(_:)`` instead of ``coder``. If such a value is the whole body, the encoder's
-    /// formatting is used instead of ``writingOptions``. Don't modify it once requests have been made.
+    /// formatting is used instead of ``writingOptions``. Don't modify it once requests have been made. Default: nil.
     public var encoder: JSONEncoder?
 
     private static let contentType = MediaType.json.essence

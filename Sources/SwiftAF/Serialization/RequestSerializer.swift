@@ -20,14 +20,14 @@ extension RequestSerializer {
 /// both or neither have a ``queryString``, and their body encoders have the same ``RequestBodyEncoder/contentEncoding``
 /// or are both nil.
 public struct HTTPRequestSerializer: RequestSerializer {
-    /// Methods, in upper case, whose parameters are added to the URL.
+    /// Methods, in upper case, whose parameters are added to the URL. Default: GET, HEAD and DELETE.
     public var methodsEncodingParametersInURI: Set<String> = ["GET", "HEAD", "DELETE"]
 
     /// The encoding of parameters as a query or a form.
     public var parameterEncoder = ParameterEncoder()
 
     /// Encodes the query or form instead of ``parameterEncoder``. Called only if there are parameters. Its result is
-    /// used unchanged; if it throws, the request fails with that error.
+    /// used unchanged; if it throws, the request fails with that error. Default: nil.
     public var queryString: (@Sendable (HTTPRequest, Parameters) throws -> String)?
 
     /// Default time limits of requests. Limits that are nil are the session's.
@@ -36,7 +36,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
     /// Default hints of requests. Hints that are nil aren't set.
     public var hints = HTTPRequest.Hints()
 
-    /// Compresses bodies in memory; nil sends them uncompressed.
+    /// Compresses bodies in memory; nil sends them uncompressed. Default: nil.
     public var bodyEncoder: (any RequestBodyEncoder)?
 
     private static let contentType = MediaType.form.essence

@@ -10,7 +10,8 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// The default speed limits of requests, per transfer. Default: no limit.
     public var rateLimit = HTTPRequest.RateLimit()
 
-    /// When to send `Expect: 100-continue` before a body (RFC 9110, section 10.1.1).
+    /// When to send `Expect: 100-continue` before a body (RFC 9110, section 10.1.1). Default:
+    /// ``HTTPRequest/ContinueExpectation/automatic``.
     public var continueExpectation = HTTPRequest.ContinueExpectation.automatic
 
     /// Whether a request without a route to its host waits for one, instead of failing with
@@ -19,16 +20,17 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var waitsForConnectivity = false
 
     /// The maximum number of simultaneous connections per host; further requests wait, limited only by
-    /// ``HTTPRequest/Timeouts/total``. A stream has a connection until it ends. Zero: no limit.
+    /// ``HTTPRequest/Timeouts/total``. A stream has a connection until it ends. Zero: no limit. Default: 6.
     public var maximumConnectionsPerHost = 6
 
-    /// The maximum number of simultaneous connections in total; further requests wait. Zero: no limit.
+    /// The maximum number of simultaneous connections in total; further requests wait. Zero: no limit. Default: 0.
     public var maximumConnections = 0
 
-    /// The maximum number of idle connections kept for reuse. Zero: connections aren't reused.
+    /// The maximum number of idle connections kept for reuse. Zero: connections aren't reused. Default: 64.
     public var maximumIdleConnections = 64
 
-    /// The idle time after which a connection isn't reused, rounded up to whole seconds. Zero: connections aren't reused.
+    /// The idle time after which a connection isn't reused, rounded up to whole seconds. Zero: connections aren't
+    /// reused. Default: 60 s.
     public var idleConnectionLifetime: Duration = .seconds(60)
 
     /// The age from which a connection isn't reused, in whole seconds. Nil, the default, or less than a second: no limit.
@@ -45,29 +47,30 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// `headers.suppressDefault("Accept-Language")`.
     public var headers: HTTPHeaders = [:]
 
-    /// The handling of redirects.
+    /// The handling of redirects. Default: ``RedirectPolicy/follow``, at most 20.
     public var redirectPolicy = RedirectPolicy.follow
 
-    /// The preferred version of HTTP.
+    /// The preferred version of HTTP. Default: ``HTTPVersionPreference/automatic``.
     public var httpVersion = HTTPVersionPreference.automatic
 
-    /// Whether to request and decode compressed bodies.
+    /// Whether to request and decode compressed bodies. Default: true.
     public var decompressesBodies = true
 
     /// The proxies between the session and its servers. Default: those of the environment.
     public var proxies = ProxyConfiguration.environment
 
     /// The trust policy for https proxies, independent of ``securityPolicy``. No request is sent to a proxy that isn't
-    /// trusted.
+    /// trusted. Default: ``SecurityPolicy/default``.
     public var proxySecurityPolicy = SecurityPolicy.default
 
     /// Network options: DNS, addresses, interfaces, sockets.
     public var network = NetworkOptions()
 
-    /// The store of cookies; nil disables cookies. A request with its own `Cookie` header sends only that.
+    /// The store of cookies; nil disables cookies. A request with its own `Cookie` header sends only that. Default:
+    /// nil.
     public var cookieStorage: CookieStorage?
 
-    /// The policy for accepting cookies of servers.
+    /// The policy for accepting cookies of servers. Default: ``Cookie/AcceptPolicy/always``.
     public var cookieAcceptPolicy = Cookie.AcceptPolicy.always
 
     /// The default credential, sent to the base URL's origin only, or to every server if the manager has no base URL. A
@@ -78,19 +81,21 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// aren't reused, unlike those opened with user and password of a URL, which are sent as Basic.
     public var proxyCredential: Credential?
 
-    /// The HSTS store (RFC 6797): http URLs of known hosts are upgraded before sending. Nil disables HSTS.
+    /// The HSTS store (RFC 6797): http URLs of known hosts are upgraded before sending. Nil disables HSTS. Default:
+    /// nil.
     public var hsts: HSTSStore?
 
     /// The HTTP cache; nil disables caching. Several sessions may use the same cache. Responses to requests with
-    /// different credentials are kept apart, unless they are public.
+    /// different credentials are kept apart, unless they are public. Default: nil.
     public var cache: HTTPCache?
 
     /// Separates the responses of this session from those of others with the same cache: sessions of other users, with
     /// another client certificate, or with a less strict trust policy, because the session that stores a response has
-    /// verified its server. At most 255 bytes without a line feed.
+    /// verified its server. At most 255 bytes without a line feed. Default: nil.
     public var cachePartition: String?
 
-    /// The initial trust policy for servers; see ``HTTPSessionManager/securityPolicy``.
+    /// The initial trust policy for servers; see ``HTTPSessionManager/securityPolicy``. Default:
+    /// ``SecurityPolicy/default``.
     public var securityPolicy = SecurityPolicy.default
 
     /// The TLS options: versions, ciphers, client certificates.
@@ -107,15 +112,16 @@ extension SessionConfiguration {
     /// Size limits. Exceeding one fails with ``SessionError/Code/tooLarge``.
     public struct Limits: Hashable, Sendable {
         /// The maximum size of a body in memory, in bytes after decoding. Streamed bodies and bodies saved to a file
-        /// are limited by their request only.
+        /// are limited by their request only. Default: 64 MiB.
         public var maximumBodySize: Int64 = 64 << 20
-        /// The maximum size of the heads and trailers of a hop in bytes, including informational responses.
+        /// The maximum size of the heads and trailers of a hop in bytes, including informational responses. Default:
+        /// 256 KiB.
         public var maximumHeaderBytes = 256 << 10
-        /// The maximum number of fields of a hop's heads and trailers.
+        /// The maximum number of fields of a hop's heads and trailers. Default: 512.
         public var maximumHeaderCount = 512
-        /// The maximum number of informational (1xx) responses before the final one.
+        /// The maximum number of informational (1xx) responses before the final one. Default: 16.
         public var maximumInterimResponses = 16
-        /// The maximum ratio of decoded to compressed size, checked beyond the first MiB.
+        /// The maximum ratio of decoded to compressed size, checked beyond the first MiB. Default: 250.
         public var maximumDecodingRatio = 250
 
         /// Makes the default limits.

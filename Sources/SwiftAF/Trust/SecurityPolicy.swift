@@ -14,28 +14,30 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
     /// The trust anchors.
     public var anchors: TrustAnchors
 
-    /// Whether the system's anchors are used in addition to ``anchors``.
+    /// Whether the system's anchors are used in addition to ``anchors``. Default: false.
     public var keepsSystemAnchors = false
 
     /// Intermediate certificates (DER or PEM), for servers that don't send theirs. They aren't trusted themselves.
+    /// Default: none.
     public var intermediates: [Data] = []
 
-    /// Certificate revocation lists (DER or PEM). If there are any, one must cover the server's certificate.
+    /// Certificate revocation lists (DER or PEM). If there are any, one must cover the server's certificate. Default:
+    /// none.
     public var revocationLists: [Data] = []
 
-    /// Whether ``revocationLists`` must also cover the intermediates.
+    /// Whether ``revocationLists`` must also cover the intermediates. Default: false.
     public var checksRevocationOfAuthorities = false
 
-    /// Whether stapled OCSP responses are used.
+    /// Whether stapled OCSP responses are used. Default: ``OCSPStapling/ignored``.
     public var ocsp = OCSPStapling.ignored
 
-    /// OpenSSL's security level, 1 to 5. Nil uses 2: 112 bits (RSA 2048, SHA-256).
+    /// OpenSSL's security level, 1 to 5. Nil uses 2: 112 bits (RSA 2048, SHA-256). Default: nil.
     public var securityLevel: Int?
 
-    /// The date for which certificates are verified; nil uses the current one.
+    /// The date for which certificates are verified; nil uses the current one. Default: nil.
     public var verificationDate: Date?
 
-    /// The pins of hosts without a rule.
+    /// The pins of hosts without a rule. Default: none.
     public var pinning = Pinning()
 
     /// Whether to accept chains that fail verification: expired, unknown issuer, self-signed. The host name is still
@@ -45,10 +47,10 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
     /// Whether the certificate must be for the request's host.
     public var validatesDomainName: Bool
 
-    /// Rules for single hosts. The most specific one applies.
+    /// Rules for single hosts. The most specific one applies. Default: none.
     public var rules: [HostRule] = []
 
-    /// Called with every report; may change the verdict. Not encoded.
+    /// Called with every report; may change the verdict. Not encoded. Default: nil.
     public var handler: TrustHandler?
 
     private enum CodingKeys: CodingKey {
@@ -112,15 +114,17 @@ extension SecurityPolicy {
             get { chosenMode ?? (certificates.isEmpty && keys.isEmpty ? .none : .publicKey) }
             set { chosenMode = newValue }
         }
-        /// Certificates, each DER or PEM.
+        /// Certificates, each DER or PEM. Default: none.
         public var certificates: Set<Data> = []
         /// Public keys as `sha256//BASE64` of the SubjectPublicKeyInfo, including backup pins. Used in both modes.
+        /// Default: none.
         public var keys: [String] = []
-        /// The certificates of a verified chain that must be pinned.
+        /// The certificates of a verified chain that must be pinned. Default: any.
         public var match = Match.any
         /// Pins aren't enforced after this date: a verified chain without a matching pin is accepted and reported.
+        /// Default: nil, never.
         public var expires: Date?
-        /// Report-only: a verified chain without a matching pin is accepted and reported.
+        /// Report-only: a verified chain without a matching pin is accepted and reported. Default: false.
         public var onlyReports = false
 
         private var chosenMode: PinningMode?
@@ -161,9 +165,9 @@ extension SecurityPolicy {
         public var includesSubdomains: Bool
         /// The pins for the host.
         public var pinning: Pinning
-        /// Replaces ``SecurityPolicy/allowsInvalidCertificates`` for the host.
+        /// Replaces ``SecurityPolicy/allowsInvalidCertificates`` for the host. Default: false.
         public var allowsInvalidCertificates = false
-        /// Replaces ``SecurityPolicy/validatesDomainName`` for the host.
+        /// Replaces ``SecurityPolicy/validatesDomainName`` for the host. Default: true.
         public var validatesDomainName = true
 
         /// Makes a rule with all checks.

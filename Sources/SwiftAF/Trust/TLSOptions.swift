@@ -2,20 +2,20 @@ public import FoundationEssentials
 
 /// TLS options of a session, with its client certificates.
 public struct TLSOptions: Hashable, Sendable {
-    /// The minimum version.
+    /// The minimum version. Default: TLS 1.2.
     public var minimumVersion = Version.v1_2
-    /// The maximum version; nil uses OpenSSL's.
+    /// The maximum version; nil uses OpenSSL's. Default: nil.
     public var maximumVersion: Version?
-    /// OpenSSL's cipher list for TLS 1.2; nil uses the system's.
+    /// OpenSSL's cipher list for TLS 1.2; nil uses the system's. Default: nil.
     public var ciphers: String?
-    /// The cipher suites for TLS 1.3; nil uses OpenSSL's.
+    /// The cipher suites for TLS 1.3; nil uses OpenSSL's. Default: nil.
     public var cipherSuites: String?
-    /// Client certificates, sent to servers that request one.
+    /// Client certificates, sent to servers that request one. Default: none.
     public var clientCertificates: [ClientCertificate] = []
-    /// Called when a server requests a certificate, before ``clientCertificates`` are used.
+    /// Called when a server requests a certificate, before ``clientCertificates`` are used. Default: nil.
     public var clientCertificateHandler: ClientCertificateHandler?
     /// Whether to write the TLS keys of every connection to the file named by the environment variable SSLKEYLOGFILE.
-    /// That file can decrypt the connections.
+    /// That file can decrypt the connections. Default: false.
     public var writesKeyLog = false
 
     /// Makes the default options.
@@ -41,7 +41,7 @@ public struct ClientCertificate: Hashable, Sendable {
     /// The host that it is sent to: a name, `*.` and a name, or an address. Nil for all hosts without a certificate of
     /// their own.
     public var host: String?
-    /// Whether it is also sent to all subdomains of ``host``.
+    /// Whether it is also sent to all subdomains of ``host``. Default: false.
     public var includesSubdomains = false
 
     let source: Source
@@ -99,6 +99,8 @@ public final class ClientCertificateHandler: Sendable, Hashable {
 
     let decide: @Sendable (ClientCertificateRequest) -> Decision
 
+    /// Makes a handler that chooses a certificate for each connection.
+    ///
     /// - Parameter decide: Called during the handshake, on the session's network thread, before the request is sent.
     ///   Must not block. The decision applies to the connection and to those that resume its TLS session.
     public init(_ decide: @escaping @Sendable (ClientCertificateRequest) -> Decision) {

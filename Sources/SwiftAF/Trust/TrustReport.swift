@@ -74,6 +74,8 @@ public final class TrustHandler: Sendable, Hashable {
 
     let decide: @Sendable (TrustReport) -> Decision
 
+    /// Makes a handler that may change verdicts.
+    ///
     /// - Parameter decide: Called during the handshake, on the session's network thread, before the request is sent.
     ///   Must not block. Called again if the stapled OCSP response is refused afterwards.
     public init(_ decide: @escaping @Sendable (TrustReport) -> Decision) {

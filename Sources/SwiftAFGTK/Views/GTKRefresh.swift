@@ -15,7 +15,7 @@
         public let taskBindings = TaskBindings()
         /// A `GtkRevealer` with a spinner, to be put above the scrolled window or over it.
         public let indicator: OpaquePointer
-        /// Begins to reload, and returns the task to show. Not called while the indicator is shown.
+        /// Begins to reload, and returns the task to show. Not called while the indicator is shown. Default: nil.
         public var onRefresh: (@MainActor () -> SessionTask?)?
         /// Whether the indicator is shown.
         public private(set) var isRefreshing = false

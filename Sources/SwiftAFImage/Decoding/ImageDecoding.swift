@@ -42,16 +42,16 @@ extension ImageDecoding {
 
 /// Limits and options of decoding.
 public struct ImageDecodingOptions: Sendable, Hashable, Codable {
-    /// Pixels for each point of the image.
+    /// Pixels for each point of the image. Default: 1.
     public var scale: Double = 1
-    /// Scales the image down while decoding, so that neither side has more pixels. Nil keeps the size.
+    /// Scales the image down while decoding, so that neither side has more pixels. Nil keeps the size. Default: nil.
     public var maximumPixelSize: Int?
     /// The maximum number of pixels, of all frames together if all are decoded. Default: 50 million, four bytes each. Each
     /// frame of a GIF must be within it, also if only the first is decoded.
     public var maximumPixelCount = 50_000_000
-    /// The maximum number of pixels of one side.
+    /// The maximum number of pixels of one side. Default: 30,000.
     public var maximumDimension = 30_000
-    /// The maximum number of frames, also if only the first is decoded.
+    /// The maximum number of frames, also if only the first is decoded. Default: 1,000.
     public var maximumFrameCount = 1000
 
     /// Makes the default options.

@@ -9,7 +9,7 @@ public final class ImageLoads {
     /// The downloader of all views that don't have their own.
     public static var sharedDownloader = ImageDownloader.default
 
-    /// The downloader of this view, from the next image on; nil uses ``sharedDownloader``.
+    /// The downloader of this view, from the next image on; nil uses ``sharedDownloader``. Default: nil.
     public var downloader: ImageDownloader?
 
     private var loads: [ImageSlot: Load] = [:]

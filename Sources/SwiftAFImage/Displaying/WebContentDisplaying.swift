@@ -27,7 +27,7 @@ public final class WebContentLoads {
     /// The manager of all views that don't have their own.
     public static var sharedManager = HTTPSessionManager(responseSerializer: DataResponseSerializer())
 
-    /// The manager of this view; nil uses ``sharedManager``.
+    /// The manager of this view; nil uses ``sharedManager``. Default: nil.
     public var manager: HTTPSessionManager?
 
     /// The current load; its result is shown.
