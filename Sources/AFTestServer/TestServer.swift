@@ -233,6 +233,6 @@ public struct TestServerError: Error, Sendable, CustomStringConvertible {
     /// The cause of the error.
     public let message: String
 
-    /// The message.
+    /// The message of the error.
     public var description: String { message }
 }

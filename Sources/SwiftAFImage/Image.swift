@@ -81,7 +81,7 @@ public struct Image: Sendable {
         return try body(UnsafeRawBufferPointer(start: bytes, count: byteCount))
     }
 
-    /// The same pixels at another scale.
+    /// Returns an image with the same pixels at another scale.
     public func withScale(_ scale: Double) -> Image {
         Image(pixels, scale: scale, animation: animation?.map { $0.withScale(scale) })
     }

@@ -1,6 +1,6 @@
 /// The frames of an animated image. A value; copies share the pixels.
 public struct ImageAnimation: Sendable, Equatable {
-    /// In the order in which they are shown.
+    /// The frames, in the order in which they are shown.
     public let frames: [ImageFrame]
     /// How often all frames are shown, after which the last one stays; nil for without end.
     public let playCount: Int?

@@ -18,9 +18,10 @@ public struct Credential: Hashable, Sendable {
 
     /// How long a credential that answers a challenge is kept.
     public enum Persistence: Hashable, Sendable {
-        /// For one task.
+        /// The credential is kept for one task.
         case none
-        /// In ``HTTPSessionManager/credentialStorage``, for all tasks with challenges of the same protection space.
+        /// The credential is kept in ``HTTPSessionManager/credentialStorage``, for all tasks with challenges of the same
+        /// protection space.
         case forSession
     }
 
@@ -114,9 +115,9 @@ public enum AuthenticationScheme: UInt32, Hashable, Sendable, CustomStringConver
     case bearer = 2
     /// A hash of user, password and request (RFC 7616).
     case digest = 4
-    /// NTLM.
+    /// NTLM, Windows' scheme of challenge and response.
     case ntlm = 8
-    /// Kerberos.
+    /// Kerberos (SPNEGO, RFC 4559).
     case negotiate = 16
 
     /// The name as in header fields, such as `Basic`.

@@ -51,7 +51,7 @@ public struct Cookie: Hashable, Sendable, Codable {
     public enum AcceptPolicy: Hashable, Sendable {
         /// Those of every host.
         case always
-        /// None.
+        /// Accepts no cookies.
         case never
         /// Those of hosts of the same site as ``HTTPRequest/mainDocumentURL``.
         case onlyFromMainDocumentDomain

@@ -14,7 +14,7 @@ extension HTTPRequest {
             self.receiveBytesPerSecond = receiveBytesPerSecond
         }
 
-        /// The same limit in both directions.
+        /// Makes a limit that is the same in both directions.
         public init(bytesPerSecond: Int) {
             self.init(sendBytesPerSecond: bytesPerSecond, receiveBytesPerSecond: bytesPerSecond)
         }
@@ -27,9 +27,9 @@ extension HTTPRequest {
     /// Expect. If the server doesn't respond, the body is sent after the wait. An `Expect` field in the request means
     /// ``always``, its removal ``never``.
     public enum ContinueExpectation: Hashable, Sendable, Codable {
-        /// For bodies larger than 1 MiB or of unknown length; waits 200 ms.
+        /// Sent before bodies larger than 1 MiB or of unknown length; waits 200 ms.
         case automatic
-        /// For every body that isn't empty; waits one second.
+        /// Sent before every body that isn't empty; waits one second.
         case always
         /// Sends the body at once.
         case never

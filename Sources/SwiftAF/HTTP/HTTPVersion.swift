@@ -32,7 +32,7 @@ public struct HTTPVersion: Hashable, Sendable, Comparable, Codable {
 }
 
 extension HTTPVersion: CustomStringConvertible {
-    /// `HTTP/1.1`, `HTTP/2`.
+    /// The version as in a status line: `HTTP/1.1`, `HTTP/2`.
     public var description: String { "HTTP/" + number }
 }
 

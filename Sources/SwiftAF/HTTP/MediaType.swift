@@ -7,9 +7,9 @@ public struct MediaType: Sendable, Hashable {
     /// The parameters in order, names in lower case, values without quotes.
     public let parameters: [Parameter]
 
-    /// One `name=value`.
+    /// A parameter, `name=value`.
     public struct Parameter: Sendable, Hashable {
-        /// In lower case.
+        /// The name of the parameter, in lower case.
         public let name: String
         /// Without quotes and escapes, case kept.
         public let value: String

@@ -90,15 +90,15 @@ extension HTTPRequest {
         public static let `default` = NetworkServiceType(rawValue: "default")
         /// Control of a voice connection.
         public static let voip = NetworkServiceType(rawValue: "voip")
-        /// Video.
+        /// The traffic is video.
         public static let video = NetworkServiceType(rawValue: "video")
-        /// Background transfers.
+        /// The traffic is a background transfer.
         public static let background = NetworkServiceType(rawValue: "background")
-        /// Voice.
+        /// The traffic is voice.
         public static let voice = NetworkServiceType(rawValue: "voice")
         /// Transfers that the user waits for.
         public static let responsiveData = NetworkServiceType(rawValue: "responsiveData")
-        /// Call signalling.
+        /// The traffic is call signalling.
         public static let callSignaling = NetworkServiceType(rawValue: "callSignaling")
     }
 }

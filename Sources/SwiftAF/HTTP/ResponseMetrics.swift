@@ -159,7 +159,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// `127.0.0.1:80`, `[::1]:80`.
+    /// Address and port: `127.0.0.1:80`, `[::1]:80`.
     public var description: String {
         ip.utf8.contains(UInt8(ascii: ":")) ? "[\(ip)]:\(port)" : "\(ip):\(port)"
     }

@@ -49,7 +49,7 @@ public struct JSONCoder: Sendable, Hashable, Codable {
 
     /// The representation of infinities and NaN, which JSON doesn't have.
     public enum NonConformingFloatStyle: Sendable, Hashable, Codable {
-        /// An error.
+        /// Throws an error.
         case `throw`
         /// These strings, which are also decoded as these values where a `Double` or a `Float` is expected.
         case strings(positiveInfinity: String, negativeInfinity: String, nan: String)

@@ -99,7 +99,7 @@ extension Response where Value == Data {
         return try throwing { try settings.value(type, from: head, body) }
     }
 
-    /// Like ``value(as:validation:decoder:)``, and returns the value together with the head and the metrics.
+    /// Decodes the body like ``value(as:validation:decoder:)``, and returns the value together with the head and the metrics.
     public func decoded<Decoded: Decodable & Sendable>(
         as type: Decoded.Type = Decoded.self
     ) throws(SessionError) -> Response<Decoded> {

@@ -149,11 +149,11 @@ extension SecurityPolicy {
 
     /// Which certificates of a verified chain must be pinned.
     public enum Match: String, Hashable, Sendable, Codable {
-        /// Any one.
+        /// One of them must be pinned.
         case any
-        /// The server's own.
+        /// The server's own must be pinned.
         case leaf
-        /// All of them.
+        /// All of them must be pinned.
         case all
     }
 
@@ -180,7 +180,7 @@ extension SecurityPolicy {
 
     /// The use of stapled OCSP responses (RFC 6066 8).
     public enum OCSPStapling: String, Hashable, Sendable, Codable {
-        /// Not requested.
+        /// Stapled responses aren't requested.
         case ignored
         /// A stapled response must be good; it is required if the certificate says so (RFC 7633).
         case checked
@@ -189,9 +189,9 @@ extension SecurityPolicy {
     }
 }
 
-/// Trust anchors.
+/// The certificates that a chain must lead to.
 public enum TrustAnchors: Hashable, Sendable, Codable {
-    /// The system's.
+    /// The system's authorities.
     case system
     /// These, as PEM, instead of the system's.
     case pem(Data)

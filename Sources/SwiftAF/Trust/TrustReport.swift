@@ -42,7 +42,7 @@ public struct TrustCertificate: Hashable, Sendable {
     public var subject: String
     /// A distinguished name (RFC 4514).
     public var issuer: String
-    /// In hexadecimal.
+    /// The serial number, in hexadecimal.
     public var serial: String
     /// Kind and size of the public key: "RSA 2048".
     public var key: String

@@ -147,7 +147,7 @@ extension WebSocket: AsyncSequence {
     public typealias Element = Message
     public typealias Failure = SessionError
 
-    /// A message.
+    /// A message that was received, or is to be sent.
     public enum Message: Hashable, Sendable {
         /// Text, sent as UTF-8.
         case text(String)

@@ -119,7 +119,7 @@ public struct SystemImageDecoder: ImageDecoding, Hashable {
         #endif
     }
 
-    /// Supports GIF.
+    /// Decodes the frames of a GIF.
     public func decodeAnimation(_ data: Data, options: ImageDecodingOptions) throws -> ImageAnimation? {
         #if Images
             return try Pixbuf.decodeAnimation(data, options: options)

@@ -2,7 +2,7 @@
 public struct ImageSlot: Sendable, Hashable {
     /// The layer of a view that an image fills.
     public enum Layer: Sendable, Hashable, CaseIterable {
-        /// In front.
+        /// The image in front.
         case image
         /// Behind the content.
         case background
@@ -12,9 +12,9 @@ public struct ImageSlot: Sendable, Hashable {
     public enum ControlState: Sendable, Hashable, CaseIterable {
         /// Neither of the others.
         case normal
-        /// Pressed.
+        /// The button is pressed.
         case highlighted
-        /// Chosen.
+        /// The button is selected.
         case selected
         /// Takes no input.
         case disabled

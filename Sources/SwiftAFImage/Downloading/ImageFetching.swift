@@ -6,7 +6,7 @@ public protocol ImageFetching: Sendable {
     /// Performs a request. Must end soon after its Swift task is cancelled.
     func fetch(_ request: HTTPRequest) async throws(SessionError) -> Response<Data>
 
-    /// The same, and passes each piece of the body on as it arrives. The default passes none on.
+    /// Performs a request like ``fetch(_:)``, and passes each piece of the body on as it arrives. The default passes none on.
     func fetch(
         _ request: HTTPRequest, receiving: (HTTPResponse, Data) -> Void
     ) async throws(SessionError) -> Response<Data>

@@ -11,7 +11,7 @@ public protocol ImageProcessing: Sendable {
 /// Scales an image down in proportion until it fits a size. Each new pixel is the mean of the pixels it covers. An
 /// image that fits is unchanged.
 public struct ResizeProcessor: ImageProcessing, Hashable {
-    /// In pixels.
+    /// The size to fit, in pixels.
     public let width, height: Int
 
     /// Makes a processor for a size in pixels.
@@ -92,7 +92,7 @@ public struct ScaleProcessor: ImageProcessing, Hashable {
 
 /// Rounds the corners of an image.
 public struct RoundCornersProcessor: ImageProcessing, Hashable {
-    /// In pixels; limited to half of the shorter side.
+    /// The radius in pixels; limited to half of the shorter side.
     public let radius: Int
 
     /// Makes a processor for a radius in pixels.
