@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool is_transient(afc_status status, const afc_result *result) {
+static bool transient(afc_status status, const afc_result *result) {
     int code = status == AFC_OK ? afc_result_get_head(result)->status : 0;
     return code == 408 || code == 429 || code == 502 || code == 503 || code == 504 ||
            status == AFC_EDNS || status == AFC_ECONNECT || status == AFC_ELOST ||
@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
     request.timeouts.total_ms = 30000;
     srand((unsigned)getpid());
     afc_status status = afc_perform(&result, session, &request, &failure);
-    for (long left = strtol(argv[2], NULL, 10) - 1; left > 0 && is_transient(status, result); left--) {
+    for (long left = strtol(argv[2], NULL, 10) - 1; left > 0 && transient(status, result); left--) {
         /* A random part, so that clients that failed together don't retry together. */
         int64_t asked = retry_after_ms(result);
         int64_t wait = asked >= 0 ? asked : wait_ms - rand() % (wait_ms / 2);
@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
         afc_result_free(result);
         status = afc_perform(&result, session, &request, &failure);
     }
-    int code = status != AFC_OK || is_transient(status, result) ? 1 : 0;
+    int code = status != AFC_OK || transient(status, result) ? 1 : 0;
     if (status == AFC_OK) printf("status %d\n", afc_result_get_head(result)->status);
     if (status != AFC_OK) fprintf(stderr, "%s\n", failure.text);
     afc_result_free(result);
