@@ -21,13 +21,13 @@ void afc__sink_zero(afc__sink *sink) {
     sink->output = AFC__OUTPUT_CLOSED;
 }
 
-static void set_kind(afc__sink *sink, afc_sink_kind kind) {
+/** `default_limit`: of a sink without a limit of its own. */
+static void set_kind(afc__sink *sink, afc_sink_kind kind, uint64_t default_limit) {
     static const uint64_t stages[] = {[AFC_SINK_FILE] = AFC__SINK_STAGE,
                                       [AFC_SINK_CALLBACK] = 0,
                                       [AFC_SINK_FD] = AFC__SINK_STAGE};
     sink->kind = kind;
-    sink->limit = sink->asked_limit;
-    if (sink->limit == 0) sink->limit = kind == AFC_SINK_MEMORY ? sink->memory_limit : UINT64_MAX;
+    sink->limit = sink->asked_limit != 0 ? sink->asked_limit : default_limit;
     afc__buffer_clear(&sink->memory);
     afc__buffer_init(&sink->memory, kind == AFC_SINK_MEMORY ? sink->limit : stages[kind]);
 }
@@ -84,8 +84,8 @@ afc_status afc__sink_init(afc__sink *sink, const afc__sink_config *config, afc_f
     }
     sink->may_resume = config->may_resume;
     sink->asked_limit = config->limit;
-    sink->memory_limit = config->memory_limit != 0 ? config->memory_limit : DEFAULT_MEMORY_LIMIT;
-    set_kind(sink, options->kind);
+    uint64_t memory_limit = config->memory_limit != 0 ? config->memory_limit : DEFAULT_MEMORY_LIMIT;
+    set_kind(sink, options->kind, options->kind == AFC_SINK_MEMORY ? memory_limit : UINT64_MAX);
     if (read_digest(sink, options, failure) != AFC_OK) return AFC_EINVAL;
     if (options->kind == AFC_SINK_FD) return init_descriptor(sink, options, failure);
     afc_status status = set_flags(sink, options->flags, failure);
@@ -108,7 +108,7 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
     if (status != AFC_OK) return status;
     afc__file_clear(&sink->file);
     afc__output_close(&sink->output);
-    if (sink->kind != AFC_SINK_FILE) set_kind(sink, AFC_SINK_FILE);
+    if (sink->kind != AFC_SINK_FILE) set_kind(sink, AFC_SINK_FILE, UINT64_MAX);
     return afc__file_init(&sink->file, path, sink->flags, sink->is_resumable, failure);
 }
 
@@ -123,7 +123,7 @@ afc_status afc__sink_set_descriptor(afc__sink *sink, int descriptor) {
     sink->output = output;
     sink->is_resumable = false;
     sink->flags = 0;
-    set_kind(sink, AFC_SINK_FD);
+    set_kind(sink, AFC_SINK_FD, UINT64_MAX);
     return AFC_OK;
 }
 

@@ -30,10 +30,9 @@ typedef struct afc__sink {
     bool is_broken;      /**< A write failed, so nothing may follow. */
     bool expects_digest; /**< FILE: `digest` is the caller's. */
     afc__sink_target target : 8;
-    uint64_t asked_limit;  /**< 0: the kind's default. */
-    uint64_t memory_limit; /**< The default of MEMORY. */
-    uint64_t limit;        /**< Of the decoded body, including bytes found. */
-    uint64_t written;      /**< Bytes consumed, and those of an error body that were discarded. */
+    uint64_t asked_limit; /**< 0: the kind's default. */
+    uint64_t limit;       /**< Of the decoded body, including bytes found. */
+    uint64_t written;     /**< Bytes consumed, and those of an error body that were discarded. */
     afc__buffer memory;
 
     /* FILE. */
