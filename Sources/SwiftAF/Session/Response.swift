@@ -25,9 +25,8 @@ public struct Response<Value: Sendable>: Sendable {
     /// What the manager decodes with; nil for a response that no manager made.
     var settings: ResponseSettings?
 
-    /// Makes a response, for tests and caches.
-    ///
-    /// - Parameter body: Nil is the value if that is `Data`, otherwise an empty body.
+    /// Makes a response, for tests and caches. Without a body, the value is the body if it is `Data`; otherwise the body is
+    /// empty.
     public init(value: Value, head: HTTPResponse, body: Data? = nil, filePath: String? = nil) {
         self.value = value
         self.head = head
