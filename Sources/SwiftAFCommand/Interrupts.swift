@@ -1,14 +1,14 @@
 import Glibc
 import SwiftAF
 
-/// Handles SIGINT (Ctrl-C), SIGTERM and SIGHUP: the first one requests a stop, the second one ends the process at once.
+/// Handles SIGINT (Ctrl-C), SIGTERM and SIGHUP: the first one requests a stop, a second Ctrl-C ends the process at once.
 package final class Interrupts: Sendable {
     /// Calls a function with a context on another thread. Returns false if that isn't possible.
     package typealias ThreadCall = (@convention(c) (UnsafeMutableRawPointer?) -> Void, UnsafeMutableRawPointer?) -> Bool
 
     private struct State {
-        /// The first signal received.
-        var first: Int32?
+        /// The first signal received, and when.
+        var first: (signal: Int32, time: ContinuousClock.Instant)?
         var stop: (@Sendable () -> Void)?
     }
 
@@ -68,7 +68,7 @@ package final class Interrupts: Sendable {
 
     /// Returns the exit status of a run that ended with `code`. For a cancelled run, it names the signal.
     func status(for code: ExitCode) -> Int32 {
-        guard code == .cancelled, let signal = state.withLock({ $0.first }) else { return code.rawValue }
+        guard code == .cancelled, let signal = state.withLock({ $0.first?.signal }) else { return code.rawValue }
         return Self.status(of: signal)
     }
 
@@ -76,13 +76,31 @@ package final class Interrupts: Sendable {
     private static func status(of signal: Int32) -> Int32 { 128 + signal }
 
     private func interrupt(_ signal: Int32) {
-        let (isFirst, stop) = state.withLock { state in
-            defer { state.first = state.first ?? signal }
-            return (state.first == nil, state.stop)
+        let now = ContinuousClock.now
+        let (first, stop) = state.withLock { state in
+            defer { state.first = state.first ?? (signal, now) }
+            return (state.first, state.stop)
         }
-        guard isFirst else { Self.end(signal) }
-        stop?()
+        guard let first else {
+            stop?()
+            return
+        }
+        if Self.ends(signal, after: now - first.time) { Self.end(signal) }
     }
+
+    /// Whether a signal that isn't the first one ends the process at once.
+    ///
+    /// A closing terminal and `timeout` send two signals within milliseconds, which mustn't keep the run from cleaning up. A
+    /// person who presses Ctrl-C again takes longer.
+    ///
+    /// - Parameter elapsed: The time since the first signal.
+    static func ends(_ signal: Int32, after elapsed: Duration) -> Bool {
+        elapsed >= (signal == SIGINT ? leastOfPerson : mostOfCleaning)
+    }
+
+    private static let leastOfPerson = Duration.milliseconds(300)
+    /// How long a run may take to clean up before any signal ends it. Waits for locks and outputs are shorter.
+    private static let mostOfCleaning = Duration.seconds(10)
 
     private static func end(_ signal: Int32) -> Never {
         Screen.restoreEcho()

@@ -73,7 +73,7 @@ struct ContractEndingTests {
         await run.read(until: "0% [")
         run.type("\u{3}")
         #expect(await run.end() == 130)
-        #expect(run.screen == ["swiftaf: cancelled"])
+        #expect(run.screen == ["some", "swiftaf: cancelled"])
     }
 
     @Test func secondInterruptLeavesACleanScreenToo() async throws {
@@ -83,7 +83,29 @@ struct ContractEndingTests {
         await run.read(until: "0% [")
         run.type("\u{3}\u{3}")
         #expect(await run.end() == 130)
-        #expect(run.screen.allSatisfy { !$0.contains("[") && !$0.contains("%") })
+        // So soon, it isn't that of a person, and the run cleans up.
+        #expect(run.screen == ["some", "swiftaf: cancelled"])
+    }
+
+    /// `timeout` and a closing terminal send two signals.
+    @Test(arguments: [SIGTERM, SIGHUP, SIGINT])
+    func twoSignalsAtOnceCleanUp(signal: Int32) async throws {
+        server.route("/", [.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome"), .stall(at: "never")])
+        let run = try Launch([url, "--idle-timeout", "0", "--json"])
+        #expect(await server.wait(for: .stalled(at: "never")))
+        run.send(signal)
+        run.send(SIGTERM)
+        let ended = try await run.end()
+        #expect([128 + signal, 128 + SIGTERM].contains(ended.exit ?? 0))
+        #expect(ended.code == "cancelled" && ended.json["url"]?.string == url.shown)
+    }
+
+    @Test func onlyARepeatedInterruptEndsAtOnce() {
+        #expect(
+            !Interrupts.ends(SIGINT, after: .milliseconds(299)) && Interrupts.ends(SIGINT, after: .milliseconds(300)))
+        for signal in [SIGTERM, SIGHUP] {
+            #expect(!Interrupts.ends(signal, after: .seconds(9)) && Interrupts.ends(signal, after: .seconds(10)))
+        }
     }
 
     @Test func verboseLinesAndBarsDoNotMix() async throws {
