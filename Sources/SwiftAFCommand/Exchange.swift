@@ -16,6 +16,8 @@ struct Exchange {
     let archive: HARRecorder?
     /// Prints the response while it is received; nil if it is collected, or written to a file.
     var printer: ResponsePrinter?
+    /// Whether a pipe or descriptor that the body goes to is the purpose of the command.
+    private var isDownload = false
     /// Prints what goes to standard output beside a file: heads and metrics.
     var headPrinter: ResponsePrinter?
     /// Called with the progress; nil to show a separate progress bar.
@@ -35,13 +37,29 @@ struct Exchange {
         cookies?.add(to: &self.request)
     }
 
-    /// Sets what is left of the time limit.
-    mutating func limit(to rest: Duration) {
-        // Zero would be no limit.
-        let rest = max(rest, .milliseconds(1))
-        request.timeouts.total = rest
-        options.timeouts.total = rest
+    /// Lets the body go to a pipe or a descriptor in place of its file, while it is received.
+    mutating func save(to descriptor: Int32, _ path: RawText) {
+        let takesHead = takesHead
+        var pipeConsole = console
+        pipeConsole.output = DescriptorSink(descriptor: descriptor, stop: console.stop)
+        var printer = ResponsePrinter(
+            console: pipeConsole, parts: takesHead ? [.responseHead, .responseBody] : .responseBody,
+            style: Style(isColoured: false), isRaw: true)
+        let exchange = self
+        printer.target = ResponsePrinter.Target(path: path, isAccepted: exchange.saves)
+        self.printer = printer
+        isDownload = file?.isDownload == true
+        file = nil
     }
+
+    /// Whether a response is written to the file.
+    @Sendable private func saves(_ response: HTTPResponse) -> Bool {
+        let isSuccessful = (200...299).contains(response.status)
+        return refusal(of: response) == nil && (isSuccessful || file?.isDownload == false && response.status != 304)
+    }
+
+    /// Whether the file gets the head of a response that has nothing else, as with `curl -I -o`.
+    private var takesHead: Bool { request.method == .head && options.parts == nil }
 
     func run() async -> Outcome {
         let log = ExchangeLog()
@@ -70,21 +88,6 @@ struct Exchange {
         } catch {
             outcome.add(Failure(standardOutput: error))
         }
-        writeHead(&outcome)
-    }
-
-    /// Writes the head of the response to HEAD into its file, as `curl -I -o` does.
-    private func writeHead(_ outcome: inout Outcome) {
-        guard request.method == .head, options.parts == nil, outcome.failure == nil, outcome.file != nil,
-            case .path(let path)? = file?.name, let response = outcome.response
-        else { return }
-        let head = Data(Style(isColoured: false).text(of: response).utf8)
-        do throws(SessionError) {
-            // It is empty, as the response has no body.
-            try OutputFile.overwrite(path, with: head)
-        } catch {
-            outcome.add(Failure(error))
-        }
     }
 
     // MARK: The transfer
@@ -103,7 +106,7 @@ struct Exchange {
         let display = ProgressDisplay(sink: console.error)
         display.begin()
         // On a terminal, the bar makes room for the first line of the response.
-        let hasToEnd = printer != nil && console.output.isTerminal
+        let hasToEnd = printer?.console.output.isTerminal == true
         func makeRoom() async {
             if hasToEnd { await display.finish() }
         }
@@ -134,7 +137,8 @@ struct Exchange {
         let wire = WireLog({ lines in if options.isVerbose { show(lines) } }, keepsHead: keepsHead)
         var monitors: [any EventMonitor] = []
         if options.isVerbose || wire.keepsHead { monitors.append(wire) }
-        if printer != nil, options.printsTimings || printed.contains(.metrics) { monitors.append(log) }
+        let needsMetrics = options.printsTimings || printed.contains(.metrics) || printer?.target != nil
+        if printer != nil, needsMetrics { monitors.append(log) }
         if let archive { monitors.append(archive) }
         guard !monitors.isEmpty else { return await send(manager, nil, attempts, willPrint, progress: progress) }
         let outcome = await notifying(monitors, of: manager) {
@@ -198,6 +202,28 @@ struct Exchange {
             }
             return outcome
         }
+    }
+
+    /// Writes the head of the response to HEAD to a file.
+    private func saveHead(
+        to path: RawText, _ file: FileTarget, with manager: HTTPSessionManager
+    ) async throws(SessionError) -> Outcome {
+        let response = try await manager.response(for: request)
+        var outcome = outcome(of: response.head, body: Data())
+        guard saves(response.head) else {
+            outcome.isUnsaved = outcome.failure == nil
+            return outcome
+        }
+        do throws(SessionError) {
+            if file.options.contains(.createsFolders) { OutputFile.makeFolders(of: path, mode: 0o777) }
+            let head = Data(Style(isColoured: false).text(of: response.head).utf8)
+            try OutputFile.write(head, to: path, mode: 0o666, keepsExisting: file.options.contains(.keepsExistingFile))
+            outcome.file = path.shown
+            outcome.isDownload = file.isDownload
+        } catch {
+            outcome.add(failure(error))
+        }
+        return outcome
     }
 
     /// Returns what saves a response with another status than 2xx; nil for downloads, which save no other.
@@ -264,9 +290,14 @@ struct Exchange {
             if printed.isBinary {
                 console.complain("swiftaf: the body is binary: -o PATH writes it to a file, a pipe passes it on")
             }
+            if let target = printer.target {
+                outcome.isUnsaved = outcome.failure == nil && !target.isAccepted(stream.head)
+                if target.isAccepted(stream.head) { outcome.file = target.path.shown }
+                outcome.isDownload = isDownload
+            }
             return outcome
         } catch let error as WriteError {
-            outcome.failure = Failure(standardOutput: error)
+            outcome.failure = Failure(writing: printer.target?.path.shown.printable ?? "standard output", error)
             return outcome
         } catch let error as SessionError {
             throw error

@@ -54,12 +54,16 @@ struct Failure: Error, Sendable, Equatable {
 
     /// A write to standard output failed: it is full, has been closed by its reader, or had no room until the run ended.
     init(standardOutput error: WriteError) {
+        self.init(writing: "standard output", error)
+    }
+
+    /// The same for another pipe or descriptor.
+    init(writing name: String, _ error: WriteError) {
         switch error {
-        case .system(let number):
-            self.init(.file, .file, "standard output can't be written: \(systemMessage(number))")
+        case .system(let number): self.init(.file, .file, "\(name) can't be written: \(systemMessage(number))")
         case .stopped: self.init(SessionError(.cancelled))
         case .late:
-            let message = "total timeout: standard output wasn't read in time"
+            let message = "total timeout: \(name) wasn't read in time"
             self.init(SessionError(.timeout, reason: .total, message: message))
         }
     }

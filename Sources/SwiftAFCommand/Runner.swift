@@ -176,17 +176,7 @@ struct Runner: Sendable {
             }
             exchange.headPrinter = printer
             if let pipe = exchange.file?.pipe {
-                let deadline = options.timeouts.total.flatMap { $0 > .zero ? ContinuousClock.now + $0 : nil }
-                let descriptor = try await OutputFile.openPipe(pipe, until: deadline)
-                if let deadline { exchange.limit(to: deadline - .now) }
-                let takesHead = exchange.request.method == .head && options.parts == nil
-                var pipeConsole = exchange.console
-                pipeConsole.output = DescriptorSink(descriptor: descriptor, stop: console.stop)
-                exchange.printer = ResponsePrinter(
-                    console: pipeConsole,
-                    parts: takesHead ? [.responseHead, .responseBody] : .responseBody,
-                    style: Style(isColoured: false))
-                exchange.file = nil
+                exchange.save(to: try await OutputFile.openPipe(pipe, until: console.deadline), pipe)
             }
             return await run(exchange)
         }

@@ -33,8 +33,8 @@ import Testing
     func secondFailuresAreReported(option: String) async throws {
         server.route("/", .text("why", status: 404))
         let folder = try TemporaryFolder()
-        // A session makes its folder. Its files have names that are long, and those they are written under too long.
-        let name = option == "--session" ? String(repeating: "x", count: 245) : "none/x"
+        // A session makes its folder. The name of its document is as long as names can be, that of its jar too long.
+        let name = option == "--session" ? String(repeating: "x", count: 250) : "none/x"
         let path = "\(folder.path)/\(name)"
         let run = await swiftaf("get", server.urlString(), option, path)
         #expect(run.exit == 2 && run.text == "why")

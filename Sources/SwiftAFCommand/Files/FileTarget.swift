@@ -26,11 +26,21 @@ struct FileTarget: Sendable {
             }
             return nil
         }
+        try target.refuseMeaningless(options)
         if isChecked { try target.refuseUnchecked(command, options) }
         if options.keepsExistingFile { target.options.insert(.keepsExistingFile) }
         target.checksum = options.checksum
         target.keepsTime = options.comparesTimestamps
         return target
+    }
+
+    /// Refuses what can't be done with a pipe, or with a descriptor of the process.
+    private func refuseMeaningless(_ options: Options) throws(UsageError) {
+        guard let pipe else { return }
+        guard !options.resumes else { throw UsageError("--resume needs a regular file") }
+        guard OutputFile.descriptor(pipe) != STDOUT_FILENO || !options.printsJSON else {
+            throw UsageError("-o can't name standard output with --json, which prints nothing else there")
+        }
     }
 
     private func refuseUnchecked(_ command: RequestCommand, _ options: Options) throws(UsageError) {
@@ -40,9 +50,7 @@ struct FileTarget: Sendable {
         if options.comparesTimestamps, options.resumes {
             throw UsageError("--timestamps and --resume can't be combined")
         }
-        var status = stat()
-        let isSpecial = path.withCString { stat($0, &status) } == 0 && status.st_mode & S_IFMT != S_IFREG
-        guard !isSpecial else { throw UsageError("--checksum and --timestamps need a regular file") }
+        guard OutputFile.isReplaced(path) else { throw UsageError("--checksum and --timestamps need a regular file") }
     }
 
     private static func named(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
@@ -86,9 +94,10 @@ struct FileTarget: Sendable {
     /// The options for files named on the command line.
     private static let written: DownloadOptions = [.followsLinks, .keepsPermissions]
 
-    /// The path, if it is a pipe, which is written to while the body is received.
+    /// The path, if it is a pipe or a descriptor of the process, which is written to while the body is received.
     var pipe: RawText? {
         guard case .path(let path) = name else { return nil }
+        guard OutputFile.descriptor(path) == nil else { return path }
         var status = stat()
         let isPipe = path.withCString { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFIFO
         return isPipe ? path : nil
@@ -98,6 +107,9 @@ struct FileTarget: Sendable {
     var isNamedByResponse: Bool {
         if case .response = name { true } else { false }
     }
+
+    /// Whether its content or its time decides whether it is written.
+    var isChecked: Bool { checksum != nil || keepsTime }
 
     /// Whether the file is the purpose of the command.
     var isDownload: Bool { options.contains(.keepsPartialFile) }

@@ -2,12 +2,12 @@ import Glibc
 import SwiftAF
 
 /// A file that is written beside a path, and gets its name when it is complete. It has the permissions of the file that it
-/// replaces. Pipes and devices are written to.
+/// replaces. Pipes, devices and descriptors of the process are written to.
 struct NewFile: Sendable {
     let descriptor: Int32
     private let path: RawText
     private let target: RawText
-    /// The name until then; nil for a pipe or device.
+    /// The name until then; nil for what is written to.
     private let temporary: RawText?
 
     /// - Parameter mode: The permissions of a file that replaces none, without those that the process's mask takes away.
@@ -15,8 +15,7 @@ struct NewFile: Sendable {
         self.path = path
         guard OutputFile.isReplaced(path) else {
             (target, temporary) = (path, nil)
-            descriptor = path.withCString { open($0, O_WRONLY | O_CLOEXEC) }
-            guard descriptor >= 0 else { throw OutputFile.failure(path, errno) }
+            descriptor = try OutputFile.open(path)
             return
         }
         var status = stat()
@@ -24,12 +23,26 @@ struct NewFile: Sendable {
         let hasFile = target.withCString { stat($0, &status) } == 0
         // Such as links in a circle, of which one would be replaced.
         guard hasFile || errno == ENOENT else { throw OutputFile.failure(path, errno) }
-        let name = RawText(target.bytes + ".\(String(UInt32.random(in: .min ... .max), radix: 36))".utf8)
-        descriptor = name.withCString { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
-        guard descriptor >= 0 else { throw OutputFile.failure(path, errno) }
-        temporary = name
+        let folder = OutputFile.directory(of: target)
+        (descriptor, temporary) = try Self.create(in: folder, mode, for: path)
         if hasFile { fchmod(descriptor, status.st_mode & 0o777) }
     }
+
+    /// Creates a file under a name that no other has. The name is short, whatever that of the target is: the system limits
+    /// names to 255 bytes.
+    private static func create(
+        in folder: ArraySlice<UInt8>, _ mode: mode_t, for path: RawText
+    ) throws(SessionError) -> (Int32, RawText) {
+        for _ in 0..<mostAttempts {
+            let name = RawText(folder + ".swiftaf-\(String(UInt64.random(in: .min ... .max), radix: 36))".utf8)
+            let descriptor = name.withCString { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
+            if descriptor >= 0 { return (descriptor, name) }
+            guard errno == EEXIST else { break }
+        }
+        throw OutputFile.failure(path, errno)
+    }
+
+    private static let mostAttempts = 100
 
     /// The number of bytes that it has.
     var size: Int {

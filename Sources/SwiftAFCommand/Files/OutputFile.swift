@@ -4,16 +4,22 @@ import SwiftAF
 
 /// Writes files named on the command line.
 enum OutputFile {
-    /// Writes a new file beside the path and renames it. Pipes and devices are written to. See ``NewFile``.
-    static func write(_ content: Data, to path: RawText) throws(SessionError) {
-        let file = try NewFile(path)
+    /// Writes a new file beside the path and renames it. Pipes, devices and descriptors are written to. See ``NewFile``.
+    ///
+    /// - Parameters:
+    ///   - mode: The permissions of a file that replaces none, without those that the process's mask takes away.
+    ///   - keepsExisting: Whether it fails if another file has that name.
+    static func write(
+        _ content: Data, to path: RawText, mode: mode_t = 0o600, keepsExisting: Bool = false
+    ) throws(SessionError) {
+        let file = try NewFile(path, mode: mode)
         do throws(WriteError) {
             try DescriptorSink(descriptor: file.descriptor).write(content)
         } catch {
             file.abandon()
             throw failure(path, error)
         }
-        try file.finish()
+        try file.finish(keepsExisting: keepsExisting)
     }
 
     /// Creates the folders of a path that are missing.
@@ -25,17 +31,57 @@ enum OutputFile {
 
     /// Returns whether a path names a regular file, or no file yet. Writing to it then makes a new file.
     static func isReplaced(_ path: RawText) -> Bool {
+        guard descriptor(path) == nil else { return false }
         var status = stat()
         return path.withCString { stat($0, &status) } != 0 || status.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// The descriptor of this process that a path names, such as `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3` or a link to one
+    /// of them; nil for any other path. What it leads to may be a file that other programs write to as well, so it mustn't
+    /// be replaced or opened again, which would begin at its start.
+    static func descriptor(_ path: RawText) -> Int32? {
+        var path = path
+        for _ in 0...mostLinks {
+            let directory = directory(of: path)
+            if let number = RawText(path.bytes[directory.endIndex...]).text.flatMap({ Int32($0) }), number >= 0,
+                isOfDescriptors(directory)
+            {
+                return number
+            }
+            guard let link = destination(ofLink: path) else { return nil }
+            path = link.hasPrefix("/") ? link : RawText(directory + link.bytes)
+        }
+        return nil
+    }
+
+    /// Whether a folder is /proc/self/fd, or that of a thread.
+    private static func isOfDescriptors(_ folder: ArraySlice<UInt8>) -> Bool {
+        guard !folder.isEmpty, let resolved = resolved(RawText(folder)) else { return false }
+        let names = resolved.shown.split(separator: "/")
+        return names.first == "proc" && names.dropFirst().first == "\(getpid())" && names.last == "fd"
+    }
+
+    /// The path without links; nil if it doesn't exist.
+    private static func resolved(_ path: RawText) -> RawText? {
+        guard let resolved = path.withCString({ realpath($0, nil) }) else { return nil }
+        defer { free(resolved) }
+        return RawText(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
+    }
+
+    /// Returns a descriptor for what isn't replaced: a new one for a pipe or a device, a duplicate of one of our own.
+    static func open(_ path: RawText) throws(SessionError) -> Int32 {
+        let descriptor =
+            if let own = descriptor(path) { fcntl(own, F_DUPFD_CLOEXEC, 0) } else {
+                path.withCString { Glibc.open($0, O_WRONLY | O_CLOEXEC) }
+            }
+        guard descriptor >= 0 else { throw failure(path, errno) }
+        return descriptor
     }
 
     /// The path of the file that a symbolic link leads to, also if that file doesn't exist yet; the path itself if it isn't
     /// a link.
     static func target(_ path: RawText) -> RawText {
-        if let resolved = path.withCString({ realpath($0, nil) }) {
-            defer { free(resolved) }
-            return RawText(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
-        }
+        if let resolved = resolved(path) { return resolved }
         var path = path
         for _ in 0..<mostLinks {
             guard let link = destination(ofLink: path) else { break }
@@ -55,7 +101,7 @@ enum OutputFile {
     }
 
     /// The beginning of a path up to its last slash.
-    private static func directory(of path: RawText) -> ArraySlice<UInt8> {
+    static func directory(of path: RawText) -> ArraySlice<UInt8> {
         path.bytes.lastIndex(of: UInt8(ascii: "/")).map { path.bytes[...$0] } ?? []
     }
 
@@ -65,26 +111,21 @@ enum OutputFile {
         return directory.isEmpty ? "." : RawText(directory)
     }
 
-    /// Writes to an existing file from its beginning, or to a pipe or device.
-    static func overwrite(_ path: RawText, with content: Data) throws(SessionError) {
-        let descriptor = path.withCString { open($0, O_WRONLY | O_CLOEXEC) }
-        guard descriptor >= 0 else { throw failure(path, errno) }
-        defer { close(descriptor) }
-        do throws(WriteError) {
-            try DescriptorSink(descriptor: descriptor).write(content)
-        } catch {
-            throw failure(path, error)
-        }
-    }
-
-    /// Opens a named pipe as soon as it has a reader.
+    /// Opens a named pipe as soon as it has a reader, or duplicates a descriptor.
     ///
     /// - Parameter deadline: The end of `--timeout`; nil without a limit.
     static func openPipe(
         _ path: RawText, until deadline: ContinuousClock.Instant?
     ) async throws(Failure) -> Int32 {
+        if descriptor(path) != nil {
+            do throws(SessionError) {
+                return try open(path)
+            } catch {
+                throw Failure(error)
+            }
+        }
         while true {
-            let descriptor = path.withCString { open($0, O_WRONLY | O_NONBLOCK | O_CLOEXEC) }
+            let descriptor = path.withCString { Glibc.open($0, O_WRONLY | O_NONBLOCK | O_CLOEXEC) }
             if descriptor >= 0 { return descriptor }
             guard errno == ENXIO || errno == EINTR else { throw Failure(failure(path, errno)) }
             if let deadline, .now >= deadline {

@@ -12,6 +12,15 @@ struct ResponsePrinter: Sendable {
     var holdsBack = false
     /// Whether the body of a status of 400 or more isn't printed.
     var hidesErrorBodies = false
+    /// What is written to, in place of standard output: a pipe or a descriptor that `-o` names.
+    var target: Target?
+
+    /// A pipe or descriptor in place of a file. It gets what a file would get.
+    struct Target: Sendable {
+        let path: RawText
+        /// Whether a response is saved.
+        let isAccepted: @Sendable (HTTPResponse) -> Bool
+    }
 
     /// What becomes of a body.
     private enum Mode {
@@ -73,7 +82,7 @@ struct ResponsePrinter: Sendable {
         willWrite: () async -> Void
     ) async throws {
         printed = Printed()
-        var head = head(of: response)
+        var head = isRefused(response) ? Data() : head(of: response)
         // Events have to appear at once.
         var isHeld = holdsBack && response.mediaType?.essence != "text/event-stream"
         func flush(_ bytes: Data) async throws(WriteError) {
@@ -155,7 +164,9 @@ struct ResponsePrinter: Sendable {
 
     /// Returns the descriptor of a body that is written as it is, at once, and behind nothing but its head.
     func directDescriptor(for response: HTTPResponse) -> Int32? {
-        guard !holdsBack, parts.isSubset(of: [.responseHead, .responseBody, .metrics]), !console.output.isTerminal,
+        // The bytes of a target are counted.
+        guard !holdsBack, target == nil, parts.isSubset(of: [.responseHead, .responseBody, .metrics]),
+            !console.output.isTerminal,
             mode(for: response) == .streamed
         else { return nil }
         return console.output.descriptor
@@ -173,11 +184,18 @@ struct ResponsePrinter: Sendable {
     }
 
     private func mode(for response: HTTPResponse) -> Mode {
-        guard parts.contains(.responseBody), !hidesErrorBodies || response.status < 400 else { return .discarded }
+        guard parts.contains(.responseBody), !hidesErrorBodies || response.status < 400, !isRefused(response) else {
+            return .discarded
+        }
         guard console.output.isTerminal, !isRaw else { return .streamed }
         guard let type = response.mediaType else { return .lines }
         if type.isJSON { return .formatted }
         return isUTF8(type) ? .lines : .convertedLines
+    }
+
+    /// Whether a target doesn't get the response.
+    private func isRefused(_ response: HTTPResponse) -> Bool {
+        target.map { !$0.isAccepted(response) } ?? false
     }
 
     private func isUTF8(_ type: MediaType) -> Bool {

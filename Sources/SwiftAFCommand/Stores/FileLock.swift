@@ -33,9 +33,17 @@ enum FileLock {
     }
 
     static func lockPath(for path: RawText) -> RawText {
-        let target = OutputFile.target(path).bytes
-        let start = target.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
-        return RawText(target[..<start] + ".".utf8 + target[start...] + ".swiftaf-lock".utf8)
+        let target = OutputFile.target(path)
+        let folder = OutputFile.directory(of: target)
+        return RawText(folder + ".".utf8 + shortened(target.bytes[folder.endIndex...]) + ".swiftaf-lock".utf8)
+    }
+
+    /// A name that the lock's fits into the system's 255 bytes with. Of a longer one, a number of 64 bits (FNV-1a) stands for
+    /// the rest; two files that share it share a lock, too.
+    private static func shortened(_ name: ArraySlice<UInt8>) -> [UInt8] {
+        guard name.count > 200 else { return Array(name) }
+        let hash = name.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return Array(name.prefix(180)) + String(hash, radix: 36).utf8
     }
 
     private static func acquire(
