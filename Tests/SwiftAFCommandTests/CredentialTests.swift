@@ -93,6 +93,61 @@ import Testing
         #expect(server.requests.isEmpty)
     }
 
+    @Test(arguments: [
+        ["-u", "@s3cret:pw"], ["--bearer", "@s3cret"], ["-E", "/etc/hosts", "--key-password", "@s3cret"],
+    ])
+    func namesOfMissingSecretFilesAreNotShown(words: [String]) async {
+        let run = await swiftaf(["get", server.urlString(), "--json"] + words)
+        #expect(run.exit == 1 && run.code == "invalidInput")
+        #expect(!run.error.contains("s3cret") && !run.text.contains("s3cret"))
+        let option = words[words.count - 2] == "-u" ? "--user" : words[words.count - 2]
+        #expect(run.error.contains("\(option): the file behind @ can't be read: No such file or directory"))
+    }
+
+    @Test func aSecretMayBeginWithAnAt() async {
+        server.route("/", .text("in"))
+        #expect(await swiftaf("get", server.urlString(), "--bearer", "@@token").exit == 0)
+        #expect(sent == ["Bearer @token"])
+    }
+
+    @Test func passwordsAreAskedForOncePerOrigin() throws {
+        let passwords = AskedPasswords()
+        let asked = Locked(0)
+        func ask(_ user: String, _ url: String) throws -> String {
+            try passwords.password(of: user, for: url) { () throws(Failure) in
+                asked.withLock { $0 += 1 }
+                return "\(asked.withLock { $0 })"
+            }
+        }
+        #expect(try ask("joe", "https://h.test/a") == "1")
+        #expect(try ask("joe", "HTTPS://joe@H.test:443/b c") == "1")
+        #expect(try ask("ann", "https://h.test/") == "2")
+        #expect(try ask("joe", "https://h.test:8443/") == "3")
+        #expect(try ask("joe", "http://h.test/") == "4")
+    }
+
+    @Test(arguments: ["X-Api-Key", "x-auth-token", "X-CSRF-Token", "Api-Key"])
+    func keysAreNotSentToAnotherOrigin(name: String) async throws {
+        let other = try TestServer()
+        other.route("/", .text("in"))
+        server.route("/", .redirect(to: other.urlString()))
+        server.route("/same", .redirect(to: "/in"))
+        server.route("/in", .text("in"))
+        let run = await swiftaf("get", server.urlString(), "\(name):s3cret", "X-Other:1", "-v")
+        #expect(run.exit == 0 && !run.error.contains("s3cret"))
+        #expect(server.requests.last?[name] == "s3cret")
+        #expect(other.requests.last?[name] == nil && other.requests.last?["X-Other"] == "1")
+        #expect(await swiftaf("get", server.urlString("/same"), "-H", "\(name): s3cret").exit == 0)
+        #expect(server.requests.last?[name] == "s3cret")
+    }
+
+    @Test(arguments: ["Authorization", "Cookie2", "X-Api-Key", "x-csrf-token"])
+    func argumentsWithKeysAreBlanked(name: String) {
+        let invocation = ArgumentParser.parse(["get", "http://h/", "\(name):s3cret", "-H", "\(name): s3cret", "X-A:b"])
+        #expect(invocation.secrets.map(\.argument) == [2, 4])
+        #expect(invocation.secrets.allSatisfy { $0.offset == name.count + 1 })
+    }
+
     @Test(arguments: ["me:s3cret\n", "m\re:s3cret"])
     func lineBreaksAreRefused(user: String) async {
         let run = await swiftaf(["get", server.urlString(), "--json", "--user", user])

@@ -226,7 +226,8 @@ public struct HTTPHeaders: Sendable {
         for name in other.suppressedDefaults { suppressDefault(name) }
     }
 
-    private mutating func markSecret(_ name: String) {
+    /// Marks all fields of a name as secret.
+    package mutating func markSecret(_ name: String) {
         change { fields in
             for index in fields.indices where fields[index].isNamed(name) { fields[index].isMarkedSecret = true }
         }

@@ -5,7 +5,7 @@ public struct Redaction: Sendable, Hashable {
     public var hidesCredentials = true
     /// The names of further fields to hide, case-insensitive. Default: `X-Api-Key`, `X-Auth-Token`, `X-CSRF-Token` and
     /// `Api-Key`.
-    public var headers: Set<String> = ["X-Api-Key", "X-Auth-Token", "X-CSRF-Token", "Api-Key"]
+    public var headers: Set<String> = Set(Self.secretHeaders)
     /// The names of query items to hide, case-insensitive. Default: common names of secrets, such as `access_token`,
     /// `api_key` and `password`.
     public var queryItems: Set<String> = [
@@ -19,6 +19,13 @@ public struct Redaction: Sendable, Hashable {
 
     /// Hides credentials and common names of secrets.
     public static let standard = Redaction()
+
+    private static let secretHeaders = ["X-Api-Key", "X-Auth-Token", "X-CSRF-Token", "Api-Key"]
+
+    /// Whether ``standard`` hides fields of this name. Makes no set, which costs time at a program's start.
+    package static func isSecretHeader(_ name: String) -> Bool {
+        CoreField.isCredential(name) || secretHeaders.contains { ASCII.equalIgnoringCase($0, name) }
+    }
 
     /// Hides nothing, not even user information in URLs.
     public static let none: Redaction = {

@@ -181,13 +181,15 @@ struct UsageError: Error, Sendable, Equatable {
 /// A secret: itself, or where it is read from when the request is built.
 enum Secret: Sendable, Equatable {
     case text(String)
-    /// `@PATH`: the first line of a file.
+    /// `@PATH`: the first line of a file. `@@` stands for an `@` that begins the secret itself.
     case file(RawText)
     /// `env:NAME`: an environment variable.
     case variable(String)
 
     init(_ text: String) throws(UsageError) {
-        if text.hasPrefix("@") {
+        if text.hasPrefix("@@") {
+            self = .text(String(text.dropFirst()))
+        } else if text.hasPrefix("@") {
             guard text.utf8.count > 1 else { throw UsageError("@ needs the path of the file with the secret") }
             self = .file(RawText(Array(text.utf8.dropFirst())))
         } else if text.hasPrefix("env:") {

@@ -45,6 +45,13 @@ struct RawText: Sendable, Hashable, ExpressibleByStringLiteral {
         }
     }
 
+    /// The path with the home folder in place of a `~/` at its beginning. Shells do that only at the beginning of a word, not
+    /// behind `@`.
+    func expandingHome(_ environment: @autoclosure () -> [String: String]) -> RawText {
+        guard hasPrefix("~/"), let home = environment()["HOME"], !home.isEmpty else { return self }
+        return RawText(home.utf8 + bytes.dropFirst())
+    }
+
     func hasPrefix(_ prefix: StaticString) -> Bool {
         bytes.starts(with: UnsafeBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount))
     }

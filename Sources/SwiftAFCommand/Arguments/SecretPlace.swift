@@ -1,3 +1,5 @@
+import SwiftAF
+
 /// The bytes of an argument that are a secret, up to its end.
 struct SecretPlace: Sendable, Equatable {
     /// The number of the argument, without the program's name.
@@ -25,13 +27,11 @@ enum SecretPart: Sendable {
         }
     }
 
-    private static let secretFields = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
-
     private static func fieldValue(in line: [UInt8]) -> Int? {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon + 1 < line.count else { return nil }
-        let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
-        if secretFields.contains(name) { return colon + 1 }
-        return name == "referer" ? userInfo(in: line[(colon + 1)...]) : nil
+        let name = String(decoding: line[..<colon], as: UTF8.self)
+        if Redaction.isSecretHeader(name) { return colon + 1 }
+        return name.lowercased() == "referer" ? userInfo(in: line[(colon + 1)...]) : nil
     }
 
     /// A password may contain a slash, though it has to be escaped.

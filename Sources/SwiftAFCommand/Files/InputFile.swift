@@ -52,13 +52,13 @@ enum InputFile {
     static func content(_ path: RawText) throws(Failure) -> Content {
         let descriptor = try open(path)
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw unreadable(path, errno, closing: descriptor) }
+        guard fstat(descriptor, &status) == 0 else { throw unreadable(path.shown, errno, closing: descriptor) }
         switch status.st_mode & S_IFMT {
         case S_IFREG where !isLongerThanItsSize(descriptor, status, from: 0):
             close(descriptor)
             return .file
         case S_IFDIR:
-            throw unreadable(path, EISDIR, closing: descriptor)
+            throw unreadable(path.shown, EISDIR, closing: descriptor)
         default:
             return .stream(ByteStream(descriptor: descriptor))
         }
@@ -73,9 +73,11 @@ enum InputFile {
     }
 
     /// Returns the text of a file.
-    static func text(_ path: RawText) throws(Failure) -> String {
-        guard let text = String(validating: try bytes(path), as: UTF8.self) else {
-            throw Failure(.input, .invalidInput, "\(path.shown) is not text in UTF-8")
+    ///
+    /// - Parameter name: The name for error messages; nil for the path.
+    static func text(_ path: RawText, shown name: String? = nil) throws(Failure) -> String {
+        guard let text = String(validating: try bytes(path, shown: name), as: UTF8.self) else {
+            throw Failure(.input, .invalidInput, "\(name ?? path.shown) is not text in UTF-8")
         }
         return text
     }
@@ -91,8 +93,8 @@ enum InputFile {
     }
 
     /// Returns the contents of a file.
-    static func bytes(_ path: RawText) throws(Failure) -> Data {
-        let descriptor = try open(path)
+    static func bytes(_ path: RawText, shown name: String? = nil) throws(Failure) -> Data {
+        let descriptor = try open(path, shown: name)
         var content = Data()
         var piece = [UInt8](repeating: 0, count: 64 << 10)
         let isFile = isRegular(descriptor)
@@ -100,12 +102,12 @@ enum InputFile {
             // Anything else may have no writer yet, or no end: Ctrl-C ends the wait.
             guard isFile || !Task.isCancelled else {
                 close(descriptor)
-                throw Failure(SessionError(.cancelled))
+                throw error
             }
             guard isFile || hasInput(descriptor) else { continue }
             let count = read(descriptor, &piece, piece.count)
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            guard count >= 0 else { throw unreadable(path, errno, closing: descriptor) }
+            guard count >= 0 else { throw unreadable(name ?? path.shown, errno, closing: descriptor) }
             guard count > 0 else { break }
             content += piece.prefix(count)
         }
@@ -135,14 +137,16 @@ enum InputFile {
     }
 
     /// Opens a file without waiting for the writer of a named pipe: until there is one, poll(2) reports nothing.
-    private static func open(_ path: RawText, _ opening: Opening = .content) throws(Failure) -> Int32 {
+    private static func open(
+        _ path: RawText, _ opening: Opening = .content, shown name: String? = nil
+    ) throws(Failure) -> Int32 {
         let descriptor = path.withCString { Glibc.open($0, opening.flags | O_CLOEXEC) }
-        guard descriptor >= 0 else { throw unreadable(path, errno, closing: nil) }
+        guard descriptor >= 0 else { throw unreadable(name ?? path.shown, errno, closing: nil) }
         return descriptor
     }
 
-    private static func unreadable(_ path: RawText, _ number: Int32, closing descriptor: Int32?) -> Failure {
+    private static func unreadable(_ name: String, _ number: Int32, closing descriptor: Int32?) -> Failure {
         if let descriptor { close(descriptor) }
-        return Failure(.input, .invalidInput, "\(path.shown) can't be read: \(systemMessage(number))")
+        return Failure(.input, .invalidInput, "\(name) can't be read: \(systemMessage(number))")
     }
 }

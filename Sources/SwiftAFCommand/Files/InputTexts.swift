@@ -12,9 +12,11 @@ final class InputTexts: Sendable {
     private let contents = Locked<[Content]>([])
 
     /// Returns the text of a file, as it was when it was first asked for.
-    func text(_ path: RawText) throws(Failure) -> String {
+    ///
+    /// - Parameter name: The name for error messages; nil for the path.
+    func text(_ path: RawText, shown name: String? = nil) throws(Failure) -> String {
         if let known = contents.withLock({ $0.first { $0.path == path } }) { return known.text }
-        let text = try InputFile.text(path)
+        let text = try InputFile.text(path, shown: name)
         contents.withLock { $0.append(Content(path: path, text: text)) }
         return text
     }

@@ -131,7 +131,7 @@ extension Secret {
     /// The secret as it is written on a command line.
     fileprivate var argument: String {
         switch self {
-        case .text(let text): text
+        case .text(let text): text.hasPrefix("@") ? "@\(text)" : text
         case .file(let path): "@\(path.shown)"
         case .variable(let name): "env:\(name)"
         }
