@@ -116,6 +116,14 @@ struct BatchProgramTests {
     }
 }
 
+@Suite struct BatchOutcomeTests {
+    @Test func cancellingGoesBeforeOtherFailures() {
+        let (gone, cancelled) = (Failure(.status, .status, "404"), Failure(SessionError(.cancelled)))
+        #expect(Outcome(parts: [gone, cancelled].map { Outcome(failure: $0) }).failure == cancelled)
+        #expect(Outcome(parts: [nil, gone, Failure(.file, .file, "")].map { Outcome(failure: $0) }).failure == gone)
+    }
+}
+
 /// One line for each that is under way.
 @Suite struct ProgressLinesTests {
     @Test(arguments: [0, 1, 2, 10]) func fitIntoAnyWidth(width: Int) {

@@ -37,6 +37,24 @@ import Testing
         #expect(await swiftaf("get", server.urlString()).text.contains("\u{1B}]0;"))
     }
 
+    /// JSON that isn't complete is shown as what isn't JSON.
+    @Test(arguments: [[], ["--retry", "1"]])
+    func whatCameBeforeAFailureIsShown(words: [String]) async {
+        let json: Script.Headers = ["Content-Type": "application/json"]
+        server.route("/json", .truncated(headers: json, body: Data("{\"a\":\"\u{1B}]0;owned".utf8), promising: 99))
+        server.route("/text", .truncated(body: Data("line\nhalf".utf8), promising: 99))
+        for (path, text) in [("/json", "{\"a\":\"\\u{1B}]0;owned\n"), ("/text", "line\nhalf\n")] {
+            let run = await swiftaf(["get", server.urlString(path)] + words, output: MemorySink(isTerminal: true))
+            #expect(run.exit == 3 && run.text == text)
+            let included = await swiftaf(
+                ["get", "-i", server.urlString(path)] + words, output: MemorySink(isTerminal: true))
+            #expect(included.text.hasPrefix("HTTP/1.1 200 OK\r\n") && included.text.hasSuffix("\r\n\r\n" + text))
+        }
+        let (piece, isAnswered) = ("{\"a\":\"\u{1B}]0;owned", words.isEmpty ? 5 : 10)
+        #expect(await swiftaf(["get", server.urlString("/json")] + words).text == piece)
+        #expect(server.requests.count == isAnswered)
+    }
+
     @Test func reportsAreShownWithoutControlCharacters() async {
         server.route("/", .json(Self.json))
         let run = await swiftaf("get", server.urlString(), "--json", output: MemorySink(isTerminal: true))

@@ -53,10 +53,12 @@ struct Outcome: Sendable {
         bodyBytes = text.utf8.count
     }
 
-    /// Creates the outcome of several transfers. It is a failure if one of them failed.
+    /// Creates the outcome of several transfers. It is a failure if one of them failed: the first one, unless the run was
+    /// cancelled.
     init(parts: [Outcome]) {
         self.parts = parts
-        failure = parts.lazy.compactMap(\.failure).first
+        let failures = parts.compactMap(\.failure)
+        failure = failures.first { $0.exit == .cancelled } ?? failures.first
     }
 
     var exit: ExitCode { failure?.exit ?? .success }

@@ -54,7 +54,7 @@ struct ResponsePrinter: Sendable {
         var isBinary = false
         /// Whether a part of the response was written, so that another attempt would repeat it.
         var hasBegun = false
-        /// What was held back when the response broke.
+        /// What wasn't printed yet when the response broke, as it would have been printed.
         var held = Data()
     }
 
@@ -104,7 +104,9 @@ struct ResponsePrinter: Sendable {
             do {
                 next = try await pieces.next()
             } catch {
-                if isHeld { printed.held = mode == .converted ? head : head + kept }
+                printed.held = head + (shown(kept, of: response, mode) ?? Data())
+                let end = printed.held.last ?? last
+                if isShown, let end, end != UInt8(ascii: "\n") { printed.held += "\n".utf8 }
                 throw error
             }
             guard let piece = next else { break }
@@ -172,7 +174,7 @@ struct ResponsePrinter: Sendable {
         return console.output.descriptor
     }
 
-    /// Prints what was held back of a response that broke, if there is no other attempt.
+    /// Prints what is left of a response that broke, if there is no other attempt.
     func printHeld(_ printed: Printed) throws(WriteError) {
         try write(printed.held)
     }
