@@ -103,7 +103,7 @@ struct Exchange {
     // Not inlined, as the runtime would look up its types before every transfer.
     @inline(never)
     private func transferShowingProgress(_ log: ExchangeLog) async -> Outcome {
-        let display = ProgressDisplay(sink: console.error)
+        let display = ProgressDisplay(sink: console.error, until: console.deadline)
         display.begin()
         // On a terminal, the bar makes room for the first line of the response.
         let hasToEnd = printer?.console.output.isTerminal == true
@@ -124,7 +124,7 @@ struct Exchange {
         willPrint: () async -> Void = {}, progress note: (@Sendable (ProgressEvent) -> Void)?
     ) async -> Outcome {
         let attempts = Attempts(
-            options, show: options.isQuiet ? nil : show,
+            options, until: console.deadline, show: options.isQuiet ? nil : show,
             willBegin: {
                 log.begin()
                 note?(.restarted)

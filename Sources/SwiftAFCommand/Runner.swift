@@ -32,9 +32,13 @@ struct Runner: Sendable {
     func run(_ invocation: Invocation) async -> ExitCode {
         var runner = self
         if console.error.isTerminal { runner.console.isDumb = environment["TERM"] == "dumb" }
+        let limited = console.limited(to: invocation.options.timeouts.total)
+        // Of several downloads, each has a limit of its own.
+        if !invocation.hasSeveralTransfers { runner.console.deadline = limited.deadline }
         let prepared = runner
         return await withTaskCancellationHandler {
-            await prepared.runPrepared(invocation)
+            guard let deadline = limited.deadline else { return await prepared.runPrepared(invocation) }
+            return await Deadline.$current.withValue(deadline) { await prepared.runPrepared(invocation) }
         } onCancel: {
             prepared.console.stop.set()
         }
@@ -106,8 +110,7 @@ struct Runner: Sendable {
         var request = try request(command, options)
         GivenCookies(of: request, beside: configuration.cookieStorage)?.add(to: &request)
         var outcome = await SocketConsole(
-            request: request, options: options, configuration: configuration,
-            console: console.limited(to: options.timeouts.total)
+            request: request, options: options, configuration: configuration, console: console
         ).run()
         await save(configuration, files, &outcome)
         return outcome
@@ -172,31 +175,24 @@ struct Runner: Sendable {
             let printer = printer(command, options, exchange)
             guard exchange.file != nil else {
                 exchange.printer = printer
-                return await run(exchange)
+                return await exchange.run()
             }
             exchange.headPrinter = printer
             if let pipe = exchange.file?.pipe {
                 exchange.save(to: try await OutputFile.openPipe(pipe, until: console.deadline), pipe)
             }
-            return await run(exchange)
+            return await exchange.run()
         }
         var exchanges: [Exchange] = []
         for one in command.each { exchanges.append(try prepare(one, options, configuration, archive)) }
         return Outcome(parts: await Batch(exchanges: exchanges, options: options, console: console).run())
     }
 
-    /// Runs an exchange. What it prints is limited by the same time.
-    private func run(_ exchange: Exchange) async -> Outcome {
-        var outcome = await exchange.run()
-        outcome.deadline = exchange.console.deadline
-        return outcome
-    }
-
     private func picture(
         _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration, _ archive: HARRecorder?
     ) async throws(Failure) -> Outcome {
         try PictureView.refuseWithout(imageDecoder)
-        var outcome = await run(try prepare(command, options, configuration, archive))
+        var outcome = await (try prepare(command, options, configuration, archive)).run()
         guard outcome.failure == nil else { return outcome }
         let graphics = TerminalGraphics(environment: environment, isTerminal: console.output.isTerminal)
         let view = PictureView(decoder: imageDecoder, graphics: graphics, columns: console.output.columns)
@@ -219,8 +215,7 @@ struct Runner: Sendable {
             }
             return Exchange(
                 request: request, file: file, options: options, configuration: configuration,
-                console: command.moreURLs.isEmpty ? console.limited(to: options.timeouts.total) : console,
-                archive: archive)
+                console: console, archive: archive)
         } catch {
             throw Failure(error)
         }
@@ -252,13 +247,11 @@ struct Runner: Sendable {
     // MARK: Output
 
     private func print(_ outcome: inout Outcome, options: Options) {
-        var console = console
-        console.deadline = outcome.deadline
         do throws(WriteError) {
             if options.printsJSON {
-                if !outcome.isReported { try printReport(&outcome, console) }
+                if !outcome.isReported { try printReport(&outcome) }
             } else {
-                try printBody(of: outcome, console)
+                try printBody(of: outcome)
                 if let cookies = outcome.cookies { try console.write(cookies) }
             }
         } catch {
@@ -300,7 +293,7 @@ struct Runner: Sendable {
         if let resumption = failure.resumption { console.complain("swiftaf: \(resumption)") }
     }
 
-    private func printReport(_ outcome: inout Outcome, _ console: Console) throws(WriteError) {
+    private func printReport(_ outcome: inout Outcome) throws(WriteError) {
         let text: String
         do {
             text = try Report(outcome: outcome).text(isForTerminal: console.output.isTerminal)
@@ -313,11 +306,11 @@ struct Runner: Sendable {
     }
 
     /// Prints the body of a response; nothing if it was incomplete or rejected.
-    private func printBody(of outcome: Outcome, _ console: Console) throws(WriteError) {
+    private func printBody(of outcome: Outcome) throws(WriteError) {
         if let report = outcome.trust { return try console.write(Data(TrustText.text(report).utf8)) }
         if let picture = outcome.picture { return try console.write(picture) }
         if outcome.isStored, let response = outcome.response, let body = outcome.body {
-            return try printStored(response, body, console)
+            return try printStored(response, body)
         }
         guard outcome.failure.map({ [.status, .authentication].contains($0.exit) }) ?? true,
             let body = outcome.body, !body.isEmpty
@@ -326,11 +319,11 @@ struct Runner: Sendable {
             let isWhole = !console.output.isTerminal || body.last == UInt8(ascii: "\n")
             return try console.write(isWhole ? body : body + "\n".utf8)
         }
-        try print(response, body, console)
+        try print(response, body)
     }
 
     /// Prints a body as one that is printed while it is received.
-    private func print(_ response: HTTPResponse, _ body: Data, _ console: Console) throws(WriteError) {
+    private func print(_ response: HTTPResponse, _ body: Data) throws(WriteError) {
         let style = Style(for: console.output, environment)
         let printer = ResponsePrinter(console: console, parts: .responseBody, style: style)
         guard let text = printer.text(of: body, response) else {
@@ -340,12 +333,10 @@ struct Runner: Sendable {
     }
 
     /// Prints a response of the cache, with its head.
-    private func printStored(
-        _ response: HTTPResponse, _ body: Data, _ console: Console
-    ) throws(WriteError) {
+    private func printStored(_ response: HTTPResponse, _ body: Data) throws(WriteError) {
         let style = Style(for: console.output, environment)
         let head = console.output.isTerminal ? style.text(of: response) : CacheInquiry.head(response)
         try console.write(Data(head.utf8))
-        try print(response, body, console)
+        try print(response, body)
     }
 }

@@ -57,6 +57,19 @@ import Testing
         #expect(server.requests.first?.bodyText.contains("12") == true)
     }
 
+    @Test(arguments: [["a=@PIPE"], ["X:@PIPE"], ["q==@PIPE"], ["--bearer", "@PIPE"], ["--cacert", "PIPE"]])
+    func theWaitForAWriterIsLimited(words: [String]) async {
+        let run = await swiftaf(arguments(words) + ["--timeout", "0.1", "--json"])
+        #expect(run.exit == 4 && run.json["error"]?["reason"] == "total" && server.requests.isEmpty)
+    }
+
+    @Test func theWaitForStandardInputCounts() async throws {
+        let input = try InputPipe()
+        let run = await swiftaf(server.urlString(), "--timeout", "0.1", "--json", input: input.reading)
+        #expect(run.exit == 4 && run.json["error"]?["reason"] == "total" && server.requests.isEmpty)
+        withExtendedLifetime(input) {}
+    }
+
     @Test func theWaitForAReaderIsLimited() async {
         let run = await swiftaf(server.urlString(), "-o", pipe, "--timeout", "0.1", "--json")
         #expect(

@@ -63,4 +63,9 @@ struct Invocation: Sendable {
     let options: Options
     /// Where secrets are in the arguments, so that they can be hidden from other processes.
     var secrets: [SecretPlace] = []
+
+    /// Whether several files are downloaded.
+    var hasSeveralTransfers: Bool {
+        if case .success(.request(let request)) = command { !request.moreURLs.isEmpty } else { false }
+    }
 }

@@ -77,9 +77,9 @@ enum Prompt {
     /// Waits for a byte; nil at the end of the input.
     private static func nextByte(of terminal: Int32) throws(Failure) -> UInt8? {
         while true {
-            guard !Task.isCancelled else { throw Failure(SessionError(.cancelled)) }
+            try Deadline.check()
             var wait = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
-            guard poll(&wait, 1, patience) > 0 else { continue }
+            guard poll(&wait, 1, Deadline.wait(patience)) > 0 else { continue }
             var byte: UInt8 = 0
             switch read(terminal, &byte, 1) {
             case 1: return byte

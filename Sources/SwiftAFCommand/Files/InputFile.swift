@@ -99,8 +99,10 @@ enum InputFile {
         var piece = [UInt8](repeating: 0, count: 64 << 10)
         let isFile = isRegular(descriptor)
         while true {
-            // Anything else may have no writer yet, or no end: Ctrl-C ends the wait.
-            guard isFile || !Task.isCancelled else {
+            // Anything else may have no writer yet, or no end: Ctrl-C and --timeout end the wait.
+            do throws(Failure) {
+                if !isFile { try Deadline.check() }
+            } catch {
                 close(descriptor)
                 throw error
             }
@@ -133,7 +135,7 @@ enum InputFile {
     /// Waits a short time; returns whether there are bytes, the end or an error to be read.
     private static func hasInput(_ descriptor: Int32) -> Bool {
         var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        return poll(&wait, 1, patience) > 0
+        return poll(&wait, 1, Deadline.wait(patience)) > 0
     }
 
     /// Opens a file without waiting for the writer of a named pipe: until there is one, poll(2) reports nothing.

@@ -40,8 +40,6 @@ struct Outcome: Sendable {
     var locations: [String] = []
     /// The outcomes of several transfers. All other properties are then empty, except the first failure.
     var parts: [Outcome] = []
-    /// When the output has to be written; nil without a limit.
-    var deadline: ContinuousClock.Instant?
 
     init(failure: Failure? = nil) {
         self.failure = failure

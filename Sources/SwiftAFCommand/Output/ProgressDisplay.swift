@@ -10,6 +10,7 @@ final class ProgressDisplay: Sendable {
     private static let interval = DispatchTimeInterval.milliseconds(100)
 
     private let sink: any ByteSink
+    private let deadline: ContinuousClock.Instant?
     private let lines = Locked(ProgressLines())
     /// The serial queue for all drawing.
     private let queue = DispatchQueue(label: "swiftaf.progress")
@@ -17,8 +18,10 @@ final class ProgressDisplay: Sendable {
     private let activity = NetworkActivityIndicatorManager()
     private let timer = Locked<DrawingTimer?>(nil)
 
-    init(sink: any ByteSink) {
+    /// - Parameter deadline: The end of `--timeout`, which limits the wait for the terminal; nil without a limit.
+    init(sink: any ByteSink, until deadline: ContinuousClock.Instant? = nil) {
         self.sink = sink
+        self.deadline = deadline
         activity.activationDelay = Self.patience
         activity.callbackQueue = queue
     }
@@ -97,7 +100,7 @@ final class ProgressDisplay: Sendable {
     }
 
     private func send(_ text: String) {
-        if !text.isEmpty { try? sink.write(Data(text.utf8)) }
+        if !text.isEmpty { try? sink.write(Data(text.utf8), until: deadline) }
     }
 }
 

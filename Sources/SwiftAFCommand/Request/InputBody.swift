@@ -3,8 +3,10 @@ import SwiftAF
 
 /// Standard input as the body, where nothing else is: `swiftaf post URL < file`.
 enum InputBody {
-    /// How long a command without a method waits for the first byte of a pipe, in milliseconds, before it is a GET.
-    private static let patience: Int32 = 1000
+    /// How long a command without a method waits for the first byte of a pipe, before it is a GET.
+    private static let patience = Duration.seconds(1)
+    /// The maximum time in milliseconds until a cancelled run notices it.
+    private static let step: Int32 = 100
     /// The methods whose requests have no body as a rule. A script's input mustn't be taken for theirs.
     private static let withoutBody: [HTTPMethod] = [.get, .head, .delete, .options, .trace, .connect]
 
@@ -26,16 +28,21 @@ enum InputBody {
             let rest = status.st_size - offset
             return rest > 0 ? .stream(once: ByteStream(descriptor: input), length: Int64(rest)) : nil
         case S_IFIFO, S_IFSOCK:
-            guard command.method != nil || hasData(input) else { return nil }
+            if command.method == nil, try !hasData(input) { return nil }
             return .stream(once: ByteStream(descriptor: input))
         default: return nil
         }
     }
 
     /// Whether a pipe has data. A pipe that nothing is written to doesn't make a request a POST.
-    private static func hasData(_ input: Int32) -> Bool {
+    private static func hasData(_ input: Int32) throws(Failure) -> Bool {
+        let end = ContinuousClock.now + patience
         var wait = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
-        guard poll(&wait, 1, patience) > 0, wait.revents & Int16(POLLIN) != 0 else { return false }
+        while poll(&wait, 1, Deadline.wait(step)) <= 0 {
+            try Deadline.check()
+            guard .now < end else { return false }
+        }
+        guard wait.revents & Int16(POLLIN) != 0 else { return false }
         var count: Int32 = 0
         return ioctl(input, UInt(FIONREAD), &count) == 0 && count > 0
     }

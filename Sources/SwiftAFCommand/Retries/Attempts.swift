@@ -14,17 +14,19 @@ final class Attempts: RequestInterceptor {
     private let show: (@Sendable ([String]) -> Void)?
 
     /// - Parameters:
+    ///   - deadline: The end of `--timeout`; nil if it begins now.
     ///   - show: Writes why and for how long the next attempt waits; nil to be silent.
     ///   - willBegin: Called at the start of each attempt.
     ///   - willWait: Called after an attempt that failed, before the wait for the next one.
     init(
-        _ options: Options, show: (@Sendable ([String]) -> Void)?, willBegin: @escaping @Sendable () -> Void,
+        _ options: Options, until deadline: ContinuousClock.Instant?, show: (@Sendable ([String]) -> Void)?,
+        willBegin: @escaping @Sendable () -> Void,
         willWait: @escaping @Sendable () -> Void
     ) {
         policy = options.retryPolicy
         let limit = options.timeouts.total.flatMap { $0 > .zero ? $0 : nil }
         self.limit = limit
-        deadline = limit.map { .now + $0 }
+        self.deadline = deadline ?? limit.map { .now + $0 }
         isVerbose = options.isVerbose
         self.show = show
         self.willBegin = willBegin

@@ -13,18 +13,18 @@ struct SocketConsole {
         // The options say what is sent.
         manager.headers = [:]
         if options.isVerbose { manager.eventMonitors = [WireLog(console.complain)] }
-        let outcome = await converse(manager, since: ContinuousClock.now)
+        let outcome = await converse(manager)
         await manager.flushMonitors()
         return outcome
     }
 
-    /// - Parameter start: When the run began: `--timeout` limits the time from then on.
-    private func converse(_ manager: HTTPSessionManager, since start: ContinuousClock.Instant) async -> Outcome {
+    private func converse(_ manager: HTTPSessionManager) async -> Outcome {
         do throws(SessionError) {
+            var opening = request
+            if let deadline = console.deadline { opening.timeouts.total = max(deadline - .now, .milliseconds(1)) }
             let socket = try await manager.webSocket(
-                request, protocols: options.socket.protocols, options: socketOptions)
-            let end = request.timeouts.total.flatMap { $0 > .zero ? start + $0 : nil }
-            return await Conversation(socket, options, console).run(until: end)
+                opening, protocols: options.socket.protocols, options: socketOptions)
+            return await Conversation(socket, options, console).run(until: console.deadline)
         } catch {
             var failure = Failure(
                 openingLimit(behind: error) ?? error, minimumTLS: options.minimumTLS, network: options.network)

@@ -19,6 +19,7 @@ struct TrustInquiry {
         let manager = HTTPSessionManager(configuration: configuration)
         var request = HTTPRequest(.head, "https://\(authority)/")
         request.timeouts = options.timeouts
+        if let deadline = Deadline.current { request.timeouts.total = max(deadline - .now, .milliseconds(1)) }
         let failure: Failure
         do throws(SessionError) {
             _ = try await manager.response(for: request)
