@@ -38,6 +38,18 @@ import Testing
         #expect(folder.mode(of: RawText(place)) & 0o777 == 0o700)
     }
 
+    /// However a URL spells it, an origin has one session.
+    @Test func sessionsAreOfOrigins() throws {
+        func session(_ url: String) throws -> NamedSession {
+            try NamedSession("a", url: url, environment: ["XDG_CONFIG_HOME": folder.path])
+        }
+        let path = try session("http://h.test/").path
+        for url in ["HTTP://joe:pw@H.test:80/x y", "http://h.test?q=[1]"] { #expect(try session(url).path == path) }
+        for url in ["https://h.test/", "http://h.test:8080/"] { #expect(try session(url).path != path) }
+        #expect(try session("http://b\u{FC}cher.test/").path == session("http://xn--bcher-kva.test/").path)
+        #expect(throws: Failure.self) { try session("http://[/") }
+    }
+
     @Test(arguments: ["--session", "--cookies"])
     func cookiesWithoutADateAreKept(option: String) async {
         server.route("/", .respond(200, headers: ["Set-Cookie": "login=1; HttpOnly"]))

@@ -127,6 +127,12 @@ import Testing
         #expect(Netrc.entry(for: host, in: Self.file.replacing("\n", with: "\r\n")) == entry)
     }
 
+    @Test func machinesWithoutALoginHideTheDefault() {
+        let text = "machine h password p\ndefault login guest password anything\n"
+        #expect(Netrc.entry(for: "h", in: text) == nil && Netrc.entry(for: "i", in: text)?.user == "guest")
+        #expect(Netrc.entry(for: "h", in: text + "machine h login joe\n")?.user == "joe")
+    }
+
     @Test(arguments: ["", "machine", "machine h", "machine h login", "login a password b", "machine x login y", "\""])
     func ignoresWhatIsIncomplete(text: String) {
         #expect(Netrc.entry(for: "h", in: text)?.password ?? "" == "")

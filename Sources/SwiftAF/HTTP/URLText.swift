@@ -7,13 +7,13 @@ package struct URLText: Sendable {
     /// The whole text.
     let text: String
     /// The scheme without the colon, in its original case.
-    let scheme: Substring?
+    package let scheme: Substring?
     /// The part before the `@`, which may contain a password.
     let userInfo: Substring?
     /// The host, without brackets around an IPv6 address.
-    let host: Substring?
+    package let host: Substring?
     /// The text after the host's colon; may be empty.
-    let portText: Substring?
+    package let portText: Substring?
     /// The port, or else the default of the scheme; nil if there is neither, or if the text isn't a valid port.
     let port: Int?
     let path: Substring

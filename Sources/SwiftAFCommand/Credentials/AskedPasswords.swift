@@ -1,11 +1,10 @@
-import FoundationEssentials
 import SwiftAF
 
-/// The passwords that were typed in this run, so that each is asked for once per user and host.
+/// The passwords that were typed in this run, so that each is asked for once per user and origin.
 final class AskedPasswords: Sendable {
     private struct Typed {
         var user: String
-        var host: String
+        var origin: Origin
         var password: String
     }
 
@@ -13,14 +12,12 @@ final class AskedPasswords: Sendable {
     // to the first byte (Benchmarks/first-byte).
     private let typed = Locked<[Typed]>([])
 
-    /// Returns the password that was typed for the user and the host of a URL, or asks for it.
+    /// Returns the password that was typed for the user and the origin of a URL, or asks for it.
     func password(of user: String, for url: String, _ ask: () throws(Failure) -> String) throws(Failure) -> String {
-        let parts = URL(string: url)
-        let host = parts?.host().map { "\(parts?.scheme ?? "")://\($0):\(parts?.port ?? 0)".lowercased() }
-        guard let host else { return try ask() }
-        if let known = typed.withLock({ $0.first { $0.user == user && $0.host == host } }) { return known.password }
+        guard let origin = Origin(url) else { return try ask() }
+        if let known = typed.withLock({ $0.first { $0.user == user && $0.origin == origin } }) { return known.password }
         let password = try ask()
-        typed.withLock { $0.append(Typed(user: user, host: host, password: password)) }
+        typed.withLock { $0.append(Typed(user: user, origin: origin, password: password)) }
         return password
     }
 }

@@ -58,7 +58,8 @@ extension RequestBuilder {
     private func netrcEntry(for request: HTTPRequest) throws(Failure) -> Netrc.Entry? {
         guard let file = options.netrc, let host = CoreURL.host(of: request.url) else { return nil }
         switch file {
-        case .path(let path): return Netrc.entry(for: host, in: try inputTexts.text(path))
+        case .path(let path):
+            return Netrc.entry(for: host, in: try inputTexts.text(path.expandingHome(environment())))
         case .ofHome:
             guard let home = environment()["HOME"] else {
                 throw Failure(UsageError("--netrc needs a file: HOME isn't set"))

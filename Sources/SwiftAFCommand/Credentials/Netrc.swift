@@ -7,11 +7,12 @@ enum Netrc {
         var password: String
     }
 
-    /// Returns the credentials of a host: those of its `machine`, else those of `default`.
+    /// Returns the credentials of a host: those of its `machine`, which may have none; those of `default` if there is no such
+    /// machine.
     ///
     /// Hosts may be spelled in any way that URLs allow: `bücher.test` is `xn--bcher-kva.test`.
     static func entry(for host: String, in text: String) -> Entry? {
-        var (found, fallback) = (Entry?.none, Entry?.none)
+        var (found, fallback, isNamed) = (Entry?.none, Entry?.none, false)
         let host = normalized(host)
         var words = words(of: text)[...]
         while let word = words.popFirst() {
@@ -19,12 +20,14 @@ enum Netrc {
             case "machine":
                 let name = words.popFirst()
                 let entry = readEntry(&words)
-                if found == nil, name.map(normalized) == host { found = entry }
+                guard name.map(normalized) == host else { continue }
+                found = found ?? entry
+                isNamed = true
             case "default": fallback = fallback ?? readEntry(&words)
             default: break
             }
         }
-        return found ?? fallback
+        return isNamed ? found : fallback
     }
 
     private static func normalized(_ host: String) -> String {

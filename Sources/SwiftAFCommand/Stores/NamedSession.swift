@@ -17,11 +17,11 @@ struct NamedSession {
     ///
     /// - Parameter name: A name, for a session in the user's folder for the origin; with a slash, a path.
     init(_ name: RawText, url: String, environment: [String: String]) throws(Failure) {
-        guard let parts = URL(string: url), let scheme = parts.scheme, let host = parts.host() else {
+        guard let parts = Origin(url).map({ URLText($0.text) }), let scheme = parts.scheme, let host = parts.host else {
             throw Failure(UsageError("--session needs a URL with a host"))
         }
-        let authority = host.lowercased() + (parts.port.map { "_\($0)" } ?? "")
-        origin = "\(scheme.lowercased())://\(authority)"
+        let authority = host + (parts.portText.map { "_\($0)" } ?? "")
+        origin = "\(scheme)://\(authority)"
         if name.bytes.contains(UInt8(ascii: "/")) {
             path = name
         } else {
@@ -32,7 +32,7 @@ struct NamedSession {
             guard let folder = environment["XDG_CONFIG_HOME"].flatMap({ $0.isEmpty ? nil : $0 }) ?? home else {
                 throw Failure(UsageError("--session needs a path with a slash: HOME isn't set"))
             }
-            let ofOrigin = "\(folder)/swiftaf/sessions/\(scheme.lowercased())_\(authority)/"
+            let ofOrigin = "\(folder)/swiftaf/sessions/\(scheme)_\(authority)/"
             path = RawText(Array(ofOrigin.utf8) + name.bytes)
         }
         try read()
