@@ -136,9 +136,11 @@ struct Runner: Sendable {
     ) async {
         configuration.cache?.flush()
         var cookies: Data?
+        let received = outcome
         await attempt(&outcome) { () throws(Failure) in
             cookies = try files.cookies?.printed()
-            if cookies == nil { try await files.cookies?.save() }
+            guard cookies == nil, let jar = files.cookies, try !jar.keepsFile(after: received) else { return }
+            try await jar.save()
         }
         outcome.cookies = cookies
         await attempt(&outcome) { () throws(Failure) in try await files.hosts?.save() }

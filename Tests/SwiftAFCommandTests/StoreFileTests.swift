@@ -39,6 +39,21 @@ import Testing
         #expect(file.content.map { String(decoding: $0, as: UTF8.self).contains("\tk\tv\n") } == true)
     }
 
+    @Test func aJarIsKeptIfNothingWasReceived() async throws {
+        let content = "127.0.0.1\tFALSE\t/\tFALSE\t0\told\t1\n"
+        let (file, closed) = (try TemporaryFile(content), try TestServer())
+        let url = closed.urlString()
+        closed.stop()
+        for words in [["get", url], ["download", url + "a", url + "b"]] {
+            #expect(await swiftaf(words + ["-c", file.path]).exit == 3)
+            #expect(file.content == Data(content.utf8))
+        }
+        withExtendedLifetime(closed) {}
+        server.route("/none", .text("no cookies", status: 404))
+        #expect(await swiftaf(server.urlString("/none"), "-c", file.path).exit == 2)
+        #expect(file.content.map { !String(decoding: $0, as: UTF8.self).contains("old") } == true)
+    }
+
     /// What the program wrote it accepts, whatever is in the cookies.
     @Test func cookiesAreReadAgain() async throws {
         server.route("/", .respond(200, headers: ["Set-Cookie": "a=1\t2; Secure; HttpOnly; SameSite=Lax"]))

@@ -59,6 +59,9 @@ struct Outcome: Sendable {
         failure = failures.first { $0.exit == .cancelled } ?? failures.first
     }
 
+    /// Whether a response was received, or nothing failed.
+    var hasReceived: Bool { failure == nil || response != nil || parts.contains(where: \.hasReceived) }
+
     var exit: ExitCode { failure?.exit ?? .success }
 
     /// Adds a failure. The first one decides the exit status; all are printed, each once.

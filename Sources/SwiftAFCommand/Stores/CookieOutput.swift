@@ -14,6 +14,14 @@ struct CookieOutput {
         return try inFailures { () throws(SessionError) in try Self.text(of: storage) }
     }
 
+    /// Whether the file is kept, because there is nothing to write: nothing was received, and no cookie was read.
+    ///
+    /// - Parameter outcome: That of the run.
+    func keepsFile(after outcome: Outcome) throws(Failure) -> Bool {
+        guard former == nil, !outcome.hasReceived else { return false }
+        return try inFailures { () throws(SessionError) in try storage.cookies().isEmpty }
+    }
+
     /// Writes the jar. What other runs have changed meanwhile in a jar that was read stays, except the cookies that this run
     /// set or removed.
     func save() async throws(Failure) {
