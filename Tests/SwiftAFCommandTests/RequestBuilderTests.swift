@@ -55,6 +55,36 @@ import Testing
         #expect(try build("get", "http://h/", "a b==ä&=", "c==").url == "http://h/?a%20b=%C3%A4%26%3D&c=")
     }
 
+    @Test func valuesFromFilesEndBeforeTheirLastLineBreak() throws {
+        let (one, two) = (try TemporaryFile("one\r\n\n"), try TemporaryFile("a b\nc\n"))
+        #expect(try build("get", "http://h/", "X-A:@\(one.path)").headers["X-A"] == "one")
+        #expect(try build("get", "http://h/", "q==@\(one.path)").url == "http://h/?q=one")
+        #expect(try build("get", "http://h/", "q==@\(two.path)").url == "http://h/?q=a%20b%0Ac")
+        let failure = #expect(throws: Failure.self) { try build("get", "http://h/", "X-A:@\(two.path)") }
+        #expect(
+            failure?.code == "invalidInput"
+                && failure?.message.contains("'X-A' in \(two.path) has a line break") == true)
+    }
+
+    @Test func theHomeFolderIsExpandedBehindAnAt() throws {
+        let file = try TemporaryFile("[1]\n")
+        func build(_ words: String...) throws -> HTTPRequest {
+            let invocation = ArgumentParser.parse(["post", "http://h/"] + words)
+            guard case .request(let command) = try invocation.command.get() else { throw UsageError("no request") }
+            let home = file.folder
+            return try RequestBuilder(
+                command: command, options: invocation.options, input: -1, environment: { ["HOME": home] }
+            ).build()
+        }
+        #expect(try build("-d", "@~/file").body.filePath == file.path)
+        #expect(try text(build("a=@~/file", "b:=@~/file")) == "{\"a\":\"[1]\\n\",\"b\":[1]\n}")
+        let request = try build("X:@~/file", "q==@~/file", "--bearer", "@~/file")
+        #expect(request.headers["X"] == "[1]" && request.url == "http://h/?q=%5B1%5D")
+        #expect(request.headers.authorization == .bearer("[1]"))
+        #expect(try build("--multipart", "f@~/file", "g=@~/file", "-F", "h=<~/file;type=text/x").body.isReplayable)
+        #expect(throws: Failure.self) { try build("a=@~joe/file") }
+    }
+
     // MARK: Body
 
     @Test func fieldsAreJSON() throws {

@@ -1,7 +1,7 @@
 internal import CAFCore
 
 /// The core's rules for header fields and tokens.
-enum CoreField {
+package enum CoreField {
     /// Checks whether a request may have this header.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` with the header's name, never its value.
@@ -29,7 +29,7 @@ enum CoreField {
     }
 
     /// Whether a text is a token (RFC 9110, section 5.6.2), as methods and header names are.
-    static func isToken(_ text: String) -> Bool {
+    package static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.withCoreSlice { afc_token_size($0) == $0.size }
     }
 

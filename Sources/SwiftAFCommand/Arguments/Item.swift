@@ -106,6 +106,30 @@ enum Item: Sendable, Equatable {
     }
 }
 
+extension Item {
+    /// The same item with the home folder in place of a `~/` that its path begins with.
+    func expandingHome(_ environment: @autoclosure () -> [String: String]) -> Item {
+        switch self {
+        case .header, .removedHeader, .query, .field: return self
+        case .headerFromFile(let name, let path):
+            return .headerFromFile(name: name, path: path.expandingHome(environment()))
+        case .queryFromFile(let name, let path):
+            return .queryFromFile(name: name, path: path.expandingHome(environment()))
+        case .fieldFromFile(let name, let path):
+            return .fieldFromFile(name: name, path: path.expandingHome(environment()))
+        case .jsonFromFile(let name, let path):
+            return .jsonFromFile(name: name, path: path.expandingHome(environment()))
+        case .filePart(let name, var part):
+            switch part.source {
+            case .file(let path): part.source = .file(path.expandingHome(environment()))
+            case .textOfFile(let path): part.source = .textOfFile(path.expandingHome(environment()))
+            case .standardInput, .textOfInput, .text: break
+            }
+            return .filePart(name: name, part)
+        }
+    }
+}
+
 extension JSONText {
     /// Parses the value of a body field.
     init(_ text: RawText, of name: RawText) throws(UsageError) {

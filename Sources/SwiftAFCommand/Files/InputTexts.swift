@@ -20,4 +20,10 @@ final class InputTexts: Sendable {
         contents.withLock { $0.append(Content(path: path, text: text)) }
         return text
     }
+
+    /// Returns the text of a file as a value: without the line breaks at its end.
+    func value(_ path: RawText) throws(Failure) -> String {
+        let text = try text(path)
+        return String(text[..<(text.lastIndex { !$0.isNewline }.map(text.index(after:)) ?? text.startIndex)])
+    }
 }

@@ -3,8 +3,8 @@ import SwiftAF
 
 /// Builds the request of a command line.
 struct RequestBuilder {
-    let command: RequestCommand
-    let options: Options
+    private(set) var command: RequestCommand
+    private(set) var options: Options
     /// The file descriptor for `--data @-`.
     let input: Int32
     /// Returns the environment variables. Called only if one is needed.
@@ -18,6 +18,15 @@ struct RequestBuilder {
 
     /// Returns a complete and valid request. Reads files; sends nothing.
     func build() throws(Failure) -> HTTPRequest {
+        var builder = self
+        builder.command.items = command.items.map { $0.expandingHome(environment()) }
+        if case .file(let path)? = options.data {
+            builder.options.data = .file(path: path.expandingHome(environment()))
+        }
+        return try builder.buildExpanded()
+    }
+
+    private func buildExpanded() throws(Failure) -> HTTPRequest {
         try refuseContradictions()
         let body = try InputBody.of(command, options, input)
         let method = command.method ?? (sendsBody || body != nil ? .post : .get)
@@ -74,7 +83,7 @@ struct RequestBuilder {
             case .query(let name, let value):
                 pairs.append("\(ParameterEncoder.escape(name))=\(ParameterEncoder.escape(value))")
             case .queryFromFile(let name, let path):
-                let value = try inputTexts.text(path)
+                let value = try inputTexts.value(path)
                 pairs.append("\(ParameterEncoder.escape(name))=\(ParameterEncoder.escape(value))")
             default: break
             }
@@ -111,9 +120,12 @@ struct RequestBuilder {
             switch item {
             case .header(let name, let value): headers.append(HTTPHeaders.Field(name: name, value: value))
             case .headerFromFile(let name, let path):
-                let text = try inputTexts.text(path)
-                let line = RawText(text.prefix { $0 != "\n" && $0 != "\r\n" }.utf8)
-                headers.append(HTTPHeaders.Field(name: name, value: line))
+                let value = try inputTexts.value(path)
+                guard !value.contains(where: \.isNewline) else {
+                    throw Failure(
+                        .input, .invalidInput, "the value of '\(name)' in \(path.shown.printable) has a line break")
+                }
+                headers.append(HTTPHeaders.Field(name: name, value: RawText(value)))
             case .removedHeader(let name): headers.suppressDefault(name)
             default: break
             }
@@ -138,12 +150,7 @@ struct RequestBuilder {
     private func refuseInvalidName(of item: Item) throws(Failure) {
         switch item {
         case .header(let name, _), .headerFromFile(let name, _), .removedHeader(let name):
-            let isToken =
-                !name.isEmpty
-                && name.utf8.allSatisfy { byte in
-                    byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "!#$%&'*+-.^_`|~".utf8.contains(byte)
-                }
-            guard !isToken else { return }
+            guard !CoreField.isToken(name) else { return }
             // What follows a space may be a secret, as in 'Authorization Basic eDp5:'.
             let first = name.prefix { !$0.isWhitespace }
             let shown = first.count < name.count ? "\(first) …" : name
