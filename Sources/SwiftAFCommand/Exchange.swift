@@ -62,6 +62,17 @@ struct Exchange {
     private var takesHead: Bool { request.method == .head && options.parts == nil }
 
     func run() async -> Outcome {
+        var exchange = self
+        // The redirect that is too much is refused by `makeManager`: the library's error has no response.
+        exchange.request.redirectPolicy?.maximumCount += 1
+        if let deadline = console.deadline {
+            // Zero would be no limit.
+            exchange.request.timeouts.total = max(deadline - .now, .milliseconds(1))
+        }
+        return await exchange.runLimited()
+    }
+
+    private func runLimited() async -> Outcome {
         let log = ExchangeLog()
         var outcome = await transferWithProgress(log)
         outcome.locations = log.locations
@@ -70,8 +81,8 @@ struct Exchange {
         }
         // With a destination file, the body is never printed.
         if file != nil { outcome.body = nil }
-        parse(&outcome)
-        finish(&outcome, log)
+        if options.printsJSON { outcome.parseJSON(hasBody: hasBody) }
+        await finish(&outcome, log)
         return outcome
     }
 
@@ -165,20 +176,24 @@ struct Exchange {
         progress: (@Sendable (TransferProgress) -> Void)?
     ) async -> Outcome {
         do throws(SessionError) {
-            if let file { return await save(file, with: manager, progress: progress) }
+            if let file, takesHead, !file.isChecked, case .path(let path) = file.name {
+                return try await saveHead(to: path, file, with: manager)
+            }
+            if let file { return await save(file, with: manager, attempts, progress: progress) }
             if let printer {
                 return try await print(printer, with: manager, wire, attempts, willPrint, progress: progress)
             }
             let response = try await manager.response(for: request, progress: progress)
             return outcome(of: response.head, body: response.body)
         } catch {
-            return outcome(of: error)
+            return outcome(of: attempts.completed(error))
         }
     }
 
     /// Writes the body to its file.
     private func save(
-        _ file: FileTarget, with manager: HTTPSessionManager, progress: (@Sendable (TransferProgress) -> Void)?
+        _ file: FileTarget, with manager: HTTPSessionManager, _ attempts: Attempts,
+        progress: (@Sendable (TransferProgress) -> Void)?
     ) async -> Outcome {
         var request = request
         let accepted = acceptedResponse(file)
@@ -187,7 +202,7 @@ struct Exchange {
         do throws(SessionError) {
             return outcome(of: try await file.download(request, with: manager, progress: progress))
         } catch {
-            var outcome = outcome(of: error)
+            var outcome = outcome(of: attempts.completed(error))
             guard outcome.failure == nil, !outcome.isUpToDate else {
                 accepted?.abandon()
                 return outcome
@@ -250,7 +265,12 @@ struct Exchange {
                     await willPrint()
                     // Its failure would hide the one that matters.
                     try? printer.printHeld(printed)
-                    throw error
+                    let isCancelled = Task.isCancelled && error.code != .cancelled
+                    let error = isCancelled ? attempts.completed(SessionError(.cancelled)) : error
+                    guard printer.target != nil else { throw error }
+                    var outcome = outcome(of: error)
+                    outcome.bodyBytes = printed.bytes
+                    return outcome
                 }
                 request.timeouts.total = rest
             }
@@ -312,7 +332,13 @@ struct Exchange {
         configuration.headers.suppressDefault(HTTPHeaders.Name.acceptLanguage)
         let manager = HTTPSessionManager(configuration: configuration)
         manager.headers = [:]
-        manager.redirectHandler = { [cookies] proposal in
+        manager.redirectHandler = { [cookies, most = options.redirects.maximumCount] proposal in
+            guard proposal.count <= most else {
+                return .fail(
+                    SessionError(
+                        .redirect, reason: .redirectLimit, message: "more than \(most) redirects",
+                        response: proposal.response))
+            }
             log.note(proposal)
             guard let cookies else { return .follow }
             // The jar may have other cookies for this URL.
@@ -415,26 +441,6 @@ struct Exchange {
     /// Whether a response may have a body (RFC 9110, section 6.4.1, and 15.3.6 about 205).
     private func hasBody(_ response: HTTPResponse) -> Bool {
         request.method != .head && ![204, 205, 304].contains(response.status)
-    }
-
-    /// With `--json`, parses the body of a response with a JSON content type. Invalid JSON is an error, whatever the
-    /// status.
-    private func parse(_ outcome: inout Outcome) {
-        let isWhole = outcome.failure.map { [.status, .authentication].contains($0.exit) } ?? true
-        guard options.printsJSON, isWhole, let response = outcome.response, response.mediaType?.isJSON == true,
-            let body = outcome.body, !body.isEmpty || hasBody(response)
-        else { return }
-        var problem: String?
-        do {
-            let json = try JSONText(Array(body))
-            if json.isTooDeep { problem = "the body is JSON, but nested too deeply to be part of a report" }
-            if problem == nil { outcome.json = json }
-        } catch {
-            problem = "the body is \(error)"
-        }
-        // An unacceptable status is the more useful error, so it takes precedence.
-        guard let problem, outcome.failure == nil else { return }
-        outcome.failure = Failure(.serialization, .serialization, problem)
     }
 }
 

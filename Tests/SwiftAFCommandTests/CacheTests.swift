@@ -58,6 +58,17 @@ import Testing
         #expect(server.requests.count == 1)
     }
 
+    @Test func storedJSONIsReported() async {
+        let headers: Script.Headers = ["Cache-Control": "max-age=1000", "Content-Type": "application/json"]
+        server.route("/json", .respond(200, headers: headers, body: Data(#"{"n":1.10}"#.utf8)))
+        server.route("/broken", .respond(200, headers: headers, body: Data("{".utf8)))
+        for path in ["/json", "/broken"] { _ = await swiftaf("get", server.urlString(path), option) }
+        let shown = await cache("show", server.urlString("/json"), "--json")
+        #expect(shown.exit == 0 && shown.text.contains(#""json":{"n":1.10}"#))
+        #expect(await cache("show", server.urlString("/broken"), "--json").exit == 9)
+        #expect(await cache("show", server.urlString("/broken")).exit == 0)
+    }
+
     @Test func storedResponsesAreListedShownAndRemoved() async {
         _ = await get(option)
         let url = server.urlString("/fresh")

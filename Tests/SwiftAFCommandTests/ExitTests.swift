@@ -137,6 +137,18 @@ import Testing
         #expect(server.requests.count == 4)
     }
 
+    @Test func theRedirectThatIsTooMuchIsReported() async {
+        server.route("/", .redirect(to: "/next"))
+        server.route("/next", .redirect(to: "/last"))
+        for (limit, url) in [("0", "/"), ("1", "/next")] {
+            let run = await failure("get", server.urlString(), "--max-redirects", limit, exit: 3, code: "redirect")
+            #expect(run.json["status"] == 302 && run.json["url"]?.string == server.urlString(url))
+            #expect(run.json["headers"]?.array?.contains(["Location", limit == "0" ? "/next" : "/last"]) == true)
+            #expect(run.json["redirects"]?.array?.count == Int(limit) && run.json["timings"] != .null)
+            #expect(run.error.contains("more than \(limit) redirects; --max-redirects N allows more"))
+        }
+    }
+
     @Test func bodiesThatCanBeReadOnce() async throws {
         server.route("/", .redirect(to: "/again", status: 307))
         let pipe = try InputPipe()
@@ -258,6 +270,35 @@ import Testing
         run.cancel()
         #expect(await run.value.exit == 130)
         #expect(await run.value.code == "cancelled")
+    }
+
+    @Test func whatWasReceivedBeforeACancellationIsReported() async throws {
+        server.route(
+            "/", [.respond(200, headers: ["Content-Length": "6"], body: Data("abc".utf8)), .stall(at: "never")])
+        let (halves, isHalf) = AsyncStream<Void>.makeStream()
+        let terminal = MemorySink(isTerminal: true) { text in if text.contains(" 50% [") { isHalf.yield() } }
+        let run = Task { [server] in await swiftaf("get", server.urlString(), "--json", error: terminal) }
+        for await _ in halves { break }
+        run.cancel()
+        let ended = await run.value
+        #expect(ended.exit == 130 && ended.json["status"] == 200 && ended.json["headers"] != .null)
+    }
+
+    @Test func theResponseBeforeACancelledRetryIsReported() async throws {
+        server.route("/", .respond(503, headers: ["Retry-After": "3600"], body: Data("busy".utf8)))
+        for words in [["--json"], ["--json", "-o", "/dev/null"]] {
+            let (lines, isWaiting) = AsyncStream<Void>.makeStream()
+            let error = MemorySink { text in if text.contains("retry 1 of 1") { isWaiting.yield() } }
+            let run = Task { [server] in
+                await swiftaf(["get", server.urlString(), "--retry", "1"] + words, error: error)
+            }
+            for await _ in lines { break }
+            run.cancel()
+            let ended = await run.value
+            #expect(ended.exit == 130 && ended.code == "cancelled" && ended.json["status"] == 503)
+            #expect(ended.json["headers"] != .null && ended.json["bodyBytes"] == 4)
+            if words.count == 1 { #expect(ended.json["body"] == "busy") }
+        }
     }
 
     @Test func cancellationWhileStandardInputIsSilent() async throws {

@@ -107,6 +107,7 @@ struct CacheInquiry {
             ("age", .integer(Int64(stored.age))), ("lifetime", .integer(Int64(stored.lifetime))),
             ("fresh", .bool(stored.isFresh)),
         ]
+        if options.printsJSON { outcome.parseJSON { _ in true } }
         return outcome
     }
 

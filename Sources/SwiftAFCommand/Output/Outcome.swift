@@ -71,4 +71,24 @@ struct Outcome: Sendable {
         if failure != nil || !parts.isEmpty { moreFailures.append(later) }
         failure = failure ?? later
     }
+
+    /// For `--json`, parses the body of a response with a JSON content type. Invalid JSON is an error, whatever the status.
+    ///
+    /// - Parameter hasBody: Whether a response may have a body, so that an empty one isn't JSON.
+    mutating func parseJSON(hasBody: (HTTPResponse) -> Bool) {
+        let isWhole = failure.map { [.status, .authentication].contains($0.exit) } ?? true
+        guard isWhole, let response, response.mediaType?.isJSON == true, let body, !body.isEmpty || hasBody(response)
+        else { return }
+        var problem: String?
+        do {
+            let json = try JSONText(Array(body))
+            if json.isTooDeep { problem = "the body is JSON, but nested too deeply to be part of a report" }
+            if problem == nil { self.json = json }
+        } catch {
+            problem = "the body is \(error)"
+        }
+        // An unacceptable status is the more useful error, so it takes precedence.
+        guard let problem, failure == nil else { return }
+        failure = Failure(.serialization, .serialization, problem)
+    }
 }

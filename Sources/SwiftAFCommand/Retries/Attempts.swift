@@ -4,6 +4,8 @@ import SwiftAF
 final class Attempts: RequestInterceptor {
     private let policy: RetryPolicy?
     private let count = Locked(0)
+    /// The last attempt, while the next one is waited for.
+    private let last = Locked<AttemptOutcome?>(nil)
     /// The end of `--timeout`, which is for all attempts; nil without a limit.
     private let deadline: ContinuousClock.Instant?
     private let limit: Duration?
@@ -38,6 +40,7 @@ final class Attempts: RequestInterceptor {
 
     func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest {
         count.withLock { $0 += 1 }
+        last.withLock { $0 = nil }
         willBegin()
         return request
     }
@@ -49,12 +52,25 @@ final class Attempts: RequestInterceptor {
         outcome.attempt.deadline = deadline
         let decision = await policy.retry(request, after: outcome)
         if case .retry(let delay) = decision {
+            last.withLock { [outcome] in $0 = outcome }
             willWait()
             note(outcome, delay, policy.maximumRetries)
         } else {
             await noteRefusal(request, outcome, policy)
         }
         return decision
+    }
+
+    /// Returns an error that ended the wait for another attempt with what the last one has received.
+    func completed(_ error: SessionError) -> SessionError {
+        guard error.response == nil, let last = last.withLock({ $0 }), let response = last.response else {
+            return error
+        }
+        var error = error
+        error.response = response
+        error.body = last.error?.body ?? last.body
+        error.metrics = last.metrics
+        return error
     }
 
     /// Says that the time limit leaves no room for the wait that the server asks for.
