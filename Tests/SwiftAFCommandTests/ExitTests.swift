@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func inputs() async {
-        _ = await failure("get", "nowhere", exit: 1, code: "invalidInput")
+        _ = await failure("get", "no:where", exit: 1, code: "invalidInput")
         _ = await failure("get", server.urlString(), "X:a\nb", exit: 1, code: "invalidInput")
         _ = await failure("get", server.urlString(), "--cacert", "/no/such/file", exit: 1, code: "invalidInput")
         let file = try? TemporaryFile("no certificate")

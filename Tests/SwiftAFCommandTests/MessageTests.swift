@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func saysHowAHostIsNamed() async {
-        let run = await swiftaf("get", "myhost")
+        let run = await swiftaf("get", "//myhost")
         #expect(run.exit == 1 && run.error.contains("the URL has no scheme; https://HOST or HOST/ names a host"))
     }
 

@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "h", "/x", "ftp://h/", "http://", "http:///p", "http://h:x/", "http://h/a\nb", "http://h/\u{7}",
+        "", "h:x", "/x", "ftp://h/", "http://", "http:///p", "http://h:x/", "http://h/a\nb", "http://h/\u{7}",
     ])
     func badURLs(url: String) {
         let failure = #expect(throws: Failure.self) { try build("get", url) }

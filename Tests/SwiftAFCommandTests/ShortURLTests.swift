@@ -40,7 +40,7 @@ import Testing
         (["PURGE", "example.org"], HTTPMethod("PURGE"), "https://example.org"),
         (["M-SEARCH", "http://h/"], HTTPMethod("M-SEARCH"), "http://h/"),
         (["purge", "http://h/"], HTTPMethod("PURGE"), "http://h/"),
-        (["pRoPfInD", "h/"], HTTPMethod("PROPFIND"), "https://h/"), (["put", "-X", "PUT", "u"], .put, "u"),
+        (["pRoPfInD", "h/"], HTTPMethod("PROPFIND"), "https://h/"), (["put", "-X", "PUT", "u"], .put, "https://u"),
         (["MGET", "http://h/"], HTTPMethod("MGET"), "http://h/"),
         (["example.org", "-I"], .head, "https://example.org"),
         (["h/", "-T", "f"], .put, "https://h/f"), (["post", "h/", "-T", "a/f"], .post, "https://h/f"),
@@ -51,6 +51,10 @@ import Testing
         (["-G", "h/"], .get, "https://h/"),
         (["localhost:1/x y"], nil, "http://localhost:1/x y"),
         (["download", "localhost:1/x?u=http://y"], .get, "http://localhost:1/x?u=http://y"),
+        // Behind a command, a single word is a host.
+        (["get", "intranet"], .get, "https://intranet"),
+        (["request", "PURGE", "intranet"], HTTPMethod("PURGE"), "https://intranet"),
+        (["get", "joe:pw@wiki"], .get, "joe:pw@wiki"), (["get", "host:word"], .get, "host:word"),
     ])
     func commandMayBeLeftOut(arguments: [String], method: HTTPMethod?, url: String) throws {
         guard case .request(let command) = try ArgumentParser.parse(arguments).command.get() else {

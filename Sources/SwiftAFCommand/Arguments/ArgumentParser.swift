@@ -248,7 +248,7 @@ extension ArgumentParser {
         for word in words.dropFirst() where Self.isURL(word) { more.append(try word.text(of: "the URL")) }
         var download = try request(.get, words.prefix(1) + words.dropFirst().filter { !Self.isURL($0) })
         download.isDownload = true
-        download.moreURLs = more.map(ShortURL.complete)
+        download.moreURLs = more.map { ShortURL.complete($0) }
         guard !download.hasBodyItem, options.data == nil else {
             throw UsageError("download sends no body; use request GET URL -o PATH")
         }
@@ -258,6 +258,7 @@ extension ArgumentParser {
         if options.usesContentDisposition, options.resumes {
             throw UsageError("--resume needs a file name from -o; it can't be combined with --content-disposition")
         }
+        if options.resumes, options.outputPath == "-" { throw UsageError("--resume needs a file, not standard output") }
         guard download.moreURLs.isEmpty || options.parts == nil else {
             throw UsageError("--include and --print can't be used with several URLs")
         }
@@ -326,7 +327,7 @@ extension ArgumentParser {
         -> RequestCommand
     {
         guard let url = try words.first?.text(of: "the URL") else { throw UsageError("the URL is missing") }
-        var request = RequestCommand(method: method, url: ShortURL.complete(url))
+        var request = RequestCommand(method: method, url: ShortURL.complete(url, isURL: true))
         if options.putsDataInQuery { try moveData(to: &request) }
         if options.putsFile, case .file(let path)? = options.data {
             request.url = Self.complete(request.url, with: path)

@@ -145,7 +145,7 @@ enum OptionTable {
         .bytes(
             "-F", placeholder: "PART",
             help: "a part: name=text, name=@PATH, name=<PATH (- stdin); ;type= ;filename=",
-            for: .request
+            for: [.request, .upload]
         ) { options, value throws(UsageError) in
             options.items.append(try Item.curlPart(value))
             options.sendsParts = true
@@ -304,6 +304,11 @@ enum OptionTable {
         .flag("--http2-prior-knowledge", help: "HTTP/2 without negotiation, also over http") {
             $0.httpVersion = .http2PriorKnowledge
         },
+        .flag("--compressed", help: "request compressed bodies and decode them (default)") { $0.decompresses = true },
+        .flag("--no-compressed", help: "request an uncompressed body") { $0.decompresses = false },
+    ]
+
+    private static let network: [OptionEntry] = [
         .value(
             "-x", "--proxy", placeholder: "URL",
             help: "http, https, socks5 or socks5h proxy (default: from the environment)",
@@ -319,11 +324,6 @@ enum OptionTable {
         ) {
             options, value in options.proxies.bypass = value
         },
-        .flag("--compressed", help: "request compressed bodies and decode them (default)") { $0.decompresses = true },
-        .flag("--no-compressed", help: "request an uncompressed body") { $0.decompresses = false },
-    ]
-
-    private static let network: [OptionEntry] = [
         .value(
             "--resolve", placeholder: "HOST:PORT:ADDR", help: "connect to ADDR for HOST and PORT; several with commas",
             for: .connections
@@ -451,7 +451,7 @@ enum OptionTable {
     ]
 
     private static let output: [OptionEntry] = [
-        .flag("-i", "--include", help: "print the head of the response too", for: .request) {
+        .flag("-i", "--include", help: "print the head of the response too", for: [.request, .upload, .download]) {
             $0.parts = [.responseHead, .responseBody]
         },
         .flag("-I", "--head", help: "HEAD, or the method of -X, and print the head only", for: .request) {
@@ -460,7 +460,7 @@ enum OptionTable {
         .value(
             "-p", "--print", placeholder: "PARTS",
             help: "what to print: h head, b body, m metrics; H and B of the request",
-            for: .request
+            for: [.request, .upload, .download]
         ) {
             options, value throws(UsageError) in options.parts = try PrintedParts(letters: value)
         },

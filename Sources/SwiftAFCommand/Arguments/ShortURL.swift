@@ -4,8 +4,10 @@ import Glibc
 enum ShortURL {
     /// Returns the URL with its scheme: `http` for loopback hosts, `https` for others. `:8080/path` is a port of
     /// localhost. Text that already has a scheme, or that doesn't look like a host, is returned unchanged.
-    static func complete(_ text: String) -> String {
-        guard !hasScheme(text), looksLikeHost(text) else { return text }
+    ///
+    /// - Parameter isURL: Whether the text must be a URL, as that behind a command is: a single word is then a host.
+    static func complete(_ text: String, isURL: Bool = false) -> String {
+        guard !hasScheme(text), looksLikeHost(text) || (isURL && isWord(text)) else { return text }
         if text.hasPrefix(":") {
             let hasPort = text.dropFirst().first?.isASCII == true && text.dropFirst().first?.isNumber == true
             return "http://localhost" + (hasPort ? text : String(text.dropFirst()))
@@ -29,15 +31,20 @@ enum ShortURL {
         return name == "localhost" || name.contains(".") || name.hasPrefix("[") || authority.count < text.count
     }
 
-    /// Whether a word is a URL with a port, although it could be a header such as `X:1`: its host is an address or a name
-    /// with a dot, or a path follows the port.
+    /// Whether a text is a host of one word, such as `intranet`. One behind a password isn't: that would be sent to it.
+    private static func isWord(_ text: String) -> Bool {
+        !text.isEmpty && text.allSatisfy { $0.isLetter || $0.isNumber || "-_".contains($0) }
+    }
+
+    /// Whether a word is a URL with a port, although it could be a header such as `X:1/2`: its host is an address or a name
+    /// with a dot, or localhost.
     static func hasPort(_ text: String) -> Bool {
         guard !hasScheme(text), looksLikeHost(text) else { return false }
         let authority = text.prefix { !"/?#".contains($0) }
         let name = host(of: text)
         // What looks like a host has nothing but a port behind a colon, or a user before it: `From:a@b.org` is a header.
         guard authority.contains(":"), !authority.contains("@") else { return false }
-        return name == "localhost" || name.contains(".") || name.hasPrefix("[") || authority.count < text.count
+        return name == "localhost" || name.contains(".") || name.hasPrefix("[")
     }
 
     private static func hasScheme(_ text: String) -> Bool {

@@ -18,8 +18,8 @@ enum CacheCommand: Sendable, Equatable {
         switch (name, url, words.count) {
         case ("list", nil, 1): self = .list
         case ("verify", nil, 1): self = .verify
-        case ("show", let url?, 2): self = .show(url: ShortURL.complete(url))
-        case ("clear", let url?, 2): self = .clear(url: ShortURL.complete(url))
+        case ("show", let url?, 2): self = .show(url: ShortURL.complete(url, isURL: true))
+        case ("clear", let url?, 2): self = .clear(url: ShortURL.complete(url, isURL: true))
         case ("clear", nil, 1): self = .clear(url: nil)
         default: throw UsageError("cache needs list, show URL, clear [URL] or verify")
         }
