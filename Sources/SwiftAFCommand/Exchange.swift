@@ -87,12 +87,12 @@ struct Exchange {
     }
 
     /// Prints what is known at the end only.
-    private func finish(_ outcome: inout Outcome, _ log: ExchangeLog) {
+    private func finish(_ outcome: inout Outcome, _ log: ExchangeLog) async {
         outcome.metrics = outcome.metrics ?? log.metrics
         if let metrics = outcome.metrics, options.printsTimings { console.complain(Timings.lines(metrics)) }
         do throws(WriteError) {
             if let headPrinter, let response = outcome.response {
-                try headPrinter.print(request: request, head: log.requestHead)
+                try await headPrinter.print(request: request, head: log.requestHead)
                 try console.write(headPrinter.head(of: response))
             }
             if let printer = headPrinter ?? printer, let metrics = outcome.metrics { try printer.print(metrics) }
@@ -304,7 +304,7 @@ struct Exchange {
             if printer.parts.contains(.requestHead) || printer.parts.contains(.requestBody) { await willPrint() }
             // The monitors may not have been notified of the head yet.
             if wire?.keepsHead == true { await manager.flushMonitors() }
-            try printer.print(request: request, head: wire?.lastHead)
+            try await printer.print(request: request, head: wire?.lastHead)
             try await printer.print(stream.head, stream.bytes, &printed, willWrite: willPrint)
             outcome.bodyBytes = printed.bytes
             if printed.isBinary {

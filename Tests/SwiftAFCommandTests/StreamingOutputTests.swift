@@ -229,6 +229,36 @@ import Testing
         #expect(folder.names.isEmpty)
     }
 
+    @Test func bodiesOfRequestsArePrinted() async throws {
+        server.route("/", .text("done"))
+        let file = try TemporaryFile("from a file")
+        let words = ["post", server.urlString(), "-p", "Bb"]
+        #expect(await swiftaf(words + ["-d", "@\(file.path)"]).text == "from a file\n\ndone")
+        let form = await swiftaf(words + ["--multipart", "a=1", "f@\(file.path)"])
+        #expect(form.text.contains("name=\"a\"\r\n\r\n1\r\n--") && form.text.contains("\r\n\r\nfrom a file\r\n--"))
+        #expect(
+            form.text.hasSuffix("--\r\n\ndone") && server.requests.last.map { form.text.hasPrefix($0.bodyText) } == true
+        )
+        let upload = await swiftaf("upload", server.urlString(), "-F", "a=1", "-p", "B")
+        #expect(upload.exit == 0 && upload.text.contains("name=\"a\""))
+        let binary = try TemporaryFile(Data([0x61, 0, 0x62]))
+        let shown = await swiftaf(words + ["-d", "@\(binary.path)"], output: MemorySink(isTerminal: true))
+        #expect(shown.text == "[a binary body]\n\ndone\n")
+    }
+
+    @Test func optionsThatMeanSomethingAreTaken() async throws {
+        server.route("/a", .text("content"))
+        let folder = try TemporaryFolder()
+        let pipe = try InputPipe()
+        let words = ["download", server.urlString("/a"), "-P", folder.path, "--ignore-stdin"]
+        let head = await swiftaf(words + ["-i"], input: pipe.reading)
+        #expect(head.exit == 0 && head.text.hasPrefix("HTTP/1.1 200 OK\r\n") && folder.content(of: "a") == "content")
+        #expect(await swiftaf(words + ["-p", "h"], input: pipe.reading).text == head.text)
+        let upload = await swiftaf("upload", server.urlString("/a"), "-i", "a=1")
+        #expect(upload.text.hasPrefix("HTTP/1.1 200 OK\r\n") && upload.text.hasSuffix("content"))
+        withExtendedLifetime(pipe) {}
+    }
+
     @Test func aPipeGetsTheBodyOnly() async throws {
         #expect(mkfifo(file, 0o600) == 0)
         let reader = open(file, O_RDONLY | O_NONBLOCK)

@@ -36,7 +36,7 @@ public struct MultipartFormData: Sendable {
         form = BodyForm(boundary: boundary, isBoundaryChosen: true)
     }
 
-    init(_ form: BodyForm) {
+    package init(_ form: BodyForm) {
         self.form = form
     }
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import SwiftAF
 
 /// Prints a response to standard output while it is received.
@@ -58,17 +59,50 @@ struct ResponsePrinter: Sendable {
         var held = Data()
     }
 
-    /// Prints the parts of the request, once its head was sent.
-    func print(request: HTTPRequest, head: String?) throws(WriteError) {
+    /// Prints the parts of the request, once its head was sent. What can be read only once isn't there any more.
+    func print(request: HTTPRequest, head: String?) async throws(WriteError) {
         if parts.contains(.requestHead), let head { try write(head) }
         guard parts.contains(.requestBody) else { return }
         switch request.body.content {
         case .none: break
         case .data(let data): try write(data + (data.last == UInt8(ascii: "\n") ? "" : "\n").utf8)
-        case .file(let path): try write("[the file \(path.printable)]\n")
+        case .file(let path): try printFile(at: path)
+        case .form(let form) where request.body.isReplayable: try await print(form)
         case .stream, .form, .json, .invalid: try write("[a streamed body]\n")
         }
         if parts.contains(.responseHead) || parts.contains(.responseBody) { try write("\n") }
+    }
+
+    private func printFile(at path: String) throws(WriteError) {
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return try write("[the file \(path.printable)]\n") }
+        defer { close(descriptor) }
+        let isShown = console.output.isTerminal && !isRaw
+        var piece = [UInt8](repeating: 0, count: 64 << 10)
+        var last = UInt8(ascii: "\n")
+        while case let count = read(descriptor, &piece, piece.count), count > 0 {
+            guard !isShown || !piece.prefix(count).contains(0) else { return try write("[a binary body]\n") }
+            try write(Data(piece.prefix(count)))
+            last = piece[count - 1]
+        }
+        if last != UInt8(ascii: "\n") { try write("\n") }
+    }
+
+    /// Prints a form by way of a file, as it may be larger than memory.
+    private func print(_ form: BodyForm) async throws(WriteError) {
+        var folder = Array("/tmp/swiftaf-XXXXXX".utf8CString)
+        guard mkdtemp(&folder) != nil else { throw .system(errno) }
+        let path = String(decoding: folder.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        defer {
+            unlink(path + "/form")
+            rmdir(path)
+        }
+        do throws(SessionError) {
+            try await MultipartFormData(form).write(to: path + "/form")
+        } catch {
+            return try write("[a form: \(error.message.printable)]\n")
+        }
+        try printFile(at: path + "/form")
     }
 
     /// Prints a response until its body ends or is found to be binary, on a terminal.
