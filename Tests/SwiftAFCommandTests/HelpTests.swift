@@ -51,7 +51,7 @@ import Testing
                         name.split(separator: "-", omittingEmptySubsequences: false).joined(separator: "\\-")))
                 #expect(
                     scripts[0].contains(name)
-                        && (scripts[1].contains("'\(name)[") || scripts[1].contains("'\(name)=-[")))
+                        && ["'\(name)[", "'*\(name)[", "'\(name)=-["].contains { scripts[1].contains($0) })
                 let fish = name.hasPrefix("--") ? "-l \(name.dropFirst(2))" : "-s \(name.dropFirst())"
                 #expect(scripts[2].contains(fish))
             }
@@ -72,6 +72,31 @@ import Testing
             $0.contains("-l netrc") || $0.contains("-l cache ")
         }
         #expect(fish.count == 2 && fish.allSatisfy { !$0.contains(" -x") && !$0.contains(" -r") })
+    }
+
+    @Test func helpAboutOptionsHasAllOfThem() throws {
+        let text = try Usage.text(of: "options")
+        #expect(text.hasPrefix("Request\n") && text.contains("\nAbout\n") && !text.contains("Exit status"))
+        for entry in OptionTable.groups.flatMap(\.entries) { #expect(text.contains("  \(entry.spelling)")) }
+        #expect(try Usage.text(of: "network").contains("--proxy") && Usage.text(of: "network").contains("--noproxy"))
+    }
+
+    @Test func manualIsInASCIIWithTheUsualSections() {
+        let text = ManualPage.text
+        for title in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "ITEMS", "EXIT STATUS"] {
+            #expect(text.contains("\n.SH \(title)\n"))
+        }
+        #expect(text.utf8.allSatisfy { $0 < 0x80 } && !text.contains("'") && !text.contains("~"))
+        #expect(text.contains("\n.TP\n.B \\-m, \\-\\-max\\-time, \\-\\-timeout S\n"))
+        #expect(text.contains("swiftaf URL [ITEM...] [OPTIONS]"))
+    }
+
+    @Test func zshOffersRepeatableOptionsAgainAndFixedWords() {
+        let zsh = Completions.script(for: .zsh)
+        for name in ["-H", "--header", "-d", "-F", "-b", "--pin", "--resolve"] { #expect(zsh.contains("'*\(name)[")) }
+        for name in ["-o", "--timeout", "--json"] { #expect(zsh.contains("'\(name)[")) }
+        #expect(zsh.contains("'-C[") && zsh.contains("]:position:(-)'"))
+        #expect(zsh.contains("compadd -- list show clear verify") && zsh.contains("compadd -- bash zsh fish"))
     }
 
     @Test func helpNamesCodesAndReasons() async {

@@ -65,25 +65,38 @@ enum Completions {
         let specifications = entries.flatMap { entry in
             entry.names.map { name -> String in
                 let help = entry.help.map { "[]:'".contains($0) ? " " : String($0) }.joined()
-                guard let text = entry.placeholder?.filter(\.isLetter) else { return "        '\(name)[\(help)]'" }
+                // Without a star, an option is offered once.
+                let star = entry.isRepeatable ? "*" : ""
+                guard let text = entry.placeholder?.filter(\.isLetter) else {
+                    return "        '\(star)\(name)[\(help)]'"
+                }
                 guard !entry.hasOptionalValue else {
                     // `=-`: the value is in the same word. Only the long spelling takes one.
                     return name.hasPrefix("--")
                         ? "        '\(name)=-[\(help)]::\(text):_files'" : "        '\(name)[\(help)]'"
                 }
+                // The only value of -C.
+                guard !text.isEmpty else { return "        '\(name)[\(help)]:position:(-)'" }
                 let action = name == "--auth" ? "(\(schemeWords))" : takesFile(entry) ? "_files" : ""
-                return "        '\(name)[\(help)]:\(text):\(action)'"
+                return "        '\(star)\(name)[\(help)]:\(text):\(action)'"
             }
         }
         return """
             #compdef swiftaf
             # zsh completion of swiftaf: swiftaf completions zsh > a folder of $fpath, as _swiftaf
+            _swiftaf_item() {
+                case $words[2] in
+                cache) (( CURRENT == 3 )) && compadd -- \(cacheWords) ;;
+                completions) (( CURRENT == 3 )) && compadd -- \(shellWords) ;;
+                *) _files ;;
+                esac
+            }
             _swiftaf() {
                 local -a commands=(\(commandWords))
                 _arguments -s \\
             \(specifications.map { $0 + " \\" }.joined(separator: "\n"))
                     '1:command or URL:($commands)' \\
-                    '*:item:_files'
+                    '*:item:_swiftaf_item'
             }
             _swiftaf "$@"
 

@@ -13,6 +13,8 @@ struct OptionEntry: Sendable {
     var secretPart = SecretPart.none
     /// Whether the value can be left out; it is then given as `--name=value` only.
     var hasOptionalValue = false
+    /// Whether the option can be given several times, and each counts.
+    var isRepeatable = false
     let apply: @Sendable (inout Options, RawText) throws(UsageError) -> Void
 
     /// The same option, whose value may be a secret.
@@ -29,6 +31,13 @@ struct OptionEntry: Sendable {
     var withOptionalValue: OptionEntry {
         var entry = self
         entry.hasOptionalValue = true
+        return entry
+    }
+
+    /// The same option, which can be given several times.
+    var repeatable: OptionEntry {
+        var entry = self
+        entry.isRepeatable = true
         return entry
     }
 
@@ -92,7 +101,7 @@ enum OptionTable {
         },
         .bytes("-H", "--header", placeholder: "LINE", help: "a header, as 'Name: value'; repeatable", for: .exchanges) {
             options, value throws(UsageError) in options.items.append(try Item.curlHeader(value))
-        }.hiding(.field),
+        }.repeatable.hiding(.field),
         .bytes("-A", "--user-agent", placeholder: "TEXT", help: "the User-Agent header", for: .exchanges) {
             options, value in
             let name = HTTPHeaders.Name.userAgent
@@ -115,16 +124,16 @@ enum OptionTable {
             help: "raw body: text, @PATH for a file, @- for standard input", for: .request
         ) { options, value throws(UsageError) in
             try options.add(try DataArgument(value))
-        },
+        }.repeatable,
         .bytes("--data-raw", placeholder: "TEXT", help: "the same, but @ isn't special", for: .request) {
             options, value throws(UsageError) in try options.add(.text(value))
-        },
+        }.repeatable,
         .value(
             "--data-urlencode", placeholder: "TEXT", help: "the same, percent-encoded: name=text, =text or text",
             for: .request
         ) {
             options, value throws(UsageError) in try options.add(try DataArgument(encoding: value))
-        },
+        }.repeatable,
         .flag("-G", "--get", help: "send the data of -d as the query of a GET", for: .request) {
             $0.putsDataInQuery = true
         },
@@ -149,8 +158,8 @@ enum OptionTable {
         ) { options, value throws(UsageError) in
             options.items.append(try Item.curlPart(value))
             options.sendsParts = true
-        },
-        .flag("--ignore-stdin", help: "don't send standard input as the body", for: [.request, .upload]) {
+        }.repeatable,
+        .flag("--ignore-stdin", help: "don't send standard input as the body", for: [.request, .upload, .download]) {
             $0.ignoresInput = true
         },
         .value("--method", placeholder: "METHOD", help: "method of upload (default: POST)", for: .upload) {
@@ -212,7 +221,7 @@ enum OptionTable {
                 // As in curl, an empty jar makes the run keep the cookies that it gets.
                 options.cookieInput = value.bytes.isEmpty ? "/dev/null" : value
             }
-        }.secret,
+        }.repeatable.secret,
         .bytes(
             "-c", "--cookie-jar", placeholder: "PATH",
             help: "write the cookies to this file at the end; - is standard output",
@@ -239,7 +248,7 @@ enum OptionTable {
             for: .socket
         ) {
             options, value in options.socket.protocols.append(value)
-        },
+        }.repeatable,
         .value("--ping", placeholder: "S", help: "send pings, and fail if no pong arrives in time", for: .socket) {
             options, value throws(UsageError) in
             let interval = try Argument.seconds(value, of: "--ping")
@@ -329,7 +338,7 @@ enum OptionTable {
             for: .connections
         ) { options, value throws(UsageError) in
             options.network.hostOverrides.append(try NetworkOptions.HostOverride(argument: value))
-        },
+        }.repeatable,
         .bytes("--unix-socket", placeholder: "PATH", help: "connect through this socket", for: .connections) {
             options, value throws(UsageError) in
             guard !value.bytes.isEmpty else { throw UsageError("--unix-socket needs the path of a socket") }
@@ -375,14 +384,14 @@ enum OptionTable {
             for: .connections
         ) {
             $0.pins.append($1)
-        },
+        }.repeatable,
         .bytes(
             "--pin-cert", placeholder: "PATH", help: "require a certificate in the chain: DER or PEM file; repeatable",
             for: .connections
         ) {
             options, value throws(UsageError) in
             options.pinnedCertificatePaths.append(try Argument.path(value, of: "--pin-cert"))
-        },
+        }.repeatable,
         .bytes(
             "-E", "--cert", placeholder: "PATH",
             help: "client certificate: PEM, or PKCS #12 with the key; also PATH:PASSWORD", for: .connections
@@ -478,8 +487,8 @@ enum OptionTable {
         {
             options, value throws(UsageError) in
             options.acceptedStatuses.formUnion(try Argument.statuses(value, of: "--accept-status"))
-        },
-        .flag("-f", "--fail", help: "don't print the body of a status of 400 or more", for: .request) {
+        }.repeatable,
+        .flag("-f", "--fail", help: "don't print the body of a status of 400 or more", for: [.request, .upload]) {
             $0.hidesErrorBodies = true
         },
         .flag("-N", "--no-buffer", help: "print at once (default)", for: .request) { _ in },
