@@ -10,11 +10,12 @@ enum Usage {
 
     static let text = "swiftaf: HTTP requests from the command line\n\n" + sections.map(\.text).joined(separator: "\n")
 
-    /// Returns the text about a topic: a section, an option, a command, or `man` for a manual page.
+    /// Returns the text about a topic: a section, an option, a command, `options` for all options, or `man` for a manual page.
     static func text(of topic: String?) throws(Failure) -> String {
         guard let topic else { return text }
         if topic == "man" { return ManualPage.text }
         let word = topic.lowercased()
+        if word == "options" { return OptionTable.groups.map { section($0.title, $0.entries) }.joined(separator: "\n") }
         if word.hasPrefix("-"), let entry = OptionTable.entry(named: topic) { return line(entry) + "\n" }
         let found = sections.filter { $0.title.lowercased().hasPrefix(word) }
         if !found.isEmpty { return found.map(\.text).joined(separator: "\n") }
@@ -23,12 +24,14 @@ enum Usage {
         let titles = sections.map { $0.title.lowercased() }
         throw Failure(
             UsageError(
-                "no help about '\(URLText(topic).withoutUserInfo.printable)'\(Suggestion.text(for: word, among: titles)); topics: \(titles.joined(separator: ", "))"
+                "no help about '\(URLText(topic).withoutUserInfo.printable)'\(Suggestion.text(for: word, among: titles)); topics: \((titles + ["options"]).joined(separator: ", "))"
             ))
     }
 
-    private static let commands = """
-        Usage
+    private static let commands = "Usage\n\(synopsis)\n\(note)\n"
+
+    /// The commands, each in a line.
+    static let synopsis = """
           swiftaf URL [ITEM…] [OPTIONS]                  GET, or POST with a body; https is the default
           swiftaf get|head|delete|post|put|patch|options URL [ITEM…] [OPTIONS]
           swiftaf request METHOD URL [ITEM…] [OPTIONS]   any method
@@ -40,12 +43,13 @@ enum Usage {
           swiftaf trust HOST[:PORT] [OPTIONS]            show certificates, pins and the verdict
           swiftaf cache list|show URL|clear [URL]|verify stored responses, see --cache
           swiftaf demo                                   a tour with an embedded server, without a network
-          swiftaf help [TOPIC]                           items, trust, output …, an option, or man
+          swiftaf help [TOPIC]                           items, trust, options …, an option, or man
           swiftaf completions bash|zsh|fish              a script that completes command lines
 
-        A URL without a scheme is https, or http on this machine: localhost:8080/path, :8080/path.
-
         """
+
+    static let note =
+        "A URL without a scheme is https, or http on this machine: localhost:8080/path, :8080/path."
 
     private static let items = """
         Items (a backslash escapes a separator)

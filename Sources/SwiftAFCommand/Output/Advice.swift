@@ -14,7 +14,7 @@ enum Advice {
     ) -> String {
         if error.code == .cancelled { return "cancelled" }
         if error.reason == .ipv6Zone { return "a URL can't name an IPv6 zone (RFC 9844); --interface NAME chooses it" }
-        var message = error.message
+        var message = inSeconds(error.message)
         for (subject, option) in subjects where message.hasPrefix(subject) {
             message = option + message.dropFirst(subject.count)
         }
@@ -24,6 +24,14 @@ enum Advice {
         }
         let advice = option(for: error, showsCertificates, minimumTLS) ?? option(for: error, network)
         return advice.map { "\(message); \($0)" } ?? message
+    }
+
+    /// Returns a message with its limit in seconds, as options take it, in place of the core's milliseconds.
+    private static func inSeconds(_ message: String) -> String {
+        guard message.hasSuffix(" ms"), let space = message.dropLast(3).lastIndex(of: " "),
+            let number = Int64(message[message.index(after: space)...].dropLast(3))
+        else { return message }
+        return "\(message[...space])\(Format.shortSeconds(.milliseconds(number)))"
     }
 
     /// Returns what is said about a 401 beside its status; nil if the server has refused the credentials.

@@ -78,6 +78,12 @@ enum Format {
         "\(decimal(duration.seconds, digits: 1)) s"
     }
 
+    /// `1.25 s`, `2 s`.
+    static func shortSeconds(_ duration: Duration) -> String {
+        let digits = decimal(duration.seconds, digits: 3).reversed().drop { $0 == "0" }
+        return String((digits.first == "." ? digits.dropFirst() : digits).reversed()) + " s"
+    }
+
     /// `0A`.
     static func hexadecimal(_ byte: UInt8) -> String {
         (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
