@@ -1,5 +1,3 @@
-import Glibc
-
 /// Completes the URLs that people type: without a scheme, or as a port of this machine.
 enum ShortURL {
     /// Returns the URL with its scheme: `http` for loopback hosts, `https` for others. `:8080/path` is a port of
@@ -79,9 +77,7 @@ enum ShortURL {
 
     private static func isLoopback(_ host: String) -> Bool {
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-        if name == "localhost" || name.hasSuffix(".localhost") || name == "[::1]" { return true }
-        // Reads every spelling of an address, such as 127.1.
-        var address = in_addr()
-        return inet_aton(name, &address) != 0 && UInt32(bigEndian: address.s_addr) >> 24 == 127
+        if name == "localhost" || name.hasSuffix(".localhost") { return true }
+        return IPAddress.isLoopback(name)
     }
 }
