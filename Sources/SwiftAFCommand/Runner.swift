@@ -171,7 +171,7 @@ struct Runner: Sendable {
     private func exchange(
         _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration, _ archive: HARRecorder?
     ) async throws(Failure) -> Outcome {
-        if command.showsPicture { return try await picture(command, options, configuration, archive) }
+        if command.purpose == .picture { return try await picture(command, options, configuration, archive) }
         guard !command.moreURLs.isEmpty else {
             var exchange = try prepare(command, options, configuration, archive)
             let printer = printer(command, options, exchange)

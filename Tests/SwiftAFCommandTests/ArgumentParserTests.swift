@@ -24,9 +24,8 @@ import Testing
     ])
     func verbs(name: String, method: HTTPMethod) throws {
         let (command, options) = try request(name, "http://h/", "a=b")
-        var expected = RequestCommand(method: method, url: "http://h/", items: [.field(name: "a", value: "b")])
-        expected.showsHead = [.head, .options].contains(method)
-        #expect(command == expected)
+        let expected = RequestCommand(method: method, url: "http://h/", items: [.field(name: "a", value: "b")])
+        #expect(command == expected && command.showsHead == [.head, .options].contains(method))
         #expect(options == Options())
     }
 

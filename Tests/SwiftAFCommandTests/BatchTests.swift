@@ -15,7 +15,7 @@ import Testing
         guard case .request(let command) = try parse("http://h/a", "X:1", "HTTPS://h/b", "q==1").get()
         else { throw UsageError("no request") }
         #expect(command.each.map(\.url) == ["http://h/a", "HTTPS://h/b"])
-        #expect(command.each.allSatisfy { $0.items == command.items && $0.isDownload && $0.moreURLs.isEmpty })
+        #expect(command.each.allSatisfy { $0.items == command.items && $0.purpose == .download && $0.moreURLs.isEmpty })
         #expect(command.items.count == 2)
     }
 

@@ -183,19 +183,18 @@ extension ArgumentParser {
                 }
                 return .request(try download(rest))
             }
-            var request = try request(method, rest)
-            request.showsHead = request.method == .head || request.method == .options
+            let request = try request(method, rest)
             if options.printsHeadOnly, request.method != .head { options.parts = options.parts ?? .responseHead }
             return .request(request)
         case .upload:
             var upload = try request(options.uploadMethod ?? .post, rest)
-            upload.isUpload = true
+            upload.purpose = .upload
             return .request(upload)
         case .download:
             return .request(try download(rest))
         case .image:
             var picture = try request(.get, rest)
-            picture.showsPicture = true
+            picture.purpose = .picture
             return .request(picture)
         case .socket:
             return .socket(try socket(rest))
@@ -247,7 +246,7 @@ extension ArgumentParser {
         var more: [String] = []
         for word in words.dropFirst() where Self.isURL(word) { more.append(try word.text(of: "the URL")) }
         var download = try request(.get, words.prefix(1) + words.dropFirst().filter { !Self.isURL($0) })
-        download.isDownload = true
+        download.purpose = .download
         download.moreURLs = more.map { ShortURL.complete($0) }
         guard !download.hasBodyItem, options.data == nil else {
             throw UsageError("download sends no body; use request GET URL -o PATH")

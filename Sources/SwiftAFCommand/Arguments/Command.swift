@@ -23,16 +23,23 @@ struct RequestCommand: Sendable, Equatable {
     var method: HTTPMethod?
     var url: String
     var items: [Item] = []
-    /// Whether items are sent as the parts of a form.
-    var isUpload = false
-    /// Whether the body is written to a file. If the transfer is interrupted, the bytes received so far are kept.
-    var isDownload = false
-    /// Whether the head of the response is printed even without `--include`: `head` and `options`.
-    var showsHead = false
-    /// Whether the response is an image to show.
-    var showsPicture = false
+    var purpose = Purpose.exchange
     /// The URLs to download in addition to the first.
     var moreURLs: [String] = []
+
+    enum Purpose: Sendable {
+        /// The response is printed, or saved if an option says so.
+        case exchange
+        /// Items are sent as the parts of a form.
+        case upload
+        /// The body is written to a file. If the transfer is interrupted, the bytes received so far are kept.
+        case download
+        /// The response is an image to show.
+        case picture
+    }
+
+    /// Whether the head of the response is printed even without `--include`: `head` and `options`.
+    var showsHead: Bool { purpose == .exchange && (method == .head || method == .options) }
 
     /// One command per URL.
     var each: [RequestCommand] {

@@ -54,7 +54,7 @@ struct FileTarget: Sendable {
     }
 
     private static func named(_ command: RequestCommand, _ options: Options) throws(UsageError) -> FileTarget? {
-        guard command.isDownload else {
+        guard command.purpose == .download else {
             guard options.outputPath != nil || options.folder != nil else { return nil }
             return try onPath(command, options, written)
         }

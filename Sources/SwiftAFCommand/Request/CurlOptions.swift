@@ -114,7 +114,7 @@ extension Options {
         if resumes { words += ["--continue-at", "-"] }
         if let outputPath {
             words += ["--output", outputPath.shown]
-        } else if command.isDownload || folder != nil {
+        } else if command.purpose == .download || folder != nil {
             words.append("--remote-name")
             if usesContentDisposition { words.append("--remote-header-name") }
         }

@@ -14,7 +14,8 @@ enum InputBody {
     /// or a pipe at its end.
     static func of(_ command: RequestCommand, _ options: Options, _ input: Int32) throws(Failure) -> HTTPBody? {
         let hasOther = options.data != nil || options.sendsParts || command.hasBodyItem
-        guard !options.ignoresInput, !hasOther, !command.isUpload, !command.isDownload, !command.showsPicture
+        guard !options.ignoresInput, !hasOther, command.purpose != .upload, command.purpose != .download,
+            command.purpose != .picture
         else { return nil }
         if let method = command.method, withoutBody.contains(method) { return nil }
         var status = stat()

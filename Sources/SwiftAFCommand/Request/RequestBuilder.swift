@@ -33,7 +33,7 @@ struct RequestBuilder {
         var request = HTTPRequest(method, CoreURL.append(query: try query(), to: command.url))
         request.headers = try headers()
         try addBody(to: &request, body)
-        request.headers.fillGap(name: HTTPHeaders.Name.accept, value: command.showsPicture ? "image/*" : "*/*")
+        request.headers.fillGap(name: HTTPHeaders.Name.accept, value: command.purpose == .picture ? "image/*" : "*/*")
         request.headers.fillGap(name: HTTPHeaders.Name.userAgent, value: Versions.userAgent)
         request.credential = try credential(for: request)
         request.timeouts = options.timeouts
@@ -69,7 +69,7 @@ struct RequestBuilder {
         }
     }
 
-    private var sendsParts: Bool { command.isUpload || options.sendsParts }
+    private var sendsParts: Bool { command.purpose == .upload || options.sendsParts }
 
     private var sendsBody: Bool { sendsParts || options.data != nil || command.hasBodyItem }
 
