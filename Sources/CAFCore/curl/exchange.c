@@ -113,8 +113,7 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
     if (afc__exchange_cannot_decode(exchange)) return false;
     afc__exchange_grow_reads(exchange);
     const afc__transfer *transfer = exchange->hop.transfer;
-    bool must_close = !afc__hop_in_head(transfer) && transfer->hop.framing.must_close;
-    if (must_close || afc__transfer_expects_unsent_body(transfer))
+    if (transfer->hop.framing.must_close || afc__transfer_expects_unsent_body(transfer))
         afc__exchange_close_after(exchange, true);
     afc__exchange_watch_excess(exchange);
     exchange->has_whole_response = afc__exchange_has_whole_response(exchange);

@@ -116,15 +116,18 @@ static void *run(void *argument) {
 int afc__thread_create(pthread_t *id, void *(*body)(void *context), void *context) {
     /*
      * These report faults of the thread itself, and a blocked one ends the process without the program's handler, a
-     * crash reporter for example. SIGPROF would leave the thread out of profiles.
+     * crash reporter for example. SIGPROF would leave the thread out of profiles. One that the caller blocks stays
+     * blocked: the program may wait for it in a thread of its own.
      */
     static const int of_thread[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
                                     SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
     sigset_t blocked, before;
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
     sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof of_thread / sizeof *of_thread; i++)
-        sigdelset(&blocked, of_thread[i]);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    for (size_t i = 0; i < sizeof of_thread / sizeof *of_thread; i++) {
+        if (sigismember(&before, of_thread[i]) == 0) sigdelset(&blocked, of_thread[i]);
+    }
+    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
     int error = pthread_create(id, NULL, body, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;

@@ -39,8 +39,8 @@ struct ChallengeReply: Sendable {
 }
 
 extension AuthenticationChallenge {
-    /// - Parameter request: The request, whose credential the core proposes.
-    init?(_ core: afc_challenge, of request: HTTPRequest) {
+    /// Its proposed credential doesn't say how long it is kept, which the core doesn't know.
+    init?(_ core: afc_challenge) {
         guard let scheme = AuthenticationScheme(rawValue: core.scheme), let host = core.host, let realm = core.realm,
             let url = core.url, let head = core.head
         else { return nil }
@@ -51,12 +51,7 @@ extension AuthenticationChallenge {
                 authenticationScheme: scheme),
             offeredSchemes: AuthenticationSchemes(rawValue: core.offered),
             previousFailureCount: Int(core.failures),
-            proposedCredential: core.proposed.map { proposed in
-                var credential = Credential(proposed.pointee)
-                let own = core.is_proxy ? request.proxyCredential : request.credential
-                credential.persistence = own?.persistence ?? .none
-                return credential
-            },
+            proposedCredential: core.proposed.map { Credential($0.pointee) },
             response: HTTPResponse(head.pointee, url: String(cString: url)))
     }
 }

@@ -82,6 +82,11 @@ public struct Credential: Hashable, Sendable {
         return (parts.compactMap { $0 } + ["schemes \(schemes.rawValue)"]).joined(separator: "\n")
     }
 
+    /// Whether user, password and token are the same.
+    func hasSameSecret(as other: Credential?) -> Bool {
+        user == other?.user && password == other?.password && token == other?.token
+    }
+
     /// The fault of the credential; nil if it is valid.
     var fault: String? {
         let texts = [user, password, token].compactMap { $0 }

@@ -56,8 +56,9 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
         onEviction: (@Sendable (Value, LRUCacheEviction) -> Void)? = nil
     ) {
         self.capacity = max(0, capacity)
-        // Divided first: the capacity may be Int.max.
-        self.preferredCostAfterPurge = min(max(0, preferredCostAfterPurge ?? self.capacity / 10 * 6), self.capacity)
+        // Divided first: the capacity may be Int.max. At least 1, so that an entry stays.
+        let most = self.capacity / 5 * 3 + self.capacity % 5 * 3 / 5
+        self.preferredCostAfterPurge = min(max(0, preferredCostAfterPurge ?? max(1, most)), self.capacity)
         var evicted: CoreCache.OnEviction?
         if let onEviction {
             evicted = { object, reason in onEviction(Self.value(of: object), reason) }

@@ -14,7 +14,9 @@ class CoreTransfer: @unchecked Sendable {
         var answering: Task<Void, Never>?
         /// The last answer to a challenge.
         var reply: ChallengeReply?
-        /// Its credential, if that is in the storage for the session.
+        /// The credential of the last answer that had one.
+        var used: Credential?
+        /// The last credential that is in the storage for the session.
         var stored: (credential: Credential, space: ProtectionSpace)?
     }
 
@@ -96,7 +98,7 @@ class CoreTransfer: @unchecked Sendable {
             // The same request is sent again with credentials. The challenge is reported without them.
             events.on_challenge_accepted = { context, challenge in
                 guard let challenge, let request = CoreTransfer.from(context)?.request,
-                    var shown = AuthenticationChallenge(challenge.pointee, of: request.http)
+                    var shown = AuthenticationChallenge(challenge.pointee)
                 else { return }
                 shown.proposedCredential = nil
                 request.handlers.events?.report(.challenged(shown))
@@ -119,17 +121,24 @@ class CoreTransfer: @unchecked Sendable {
 
     /// Answers asynchronously, because a handler may take time and the loop must not block.
     private func answer(_ challenge: afc_challenge) -> afc_challenge_answer {
-        guard let asked = AuthenticationChallenge(challenge, of: request.http) else { return AFC_CHALLENGE_DEFAULT }
+        guard var asked = AuthenticationChallenge(challenge) else { return AFC_CHALLENGE_DEFAULT }
+        let (last, used) = answers.withLock { ($0.stored, $0.used) }
+        let space = asked.protectionSpace
+        // The core proposes the request's credential, or again the one that is in use, if it wasn't refused.
+        let own = space.isProxy ? request.http.proxyCredential : request.http.credential
+        let known = [used, own].compactMap { $0 }
+        let proposed = asked.proposedCredential
+        asked.proposedCredential?.persistence = known.first { $0.hasSameSecret(as: proposed) }?.persistence ?? .none
         let number = challenge.number
-        let answering = Task {
-            let space = asked.protectionSpace
-            let last = answers.withLock { $0.stored }
+        let answering = Task { [asked] in
             let refused = asked.previousFailureCount > 0 && last?.space == space ? last?.credential : nil
             let answer = await request.handlers.decide(asked, refused: refused)
             let reply = ChallengeReply(number: number, disposition: answer.decision)
             answers.withLock { answers in
                 answers.reply = reply
-                answers.stored = answer.stored.map { ($0, space) }
+                if case .useCredential(let credential) = answer.decision { answers.used = credential }
+                if refused != nil { answers.stored = nil }
+                if let stored = answer.stored { answers.stored = (stored, space) }
             }
             send(reply)
         }

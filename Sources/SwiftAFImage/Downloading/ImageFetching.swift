@@ -55,7 +55,7 @@ extension HTTPSessionManager: ImageFetching {
         of request: HTTPRequest, begunAt start: ContinuousClock.Instant, _ head: HTTPResponse, _ error: SessionError
     ) async -> HTTPRequest? {
         guard request.body.isReplayable, error.code != .cancelled, error.reason != .total else { return nil }
-        let limit = request.timeouts.total ?? timeouts.total ?? .zero
+        let limit = request.timeouts.total ?? timeouts.total ?? configuration.timeouts.total ?? .zero
         let deadline = limit > .zero ? start + limit : nil
         let outcome = AttemptOutcome(
             attempt: RequestAttempt(start: start, deadline: deadline), response: head, error: error)

@@ -223,6 +223,22 @@ static void threads_block_only_signals_for_the_process(void **state) {
         assert_int_equal(sigismember(&mask, others[i]), 1);
 }
 
+static void threads_block_what_their_creator_blocks(void **state) {
+    (void)state;
+    sigset_t mask, blocked, before;
+    sigemptyset(&mask);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGABRT);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    afc__thread_will_end();
+    int error = afc__thread_start("mask-test", read_mask, &mask);
+    afc_join_closed_sessions();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    assert_int_equal(error, 0);
+    assert_int_equal(sigismember(&mask, SIGABRT), 1);
+    assert_int_equal(sigismember(&mask, SIGSEGV), 0);
+}
+
 /* ---- Alarms -------------------------------------------------------------------------------- */
 
 typedef struct bell {
@@ -344,6 +360,7 @@ int main(void) {
         cmocka_unit_test(burst_wakes_the_loop_once),
         cmocka_unit_test(cancelled_thread_still_wakes_the_loop),
         cmocka_unit_test(threads_block_only_signals_for_the_process),
+        cmocka_unit_test(threads_block_what_their_creator_blocks),
         cmocka_unit_test(timers_fire_in_order_and_never_early),
         cmocka_unit_test(timer_that_is_always_due_starves_nothing),
         cmocka_unit_test(reports_readable_descriptors),
