@@ -111,13 +111,13 @@ static int create_named(const char *path, mode_t mode, int *descriptor, char **n
 int afc__new_file_mode(const char *path, mode_t *mode) {
     struct stat facts;
     int probe;
-    char *name;
-    /* Not an unnamed one: on some file systems, Linux before 6.0 creates those without the umask. */
-    int error = create_named(path, 0666, &probe, &name);
+    char *name = NULL;
+    /* Without a name if possible, so that nothing stays if the process is killed here. */
+    int error = create_unnamed(path, &probe) ? 0 : create_named(path, 0666, &probe, &name);
     if (error != 0) return error;
     if (fstat(probe, &facts) != 0) error = errno;
     close(probe);
-    if (unlink(name) != 0 && error == 0) error = errno;
+    if (name != NULL && unlink(name) != 0 && error == 0) error = errno;
     afc_free(name);
     if (error == 0) *mode = facts.st_mode & 0666;
     return error;

@@ -96,7 +96,9 @@ struct LRUCacheTests {
         #expect(cache.statistics.hits == 1)
     }
 
-    @Test("a purge leaves 60 % of the capacity", arguments: [(100 << 20, 60 << 20), (1000, 600), (19, 11), (8, 4), (1, 1), (0, 0)])
+    @Test(
+        "a purge leaves 60 % of the capacity",
+        arguments: [(100 << 20, 60 << 20), (1000, 600), (19, 11), (8, 4), (1, 1), (0, 0)])
     func sizeAfterAPurge(capacity: Int, left: Int) {
         #expect(LRUCache<Int, Int>(capacity: capacity).preferredCostAfterPurge == left)
         #expect(LRUCache<Int, Int>(capacity: .max).preferredCostAfterPurge < .max)
