@@ -256,7 +256,7 @@ struct ServerSentEventsTests {
 
     @Test("Cancelling ends the wait for an event, and the server sees the end")
     func cancelledReading() async throws {
-        server.route("/events", [.chunkedHead(headers: Self.type), .stall(at: "quiet"), .lastChunk()])
+        server.route("/events", [.chunkedHead(headers: Self.type), .stall(at: "quiet"), .waitForPeerClose])
         let reader = Task { [events = events()] in try await collect(events) }
         #expect(await server.wait(for: .stalled(at: "quiet")))
         reader.cancel()

@@ -168,7 +168,7 @@ struct StreamedResponseTests {
 
     @Test("Cancelling the reading task ends its wait")
     func cancelledReader() async throws {
-        server.route("/late", [.chunkedHead(), .stall(at: "body"), .lastChunk()])
+        server.route("/late", [.chunkedHead(), .stall(at: "body"), .waitForPeerClose])
         let response = try await manager.stream(HTTPRequest(server.url("/late")))
         let reader = Task {
             var iterator = response.bytes.makeAsyncIterator()
