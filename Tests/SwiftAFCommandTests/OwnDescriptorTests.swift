@@ -108,7 +108,7 @@ struct OwnDescriptorTests {
         defer { close(descriptor) }
         #expect(await swiftaf("head", server.urlString(), "-o", log).exit == 0)
         #expect(folder.content(of: "log")?.hasPrefix("HTTP/1.1 200 OK\r\n") == true && folder.names.count == 1)
-        // Whoever has opened the former file reads it to its end.
+        // A process that has opened the former file reads it to its end.
         var bytes = [UInt8](repeating: 0, count: 16)
         #expect(read(descriptor, &bytes, bytes.count) == 7)
         #expect(await swiftaf("head", server.urlString(), "-o", log, "--no-clobber").exit == 8)

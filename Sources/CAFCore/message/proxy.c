@@ -297,7 +297,7 @@ static bool is_separator(char c) {
     return c == ',' || c == ' ' || c == '\t';
 }
 
-/** Takes the next entry off the list, which is never empty. false: there is none. */
+/** Takes the next entry off the list, which is never empty. Returns false at its end. */
 static bool next_entry(afc_slice *list, afc_slice *entry) {
     size_t start = 0, end;
     while (start < list->size && is_separator(list->bytes[start])) start++;
@@ -352,7 +352,7 @@ afc_status afc__proxies_choose(const afc__proxies *proxies, const afc__url *url,
 
 /* ---- As libcurl chooses -------------------------------------------------------------------- */
 
-/** curl_getenv(): an empty variable is none. */
+/** curl_getenv(): ignores an empty variable. */
 static const char *first_set(const char *const *names, size_t count, afc__variable *variable,
                              void *context) {
     for (size_t i = 0; i < count; i++) {

@@ -31,7 +31,7 @@ public struct WireTrace: Sendable, Hashable {
         public var cipher: String?
         /// The protocol that ALPN selected, such as `h2`; nil for none.
         public var applicationProtocol: String?
-        /// The subject of the peer's certificate as a distinguished name (RFC 4514); nil if there is none.
+        /// The subject of the peer's certificate as a distinguished name (RFC 4514); nil without one.
         public var certificateSubject: String?
 
         /// Makes a value, for tests of monitors.

@@ -204,7 +204,7 @@ import Testing
     }
 
     @Test(
-        "A stored credential that is refused is removed, unless somebody stored it on purpose",
+        "A refused credential is removed if it was stored for the session",
         arguments: [true, false])
     func refusedCredentialOfTheStorage(isForSession: Bool) async throws {
         let storage = try #require(manager.credentialStorage as? MemoryCredentialStorage)

@@ -119,7 +119,7 @@ struct ManagerRequestTests {
         #expect(try await manager.get("json", as: JSONValue.self) == [:])
     }
 
-    @Test("A time limit that is nil is the next level's, and zero is none")
+    @Test("A nil time limit is the next level's, and zero turns it off")
     func unsetTimeouts() throws {
         var configuration = SessionConfiguration.default
         configuration.timeouts = .init(total: .seconds(9))
