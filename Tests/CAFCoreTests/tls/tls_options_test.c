@@ -317,7 +317,7 @@ static void checks_ocsp_as_of_the_time_of_the_policy(void **state) {
     afts_cert_free(signer);
 }
 
-/** A private authority that is no anchor of the policy, but pinned. Only its signature counts for OCSP. */
+/** An authority that the policy pins, without having it as an anchor. Only its signature is valid for OCSP. */
 static void checks_ocsp_of_pinned_authority(void **state) {
     (void)state;
     enum { DAY = 86400, THEN = -5 * DAY };
