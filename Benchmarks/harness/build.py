@@ -42,6 +42,9 @@ def _python(here):
 
 
 def _swift(here, scratch_path, product):
+    # SwiftPM keeps its plan while only a package that it depends on has new files, and doesn't compile them then.
+    for plan in scratch_path.glob("*/release/description.json"):
+        plan.unlink()
     _run(["swift", "build", "-c", "release", "--package-path", here, "--scratch-path", scratch_path,
           "--product", product])
     return scratch_path / "release" / product
