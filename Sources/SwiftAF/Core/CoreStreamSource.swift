@@ -42,12 +42,12 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
     }
 
     override func rewind() -> Bool {
-        stopProducer()
+        stopProducer { $0.restart() }
         return true
     }
 
     override func close() {
-        stopProducer()
+        stopProducer { $0.close() }
         wake = nil
     }
 
@@ -63,10 +63,12 @@ final class CoreStreamSource: CoreBodySource, @unchecked Sendable {
         }
     }
 
-    private func stopProducer() {
+    /// The ring is changed first: the error of a cancelled producer isn't one of the next run.
+    private func stopProducer(_ change: (inout BodyRing) -> BodyRing.Waiter?) {
+        let waiter = ring.withLock { change(&$0) }
         producer?.cancel()
         producer = nil
-        ring.withLock { $0.restart() }?.resume(returning: false)
+        waiter?.resume(returning: false)
     }
 
     /// Appends a chunk and returns when there is space for the next one; false if no more data is needed.
@@ -173,9 +175,15 @@ struct BodyRing {
         return waiter
     }
 
-    /// Clears the buffer for another run, or for the end. The returned producer must be resumed with false. An error is
-    /// kept, because it is the cause of later failures.
+    /// Clears the buffer for another run. The returned producer must be resumed with false.
     mutating func restart() -> Waiter? {
+        failure = nil
+        return close()
+    }
+
+    /// Clears the buffer for good. The returned producer must be resumed with false. An error is kept, because it is the
+    /// cause of the request's failure.
+    mutating func close() -> Waiter? {
         defer { waiter = nil }
         run += 1
         chunks = []

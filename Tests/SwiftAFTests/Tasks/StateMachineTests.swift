@@ -157,4 +157,19 @@ struct BodyRingTests {
         _ = ring.append(.init("new".utf8), run: 1)
         #expect(read(&ring).1 == "new")
     }
+
+    @Test("An error belongs to its run, and stays after the end")
+    func errorOfARun() {
+        struct Broken: Error {}
+        var ring = BodyRing(length: nil)
+        #expect(ring.finish(Broken(), run: 0) == false)
+        #expect(read(&ring).0 == .failed)
+        _ = ring.restart()
+        #expect(ring.failure == nil)
+        _ = ring.append(.init("again".utf8), run: 1)
+        #expect(read(&ring).1 == "again")
+        #expect(ring.finish(Broken(), run: 1) == false)
+        _ = ring.close()
+        #expect(ring.failure is Broken)
+    }
 }
