@@ -148,7 +148,7 @@ final class CoreRequest: Sendable {
         if let body = own.maximumBodySize { limits.body = max(1, UInt64(clamping: body)) }
         limits.head_bytes = UInt32(coreLimit: own.maximumHeaderBytes ?? defaults.maximumHeaderBytes)
         limits.head_count = UInt32(coreLimit: own.maximumHeaderCount ?? defaults.maximumHeaderCount)
-        limits.informational = UInt32(coreLimit: defaults.maximumInterimResponses)
+        limits.informational = UInt32(coreLimit: defaults.maximumInformationalResponses)
         limits.decoding_ratio = UInt32(coreLimit: defaults.maximumDecodingRatio)
         limits.redirects = redirectPolicy.followsRedirects ? Int32(clamping: redirectPolicy.maximumCount) : -1
         return limits

@@ -1,5 +1,6 @@
 internal import CAFCore
 import FoundationEssentials
+import Synchronization
 
 /// Owns a reference to a session of the core: its loop thread, connections and trust policy.
 final class CoreSession: @unchecked Sendable {
@@ -10,17 +11,20 @@ final class CoreSession: @unchecked Sendable {
     let cancellations = Locked(Registry<@Sendable () -> Void>())
     /// Runs Swift tasks on the loop thread.
     let executor: CoreExecutor
+    /// Whether everything was cancelled for good. Read after each start, which may come at the same time.
+    private let isCancelled = Atomic(false)
 
     /// Starts a session.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that isn't a valid header value, and for invalid
-    ///   proxies, trust policies or TLS options; ``SessionError/Code/file`` for an unreadable certificate file;
+    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that isn't a valid header value, for an option out of
+    ///   range, and for invalid proxies, trust policies or TLS options; ``SessionError/Code/file`` for an unreadable certificate file;
     ///   ``SessionError/Code/unsupported`` for an unknown version of HTTP.
     init(_ configuration: SessionConfiguration) throws(SessionError) {
         let userAgent = configuration.userAgent ?? DefaultHeaders.all[HTTPHeaders.Name.userAgent] ?? ""
         guard !userAgent.utf8.contains(where: ASCII.isForbiddenInField) else {
             throw SessionError(.invalidInput, message: "the user agent contains a control character")
         }
+        if let fault = configuration.fault { throw SessionError(.invalidInput, message: fault) }
         try configuration.httpVersion.validate()
         let policy = try CoreTrustPolicy(configuration.securityPolicy)
         // The core's defaults are the same.
@@ -33,7 +37,7 @@ final class CoreSession: @unchecked Sendable {
         options.max_connections = UInt32(clamping: configuration.maximumConnections)
         options.max_idle_connections = UInt32(clamping: configuration.maximumIdleConnections)
         options.max_idle_s = configuration.idleConnectionLifetime.wholeSecondsRoundedUp
-        options.max_connection_age_s = UInt32(clamping: configuration.maximumConnectionAge?.components.seconds ?? 0)
+        options.max_connection_age_s = configuration.maximumConnectionAge?.wholeSecondsRoundedUp ?? 0
         options.max_requests_per_connection = UInt32(clamping: configuration.maximumRequestsPerConnection)
         options.user_agent = userAgent.isEmpty ? nil : try arena.copy(userAgent, "the user agent")
         // on_done resumes a Swift task or a queue, so it always continues on another thread.
@@ -71,9 +75,13 @@ final class CoreSession: @unchecked Sendable {
     ///
     /// - Parameter isFinal: Whether such work can't begin later either.
     func cancelAll(isFinal: Bool) {
+        if isFinal { isCancelled.store(true, ordering: .sequentiallyConsistent) }
         for handler in cancellations.withLock({ isFinal ? $0.close() : $0.all }) { handler() }
         afc_session_cancel_all(raw)
     }
+
+    /// Whether a transfer that has just started must be cancelled: it may have missed ``cancelAll(isFinal:)``.
+    var cancelsStarted: Bool { isCancelled.load(ordering: .sequentiallyConsistent) }
 
     var statistics: SessionStatistics {
         var core = afc_session_statistics()

@@ -53,7 +53,12 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
             error.url = request.http.url
             return state.withLock { $0.isCancelled } ? cancelled : error
         }
-        return state.withLock { state in
+        // The source may be the last that refers to the program's sequence, which isn't released under the lock.
+        return withExtendedLifetime(body) { start() }
+    }
+
+    private func start() -> SessionError? {
+        state.withLock { state in
             guard !state.isCancelled, state.raw == nil else {
                 // The source of a stream refers to this task.
                 body = nil
@@ -70,6 +75,7 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
                 return SessionError(failure, url: request.http.url)
             }
             if state.isSuspended { afc_task_suspend(raw) }
+            if request.session.cancelsStarted { afc_task_cancel(raw) }
             return nil
         }
     }

@@ -28,18 +28,8 @@ extension HTTPRequest {
     }
 
     private func validateSettings() throws(SessionError) {
-        try validate(timeouts.connect, "connect")
-        try validate(timeouts.idle, "idle")
-        try validate(timeouts.total, "total")
-        if let size = limits.maximumBodySize, size < 0 { throw invalid("the body limit is negative") }
-        if let bytes = limits.maximumHeaderBytes, bytes < 0 { throw invalid("the header size limit is negative") }
-        if let count = limits.maximumHeaderCount, count < 0 { throw invalid("the header count limit is negative") }
-        if let rate = rateLimit.sendBytesPerSecond, rate < 0 { throw invalid("the rate limit of sending is negative") }
-        if let rate = rateLimit.receiveBytesPerSecond, rate < 0 {
-            throw invalid("the rate limit of receiving is negative")
-        }
-        if let redirects = redirectPolicy?.maximumCount, redirects < 0 {
-            throw invalid("the redirect limit is negative")
+        if let fault = timeouts.fault ?? limits.fault ?? rateLimit.fault ?? redirectPolicy?.fault {
+            throw invalid(fault)
         }
         if let priority, !(0...1).contains(priority) { throw invalid("the priority is not between 0 and 1") }
         if let url = mainDocumentURL, url.utf8.contains(0) { throw invalid("the main document's URL contains NUL") }
@@ -51,11 +41,58 @@ extension HTTPRequest {
         if let fault = credential?.fault ?? proxyCredential?.fault { throw invalid(fault) }
     }
 
-    private func validate(_ timeout: Duration?, _ name: String) throws(SessionError) {
-        if let timeout, timeout < .zero { throw invalid("the \(name) timeout is negative") }
-    }
-
     private func invalid(_ message: String) -> SessionError {
         SessionError(.invalidInput, message: message, url: url)
+    }
+}
+
+// What is out of range in options that requests and sessions have; nil if nothing is.
+
+extension HTTPRequest.Timeouts {
+    var fault: String? {
+        if let connect, connect < .zero { return "the connect timeout is negative" }
+        if let idle, idle < .zero { return "the idle timeout is negative" }
+        if let total, total < .zero { return "the total timeout is negative" }
+        return nil
+    }
+}
+
+extension HTTPRequest.Limits {
+    fileprivate var fault: String? {
+        if let maximumBodySize, maximumBodySize < 0 { return "the body limit is negative" }
+        if let maximumHeaderBytes, maximumHeaderBytes < 0 { return "the header size limit is negative" }
+        if let maximumHeaderCount, maximumHeaderCount < 0 { return "the header count limit is negative" }
+        return nil
+    }
+}
+
+extension HTTPRequest.RateLimit {
+    fileprivate var fault: String? {
+        if let sendBytesPerSecond, sendBytesPerSecond < 0 { return "the rate limit of sending is negative" }
+        if let receiveBytesPerSecond, receiveBytesPerSecond < 0 { return "the rate limit of receiving is negative" }
+        return nil
+    }
+}
+
+extension RedirectPolicy {
+    fileprivate var fault: String? { maximumCount < 0 ? "the redirect limit is negative" : nil }
+}
+
+extension SessionConfiguration {
+    var fault: String? {
+        let counts = [
+            (limits.maximumBodySize, "the body limit"), (Int64(limits.maximumHeaderBytes), "the header size limit"),
+            (Int64(limits.maximumHeaderCount), "the header count limit"),
+            (Int64(limits.maximumInformationalResponses), "the limit of informational responses"),
+            (Int64(limits.maximumDecodingRatio), "the decoding ratio"),
+            (Int64(maximumConnectionsPerHost), "the number of connections per host"),
+            (Int64(maximumConnections), "the number of connections"),
+            (Int64(maximumIdleConnections), "the number of idle connections"),
+            (Int64(maximumRequestsPerConnection), "the number of requests per connection"),
+        ]
+        if let (_, name) = counts.first(where: { $0.0 < 0 }) { return "\(name) is negative" }
+        if idleConnectionLifetime < .zero { return "the lifetime of idle connections is negative" }
+        if let maximumConnectionAge, maximumConnectionAge < .zero { return "the age of connections is negative" }
+        return timeouts.fault ?? rateLimit.fault ?? redirectPolicy.fault
     }
 }

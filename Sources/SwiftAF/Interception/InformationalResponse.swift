@@ -6,7 +6,7 @@
 /// }
 /// ```
 ///
-/// At most ``SessionConfiguration/Limits/maximumInterimResponses`` of them are accepted for each final response.
+/// At most ``SessionConfiguration/Limits/maximumInformationalResponses`` of them are accepted for each final response.
 public struct InformationalResponse: Hashable, Sendable {
     /// The status code, from 100 to 199.
     public var status: Int

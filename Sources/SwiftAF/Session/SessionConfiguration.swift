@@ -33,7 +33,7 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// reused. Default: 60 s.
     public var idleConnectionLifetime: Duration = .seconds(60)
 
-    /// The age from which a connection isn't reused, in whole seconds. Nil, the default, or less than a second: no limit.
+    /// The age from which a connection isn't reused, rounded up to whole seconds. Nil, the default, or zero: no limit.
     public var maximumConnectionAge: Duration?
 
     /// The number of requests after which a connection is closed. An HTTP/2 connection that still has requests in flight
@@ -120,7 +120,7 @@ extension SessionConfiguration {
         /// The maximum number of fields of a hop's heads and trailers. Default: 512.
         public var maximumHeaderCount = 512
         /// The maximum number of informational (1xx) responses before the final one. Default: 16.
-        public var maximumInterimResponses = 16
+        public var maximumInformationalResponses = 16
         /// The maximum ratio of decoded to compressed size, checked beyond the first MiB. Default: 250.
         public var maximumDecodingRatio = 250
 

@@ -113,7 +113,9 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
                 }
             }
             withExtendedLifetime(arena) {}
-            return status == .AFC_OK ? nil : SessionError(failure, url: request.http.url)
+            guard status == .AFC_OK else { return SessionError(failure, url: request.http.url) }
+            if request.session.cancelsStarted { afc_websocket_cancel(raw) }
+            return nil
         } catch {
             return error
         }
@@ -140,10 +142,10 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         core.limits.message = UInt64(clamping: max(1, options.maximumMessageSize))
         core.limits.fragments = UInt32(coreLimit: options.maximumFragments)
         core.limits.queue = UInt64(clamping: max(1, options.sendQueueSize))
-        let opening = [options.openTimeout, request.totalTimeout].compactMap { $0 }.min()
-        core.open_timeout_ms = opening.map { max(1, $0.coreMilliseconds) } ?? 0
+        let opening = [options.openTimeout, request.totalTimeout].compactMap { $0 }.filter { $0 > .zero }.min()
+        core.open_timeout_ms = opening?.coreMilliseconds ?? 0
         core.close_timeout_ms = max(1, options.closeTimeout.coreMilliseconds)
-        core.ping_interval_ms = options.pingInterval.map { max(1, $0.coreMilliseconds) } ?? 0
+        core.ping_interval_ms = options.pingInterval?.coreMilliseconds ?? 0
         core.pong_timeout_ms = max(1, options.pongTimeout.coreMilliseconds)
         core.compression_threshold = max(0, options.compressionThreshold)
         return core

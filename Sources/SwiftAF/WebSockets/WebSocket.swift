@@ -261,12 +261,12 @@ extension WebSocket {
         public var sendQueueSize = 16 * 1024 * 1024
         /// The size of received messages, in bytes, above which nothing more is read until they are. Default: 1 MiB.
         public var receiveBufferSize = 1024 * 1024
-        /// The time limit for the whole handshake, redirects included; nil for no limit. Default: 30 s.
+        /// The time limit for the whole handshake, redirects included; nil or zero for no limit. Default: 30 s.
         public var openTimeout: Duration? = .seconds(30)
         /// The time limit from a close frame to the end of the connection. Messages that are sent before our close frame
         /// may take this time for each 64 KiB of them, or part of that. Default: 5 s.
         public var closeTimeout: Duration = .seconds(5)
-        /// The time between automatic pings; nil for none. Default: nil.
+        /// The time between automatic pings; nil or zero for none. Default: nil.
         public var pingInterval: Duration?
         /// The time limit from an automatic ping to its pong. If it is reached, the socket ends with
         /// ``SessionError/Code/timeout``. Default: 20 s.

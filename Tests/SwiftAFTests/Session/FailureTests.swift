@@ -1,7 +1,8 @@
 import AFTestServer
 import FoundationEssentials
-import SwiftAF
 import Testing
+
+@testable import SwiftAF
 
 @Suite("Failures", .timeLimit(.minutes(10)))
 struct FailureTests {
@@ -37,6 +38,39 @@ struct FailureTests {
     func invalidInput(request: HTTPRequest) async {
         #expect(await error(of: request).code == .invalidInput)
         #expect(server.connections.isEmpty)
+    }
+
+    @Test("A setting of a session that is out of range is named by every request")
+    func invalidConfiguration() async {
+        let changes: [(String, @Sendable (inout SessionConfiguration) -> Void)] = [
+            ("the total timeout", { $0.timeouts.total = .seconds(-1) }),
+            ("the rate limit of sending", { $0.rateLimit.sendBytesPerSecond = -1 }),
+            ("the redirect limit", { $0.redirectPolicy.maximumCount = -1 }),
+            ("the body limit", { $0.limits.maximumBodySize = -1 }),
+            ("the number of connections per host", { $0.maximumConnectionsPerHost = -1 }),
+            ("the number of idle connections", { $0.maximumIdleConnections = -1 }),
+            ("the lifetime of idle connections", { $0.idleConnectionLifetime = .seconds(-1) }),
+            ("the age of connections", { $0.maximumConnectionAge = .seconds(-1) }),
+        ]
+        for (name, change) in changes {
+            var configuration = SessionConfiguration()
+            change(&configuration)
+            let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
+            let error = await error(of: HTTPRequest("x"), by: manager)
+            #expect(error.code == .invalidInput && error.message == "\(name) is negative")
+        }
+        #expect(server.connections.isEmpty)
+    }
+
+    @Test("A transfer that starts while its manager is invalidated is cancelled")
+    func startsDuringInvalidation() async throws {
+        server.route("/x", .status(200))
+        let request = try manager.prepare(HTTPRequest("x"), manager.snapshot)
+        let socket = try manager.prepare(HTTPRequest("x"), manager.snapshot)
+        manager.invalidate(cancellingTasks: true)
+        #expect(await CoreTask(request).outcome().failure?.code == .cancelled)
+        let error = await #expect(throws: SessionError.self) { _ = try await CoreWebSocket(socket, [], .init()).open() }
+        #expect(error?.code == .cancelled)
     }
 
     @Test("Without a base a relative URL is refused")

@@ -37,6 +37,24 @@ struct WebSocketTests {
         #expect(WebSocket.httpURL(url) == expected)
     }
 
+    @Test("Time limits of zero are none")
+    func zeroTimeouts() async throws {
+        let first = Script.handler { _, connection in
+            // A ping would come in this time.
+            try connection.pause(.milliseconds(50))
+            try connection.run(.frame(0x81, Data("opcode \(try connection.readFrame().opcode)".utf8)))
+        }
+        server.route("/zero", [.upgrade(), first, .echoFrames])
+        var options = WebSocket.Options()
+        options.openTimeout = .zero
+        options.pingInterval = .zero
+        let socket = try await manager.webSocket("zero", options: options)
+        var messages = socket.makeAsyncIterator()
+        try await socket.send("a")
+        #expect(try await messages.next() == .text("opcode 1"))
+        try await socket.close()
+    }
+
     @Test("A relative path that is called like a scheme is one")
     func pathLikeAScheme() async throws {
         server.route("/ws", [.upgrade(), .echoFrames])
