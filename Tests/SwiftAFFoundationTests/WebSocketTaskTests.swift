@@ -235,6 +235,18 @@ import Testing
         #expect(await log.all() == ["end cancelled"])
     }
 
+    @Test("A delegate that is replaced may use the task while it is released")
+    func delegateThatUsesItsTask() {
+        final class Last: WebSocketTaskDelegate {
+            let task: WebSocketTask
+            init(_ task: WebSocketTask) { self.task = task }
+            deinit { #expect(task.delegate == nil) }
+        }
+        let task = manager.webSocketTask(with: url)
+        task.delegate = Last(task)
+        task.delegate = nil
+    }
+
     @Test func releasedTaskClosesItsSocket() async throws {
         do {
             let task = manager.webSocketTask(with: url, protocols: ["v1"])

@@ -26,6 +26,18 @@ package struct Locked<Value>: ~Copyable {
 
 extension Locked: Sendable {}
 
+extension Locked where Value: Sendable {
+    /// Replaces the value. Returns the former one, so that the caller releases it without the lock: its `deinit` may run
+    /// any code.
+    @discardableResult
+    package borrowing func exchange(_ value: Value) -> Value {
+        withLock { current in
+            defer { current = value }
+            return current
+        }
+    }
+}
+
 /// Orders what follows ``begin()`` after what precedes ``end()`` on another thread. Not a lock: the caller must ensure
 /// that the two don't overlap.
 package struct ThreadSanitizerFence: ~Copyable, Sendable {

@@ -105,7 +105,7 @@ public final class WebSocketTask: Sendable {
     /// ``resume()``. Default: nil.
     public var delegate: (any WebSocketTaskDelegate)? {
         get { observer.withLock { $0 } }
-        set { observer.withLock { $0 = newValue } }
+        set { observer.exchange(newValue) }
     }
 
     /// The code of the server's close frame; ``CloseCode/invalid`` before one arrives, and
