@@ -27,7 +27,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     /// The authenticator whose refresh the current task belongs to.
     @TaskLocal private static var refreshing: Set<ObjectIdentifier> = []
 
-    private struct Flight {
+    private struct RefreshRun {
         /// That of the token that is being refreshed.
         let generation: Int
         let task: Task<Result<BearerToken, SessionError>, Never>
@@ -35,10 +35,12 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
 
     private struct State {
         var bearer: BearerState
-        var flight: Flight?
+        var run: RefreshRun?
     }
 
     private let origins: Set<Origin>
+    /// The first of the given URLs that isn't valid.
+    private let invalidOrigin: String?
     private let leeway: Duration?
     private let refresh: Refresh
     private let state: Locked<State>
@@ -47,7 +49,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     ///
     /// - Parameters:
     ///   - origins: URLs of the servers that get the token; only scheme, host and port are used. Without a scheme it is
-    ///     https. Text that isn't a valid URL is ignored.
+    ///     https. With text that isn't a valid URL, every request fails with ``SessionError/Code/invalidInput``.
     ///   - token: The first token; nil gets one by a refresh before the first request.
     ///   - leeway: How long before its expiry a token is refreshed, while requests still use it. Nil refreshes after the
     ///     expiry. A token without ``BearerToken/expires`` is refreshed when it is refused.
@@ -56,7 +58,9 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
         for origins: any URLConvertible..., token: BearerToken? = nil, refreshingBefore leeway: Duration? = nil,
         refresh: @escaping Refresh
     ) {
-        self.origins = Set(origins.map(\.urlText).compactMap { Origin($0) ?? Origin("https://" + $0) })
+        let texts = origins.map(\.urlText)
+        self.origins = Set(texts.compactMap(Self.origin))
+        invalidOrigin = texts.first { Self.origin($0) == nil }
         self.leeway = leeway
         self.refresh = refresh
         state = Locked(State(bearer: BearerState(token: token)))
@@ -69,16 +73,23 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     }
 
     public func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest {
+        if let invalidOrigin {
+            throw SessionError(
+                .invalidInput,
+                message:
+                    "the bearer token's server \(invalidOrigin.debugDescription) isn't a URL such as https://api.example.org"
+            )
+        }
         let name = HTTPHeaders.Name.authorization
         guard isOurs(request), !request.headers.contains(named: name), !request.headers.isSuppressed(name) else {
             return request
         }
-        let (step, flight) = await decide { $0.prepare(start: attempt.start, now: .now, leeway: leeway) }
+        let (step, run) = await decide { $0.prepare(start: attempt.start, now: .now, leeway: leeway) }
         let token: BearerToken
         switch step {
         case .use(let current), .useAndRefresh(let current): token = current
         case .refresh:
-            guard let new = try await flight?.task.value.get() else { return request }
+            guard let new = try await run?.task.value.get() else { return request }
             token = new
         case .fail(let error): throw error
         case .ignore: return request
@@ -89,23 +100,27 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     }
 
     public func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision {
-        guard outcome.error == nil, outcome.status == 401, isOurs(request), isFirstHand(outcome, of: request),
+        guard outcome.error == nil, outcome.status == 401, isOurs(request), isFromSameOrigin(outcome, of: request),
             outcome.attempt.earlierStatuses.count(where: { $0 == 401 }) < 2,
             let value = request.headers.first(named: HTTPHeaders.Name.authorization), value.hasPrefix(Self.scheme)
         else { return .doNotRetry }
         let refused = String(value.dropFirst(Self.scheme.count))
-        let (step, flight) = await decide { $0.judge(refused: refused, start: outcome.attempt.start) }
+        let (step, run) = await decide { $0.decide(refused: refused, start: outcome.attempt.start) }
         switch step {
         case .use, .useAndRefresh: return .retry
         case .fail(let error): return .fail(error)
         case .ignore: return .doNotRetry
         case .refresh:
-            guard case .failure(let error)? = await flight?.task.value else { return .retry }
+            guard case .failure(let error)? = await run?.task.value else { return .retry }
             return .fail(error)
         }
     }
 
     private static let scheme = "Bearer "
+
+    private static func origin(_ text: String) -> Origin? {
+        Origin(text) ?? Origin("https://" + text)
+    }
 
     private func isOurs(_ request: HTTPRequest) -> Bool {
         guard !Self.refreshing.contains(ObjectIdentifier(self)) else { return false }
@@ -113,25 +128,25 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     }
 
     /// Whether the response is from the server that the token was sent to, not from a redirect's target.
-    private func isFirstHand(_ outcome: AttemptOutcome, of request: HTTPRequest) -> Bool {
+    private func isFromSameOrigin(_ outcome: AttemptOutcome, of request: HTTPRequest) -> Bool {
         guard let url = outcome.response?.url, let answered = Origin(url) else { return false }
         return answered == Origin(request.url)
     }
 
     /// Returns a step and the refresh that it needs: the running one, or a new one. A step that needs the refresh of a
     /// token that was replaced meanwhile, such as another user's, is decided again after it.
-    private func decide(_ ask: (BearerState) -> BearerState.Step) async -> (BearerState.Step, Flight?) {
+    private func decide(_ ask: (BearerState) -> BearerState.Step) async -> (BearerState.Step, RefreshRun?) {
         while true {
-            let (step, flight, isOutdated) = decideOnce(ask)
-            guard case .refresh = step, isOutdated, let flight else { return (step, flight) }
-            _ = await flight.task.value
+            let (step, run, isOutdated) = decideOnce(ask)
+            guard case .refresh = step, isOutdated, let run else { return (step, run) }
+            _ = await run.task.value
         }
     }
 
     /// Decides under one lock, so that a refresh that has just ended isn't repeated.
     private func decideOnce(
         _ ask: (BearerState) -> BearerState.Step
-    ) -> (step: BearerState.Step, flight: Flight?, isOutdated: Bool) {
+    ) -> (step: BearerState.Step, run: RefreshRun?, isOutdated: Bool) {
         state.withLock { state in
             let step = ask(state.bearer)
             switch step {
@@ -139,15 +154,16 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
             case .useAndRefresh, .refresh: break
             }
             let (token, generation) = (state.bearer.token, state.bearer.generation)
-            let flight =
-                state.flight
-                ?? Flight(generation: generation, task: Task { await self.fly(from: token, generation) })
-            state.flight = flight
-            return (step, flight, flight.generation != generation)
+            let run =
+                state.run
+                ?? RefreshRun(generation: generation, task: Task { await self.performRefresh(from: token, generation) })
+            state.run = run
+            return (step, run, run.generation != generation)
         }
     }
 
-    private func fly(from token: BearerToken?, _ generation: Int) async -> Result<BearerToken, SessionError> {
+    private func performRefresh(from token: BearerToken?, _ generation: Int) async -> Result<BearerToken, SessionError>
+    {
         let own = Self.refreshing.union([ObjectIdentifier(self)])
         let result: Result<BearerToken, SessionError>
         do {
@@ -159,7 +175,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
         }
         state.withLock { state in
             state.bearer.finish(result, from: generation, at: .now)
-            state.flight = nil
+            state.run = nil
         }
         return result
     }

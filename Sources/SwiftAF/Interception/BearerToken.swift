@@ -87,7 +87,7 @@ struct BearerState: Sendable {
     }
 
     /// After an attempt that began at `start` with a token that was refused.
-    func judge(refused value: String, start: ContinuousClock.Instant) -> Step {
+    func decide(refused value: String, start: ContinuousClock.Instant) -> Step {
         guard let token else { return former.contains(value) ? refresh(start) : .ignore }
         if token.value == value { return refresh(start) }
         return former.contains(value) ? .use(token) : .ignore

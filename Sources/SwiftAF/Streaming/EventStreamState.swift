@@ -37,7 +37,7 @@ struct EventStreamState {
     }
 
     /// Decides what to do about the head of a response.
-    mutating func judge(_ response: HTTPResponse) -> Verdict {
+    mutating func decide(_ response: HTTPResponse) -> Verdict {
         if response.status == 204 { return .end }
         switch Self.validation.validate(response, body: Data()) {
         case .valid where response.headers.contains(named: HTTPHeaders.Name.contentType):

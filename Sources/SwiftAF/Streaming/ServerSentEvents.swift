@@ -216,7 +216,7 @@ extension ServerSentEvents {
             } catch {
                 return try connectionEnded(error)
             }
-            switch state.judge(response.head) {
+            switch state.decide(response.head) {
             case .read: body = response.bytes.makeAsyncIterator()
             case .end: finish()
             case .lost(let error): try connectionEnded(error)

@@ -133,7 +133,7 @@ struct AttemptTests {
         let folder = try TestFolder()
         let done = try await manager.download(
             HTTPRequest("file"), to: folder.file("film"), options: .keepsPartialFile)
-        #expect(done.resumption == .continued)
+        #expect(done.resumption == .resumed)
         #expect(try folder.read("film") == RangeServer.content(1))
         #expect(outcomes.values.map(\.status) == [200, 503])
         #expect(outcomes.values.map(\.error?.code) == [.truncated, nil])

@@ -42,31 +42,31 @@ struct BearerStateTests {
     func none() {
         let state = BearerState(token: nil)
         #expect(Self.name(state.prepare(start: Self.start, now: Self.now, leeway: nil)) == "refresh")
-        #expect(Self.name(state.judge(refused: "a", start: Self.start)) == "ignore")
+        #expect(Self.name(state.decide(refused: "a", start: Self.start)) == "ignore")
     }
 
     @Test("A refused token is compared with the current one")
     func refused() {
         var state = BearerState(token: BearerToken("a"))
-        #expect(Self.name(state.judge(refused: "a", start: Self.start)) == "refresh")
-        #expect(Self.name(state.judge(refused: "x", start: Self.start)) == "ignore")
+        #expect(Self.name(state.decide(refused: "a", start: Self.start)) == "refresh")
+        #expect(Self.name(state.decide(refused: "x", start: Self.start)) == "ignore")
         state.finish(.success(BearerToken("b")), from: state.generation, at: Self.start)
-        #expect(Self.name(state.judge(refused: "a", start: Self.start)) == "use b")
-        #expect(Self.name(state.judge(refused: "b", start: Self.start)) == "refresh")
+        #expect(Self.name(state.decide(refused: "a", start: Self.start)) == "use b")
+        #expect(Self.name(state.decide(refused: "b", start: Self.start)) == "refresh")
         state.set(nil)
-        #expect(Self.name(state.judge(refused: "a", start: Self.start)) == "refresh")
-        #expect(Self.name(state.judge(refused: "x", start: Self.start)) == "ignore")
+        #expect(Self.name(state.decide(refused: "a", start: Self.start)) == "refresh")
+        #expect(Self.name(state.decide(refused: "x", start: Self.start)) == "ignore")
     }
 
     @Test("A failed refresh fails those that were under way, and nobody later")
     func failed() {
         var state = BearerState(token: BearerToken("a"))
         state.finish(.failure(Self.error), from: state.generation, at: Self.start + .seconds(5))
-        #expect(Self.name(state.judge(refused: "a", start: Self.start + .seconds(5))) == "fail")
-        #expect(Self.name(state.judge(refused: "a", start: Self.start + .seconds(6))) == "refresh")
+        #expect(Self.name(state.decide(refused: "a", start: Self.start + .seconds(5))) == "fail")
+        #expect(Self.name(state.decide(refused: "a", start: Self.start + .seconds(6))) == "refresh")
         state.set(BearerToken("b"))
-        #expect(Self.name(state.judge(refused: "b", start: Self.start)) == "refresh")
-        #expect(Self.name(state.judge(refused: "a", start: Self.start)) == "use b")
+        #expect(Self.name(state.decide(refused: "b", start: Self.start)) == "refresh")
+        #expect(Self.name(state.decide(refused: "a", start: Self.start)) == "use b")
     }
 
     @Test("A token that was set during a refresh stays")
@@ -77,7 +77,7 @@ struct BearerStateTests {
         state.finish(.success(BearerToken("b")), from: generation, at: Self.start)
         #expect(state.token?.value == "mine")
         state.finish(.failure(Self.error), from: generation, at: Self.start + .seconds(9))
-        #expect(Self.name(state.judge(refused: "mine", start: Self.start)) == "refresh")
+        #expect(Self.name(state.decide(refused: "mine", start: Self.start)) == "refresh")
     }
 
     @Test("Signing out during the first refresh isn't undone")
@@ -106,9 +106,9 @@ struct BearerStateTests {
     func memory() {
         var state = BearerState(token: BearerToken("0"))
         for number in 1...16 { state.set(BearerToken("\(number)")) }
-        #expect(Self.name(state.judge(refused: "0", start: Self.start)) == "use 16")
+        #expect(Self.name(state.decide(refused: "0", start: Self.start)) == "use 16")
         state.set(BearerToken("17"))
-        #expect(Self.name(state.judge(refused: "0", start: Self.start)) == "ignore")
+        #expect(Self.name(state.decide(refused: "0", start: Self.start)) == "ignore")
     }
 
     @Test("A token is in no description")

@@ -227,6 +227,15 @@ struct BearerTests {
         #expect(plain.headers["Authorization"] == nil)
     }
 
+    @Test("A server's URL that isn't valid is an error of every request")
+    func invalidOrigin() async throws {
+        let bearer = BearerAuthenticator(for: "https://api.example.org", "api example.org") { _ in BearerToken("a") }
+        let error = try await #require(throws: SessionError.self) {
+            try await bearer.adapt(HTTPRequest("https://api.example.org/x"), for: RequestAttempt())
+        }
+        #expect(error.code == .invalidInput && error.message.contains(#""api example.org""#))
+    }
+
     @Test("Requests with an Authorization of their own are left alone")
     func own() async throws {
         manager.interceptors = [authenticator()]

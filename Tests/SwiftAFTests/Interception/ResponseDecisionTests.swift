@@ -273,7 +273,7 @@ struct ResponseDecisionTests {
         #expect(error.code == .truncated)
         let token = try #require(error.resumeToken)
         let answer = try await ranges.manager.download(token.url, to: .resuming(token))
-        #expect(answer.resumption == .continued)
+        #expect(answer.resumption == .resumed)
         #expect(try folder.read("a") == RangeServer.content(1))
     }
 

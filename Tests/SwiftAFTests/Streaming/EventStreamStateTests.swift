@@ -42,7 +42,7 @@ struct EventStreamStateTests {
     func heads(status: Int, type: String?, expected: String) {
         var state = EventStreamState(options: Self.options())
         let found =
-            switch state.judge(Self.response(status, type)) {
+            switch state.decide(Self.response(status, type)) {
             case .read: "read"
             case .end: "end"
             case .lost: "lost"
@@ -58,7 +58,7 @@ struct EventStreamStateTests {
                 $0.retriedStatusCodes = [502, 503]
                 $0.maximumRetries = 1
             })
-        switch state.judge(Self.response(status, nil)) {
+        switch state.decide(Self.response(status, nil)) {
         case .lost(let error):
             #expect(isRetried && error.status == status)
             #expect(Self.delay(state.ended(error, retry: nil, random: 0)) == .seconds(3))
@@ -75,7 +75,7 @@ struct EventStreamStateTests {
     @Test(arguments: [("text/html", "text/html"), (nil, "no content type")])
     func namesTheTypeThatIsNoEventStream(type: String?, shown: String) {
         var state = EventStreamState(options: Self.options())
-        guard case .fail(let error) = state.judge(Self.response(200, type)) else {
+        guard case .fail(let error) = state.decide(Self.response(200, type)) else {
             Issue.record("not refused")
             return
         }
@@ -150,7 +150,7 @@ struct EventStreamStateTests {
     func wishes(retry: Int64?, expected: Int64) {
         for random in [0, 0.5, 0.99, 7, -7, .nan] {
             var state = EventStreamState(options: Self.options())
-            _ = state.judge(Self.response(200, "text/event-stream"))
+            _ = state.decide(Self.response(200, "text/event-stream"))
             let next = state.ended(nil, retry: retry.map { .milliseconds($0) }, random: random)
             #expect(Self.delay(next) == .milliseconds(expected))
         }
@@ -171,7 +171,7 @@ struct EventStreamStateTests {
         }
         for _ in 0..<1000 { _ = state.ended(Self.lost, retry: .zero, random: 1) }
         #expect(Self.delay(state.ended(Self.lost, retry: .zero, random: 1)) == .seconds(60))
-        _ = state.judge(Self.response(200, "text/event-stream"))
+        _ = state.decide(Self.response(200, "text/event-stream"))
         #expect(Self.delay(state.ended(Self.lost, retry: nil, random: 1)) == .seconds(3))
         #expect(Self.delay(state.ended(Self.lost, retry: nil, random: 1)) == .seconds(6))
     }
@@ -183,7 +183,7 @@ struct EventStreamStateTests {
             for _ in 0..<most {
                 #expect(Self.delay(state.ended(Self.lost, retry: nil, random: 0)) != nil)
             }
-            _ = state.judge(Self.response(200, "text/event-stream"))
+            _ = state.decide(Self.response(200, "text/event-stream"))
             // The loss of a stream is none of them.
             #expect(Self.delay(state.ended(Self.lost, retry: nil, random: 0)) != nil)
         }
