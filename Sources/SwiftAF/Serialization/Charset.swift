@@ -10,7 +10,7 @@ package enum Charset: Sendable {
     /// Makes a charset from a label of Content-Type; nil if it isn't supported. The labels are those of the WHATWG
     /// encoding standard (section 4.2), case-insensitive. White space and single quotes around them, which some servers
     /// send, are ignored. UTF-32, which that standard leaves out, is known by the names that IANA registers.
-    init?(label: String) {
+    package init?(label: String) {
         // Fast path for nearly all responses, without allocating a string.
         if label == "utf-8" {
             self = .utf8
@@ -66,7 +66,7 @@ package enum Charset: Sendable {
 
     /// Decodes the bytes; nil if they aren't valid in this charset. A byte order mark isn't part of the text. Among the
     /// Unicode encodings it overrides the label.
-    func decode(_ body: Data) -> String? {
+    package func decode(_ body: Data) -> String? {
         switch self {
         case .ascii: return body.allSatisfy { $0 < 0x80 } ? String(decoding: body, as: UTF8.self) : nil
         case .latin1: return Self.decodeBytes(body) { UInt32($0) }

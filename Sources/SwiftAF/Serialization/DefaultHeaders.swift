@@ -41,7 +41,7 @@ public enum DefaultHeaders {
     }
 
     /// The library's name and version.
-    static let library = "SwiftAF/0.1.0"
+    static let library = "SwiftAF/\(LibraryVersions.ofCore)"
 
     private static func token(_ text: String) -> String {
         String(text.unicodeScalars.filter { CoreField.isToken(String($0)) }.map(Character.init))

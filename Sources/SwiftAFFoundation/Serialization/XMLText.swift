@@ -1,4 +1,5 @@
 import Foundation
+import SwiftAF
 
 /// Rewrites documents so that Foundation's parser can read them. It crashes the process on some text that isn't UTF-8,
 /// on processing instructions without data, and on some declarations in a document type.
@@ -9,9 +10,9 @@ enum XMLText {
     /// If the document can't be decoded, has a document type with its own declarations, or has a comment, CDATA section or
     /// processing instruction without an end, U+0001 is returned. It is invalid in XML, so the parser reports an error.
     static func utf8(_ document: Data) -> Data {
-        guard let encoding = encoding(of: document) else { return refused }
-        if encoding == .utf8 { return tame(Data(utf8: document.trimmingMark)) }
-        guard let text = String(data: document, encoding: encoding) else { return refused }
+        guard let charset = charset(of: document) else { return refused }
+        if case .utf8 = charset { return tame(Data(utf8: document.trimmingMark)) }
+        guard let text = charset.decode(document) else { return refused }
         return tame(Data(text.utf8).trimmingMark)
     }
 
@@ -84,8 +85,8 @@ enum XMLText {
         return nil
     }
 
-    /// The encoding that the first bytes indicate (XML 1.0, appendix F); nil if unknown.
-    private static func encoding(of document: Data) -> String.Encoding? {
+    /// The charset that the first bytes indicate (XML 1.0, appendix F); nil if unknown.
+    private static func charset(of document: Data) -> Charset? {
         switch (document.first, document.dropFirst().first) {
         case (0xFE, 0xFF), (0xFF, 0xFE): return .utf16
         case (0x3C, 0x00): return .utf16LittleEndian
@@ -95,16 +96,8 @@ enum XMLText {
         guard let declaration = declaration(of: document.trimmingMark), let label = label(in: declaration) else {
             return .utf8
         }
-        return encodings[label]
+        return Charset(label: label)
     }
-
-    private static let encodings: [String: String.Encoding] = [
-        "utf-8": .utf8, "utf8": .utf8, "us-ascii": .utf8, "ascii": .utf8,
-        "iso-8859-1": .isoLatin1, "latin1": .isoLatin1, "iso-8859-2": .isoLatin2,
-        "windows-1250": .windowsCP1250, "windows-1251": .windowsCP1251, "windows-1252": .windowsCP1252,
-        "windows-1253": .windowsCP1253, "windows-1254": .windowsCP1254,
-        "shift_jis": .shiftJIS, "euc-jp": .japaneseEUC, "iso-2022-jp": .iso2022JP,
-    ]
 
     /// The bytes from `<?xml` to `?>`, if the document begins with them.
     private static func declaration(of document: Data) -> Data? {
