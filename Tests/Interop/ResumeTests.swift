@@ -39,7 +39,7 @@ extension Interop {
             let token = try await brokenOff(servers.nginx.url("/files/large.bin", listener))
             let answer = try await servers.manager().download(token.url, to: .resuming(token))
             #expect(answer.status == 206)
-            #expect(answer.resumption == .continued)
+            #expect(answer.resumption == .resumed)
             #expect(answer.offset == token.bytesReceived)
             #expect(try folder.read("film") == Payload.large)
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["film"])

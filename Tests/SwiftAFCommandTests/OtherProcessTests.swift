@@ -59,7 +59,7 @@ struct OtherProcessTests {
         let token = try kept(try ResumeToken(text: text, filePath: file.path))
         #expect(token.url == url)
         let answer = try await HTTPSessionManager().download(token.url, to: .resuming(token))
-        #expect(answer.resumption == .continued)
+        #expect(answer.resumption == .resumed)
         #expect(answer.offset > 0 && answer.offset <= count)
         #expect(file.content == Self.content)
         #expect(file.names == ["file"])

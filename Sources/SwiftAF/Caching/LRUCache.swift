@@ -22,6 +22,9 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     /// Nil if out of memory, or if no entry is kept. Freed with this object, which therefore outlives each call.
     @usableFromInline let core: CoreCache?
 
+    /// Whether no entry is kept, as its maximum number is zero.
+    private let keepsNothing: Bool
+
     /// Holds a value that isn't an object.
     @usableFromInline
     final class Box: Sendable {
@@ -64,7 +67,7 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
             evicted = { object, reason in onEviction(Self.value(of: object), reason) }
         }
         // For the core, zero entries are no limit.
-        let keepsNothing = countLimit.map { $0 <= 0 } ?? false
+        keepsNothing = countLimit.map { $0 <= 0 } ?? false
         core =
             keepsNothing
             ? nil
@@ -140,6 +143,7 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     ///   ``SessionError/Code/file`` if it isn't permitted to watch it, ``SessionError/Code/unknown`` if the cache is
     ///   already watching.
     public func watchMemoryPressure(keeping cost: Int = 0) throws(SessionError) {
+        if keepsNothing { return }
         guard let core else { throw SessionError(.outOfMemory) }
         defer { withExtendedLifetime(self) {} }
         try core.watchMemoryPressure(keeping: cost)

@@ -88,7 +88,7 @@ extension CoreArena {
         core.value = try copy(cookie.value, "the value of the cookie")
         core.domain = try copy(cookie.domain, "the domain of the cookie")
         core.path = try copy(cookie.path, "the path of the cookie")
-        core.expires_s = cookie.expiresDate.map { Int64(clampingSeconds: $0.timeIntervalSince1970) } ?? .max
+        core.expires_s = cookie.expiresDate.map { Int64(unixTime: $0) } ?? .max
         core.is_host_only = cookie.isHostOnly
         core.is_secure = cookie.isSecure
         core.is_http_only = cookie.isHTTPOnly
@@ -117,13 +117,6 @@ extension Cookie {
             case .AFC_SAME_SITE_STRICT: .strict
             default: nil
             }
-    }
-}
-
-extension Int64 {
-    /// An invalid date is in the distant past.
-    fileprivate init(clampingSeconds seconds: Double) {
-        self = Int64(exactly: seconds.rounded(.down)) ?? (seconds > 0 ? .max - 1 : 0)
     }
 }
 

@@ -66,6 +66,9 @@ extension CoreOutcome {
             // A successful response was judged when its head arrived, before the file was replaced.
             if filePath == nil {
                 try response.validated()
+                guard !response.head.isSuccessful || download != nil else {
+                    throw SessionError(.unknown, message: "the transfer ended without a file")
+                }
                 throw SessionError(
                     .status,
                     message: "status \(response.status): only the body of a response with status 200 to 299 is saved",

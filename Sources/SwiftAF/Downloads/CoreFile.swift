@@ -68,7 +68,7 @@ extension DownloadResponse.Resumption {
     fileprivate init(_ resumption: afc_resumption) {
         self =
             switch resumption {
-            case AFC_RESUMPTION_RESUMED: .continued
+            case AFC_RESUMPTION_RESUMED: .resumed
             case AFC_RESUMPTION_RESTARTED: .restarted
             case AFC_RESUMPTION_COMPLETE: .alreadyComplete
             default: .none

@@ -166,7 +166,7 @@ extension HTTPSessionManager {
         let (results, continuation) = AsyncStream.makeStream(of: DownloadResult.self)
         let work = Task {
             await batch.run(on: self, atOnce: max(1, maximumConcurrent)) { continuation.yield($0) }
-            batch.tellEnd()
+            batch.reportEnd()
             continuation.finish()
         }
         continuation.onTermination = { _ in work.cancel() }
@@ -204,7 +204,7 @@ private final class DownloadBatch: Sendable {
     }
 
     /// Called when no transfer is under way any more: reports of several threads may have come in another order.
-    func tellEnd() {
+    func reportEnd() {
         guard let progress, let last = specs.indices.last else { return }
         progress(tally.withLock { $0.report(of: last) })
     }

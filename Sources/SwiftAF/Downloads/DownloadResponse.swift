@@ -7,7 +7,7 @@ public struct DownloadResponse: Sendable {
         /// There was no partial file, or resuming wasn't requested.
         case none
         /// The body was appended to the partial file.
-        case continued
+        case resumed
         /// The partial file wasn't usable; the download started over.
         case restarted
         /// The partial file was already complete; the status of the response is 416.

@@ -24,7 +24,7 @@ extension HTTPSessionManager {
     @discardableResult
     public func download<Source: RequestConvertible>(
         _ source: Source, to destination: DownloadDestination = .managerDefault,
-        options: DownloadOptions = [], progress: (@Sendable (TransferProgress) -> Void)? = nil
+        options: DownloadOptions = [], progress: ProgressHandler? = nil
     ) async throws(SessionError) -> DownloadResponse {
         try await download(DownloadSpec(source, destination, options), progress)
     }
@@ -34,7 +34,7 @@ extension HTTPSessionManager {
     @discardableResult
     public func download<Source: RequestConvertible>(
         _ source: Source, to path: String, options: DownloadOptions = [],
-        progress: (@Sendable (TransferProgress) -> Void)? = nil
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> DownloadResponse {
         try await download(DownloadSpec(source, .path(path), options), progress)
     }
@@ -44,7 +44,7 @@ extension HTTPSessionManager {
     @discardableResult
     public func download<Source: RequestConvertible>(
         _ source: Source, to file: URL, options: DownloadOptions = [],
-        progress: (@Sendable (TransferProgress) -> Void)? = nil
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> DownloadResponse {
         try await download(DownloadSpec(source, .path(file), options), progress)
     }
@@ -56,7 +56,7 @@ extension HTTPSessionManager {
     ///   ``SessionError/Code/protocol``, and neither the file nor its bytes are kept.
     package func download(
         _ request: HTTPRequest, toBytes path: [UInt8], sha256: [UInt8]? = nil, options: DownloadOptions,
-        progress: (@Sendable (TransferProgress) -> Void)?
+        progress: ProgressHandler?
     ) async throws(SessionError) -> DownloadResponse {
         var spec = DownloadSpec(request, .path(String(decoding: path, as: UTF8.self)), options)
         spec.file.rawPath = path
@@ -66,7 +66,7 @@ extension HTTPSessionManager {
     }
 
     func download(
-        _ spec: DownloadSpec, _ progress: (@Sendable (TransferProgress) -> Void)?
+        _ spec: DownloadSpec, _ progress: ProgressHandler?
     ) async throws(SessionError) -> DownloadResponse {
         let snapshot = snapshot
         let outcome = await (try prepare(spec, snapshot, progress)).outcome()
@@ -76,7 +76,7 @@ extension HTTPSessionManager {
 
     /// Returns the request for the core.
     func prepare(
-        _ spec: DownloadSpec, _ snapshot: Snapshot, _ progress: (@Sendable (TransferProgress) -> Void)?
+        _ spec: DownloadSpec, _ snapshot: Snapshot, _ progress: ProgressHandler?
     ) throws(SessionError) -> CoreRequest {
         var spec = spec
         spec.replaceDefault(by: snapshot.settings.downloadDestination)

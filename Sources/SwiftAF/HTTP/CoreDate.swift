@@ -11,8 +11,7 @@ package enum HTTPDate {
     /// - Returns: The date; nil for any other text.
     package static func parse(_ text: String, now: Date = .now) -> Date? {
         var seconds: Int64 = 0
-        let now = Int64(exactly: now.timeIntervalSince1970.rounded(.down)) ?? 0
-        guard text.withCoreSlice({ afc_date_parse($0, now, &seconds) }) else { return nil }
+        guard text.withCoreSlice({ afc_date_parse($0, Int64(unixTime: now), &seconds) }) else { return nil }
         return Date(timeIntervalSince1970: TimeInterval(seconds))
     }
 
@@ -25,5 +24,13 @@ package enum HTTPDate {
             guard let start = room.baseAddress, afc_date_write(start, Int64(seconds)) else { return nil }
             return String(cString: start)
         }
+    }
+}
+
+extension Int64 {
+    /// Whole seconds since 1970, clamped to the range from 0 to 9 × 10^15.
+    init(unixTime date: Date) {
+        let seconds = date.timeIntervalSince1970
+        self = seconds >= 9e15 ? 9_000_000_000_000_000 : seconds > 0 ? Int64(seconds) : 0
     }
 }

@@ -11,17 +11,17 @@ public struct CachedResponse: Hashable, Sendable {
     public var isDecoded: Bool
     /// When it was received, or last confirmed by the server; to the second.
     public var date: Date
-    /// Its age when it was looked up (RFC 9111, section 4.2.3), in seconds. Ignored when one is stored.
-    public private(set) var age: Int
-    /// It is fresh while its age is less than this number of seconds. Ignored when one is stored.
-    public private(set) var lifetime: Int
+    /// Its age when it was looked up (RFC 9111, section 4.2.3), in whole seconds. Ignored when one is stored.
+    public private(set) var age: Duration
+    /// It is fresh while its age is less than this. Ignored when one is stored.
+    public private(set) var lifetime: Duration
 
     /// Makes a response to store.
     public init(head: HTTPResponse, body: Data, isDecoded: Bool = true, date: Date = Date()) {
-        self.init(head: head, body: body, isDecoded: isDecoded, date: date, age: 0, lifetime: 0)
+        self.init(head: head, body: body, isDecoded: isDecoded, date: date, age: .zero, lifetime: .zero)
     }
 
-    init(head: HTTPResponse, body: Data, isDecoded: Bool, date: Date, age: Int, lifetime: Int) {
+    init(head: HTTPResponse, body: Data, isDecoded: Bool, date: Date, age: Duration, lifetime: Duration) {
         self.head = head
         self.body = body
         self.isDecoded = isDecoded
@@ -107,10 +107,10 @@ extension HTTPCache {
         public var bodySize: Int
         /// When it was received, or last confirmed by the server; to the second.
         public var date: Date
-        /// Its age (RFC 9111, section 4.2.3), in seconds.
-        public var age: Int
-        /// It is fresh while its age is less than this number of seconds.
-        public var lifetime: Int
+        /// Its age (RFC 9111, section 4.2.3), in whole seconds.
+        public var age: Duration
+        /// It is fresh while its age is less than this.
+        public var lifetime: Duration
         /// Whether it is in memory.
         public var isInMemory: Bool
         /// Whether it has a file.

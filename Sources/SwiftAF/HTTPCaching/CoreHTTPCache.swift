@@ -69,8 +69,7 @@ final class CoreHTTPCache: @unchecked Sendable {
     }
 
     func remove(since date: Date) {
-        let seconds = date.timeIntervalSince1970.rounded(.down)
-        afc_http_cache_remove_since(raw, Int64(exactly: seconds) ?? (seconds > 0 ? .max : .min))
+        afc_http_cache_remove_since(raw, Int64(unixTime: date))
     }
 
     func removeAll() {

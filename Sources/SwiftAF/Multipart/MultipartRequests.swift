@@ -15,13 +15,14 @@ extension RequestSerializer {
     /// - Throws: ``SessionError/Code/invalidInput`` for GET and HEAD, which have no body; the errors of
     ///   `constructingBody`.
     public func multipartFormRequest(
-        _ method: HTTPMethod = .post, _ url: String, parameters: Parameters? = nil,
+        _ method: HTTPMethod = .post, _ url: some URLConvertible, parameters: Parameters? = nil,
         constructingBody: (inout MultipartFormData) throws -> Void = { _ in }
     ) throws -> HTTPRequest {
         guard method != .get, method != .head else {
-            throw SessionError(.invalidInput, message: "\(method) has no body, so it can't send a form", url: url)
+            throw SessionError(
+                .invalidInput, message: "\(method) has no body, so it can't send a form", url: url.urlText)
         }
-        var request = try serialize(HTTPRequest(method, url), parameters: nil)
+        var request = try serialize(HTTPRequest(method, url.urlText), parameters: nil)
         var form = MultipartFormData()
         if let parameters { try form.append(parameters, encoder: parameterEncoder) }
         try constructingBody(&form)

@@ -95,9 +95,10 @@ extension HTTPSessionManager {
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
-        configure: ((inout HTTPRequest) -> Void)? = nil
+        configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.delete, url.urlText, parameters, json, body, headers, configure, nil).value()
+        try await prepared(.delete, url.urlText, parameters, json, body, headers, configure, progress).value()
     }
 
     /// Sends a request with any method and decodes the response; see
@@ -170,9 +171,11 @@ extension HTTPSessionManager {
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
-        configure: ((inout HTTPRequest) -> Void)? = nil
+        configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.delete, url.urlText, parameters, json, body, headers, configure, nil).response().value()
+        try await prepared(.delete, url.urlText, parameters, json, body, headers, configure, progress).response()
+            .value()
     }
 
     /// The call for a value that isn't `Sendable`.
@@ -277,9 +280,10 @@ extension HTTPSessionManager {
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
         headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
-        configure: ((inout HTTPRequest) -> Void)? = nil
+        configure: ((inout HTTPRequest) -> Void)? = nil,
+        progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(.delete, url.urlText, parameters, json, body, headers, configure, nil).response(
+        try await prepared(.delete, url.urlText, parameters, json, body, headers, configure, progress).response(
             isChecked: true)
     }
 
@@ -350,7 +354,7 @@ extension HTTPSessionManager {
     ///   - progress: Called on the session's network thread, at most ten times a second and once at the end. Must not
     ///     block.
     public func response<Source: RequestConvertible>(
-        for request: Source, progress: (@Sendable (TransferProgress) -> Void)? = nil
+        for request: Source, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await prepared(Source.request(of: request), progress).response()
     }
@@ -359,7 +363,7 @@ extension HTTPSessionManager {
     /// ``StreamedResponse/validated(by:)`` checks it. Read the body from ``StreamedResponse/bytes``; it is received no
     /// faster than you read.
     public func stream<Source: RequestConvertible>(
-        _ request: Source, progress: (@Sendable (TransferProgress) -> Void)? = nil
+        _ request: Source, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> StreamedResponse {
         let (request, settings) = try preparedStream(Source.request(of: request), progress)
         var response = try await StreamTransfer.open(request)

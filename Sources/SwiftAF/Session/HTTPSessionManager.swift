@@ -180,12 +180,7 @@ public final class HTTPSessionManager: Sendable {
     /// made.
     public var decoder: any DataDecoder {
         get { settings.responses.decoder }
-        set {
-            set {
-                $0.responses = ResponseSettings(
-                    serializer: $0.responses.serializer, decoder: newValue, validation: $0.responses.validation)
-            }
-        }
+        set { set { $0.responses = $0.responses.with(decoder: newValue) } }
     }
 
     /// The responses that are acceptable where a call checks them: typed requests, requests without a value, closures,
@@ -198,12 +193,7 @@ public final class HTTPSessionManager: Sendable {
     /// ```
     public var validation: ResponseValidation {
         get { settings.responses.validation }
-        set {
-            set {
-                $0.responses = ResponseSettings(
-                    serializer: $0.responses.serializer, decoder: $0.responses.decoder, validation: newValue)
-            }
-        }
+        set { set { $0.responses = $0.responses.with(validation: newValue) } }
     }
 
     /// Adds parameters to requests. Default: ``HTTPRequestSerializer``. Read when a task is made.
@@ -216,12 +206,7 @@ public final class HTTPSessionManager: Sendable {
     /// when a task is made.
     public var responseSerializer: (any ResponseSerializer)? {
         get { settings.responses.serializer }
-        set {
-            set {
-                $0.responses = ResponseSettings(
-                    serializer: newValue, decoder: $0.responses.decoder, validation: $0.responses.validation)
-            }
-        }
+        set { set { $0.responses = $0.responses.with(serializer: newValue) } }
     }
 
     /// Where closures are called. Default: ``CompletionExecutor/main``. Read when a task is made.
@@ -462,7 +447,7 @@ public final class HTTPSessionManager: Sendable {
     @inline(never)
     func prepare(
         _ request: HTTPRequest, _ snapshot: Snapshot, sink: CoreRequest.Sink = .memory,
-        naming: ResponseHandler? = nil, progress: (@Sendable (TransferProgress) -> Void)? = nil
+        naming: ResponseHandler? = nil, progress: ProgressHandler? = nil
     ) throws(SessionError) -> CoreRequest {
         var request = request
         try complete(&request, snapshot.settings)

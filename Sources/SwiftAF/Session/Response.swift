@@ -158,6 +158,17 @@ final class ResponseSettings: Sendable {
 
     static let standard = ResponseSettings()
 
+    /// A copy with what isn't nil.
+    func with(decoder: (any DataDecoder)? = nil, validation: ResponseValidation? = nil) -> ResponseSettings {
+        ResponseSettings(
+            serializer: serializer, decoder: decoder ?? self.decoder, validation: validation ?? self.validation)
+    }
+
+    /// A copy with another serializer, or without one.
+    func with(serializer: (any ResponseSerializer)?) -> ResponseSettings {
+        ResponseSettings(serializer: serializer, decoder: decoder, validation: validation)
+    }
+
     private static let suffixesOfJSON: Set = ["json"]
 
     /// The validation of JSON: its content types and all types such as `application/problem+json` (RFC 6839), unless others

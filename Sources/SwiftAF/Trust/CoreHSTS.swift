@@ -23,8 +23,7 @@ final class CoreHSTS: @unchecked Sendable {
     }
 
     func insert(_ host: String, until date: Date?, includingSubdomains: Bool) throws(SessionError) {
-        let seconds = date.map { $0.timeIntervalSince1970.rounded(.down) }
-        let end = seconds.map { Int64(exactly: $0) ?? ($0 > 0 ? .max : 0) } ?? .max
+        let end = date.map { Int64(unixTime: $0) } ?? .max
         try CoreArena.call { (arena, failure) throws(SessionError) in
             afc_hsts_add(raw, try arena.copy(host, "the host"), end, includingSubdomains, &failure)
         }

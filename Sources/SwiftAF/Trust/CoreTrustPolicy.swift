@@ -177,11 +177,3 @@ extension Data {
         }
     }
 }
-
-extension Int64 {
-    /// Seconds since 1970, clamped to the range from 0 to 9 × 10^15.
-    init(unixTime date: Date) {
-        let seconds = date.timeIntervalSince1970
-        self = seconds >= 9e15 ? 9_000_000_000_000_000 : seconds > 0 ? Int64(seconds) : 0
-    }
-}

@@ -85,7 +85,7 @@ struct CacheInquiry {
         [
             "url": .string(entry.url), "status": .integer(Int64(entry.status)),
             "bodyBytes": .integer(Int64(entry.bodySize)), "date": .string(entry.date.formatted(.iso8601)),
-            "age": .integer(Int64(entry.age)), "lifetime": .integer(Int64(entry.lifetime)),
+            "age": .integer(entry.age.components.seconds), "lifetime": .integer(entry.lifetime.components.seconds),
             "fresh": .bool(entry.isFresh),
         ]
     }
@@ -104,7 +104,8 @@ struct CacheInquiry {
         outcome.response = stored.head
         outcome.isStored = true
         outcome.addedFields = [
-            ("age", .integer(Int64(stored.age))), ("lifetime", .integer(Int64(stored.lifetime))),
+            ("age", .integer(stored.age.components.seconds)),
+            ("lifetime", .integer(stored.lifetime.components.seconds)),
             ("fresh", .bool(stored.isFresh)),
         ]
         if options.printsJSON { outcome.parseJSON { _ in true } }

@@ -253,10 +253,10 @@
 
         static let onSize: cgdkpixbuf_size_prepared = { loader, width, height, context in
             guard let loader, let context else { return }
-            Unmanaged<SizeCheck>.fromOpaque(context).takeUnretainedValue().judge(loader, Int(width), Int(height))
+            Unmanaged<SizeCheck>.fromOpaque(context).takeUnretainedValue().check(loader, Int(width), Int(height))
         }
 
-        private func judge(_ loader: OpaquePointer, _ width: Int, _ height: Int) {
+        private func check(_ loader: OpaquePointer, _ width: Int, _ height: Int) {
             wasAsked = true
             do {
                 let size = try options.decodedSize(ofWidth: width, height: height, frames: frames)

@@ -24,12 +24,7 @@ extension ProgressDisplaying {
     /// Shows the download progress of a task while the total is known. The bytes that a resumed download started with
     /// count.
     public func setProgress(withDownloadOf task: SessionTask, animated: Bool) {
-        follow(task, .download, animated) { progress in
-            let (done, overflow) = progress.received.addingReportingOverflow(progress.offset)
-            guard !overflow, let total = progress.receivedTotal else { return (0, nil) }
-            let (all, isTooLarge) = total.addingReportingOverflow(progress.offset)
-            return (done, isTooLarge ? nil : all)
-        }
+        follow(task, .download, animated) { ($0.downloaded, $0.downloadTotal) }
     }
 
     private func follow(

@@ -9,7 +9,7 @@ final class ImageReceiver: Sendable {
     private struct State {
         /// The newest preview that hasn't been shown yet.
         var newest: DownloadedImage?
-        var isOnItsWay = false
+        var isScheduled = false
         var hasEnded = false
     }
 
@@ -46,14 +46,14 @@ final class ImageReceiver: Sendable {
     func show(_ image: DownloadedImage) {
         let begins = state.withLock { state in
             guard !state.hasEnded else { return false }
-            defer { state.isOnItsWay = true }
+            defer { state.isScheduled = true }
             state.newest = image
-            return !state.isOnItsWay
+            return !state.isScheduled
         }
         guard begins else { return }
         executor { [self] in
             let newest = state.withLock { state in
-                defer { (state.newest, state.isOnItsWay) = (nil, false) }
+                defer { (state.newest, state.isScheduled) = (nil, false) }
                 return state.newest
             }
             if let newest { partial?(newest) }

@@ -116,6 +116,7 @@ struct LRUCacheTests {
         #expect(few.value(for: 1) == nil && few.value(for: 3) == 3)
         let nothing = LRUCache<Int, Int>(countLimit: 0)
         #expect(!nothing.insert(1, for: 1) && nothing.value(for: 1) == nil)
+        #expect(throws: Never.self) { try nothing.watchMemoryPressure() }
         let cheap = LRUCache<Int, Int>(maximumEntryCost: 0)
         #expect(!cheap.insert(1, for: 1, cost: 2) && cheap.insert(1, for: 1, cost: 1))
         let long = LRUCache<String, Int>()

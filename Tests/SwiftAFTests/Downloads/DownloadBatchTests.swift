@@ -196,7 +196,7 @@ struct DownloadBatchTests {
             if case .failure(let error) = download.result { tokens += [error.resumeToken].compactMap { $0 } }
         }
         for await download in manager.downloads(of: tokens.map { DownloadItem($0.url, to: .resuming($0)) }) {
-            #expect(try download.get().resumption == .continued)
+            #expect(try download.get().resumption == .resumed)
         }
         #expect(try folder.read("a") == RangeServer.content(1))
     }

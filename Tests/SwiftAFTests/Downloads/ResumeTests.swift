@@ -55,7 +55,7 @@ struct ResumeTests {
         let answer = try await ranges.manager.download(again, to: .resuming(copy)) { progress.record($0) }
         #expect(answer.status == 206)
         #expect(answer.filePath == path)
-        #expect(answer.resumption == .continued)
+        #expect(answer.resumption == .resumed)
         #expect(answer.offset == Int64(RangeServer.half))
         #expect(answer.fileSize == Int64(RangeServer.size))
         #expect(try folder.read("film") == RangeServer.content(1))
@@ -73,7 +73,7 @@ struct ResumeTests {
     func goesOnByPath() async throws {
         _ = try await brokenOff()
         let answer = try await ranges.manager.download(HTTPRequest("file"), to: path, options: .resumes)
-        #expect(answer.resumption == .continued)
+        #expect(answer.resumption == .resumed)
         #expect(try folder.read("film") == RangeServer.content(1))
         #expect(try folder.names == ["film"])
         _ = try await ranges.manager.download(HTTPRequest("file"), to: path)
@@ -89,7 +89,7 @@ struct ResumeTests {
             }
             #expect(error.resumeToken?.bytesReceived == Int64(RangeServer.half))
             let response = try await ranges.manager.download("file", to: path, options: options)
-            #expect(response.resumption == .continued)
+            #expect(response.resumption == .resumed)
             #expect(try folder.names == ["film"])
             try FileManager.default.removeItem(atPath: path)
         }
@@ -106,7 +106,7 @@ struct ResumeTests {
             let error = try await failure { try await manager.download(url, options: .resumes) }
             let token = try #require(error.resumeToken)
             if isToken { manager.downloadDestination = .resuming(token) }
-            #expect(try await manager.download(url, options: .resumes).resumption == .continued)
+            #expect(try await manager.download(url, options: .resumes).resumption == .resumed)
             #expect(try folder.read("film") == RangeServer.content(1))
         }
     }
@@ -118,7 +118,7 @@ struct ResumeTests {
         manager.validation = ResponseValidation(acceptableStatusCodes: [200])
         manager.interceptors = [Self.retrying]
         let response = try await manager.download("file", to: .path(path), options: Self.keeping)
-        #expect(response.resumption == .continued)
+        #expect(response.resumption == .resumed)
         #expect(try folder.read("film") == RangeServer.content(1))
     }
 
@@ -131,7 +131,7 @@ struct ResumeTests {
         }
         let token = try #require(error.resumeToken)
         #expect(token.filePath == folder.file("named-file"))
-        #expect(try await ranges.manager.download(token.url, to: .resuming(token)).resumption == .continued)
+        #expect(try await ranges.manager.download(token.url, to: .resuming(token)).resumption == .resumed)
         #expect(try folder.read("named-file") == RangeServer.content(1))
         #expect(try folder.names == ["named-file"])
     }

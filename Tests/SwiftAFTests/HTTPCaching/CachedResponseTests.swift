@@ -30,7 +30,7 @@ import Testing
         _ = try await manager.response(for: request)
         let stored = try #require(try await cache.cachedResponse(for: request))
         #expect(stored.body == Data("fresh".utf8) && stored.head.status == 200 && stored.head.headers["X-A"] == "1")
-        #expect(stored.lifetime == 1000 && stored.isFresh && abs(stored.date.timeIntervalSinceNow) < 900)
+        #expect(stored.lifetime == .seconds(1000) && stored.isFresh && abs(stored.date.timeIntervalSinceNow) < 900)
         #expect(cache.statistics.hits == 0)
     }
 

@@ -8,6 +8,7 @@ func sendsWithoutValue(_ manager: HTTPSessionManager, user: User) async throws {
     try await manager.get("users/7")
     try await manager.head("users/7")
     try await manager.delete("users/7")
+    try await manager.delete("users/7", progress: { print($0.fractionCompleted ?? 0) })
     try await manager.post("users", json: user)
     try await manager.put("users/7", json: user)
     try await manager.patch("users/7", parameters: ["name": user.name])
@@ -172,6 +173,7 @@ func sharesSettings(_ manager: HTTPSessionManager, token: String) {
     manager.headers.merge(HTTPHeaders(fields))
     manager.headers = HTTPHeaders(["X-Token": token, "X-Other": "a"])
     manager.headers.suppressDefault("Accept-Language")
+    manager.updateHeaders { $0["X-Client"] = "consumer" }
     manager.timeouts.total = .seconds(30)
     manager.validation.acceptableStatusCodes = [200, 404]
     manager.validation.acceptableContentTypes = ["*/*"]
