@@ -239,11 +239,20 @@ remark() {
     [ -z "${AF_REMARKS:-}" ] || echo "        $1" >>"$AF_REMARKS"
 }
 
+# Sets AF_CPU to the processor time, in seconds, that the children of this shell have taken so far.
+read_cpu() {
+    local fields
+    read -r -a fields <"/proc/$BASHPID/stat"
+    AF_CPU=$(((fields[15] + fields[16]) / $(getconf CLK_TCK)))
+}
+
 # stage NAME COMMAND…: run one step; the first one that fails ends the script, or its lane.
 stage() {
-    local name=$1 start=$SECONDS log
+    local name=$1 start=$SECONDS log took cpu
     shift
     begin_run
+    read_cpu
+    cpu=$AF_CPU
     if has_failed; then
         exit 1
     fi
@@ -258,14 +267,16 @@ stage() {
         # One at a time.
         (flock 9 && echo "==> $name" && cat "$log") 9>>"$AF_RUN/lock"
     fi
+    read_cpu
+    took="$((SECONDS - start)) s, CPU $((AF_CPU - cpu)) s"
     if [ "$AF_STATUS" -ne 0 ]; then
-        echo "FAILED  $name ($((SECONDS - start)) s)" >>"$AF_RUN/summary"
+        echo "FAILED  $name ($took)" >>"$AF_RUN/summary"
         (flock 9 && show_failures "$log" | cut -c 1-300) 9>>"$AF_RUN/lock" >>"$AF_RUN/failures"
         touch "$AF_RUN/failed"
         [ -n "$AF_LANE" ] || summary
         exit 1
     fi
-    echo "passed  $name ($((SECONDS - start)) s)" >>"$AF_RUN/summary"
+    echo "passed  $name ($took)" >>"$AF_RUN/summary"
 }
 
 # lane NAME COMMAND…: begin a lane; the command calls `stage`.
