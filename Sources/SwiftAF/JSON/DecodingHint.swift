@@ -5,6 +5,8 @@ enum DecodingHint: Error, CustomStringConvertible {
     case snakeCase(String)
     /// A date is expected as a number, and is a string. Whether the string is a date of ISO 8601.
     case dateInString(isISO8601: Bool)
+    /// Why the value isn't one of the type.
+    case cause(String)
 
     /// The end of a sentence about the error.
     var description: String {
@@ -12,6 +14,7 @@ enum DecodingHint: Error, CustomStringConvertible {
         case .snakeCase(let name): "but \"\(name)\", which JSONCoder(keys: .snakeCase) finds"
         case .dateInString(isISO8601: true): "found a date in a string, which JSONCoder(dates: .iso8601) decodes"
         case .dateInString(isISO8601: false): "found a string that isn't an ISO 8601 date"
+        case .cause(let text): text
         }
     }
 }

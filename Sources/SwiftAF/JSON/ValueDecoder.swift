@@ -285,7 +285,9 @@ extension ValueDecoder {
     }
 
     private final func corrupted(_ what: String) -> DecodingError {
-        .dataCorrupted(DecodingError.Context(codingPath: codingPath, debugDescription: what))
+        .dataCorrupted(
+            DecodingError.Context(
+                codingPath: codingPath, debugDescription: what, underlyingError: DecodingHint.cause(what)))
     }
 }
 

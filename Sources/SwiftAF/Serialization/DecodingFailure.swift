@@ -17,10 +17,20 @@ enum DecodingFailure {
             switch context.underlyingError {
             case let error as JSONParseError: "\(error)"
             case let error as UnsafePropertyList: "\(error)"
-            default: "malformed\(place(context))"
+            case let error as DecodingHint: "\(error)\(place(context))"
+            default: "\(cause(context.debugDescription) ?? "not a valid value")\(place(context))"
             }
         @unknown default: "not decodable"
         }
+    }
+
+    /// The part without data of the texts that Swift's library and Foundation have for enumerations and UUIDs.
+    private static func cause(_ text: String) -> String? {
+        if text == "Attempted to decode UUID from invalid UUID string." { return "not a UUID" }
+        // Cannot initialize TYPE from invalid …
+        let words = text.split(separator: " ")
+        guard words.starts(with: ["Cannot", "initialize"]), let end = words.firstIndex(of: "from") else { return nil }
+        return "not a case of \(words[2..<end].joined(separator: " "))"
     }
 
     private static func place(_ context: DecodingError.Context) -> String { jsonPlace(context.codingPath) }

@@ -342,6 +342,35 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
     }
 
     @Test(arguments: [
+        (#"{"kind":"s3cret"}"#, "not a case of Kind at $.kind"),
+        (#"{"small":300}"#, "the number has a fraction or doesn't fit in Int8 at $.small"),
+        (#"{"id":"s3cret"}"#, "not a UUID at $.id"),
+        (#"{"when":"s3cret"}"#, "the string isn't an ISO 8601 date, such as 2024-02-29T12:00:00Z at $.when"),
+        (#"{"odd":"s3cret"}"#, "not a valid value at $.odd"),
+    ])
+    func messageNamesTheCause(body: String, message: String) throws {
+        enum Kind: String, Decodable { case known }
+        struct Odd: Decodable {
+            init(from decoder: any Decoder) throws {
+                throw DecodingError.dataCorrupted(
+                    .init(codingPath: decoder.codingPath, debugDescription: "s3cret isn't odd"))
+            }
+        }
+        struct Item: Decodable {
+            let kind: Kind?
+            let small: Int8?
+            let id: UUID?
+            let when: Date?
+            let odd: Odd?
+        }
+        let received = Response(head: response(), body: Data(body.utf8))
+        let error = #expect(throws: SessionError.self) {
+            try received.value(as: Item.self, decoder: JSONCoder(dates: .iso8601))
+        }
+        #expect(error?.message.hasSuffix(": \(message)") == true && error?.message.contains("s3cret") == false)
+    }
+
+    @Test(arguments: [
         (
             #"{"place":{"post_code":"x"}}"#,
             #"no member "postCode" at $.place, but "post_code", which JSONCoder(keys: .snakeCase) finds"#
@@ -379,7 +408,9 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
         let malformed = #expect(throws: SessionError.self) {
             try dates.serialize(response(), body: Data("[\"x\"]".utf8))
         }
-        #expect(malformed?.message.hasSuffix("malformed at $[0]") == true)
+        #expect(
+            malformed?.message.hasSuffix("the string isn't an ISO 8601 date, such as 2024-02-29T12:00:00Z at $[0]")
+                == true)
         let seconds = DecodableResponseSerializer<[Date]>(decoder: JSONCoder(dates: .secondsSince1970))
         let text = #expect(throws: SessionError.self) {
             try seconds.serialize(response(), body: Data(#"["2024-02-29T12:00:00Z"]"#.utf8))
