@@ -266,7 +266,7 @@ private struct TreeContext {
 
 extension JSONNumber {
     /// Makes a number from the text that the standard library prints, without a zero fraction.
-    fileprivate init?(shortest text: String) {
+    init?(shortest text: String) {
         self.init(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
     }
 }

@@ -283,7 +283,8 @@ extension Parameters {
         case .bool(let value): return .bool(value)
         case .integer(let value): return .integer(value)
         case .unsigned(let value): return .number(JSONNumber(value))
-        case .double(let value): return .double(value)
+        // As a coder writes it: 5, not 5.0.
+        case .double(let value): return JSONNumber(shortest: value.description).map { .number($0) } ?? .double(value)
         case .number(let value): return .number(value)
         case .string(let value): return .string(value)
         case .date(let value): return .string(DateText.text(of: value))

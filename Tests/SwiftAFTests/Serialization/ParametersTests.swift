@@ -1,6 +1,7 @@
 import Foundation
-import SwiftAF
 import Testing
+
+@testable import SwiftAF
 
 @Suite struct ParametersTests {
     private enum Plan: String, Encodable {
@@ -31,6 +32,13 @@ import Testing
     private func json(_ parameters: Parameters) throws -> String {
         let request = try JSONRequestSerializer().serialize(HTTPRequest(.post, "http://h/"), parameters: parameters)
         return String(decoding: try #require(request.body.data), as: UTF8.self)
+    }
+
+    @Test("Numbers of JSON are written as a coder writes them")
+    func numbersOfJSON() throws {
+        let parameters: Parameters = ["price": 5.0, "size": 1e300, "deep": [1, 2.5]]
+        let json = try parameters.jsonValue { _ in .null }
+        #expect(String(decoding: try json.data(), as: UTF8.self) == #"{"price":5,"size":1e+300,"deep":[1,2.5]}"#)
     }
 
     @Test func literalsTakeVariablesOfManyTypes() throws {
