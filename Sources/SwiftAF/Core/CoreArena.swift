@@ -77,6 +77,9 @@ final class CoreArena {
             case .given: .AFC_PROXIES_GIVEN
             case .direct: .AFC_PROXIES_NONE
             }
+        guard ![proxies.http, proxies.https, proxies.all].contains("") else {
+            throw SessionError(.invalidInput, message: "the URL of a proxy is empty; without one, use .direct")
+        }
         core.http = try copy(proxies.http, "a proxy")
         core.https = try copy(proxies.https, "a proxy")
         core.all = try copy(proxies.all, "a proxy")

@@ -134,14 +134,18 @@ extension SecurityPolicy {
             case certificates, keys, match, expires, onlyReports
         }
 
-        /// Makes pins from certificates, keys, or both.
+        /// Makes no pins.
+        public init() {}
+
+        /// Makes pins from certificates, keys, or both. Without any, no server is trusted: a list that was read from a file
+        /// may be empty by mistake.
         ///
         /// - Parameters:
-        ///   - mode: Nil compares public keys if there are pins.
+        ///   - mode: Nil compares public keys.
         ///   - certificates: Certificates, each DER or PEM.
         ///   - keys: Public keys, each as `sha256//BASE64`.
         public init(mode: PinningMode? = nil, certificates: Set<Data> = [], keys: [String] = []) {
-            chosenMode = mode
+            chosenMode = mode ?? (certificates.isEmpty && keys.isEmpty ? .publicKey : nil)
             self.certificates = certificates
             self.keys = keys
         }

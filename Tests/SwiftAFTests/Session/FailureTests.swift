@@ -62,9 +62,18 @@ struct FailureTests {
         #expect(server.connections.isEmpty)
     }
 
+    @Test("An empty URL of a proxy is refused, and doesn't mean none")
+    func emptyProxy() async {
+        var configuration = SessionConfiguration()
+        configuration.proxies = .url("")
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
+        #expect(await error(of: HTTPRequest("x"), by: manager).message.contains("the URL of a proxy is empty"))
+        #expect(server.connections.isEmpty)
+    }
+
     @Test("A transfer that starts while its manager is invalidated is cancelled")
     func startsDuringInvalidation() async throws {
-        server.route("/x", .status(200))
+        server.route("/x", .stall(at: "never"))
         let request = try manager.prepare(HTTPRequest("x"), manager.snapshot)
         let socket = try manager.prepare(HTTPRequest("x"), manager.snapshot)
         manager.invalidate(cancellingTasks: true)

@@ -185,6 +185,8 @@ struct SecurityPolicyTests {
         let wrong = "sha256//" + Data(repeating: 0, count: 32).base64EncodedString()
         #expect(reason(policy { $0.pinning = .init(mode: .publicKey, keys: [wrong, pin]) }, chains.httpbin) == nil)
         #expect(reason(policy { $0.pinning = .init(mode: .publicKey, keys: [wrong]) }, chains.httpbin) == .pin)
+        #expect(reason(policy { $0.pinning = .init(keys: []) }, chains.httpbin) == .pin)
+        #expect(reason(policy { $0.pinning = .init() }, chains.httpbin) == nil)
         let ruled = policy { $0.rules = [.init("*.httpbin.test", pinning: .init(mode: .publicKey, keys: [wrong]))] }
         #expect(reason(ruled, chains.httpbin, "httpbin.test") == nil)
         #expect(reason(ruled, chains.httpbin, "WWW.httpbin.test.") == .pin)
