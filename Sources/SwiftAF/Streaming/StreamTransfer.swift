@@ -52,12 +52,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         var response: StreamedResponse? { content.withLock { $0 } }
 
         func set(_ response: StreamedResponse?) {
-            let former = content.withLock { content in
-                defer { content = response }
-                return content
-            }
-            // Released outside of the lock.
-            _ = former
+            content.exchange(response)
         }
     }
 

@@ -53,7 +53,8 @@ extension HTTPSessionManager {
         var request = request
         request.url = WebSocket.httpURL(request.url)
         let core = try prepare(request, snapshot, sink: .events)
-        return try await WebSocketHandshake(protocols: protocols, options: options).perform(core)
+        let decoder = snapshot.settings.responses.decoder
+        return try await WebSocketHandshake(protocols: protocols, options: options, decoder: decoder).perform(core)
     }
 }
 

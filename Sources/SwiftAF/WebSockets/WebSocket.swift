@@ -19,9 +19,13 @@ public final class WebSocket: Sendable {
     /// What the server agreed to.
     let opening: CoreWebSocket.Opening
 
-    init(_ core: CoreWebSocket, _ opening: CoreWebSocket.Opening) {
+    private let decoder: any DataDecoder
+
+    /// - Parameter decoder: The manager's.
+    init(_ core: CoreWebSocket, _ opening: CoreWebSocket.Opening, _ decoder: any DataDecoder) {
         self.core = core
         self.opening = opening
+        self.decoder = decoder
     }
 
     deinit {
@@ -88,6 +92,43 @@ public final class WebSocket: Sendable {
                 underlying: error)
         }
         try await core.send(.text(String(decoding: data, as: UTF8.self)))
+    }
+
+    /// Waits for the next message, for a protocol of questions and answers. Many messages are read in a loop: the socket is
+    /// a sequence.
+    ///
+    /// ```swift
+    /// try await socket.send("time?")
+    /// let answer = try await socket.receive()
+    /// ```
+    ///
+    /// - Returns: The message; nil once the server has closed the socket with a close frame.
+    /// - Throws: The error that ended the socket, once; ``SessionError/Code/cancelled`` if the Swift task is cancelled, which
+    ///   leaves the socket open.
+    public func receive() async throws(SessionError) -> Message? {
+        try await core.next()
+    }
+
+    /// Waits for the next message, and decodes it.
+    ///
+    /// ```swift
+    /// try await socket.send(json: Question(text: "time?"))
+    /// let answer = try await socket.receive(as: Answer.self)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - type: The type of the value.
+    ///   - decoder: Decodes it; nil uses the manager's.
+    ///   - isolation: Leave the default: the value is then decoded where the caller runs.
+    /// - Returns: The value; nil once the server has closed the socket with a close frame.
+    /// - Throws: ``SessionError/Code/serialization`` if the message isn't a value of the type, which leaves the socket open;
+    ///   otherwise as ``receive()``.
+    public func receive<Value: Decodable>(
+        as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(SessionError) -> Value? {
+        guard let message = try await core.next() else { return nil }
+        return try message.value(as: type, decoder: decoder ?? self.decoder)
     }
 
     /// Sends a ping and waits for its pong.
@@ -171,8 +212,7 @@ extension WebSocket: AsyncSequence {
         ///
         /// - Parameters:
         ///   - type: The type of the value.
-        ///   - decoder: Pass the manager's if you have changed it, because ``WebSocket/send(json:encoder:isolation:)`` uses
-        ///     the manager's encoder.
+        ///   - decoder: Pass the manager's if you have changed it; ``WebSocket/receive(as:decoder:isolation:)`` uses it.
         /// - Throws: ``SessionError/Code/serialization``.
         public func value<Value: Decodable>(
             as type: Value.Type = Value.self, decoder: any DataDecoder = JSONCoder()

@@ -2,6 +2,8 @@
 struct WebSocketHandshake: Sendable {
     let protocols: [String]
     let options: WebSocket.Options
+    /// The manager's, for messages.
+    let decoder: any DataDecoder
 
     func perform(_ request: CoreRequest) async throws(SessionError) -> WebSocket {
         guard let events = RequestEvents.begun(request.http, request.handlers.monitors) else {
@@ -53,7 +55,7 @@ struct WebSocketHandshake: Sendable {
     private func send(_ request: CoreRequest) async throws(SessionError) -> WebSocket {
         guard !Task.isCancelled else { throw SessionError(.cancelled, url: request.http.url) }
         let core = CoreWebSocket(request, protocols, options)
-        return WebSocket(core, try await core.open())
+        return WebSocket(core, try await core.open(), decoder)
     }
 
     /// The result of the last attempt.
@@ -63,12 +65,7 @@ struct WebSocketHandshake: Sendable {
         var result: Result<WebSocket, SessionError>? { content.withLock { $0 } }
 
         func set(_ result: Result<WebSocket, SessionError>?) {
-            let former = content.withLock { content in
-                defer { content = result }
-                return content
-            }
-            // Released outside of the lock.
-            _ = former
+            content.exchange(result)
         }
     }
 }

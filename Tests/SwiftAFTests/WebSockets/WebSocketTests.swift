@@ -37,6 +37,26 @@ struct WebSocketTests {
         #expect(WebSocket.httpURL(url) == expected)
     }
 
+    @Test("One message is received, and decoded by the manager's decoder")
+    func receiving() async throws {
+        struct Move: Codable, Equatable { var newPlace: Int }
+        serveEcho()
+        manager.encoder = JSONCoder(keys: .snakeCase)
+        manager.decoder = JSONCoder(keys: .snakeCase)
+        let socket = try await manager.webSocket("echo")
+        try await socket.send("a")
+        #expect(try await socket.receive() == .text("a"))
+        try await socket.send(json: Move(newPlace: 7))
+        #expect(try await socket.receive() == .text(#"{"new_place":7}"#))
+        try await socket.send(json: Move(newPlace: 8))
+        #expect(try await socket.receive(as: Move.self) == Move(newPlace: 8))
+        try await socket.send("none")
+        #expect(await failure { _ = try await socket.receive(as: Move.self) }?.code == .serialization)
+        try await socket.close()
+        #expect(try await socket.receive() == nil)
+        #expect(try await socket.receive(as: Move.self) == nil)
+    }
+
     @Test("Time limits of zero are none")
     func zeroTimeouts() async throws {
         let first = Script.handler { _, connection in
