@@ -33,8 +33,9 @@ afc_status afc__loop_init(afc__loop *loop, afc__loop_owner owner, afc_failure *f
         epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_ADD, loop->event_descriptor, &event) != 0) {
         int error = errno;
         afc__loop_clear(loop);
-        afc_status status = afc__fail(failure, AFC_EINTERNAL, "cannot create the loop: %s",
-                                      strerror(error));
+        bool is_short = error == EMFILE || error == ENFILE || error == ENOMEM;
+        afc_status status = afc__fail(failure, is_short ? AFC_ENOMEM : AFC_EINTERNAL,
+                                      "cannot create the loop: %s", strerror(error));
         if (failure != NULL) failure->system_error = error;
         return status;
     }

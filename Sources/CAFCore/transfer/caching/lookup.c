@@ -383,7 +383,7 @@ static afc__cache_next take_found(afc__transfer *transfer) {
 static afc__cache_next ask_none(afc__transfer *transfer) {
     if (transfer->cache_policy != AFC_HTTP_CACHE_ONLY) return AFC__CACHE_NEXT_SEND;
     afc__transfer_fail_text(transfer, AFC_EINVAL,
-                            "cache_policy is AFC_HTTP_CACHE_ONLY, but the session has no cache");
+                            "only the cache may answer the request, but the session has no cache");
     return AFC__CACHE_NEXT_FAIL;
 }
 
