@@ -92,6 +92,17 @@ afc_status afc__buffer_append_two(afc__buffer *buffer, afc_slice first, afc_slic
     return AFC_OK;
 }
 
+void afc__buffer_shrink(afc__buffer *buffer) {
+    size_t unused = buffer->capacity - buffer->size;
+    if (uses_storage(buffer) || unused <= WORTH_SHRINKING || unused <= buffer->capacity / 4) return;
+    if (buffer->size == 0) {
+        afc__buffer_clear(buffer);
+        return;
+    }
+    /* Failing to shrink costs memory, not correctness. */
+    (void)set_capacity(buffer, buffer->size);
+}
+
 afc_bytes afc__buffer_take(afc__buffer *buffer) {
     if (buffer->size == 0) {
         afc__buffer_clear(buffer);
@@ -104,11 +115,7 @@ afc_bytes afc__buffer_take(afc__buffer *buffer) {
         buffer->size = 0;
         return copy;
     }
-    size_t unused = buffer->capacity - buffer->size;
-    if (unused > WORTH_SHRINKING && unused > buffer->capacity / 4) {
-        /* Failing to shrink costs memory, not correctness. */
-        (void)set_capacity(buffer, buffer->size);
-    }
+    afc__buffer_shrink(buffer);
     afc_bytes taken = {buffer->bytes, buffer->size};
     afc__storage storage = buffer->storage;
     afc__buffer_init(buffer, buffer->limit);

@@ -46,10 +46,13 @@ afc_status afc__buffer_extend(afc__buffer *buffer, size_t size, char **out);
 /** Appends both or none; see afc__buffer_append(). */
 afc_status afc__buffer_append_two(afc__buffer *buffer, afc_slice first, afc_slice second);
 
+/** Frees unused memory if that is more than a quarter, and more than 4 KiB. */
+void afc__buffer_shrink(afc__buffer *buffer);
+
 /**
- * Moves the memory to the caller (afc_free()) and empties the buffer. It is shrunk if more than a quarter is
- * unused. `bytes` is NULL if the buffer is empty, or if contents in its storage can't be copied because memory is
- * out; the buffer is then unchanged.
+ * Moves the memory to the caller (afc_free()), shrunk as by afc__buffer_shrink(), and empties the buffer. `bytes` is NULL
+ * if the buffer is empty, or if contents in its storage can't be copied because memory is out; the buffer is then
+ * unchanged.
  */
 afc_bytes afc__buffer_take(afc__buffer *buffer);
 

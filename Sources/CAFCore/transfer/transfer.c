@@ -621,8 +621,9 @@ static void end_challenge(afc__transfer *transfer) {
 }
 
 /**
- * Does the result get what was collected in memory? Of a body that the server or a time limit has cut short: yes, but
- * not of one that this side gave up.
+ * Returns whether the result gets what was collected in memory. That includes a body that was cut short by the server, a
+ * time limit or a cancelled task, but not one that exceeds a limit. If on_head refuses a response with AFC_ECANCELED,
+ * nothing was collected.
  */
 static bool keeps_body(const afc__transfer *transfer) {
     const afc__sink *sink = &transfer->sink;
@@ -631,7 +632,8 @@ static bool keeps_body(const afc__transfer *transfer) {
     if (sink->kind != AFC_SINK_MEMORY && sink->target != AFC__SINK_TO_MEMORY) return false;
     if (status == AFC_OK) return true;
     bool is_cut_short = status == AFC_ETRUNCATED || status == AFC_ELOST ||
-                        status == AFC_EPROTOCOL || status == AFC_ETIMEOUT;
+                        status == AFC_EPROTOCOL || status == AFC_ETIMEOUT ||
+                        status == AFC_ECANCELED;
     return is_cut_short && afc__hop_in_body(transfer);
 }
 
@@ -650,6 +652,8 @@ void afc__transfer_finish(afc__transfer *transfer) {
     if (transfer->sink.memory.size > 0 && keeps_body(transfer)) {
         result->body = transfer->sink.memory;
         transfer->sink.memory = (afc__buffer){0};
+        /* Content-Length may have reserved much more than was received. */
+        if (result->failure.status != AFC_OK) afc__buffer_shrink(&result->body);
     }
     if (transfer->events.on_progress != NULL) {
         afc__transfer_count_event(transfer);

@@ -76,8 +76,8 @@ public struct SessionError: Error, Sendable {
     }
 
     /// The body of the response, if there is one and it was collected in memory. If the body was cut short
-    /// (``Code/truncated``, ``Code/connectionLost``, ``Code/protocol``, ``Code/timeout``), these are the decoded bytes
-    /// received until then.
+    /// (``Code/truncated``, ``Code/connectionLost``, ``Code/protocol``, ``Code/timeout``) or the request was cancelled
+    /// (``Code/cancelled``), these are the decoded bytes received until then.
     public var body: Data? {
         get { storage.values.body }
         set { update { $0.body = newValue } }

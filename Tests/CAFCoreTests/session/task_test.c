@@ -208,7 +208,8 @@ static void task_cancelled_in_flight_ends_at_once(void **state) {
     call_wait(call);
     check_ended(call, AFC_ECANCELED);
     assert_int_equal(status_of(call), 200);
-    assert_int_equal(call->body.size, 0);
+    /* The start of the body may have been received before or not. */
+    assert_int_equal(call->body.size, afc_result_get_body_size(call->result));
     call_free(call);
 }
 

@@ -3,6 +3,7 @@
 #include "support/chop.h"
 #include "support/files.h"
 #include "support/h2.h"
+#include "transfer/result.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,30 +125,141 @@ static void body_received_before_a_time_limit_is_kept(void **state) {
     call_free(call);
 }
 
-static void body_that_this_side_gave_up_is_not_kept(void **state) {
+/* ---- Ended by this side -------------------------------------------------------------------- */
+
+static const char long_body[5000];
+
+static afc_status refuse_head(call *call, afc_response *response) {
+    (void)call;
+    (void)response;
+    return AFC_ECANCELED;
+}
+
+static afc_challenge_answer refuse_challenge(void *context, const afc_challenge *challenge,
+                                             afc_credentials *credentials) {
+    (void)context;
+    (void)challenge;
+    (void)credentials;
+    return AFC_CHALLENGE_CANCEL;
+}
+
+/** Cancels the call once the start of its body has arrived. */
+static void cancel_in_body(call *call) {
+    call_wait_for(call, &call->refused_count, 1);
+    afc_task_cancel(call->task);
+    call_wait(call);
+    check_ended(call, AFC_ECANCELED);
+}
+
+static void body_received_before_a_cancel_is_kept(void **state) {
+    world *world = *state;
+    static const row cancelled[] = {
+        {.head = OK "Content-Length: 10\r\n\r\n", .rest = S_INIT("hello"), .body = "hello"},
+        {.head = CHUNKED "\r\n", .rest = S_INIT("5\r\nhello\r\n"), .body = "hello"},
+        {.head = OK DEFLATE "Content-Length: 99\r\n\r\n",
+         .rest = {cut_zlib, sizeof cut_zlib - 1},
+         .body = "hello"},
+        {.head = "HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\n",
+         .rest = S_INIT("none"),
+         .body = "none"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cancelled); i++) {
+        afts_script *script = afts_script_new();
+        afts_send_text(script, cancelled[i].head);
+        afts_send(script, cancelled[i].rest.bytes, cancelled[i].rest.size);
+        afts_stall(script, "rest");
+        serve(world, "/", script);
+        call *call = start(world, "/");
+        cancel_in_body(call);
+        check_slice(call->body, cancelled[i].body);
+        assert_int_equal(afc_result_get_body_size(call->result), call->body.size);
+        call_free(call);
+    }
+}
+
+/** The body that a FILE sink doesn't save is in memory; the one that it saves isn't. */
+static void cancelled_download_keeps_only_an_error_body(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    for (int is_found = 0; is_found <= 1; is_found++) {
+        afts_script *script = afts_script_new();
+        afts_send_text(script, is_found ? OK : "HTTP/1.1 404 Not Found\r\n");
+        afts_send_text(script, "Content-Length: 10\r\n\r\nhello");
+        afts_stall(script, "rest");
+        serve(world, "/", script);
+        call *call = call_new(world, "/");
+        call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path_in(&folder, "file")};
+        call->events.on_progress = note_progress;
+        call_start(call);
+        cancel_in_body(call);
+        check_slice(call->body, is_found ? "" : "hello");
+        call_free(call);
+    }
+    assert_int_equal(count_files(&folder), 0);
+    folder_remove(&folder);
+}
+
+/** All tasks of a session are cancelled at once, which sets no flag of theirs. */
+static void body_received_before_the_session_is_cancelled_is_kept(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_send_text(script, OK "Content-Length: 10\r\n\r\nhello");
+    afts_stall(script, "rest");
+    serve(world, "/", script);
+    call *call = start(world, "/");
+    call_wait_for(call, &call->refused_count, 1);
+    afc_session_cancel_all(world->session);
+    call_wait(call);
+    check_ended(call, AFC_ECANCELED);
+    check_slice(call->body, "hello");
+    call_free(call);
+}
+
+static void body_that_exceeds_a_limit_is_not_kept(void **state) {
     world *world = *state;
     afts_script *script = afts_script_new();
     afts_send_text(script, CHUNKED "\r\n5\r\nhello\r\n");
     afts_stall(script, "rest");
     afts_send_text(script, "5\r\nworld\r\n0\r\n\r\n");
     serve(world, "/", script);
-    call *call = start(world, "/");
-    call_wait_for(call, &call->refused_count, 1);
-    afc_task_cancel(call->task);
-    call_wait(call);
-    check_ended(call, AFC_ECANCELED);
-    assert_int_equal(call->body.size, 0);
-    call_free(call);
-
-    call = call_new(world, "/");
+    call *call = call_new(world, "/");
     call->request.limits.body = 7;
     call->events.on_progress = note_progress;
     call_start(call);
     call_wait_for(call, &call->refused_count, 1);
-    afts_release(world->server, "rest", 2);
+    afts_release(world->server, "rest", 1);
     call_wait(call);
     check_ended(call, AFC_ETOOBIG);
     assert_int_equal(call->body.size, 0);
+    call_free(call);
+}
+
+/** The body is received together with the head that is refused, so it could be taken by mistake. */
+static void body_of_a_refused_response_is_not_kept(void **state) {
+    world *world = *state;
+    serve(world, "/head", answer(200, NULL, "hello"));
+    serve(world, "/challenge", answer(401, "WWW-Authenticate: Basic realm=\"r\"", "hello"));
+    for (int is_challenge = 0; is_challenge <= 1; is_challenge++) {
+        call *call = call_new(world, is_challenge ? "/challenge" : "/head");
+        call->at_head = refuse_head;
+        if (is_challenge) call->events.on_challenge = refuse_challenge;
+        call_perform(call);
+        check_ended(call, AFC_ECANCELED);
+        assert_int_equal(call->body.size, 0);
+        call_free(call);
+    }
+}
+
+static void body_that_was_cut_short_holds_no_reserved_memory(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_respond_truncated(script, 200, NULL, long_body, sizeof long_body, 50000000);
+    serve(world, "/", script);
+    call *call = call_fetch(world, "/");
+    check_ended(call, AFC_ETRUNCATED);
+    assert_int_equal(call->body.size, sizeof long_body);
+    assert_int_equal(call->result->body.capacity, sizeof long_body);
     call_free(call);
 }
 
@@ -223,7 +335,12 @@ int main(void) {
         WORLD_TEST(body_received_before_the_cut_is_kept),
         WORLD_TEST(large_body_received_before_the_cut_is_kept),
         WORLD_TEST(body_received_before_a_time_limit_is_kept),
-        WORLD_TEST(body_that_this_side_gave_up_is_not_kept),
+        WORLD_TEST(body_received_before_a_cancel_is_kept),
+        WORLD_TEST(cancelled_download_keeps_only_an_error_body),
+        WORLD_TEST(body_received_before_the_session_is_cancelled_is_kept),
+        WORLD_TEST(body_that_exceeds_a_limit_is_not_kept),
+        WORLD_TEST(body_of_a_refused_response_is_not_kept),
+        WORLD_TEST(body_that_was_cut_short_holds_no_reserved_memory),
         WORLD_TEST(only_what_a_file_sink_does_not_save_is_kept),
         cmocka_unit_test(body_received_before_the_reset_of_its_stream_is_kept),
     };

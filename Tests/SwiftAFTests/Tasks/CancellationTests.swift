@@ -37,6 +37,24 @@ struct CancellationTests {
         #expect(await server.wait(for: .closes(1)))
     }
 
+    @Test("The error of a cancelled transfer has the body received so far")
+    func cancelledBody() async {
+        server.route("/slow", [.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf"), .stall(at: "slow")])
+        let received = Recorder<Int64>()
+        let task = Task { [manager] in
+            try await manager.response(.get, "slow", progress: { received.record($0.received) })
+        }
+        #expect(await received.wait().first == 4)
+        task.cancel()
+        await #expect {
+            try await task.value
+        } throws: { error in
+            guard let error = error as? SessionError else { return false }
+            return error.code == .cancelled && error.status == 200 && error.body == Data("half".utf8)
+        }
+        server.open("slow")
+    }
+
     @Test("A child that is not needed any more is cancelled with its group")
     func structured() async throws {
         server.route("/slow", [.stall(at: "slow"), .text("late")])

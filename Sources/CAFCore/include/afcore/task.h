@@ -563,8 +563,9 @@ AFC_API void afc_task_suspend(afc_task *task);
 AFC_API void afc_task_resume(afc_task *task);
 
 /**
- * Cancels a task. on_done is still called, with AFC_ECANCELED unless the task had already completed. A task
- * that isn't started yet completes with AFC_ECANCELED when it is started. Further calls have no effect.
+ * Cancels a task. on_done is still called, with AFC_ECANCELED unless the task had already completed; see
+ * afc_result_get_body() for the bytes received so far. A task that isn't started yet completes with AFC_ECANCELED when it
+ * is started. Further calls have no effect.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
@@ -713,8 +714,9 @@ AFC_API uint64_t afc_result_get_body_size(const afc_result *result);
 
 /**
  * Returns the body that was collected in memory: by a MEMORY sink, or of a response that a FILE sink doesn't save. If
- * the body was cut short (AFC_ETRUNCATED, AFC_ELOST, AFC_EPROTOCOL, AFC_ETIMEOUT), these are the decoded bytes received
- * until then; after any other failure there are none.
+ * the body was cut short (AFC_ETRUNCATED, AFC_ELOST, AFC_EPROTOCOL, AFC_ETIMEOUT) or the task was cancelled
+ * (AFC_ECANCELED), these are the decoded bytes received until then. After any other failure there are none, nor if on_head
+ * refused the response.
  *
  * Thread: owner.    Owns: borrowed, lives with `result` or until it is taken.    Fails: never.
  */
