@@ -2,11 +2,89 @@
  * How a request is sent. A call has two sides: the loop thread of the core reports news, and the caller's side takes them:
  * a source in the main context of the caller, or afgio_session_send(), which waits. The last news are the end. The caller's
  * side then releases what belongs to the caller, on its thread, and the last side frees the call.
+ *
+ * The main context owns the source, and a call has no reference to the context. If a context is freed before its calls have
+ * ended, their sources are destroyed, which cancels the calls. That is why there is no GTask: it holds its context, which
+ * would hold the source and with it the task.
  */
 #include "internal.h"
 
 /* What the loop thread reports; bits. */
 enum { NEWS_PROGRESS = 1u << 0, NEWS_END = 1u << 1 };
+
+/* ---- What the callback gets ---------------------------------------------------------------- */
+
+typedef struct AfgioSendResult {
+    GObject parent;
+    AfgioSession *session;
+    AfgioRequest *request; /* Kept until the callback has returned. */
+    AfgioResponse *response;
+    GError *error;
+    GAsyncReadyCallback callback; /* NULL: none. */
+    gpointer user_data;
+} AfgioSendResult;
+
+typedef struct AfgioSendResultClass {
+    GObjectClass parent;
+} AfgioSendResultClass;
+
+static GType afgio__send_result_get_type(void);
+static void init_interface(gpointer interface, gpointer data);
+
+G_DEFINE_TYPE_WITH_CODE(AfgioSendResult, afgio__send_result, G_TYPE_OBJECT,
+                        G_IMPLEMENT_INTERFACE(G_TYPE_ASYNC_RESULT, init_interface))
+
+static GObject *copy_source_object(GAsyncResult *result) {
+    return g_object_ref(G_OBJECT(((AfgioSendResult *)result)->session));
+}
+
+static gpointer get_user_data(GAsyncResult *result) {
+    return ((AfgioSendResult *)result)->user_data;
+}
+
+static void init_interface(gpointer interface, gpointer data) {
+    GAsyncResultIface *functions = interface;
+    (void)data;
+    functions->get_source_object = copy_source_object;
+    functions->get_user_data = get_user_data;
+}
+
+static void send_result_finalize(GObject *object) {
+    AfgioSendResult *self = (AfgioSendResult *)object;
+    g_object_unref(self->session);
+    g_object_unref(self->request);
+    g_clear_object(&self->response);
+    g_clear_error(&self->error);
+    G_OBJECT_CLASS(afgio__send_result_parent_class)->finalize(object);
+}
+
+static void afgio__send_result_init(AfgioSendResult *self) {
+    (void)self;
+}
+
+static void afgio__send_result_class_init(AfgioSendResultClass *class) {
+    G_OBJECT_CLASS(class)->finalize = send_result_finalize;
+}
+
+static AfgioSendResult *send_result_new(AfgioSession *session, AfgioRequest *request,
+                                        GAsyncReadyCallback callback, gpointer user_data) {
+    AfgioSendResult *new = g_object_new(afgio__send_result_get_type(), NULL);
+    new->session = g_object_ref(session);
+    new->request = g_object_ref(request);
+    new->callback = callback;
+    new->user_data = user_data;
+    return new;
+}
+
+/* Calls the callback. */
+static gboolean deliver(gpointer pointer) {
+    AfgioSendResult *self = pointer;
+    if (self->callback != NULL)
+        self->callback(G_OBJECT(self->session), G_ASYNC_RESULT(self), self->user_data);
+    return G_SOURCE_REMOVE;
+}
+
+/* ---- Calls --------------------------------------------------------------------------------- */
 
 typedef struct sending {
     gatomicrefcount references; /* The two sides. */
@@ -14,35 +92,50 @@ typedef struct sending {
     afgio__request_spec spec;
     afc_session *core;
     afc_task *handle;
-    GCancellable *cancellable; /* NULL: none. */
-    gulong cancel_handler;     /* 0: not connected. */
-    GTask *task;               /* NULL: afgio_session_send(). */
-    afc_result *result;        /* NULL until on_done; read after the end. */
+    GCancellable *cancellable;    /* NULL: none. */
+    gulong cancel_handler;        /* 0: not connected. */
+    AfgioSendResult *send_result; /* NULL: afgio_session_send(). */
+    afc_result *result;           /* NULL until on_done; read after the end. */
     GMutex lock;
     GCond changed;
+    /* Under the lock. */
+    GSource *source;       /* The main context's; NULL: none, or it was destroyed. */
     unsigned news;         /* Bits that the caller's side hasn't taken yet. */
     afc_progress progress; /* The newest. */
 } sending;
 
+/* Releases what the core and a call have shared, once the task has ended. May be called twice. */
+static void call_clear(sending *call) {
+    if (call->core == NULL) return;
+    afc_result_free(call->result);
+    g_clear_pointer(&call->handle, afc_task_release);
+    g_clear_pointer(&call->core, afc_session_release);
+    afgio__request_spec_clear(&call->spec);
+}
+
 /* A side is done. The other one may still be unlocking the mutex that it was told by. */
 static void call_unref(sending *call) {
     if (!g_atomic_ref_count_dec(&call->references)) return;
+    call_clear(call);
     g_cond_clear(&call->changed);
     g_mutex_clear(&call->lock);
     g_free(call);
 }
 
-/* The caller's side is done. */
-static void call_end(sending *call) {
+/* Releases the objects of the caller, on its thread. */
+static void call_release_objects(sending *call) {
     if (call->cancel_handler != 0)
         g_signal_handler_disconnect(call->cancellable, call->cancel_handler);
+    call->cancel_handler = 0;
     g_clear_object(&call->cancellable);
-    afc_result_free(call->result);
-    afc_task_release(call->handle);
-    afc_session_release(call->core);
-    afgio__request_spec_clear(&call->spec);
     g_clear_object(&call->request);
-    g_clear_object(&call->task);
+    g_clear_object(&call->send_result);
+}
+
+/* The caller's side is done, after the end of the task. */
+static void call_end(sending *call) {
+    call_release_objects(call);
+    call_clear(call);
     call_unref(call);
 }
 
@@ -64,23 +157,57 @@ static AfgioResponse *take_response(sending *call, GError **error) {
 static gboolean take_news(gpointer pointer) {
     sending *call = pointer;
     g_mutex_lock(&call->lock);
-    unsigned news = call->news;
+    bool has_progress = (call->news & NEWS_PROGRESS) != 0;
     afc_progress progress = call->progress;
-    call->news = 0;
+    call->news &= ~(unsigned)NEWS_PROGRESS;
+    bool has_ended = call->news != 0 && !has_progress;
+    if (has_ended) call->news = 0;
+    /* A handler of the progress may run the main context until the call ends: the end is left for that. */
+    if (call->news != 0 && call->source != NULL) g_source_set_ready_time(call->source, 0);
     g_mutex_unlock(&call->lock);
-    if ((news & NEWS_PROGRESS) != 0) afgio__request_emit_progress(call->request, &progress);
-    if ((news & NEWS_END) == 0) return G_SOURCE_REMOVE;
-    GError *error = NULL;
-    AfgioResponse *response = take_response(call, &error);
-    GTask *task = g_steal_pointer(&call->task);
-    call_end(call);
-    if (response != NULL) {
-        g_task_return_pointer(task, response, g_object_unref);
-    } else {
-        g_task_return_error(task, error);
+    if (has_progress) {
+        AfgioRequest *request = g_object_ref(call->request);
+        afgio__request_emit_progress(request, &progress);
+        g_object_unref(request);
     }
-    g_object_unref(task);
+    if (!has_ended) return G_SOURCE_CONTINUE;
+    AfgioSendResult *result = g_steal_pointer(&call->send_result);
+    result->response = take_response(call, &result->error);
+    call_release_objects(call);
+    call_clear(call);
+    deliver(result);
+    g_object_unref(result);
     return G_SOURCE_REMOVE;
+}
+
+/* The source was destroyed: after the end, or before it, because the main context was freed. */
+static void on_source_destroyed(gpointer pointer) {
+    sending *call = pointer;
+    g_mutex_lock(&call->lock);
+    call->source = NULL;
+    g_mutex_unlock(&call->lock);
+    if (call->handle != NULL) afc_task_cancel(call->handle);
+    call_release_objects(call);
+    call_unref(call);
+}
+
+static gboolean dispatch(GSource *source, GSourceFunc callback, gpointer pointer) {
+    /* Before the news are taken: later ones make it ready again. */
+    g_source_set_ready_time(source, -1);
+    return callback(pointer);
+}
+
+/* Attaches a source to the caller's main context, which takes its references of `call`. It is ready when there are news. */
+static void attach_source(sending *call) {
+    static GSourceFuncs functions = {.dispatch = dispatch};
+    GSource *source = g_source_new(&functions, sizeof *source);
+    g_source_set_callback(source, take_news, call, on_source_destroyed);
+    g_source_set_name(source, "afcore-gio");
+    /* As with a source for each report: a handler that runs the main context gets the next ones. */
+    g_source_set_can_recurse(source, TRUE);
+    call->source = source;
+    g_source_attach(source, g_main_context_get_thread_default());
+    g_source_unref(source);
 }
 
 /* Takes progress until the end, on the thread that waits. */
@@ -99,20 +226,13 @@ static void wait_for_end(sending *call) {
 
 /* ---- The loop thread ----------------------------------------------------------------------- */
 
-/* Reports `news`. One source is enough for all news that aren't taken yet. */
+/* Reports `news`. The source is valid under the lock: its main context waits for on_source_destroyed(). */
 static void report(sending *call, unsigned news, const afc_progress *progress) {
     g_mutex_lock(&call->lock);
     bool is_first = call->news == 0;
     call->news |= news;
     if (progress != NULL) call->progress = *progress;
-    if (call->task != NULL && is_first) {
-        GSource *source = g_idle_source_new();
-        g_source_set_priority(source, g_task_get_priority(call->task));
-        g_source_set_callback(source, take_news, call, NULL);
-        g_source_set_name(source, "afcore-gio");
-        g_source_attach(source, g_task_get_context(call->task));
-        g_source_unref(source);
-    }
+    if (call->source != NULL && is_first) g_source_set_ready_time(call->source, 0);
     g_cond_signal(&call->changed);
     g_mutex_unlock(&call->lock);
 }
@@ -176,7 +296,7 @@ static sending *call_new(AfgioSession *session, AfgioRequest *request, GError **
     return new;
 }
 
-/* Starts a call. If it has a task, another thread may end it before this function returns. */
+/* Starts a call. If it has a source, another thread may end it before this function returns. */
 static void call_start(sending *call, GCancellable *cancellable) {
     afc_task *handle = afc_task_retain(call->handle);
     if (cancellable != NULL) {
@@ -185,8 +305,20 @@ static void call_start(sending *call, GCancellable *cancellable) {
         call->cancel_handler = g_cancellable_connect(cancellable, G_CALLBACK(on_cancelled),
                                                      afc_task_retain(handle), release_handle);
     }
+    if (call->send_result != NULL) attach_source(call);
     afc_task_start(handle);
     afc_task_release(handle);
+}
+
+/* Calls the callback later, as if the request had failed. Takes `result`. */
+static void fail_later(AfgioSendResult *result, GError *error) {
+    result->error = error;
+    GSource *source = g_idle_source_new();
+    g_source_set_priority(source, G_PRIORITY_DEFAULT);
+    g_source_set_callback(source, deliver, result, g_object_unref);
+    g_source_set_name(source, "afcore-gio");
+    g_source_attach(source, g_main_context_get_thread_default());
+    g_source_unref(source);
 }
 
 void afgio_session_send_async(AfgioSession *self, AfgioRequest *request, GCancellable *cancellable,
@@ -194,26 +326,28 @@ void afgio_session_send_async(AfgioSession *self, AfgioRequest *request, GCancel
     g_return_if_fail(AFGIO_IS_SESSION(self));
     g_return_if_fail(AFGIO_IS_REQUEST(request));
     g_return_if_fail(cancellable == NULL || G_IS_CANCELLABLE(cancellable));
-    GTask *task = g_task_new(self, cancellable, callback, user_data);
-    g_task_set_name(task, "afgio_session_send_async");
-    /* The call is freed before @callback, which may still use the request. */
-    g_task_set_task_data(task, g_object_ref(request), g_object_unref);
-    /* What has ended before it was cancelled, such as a download in its place, has succeeded. */
-    g_task_set_check_cancellable(task, FALSE);
+    AfgioSendResult *result = send_result_new(self, request, callback, user_data);
     GError *error = NULL;
     sending *call = call_new(self, request, &error);
     if (call == NULL) {
-        g_task_return_error(task, error);
-        g_object_unref(task);
+        fail_later(result, error);
         return;
     }
-    call->task = task;
+    call->send_result = result;
     call_start(call, cancellable);
 }
 
 AfgioResponse *afgio_session_send_finish(AfgioSession *self, GAsyncResult *result, GError **error) {
-    g_return_val_if_fail(g_task_is_valid(result, self), NULL);
-    return g_task_propagate_pointer(G_TASK(result), error);
+    g_return_val_if_fail(AFGIO_IS_SESSION(self), NULL);
+    g_return_val_if_fail(G_TYPE_CHECK_INSTANCE_TYPE(result, afgio__send_result_get_type()), NULL);
+    AfgioSendResult *own = (AfgioSendResult *)result;
+    g_return_val_if_fail(own->session == self, NULL);
+    g_return_val_if_fail(own->response != NULL || own->error != NULL, NULL);
+    if (own->error != NULL) {
+        g_propagate_error(error, g_steal_pointer(&own->error));
+        return NULL;
+    }
+    return g_steal_pointer(&own->response);
 }
 
 AfgioResponse *afgio_session_send(AfgioSession *self, AfgioRequest *request,

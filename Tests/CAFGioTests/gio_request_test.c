@@ -418,6 +418,104 @@ static void ends_once_when_another_thread_cancels(void **state) {
     g_async_queue_unref(queue);
 }
 
+/* ---- Main contexts that are freed too early ------------------------------------------------ */
+
+/** A request whose main context is freed before the callback could be called. */
+typedef struct stranded {
+    GMainContext *context;
+    AfgioRequest *request;     /**< Weak: NULL when it is freed. */
+    GCancellable *cancellable; /**< The same. */
+    unsigned callbacks;
+} stranded;
+
+static void count_callback(GObject *session, GAsyncResult *result, gpointer pointer) {
+    (void)session;
+    (void)result;
+    ((stranded *)pointer)->callbacks++;
+}
+
+static void strand(stranded *stranded, scene *scene, const char *url) {
+    *stranded = (struct stranded){.context = g_main_context_new(),
+                                  .request = afgio_request_new("GET", url),
+                                  .cancellable = g_cancellable_new()};
+    AfgioRequest *request = stranded->request;
+    GCancellable *cancellable = stranded->cancellable;
+    g_object_add_weak_pointer(G_OBJECT(request), (gpointer *)&stranded->request);
+    g_object_add_weak_pointer(G_OBJECT(cancellable), (gpointer *)&stranded->cancellable);
+    g_main_context_push_thread_default(stranded->context);
+    afgio_session_send_async(scene->session, request, cancellable, count_callback, stranded);
+    g_main_context_pop_thread_default(stranded->context);
+    g_object_unref(request);
+    g_object_unref(cancellable);
+}
+
+/** Frees the main context. The request then holds nothing of the caller any more. */
+static void check_ends_with_context(stranded *stranded) {
+    assert_non_null(stranded->request);
+    g_main_context_unref(stranded->context);
+    assert_null(stranded->request);
+    assert_null(stranded->cancellable);
+    assert_int_equal(stranded->callbacks, 0);
+}
+
+static void freed_context_cancels_its_requests(void **state) {
+    scene *scene = *state;
+    stranded stranded;
+    serve_later(scene->world, "/");
+    strand(&stranded, scene, url_of(scene->world, "/"));
+    assert_true(afts_wait_stalled(scene->world->server, "gate", 1, PATIENCE_MS));
+    check_ends_with_context(&stranded);
+    afts_release(scene->world->server, "gate", AFTS_OPEN);
+    assert_true(afts_wait_closed(scene->world->server, 1, PATIENCE_MS));
+}
+
+static void freed_context_releases_results_that_were_not_taken(void **state) {
+    scene *scene = *state;
+    stranded stranded;
+    serve(scene->world, "/", answer(200, "", "hello"));
+    /* The second is never begun. */
+    const char *urls[] = {url_of(scene->world, "/"), "ftp://host/"};
+    for (size_t i = 0; i < COUNT_OF(urls); i++) {
+        strand(&stranded, scene, urls[i]);
+        while (!g_main_context_pending(stranded.context)) g_thread_yield();
+        check_ends_with_context(&stranded);
+    }
+}
+
+/** Sends requests whose main contexts are freed at any point of them. */
+static void contexts_may_be_freed_at_any_time(void **state) {
+    scene *scene = *state;
+    stranded all[FETCHES];
+    serve(scene->world, "/", answer(200, "", "hello"));
+    for (unsigned i = 0; i < FETCHES; i++) {
+        strand(&all[i], scene, url_of(scene->world, "/"));
+        for (unsigned turns = 0; turns < i % 8; turns++) g_thread_yield();
+        check_ends_with_context(&all[i]);
+    }
+}
+
+/** Runs the main context until the request has ended. */
+static void wait_inside(AfgioRequest *request, gint64 sent, gint64 sent_total, gint64 received,
+                        gint64 received_total, gpointer pointer) {
+    (void)request;
+    (void)sent;
+    (void)sent_total;
+    (void)received;
+    (void)received_total;
+    fetch_wait(pointer);
+}
+
+static void progress_handler_may_wait_for_the_end(void **state) {
+    scene *scene = *state;
+    serve(scene->world, "/", answer(200, "", "hello"));
+    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+    g_signal_connect(fetch->request, "progress", G_CALLBACK(wait_inside), fetch);
+    fetch_send(fetch, NULL);
+    fetch_wait(fetch);
+    check_response(fetch, 200, "hello");
+    fetch_free(fetch);
+}
+
 static void cancels_all(void **state) {
     scene *scene = *state;
     serve_later(scene->world, "/");
@@ -514,6 +612,10 @@ int main(void) {
         SCENE_TEST(succeeds_if_cancelled_after_the_end),
         SCENE_TEST(ends_once_when_another_thread_cancels),
         SCENE_TEST(cancels_all),
+        SCENE_TEST(freed_context_cancels_its_requests),
+        SCENE_TEST(freed_context_releases_results_that_were_not_taken),
+        SCENE_TEST(contexts_may_be_freed_at_any_time),
+        SCENE_TEST(progress_handler_may_wait_for_the_end),
         SCENE_TEST(maps_failures_to_errors),
         cmocka_unit_test(makes_every_message_valid),
         SCENE_TEST(refuses_invalid_requests),

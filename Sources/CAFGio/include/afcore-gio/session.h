@@ -72,9 +72,10 @@ AFGIO_API gboolean afgio_session_open(AfgioSession *self, GError **error);
  * @user_data: passed to @callback
  *
  * Sends a request. @callback, and the signal #AfgioRequest::progress before it, are called in the thread-default main
- * context of the caller, which must be running for that.
+ * context of the caller, which must be running for that. The request doesn't keep that context: if it is freed before
+ * @callback was called, the request is cancelled, and @callback is never called.
  *
- * Thread: any. Owns: keeps references until @callback has returned. Fails: never; errors come from
+ * Thread: any. Owns: keeps references until @callback has returned, or can't be called any more. Fails: never; errors come from
  * afgio_session_send_finish().
  */
 AFGIO_API void afgio_session_send_async(AfgioSession *self, AfgioRequest *request,
