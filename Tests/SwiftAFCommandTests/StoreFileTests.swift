@@ -64,7 +64,7 @@ import Testing
 
     @Test(arguments: [
         "text\n", "a.test \"unlimited\"\nnotes\n", "a.test tomorrow\n", "a.test \"2030-01-01\"\n",
-        "a.test \"unlimited\"\r\n", "{ \"unlimited\"} \"unlimited\"\n", "# \u{0}\n",
+        "a.test \"unlimited\"\r\r\n", "{ \"unlimited\"} \"unlimited\"\n", "# \u{0}\n",
     ])
     func hostsReplaceNoOtherFile(content: String) async throws {
         let file = try TemporaryFile(content)
@@ -77,13 +77,15 @@ import Testing
     @Test(arguments: [
         "", "\n", "# Your HSTS cache. https://curl.se/docs/hsts.html\n",
         "a.test \"unlimited\"\n.b.test \"20400101 00:00:00\"\n\n# end\n",
+        "# mine\r\na.test \"unlimited\"\r\n.b.test \"20400101 00:00:00\"\r\n\r\n",
     ])
     func hostsReplaceTheirFiles(content: String) async throws {
         let file = try TemporaryFile(content)
         #expect(await swiftaf(server.urlString(), "--hsts", file.path).exit == 0)
         #expect(await swiftaf(server.urlString(), "--hsts", file.path).exit == 0)
-        let text = String(decoding: try #require(file.content), as: UTF8.self)
-        #expect(text.contains(".b.test") == content.contains(".b.test"))
+        let written = try #require(file.content)
+        #expect(String(decoding: written, as: UTF8.self).contains(".b.test") == content.contains(".b.test"))
+        #expect(!written.contains(UInt8(ascii: "\r")))
     }
 
     @Test func aFileOfHostsThatIsTooLargeIsNamed() async throws {

@@ -64,23 +64,13 @@ static afc_status read_lines(afc_cookie_jar *jar, afc_slice rest, int64_t now) {
     char line[LONGEST_LINE];
     afc_same_site same_site = AFC_SAME_SITE_UNSET;
     afc_status status = AFC_OK;
-    while (rest.size > 0 && status == AFC_OK) {
-        const char *end = memchr(rest.bytes, '\n', rest.size);
-        size_t size = end != NULL ? (size_t)(end - rest.bytes) : rest.size;
-        bool is_line = size < sizeof line && memchr(rest.bytes, '\0', size) == NULL;
-        if (is_line) {
-            memcpy(line, rest.bytes, size);
-            line[size] = '\0';
-            if (size > 0 && line[size - 1] == '\r') line[size - 1] = '\0';
-        }
-        if (is_line && starts(line, same_site_mark)) {
+    while (status == AFC_OK && afc__file_next_line(&rest, line, sizeof line)) {
+        if (starts(line, same_site_mark)) {
             same_site = read_same_site(line);
-        } else if (is_line && (line[0] != '#' || starts(line, http_only_mark))) {
+        } else if (line[0] != '#' || starts(line, http_only_mark)) {
             status = read_cookie(jar, line, same_site, now);
             same_site = AFC_SAME_SITE_UNSET;
         }
-        size_t step = end != NULL ? size + 1 : size;
-        rest = (afc_slice){rest.bytes + step, rest.size - step};
     }
     return status;
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 afc_status afc__file_load(afc__buffer *out, const char *path, afc_failure *failure) {
@@ -17,6 +18,23 @@ afc_status afc__file_load(afc__buffer *out, const char *path, afc_failure *failu
     if (status != AFC_ENOMEM) found.status = AFC_EFILE;
     if (failure != NULL) *failure = found;
     return found.status;
+}
+
+bool afc__file_next_line(afc_slice *rest, char *line, size_t capacity) {
+    while (rest->size > 0) {
+        const char *start = rest->bytes;
+        const char *end = memchr(start, '\n', rest->size);
+        size_t size = end != NULL ? (size_t)(end - start) : rest->size;
+        size_t step = end != NULL ? size + 1 : size;
+        *rest = (afc_slice){start + step, rest->size - step};
+        /* Editors on other systems end lines with CR LF. */
+        if (size > 0 && start[size - 1] == '\r') size--;
+        if (size >= capacity || memchr(start, '\0', size) != NULL) continue;
+        memcpy(line, start, size);
+        line[size] = '\0';
+        return true;
+    }
+    return false;
 }
 
 afc_status afc__file_save(const char *path, afc_slice bytes, afc_failure *failure) {

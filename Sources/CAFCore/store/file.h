@@ -10,6 +10,12 @@
 afc_status afc__file_load(afc__buffer *out, const char *path, afc_failure *failure);
 
 /**
+ * Copies the next line of `*rest` as a string without its end, LF or CR LF, into `line`, and removes it from `*rest`. Skips
+ * lines with a NUL or without room in `capacity` bytes. false: there is none left.
+ */
+bool afc__file_next_line(afc_slice *rest, char *line, size_t capacity);
+
+/**
  * Writes a new file with mode 0600, syncs it, and renames it to `path`, which is unchanged until then. AFC_EFILE,
  * AFC_ENOMEM.
  */

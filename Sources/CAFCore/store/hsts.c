@@ -324,17 +324,9 @@ static afc_status load(afc_hsts *hsts, const char *path, afc_failure *failure) {
     afc__buffer_init(&text, LONGEST_FILE);
     afc_status status = afc__file_load(&text, path, failure);
     afc_slice rest = {text.bytes, text.size};
-    while (status == AFC_OK && rest.size > 0) {
-        const char *end = memchr(rest.bytes, '\n', rest.size);
-        size_t size = end != NULL ? (size_t)(end - rest.bytes) : rest.size;
-        if (size < sizeof line && memchr(rest.bytes, '\0', size) == NULL) {
-            memcpy(line, rest.bytes, size);
-            line[size] = '\0';
-            status = read_line(hsts, line, now);
-            if (status != AFC_OK) afc__fail_memory(failure);
-        }
-        size_t step = end != NULL ? size + 1 : size;
-        rest = (afc_slice){rest.bytes + step, rest.size - step};
+    while (status == AFC_OK && afc__file_next_line(&rest, line, sizeof line)) {
+        status = read_line(hsts, line, now);
+        if (status != AFC_OK) afc__fail_memory(failure);
     }
     afc__buffer_clear(&text);
     return status;

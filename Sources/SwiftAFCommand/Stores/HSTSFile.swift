@@ -75,7 +75,7 @@ struct HSTSLines {
     init() {}
 
     init(_ content: Data) {
-        for line in content.split(separator: UInt8(ascii: "\n")) {
+        for line in Self.lines(of: content) {
             let line = String(decoding: line, as: UTF8.self)
             if line.hasPrefix("#") {
                 comment += line + "\n"
@@ -91,9 +91,14 @@ struct HSTSLines {
     /// write them.
     static func areHosts(_ content: Data) -> Bool {
         guard !content.contains(0) else { return false }
-        return content.split(separator: UInt8(ascii: "\n")).allSatisfy { line in
+        return lines(of: content).allSatisfy { line in
             line.first == UInt8(ascii: "#") || line.allSatisfy { " \t\r".utf8.contains($0) } || isHost(line)
         }
+    }
+
+    /// Returns the lines of a file without their ends, LF or CR LF.
+    private static func lines(of content: Data) -> [Data] {
+        content.split(separator: UInt8(ascii: "\n")).map { $0.last == UInt8(ascii: "\r") ? $0.dropLast() : $0 }
     }
 
     private static func isHost(_ line: Data) -> Bool {

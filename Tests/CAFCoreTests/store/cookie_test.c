@@ -568,6 +568,48 @@ static void hostile_files_are_read_line_by_line(void **state) {
     folder_remove(&folder);
 }
 
+/** As editors on Windows write it, also in a part of the lines, and without an end of the last one. */
+static void file_may_have_lines_that_end_with_cr_lf(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *value; /**< Of the only cookie; NULL: there is none. */
+        bool is_http_only;
+        afc_same_site same_site;
+    } rows[] = {
+        {"h.test\tFALSE\t/\tFALSE\t0\ta\t1\r\n", "1", false, AFC_SAME_SITE_UNSET},
+        {"h.test\tFALSE\t/\tFALSE\t0\ta\t\r\n", "", false, AFC_SAME_SITE_UNSET},
+        {"h.test\tFALSE\t/\tFALSE\t0\ta\r\n", "", false, AFC_SAME_SITE_UNSET},
+        {"h.test\tFALSE\t/\tFALSE\t0\ta\t1\r", "1", false, AFC_SAME_SITE_UNSET},
+        {"# Netscape HTTP Cookie File\r\n\r\n#HttpOnly_h.test\tFALSE\t/\tFALSE\t0\ta\t1\r\n", "1",
+         true, AFC_SAME_SITE_UNSET},
+        {"# SameSite=Lax\r\nh.test\tFALSE\t/\tFALSE\t0\ta\t1\r\n", "1", false, AFC_SAME_SITE_LAX},
+        {"# SameSite=Strict\r\nh.test\tFALSE\t/\tFALSE\t0\ta\t1\n", "1", false,
+         AFC_SAME_SITE_STRICT},
+        /* Only one CR belongs to the end of a line; a cookie can't have another. */
+        {"h.test\tFALSE\t/\tFALSE\t0\ta\t1\r\r\n", NULL, false, AFC_SAME_SITE_UNSET},
+    };
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "jar");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        write_file(path, afc_slice_of(rows[i].text));
+        afc_cookie_jar *jar = jar_at(path, AFC_OK);
+        afc_cookie_list *list;
+        check_status(afc_cookie_jar_copy(&list, jar, NULL, NULL), AFC_OK);
+        if (list->count != (rows[i].value != NULL))
+            fail_msg("row %zu: %zu cookies", i, list->count);
+        if (list->count == 1) {
+            assert_string_equal(list->cookies[0].value, rows[i].value);
+            assert_int_equal(list->cookies[0].is_http_only, rows[i].is_http_only);
+            assert_int_equal(list->cookies[0].same_site, rows[i].same_site);
+        }
+        afc_cookie_list_free(list);
+        afc_cookie_jar_release(jar);
+    }
+    folder_remove(&folder);
+}
+
 static void any_allocation_may_fail(void **state) {
     folder folder;
     (void)state;
@@ -620,6 +662,7 @@ int main(void) {
         cmocka_unit_test(exports_what_is_saved_and_session_cookies_on_request),
         cmocka_unit_test(unusable_files_are_errors),
         cmocka_unit_test(hostile_files_are_read_line_by_line),
+        cmocka_unit_test(file_may_have_lines_that_end_with_cr_lf),
         cmocka_unit_test(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -242,6 +242,37 @@ static void hostile_files_are_read_line_by_line(void **state) {
     folder_remove(&folder);
 }
 
+/** As editors on Windows write it, also in a part of the lines, and without an end of the last one. */
+static void file_may_have_lines_that_end_with_cr_lf(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *host;
+        bool has;
+    } rows[] = {
+        {"a.test \"unlimited\"\r\n", "a.test", true},
+        {".a.test \"20990101 00:00:00\"\r\n", "b.a.test", true},
+        {"a.test \"unlimited\"\r", "a.test", true},
+        {"# curl's\r\n\r\na.test \"unlimited\"\r\n", "a.test", true},
+        {"b.test \"unlimited\"\na.test \"unlimited\"\r\n", "a.test", true},
+        {"b.test \"unlimited\"\r\na.test \"unlimited\"\n", "a.test", true},
+        {"a.test \"20200101 00:00:00\"\r\n", "a.test", false},
+        /* Only one CR, and only at the end, belongs to the end of a line. */
+        {"a.test \"unlimited\"\r\r\n", "a.test", false},
+        {"a.test\r \"unlimited\"\r\n", "a.test", false},
+    };
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "hsts");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        write_file(path, afc_slice_of(rows[i].text));
+        afc_hsts *hsts = store_at(path);
+        if (afc_hsts_has(hsts, rows[i].host) != rows[i].has) fail_msg("row %zu", i);
+        afc_hsts_release(hsts);
+    }
+    folder_remove(&folder);
+}
+
 static void any_allocation_may_fail(void **state) {
     (void)state;
     folder folder;
@@ -450,6 +481,7 @@ int main(void) {
         cmocka_unit_test(store_file_outlives_the_process),
         cmocka_unit_test(exports_what_is_saved),
         cmocka_unit_test(hostile_files_are_read_line_by_line),
+        cmocka_unit_test(file_may_have_lines_that_end_with_cr_lf),
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(upgrades_http_before_a_byte_is_sent),
         cmocka_unit_test(upgrades_redirects),
