@@ -39,8 +39,7 @@ static long first_read_size(const afc__transfer *transfer) {
 void afc__exchange_set_read_size(afc__exchange *exchange) {
     long size = first_read_size(exchange->hop.transfer);
     if (size == exchange->state.buffer_size) return;
-    afc__exchange_check_option(exchange,
-                               curl_easy_setopt(exchange->easy, CURLOPT_BUFFERSIZE, size));
+    AFC__SET(exchange, CURLOPT_BUFFERSIZE, size);
     exchange->state.buffer_size = size;
 }
 
@@ -71,7 +70,6 @@ void afc__exchange_set_upload_buffer(afc__exchange *exchange) {
                                    : AFC__SMALL_UPLOAD_BUFFER;
     if (needs_head_buffer(exchange)) size = HEAD_UPLOAD_BUFFER;
     if (size == exchange->state.upload_buffer_size) return;
-    afc__exchange_check_option(exchange,
-                               curl_easy_setopt(exchange->easy, CURLOPT_UPLOAD_BUFFERSIZE, size));
+    AFC__SET(exchange, CURLOPT_UPLOAD_BUFFERSIZE, size);
     exchange->state.upload_buffer_size = size;
 }

@@ -15,9 +15,6 @@
  */
 static const long MOST_ROUNDS = 10;
 
-#define SET(option, value)                                                                         \
-    afc__exchange_check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
-
 unsigned afc__connection_schemes(void) {
     int features = curl_version_info(CURLVERSION_NOW)->features;
     unsigned schemes = 0;
@@ -41,16 +38,17 @@ void afc__exchange_set_auth(afc__exchange *exchange) {
      */
     exchange->state.connection_auth = true;
     bool has_user = credentials->user != NULL;
-    SET(CURLOPT_MAXREDIRS, MOST_ROUNDS);
-    SET(CURLOPT_HTTPAUTH, scheme == AFC_AUTH_NTLM ? CURLAUTH_NTLM : CURLAUTH_NEGOTIATE);
-    SET(CURLOPT_USERNAME, has_user ? credentials->user : "");
-    SET(CURLOPT_PASSWORD, has_user ? credentials->password : "");
+    AFC__SET(exchange, CURLOPT_MAXREDIRS, MOST_ROUNDS);
+    AFC__SET(exchange, CURLOPT_HTTPAUTH,
+             scheme == AFC_AUTH_NTLM ? CURLAUTH_NTLM : CURLAUTH_NEGOTIATE);
+    AFC__SET(exchange, CURLOPT_USERNAME, has_user ? credentials->user : "");
+    AFC__SET(exchange, CURLOPT_PASSWORD, has_user ? credentials->password : "");
 }
 
 /** Sets the user. The one in the proxy's URL is sent preemptively by libcurl, as Basic. */
 static void set_user(afc__exchange *exchange, const char *user, const char *password) {
-    SET(CURLOPT_PROXYUSERNAME, user);
-    SET(CURLOPT_PROXYPASSWORD, password);
+    AFC__SET(exchange, CURLOPT_PROXYUSERNAME, user);
+    AFC__SET(exchange, CURLOPT_PROXYPASSWORD, password);
 }
 
 static afc_status set_field(afc__exchange *exchange, const char *value) {
@@ -60,14 +58,14 @@ static afc_status set_field(afc__exchange *exchange, const char *value) {
     exchange->state.has_proxy_field = value != NULL;
     text->size = 0;
     if (value == NULL) {
-        SET(CURLOPT_PROXYHEADER, NULL);
+        AFC__SET(exchange, CURLOPT_PROXYHEADER, NULL);
         return AFC_OK;
     }
     afc_status status = afc__buffer_reserve(text, sizeof name + strlen(value));
     if (status == AFC_OK) status = afc__buffer_append(text, name, sizeof name - 1);
     if (status == AFC_OK) status = afc__buffer_append(text, value, strlen(value) + 1);
     exchange->proxy_field = (struct curl_slist){text->bytes, NULL};
-    SET(CURLOPT_PROXYHEADER, status == AFC_OK ? &exchange->proxy_field : NULL);
+    AFC__SET(exchange, CURLOPT_PROXYHEADER, status == AFC_OK ? &exchange->proxy_field : NULL);
     return status;
 }
 
@@ -81,8 +79,9 @@ afc_status afc__exchange_set_proxy_auth(afc__exchange *exchange, afc_failure *fa
     const afc_credentials *credentials = afc__transfer_connection_auth(transfer, true, &scheme);
     if (credentials != NULL) {
         exchange->state.connection_auth = true;
-        SET(CURLOPT_MAXREDIRS, MOST_ROUNDS);
-        SET(CURLOPT_PROXYAUTH, scheme == AFC_AUTH_NTLM ? CURLAUTH_NTLM : CURLAUTH_NEGOTIATE);
+        AFC__SET(exchange, CURLOPT_MAXREDIRS, MOST_ROUNDS);
+        AFC__SET(exchange, CURLOPT_PROXYAUTH,
+                 scheme == AFC_AUTH_NTLM ? CURLAUTH_NTLM : CURLAUTH_NEGOTIATE);
         bool has_user = credentials->user != NULL;
         set_user(exchange, has_user ? credentials->user : "",
                  has_user ? credentials->password : "");

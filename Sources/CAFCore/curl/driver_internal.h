@@ -172,6 +172,10 @@ static inline void afc__exchange_check_option(afc__exchange *exchange, CURLcode 
     if (exchange->option_error == CURLE_OK) exchange->option_error = code;
 }
 
+/** Sets an option of the exchange's handle. Refusals are kept by afc__exchange_check_option(). */
+#define AFC__SET(exchange, option, value)                                                          \
+    afc__exchange_check_option(exchange, curl_easy_setopt((exchange)->easy, option, value))
+
 struct afc__socket {
     afc__watch watch;
     afc__driver *driver;

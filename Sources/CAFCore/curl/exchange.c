@@ -57,9 +57,6 @@ enum {
 
 /* ---- Setting ------------------------------------------------------------------------------- */
 
-#define SET(option, value)                                                                         \
-    afc__exchange_check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
-
 /** Reports the option that libcurl refused since the last call, if there is one. */
 static afc_status report_option(afc__exchange *exchange, afc_failure *failure) {
     CURLcode code = exchange->option_error;
@@ -169,48 +166,48 @@ static int resolver_starts(void *resolver, void *reserved, void *context) {
 
 static void set_constants(afc__exchange *exchange) {
     afc__driver *driver = exchange->driver;
-    SET(CURLOPT_PRIVATE, exchange);
-    SET(CURLOPT_ERRORBUFFER, exchange->error_text);
-    SET(CURLOPT_SHARE, driver->share);
-    SET(CURLOPT_NOSIGNAL, 1L);
-    SET(CURLOPT_PROTOCOLS_STR, "http,https");
-    SET(CURLOPT_FOLLOWLOCATION, 0L);
-    SET(CURLOPT_PATH_AS_IS, 1L);
-    SET(CURLOPT_PROXY, "");
-    SET(CURLOPT_NOPROXY, "");
-    SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-    SET(CURLOPT_TCP_NODELAY, 1L);
-    SET(CURLOPT_TCP_KEEPALIVE, 1L);
-    SET(CURLOPT_MAXAGE_CONN, driver->max_idle_s);
-    SET(CURLOPT_MAXLIFETIME_CONN, driver->max_age_s);
+    AFC__SET(exchange, CURLOPT_PRIVATE, exchange);
+    AFC__SET(exchange, CURLOPT_ERRORBUFFER, exchange->error_text);
+    AFC__SET(exchange, CURLOPT_SHARE, driver->share);
+    AFC__SET(exchange, CURLOPT_NOSIGNAL, 1L);
+    AFC__SET(exchange, CURLOPT_PROTOCOLS_STR, "http,https");
+    AFC__SET(exchange, CURLOPT_FOLLOWLOCATION, 0L);
+    AFC__SET(exchange, CURLOPT_PATH_AS_IS, 1L);
+    AFC__SET(exchange, CURLOPT_PROXY, "");
+    AFC__SET(exchange, CURLOPT_NOPROXY, "");
+    AFC__SET(exchange, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    AFC__SET(exchange, CURLOPT_TCP_NODELAY, 1L);
+    AFC__SET(exchange, CURLOPT_TCP_KEEPALIVE, 1L);
+    AFC__SET(exchange, CURLOPT_MAXAGE_CONN, driver->max_idle_s);
+    AFC__SET(exchange, CURLOPT_MAXLIFETIME_CONN, driver->max_age_s);
 
-    SET(CURLOPT_HEADERFUNCTION, take_line);
-    SET(CURLOPT_HEADERDATA, exchange);
-    SET(CURLOPT_WRITEFUNCTION, afc__exchange_take_body);
-    SET(CURLOPT_WRITEDATA, exchange);
-    SET(CURLOPT_READFUNCTION, afc__exchange_read_body);
-    SET(CURLOPT_READDATA, exchange);
-    SET(CURLOPT_SEEKFUNCTION, seek_body);
-    SET(CURLOPT_SEEKDATA, exchange);
-    SET(CURLOPT_OPENSOCKETFUNCTION, afc__driver_open_socket);
-    SET(CURLOPT_OPENSOCKETDATA, exchange);
-    SET(CURLOPT_CLOSESOCKETFUNCTION, afc__driver_close_socket);
-    SET(CURLOPT_CLOSESOCKETDATA, driver);
-    SET(CURLOPT_RESOLVER_START_FUNCTION, resolver_starts);
-    SET(CURLOPT_RESOLVER_START_DATA, exchange);
-    SET(CURLOPT_PREREQFUNCTION, afc__exchange_connected);
-    SET(CURLOPT_PREREQDATA, exchange);
+    AFC__SET(exchange, CURLOPT_HEADERFUNCTION, take_line);
+    AFC__SET(exchange, CURLOPT_HEADERDATA, exchange);
+    AFC__SET(exchange, CURLOPT_WRITEFUNCTION, afc__exchange_take_body);
+    AFC__SET(exchange, CURLOPT_WRITEDATA, exchange);
+    AFC__SET(exchange, CURLOPT_READFUNCTION, afc__exchange_read_body);
+    AFC__SET(exchange, CURLOPT_READDATA, exchange);
+    AFC__SET(exchange, CURLOPT_SEEKFUNCTION, seek_body);
+    AFC__SET(exchange, CURLOPT_SEEKDATA, exchange);
+    AFC__SET(exchange, CURLOPT_OPENSOCKETFUNCTION, afc__driver_open_socket);
+    AFC__SET(exchange, CURLOPT_OPENSOCKETDATA, exchange);
+    AFC__SET(exchange, CURLOPT_CLOSESOCKETFUNCTION, afc__driver_close_socket);
+    AFC__SET(exchange, CURLOPT_CLOSESOCKETDATA, driver);
+    AFC__SET(exchange, CURLOPT_RESOLVER_START_FUNCTION, resolver_starts);
+    AFC__SET(exchange, CURLOPT_RESOLVER_START_DATA, exchange);
+    AFC__SET(exchange, CURLOPT_PREREQFUNCTION, afc__exchange_connected);
+    AFC__SET(exchange, CURLOPT_PREREQDATA, exchange);
 
     /*
      * trust/evaluate alone verifies the chain and the host name. libcurl loads no certificates
      * (which costs 30 ms per connection) and compares no name. But verification must be on, or
      * OpenSSL would continue after a rejected chain.
      */
-    SET(CURLOPT_SSL_VERIFYPEER, 1L);
-    SET(CURLOPT_SSL_VERIFYHOST, 0L);
-    SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    SET(CURLOPT_SSL_CTX_FUNCTION, afc__exchange_prepare_tls);
-    SET(CURLOPT_SSL_CTX_DATA, exchange);
+    AFC__SET(exchange, CURLOPT_SSL_VERIFYPEER, 1L);
+    AFC__SET(exchange, CURLOPT_SSL_VERIFYHOST, 0L);
+    AFC__SET(exchange, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    AFC__SET(exchange, CURLOPT_SSL_CTX_FUNCTION, afc__exchange_prepare_tls);
+    AFC__SET(exchange, CURLOPT_SSL_CTX_DATA, exchange);
 }
 
 afc_status afc__exchange_new(afc__exchange **out, afc__driver *driver, afc_failure *failure) {
@@ -243,10 +240,10 @@ afc_status afc__exchange_new(afc__exchange **out, afc__driver *driver, afc_failu
         afc__exchange_check_option(exchange, afc__exchange_set_tls(exchange));
         afc__exchange_check_option(exchange, afc__exchange_set_proxy_tls(exchange));
         afc__exchange_check_option(exchange, afc__exchange_set_trace(exchange));
-        SET(CURLOPT_HTTP_VERSION, exchange->state.http_version);
-        SET(CURLOPT_EXPECT_100_TIMEOUT_MS, exchange->state.expect_ms);
-        SET(CURLOPT_BUFFERSIZE, exchange->state.buffer_size);
-        SET(CURLOPT_UPLOAD_BUFFERSIZE, exchange->state.upload_buffer_size);
+        AFC__SET(exchange, CURLOPT_HTTP_VERSION, exchange->state.http_version);
+        AFC__SET(exchange, CURLOPT_EXPECT_100_TIMEOUT_MS, exchange->state.expect_ms);
+        AFC__SET(exchange, CURLOPT_BUFFERSIZE, exchange->state.buffer_size);
+        AFC__SET(exchange, CURLOPT_UPLOAD_BUFFERSIZE, exchange->state.upload_buffer_size);
     }
     bool is_complete = exchange->easy != NULL && exchange->url != NULL;
     afc_status status = is_complete ? report_option(exchange, failure)
@@ -482,7 +479,7 @@ static afc_status set_fields(afc__exchange *exchange) {
         exchange->fields[i].next = i + 1 < count ? &exchange->fields[i + 1] : NULL;
         line += strlen(line) + 1;
     }
-    SET(CURLOPT_HTTPHEADER, count > 0 ? exchange->fields : NULL);
+    AFC__SET(exchange, CURLOPT_HTTPHEADER, count > 0 ? exchange->fields : NULL);
     bool is_short = text->size <= LONGEST_FIELDS && !has_long_field(exchange, count);
     if (!is_short) return AFC_ETOOBIG;
     if (exchange->option_error == CURLE_OK) exchange->state.fields = kind;
@@ -508,15 +505,15 @@ static afc_status set_url(afc__exchange *exchange) {
         if (exchange->origin == NULL) return AFC_ENOMEM;
         CURLUcode code = curl_url_set(exchange->url, CURLUPART_URL, exchange->origin, 0);
         if (code == CURLUE_OK) {
-            SET(CURLOPT_URL, exchange->origin);
-            SET(CURLOPT_CURLU, exchange->url);
+            AFC__SET(exchange, CURLOPT_URL, exchange->origin);
+            AFC__SET(exchange, CURLOPT_CURLU, exchange->url);
         } else {
             afc__exchange_check_option(exchange, CURLE_URL_MALFORMAT);
             afc_free(exchange->origin);
             exchange->origin = NULL;
         }
     }
-    SET(CURLOPT_REQUEST_TARGET, target);
+    AFC__SET(exchange, CURLOPT_REQUEST_TARGET, target);
     return AFC_OK;
 }
 
@@ -551,24 +548,25 @@ static void set_body(afc__exchange *exchange) {
          * From any request kind to GET, then to the new one: libcurl's options undo one another in
          * this order only.
          */
-        if (state->request_kind == AFC__KIND_HEAD) SET(CURLOPT_NOBODY, 0L);
-        if (state->request_kind == AFC__KIND_UPLOAD) SET(CURLOPT_UPLOAD, 0L);
-        SET(CURLOPT_POSTFIELDS, NULL);
-        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1);
-        SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)-1);
-        SET(CURLOPT_HTTPGET, 1L);
-        if (kind == AFC__KIND_HEAD) SET(CURLOPT_NOBODY, 1L);
-        if (kind == AFC__KIND_POST) SET(CURLOPT_POST, 1L);
-        if (kind == AFC__KIND_UPLOAD) SET(CURLOPT_UPLOAD, 1L);
+        if (state->request_kind == AFC__KIND_HEAD) AFC__SET(exchange, CURLOPT_NOBODY, 0L);
+        if (state->request_kind == AFC__KIND_UPLOAD) AFC__SET(exchange, CURLOPT_UPLOAD, 0L);
+        AFC__SET(exchange, CURLOPT_POSTFIELDS, NULL);
+        AFC__SET(exchange, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1);
+        AFC__SET(exchange, CURLOPT_INFILESIZE_LARGE, (curl_off_t)-1);
+        AFC__SET(exchange, CURLOPT_HTTPGET, 1L);
+        if (kind == AFC__KIND_HEAD) AFC__SET(exchange, CURLOPT_NOBODY, 1L);
+        if (kind == AFC__KIND_POST) AFC__SET(exchange, CURLOPT_POST, 1L);
+        if (kind == AFC__KIND_UPLOAD) AFC__SET(exchange, CURLOPT_UPLOAD, 1L);
         state->request_kind = (unsigned)kind;
     }
     if (kind == AFC__KIND_POST) {
         bool has_bytes = transfer->request.sends_body && memory->size > 0;
-        SET(CURLOPT_POSTFIELDS, has_bytes ? memory->bytes : "");
-        SET(CURLOPT_POSTFIELDSIZE_LARGE, has_bytes ? (curl_off_t)memory->size : (curl_off_t)0);
+        AFC__SET(exchange, CURLOPT_POSTFIELDS, has_bytes ? memory->bytes : "");
+        AFC__SET(exchange, CURLOPT_POSTFIELDSIZE_LARGE,
+                 has_bytes ? (curl_off_t)memory->size : (curl_off_t)0);
     } else if (kind == AFC__KIND_UPLOAD) {
         curl_off_t size = transfer->connect_only ? 1 : (curl_off_t)transfer->source.length;
-        SET(CURLOPT_INFILESIZE_LARGE, size);
+        AFC__SET(exchange, CURLOPT_INFILESIZE_LARGE, size);
     }
 }
 
@@ -580,7 +578,7 @@ static void set_body(afc__exchange *exchange) {
 static void set_connect_only(afc__exchange *exchange) {
     bool is_on = exchange->hop.transfer->connect_only;
     if (is_on == exchange->state.connect_only) return;
-    SET(CURLOPT_RESUME_FROM_LARGE, is_on ? (curl_off_t)1 : (curl_off_t)0);
+    AFC__SET(exchange, CURLOPT_RESUME_FROM_LARGE, is_on ? (curl_off_t)1 : (curl_off_t)0);
     exchange->state.connect_only = is_on;
 }
 
@@ -589,7 +587,7 @@ static void set_method(afc__exchange *exchange) {
     const char *method = exchange->hop.transfer->request.method;
     bool is_natural = strcmp(method, natural[exchange->state.request_kind]) == 0;
     if (is_natural && !exchange->state.has_custom_method) return;
-    SET(CURLOPT_CUSTOMREQUEST, is_natural ? NULL : method);
+    AFC__SET(exchange, CURLOPT_CUSTOMREQUEST, is_natural ? NULL : method);
     exchange->state.has_custom_method = !is_natural;
 }
 
@@ -624,7 +622,7 @@ static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
         break;
     }
     if (version != exchange->state.http_version) {
-        SET(CURLOPT_HTTP_VERSION, version);
+        AFC__SET(exchange, CURLOPT_HTTP_VERSION, version);
         exchange->state.http_version = version;
     }
     /* Waiting only makes sense if a connection may turn out to be multiplexed. */
@@ -632,7 +630,7 @@ static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
                  exchange->hop.slot == AFC__ISOLATE_NONE &&
                  (transfer->request.url.is_https || version != CURL_HTTP_VERSION_2TLS);
     if (waits != exchange->state.waits_for_multiplex) {
-        SET(CURLOPT_PIPEWAIT, waits ? 1L : 0L);
+        AFC__SET(exchange, CURLOPT_PIPEWAIT, waits ? 1L : 0L);
         exchange->state.waits_for_multiplex = waits;
     }
     return AFC_OK;
@@ -648,7 +646,7 @@ static void isolate(afc__exchange *exchange) {
     exchange->hop.slot = afc__isolation_take(exchange->driver, exchange->hop.transfer);
     long options = afc__isolation_options(exchange->hop.slot);
     if (options == exchange->state.tls_options) return;
-    SET(CURLOPT_SSL_OPTIONS, options);
+    AFC__SET(exchange, CURLOPT_SSL_OPTIONS, options);
     exchange->state.tls_options = options;
 }
 
@@ -663,13 +661,13 @@ static void set_rest(afc__exchange *exchange) {
                               exchange->driver->forbids_reuse || is_alone || would_block_others);
     bool decodes = transfer->coding != AFC__CODING_KEPT;
     if (decodes != state->decodes) {
-        SET(CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
+        AFC__SET(exchange, CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
         state->decodes = decodes;
     }
     bool is_fresh = transfer->is_retry || exchange->hop.avoids_reuse ||
                     afc__must_not_share(exchange->driver, transfer) || is_alone;
     if (is_fresh != state->is_fresh) {
-        SET(CURLOPT_FRESH_CONNECT, is_fresh ? 1L : 0L);
+        AFC__SET(exchange, CURLOPT_FRESH_CONNECT, is_fresh ? 1L : 0L);
         state->is_fresh = is_fresh;
     }
     /*
@@ -681,17 +679,17 @@ static void set_rest(afc__exchange *exchange) {
     bool waits = afc__driver_at_connection_limit(exchange->driver);
     if (connect == 0 || waits) connect = NO_CONNECT_LIMIT_MS;
     if (connect != state->connect_ms) {
-        SET(CURLOPT_CONNECTTIMEOUT_MS, connect);
+        AFC__SET(exchange, CURLOPT_CONNECTTIMEOUT_MS, connect);
         state->connect_ms = connect;
     }
     long wait = transfer->expect == AFC_EXPECT_ALWAYS ? LONG_EXPECT_WAIT_MS : EXPECT_WAIT_MS;
     if (wait != state->expect_ms) {
-        SET(CURLOPT_EXPECT_100_TIMEOUT_MS, wait);
+        AFC__SET(exchange, CURLOPT_EXPECT_100_TIMEOUT_MS, wait);
         state->expect_ms = wait;
     }
     long weight = transfer->priority != 0 ? (long)transfer->priority : DEFAULT_WEIGHT;
     if (weight != state->weight) {
-        SET(CURLOPT_STREAM_WEIGHT, weight);
+        AFC__SET(exchange, CURLOPT_STREAM_WEIGHT, weight);
         state->weight = weight;
     }
     afc__exchange_set_read_size(exchange);

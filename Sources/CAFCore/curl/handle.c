@@ -47,8 +47,7 @@ bool afc__exchange_may_serve_again(const afc__exchange *exchange) {
 void afc__exchange_close_after(afc__exchange *exchange, bool closes) {
     if (closes == exchange->state.forbids_reuse) return;
     long value = closes ? 1L : 0L;
-    afc__exchange_check_option(exchange,
-                               curl_easy_setopt(exchange->easy, CURLOPT_FORBID_REUSE, value));
+    AFC__SET(exchange, CURLOPT_FORBID_REUSE, value);
     exchange->state.forbids_reuse = closes;
 }
 

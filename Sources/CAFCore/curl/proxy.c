@@ -47,9 +47,6 @@ afc_status afc__driver_check_doh_proxy(const afc__driver *driver, const char *do
     return status;
 }
 
-#define SET(option, value)                                                                         \
-    afc__exchange_check_option(exchange, curl_easy_setopt(exchange->easy, option, value))
-
 void afc__proxy_write_address(char *out, size_t size, const afc__proxy *proxy) {
     static const char *const schemes[] = {[AFC__PROXY_HTTP] = "http",
                                           [AFC__PROXY_HTTPS] = "https",
@@ -96,18 +93,18 @@ afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure
     /* A forwarding proxy would have to speak the new protocol (RFC 6455 4.1). */
     bool has_tunnel = proxy != NULL && afc__proxy_speaks_http(proxy) && transfer->upgrades;
     if (has_tunnel != exchange->state.has_tunnel) {
-        SET(CURLOPT_HTTPPROXYTUNNEL, has_tunnel ? 1L : 0L);
+        AFC__SET(exchange, CURLOPT_HTTPPROXYTUNNEL, has_tunnel ? 1L : 0L);
         exchange->state.has_tunnel = has_tunnel;
     }
     char address[AFC__PROXY_ADDRESS_SIZE] = "";
     if (proxy != NULL) afc__proxy_write_address(address, sizeof address, proxy);
-    SET(CURLOPT_PROXY, address);
+    AFC__SET(exchange, CURLOPT_PROXY, address);
     status = afc__exchange_set_proxy_auth(exchange, failure);
     if (status != AFC_OK || proxy == NULL) return status;
     /* Without a tunnel the request target is the whole URL. */
     bool speaks_http = afc__proxy_speaks_http(proxy);
     bool is_forwarded = speaks_http && !afc__transfer_needs_tunnel(transfer);
-    if (is_forwarded) SET(CURLOPT_REQUEST_TARGET, transfer->request.url.text);
+    if (is_forwarded) AFC__SET(exchange, CURLOPT_REQUEST_TARGET, transfer->request.url.text);
     return AFC_OK;
 }
 
