@@ -285,10 +285,10 @@ static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
         return false;
     }
     if (!is_clean) {
-        exchange->hop.attempt = AFC__ATTEMPT_UNCLEAN;
+        afc__exchange_enter(exchange, AFC__ATTEMPT_UNCLEAN);
         return false;
     }
-    exchange->hop.attempt = AFC__ATTEMPT_SENT;
+    afc__exchange_enter(exchange, AFC__ATTEMPT_SENT);
     afc__tls_peer_release(exchange->carrier_peer);
     exchange->carrier_peer = afc__tls_peer_retain(exchange->peer);
     if (socket != NULL && exchange->proxy_peer == NULL) {
@@ -313,13 +313,12 @@ int afc__exchange_connected(void *context, char *remote, char *local, int remote
     (void)remote_port;
     afc__exchange *exchange = context;
     reuse_route route = {remote != NULL ? remote : "", local != NULL ? local : "", local_port};
-    exchange->hop.is_ready = true;
     exchange->hop.is_looking_up = false;
     afc__exchange_names_are_loaded(exchange);
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &exchange->hop.connect_error);
     afc__exchange_attach_peer(exchange);
     if (exchange->is_reinjected)
-        exchange->hop.attempt = AFC__ATTEMPT_SENT;
+        afc__exchange_enter(exchange, AFC__ATTEMPT_SENT);
     else if (!take_connection(exchange, &route))
         return CURL_PREREQFUNC_ABORT;
     bool is_ready = exchange->is_reinjected ? afc__exchange_feed_reinjection(exchange)
@@ -341,6 +340,7 @@ int afc__exchange_connected(void *context, char *remote, char *local, int remote
 
 bool afc__exchange_claims_http_2(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
-    bool is_claimed = transfer->hop.reader->head.version == AFC_HTTP_2 && exchange->hop.is_ready;
+    bool is_claimed = transfer->hop.reader->head.version == AFC_HTTP_2 &&
+                      afc__exchange_is_connected(exchange);
     return is_claimed && !exchange->hop.is_multiplexed && transfer->version != AFC_HTTP_PREFER_3;
 }

@@ -4,6 +4,7 @@
 
 #include "base/list.h"
 #include "curl/allocator.h"
+#include "curl/attempt.h"
 #include "curl/driver.h"
 #include "curl/quirks.h"
 #include "curl/resolve.h"
@@ -11,6 +12,7 @@
 #include "message/redact.h"
 #include "tls/tls.h"
 
+#include <assert.h>
 #include <curl/curl.h>
 
 /** The options of an easy handle that differ between requests, as last set. */
@@ -45,14 +47,6 @@ typedef struct afc__trace {
     char address[46];         /**< Of the last socket opened. */
     uint16_t port;
 } afc__trace;
-
-/** The progress of a hop's request. */
-typedef enum afc__attempt {
-    AFC__ATTEMPT_NONE,   /**< libcurl has no connection for it yet, and may not have started it. */
-    AFC__ATTEMPT_SENT,   /**< Sent on a connection; nothing of a response was received. */
-    AFC__ATTEMPT_HEARD,  /**< A line of a response was received. */
-    AFC__ATTEMPT_UNCLEAN /**< Not sent: its connection had pending input; see connection_reuse.c. */
-} afc__attempt;
 
 /** The protocol of a connection, as its last exchange saw it. */
 typedef enum afc__connection {
@@ -95,8 +89,6 @@ typedef struct afc__exchange_hop {
     bool was_connecting; /**< The owner was told. */
     bool avoids_reuse;   /**< A pooled connection had unexpected input. */
     bool was_repeated;   /**< libcurl has sent it more than once. */
-    /** The connection is established: input is from the server, or a proxy without a tunnel. */
-    bool is_ready;
     bool is_multiplexed; /**< Activity on the connection may belong to other exchanges. */
     unsigned tls_layers; /**< TLS layers prepared for the connection being made. */
     int socket_error;    /**< errno if no socket could be opened; 0: it could. */
@@ -166,6 +158,17 @@ struct afc__exchange {
     bool has_whole_response; /**< Its body is complete, although ours wasn't sent completely. */
     int64_t recovered_size;  /**< Bytes of it that libcurl doesn't know about. */
 };
+
+/** Records what has become of the request. */
+static inline void afc__exchange_enter(afc__exchange *exchange, afc__attempt attempt) {
+    assert(afc__attempt_may_become(exchange->hop.attempt, attempt));
+    exchange->hop.attempt = attempt;
+}
+
+/** Returns whether the hop has its connection; see afc__attempt_is_connected(). */
+static inline bool afc__exchange_is_connected(const afc__exchange *exchange) {
+    return afc__attempt_is_connected(exchange->hop.attempt);
+}
 
 /** Keeps the error of the first option that libcurl refused. */
 static inline void afc__exchange_check_option(afc__exchange *exchange, CURLcode code) {

@@ -94,9 +94,10 @@ static bool accept_connect_line(afc__exchange *exchange, afc_slice line) {
 /** Returns false if the hop ends here. */
 static bool accept_line(afc__exchange *exchange, afc_slice line) {
     note_activity(exchange);
-    if (exchange->hop.is_ready) exchange->hop.attempt = AFC__ATTEMPT_HEARD;
+    bool is_connected = afc__exchange_is_connected(exchange);
+    if (is_connected) afc__exchange_enter(exchange, AFC__ATTEMPT_HEARD);
     afc__exchange_trace_line(exchange, line);
-    if (!exchange->hop.is_ready) return accept_connect_line(exchange, line);
+    if (!is_connected) return accept_connect_line(exchange, line);
     if (!afc__transfer_on_line(exchange->hop.transfer, line)) return false;
     if (afc__exchange_claims_http_2(exchange)) {
         afc_failure failure = {0};

@@ -30,7 +30,7 @@ bool afc__exchange_may_serve_again(const afc__exchange *exchange) {
      * A handle cancelled while it waited for a connection keeps its buffers and then refuses other
      * sizes for them. After a refused option, its buffers may not match its state.
      */
-    if (exchange->hop.attempt == AFC__ATTEMPT_NONE) return false;
+    if (!afc__exchange_is_connected(exchange)) return false;
     /* libcurl keeps more state of NTLM and Negotiate than can be reset. */
     if (exchange->state.connection_auth) return false;
     /* libcurl before 8.8 never clears it: it would apply to the next hop. */

@@ -105,7 +105,8 @@ static bool is_long_line(const afc__exchange *exchange, CURLcode code) {
     }
     curl_easy_getinfo(exchange->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
     return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) &&
-           afc__hop_in_head(exchange->hop.transfer) && first_byte > 0 && exchange->hop.is_ready;
+           afc__hop_in_head(exchange->hop.transfer) && first_byte > 0 &&
+           afc__exchange_is_connected(exchange);
 }
 
 /**
@@ -218,7 +219,7 @@ static bool ends_by_reset(const afc__exchange *exchange, CURLcode code) {
 /** Nothing was to be sent, and the connection is there; see set_connect_only() in exchange.c. */
 static bool is_connected_only(const afc__exchange *exchange, CURLcode code) {
     return code == CURLE_PARTIAL_FILE && exchange->hop.transfer->connect_only &&
-           exchange->hop.is_ready;
+           afc__exchange_is_connected(exchange);
 }
 
 bool afc__exchange_is_upgrade_over(const afc__exchange *exchange, CURLcode code) {

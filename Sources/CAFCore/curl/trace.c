@@ -36,7 +36,7 @@ static void copy_remote(const afc__exchange *exchange, afc_trace_connection *out
     long port = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_PRIMARY_IP, &address);
     curl_easy_getinfo(exchange->easy, CURLINFO_PRIMARY_PORT, &port);
-    bool is_known = exchange->hop.is_ready && address != NULL && address[0] != '\0';
+    bool is_known = afc__exchange_is_connected(exchange) && address != NULL && address[0] != '\0';
     if (afc__exchange_uses_socket(exchange)) return;
     if (!is_known) {
         memcpy(out->remote_address, exchange->trace.address, sizeof out->remote_address);
@@ -58,10 +58,10 @@ static void report_connection(afc__exchange *exchange) {
     const struct curl_tlssessioninfo *tls = NULL;
     const void *ssl = NULL;
     afc__tls_facts facts = {0};
-    bool is_tunnel = !exchange->hop.is_ready;
+    bool is_tunnel = !afc__exchange_is_connected(exchange);
     afc_trace_connection connection = {.is_proxy = transfer->hop.proxy != NULL};
     copy_remote(exchange, &connection);
-    connection.is_reused = exchange->hop.is_ready && is_reused(exchange);
+    connection.is_reused = afc__exchange_is_connected(exchange) && is_reused(exchange);
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls != NULL) ssl = tls->internals;
     /* Since 8.16.0 libcurl doesn't expose the SSL of a proxy. */
@@ -69,7 +69,7 @@ static void report_connection(afc__exchange *exchange) {
     afc_trust_report *report = NULL;
     if (ssl != NULL) {
         afc__tls_describe(ssl, &facts);
-        bool is_origin = exchange->hop.is_ready && transfer->request.url.is_https;
+        bool is_origin = afc__exchange_is_connected(exchange) && transfer->request.url.is_https;
         const afc__tls_peer *peer = is_origin ? exchange->peer : exchange->proxy_peer;
         afc__verification *verification = afc__tls_peer_copy_verification(peer);
         if (verification != NULL) report = afc__verification_report(verification);
@@ -118,7 +118,7 @@ void afc__exchange_trace_ready(afc__exchange *exchange) {
  */
 static void take_sent(afc__exchange *exchange, afc_slice bytes) {
     afc__buffer *head = &exchange->trace.head;
-    bool is_tunnel = !exchange->hop.is_ready;
+    bool is_tunnel = !afc__exchange_is_connected(exchange);
     /*
      * The request on the connection to ourselves, which returns an early response, isn't reported.
      */
@@ -154,7 +154,7 @@ void afc__exchange_trace_line(afc__exchange *exchange, afc_slice line) {
     /* CURLINFO_HEADER_IN omits trailers and the ends of interim heads (libcurl 7.88). */
     if (!afc__transfer_is_traced(exchange->hop.transfer)) return;
     afc__transfer_trace_response(exchange->hop.transfer, line, &exchange->trace.redaction,
-                                 !exchange->hop.is_ready);
+                                 !afc__exchange_is_connected(exchange));
 }
 
 void afc__exchange_init_trace(afc__exchange *exchange) {
