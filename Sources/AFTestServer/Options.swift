@@ -55,8 +55,8 @@ extension TestServer {
         /// The ALPN protocols in order of preference; empty to not negotiate.
         ///
         /// The server speaks HTTP/1.1 only, whatever was negotiated. A client that begins HTTP/2 after "h2" gets a
-        /// GOAWAY frame with HTTP_1_1_REQUIRED, and ``ConnectionRecord/refusal`` says so: offer it only to test that, or
-        /// together with a script of ``TestServer/onConnection(_:_:)`` that sends frames. Default: empty.
+        /// GOAWAY frame with HTTP_1_1_REQUIRED, and ``ConnectionRecord/refusal`` says so: offer it only to test that,
+        /// or together with a script of ``TestServer/onConnection(_:_:)`` that sends frames. Default: empty.
         public var alpn: [String] = []
         /// The OpenSSL cipher list for TLS 1.2 and below; nil for OpenSSL's default.
         public var ciphers: String?

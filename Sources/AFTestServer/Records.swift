@@ -104,9 +104,9 @@ extension TestServer {
         public let receivedCount: UInt64
         /// The number of bytes sent.
         public let sentCount: UInt64
-        /// Why the server refused what the client sent: a request with 400 or 431, HTTP/2, or a WebSocket's frame without
-        /// a mask; nil if it didn't. A refused request isn't among ``TestServer/requests``, but ``received`` has its
-        /// bytes.
+        /// Why the server refused what the client sent: a request with 400 or 431, HTTP/2, or a WebSocket's frame
+        /// without a mask; nil if it didn't. A refused request isn't among ``TestServer/requests``, but ``received``
+        /// has its bytes.
         public let refusal: String?
         /// The handshake; nil without TLS, and until the handshake is complete.
         public let tls: TLSRecord?

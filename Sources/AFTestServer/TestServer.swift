@@ -117,9 +117,9 @@ public final class TestServer: Sendable {
     /// with a method before one without. A route replaces an earlier one with the same pattern.
     ///
     /// - Parameters:
-    ///   - pattern: "GET /path"; "/path" for every method; "/files/*" for every target with that prefix; "OPTIONS *" for
-    ///     the target of that name; "host:443" for CONNECT. The query isn't compared. Paths are compared as they are on
-    ///     the wire, percent-encoded. A pattern that no request matches is a programming error.
+    ///   - pattern: "GET /path"; "/path" for every method; "/files/*" for every target with that prefix; "OPTIONS *"
+    ///     for the target of that name; "host:443" for CONNECT. The query isn't compared. Paths are compared as they
+    ///     are on the wire, percent-encoded. A pattern that no request matches is a programming error.
     ///   - times: The number of requests for which the route is used, before an unlimited route with the same pattern.
     ///   - script: The steps to perform.
     public func route(_ pattern: String, times: Int? = nil, _ script: Script) {

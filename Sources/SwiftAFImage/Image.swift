@@ -133,8 +133,8 @@ extension Image {
 
     /// Encodes the image as a file; of an animation, the first frame.
     ///
-    /// - Throws: ``/SwiftAF/SessionError`` with code ``/SwiftAF/SessionError/Code/unsupported`` if the package was built
-    ///   without the trait `Images`.
+    /// - Throws: ``/SwiftAF/SessionError`` with code ``/SwiftAF/SessionError/Code/unsupported`` if the package was
+    ///   built without the trait `Images`.
     public func data(as format: FileFormat) throws -> Data {
         #if Images
             return try Pixbuf.encode(self, as: format)

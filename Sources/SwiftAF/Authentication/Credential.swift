@@ -20,8 +20,8 @@ public struct Credential: Hashable, Sendable {
     public enum Persistence: Hashable, Sendable {
         /// The credential is kept for one task.
         case none
-        /// The credential is kept in ``HTTPSessionManager/credentialStorage``, for all tasks with challenges of the same
-        /// protection space.
+        /// The credential is kept in ``HTTPSessionManager/credentialStorage``, for all tasks with challenges of the
+        /// same protection space.
         case forSession
     }
 

@@ -2,8 +2,8 @@ internal import CAFCore
 
 /// A cache of the core, whose values are objects. Thread-safe.
 ///
-/// ``LRUCache`` owns it and frees it. This isn't a class: each lookup would count its references, which takes a tenth of a
-/// lookup, and more if threads contend for the count (Benchmarks/cache).
+/// ``LRUCache`` owns it and frees it. This isn't a class: each lookup would count its references, which takes a tenth
+/// of a lookup, and more if threads contend for the count (Benchmarks/cache).
 @usableFromInline
 struct CoreCache: @unchecked Sendable {
     typealias OnEviction = @Sendable (AnyObject, LRUCacheEviction) -> Void

@@ -7,9 +7,9 @@
 /// ```
 ///
 /// When the total cost exceeds ``capacity``, the least recently used entries are evicted until the total is at most
-/// ``preferredCostAfterPurge``, 60 % of the capacity by default; so purges are rare and evict many entries. Reading an entry makes it the most recently
-/// used. All calls take constant time and are thread-safe. They hold the core's locks, one for each shard, only
-/// briefly.
+/// ``preferredCostAfterPurge``, 60 % of the capacity by default; so purges are rare and evict many entries. Reading an
+/// entry makes it the most recently used. All calls take constant time and are thread-safe. They hold the core's locks,
+/// one for each shard, only briefly.
 ///
 /// Keys are compared by their bytes. Their hash is seeded, so that chosen keys can't be made to collide. If there is no
 /// memory for the cache or an entry, the entry isn't kept; this isn't an error.
@@ -40,7 +40,8 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - capacity: The total cost above which entries are evicted.
-    ///   - preferredCostAfterPurge: The maximum total cost after a purge; clamped to the capacity. Nil is 60 % of the capacity.
+    ///   - preferredCostAfterPurge: The maximum total cost after a purge; clamped to the capacity. Nil is 60 % of the
+    ///     capacity.
     ///   - maximumEntryCost: The maximum cost of an entry; more expensive ones aren't kept. Nil uses the capacity. At
     ///     least 1.
     ///   - countLimit: The maximum number of entries; nil for no limit, zero keeps nothing.
@@ -157,8 +158,8 @@ public final class LRUCache<Key: LRUCacheKey, Value: Sendable>: Sendable {
     }
 
     /// Whether values are objects, which are kept without a box: a lookup would wait for the box's memory
-    /// (Benchmarks/cache). Known to the compiler where this is specialised. A protocol's value has other words beside the
-    /// object.
+    /// (Benchmarks/cache). Known to the compiler where this is specialised. A protocol's value has other words beside
+    /// the object.
     @inlinable
     static var keepsObjects: Bool {
         Value.self is AnyObject.Type && MemoryLayout<Value>.size == MemoryLayout<AnyObject>.size

@@ -16,7 +16,8 @@ public final class CookieStorage: Sendable {
     /// - Parameters:
     ///   - path: The file to load, if it exists, and to save when the storage is released; see ``save(to:)``. Nil for
     ///     none.
-    ///   - maximumCount: The maximum number of cookies; beyond it, expired ones are evicted, then the least recently used.
+    ///   - maximumCount: The maximum number of cookies; beyond it, expired ones are evicted, then the least recently
+    ///     used.
     ///   - maximumCountPerDomain: The same for each site, such as `example.co.uk` with all its subdomains.
     /// - Throws: ``SessionError/Code/file`` for an unreadable file. Invalid lines are skipped.
     public init(path: String? = nil, maximumCount: Int = 3000, maximumCountPerDomain: Int = 180) throws(SessionError) {

@@ -46,7 +46,8 @@ extension CoreOutcome {
         return response
     }
 
-    /// Returns the response of a transfer without a task, and reports its file to observers; throws the transfer's error.
+    /// Returns the response of a transfer without a task, and reports its file to observers; throws the transfer's
+    /// error.
     ///
     /// - Parameter isChecked: Whether to throw if the response isn't acceptable.
     func reportedResponse(_ settings: ResponseSettings, isChecked: Bool) throws(SessionError) -> Response<Data> {
@@ -57,8 +58,8 @@ extension CoreOutcome {
         return response
     }
 
-    /// Returns the response of a successful transfer to a file; throws if the transfer failed, the status isn't acceptable,
-    /// or the body isn't in the file.
+    /// Returns the response of a successful transfer to a file; throws if the transfer failed, the status isn't
+    /// acceptable, or the body isn't in the file.
     func downloadResponse(_ settings: ResponseSettings) throws(SessionError) -> DownloadResponse {
         var response = try dataResponse()
         response.settings = settings

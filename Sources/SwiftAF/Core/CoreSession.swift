@@ -16,9 +16,9 @@ final class CoreSession: @unchecked Sendable {
 
     /// Starts a session.
     ///
-    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that isn't a valid header value, for an option out of
-    ///   range, and for invalid proxies, trust policies or TLS options; ``SessionError/Code/file`` for an unreadable certificate file;
-    ///   ``SessionError/Code/unsupported`` for an unknown version of HTTP.
+    /// - Throws: ``SessionError/Code/invalidInput`` for a user agent that isn't a valid header value, for an option out
+    ///   of range, and for invalid proxies, trust policies or TLS options; ``SessionError/Code/file`` for an unreadable
+    ///   certificate file; ``SessionError/Code/unsupported`` for an unknown version of HTTP.
     init(_ configuration: SessionConfiguration) throws(SessionError) {
         let userAgent = configuration.userAgent ?? DefaultHeaders.all[HTTPHeaders.Name.userAgent] ?? ""
         guard !userAgent.utf8.contains(where: ASCII.isForbiddenInField) else {

@@ -181,8 +181,8 @@ struct BodyRing {
         return close()
     }
 
-    /// Clears the buffer for good. The returned producer must be resumed with false. An error is kept, because it is the
-    /// cause of the request's failure.
+    /// Clears the buffer for good. The returned producer must be resumed with false. An error is kept, because it is
+    /// the cause of the request's failure.
     mutating func close() -> Waiter? {
         defer { waiter = nil }
         run += 1

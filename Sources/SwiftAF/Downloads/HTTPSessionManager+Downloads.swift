@@ -2,8 +2,8 @@ public import FoundationEssentials
 
 // Requests are sent as they are, with the manager's headers: the request serializer isn't used.
 extension HTTPSessionManager {
-    /// Saves the body of a response with status 200 to 299 to a file, if ``validation`` accepts it. The file is created or
-    /// replaced atomically once the body is complete; on failure an existing file is left unchanged.
+    /// Saves the body of a response with status 200 to 299 to a file, if ``validation`` accepts it. The file is created
+    /// or replaced atomically once the body is complete; on failure an existing file is left unchanged.
     ///
     /// ```swift
     /// try await manager.download("reports/7", to: "/tmp/report.pdf")
@@ -17,10 +17,10 @@ extension HTTPSessionManager {
     ///   - progress: Called on the network's thread with snapshots, at most ten times a second and once at the end.
     ///     Must not block.
     /// - Throws: ``SessionError/Code/status`` for any other status, with the response and up to 1 MiB of its body, and
-    ///   without a body for a status from 200 to 299 that isn't acceptable; ``SessionError/Code/contentType``, without a
-    ///   body, if the type isn't acceptable; ``SessionError/Code/file`` if the file can't be written, exists and must not be replaced, or is being resumed
-    ///   by another download; ``SessionError/Code/invalidInput`` if there is no destination.
-    ///   ``SessionError/resumeToken`` is set if the download can be resumed.
+    ///   without a body for a status from 200 to 299 that isn't acceptable; ``SessionError/Code/contentType``, without
+    ///   a body, if the type isn't acceptable; ``SessionError/Code/file`` if the file can't be written, exists and must
+    ///   not be replaced, or is being resumed by another download; ``SessionError/Code/invalidInput`` if there is no
+    ///   destination. ``SessionError/resumeToken`` is set if the download can be resumed.
     @discardableResult
     public func download<Source: RequestConvertible>(
         _ source: Source, to destination: DownloadDestination = .managerDefault,
@@ -118,8 +118,8 @@ struct DownloadSpec: Sendable {
         if case .managerDefault = self.destination?.choice, let destination { use(destination) }
     }
 
-    /// Returns the handler that names the file, and refuses a successful response that isn't acceptable before a file is
-    /// replaced; nil if the file has a path, and every successful response is acceptable.
+    /// Returns the handler that names the file, and refuses a successful response that isn't acceptable before a file
+    /// is replaced; nil if the file has a path, and every successful response is acceptable.
     func responseHandler(_ settings: ResponseSettings) throws(SessionError) -> ResponseHandler? {
         let name: (@Sendable (HTTPResponse) -> String)?
         switch destination?.choice {

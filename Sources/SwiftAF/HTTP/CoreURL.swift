@@ -42,8 +42,8 @@ package enum CoreURL {
         }
     }
 
-    /// Returns the URL's host as it is looked up: in lower case, an address normalised, an internationalised name as A-labels;
-    /// nil if the URL isn't valid for a request.
+    /// Returns the URL's host as it is looked up: in lower case, an address normalised, an internationalised name as
+    /// A-labels; nil if the URL isn't valid for a request.
     package static func host(of url: String) -> String? {
         origin(of: url).flatMap { URLText($0).host.map(String.init) }
     }

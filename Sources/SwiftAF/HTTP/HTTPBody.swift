@@ -46,8 +46,8 @@ public struct HTTPBody: Sendable {
         HTTPBody(.json(value, encoder), contentType: MediaType.json.essence)
     }
 
-    /// A value as JSON, with Content-Type `application/json`, which is encoded at once: it need not be `Sendable`, and may
-    /// belong to an actor.
+    /// A value as JSON, with Content-Type `application/json`, which is encoded at once: it need not be `Sendable`, and
+    /// may belong to an actor.
     ///
     /// - Parameters:
     ///   - value: The value.
@@ -67,8 +67,8 @@ public struct HTTPBody: Sendable {
     }
 
     /// An object or array of mixed values as JSON, with Content-Type `application/json`. Dates are written as RFC 3339
-    /// strings, data in Base64. A literal whose values all have one type, such as nothing but dates, is a dictionary or an
-    /// array of it, which the other form encodes.
+    /// strings, data in Base64. A literal whose values all have one type, such as nothing but dates, is a dictionary or
+    /// an array of it, which the other form encodes.
     ///
     /// ```swift
     /// try await manager.post("users", body: .json(["name": name, "age": age, "tags": tags]))

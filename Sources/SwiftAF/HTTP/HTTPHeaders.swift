@@ -216,8 +216,8 @@ public struct HTTPHeaders: Sendable {
         change { $0.append(field) }
     }
 
-    /// Replaces the fields whose names are in `other`, and adds the rest; duplicates in `other` are kept. A new field is
-    /// secret if one of those that it replaces was.
+    /// Replaces the fields whose names are in `other`, and adds the rest; duplicates in `other` are kept. A new field
+    /// is secret if one of those that it replaces was.
     public mutating func merge(_ other: HTTPHeaders) {
         let marked = fields.filter(\.isMarkedSecret)
         for field in other.fields { remove(named: field.name) }

@@ -248,11 +248,11 @@ extension HTTPRequest {
         static let standard = Timeouts(connect: .seconds(30), idle: .seconds(60))
     }
 
-    /// Size limits; a transfer that exceeds one fails with ``SessionError/Code/tooLarge``. At least 1. Nil uses the limit
-    /// of the ``SessionConfiguration``.
+    /// Size limits; a transfer that exceeds one fails with ``SessionError/Code/tooLarge``. At least 1. Nil uses the
+    /// limit of the ``SessionConfiguration``.
     public struct Limits: Hashable, Sendable {
-        /// The maximum size of the body in bytes, after decoding. Nil: the configuration's for a body in memory, no limit
-        /// for a stream or a file. Default: nil.
+        /// The maximum size of the body in bytes, after decoding. Nil: the configuration's for a body in memory, no
+        /// limit for a stream or a file. Default: nil.
         public var maximumBodySize: Int64?
         /// The maximum size of the heads and trailers of a hop in bytes, including informational responses. Default:
         /// nil, the session's.

@@ -35,8 +35,8 @@ public struct NetworkOptions: Hashable, Sendable {
     /// The https URL of a DNS over HTTPS server (RFC 8484), without a fallback: if it fails, the request fails with
     /// ``SessionError/Code/dns``. It is verified by the session's policy. A host name in the URL is resolved by the
     /// system, unless it has an override. ``SessionError/Code/unsupported`` together with ``interface`` or
-    /// ``SessionConfiguration/maximumConnections``, or if the environment names a proxy for this server that the session
-    /// doesn't use: libcurl would send the queries through it. Default: nil.
+    /// ``SessionConfiguration/maximumConnections``, or if the environment names a proxy for this server that the
+    /// session doesn't use: libcurl would send the queries through it. Default: nil.
     public var dnsOverHTTPS: String?
     /// The address families to use. Default: both.
     public var ipVersion = IPVersion.any

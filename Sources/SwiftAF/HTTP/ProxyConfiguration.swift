@@ -1,8 +1,8 @@
 /// The proxies of a session, chosen for each request and each redirect.
 ///
-/// A proxy is written `[http|https|socks5|socks5h]://[user[:password]@]host[:port]`. The default scheme is http. With socks5,
-/// names are resolved by this machine, with socks5h by the proxy. Requests to https servers use a tunnel through an http or
-/// https proxy. User and password are percent-encoded, and are sent to the proxy only.
+/// A proxy is written `[http|https|socks5|socks5h]://[user[:password]@]host[:port]`. The default scheme is http. With
+/// socks5, names are resolved by this machine, with socks5h by the proxy. Requests to https servers use a tunnel
+/// through an http or https proxy. User and password are percent-encoded, and are sent to the proxy only.
 /// ``SessionConfiguration/proxySecurityPolicy`` decides whether an https proxy is trusted.
 public struct ProxyConfiguration: Hashable, Sendable {
     /// Where the proxies are configured.

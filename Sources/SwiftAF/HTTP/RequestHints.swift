@@ -5,8 +5,8 @@ extension HTTPRequest {
     /// documents its effect on Linux.
     public struct Hints: Hashable, Sendable, Codable {
         /// Which responses may come from the cache. Without ``SessionConfiguration/cache``,
-        /// ``HTTPRequest/CachePolicy/returnCacheDataDontLoad`` fails with ``SessionError/Code/invalidInput``; others have no
-        /// effect. Default: nil, as HTTP says.
+        /// ``HTTPRequest/CachePolicy/returnCacheDataDontLoad`` fails with ``SessionError/Code/invalidInput``; others
+        /// have no effect. Default: nil, as HTTP says.
         public var cachePolicy: CachePolicy?
         /// Whether cookies are sent and stored. No effect in a session without ``SessionConfiguration/cookieStorage``.
         /// Default: nil, which

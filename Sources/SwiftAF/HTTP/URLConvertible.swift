@@ -30,8 +30,8 @@ extension URL: URLConvertible {
     public static func urlText(of url: URL) -> String { url.absoluteString }
 }
 
-/// What is sent as it is, without parameters: an ``HTTPRequest``, or the URL of a GET request as a `String`, a `Substring`
-/// or a `URL`.
+/// What is sent as it is, without parameters: an ``HTTPRequest``, or the URL of a GET request as a `String`, a
+/// `Substring` or a `URL`.
 ///
 /// ```swift
 /// try await manager.download(film.url, to: .folder("/tmp"))

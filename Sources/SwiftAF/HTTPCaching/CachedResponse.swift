@@ -37,9 +37,9 @@ public struct CachedResponse: Hashable, Sendable {
 extension HTTPCache {
     /// Returns the newest stored response to a GET request, fresh or stale; nil if there is none.
     ///
-    /// Credential and fields of the request select a response: those that Vary names, and Authorization. A credential of
-    /// the session must be set for the request. User-Agent and Accept-Encoding, which sessions add, select only if the
-    /// request has them. Neither ``statistics`` nor evictions count this as a use.
+    /// Credential and fields of the request select a response: those that Vary names, and Authorization. A credential
+    /// of the session must be set for the request. User-Agent and Accept-Encoding, which sessions add, select only if
+    /// the request has them. Neither ``statistics`` nor evictions count this as a use.
     ///
     /// - Parameters:
     ///   - request: The request, with an absolute URL. An internationalised host must be given as A-labels (`xn--…`).
@@ -53,8 +53,8 @@ extension HTTPCache {
 
     /// Stores a response to a GET request, in place of the one that the same request would select.
     ///
-    /// The rules of HTTP apply: what they forbid to store is refused, and its fields say how long it is fresh. While more
-    /// than 8 MiB wait for the disk, the calling thread waits, too.
+    /// The rules of HTTP apply: what they forbid to store is refused, and its fields say how long it is fresh. While
+    /// more than 8 MiB wait for the disk, the calling thread waits, too.
     ///
     /// - Parameters:
     ///   - response: The response.
@@ -74,8 +74,8 @@ extension HTTPCache {
         try await blocking { core throws(SessionError) in try core.entries() }
     }
 
-    /// Reads every file, compares all checksums, and removes what is damaged. Not needed for correct responses, as every
-    /// byte is checked while it is used.
+    /// Reads every file, compares all checksums, and removes what is damaged. Not needed for correct responses, as
+    /// every byte is checked while it is used.
     public func verify() async throws(SessionError) -> Verification {
         try await blocking { core throws(SessionError) in try core.verify() }
     }
@@ -135,8 +135,8 @@ extension HTTPCache {
 public enum CachingDecision: Hashable, Sendable {
     /// Store it as it was received.
     case store
-    /// Store it with these header fields. Its Cache-Control and Expires decide how long it is fresh. With an invalid field
-    /// it isn't stored.
+    /// Store it with these header fields. Its Cache-Control and Expires decide how long it is fresh. With an invalid
+    /// field it isn't stored.
     case storeWithHeaders(HTTPHeaders)
     /// Don't store it.
     case refuse

@@ -9,12 +9,12 @@ public import FoundationEssentials
 ///
 /// Responses are stored and used again as their header fields say. ``HTTPRequest/Hints/cachePolicy`` changes that for a
 /// request, and ``Response/cacheStatus`` says where a response came from. A response that can't be stored or read is
-/// one that isn't there: no request fails because of the cache, except when a stored body of more than 256 KiB turns out
-/// to be damaged after a part of it was passed on.
+/// one that isn't there: no request fails because of the cache, except when a stored body of more than 256 KiB turns
+/// out to be damaged after a part of it was passed on.
 ///
-/// Several processes may use the same folder at the same time. Files are checked while they are read, so a process may be
-/// killed at any moment. Folders have mode 0700 and files 0600; nothing is encrypted. Thread-safe; no property waits for
-/// the disk.
+/// Several processes may use the same folder at the same time. Files are checked while they are read, so a process may
+/// be killed at any moment. Folders have mode 0700 and files 0600; nothing is encrypted. Thread-safe; no property waits
+/// for the disk.
 public final class HTTPCache: Sendable {
     let core: CoreHTTPCache
 
@@ -23,8 +23,8 @@ public final class HTTPCache: Sendable {
     /// - Parameters:
     ///   - memoryCapacity: The maximum number of bytes in memory: heads, bodies and their bookkeeping.
     ///   - diskCapacity: The maximum number of bytes of files. Without a directory it has no effect.
-    ///   - directory: The path of a folder that only this cache uses, in this process and others. The folder is created;
-    ///     its parent must exist. Nil keeps responses in memory only.
+    ///   - directory: The path of a folder that only this cache uses, in this process and others. The folder is
+    ///     created; its parent must exist. Nil keeps responses in memory only.
     ///   - maximumEntrySize: The maximum size of a body in bytes; larger ones aren't stored. Nil: 5 % of the larger
     ///     capacity.
     /// - Throws: ``SessionError/Code/file`` if the folder can't be made or used, belongs to another user, or stays

@@ -18,8 +18,8 @@ import FoundationEssentials
 /// The token is sent to the given origins only, also after redirects, and never appears in descriptions. Requests with
 /// their own `Authorization` field, or with ``HTTPHeaders/suppressDefault(_:)`` for it, aren't changed.
 ///
-/// The refresh may use the same manager: requests made in its task or child tasks aren't changed either. Capture the manager
-/// weakly there: it keeps its interceptors.
+/// The refresh may use the same manager: requests made in its task or child tasks aren't changed either. Capture the
+/// manager weakly there: it keeps its interceptors.
 public final class BearerAuthenticator: RequestInterceptor, NonWrappingInterceptor {
     /// Returns a new token for one that was refused or has expired; the argument is nil if there was none.
     public typealias Refresh = @Sendable (BearerToken?) async throws -> BearerToken
@@ -51,8 +51,8 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     ///   - origins: URLs of the servers that get the token; only scheme, host and port are used. Without a scheme it is
     ///     https. With text that isn't a valid URL, every request fails with ``SessionError/Code/invalidInput``.
     ///   - token: The first token; nil gets one by a refresh before the first request.
-    ///   - leeway: How long before its expiry a token is refreshed, while requests still use it. Nil refreshes after the
-    ///     expiry. A token without ``BearerToken/expires`` is refreshed when it is refused.
+    ///   - leeway: How long before its expiry a token is refreshed, while requests still use it. Nil refreshes after
+    ///     the expiry. A token without ``BearerToken/expires`` is refreshed when it is refused.
     ///   - refresh: Called in a task of its own, never concurrently.
     public init(
         for origins: any URLConvertible..., token: BearerToken? = nil, refreshingBefore leeway: Duration? = nil,

@@ -48,7 +48,8 @@ public protocol RequestInterceptor: Sendable {
     /// fails with ``SessionError/Code/interceptor``.
     ///
     /// - Parameters:
-    ///   - request: The request, with the changes of ``RequestInterceptor/adapt(_:for:)`` and of the outer interceptors.
+    ///   - request: The request, with the changes of ``RequestInterceptor/adapt(_:for:)`` and of the outer
+    ///     interceptors.
     ///   - next: Continues with the next interceptor, or sends the request.
     /// - Throws: An error that ends the attempt, as in ``RequestInterceptor/adapt(_:for:)``. Unlike there,
     ///   ``RequestInterceptor/retry(_:after:)`` follows.

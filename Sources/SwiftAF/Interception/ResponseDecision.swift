@@ -15,8 +15,8 @@ public enum ResponseDecision: Sendable {
     /// a safe name in a folder of your choice. ``DownloadOptions/resumes`` has no effect, because the request is
     /// already sent.
     case download(to: String, options: DownloadOptions = [])
-    /// Write the body to a pipe, socket, terminal or file, from its current position; the body in memory is empty. Applies
-    /// to every status.
+    /// Write the body to a pipe, socket, terminal or file, from its current position; the body in memory is empty.
+    /// Applies to every status.
     ///
     /// The descriptor must be open for writing, else the transfer fails with ``SessionError/Code/invalidInput``. It is
     /// duplicated, so that it can be closed when the head has arrived. While its reader is slow, nothing more is

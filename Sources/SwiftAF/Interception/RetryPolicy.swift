@@ -83,8 +83,8 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         return delay
     }
 
-    /// Unlike ``SessionError/isTransient(_:statusCodes:)``, doesn't read the status of a failed transfer: it says nothing
-    /// about the failure.
+    /// Unlike ``SessionError/isTransient(_:statusCodes:)``, doesn't read the status of a failed transfer: it says
+    /// nothing about the failure.
     private func isTransient(_ outcome: AttemptOutcome) -> Bool {
         if let error = outcome.error { return errorCodes.contains(error.code) && error.reason != .total }
         return outcome.status.map(statusCodes.contains) ?? false
@@ -93,8 +93,8 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
 
 /// The value of `Retry-After` (RFC 9110 10.2.3).
 enum RetryAfter {
-    /// The delay, at most ``Swift/Duration/longestPause``; nil if the field is missing or invalid. A date is relative to the
-    /// server's Date field, if there is one.
+    /// The delay, at most ``Swift/Duration/longestPause``; nil if the field is missing or invalid. A date is relative
+    /// to the server's Date field, if there is one.
     static func delay(of response: HTTPResponse, now: Date) -> Duration? {
         guard let text = response.headers.first(named: HTTPHeaders.Name.retryAfter), !text.isEmpty else { return nil }
         if text.utf8.allSatisfy({ $0 &- 0x30 < 10 }) {

@@ -1,7 +1,7 @@
 /// A container for the members of an object.
 ///
-/// Scalars are decoded without a decoder of their own, in code that isn't generic: the runtime would look up the metadata
-/// of each type. What can't be decoded is decoded once more with a decoder, for its error.
+/// Scalars are decoded without a decoder of their own, in code that isn't generic: the runtime would look up the
+/// metadata of each type. What can't be decoded is decoded once more with a decoder, for its error.
 struct MembersContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let decoder: ValueDecoder
 

@@ -29,8 +29,8 @@ public struct JSONCoder: Sendable, Hashable, Codable {
     public enum KeyStyle: String, Sendable, Hashable, Codable {
         /// No conversion.
         case useDefaultKeys
-        /// The key `firstName` has the name `first_name`, as with `convertFromSnakeCase` and `convertToSnakeCase`. A key
-        /// such as `authorID` or `fileSha256sum` is also found by the name that it is encoded with, `author_id` or
+        /// The key `firstName` has the name `first_name`, as with `convertFromSnakeCase` and `convertToSnakeCase`. A
+        /// key such as `authorID` or `fileSha256sum` is also found by the name that it is encoded with, `author_id` or
         /// `file_sha256sum`. Keys of dictionaries aren't converted.
         case snakeCase
     }

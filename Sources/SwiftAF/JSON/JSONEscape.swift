@@ -93,8 +93,9 @@ extension JSONEscape {
         }
     }
 
-    /// Whether the content of a string that the parser has checked is `plain`. Ends at the first difference and needs no
-    /// memory: a hostile server can send escapes in every key, and each of them is compared with each name of a type.
+    /// Whether the content of a string that the parser has checked is `plain`. Ends at the first difference and needs
+    /// no memory: a hostile server can send escapes in every key, and each of them is compared with each name of a
+    /// type.
     static func areSame(_ escaped: UnsafeBufferPointer<UInt8>, _ plain: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let base = escaped.baseAddress else { return plain.isEmpty }
         var (at, count) = (0, 0)

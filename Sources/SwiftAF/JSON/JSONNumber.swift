@@ -151,8 +151,8 @@ extension JSONNumber.Digits {
     /// The nearest `Double`; nil if that takes more than a division.
     @inline(__always)
     var double: Double? {
-        // Both are exact as a `Double`, so that the division rounds once, to the nearest value. Quicker than the general
-        // way, which divides integers of 128 bits: `bench-json`.
+        // Both are exact as a `Double`, so that the division rounds once, to the nearest value. Quicker than the
+        // general way, which divides integers of 128 bits: `bench-json`.
         if mantissa <= 1 << 53, scale <= 15 {
             let magnitude = Double(mantissa) / Double(Self.powersOfTen[Int(scale)])
             return isNegative ? -magnitude : magnitude

@@ -61,8 +61,8 @@ extension JSONValue {
     }
 }
 
-/// A single-pass parser that makes a ``JSONTape``. It is the only definition of what is JSON: trees and decoded types are
-/// made from its tapes.
+/// A single-pass parser that makes a ``JSONTape``. It is the only definition of what is JSON: trees and decoded types
+/// are made from its tapes.
 struct JSONParser: ~Copyable {
     /// The reason and the offset of an error. Line and column are computed only when it is reported.
     struct Failure: Error {

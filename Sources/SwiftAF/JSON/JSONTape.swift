@@ -7,8 +7,8 @@
 /// Positions aren't checked. They come from the tape: the first value is at 0, the next ones at the `end` of a token,
 /// and never more of them are read than the `count` of a token says.
 final class JSONTape {
-    /// The text, which the tape owns only after ``keepText()``. Never written while it is read: a tape is decoded by one
-    /// thread, and ``keepText()`` is called after that.
+    /// The text, which the tape owns only after ``keepText()``. Never written while it is read: a tape is decoded by
+    /// one thread, and ``keepText()`` is called after that.
     @exclusivity(unchecked)
     private(set) var text: UnsafePointer<UInt8>
     private let size: Int

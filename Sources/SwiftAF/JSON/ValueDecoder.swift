@@ -4,8 +4,8 @@ import FoundationEssentials
 /// ``TreeDecoder`` a ``JSONValue``.
 ///
 /// Methods take the position of a value: that of the decoder's own one, or of one of its elements or members, so that
-/// scalars are decoded without a decoder of their own. They return nil for a value of another type. What can't be decoded
-/// is decoded once more with a decoder of its own, for the error.
+/// scalars are decoded without a decoder of their own. They return nil for a value of another type. What can't be
+/// decoded is decoded once more with a decoder of its own, for the error.
 ///
 /// A class, because decoders are passed as existentials, for which larger structs would be allocated as well.
 class ValueDecoder: TreePath {
@@ -155,8 +155,8 @@ extension ValueDecoder {
     private final func decode<Value: Decodable>(
         _ type: Value.Type, at position: Int, isOwn: Bool, _ makeDecoder: () -> ValueDecoder
     ) throws -> Value {
-        // Fast paths for the most frequent types of elements: `bench-json`. The casts are between identical types. None is
-        // to an Optional of the type, whose metadata the runtime would look up for each value.
+        // Fast paths for the most frequent types of elements: `bench-json`. The casts are between identical types. None
+        // is to an Optional of the type, whose metadata the runtime would look up for each value.
         if type == String.self, let value = string(at: position) { return unsafeBitCast(value, to: type) }
         if type == Double.self, let value = double(at: position) { return unsafeBitCast(value, to: type) }
         if type == Int.self, let value: Int = integer(at: position) { return unsafeBitCast(value, to: type) }

@@ -2,8 +2,8 @@ import Dispatch
 
 /// The events that the monitors of a manager haven't been notified of, in order.
 ///
-/// Most events come in groups, such as created, resumed and sent. A group is one block of the queue, because a block for
-/// each event would cost three allocations each.
+/// Most events come in groups, such as created, resumed and sent. A group is one block of the queue, because a block
+/// for each event would cost three allocations each.
 final class MonitorQueue: Sendable {
     /// What a group of monitors is notified of.
     enum Notice: Sendable {

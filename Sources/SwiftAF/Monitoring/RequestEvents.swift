@@ -21,8 +21,8 @@ enum RequestEvent: Sendable {
 /// Reports the events of a request to its manager's monitors and to observers of the process. Exists only if there are
 /// any.
 ///
-/// Observers of the process get the events of tasks whether or not there are monitors, so those that they get are reported
-/// by the static functions. No other file reports events of requests to ``ProcessEvents``.
+/// Observers of the process get the events of tasks whether or not there are monitors, so those that they get are
+/// reported by the static functions. No other file reports events of requests to ``ProcessEvents``.
 final class RequestEvents: Sendable {
     let id: UInt64
     private let request: HTTPRequest
@@ -117,8 +117,8 @@ final class RequestEvents: Sendable {
     }
 }
 
-/// Reports the end of a request whose transfer outlives the call that began it: once its outcome is known and the events
-/// that report it, whichever comes first.
+/// Reports the end of a request whose transfer outlives the call that began it: once its outcome is known and the
+/// events that report it, whichever comes first.
 struct EndReport: ~Copyable, Sendable {
     private let state = Locked<(outcome: CoreOutcome?, events: RequestEvents?)>((nil, nil))
 

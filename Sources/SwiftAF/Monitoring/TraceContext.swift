@@ -10,8 +10,8 @@ public import FoundationEssentials
 /// }
 /// ```
 ///
-/// Every attempt gets a `traceparent` with a span ID of its own. Its trace is that of ``current``, or a new one for each
-/// request. A request with its own `traceparent` isn't changed. Event monitors find the span in the fields of
+/// Every attempt gets a `traceparent` with a span ID of its own. Its trace is that of ``current``, or a new one for
+/// each request. A request with its own `traceparent` isn't changed. Event monitors find the span in the fields of
 /// ``EventMonitor/requestSent(_:as:attempt:)`` with ``TracePosition/init(traceparent:tracestate:)``.
 ///
 /// Put it last in ``HTTPSessionManager/interceptors``, so that spans don't include the work of other interceptors.
@@ -31,8 +31,8 @@ public struct TraceContext: RequestInterceptor {
     ///
     /// - Parameters:
     ///   - samples: Whether new traces are marked as sampled.
-    ///   - report: Called with the span of each attempt when it has ended; for a stream, when its head has arrived. Must
-    ///     not block.
+    ///   - report: Called with the span of each attempt when it has ended; for a stream, when its head has arrived.
+    ///     Must not block.
     public init(samples: Bool = true, reporting report: (@Sendable (RequestSpan) -> Void)? = nil) {
         self.samples = samples
         self.report = report

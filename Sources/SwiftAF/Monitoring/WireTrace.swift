@@ -2,8 +2,8 @@
 /// redirect, authentication round, retry and CONNECT.
 ///
 /// Secrets are redacted: `<hidden>` replaces the values of `Authorization`, `Proxy-Authorization`, `Cookie`,
-/// `Set-Cookie`, `Cookie2`, `Set-Cookie2` and secret fields, and URLs have no user information. HTTP/2 heads are written like
-/// those of HTTP/1.1, with the version `HTTP/2`, names in lower case and `host` for `:authority`.
+/// `Set-Cookie`, `Cookie2`, `Set-Cookie2` and secret fields, and URLs have no user information. HTTP/2 heads are
+/// written like those of HTTP/1.1, with the version `HTTP/2`, names in lower case and `host` for `:authority`.
 public struct WireTrace: Sendable, Hashable {
     /// A traced event.
     public enum Event: Sendable, Hashable {

@@ -3,9 +3,9 @@ package import FoundationEssentials
 /// Checks a binary property list before Foundation reads it: some objects make it crash the process, and it copies an
 /// object each time that a container refers to it, so that a few bytes can describe gigabytes.
 package struct BinaryPropertyList {
-    /// Whether Foundation can read the data safely: it isn't a binary property list, or one that contains only booleans,
-    /// numbers, finite dates, data, strings, arrays and dictionaries, not too deeply nested, and whose copies don't take
-    /// much more memory than the data. Sets and the identifiers of keyed archives (UIDs) are refused.
+    /// Whether Foundation can read the data safely: it isn't a binary property list, or one that contains only
+    /// booleans, numbers, finite dates, data, strings, arrays and dictionaries, not too deeply nested, and whose copies
+    /// don't take much more memory than the data. Sets and the identifiers of keyed archives (UIDs) are refused.
     package static func isHarmless(_ data: Data) -> Bool {
         guard data.starts(with: "bplist".utf8) else { return true }
         return data.withUnsafeBytes { BinaryPropertyList($0)?.isHarmless ?? false }

@@ -3,8 +3,8 @@ import Glibc
 
 /// A charset from before Unicode that the C library converts: iconv(3).
 ///
-/// Only those of the WHATWG encoding standard (section 4.2) that glibc has. iconv knows hundreds more, and the label comes from
-/// the server: rarely used converters have had defects that a hostile body can reach.
+/// Only those of the WHATWG encoding standard (section 4.2) that glibc has. iconv knows hundreds more, and the label
+/// comes from the server: rarely used converters have had defects that a hostile body can reach.
 package struct LegacyCharset: Sendable {
     /// The name that iconv knows it by.
     private let name: String

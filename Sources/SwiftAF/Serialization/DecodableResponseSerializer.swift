@@ -3,9 +3,9 @@ public import FoundationEssentials
 /// Decodes the body as a `Decodable`, with ``JSONCoder`` or another decoder.
 ///
 /// An empty body, or a single space, decodes as nil for optional types, as ``EmptyResponse/emptyValue`` for an
-/// ``EmptyResponse``, and as ``JSONValue/null`` for ``JSONValue``; for other types it is an error. If the status isn't acceptable, the body isn't decoded, because the body of an error
-/// rarely has the shape of the value; use ``SessionError/decodeBody(as:decoder:)`` and ``SessionError/problem`` to read
-/// it.
+/// ``EmptyResponse``, and as ``JSONValue/null`` for ``JSONValue``; for other types it is an error. If the status isn't
+/// acceptable, the body isn't decoded, because the body of an error rarely has the shape of the value; use
+/// ``SessionError/decodeBody(as:decoder:)`` and ``SessionError/problem`` to read it.
 public struct DecodableResponseSerializer<Output: Decodable & Sendable>: ResponseSerializer {
     /// The responses that are acceptable.
     public var validation: ResponseValidation

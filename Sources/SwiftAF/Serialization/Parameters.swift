@@ -10,8 +10,8 @@ public import FoundationEssentials
 ///
 /// A value in a literal can be nil, a boolean, a number, a string, a `Date`, `Data`, an array, a set or a dictionary of
 /// such values, ``Parameters``, a ``JSONValue``, any other `Encodable`, one of Foundation's objects for these, such as
-/// `NSNumber` and `NSNull`, or a `RawRepresentable` whose raw value is one of these, such as an enum of strings. Any other
-/// value fails the request with ``SessionError/Code/invalidInput``, whose message names its key.
+/// `NSNumber` and `NSNull`, or a `RawRepresentable` whose raw value is one of these, such as an enum of strings. Any
+/// other value fails the request with ``SessionError/Code/invalidInput``, whose message names its key.
 public enum Parameters: Sendable {
     /// A null: a key without a value in a query, `null` in JSON.
     case null
@@ -128,8 +128,8 @@ extension Parameters {
 }
 
 extension Parameters {
-    /// The value of a key; nil without such a member. Setting it makes a dictionary of anything else; setting nil removes
-    /// the member.
+    /// The value of a key; nil without such a member. Setting it makes a dictionary of anything else; setting nil
+    /// removes the member.
     ///
     /// ```swift
     /// var parameters: Parameters = ["page": page]
@@ -180,8 +180,8 @@ extension Parameters {
     ///
     /// - Parameters:
     ///   - key: The key of the value, for errors.
-    ///   - encoder: Encodes what is neither a string, a number, a boolean nor nil. Without it dates and data have cases of
-    ///     their own.
+    ///   - encoder: Encodes what is neither a string, a number, a boolean nor nil. Without it dates and data have cases
+    ///     of their own.
     static func make(of value: Any?, at key: String?, by encoder: (any DataEncoder)? = nil) -> Parameters {
         switch value {
         case nil: .null
@@ -224,8 +224,8 @@ extension Parameters {
         return (value as? Double).map { .double($0) }
     }
 
-    /// Makes parameters of a raw value. Only of one that is a value by itself: a raw value can be of the same type, and so
-    /// on without end.
+    /// Makes parameters of a raw value. Only of one that is a value by itself: a raw value can be of the same type, and
+    /// so on without end.
     private static func ofRawValue(
         _ value: any RawRepresentable, at key: String?, by encoder: (any DataEncoder)?
     ) -> Parameters {

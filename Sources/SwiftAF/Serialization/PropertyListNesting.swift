@@ -32,8 +32,8 @@ private func isHarmlessPropertyList(_ data: Data) -> Bool {
     }
 }
 
-/// The tags of an XML property list, found by the same rules as Foundation's decoder: what it skips is skipped, and what it
-/// refuses may be counted as anything.
+/// The tags of an XML property list, found by the same rules as Foundation's decoder: what it skips is skipped, and
+/// what it refuses may be counted as anything.
 private struct XMLTags {
     private var rest: Slice<UnsafeRawBufferPointer>
 
@@ -41,7 +41,8 @@ private struct XMLTags {
         rest = bytes[...]
     }
 
-    /// Whether at most so many elements are open at once. False for what is not UTF-8: other encodings of XML contain NUL.
+    /// Whether at most so many elements are open at once. False for what is not UTF-8: other encodings of XML contain
+    /// NUL.
     mutating func areNested(atMost maximumDepth: Int) -> Bool {
         guard !rest.contains(0), rest.first.map({ $0 < 0xFE }) ?? true else { return false }
         var depth = 0

@@ -40,8 +40,8 @@ public struct HTTPRequestSerializer: RequestSerializer {
     public var bodyEncoder: (any RequestBodyEncoder)?
 
     private static let contentType = MediaType.form.essence
-    /// Methods that send an empty form without parameters. A TRACE must not have content (RFC 9110 9.3.8), and to OPTIONS and
-    /// extension methods it has a meaning of its own.
+    /// Methods that send an empty form without parameters. A TRACE must not have content (RFC 9110 9.3.8), and to
+    /// OPTIONS and extension methods it has a meaning of its own.
     private static let methodsOfForms: Set<String> = ["POST", "PUT", "PATCH"]
 
     /// Makes a serializer with the default settings.

@@ -10,9 +10,9 @@ public struct ResponseValidation: Sendable, Hashable, Codable {
     /// The acceptable status codes; nil for any.
     public var acceptableStatusCodes: Set<Int>?
 
-    /// The acceptable media types, without parameters. `text/*` accepts every type of text, `*/*` every type. Nil: those of
-    /// the decoder for a decoded value (``DataDecoder/contentTypes``), which are JSON's by default, and any for bytes and
-    /// text.
+    /// The acceptable media types, without parameters. `text/*` accepts every type of text, `*/*` every type. Nil:
+    /// those of the decoder for a decoded value (``DataDecoder/contentTypes``), which are JSON's by default, and any
+    /// for bytes and text.
     public var acceptableContentTypes: Set<String>?
 
     /// Structured syntax suffixes (RFC 6839) that are acceptable in addition to ``acceptableContentTypes``: `json`

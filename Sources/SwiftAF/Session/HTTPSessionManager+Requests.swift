@@ -44,8 +44,8 @@ extension HTTPSessionManager {
     /// - Parameters:
     ///   - url: An absolute URL, or one relative to ``baseURL``: a `String` or a `URL`.
     ///   - parameters: Sent by ``requestSerializer``, by default as a form; the first fields of a multipart `body`.
-    ///   - json: A value that ``encoder`` writes as the body, at once and where the caller runs. `post`, `put`, `patch` and
-    ///     `request` also take a literal of mixed values: `["name": name, "age": age]`.
+    ///   - json: A value that ``encoder`` writes as the body, at once and where the caller runs. `post`, `put`, `patch`
+    ///     and `request` also take a literal of mixed values: `["name": name, "age": age]`.
     ///   - body: The body. Only one of `parameters`, `json` and `body` can be the body; otherwise the call fails with
     ///     ``SessionError/Code/invalidInput``.
     ///   - headers: Header fields, which replace those of ``headers`` with the same names.
@@ -115,8 +115,8 @@ extension HTTPSessionManager {
 }
 
 // The same calls, for values that aren't `Sendable` and conformances that belong to an actor, such as those of a module
-// whose default isolation is the main actor. The body is decoded where the caller runs. Callers see no difference, so the
-// documentation shows both as one call.
+// whose default isolation is the main actor. The body is decoded where the caller runs. Callers see no difference, so
+// the documentation shows both as one call.
 extension HTTPSessionManager {
     /// The call for a value that isn't `Sendable`.
     @_documentation(visibility: internal)
@@ -231,8 +231,8 @@ extension HTTPSessionManager {
     /// try await manager.post("users", json: NewUser(name: "Ada"))
     /// ```
     ///
-    /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``, the errors
-    /// those of ``get(_:parameters:headers:isolation:configure:progress:)``.
+    /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``, the
+    /// errors those of ``get(_:parameters:headers:isolation:configure:progress:)``.
     @discardableResult
     public func post(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
@@ -346,8 +346,8 @@ extension HTTPSessionManager {
 
     /// Sends a request and returns the response, whatever its status.
     ///
-    /// The request is sent as it is, without the request serializer: a relative URL is resolved against ``baseURL``, and
-    /// fields of ``headers`` are added that it lacks.
+    /// The request is sent as it is, without the request serializer: a relative URL is resolved against ``baseURL``,
+    /// and fields of ``headers`` are added that it lacks.
     ///
     /// - Parameters:
     ///   - request: The request, or the URL of a GET request.
@@ -403,7 +403,8 @@ extension HTTPSessionManager {
 }
 
 extension HTTPSessionManager {
-    /// A request before its parameters are added. `json` is encoded at once, where the caller runs: it may belong to an actor.
+    /// A request before its parameters are added. `json` is encoded at once, where the caller runs: it may belong to an
+    /// actor.
     func draft(
         _ method: HTTPMethod, _ url: String, _ headers: HTTPHeaders, _ json: (any Encodable)? = nil,
         _ body: HTTPBody? = nil, configure: ((inout HTTPRequest) -> Void)? = nil

@@ -143,8 +143,8 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.headers = newValue } }
     }
 
-    /// Changes ``headers`` in one step, so that changes by several threads don't overwrite each other, as they may when each
-    /// sets the property.
+    /// Changes ``headers`` in one step, so that changes by several threads don't overwrite each other, as they may when
+    /// each sets the property.
     ///
     /// - Parameter change: Called at once, and again each time another thread has changed a setting meanwhile.
     public func updateHeaders(_ change: (inout HTTPHeaders) -> Void) {
@@ -163,8 +163,8 @@ public final class HTTPSessionManager: Sendable {
         }
     }
 
-    /// The time limits of requests without their own. Initially ``SessionConfiguration/timeouts``, which also apply where a
-    /// limit is nil; zero is no limit. Read when a task is made.
+    /// The time limits of requests without their own. Initially ``SessionConfiguration/timeouts``, which also apply
+    /// where a limit is nil; zero is no limit. Read when a task is made.
     public var timeouts: HTTPRequest.Timeouts {
         get { settings.timeouts }
         set { set { $0.timeouts = newValue } }
@@ -176,8 +176,8 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.handlers.encoder = newValue } }
     }
 
-    /// Decodes values of types other than ``JSONValue``, `Data` and `String`. Default: ``JSONCoder``. Read when a task is
-    /// made.
+    /// Decodes values of types other than ``JSONValue``, `Data` and `String`. Default: ``JSONCoder``. Read when a task
+    /// is made.
     public var decoder: any DataDecoder {
         get { settings.responses.decoder }
         set { set { $0.responses = $0.responses.with(decoder: newValue) } }
@@ -185,8 +185,8 @@ public final class HTTPSessionManager: Sendable {
 
     /// The responses that are acceptable where a call checks them: typed requests, requests without a value, closures,
     /// downloads, and `validated()` of raw and streamed responses. Default: any content type with status 200 to 299.
-    /// JSON must have one of ``JSONResponseSerializer/contentTypes`` or a type such as `application/problem+json`, unless this
-    /// lists other types. Read when a task is made.
+    /// JSON must have one of ``JSONResponseSerializer/contentTypes`` or a type such as `application/problem+json`,
+    /// unless this lists other types. Read when a task is made.
     ///
     /// ```swift
     /// manager.validation.acceptableContentTypes = ["*/*"]
@@ -225,15 +225,15 @@ public final class HTTPSessionManager: Sendable {
     /// ```
     ///
     /// Child tasks and default actors run there, too (SE-0417). While code runs there, no transfer of the manager
-    /// proceeds, so it must be short, and must not block: a thread that waits for a transfer would wait for itself. Tasks
-    /// keep the network thread running. A manager that was invalidated, or whose session couldn't be made, returns the
-    /// global concurrent executor; a change of ``securityPolicy`` begins another network thread.
+    /// proceeds, so it must be short, and must not block: a thread that waits for a transfer would wait for itself.
+    /// Tasks keep the network thread running. A manager that was invalidated, or whose session couldn't be made,
+    /// returns the global concurrent executor; a change of ``securityPolicy`` begins another network thread.
     public var taskExecutor: any TaskExecutor {
         (try? snapshot.session.get())?.executor ?? globalConcurrentExecutor
     }
 
-    /// The queue of closures, if ``completionExecutor`` is one; setting nil means the main queue. On a concurrent queue,
-    /// progress closures may run out of order and after the completion.
+    /// The queue of closures, if ``completionExecutor`` is one; setting nil means the main queue. On a concurrent
+    /// queue, progress closures may run out of order and after the completion.
     public var completionQueue: DispatchQueue? {
         get { completionExecutor.queue }
         set { completionExecutor = newValue.map { .queue($0) } ?? .main }
@@ -260,9 +260,9 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.handlers.response = newValue } }
     }
 
-    /// Change each request before it is sent, wrap its sending, and decide on retries, such as a ``BearerAuthenticator``
-    /// and a ``RetryPolicy``. They are called in the order of the array: the first is the outermost, and the first
-    /// decision to retry counts. Default: none, every request is sent once. They come after
+    /// Change each request before it is sent, wrap its sending, and decide on retries, such as a
+    /// ``BearerAuthenticator`` and a ``RetryPolicy``. They are called in the order of the array: the first is the
+    /// outermost, and the first decision to retry counts. Default: none, every request is sent once. They come after
     /// ``HTTPRequest/interceptors``. Read when a task is made.
     public var interceptors: [any RequestInterceptor] {
         get { settings.handlers.interceptors }
@@ -309,8 +309,8 @@ public final class HTTPSessionManager: Sendable {
         set { set { $0.handlers.informational = newValue } }
     }
 
-    /// Decides whether, and with which header fields, a response is stored in ``SessionConfiguration/cache``; nil stores all
-    /// that HTTP allows to store. Read when a task is made.
+    /// Decides whether, and with which header fields, a response is stored in ``SessionConfiguration/cache``; nil
+    /// stores all that HTTP allows to store. Read when a task is made.
     public var cachingHandler: CachingHandler? {
         get { settings.handlers.caching }
         set { set { $0.handlers.caching = newValue } }
@@ -348,8 +348,8 @@ public final class HTTPSessionManager: Sendable {
     /// Connects to the server of a URL ahead of the first request: resolves its name, connects, and completes the TLS
     /// handshake, through a proxy if there is one. No request is sent; the connection waits in the pool.
     ///
-    /// Interceptors and monitors aren't called. A connection that is already idle is enough. Over TLS 1.3, a server that
-    /// sends session tickets can make the connection useless, and the next request uses a new one: with HTTP/1.1
+    /// Interceptors and monitors aren't called. A connection that is already idle is enough. Over TLS 1.3, a server
+    /// that sends session tickets can make the connection useless, and the next request uses a new one: with HTTP/1.1
     /// always, with HTTP/2 if the request comes before the server's settings.
     ///
     /// - Parameters:

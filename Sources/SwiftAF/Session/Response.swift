@@ -25,8 +25,8 @@ public struct Response<Value: Sendable>: Sendable {
     /// What the manager decodes with; nil for a response that no manager made.
     var settings: ResponseSettings?
 
-    /// Makes a response, for tests and caches. Without a body, the value is the body if it is `Data`; otherwise the body is
-    /// empty.
+    /// Makes a response, for tests and caches. Without a body, the value is the body if it is `Data`; otherwise the
+    /// body is empty.
     public init(value: Value, head: HTTPResponse, body: Data? = nil, filePath: String? = nil) {
         self.value = value
         self.head = head
@@ -69,7 +69,8 @@ extension Response where Value == Data {
     ///
     /// - Parameter validation: Nil uses the manager's, by default status 200 to 299.
     /// - Returns: This response.
-    /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType``; the error has the head and the body.
+    /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType``; the error has the head and the
+    ///   body.
     @discardableResult
     public func validated(by validation: ResponseValidation? = nil) throws(SessionError) -> Response {
         let validation = validation ?? settings?.validation ?? .default
@@ -98,7 +99,8 @@ extension Response where Value == Data {
         return try throwing { try settings.value(type, from: head, body) }
     }
 
-    /// Decodes the body like ``value(as:validation:decoder:)``, and returns the value together with the head and the metrics.
+    /// Decodes the body like ``value(as:validation:decoder:)``, and returns the value together with the head and the
+    /// metrics.
     public func decoded<Decoded: Decodable & Sendable>(
         as type: Decoded.Type = Decoded.self
     ) throws(SessionError) -> Response<Decoded> {
@@ -171,8 +173,8 @@ final class ResponseSettings: Sendable {
 
     private static let suffixesOfJSON: Set = ["json"]
 
-    /// The validation of JSON: its content types and all types such as `application/problem+json` (RFC 6839), unless others
-    /// are given.
+    /// The validation of JSON: its content types and all types such as `application/problem+json` (RFC 6839), unless
+    /// others are given.
     var validationOfJSON: ResponseValidation {
         guard validation.acceptableContentTypes == nil else { return validation }
         var validation = validation

@@ -1,7 +1,7 @@
 /// The configuration of a session. A value: changing a copy doesn't affect a session that was made with it.
 public struct SessionConfiguration: Hashable, Sendable {
-    /// The initial ``HTTPSessionManager/timeouts``. Default: 30 s to connect, 60 s without data, no limit in total, also for
-    /// a limit that is nil. Zero is no limit.
+    /// The initial ``HTTPSessionManager/timeouts``. Default: 30 s to connect, 60 s without data, no limit in total,
+    /// also for a limit that is nil. Zero is no limit.
     public var timeouts = HTTPRequest.Timeouts.standard
 
     /// The default size limits of requests.
@@ -36,8 +36,8 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// The age from which a connection isn't reused, rounded up to whole seconds. Nil, the default, or zero: no limit.
     public var maximumConnectionAge: Duration?
 
-    /// The number of requests after which a connection is closed. An HTTP/2 connection that still has requests in flight
-    /// takes more, and is closed after the last one. Zero, the default: no limit.
+    /// The number of requests after which a connection is closed. An HTTP/2 connection that still has requests in
+    /// flight takes more, and is closed after the last one. Zero, the default: no limit.
     public var maximumRequestsPerConnection = 0
 
     /// The default User-Agent. Nil: the names of the program and the system; empty: no header.

@@ -109,7 +109,8 @@ public struct SessionError: Error, Sendable {
         set { update { $0.resumeToken = newValue } }
     }
 
-    /// The size of a download's file when the transfer failed, whether or not it was kept; nil if no response was received.
+    /// The size of a download's file when the transfer failed, whether or not it was kept; nil if no response was
+    /// received.
     package var partialFileSize: Int64? {
         get { storage.values.partialFileSize }
         set { update { $0.partialFileSize = newValue } }
@@ -167,7 +168,8 @@ public struct SessionError: Error, Sendable {
         storage.values.resumeToken = resumeToken
     }
 
-    /// The total time limit passed between two transfers, or before the first one. The core says the same of a transfer.
+    /// The total time limit passed between two transfers, or before the first one. The core says the same of a
+    /// transfer.
     static func totalTimeout(url: String? = nil) -> SessionError {
         SessionError(.timeout, reason: .total, message: "total timeout: not complete in time", url: url)
     }
@@ -322,8 +324,8 @@ extension SessionError {
         public static let headLimit = Reason(rawValue: "headLimit")
         /// Of ``Code/tooLarge``: libcurl's own limit for a line, 100 KiB in the head and 4 KiB in trailers.
         public static let lineLimit = Reason(rawValue: "lineLimit")
-        /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumDecodingRatio`` was exceeded, or the decoded bytes of
-        /// a paused body exceed 34 MiB.
+        /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumDecodingRatio`` was exceeded, or the decoded
+        /// bytes of a paused body exceed 34 MiB.
         public static let decodedLimit = Reason(rawValue: "decodedLimit")
         /// Of ``Code/tooLarge``: one read of a paused body decodes to more than libcurl's own limit of 64 MiB.
         public static let pieceLimit = Reason(rawValue: "pieceLimit")

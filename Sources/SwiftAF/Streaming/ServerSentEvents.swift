@@ -52,8 +52,8 @@ extension HTTPSessionManager {
 /// A sequence of server-sent events, by the HTML standard. Each iterator has its own connection.
 ///
 /// The iterator reconnects when the server ends the response, when the connection is lost, or when connecting fails. It
-/// sends the last id as `Last-Event-ID`. The delay is the server's `retry`. After failures a random time is added, whose
-/// maximum doubles with each consecutive failure. Reaching the session's idle limit counts as a lost connection.
+/// sends the last id as `Last-Event-ID`. The delay is the server's `retry`. After failures a random time is added,
+/// whose maximum doubles with each consecutive failure. Reaching the session's idle limit counts as a lost connection.
 ///
 /// ``Options/reconnects`` says which requests are repeated; by default, those with an idempotent method. If the request
 /// isn't repeated, the sequence ends with the response. It throws the error of the transfer if the connection can't be
@@ -61,8 +61,8 @@ extension HTTPSessionManager {
 ///
 /// The sequence also ends at status 204. It fails at any other status than 200, 503 included, unless
 /// ``Options/retriedStatusCodes`` lists it; the error has up to 1 MiB of the body. It fails at a type other than
-/// `text/event-stream`, if a limit is exceeded (``SessionError/Code/tooLarge``), if the certificate isn't trusted, and when
-/// the retries are exhausted. Cancelling the iterating task closes the connection and throws
+/// `text/event-stream`, if a limit is exceeded (``SessionError/Code/tooLarge``), if the certificate isn't trusted, and
+/// when the retries are exhausted. Cancelling the iterating task closes the connection and throws
 /// ``SessionError/Code/cancelled``. Releasing the iterator closes the connection without an error.
 public struct ServerSentEvents: AsyncSequence, Sendable {
     public typealias Element = ServerSentEvent

@@ -147,8 +147,8 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
 
 /// The buffered data and the waiting reader. Changes nothing else; copies share the buffer.
 ///
-/// Pieces are merged. A waiting reader is resumed when much data is buffered or when there is nothing more to read for now,
-/// rather than for each piece.
+/// Pieces are merged. A waiting reader is resumed when much data is buffered or when there is nothing more to read for
+/// now, rather than for each piece.
 struct StreamState {
     /// What a waiting reader is resumed with.
     enum Event: Sendable {
@@ -164,9 +164,9 @@ struct StreamState {
     // Unsafe, because a checked continuation allocates for each chunk.
     typealias Waiter = UnsafeContinuation<Event, Never>
 
-    /// The buffer size above which the transfer is paused, until half of it has been read; one more piece may exceed it. A
-    /// pause is expensive, because libcurl copies the rest of its read: with a third of this size, a reader whose thread is a
-    /// little late doubles the processor time (the row `events` of Benchmarks/run).
+    /// The buffer size above which the transfer is paused, until half of it has been read; one more piece may exceed
+    /// it. A pause is expensive, because libcurl copies the rest of its read: with a third of this size, a reader whose
+    /// thread is a little late doubles the processor time (the row `events` of Benchmarks/run).
     static let capacity = 1536 * 1024
 
     /// The buffered size at which a waiting reader is resumed immediately. Each resumption wakes a thread.
@@ -251,8 +251,8 @@ struct StreamState {
         return buffered > 0 ? takeWaiter() : nil
     }
 
-    /// Returns the oldest buffered data and whether the transfer must be resumed; nil if the buffer is empty, or if its only
-    /// block is being written.
+    /// Returns the oldest buffered data and whether the transfer must be resumed; nil if the buffer is empty, or if its
+    /// only block is being written.
     mutating func takeChunk() -> (Data, mustWake: Bool)? {
         guard let chunk = pending.take() else { return nil }
         let mustWake = isPaused && buffered <= Self.capacity / 2
@@ -280,8 +280,8 @@ struct StreamState {
     }
 }
 
-/// The received bytes that wait for the reader. Protected by the lock of the state that it belongs to, except for the space
-/// that is being written.
+/// The received bytes that wait for the reader. Protected by the lock of the state that it belongs to, except for the
+/// space that is being written.
 ///
 /// The blocks are few and small enough to stay in the processor's cache between the two threads: with one block for all
 /// bytes, the row `events` of Benchmarks/run takes twice as much processor time.

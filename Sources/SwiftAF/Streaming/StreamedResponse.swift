@@ -7,8 +7,8 @@ public import FoundationEssentials
 /// for try await chunk in response { … }
 /// ```
 ///
-/// Data is received only as fast as ``bytes`` is read (back-pressure): up to 1.5 MiB of unread data waits in a buffer, more
-/// in the connection. Releasing the response and its iterators before the end cancels the transfer.
+/// Data is received only as fast as ``bytes`` is read (back-pressure): up to 1.5 MiB of unread data waits in a buffer,
+/// more in the connection. Releasing the response and its iterators before the end cancels the transfer.
 public struct StreamedResponse: Sendable {
     /// The head. Doesn't include trailers and metrics, which are only known at the end.
     public let head: HTTPResponse

@@ -59,7 +59,8 @@ enum ASCII {
     }
 
     /// Makes the text of a peer or a user safe for messages: replaces control characters, separators of lines and what
-    /// changes the direction of text, which could forge or reorder log lines or control a terminal. A text longer than `limit` characters is truncated and gets an ellipsis.
+    /// changes the direction of text, which could forge or reorder log lines or control a terminal. A text longer than
+    /// `limit` characters is truncated and gets an ellipsis.
     static func printable(_ text: some StringProtocol, limit: Int = .max) -> String {
         var result = String.UnicodeScalarView()
         for (index, scalar) in text.unicodeScalars.enumerated() {

@@ -27,8 +27,8 @@ package struct Locked<Value>: ~Copyable {
 extension Locked: Sendable {}
 
 extension Locked where Value: Sendable {
-    /// Replaces the value. Returns the former one, so that the caller releases it without the lock: its `deinit` may run
-    /// any code.
+    /// Replaces the value. Returns the former one, so that the caller releases it without the lock: its `deinit` may
+    /// run any code.
     @discardableResult
     package borrowing func exchange(_ value: Value) -> Value {
         withLock { current in

@@ -2,8 +2,9 @@ import FoundationEssentials
 
 /// Keeps the memory of long messages or chunks, for the next ones of about their size. Any thread.
 ///
-/// malloc gives memory of this size back to the kernel when it is released, and the kernel clears every page of it again:
-/// half of the processor time of the row `echo_64k_1` of Benchmarks/run. The row `events` measures it for chunks.
+/// malloc gives memory of this size back to the kernel when it is released, and the kernel clears every page of it
+/// again: half of the processor time of the row `echo_64k_1` of Benchmarks/run. The row `events` measures it for
+/// chunks.
 final class ReceiveMemory: Sendable {
     /// A part of the memory. Must be given back, or handed over as `Data`.
     struct Block: @unchecked Sendable {

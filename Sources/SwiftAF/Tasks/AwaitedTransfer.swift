@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// A request that is ready to be sent, for one Swift task that waits for its response: one call into the core, one event
-/// back.
+/// A request that is ready to be sent, for one Swift task that waits for its response: one call into the core, one
+/// event back.
 // What waits is inlined, because each call of an async function and each return switches executors. What doesn't wait
 // isn't inlined, because the memory of a waiting task would include its values (the row `waiting` of Benchmarks/run).
 struct AwaitedTransfer {

@@ -7,9 +7,9 @@ public import Dispatch
 /// manager.completionExecutor = CompletionExecutor { work in loop.add(work) }
 /// ```
 ///
-/// The default, ``main``, needs a main thread that runs the main queue, as `dispatchMain()`, `RunLoop.main` and an async
-/// `main` do. A program whose main thread runs another loop, such as GLib's, passes a function that adds work to that
-/// loop (`g_idle_add`).
+/// The default, ``main``, needs a main thread that runs the main queue, as `dispatchMain()`, `RunLoop.main` and an
+/// async `main` do. A program whose main thread runs another loop, such as GLib's, passes a function that adds work to
+/// that loop (`g_idle_add`).
 ///
 /// Closures are called in order, unless the queue, executor or function runs work concurrently.
 public struct CompletionExecutor: Sendable {

@@ -182,7 +182,8 @@ public final class SessionTask: Sendable {
     /// completed. Must not block.
     package typealias ProgressWatcher = @Sendable (SessionTask) -> Void
 
-    /// Adds an observer. It is called at once, and released when the task has completed or the observation is cancelled.
+    /// Adds an observer. It is called at once, and released when the task has completed or the observation is
+    /// cancelled.
     @discardableResult
     package func watchProgress(_ watcher: @escaping ProgressWatcher) -> ProgressObservation {
         let id = storage.withLock { storage in

@@ -23,8 +23,8 @@ public struct TransferProgress: Hashable, Sendable {
         self.offset = offset
     }
 
-    /// The fraction of the request body that was sent, from 0 to 1; 1 without a body. Nil while the size is unknown; it is
-    /// known from the start of an upload, unless the body is a stream of unknown length.
+    /// The fraction of the request body that was sent, from 0 to 1; 1 without a body. Nil while the size is unknown; it
+    /// is known from the start of an upload, unless the body is a stream of unknown length.
     public var uploadFraction: Double? {
         sentTotal.map { Self.fraction(Double(sent), Double($0)) }
     }

@@ -11,7 +11,8 @@ public final class HSTSStore: Sendable {
     /// Makes a store.
     ///
     /// - Parameters:
-    ///   - path: The file to load, if it exists, and to save when the store is released; see ``save(to:)``. Nil for none.
+    ///   - path: The file to load, if it exists, and to save when the store is released; see ``save(to:)``. Nil for
+    ///     none.
     ///   - maximumCount: The maximum number of hosts; beyond it, those that expire first are evicted.
     /// - Throws: ``SessionError/Code/file`` for an unreadable file. Invalid lines are skipped.
     public init(path: String? = nil, maximumCount: Int = 10_000) throws(SessionError) {

@@ -137,8 +137,8 @@ extension SecurityPolicy {
         /// Makes no pins.
         public init() {}
 
-        /// Makes pins from certificates, keys, or both. Without any, no server is trusted: a list that was read from a file
-        /// may be empty by mistake.
+        /// Makes pins from certificates, keys, or both. Without any, no server is trusted: a list that was read from a
+        /// file may be empty by mistake.
         ///
         /// - Parameters:
         ///   - mode: Nil compares public keys.

@@ -79,8 +79,8 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         return try opened.get()
     }
 
-    /// - Returns: Nil if the socket was started; the waiter is then resumed exactly once. The core's callbacks that need
-    ///   the lock wait until its socket is known.
+    /// - Returns: Nil if the socket was started; the waiter is then resumed exactly once. The core's callbacks that
+    ///   need the lock wait until its socket is known.
     private func begin(_ waiter: WebSocketState.Waiter<Opening>) -> SessionError? {
         state.withLock { state -> SessionError? in
             guard !state.isCancelled else { return cancelled }
@@ -242,8 +242,8 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         }
     }
 
-    /// Closes the socket that nothing uses any more. Messages that still arrive are discarded, as one that is held would
-    /// keep the server's close frame from being read.
+    /// Closes the socket that nothing uses any more. Messages that still arrive are discarded, as one that is held
+    /// would keep the server's close frame from being read.
     func abandon() {
         let (raw, mustResume) = state.withLock { ($0.raw, $0.socket.discardMessages()) }
         guard let raw else { return }

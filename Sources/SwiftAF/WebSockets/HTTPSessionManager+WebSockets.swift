@@ -37,10 +37,10 @@ extension HTTPSessionManager {
     ///
     /// The session's trust policy, proxies, cookies, HSTS and credentials apply, and so do interceptors, to which a
     /// refusal is a response. ``redirectHandler``, ``authenticationChallengeHandler``, ``credentialStorage`` and
-    /// ``HTTPRequest/informationalHandler`` decide as for other requests. A redirect handler may lead to a ws URL, and needn't
-    /// repeat the fields of the handshake; a redirect that it stops is a refusal. The total time limit applies to the
-    /// handshake. The idle limit, size limits of bodies, rate limits and ``responseHandler`` don't apply. Event monitors see
-    /// the handshake, with its redirects, challenges and traces.
+    /// ``HTTPRequest/informationalHandler`` decide as for other requests. A redirect handler may lead to a ws URL, and
+    /// needn't repeat the fields of the handshake; a redirect that it stops is a refusal. The total time limit applies
+    /// to the handshake. The idle limit, size limits of bodies, rate limits and ``responseHandler`` don't apply. Event
+    /// monitors see the handshake, with its redirects, challenges and traces.
     public func webSocket(
         _ request: HTTPRequest, protocols: [String] = [], options: WebSocket.Options = .init()
     ) async throws(SessionError) -> WebSocket {

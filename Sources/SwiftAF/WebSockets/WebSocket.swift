@@ -53,12 +53,13 @@ public final class WebSocket: Sendable {
 
     // MARK: Sending
 
-    /// Sends a message. Returns when all of its bytes were handed to the connection; waits if the queue is full. Messages
-    /// of concurrent calls are sent one after the other.
+    /// Sends a message. Returns when all of its bytes were handed to the connection; waits if the queue is full.
+    /// Messages of concurrent calls are sent one after the other.
     ///
     /// - Throws: ``SessionError/Code/closed`` if the socket is closed or closing, ``SessionError/Code/tooLarge`` if the
-    ///   message is larger than ``Options/sendQueueSize``, ``SessionError/Code/cancelled`` if the Swift task is cancelled:
-    ///   a message that is already in the queue is sent all the same. Otherwise the error that ended the socket.
+    ///   message is larger than ``Options/sendQueueSize``, ``SessionError/Code/cancelled`` if the Swift task is
+    ///   cancelled: a message that is already in the queue is sent all the same. Otherwise the error that ended the
+    ///   socket.
     public func send(_ message: Message) async throws(SessionError) {
         try await core.send(message)
     }
@@ -94,8 +95,8 @@ public final class WebSocket: Sendable {
         try await core.send(.text(String(decoding: data, as: UTF8.self)))
     }
 
-    /// Waits for the next message, for a protocol of questions and answers. Many messages are read in a loop: the socket is
-    /// a sequence.
+    /// Waits for the next message, for a protocol of questions and answers. Many messages are read in a loop: the
+    /// socket is a sequence.
     ///
     /// ```swift
     /// try await socket.send("time?")
@@ -103,8 +104,8 @@ public final class WebSocket: Sendable {
     /// ```
     ///
     /// - Returns: The message; nil once the server has closed the socket with a close frame.
-    /// - Throws: The error that ended the socket, once; ``SessionError/Code/cancelled`` if the Swift task is cancelled, which
-    ///   leaves the socket open.
+    /// - Throws: The error that ended the socket, once; ``SessionError/Code/cancelled`` if the Swift task is cancelled,
+    ///   which leaves the socket open.
     public func receive() async throws(SessionError) -> Message? {
         try await core.next()
     }
@@ -121,8 +122,8 @@ public final class WebSocket: Sendable {
     ///   - decoder: Decodes it; nil uses the manager's.
     ///   - isolation: Leave the default: the value is then decoded where the caller runs.
     /// - Returns: The value; nil once the server has closed the socket with a close frame.
-    /// - Throws: ``SessionError/Code/serialization`` if the message isn't a value of the type, which leaves the socket open;
-    ///   otherwise as ``receive()``.
+    /// - Throws: ``SessionError/Code/serialization`` if the message isn't a value of the type, which leaves the socket
+    ///   open; otherwise as ``receive()``.
     public func receive<Value: Decodable>(
         as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil,
         isolation: isolated (any Actor)? = #isolation
@@ -212,7 +213,8 @@ extension WebSocket: AsyncSequence {
         ///
         /// - Parameters:
         ///   - type: The type of the value.
-        ///   - decoder: Pass the manager's if you have changed it; ``WebSocket/receive(as:decoder:isolation:)`` uses it.
+        ///   - decoder: Pass the manager's if you have changed it; ``WebSocket/receive(as:decoder:isolation:)`` uses
+        ///     it.
         /// - Throws: ``SessionError/Code/serialization``.
         public func value<Value: Decodable>(
             as type: Value.Type = Value.self, decoder: any DataDecoder = JSONCoder()
@@ -227,8 +229,8 @@ extension WebSocket: AsyncSequence {
         }
     }
 
-    /// Returns an iterator over the messages that haven't been read. It ends when the server has closed the socket with a
-    /// close frame.
+    /// Returns an iterator over the messages that haven't been read. It ends when the server has closed the socket with
+    /// a close frame.
     public func makeAsyncIterator() -> Iterator {
         Iterator(socket: self)
     }
@@ -303,8 +305,8 @@ extension WebSocket {
         public var receiveBufferSize = 1024 * 1024
         /// The time limit for the whole handshake, redirects included; nil or zero for no limit. Default: 30 s.
         public var openTimeout: Duration? = .seconds(30)
-        /// The time limit from a close frame to the end of the connection. Messages that are sent before our close frame
-        /// may take this time for each 64 KiB of them, or part of that. Default: 5 s.
+        /// The time limit from a close frame to the end of the connection. Messages that are sent before our close
+        /// frame may take this time for each 64 KiB of them, or part of that. Default: 5 s.
         public var closeTimeout: Duration = .seconds(5)
         /// The time between automatic pings; nil or zero for none. Default: nil.
         public var pingInterval: Duration?
@@ -330,8 +332,8 @@ public protocol WebSocketCompression: Sendable {
     /// - Parameters:
     ///   - isCompressing: False for decompression.
     ///   - windowBits: The base-two logarithm of the window size, 8 to 15.
-    /// - Returns: Nil if the window size isn't supported, or memory is short. A socket that can't compress sends messages
-    ///   as they are; one that can't decompress isn't opened.
+    /// - Returns: Nil if the window size isn't supported, or memory is short. A socket that can't compress sends
+    ///   messages as they are; one that can't decompress isn't opened.
     func makeStream(isCompressing: Bool, windowBits: Int) -> (any WebSocketCompressionStream)?
 }
 

@@ -39,9 +39,9 @@ extension HTTPSessionManager {
 /// The iterator reconnects when the connection is lost, when the server closes with one of
 /// ``Options/reconnectingCodes``, and when a handshake fails for a transient reason: ``SessionError/Code/dns``,
 /// ``SessionError/Code/connect``, ``SessionError/Code/connectionLost``, ``SessionError/Code/truncated``,
-/// ``SessionError/Code/timeout``, ``SessionError/Code/tls``, or one of the status codes 408, 425, 429, 500, 502, 503 and 504,
-/// whose `Retry-After` is obeyed. A random time is added to the delay, at most as long as the delay; the maximum doubles
-/// with each consecutive failure. Messages that the server sends meanwhile are lost.
+/// ``SessionError/Code/timeout``, ``SessionError/Code/tls``, or one of the status codes 408, 425, 429, 500, 502, 503
+/// and 504, whose `Retry-After` is obeyed. A random time is added to the delay, at most as long as the delay; the
+/// maximum doubles with each consecutive failure. Messages that the server sends meanwhile are lost.
 ///
 /// The sequence ends when the server closes with 1000 or without a code. It fails with
 ///
@@ -51,8 +51,8 @@ extension HTTPSessionManager {
 ///   ``SessionError/Code/untrusted``;
 /// - ``SessionError/Code/protocol`` or ``SessionError/Code/tooLarge`` if a message breaks a rule or a limit.
 ///
-/// Cancelling the iterating task closes the socket and throws ``SessionError/Code/cancelled``. Releasing the iterator closes
-/// the socket.
+/// Cancelling the iterating task closes the socket and throws ``SessionError/Code/cancelled``. Releasing the iterator
+/// closes the socket.
 public struct WebSocketMessages: AsyncSequence, Sendable {
     public typealias Element = WebSocket.Message
     public typealias Failure = SessionError
@@ -63,9 +63,11 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         public var reconnectionTime: Duration = .seconds(1)
         /// The maximum delay, also if the server asks for more or many attempts failed. Default: 60 s.
         public var maximumDelay: Duration = .seconds(60)
-        /// The maximum number of consecutive failed handshakes before the sequence fails; nil for no limit. Default: 10.
+        /// The maximum number of consecutive failed handshakes before the sequence fails; nil for no limit. Default:
+        /// 10.
         public var maximumRetries: Int? = 10
-        /// The close codes after which to reconnect. Default: 1001, and 1011 to 1014, which report trouble of the server.
+        /// The close codes after which to reconnect. Default: 1001, and 1011 to 1014, which report trouble of the
+        /// server.
         public var reconnectingCodes: Set<WebSocket.CloseCode> = Set(
             [1001, 1011, 1012, 1013, 1014].map(WebSocket.CloseCode.init(rawValue:)))
         /// The options of each socket. With ``WebSocket/Options/pingInterval``, a server that has vanished is noticed.

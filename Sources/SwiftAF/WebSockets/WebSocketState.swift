@@ -221,8 +221,8 @@ struct WebSocketState {
 
     // MARK: Sending
 
-    /// - Returns: ``sentCount`` if a call may pass its message to the core; nil if others come before it. After the end,
-    ///   every call may, and gets the core's refusal.
+    /// - Returns: ``sentCount`` if a call may pass its message to the core; nil if others come before it. After the
+    ///   end, every call may, and gets the core's refusal.
     func turn(of id: UInt64) -> UInt64? {
         end != nil || line.isEmpty || line[0].id == id ? sentCount : nil
     }

@@ -38,13 +38,13 @@ extension URLRequest {
     /// A request with the default value of every property.
     fileprivate static let initial = URLRequest(url: URL(fileURLWithPath: "/"))
 
-    /// Converts an `HTTPRequest`. Of the timeouts, only the idle timeout is kept, without a limit as a year; of the other
-    /// settings, only the hints. Repeated fields are joined with commas. The body's content type becomes a field, and a JSON
-    /// body is encoded with a `JSONCoder`, unless it has an encoder of its own.
+    /// Converts an `HTTPRequest`. Of the timeouts, only the idle timeout is kept, without a limit as a year; of the
+    /// other settings, only the hints. Repeated fields are joined with commas. The body's content type becomes a field,
+    /// and a JSON body is encoded with a `JSONCoder`, unless it has an encoder of its own.
     ///
     /// - Throws: `SessionError` with code `invalidInput` if the URL isn't a valid `URL`; with `unsupported` if the body
-    ///   is an async sequence or computed, which an `InputStream` can't provide; with `file` if the body is a folder, or a
-    ///   file that doesn't exist or can't be read.
+    ///   is an async sequence or computed, which an `InputStream` can't provide; with `file` if the body is a folder,
+    ///   or a file that doesn't exist or can't be read.
     public init(_ request: HTTPRequest) throws(SessionError) {
         guard let url = request.parsedURL else {
             throw SessionError(.invalidInput, message: "the URL can't be parsed", url: request.url)
@@ -76,8 +76,8 @@ extension URLRequest {
         }
     }
 
-    /// Why a path isn't one of a file that can be read, as an `errno`; nil if it is. The file isn't opened, because opening
-    /// a pipe would wait for its writer.
+    /// Why a path isn't one of a file that can be read, as an `errno`; nil if it is. The file isn't opened, because
+    /// opening a pipe would wait for its writer.
     private static func failureToRead(_ path: String) -> Int32? {
         var file = stat()
         guard stat(path, &file) == 0, access(path, R_OK) == 0 else { return errno }
@@ -97,8 +97,8 @@ extension HTTPHeaders {
 }
 
 extension Duration {
-    /// A time limit that is as good as none. Foundation for Linux computes with the milliseconds as an `Int`, and so ends
-    /// the process at `TimeInterval.infinity`.
+    /// A time limit that is as good as none. Foundation for Linux computes with the milliseconds as an `Int`, and so
+    /// ends the process at `TimeInterval.infinity`.
     private static let year: TimeInterval = 31_536_000
 
     /// Converts Foundation's seconds. No limit if they are NaN, not positive, or a year or more.

@@ -5,7 +5,8 @@ public import SwiftAF
 ///
 /// A copy has all settings. So has the encoded form, except for those that `HTTPRequestSerializer` omits from ``base``.
 public struct PropertyListRequestSerializer: RequestSerializer, Hashable, Codable {
-    /// The serializer of everything but the body: time limits, the methods without a body, and how their query is encoded.
+    /// The serializer of everything but the body: time limits, the methods without a body, and how their query is
+    /// encoded.
     public var base: HTTPRequestSerializer
 
     /// `.xml` or `.binary`. `.openStep` can't be written and fails.

@@ -7,8 +7,9 @@ enum XMLText {
     /// Returns the document in UTF-8, without its document type and its XML declaration (which names the original
     /// encoding), and with a space in every `<?target?>`.
     ///
-    /// If the document can't be decoded, has a document type with its own declarations, or has a comment, CDATA section or
-    /// processing instruction without an end, U+0001 is returned. It is invalid in XML, so the parser reports an error.
+    /// If the document can't be decoded, has a document type with its own declarations, or has a comment, CDATA section
+    /// or processing instruction without an end, U+0001 is returned. It is invalid in XML, so the parser reports an
+    /// error.
     static func utf8(_ document: Data) -> Data {
         guard let charset = charset(of: document) else { return refused }
         if case .utf8 = charset { return tame(Data(utf8: document.trimmingMark)) }

@@ -17,8 +17,8 @@ public import SwiftAF
 ///
 /// All members may be used from any thread. Calls before ``resume()`` and during the handshake wait until the socket is
 /// open. Sends are carried out in the order of the calls, and so are receives and pings; a closure is called before the
-/// next one of its kind, on a thread of Swift's pool. A cancelled Swift task ends its call, not the socket. Releasing the
-/// task closes the socket with ``CloseCode/goingAway``.
+/// next one of its kind, on a thread of Swift's pool. A cancelled Swift task ends its call, not the socket. Releasing
+/// the task closes the socket with ``CloseCode/goingAway``.
 ///
 /// New code is simpler with `WebSocket`, a sequence of messages.
 public final class WebSocketTask: Sendable {
@@ -101,8 +101,8 @@ public final class WebSocketTask: Sendable {
         set { messageLimit.withLock { $0 = newValue } }
     }
 
-    /// The object that is notified when the socket opens and ends; kept until then, or until the task is released. Read by
-    /// ``resume()``. Default: nil.
+    /// The object that is notified when the socket opens and ends; kept until then, or until the task is released. Read
+    /// by ``resume()``. Default: nil.
     public var delegate: (any WebSocketTaskDelegate)? {
         get { observer.withLock { $0 } }
         set { observer.exchange(newValue) }

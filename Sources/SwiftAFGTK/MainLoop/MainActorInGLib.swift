@@ -18,10 +18,10 @@
     /// program sleeps.
     ///
     /// - Each turn of the loop runs the jobs that waited at its beginning. After 8 ms of jobs, everything else that is
-    ///   ready goes first: events, timers and drawing. If there is always something, such as a window that takes longer to
-    ///   draw than a frame lasts, jobs run again after 10 ms. The jobs of one turn aren't interrupted: of 200,000 that
-    ///   wait at the same moment, all run before the next frame, for 0.5 to 1.4 s in a debug build. Jobs that begin other
-    ///   jobs aren't of the same turn.
+    ///   ready goes first: events, timers and drawing. If there is always something, such as a window that takes longer
+    ///   to draw than a frame lasts, jobs run again after 10 ms. The jobs of one turn aren't interrupted: of 200,000
+    ///   that wait at the same moment, all run before the next frame, for 0.5 to 1.4 s in a debug build. Jobs that
+    ///   begin other jobs aren't of the same turn.
     /// - Jobs don't run in a nested main loop that a job started itself. In one that a signal handler started, they do.
     /// - `Timer` and `RunLoop` of Foundation need their own loop, and aren't served.
     public enum MainActorInGLib {
@@ -86,8 +86,8 @@
             busy += time
             guard busy > longestBusy else { return }
             cafgtk_source_set_priority(source, Int32(cafgtk_priority_idle))
-            // Painting alone can keep the loop from lower priorities for ever. It goes first at least once, as this timer
-            // isn't due before the next turn of the loop.
+            // Painting alone can keep the loop from lower priorities for ever. It goes first at least once, as this
+            // timer isn't due before the next turn of the loop.
             timer = cafgtk_timeout(
                 longestWait,
                 { _ in

@@ -13,9 +13,9 @@
     /// ```
     ///
     /// GTK's state flags decide: insensitive is `disabled`, active is `highlighted`, checked or selected is `selected`.
-    /// A state without an image shows that of `normal`. The button's child, such as its label, stays to the right of the
-    /// image. Another child, such as the label of a later `gtk_button_set_label()`, takes the place of the images until the
-    /// next one is shown.
+    /// A state without an image shows that of `normal`. The button's child, such as its label, stays to the right of
+    /// the image. Another child, such as the label of a later `gtk_button_set_label()`, takes the place of the images
+    /// until the next one is shown.
     public final class GTKButton: GTKView, ImageDisplaying {
         public let imageLoads = ImageLoads()
         private var images: [ImageSlot: Paintable] = [:]
@@ -23,8 +23,8 @@
         /// Made with the first image.
         private var layers: Layers?
 
-        /// The pictures in the button, and the child that they are in. They are held, as the program may give the button
-        /// another child.
+        /// The pictures in the button, and the child that they are in. They are held, as the program may give the
+        /// button another child.
         @MainActor
         private final class Layers {
             let image, background, overlay: OpaquePointer

@@ -10,10 +10,10 @@
     /// view.setImage(with: "https://example.org/cat.jpg", placeholderImage: grey)
     /// ```
     ///
-    /// In a list that recycles its widgets, call `setImage(with:placeholderImage:)` in "bind", and `setImage(with: nil)` in
-    /// "unbind", which cancels the download and clears the picture. A picture that isn't cleared, nor gets a placeholder,
-    /// shows the image of the former row until the next one is there. Of several requests it shows the image of the last
-    /// one only, in whatever order the downloads end.
+    /// In a list that recycles its widgets, call `setImage(with:placeholderImage:)` in "bind", and `setImage(with:
+    /// nil)` in "unbind", which cancels the download and clears the picture. A picture that isn't cleared, nor gets a
+    /// placeholder, shows the image of the former row until the next one is there. Of several requests it shows the
+    /// image of the last one only, in whatever order the downloads end.
     public final class GTKPicture: GTKView, ImageDisplaying {
         public let imageLoads = ImageLoads()
         private let animations = Animations()

@@ -3,8 +3,8 @@
     public import SwiftAF
     public import SwiftAFImage
 
-    /// Pull to refresh for a `GtkScrolledWindow`: pulling its content below the top starts a task, and a spinner is shown
-    /// until the task ends.
+    /// Pull to refresh for a `GtkScrolledWindow`: pulling its content below the top starts a task, and a spinner is
+    /// shown until the task ends.
     ///
     /// ```swift
     /// let refresh = GTKRefresh.of(scrolledWindow)

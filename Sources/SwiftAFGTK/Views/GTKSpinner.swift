@@ -22,9 +22,9 @@
             if let widget { cafgtk_spinner_stop(widget) }
         }
 
-        /// Spins while the manager says that network activity is visible, until a task is bound, and enables the manager.
-        /// Replaces a task that the spinner showed, and the manager's `visibilityHandler`. Any number of spinners can follow
-        /// the same manager.
+        /// Spins while the manager says that network activity is visible, until a task is bound, and enables the
+        /// manager. Replaces a task that the spinner showed, and the manager's `visibilityHandler`. Any number of
+        /// spinners can follow the same manager.
         public func setAnimating(with activity: NetworkActivityIndicatorManager) {
             setAnimating(withStateOf: nil)
             let turn = taskBindings.activityTurn

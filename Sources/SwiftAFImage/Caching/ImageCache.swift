@@ -56,15 +56,15 @@ public enum ImageCacheKey {
     /// The request fields that name a request, and so have another value in each. They say nothing about the image.
     static let ignoredFields: Set<String> = ["traceparent", "tracestate", "x-request-id", "x-correlation-id"]
 
-    /// The identifier of a request: method, URL without fragment, header fields, the Unix-domain socket, the credential,
-    /// the body and the additional identifier, encoded so that different requests never collide. Contains secrets, if the
-    /// request does.
+    /// The identifier of a request: method, URL without fragment, header fields, the Unix-domain socket, the
+    /// credential, the body and the additional identifier, encoded so that different requests never collide. Contains
+    /// secrets, if the request does.
     ///
-    /// Of the header fields, the case of names and the order of different names don't matter. Those that name the request are
-    /// left out: `traceparent`, `tracestate`, `X-Request-ID` and `X-Correlation-ID`.
+    /// Of the header fields, the case of names and the order of different names don't matter. Those that name the
+    /// request are left out: `traceparent`, `tracestate`, `X-Request-ID` and `X-Correlation-ID`.
     ///
-    /// A body that isn't in memory, such as a file, may be another one each time; one of more than 16 KiB would be a long
-    /// identifier. Such a request has another identifier at each call, and downloaders neither merge nor cache it.
+    /// A body that isn't in memory, such as a file, may be another one each time; one of more than 16 KiB would be a
+    /// long identifier. Such a request has another identifier at each call, and downloaders neither merge nor cache it.
     public static func identifier(for request: HTTPRequest, additionalIdentifier: String? = nil) -> String {
         let url = URLText(request.url).withoutFragment
         var name = "\(request.method) \(url)"

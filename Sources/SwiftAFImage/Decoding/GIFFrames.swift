@@ -47,8 +47,8 @@ struct GIFFrames {
         }
     }
 
-    /// Checks the size of each frame, for which gdk-pixbuf reserves memory although nothing beyond the file's own size is
-    /// shown.
+    /// Checks the size of each frame, for which gdk-pixbuf reserves memory although nothing beyond the file's own size
+    /// is shown.
     ///
     /// - Parameter sum: Whether all frames will be decoded, so that their sizes add up.
     func check(_ options: ImageDecodingOptions, sum: Bool) throws(SessionError) {

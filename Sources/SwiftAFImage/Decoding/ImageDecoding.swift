@@ -5,8 +5,8 @@ internal import SwiftAF
 public protocol ImageDecoding: Sendable {
     /// Decodes the image, or the first frame of an animation. Called on any thread, concurrently.
     ///
-    /// - Throws: ``/SwiftAF/SessionError``: ``/SwiftAF/SessionError/Code/serialization`` if the file isn't an image or is
-    ///   damaged, ``/SwiftAF/SessionError/Code/tooLarge`` if it exceeds a limit, before memory is allocated,
+    /// - Throws: ``/SwiftAF/SessionError``: ``/SwiftAF/SessionError/Code/serialization`` if the file isn't an image or
+    ///   is damaged, ``/SwiftAF/SessionError/Code/tooLarge`` if it exceeds a limit, before memory is allocated,
     ///   ``/SwiftAF/SessionError/Code/cancelled`` if the Swift task was cancelled.
     func decode(_ data: Data, options: ImageDecodingOptions) throws -> Image
 
@@ -46,8 +46,8 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
     public var scale: Double = 1
     /// Scales the image down while decoding, so that neither side has more pixels. Nil keeps the size. Default: nil.
     public var maximumPixelSize: Int?
-    /// The maximum number of pixels, of all frames together if all are decoded. Default: 50 million, four bytes each. Each
-    /// frame of a GIF must be within it, also if only the first is decoded.
+    /// The maximum number of pixels, of all frames together if all are decoded. Default: 50 million, four bytes each.
+    /// Each frame of a GIF must be within it, also if only the first is decoded.
     public var maximumPixelCount = 50_000_000
     /// The maximum number of pixels of one side. Default: 30,000.
     public var maximumDimension = 30_000
@@ -77,8 +77,9 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
 
 /// The package's decoder, over gdk-pixbuf. Requires the trait `Images`; without it, decoding throws `unsupported`.
 ///
-/// It decodes PNG, JPEG, GIF, TIFF, BMP, ICO and, if gdk-pixbuf's loader is installed, WebP. The type is detected from the
-/// contents. X bitmaps need a decoder of your own: gdk-pixbuf takes the memory for them before their size can be checked.
+/// It decodes PNG, JPEG, GIF, TIFF, BMP, ICO and, if gdk-pixbuf's loader is installed, WebP. The type is detected from
+/// the contents. X bitmaps need a decoder of your own: gdk-pixbuf takes the memory for them before their size can be
+/// checked.
 public struct SystemImageDecoder: ImageDecoding, Hashable {
     /// Makes a decoder.
     public init() {}

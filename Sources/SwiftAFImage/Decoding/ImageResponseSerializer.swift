@@ -22,8 +22,8 @@ public struct ImageResponseSerializer: ValidatingResponseSerializer {
         set { options.scale = newValue }
     }
 
-    /// AFNetworking's image types, WebP, and `image/jpg`, which some servers send for JPEG. ``SystemImageDecoder`` doesn't
-    /// decode `image/x-xbitmap`.
+    /// AFNetworking's image types, WebP, and `image/jpg`, which some servers send for JPEG. ``SystemImageDecoder``
+    /// doesn't decode `image/x-xbitmap`.
     public static let contentTypes: Set<String> = [
         "image/tiff", "image/jpeg", "image/gif", "image/png", "image/ico", "image/x-icon", "image/bmp", "image/x-bmp",
         "image/x-xbitmap", "image/x-win-bitmap", "image/vnd.microsoft.icon", "image/webp", "image/jpg",

@@ -2,8 +2,8 @@ internal import FoundationEssentials
 
 /// The format of an image file, detected from its first bytes.
 ///
-/// X bitmaps (XBM) are left out: gdk-pixbuf reserves the memory for the declared size before it reports that, and a failure
-/// to do so ends the process.
+/// X bitmaps (XBM) are left out: gdk-pixbuf reserves the memory for the declared size before it reports that, and a
+/// failure to do so ends the process.
 enum ImageType: String, Sendable, CaseIterable {
     case png, jpeg, gif, tiff, bmp, ico, webp
 
@@ -49,12 +49,13 @@ extension ImageType {
         }
     }
 
-    /// Whether the image's own end is there (EOI), not just that of a thumbnail in its segments. What some programs append
-    /// to a file is allowed, however much it is.
+    /// Whether the image's own end is there (EOI), not just that of a thumbnail in its segments. What some programs
+    /// append to a file is allowed, however much it is.
     private static func isWholeJPEG(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var at = 2
         while true {
-            // To the next marker: compressed data contains FF before 00 and before the markers that restart it (D0 to D7).
+            // To the next marker: compressed data contains FF before 00 and before the markers that restart it (D0 to
+            // D7).
             while at < bytes.count, bytes[at] != 0xFF { at += 1 }
             while at < bytes.count, bytes[at] == 0xFF { at += 1 }
             guard at < bytes.count else { return false }

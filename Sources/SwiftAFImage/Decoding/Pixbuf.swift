@@ -23,7 +23,8 @@
             defer { cgdkpixbuf_unref(UnsafeMutableRawPointer(iterator)) }
             var frames: [ImageFrame] = []
             var time = 0
-            // Their durations are those of the file. gdk-pixbuf's are for its own clock: it shortens and lengthens them.
+            // Their durations are those of the file. gdk-pixbuf's are for its own clock: it shortens and lengthens
+            // them.
             for frame in gif.all {
                 try checkCancellation()
                 guard let pixbuf = cgdkpixbuf_iterator_image(iterator) else { throw damaged }

@@ -1,7 +1,7 @@
 /// Says which frame of an animation is shown, and for how long. A value: the view has the timer.
 ///
-/// Times count from any fixed moment. If a timer is late, the next frame is shorter; if it is late by that frame's whole
-/// duration, the rest of the animation is later. No frame is left out.
+/// Times count from any fixed moment. If a timer is late, the next frame is shorter; if it is late by that frame's
+/// whole duration, the rest of the animation is later. No frame is left out.
 package struct AnimationClock {
     private enum State {
         case resting

@@ -50,9 +50,8 @@ extension ImageDisplaying {
     /// Shows the image of a response.
     ///
     /// If the slot already waits for the same image, by the same downloader and cache policy, it isn't requested again;
-    /// these closures are called as well.
-    /// A request with an empty URL shows the placeholder, even if that is nil, and fails before this function returns. One
-    /// with another invalid URL fails later, as a download does.
+    /// these closures are called as well. A request with an empty URL shows the placeholder, even if that is nil, and
+    /// fails before this function returns. One with another invalid URL fails later, as a download does.
     ///
     /// - Parameters:
     ///   - request: The request for the image.
@@ -109,8 +108,8 @@ extension HTTPRequest {
         self.init(imageOf: url)
     }
 
-    /// The request for an image. A URL gets an Accept field for images, so that all requests for it have the same key in
-    /// caches; an `HTTPRequest` stays as it is.
+    /// The request for an image. A URL gets an Accept field for images, so that all requests for it have the same key
+    /// in caches; an `HTTPRequest` stays as it is.
     init<Source: RequestConvertible>(imageOf source: Source) {
         self = Source.request(of: source)
         guard !(source is HTTPRequest), !headers.contains(named: "Accept") else { return }

@@ -74,8 +74,8 @@ extension WebContentDisplaying {
     ///   - request: The request for the page.
     ///   - progress: Called with snapshots, and once at the end; not after another load has replaced this one.
     ///   - success: Returns the text to show; nil shows the body.
-    ///   - failure: Called with the error. Its code is ``/SwiftAF/SessionError/Code/cancelled`` if another load replaced
-    ///     this one, or it was cancelled.
+    ///   - failure: Called with the error. Its code is ``/SwiftAF/SessionError/Code/cancelled`` if another load
+    ///     replaced this one, or it was cancelled.
     /// - Returns: The task, which is running.
     @discardableResult
     public func loadText(
@@ -100,8 +100,8 @@ extension WebContentDisplaying {
     ///   - textEncoding: The charset; nil uses the response's.
     ///   - progress: Called with snapshots, and once at the end; not after another load has replaced this one.
     ///   - success: Returns the content to show; nil shows the body.
-    ///   - failure: Called with the error. Its code is ``/SwiftAF/SessionError/Code/cancelled`` if another load replaced
-    ///     this one, or it was cancelled.
+    ///   - failure: Called with the error. Its code is ``/SwiftAF/SessionError/Code/cancelled`` if another load
+    ///     replaced this one, or it was cancelled.
     @discardableResult
     public func loadData(
         _ request: HTTPRequest, mimeType: String? = nil, textEncoding: String? = nil,

@@ -155,8 +155,8 @@ public final class ImageDownloader: Sendable {
     ///
     /// A slow reader gets the newest preview; older ones are skipped. Previews require a decoder that supports them
     /// (``ImageDecoding/makeProgressiveDecoder(options:)``), and that the first request for this image asked for them.
-    /// Processors are applied to each preview. Leaving the loop cancels the request. If a body is cut short and retried,
-    /// only the image itself follows.
+    /// Processors are applied to each preview. Leaving the loop cancels the request. If a body is cut short and
+    /// retried, only the image itself follows.
     public func images<Source: RequestConvertible>(
         for request: Source, processors: [any ImageProcessing] = [], priority: Int = 0
     ) -> AsyncThrowingStream<DownloadedImage, any Error> {
@@ -219,8 +219,8 @@ public final class ImageDownloader: Sendable {
 
     // MARK: Loading
 
-    /// The key that requests share a download by: that of the cached image, and the cache policy. A request for a new image
-    /// must not get one that was begun with the permission to take an old one.
+    /// The key that requests share a download by: that of the cached image, and the cache policy. A request for a new
+    /// image must not get one that was begun with the permission to take an old one.
     static func key(of request: HTTPRequest, _ processors: [any ImageProcessing]) -> String {
         let image = ImageCacheKey.identifier(for: request, additionalIdentifier: identifier(of: processors))
         guard let policy = request.hints.cachePolicy else { return image }

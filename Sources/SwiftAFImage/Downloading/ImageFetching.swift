@@ -6,7 +6,8 @@ public protocol ImageFetching: Sendable {
     /// Performs a request. Must end soon after its Swift task is cancelled.
     func fetch(_ request: HTTPRequest) async throws(SessionError) -> Response<Data>
 
-    /// Performs a request like ``fetch(_:)``, and passes each piece of the body on as it arrives. The default passes none on.
+    /// Performs a request like ``fetch(_:)``, and passes each piece of the body on as it arrives. The default passes
+    /// none on.
     func fetch(
         _ request: HTTPRequest, receiving: (HTTPResponse, Data) -> Void
     ) async throws(SessionError) -> Response<Data>
@@ -49,8 +50,8 @@ extension HTTPSessionManager: ImageFetching {
         return Response(head: stream.head, body: body, filePath: stream.filePath)
     }
 
-    /// The request to send again after its body was cut short; nil if no interceptor wants that. A stream itself is retried
-    /// only until its head arrives, because its reader has seen what followed.
+    /// The request to send again after its body was cut short; nil if no interceptor wants that. A stream itself is
+    /// retried only until its head arrives, because its reader has seen what followed.
     private func retry(
         of request: HTTPRequest, begunAt start: ContinuousClock.Instant, _ head: HTTPResponse, _ error: SessionError
     ) async -> HTTPRequest? {

@@ -153,7 +153,8 @@ struct LoadQueue<Handler, Order, Work> {
         lines[priority] = line
     }
 
-    /// The order of the next image to load, and the number of its run, if the limit allows it. ``begin(_:by:)`` follows.
+    /// The order of the next image to load, and the number of its run, if the limit allows it. ``begin(_:by:)``
+    /// follows.
     mutating func next() -> (order: Order, run: Int)? {
         guard runs.count < maximumActive else { return nil }
         for priority in priorities {
@@ -209,8 +210,8 @@ struct LoadQueue<Handler, Order, Work> {
 
     /// Removes a request.
     ///
-    /// - Returns: The request's handler, and the work to cancel if the image has no other requests; nil if there is no such
-    ///   request.
+    /// - Returns: The request's handler, and the work to cancel if the image has no other requests; nil if there is no
+    ///   such request.
     mutating func cancel(_ receiptID: UUID, for key: String) -> (handler: Handler, work: Work?)? {
         guard var load = loads[key], let index = load.waiting.firstIndex(where: { $0.receiptID == receiptID }) else {
             return nil
