@@ -38,7 +38,8 @@ private struct CurlCommand {
 
     private var method: [String] {
         switch (request.method, request.body.isNone) {
-        case (.head, _): ["--head"]
+        // curl refuses a body beside its own option for HEAD.
+        case (.head, true): ["--head"]
         // curl's own choice. Given as an option, the method would be sent after a redirect, too.
         case (.get, true), (.post, false): []
         default: ["--request", request.method.rawValue]
@@ -68,6 +69,8 @@ private struct CurlCommand {
         var words: [String] = []
         switch request.httpVersion {
         case .http1_1?: words.append("--http1.1")
+        // Over http, curl would ask for an upgrade, which the session doesn't.
+        case .http2? where !isSecure: break
         case .http2?: words.append("--http2")
         case .http2PriorKnowledge?: words.append("--http2-prior-knowledge")
         case .http3?: words.append("--http3")
@@ -77,6 +80,8 @@ private struct CurlCommand {
         if let limit = request.timeouts.total, limit > .zero { words += ["--max-time", seconds(limit)] }
         return words
     }
+
+    private var isSecure: Bool { ASCII.lowercased(request.url.prefix { $0 != ":" }) == "https" }
 
     private func seconds(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
@@ -96,7 +101,7 @@ private struct CurlCommand {
             let encoded = Self.quoted(data.base64EncodedString())
             return ("printf %s \(encoded) | base64 -d | ", ["--data-binary", "@-"])
         case .file(let path):
-            return ("", ["--data-binary", "@\(path)"])
+            return ("", ["--data-binary", "@\(Self.name(path))"])
         case .stream:
             return ("", ["--data-binary", "@-"])
         case .form(let form):
@@ -117,11 +122,14 @@ private struct CurlCommand {
             return ["--form", "\(heading.name)=\(inner(text))\(attributes(heading))"]
         case .file(let file, let heading):
             guard file.range == nil, isPlain(heading) else { return nil }
-            return ["--form", "\(heading.name)=@\(inner(file.path))\(attributes(heading))"]
+            return ["--form", "\(heading.name)=@\(inner(name(file.path)))\(attributes(heading))"]
         case .stream, .raw:
             return nil
         }
     }
+
+    /// Returns a file's path for curl, which takes `-` for standard input.
+    private static func name(_ path: String) -> String { path == "-" ? "./-" : path }
 
     private static func isPlain(_ heading: BodyForm.Heading) -> Bool {
         heading.headers.isEmpty && !heading.name.utf8.contains(UInt8(ascii: "="))

@@ -94,6 +94,29 @@ struct CurlCommandTests {
         #expect(Self.values("--header", try Self.words(of: typed.curlCommand())) == ["Content-Type: a/b"])
     }
 
+    @Test("HEAD with a body, which curl refuses beside its own option")
+    func headWithBody() throws {
+        let request = HTTPRequest(.head, "https://host/", body: .data(Data("x".utf8)))
+        let words = try Self.words(of: request.curlCommand())
+        #expect(Self.values("--request", words) == ["HEAD"] && Self.values("--data-raw", words) == ["x"])
+        #expect(!words.contains("--head"))
+    }
+
+    @Test("HTTP/2 is asked for over https only: curl would ask for an upgrade otherwise")
+    func http2() throws {
+        for (url, isAsked) in [("https://host/", true), ("HTTPS://host/", true), ("http://host/", false)] {
+            var request = HTTPRequest(url)
+            request.httpVersion = .http2
+            #expect(try Self.words(of: request.curlCommand()).contains("--http2") == isAsked)
+        }
+    }
+
+    @Test("A file with the name - isn't standard input")
+    func fileNamedLikeInput() throws {
+        let file = HTTPRequest(.post, "https://host/", body: .file("-"))
+        #expect(Self.values("--data-binary", try Self.words(of: file.curlCommand())) == ["@./-"])
+    }
+
     @Test("Forms are taken apart")
     func forms() throws {
         let folder = try TestFolder()
