@@ -1,5 +1,5 @@
 /// Classes of bytes in HTTP's grammar.
-enum ASCII {
+package enum ASCII {
     /// Whether a byte is forbidden in header values: control characters except tab (RFC 9110, section 5.5).
     static func isForbiddenInField(_ byte: UInt8) -> Bool {
         isControl(byte) && byte != 0x09
@@ -12,7 +12,7 @@ enum ASCII {
 
     /// Whether a byte is a decimal digit.
     @inline(__always)
-    static func isDigit(_ byte: UInt8) -> Bool {
+    package static func isDigit(_ byte: UInt8) -> Bool {
         byte &- UInt8(ascii: "0") < 10
     }
 
@@ -58,10 +58,9 @@ enum ASCII {
         return Substring(bytes[first...last])
     }
 
-    /// Makes the text of a peer or a user safe for messages: replaces control characters, separators of lines and what
-    /// changes the direction of text, which could forge or reorder log lines or control a terminal. A text longer than
-    /// `limit` characters is truncated and gets an ellipsis.
-    static func printable(_ text: some StringProtocol, limit: Int = .max) -> String {
+    /// Makes the text of a peer or a user safe for messages: replaces its unsafe characters, see ``isUnsafe(_:)``. A text
+    /// longer than `limit` characters is truncated and gets an ellipsis.
+    package static func printable(_ text: some StringProtocol, limit: Int = .max) -> String {
         var result = String.UnicodeScalarView()
         for (index, scalar) in text.unicodeScalars.enumerated() {
             guard index < limit else {
@@ -73,11 +72,14 @@ enum ASCII {
         return String(result)
     }
 
-    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: return true
-        case .format: return (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
-        default: return false
+    /// Whether a character from a peer could forge or reorder lines, or control a terminal: control characters, separators
+    /// of lines and paragraphs, and the marks, embeddings, overrides and isolates that change the direction of text
+    /// (Unicode's property Bidi_Control).
+    package static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case ..<0x20, 0x7F..<0xA0: true
+        case 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
         }
     }
 }
