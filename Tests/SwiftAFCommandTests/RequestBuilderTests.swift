@@ -51,6 +51,21 @@ import Testing
         #expect(try build("get", url, "a==1").url == expected)
     }
 
+    @Test(arguments: ["[b]", "[]", "[0]"])
+    func refusesFieldsNestedMoreDeeplyThanJSONCanBe(step: String) throws {
+        func field(_ levels: Int, _ value: String) -> String { "a" + String(repeating: step, count: levels) + value }
+        // The object of the whole is a level, too.
+        for (levels, value) in [(511, "=1"), (510, ":=[1]")] {
+            let body = try #require(try build("post", "http://h/", field(levels, value)).body.data)
+            #expect(throws: Never.self) { try JSONValue(parsing: body) }
+        }
+        for (levels, value) in [(512, "=1"), (511, ":=[1]"), (40_000, "=1")] {
+            let failure = #expect(throws: Failure.self) { try build("post", "http://h/", field(levels, value)) }
+            #expect(failure?.exit == .input && failure?.message.contains("expected at most 512") == true)
+            #expect((failure?.message.utf8.count ?? 0) < 200)
+        }
+    }
+
     @Test func queryItemsAreEscaped() throws {
         #expect(try build("get", "http://h/", "a b==ä&=", "c==").url == "http://h/?a%20b=%C3%A4%26%3D&c=")
     }

@@ -49,7 +49,10 @@ struct JSONText: Sendable, Hashable {
     }
 
     /// Whether the nesting exceeds what readers of a report accept.
-    var isTooDeep: Bool {
+    var isTooDeep: Bool { depth > Self.mostLevels }
+
+    /// How deeply arrays and objects are nested; zero without any.
+    var depth: Int {
         var (depth, deepest) = (0, 0)
         for token in tokens {
             switch token.first {
@@ -59,7 +62,7 @@ struct JSONText: Sendable, Hashable {
             }
             deepest = max(deepest, depth)
         }
-        return deepest > Self.mostLevels
+        return deepest
     }
 
     /// The digits of a number; nil for any other value.

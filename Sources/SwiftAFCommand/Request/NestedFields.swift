@@ -26,6 +26,14 @@ struct NestedFields {
         guard let (name, steps) = Self.parse(key) else {
             throw UsageError("invalid name '\(key.printable)': expected a[b], a[] or a[0]; \\[ is a bracket in a name")
         }
+        let depth = (name.isEmpty && !steps.isEmpty ? 0 : 1) + steps.count + value.depth
+        guard depth <= JSONValue.maximumDepth else {
+            throw UsageError(
+                """
+                the field '\(ASCII.printable(key, limit: 20))' makes JSON with \(depth) levels of arrays and objects: \
+                expected at most \(JSONValue.maximumDepth)
+                """)
+        }
         guard !name.isEmpty || steps.isEmpty else {
             root = try Self.insert(value, at: steps[...], into: root ?? (members.isEmpty ? nil : .object(members)), key)
             return
