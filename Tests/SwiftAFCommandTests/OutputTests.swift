@@ -90,6 +90,13 @@ import Testing
 
     @Test func controlCharactersAreShown() {
         #expect("a\u{1B}[31m\u{9B}b\tä".printable == "a\\u{1B}[31m\\u{9B}b\\u{9}ä")
+        // What changes the order of text, or begins a line.
+        for scalar in "\u{61C}\u{200E}\u{200F}\u{202A}\u{202E}\u{2066}\u{2069}\u{2028}\u{2029}".unicodeScalars {
+            let number = String(scalar.value, radix: 16, uppercase: true)
+            #expect(String(scalar).printable == "\\u{\(number)}")
+            #expect(String(scalar).printableLines == "\\u{\(number)}")
+        }
+        #expect("\u{200D}\u{A0}\u{2030}".printable == "\u{200D}\u{A0}\u{2030}")
     }
 }
 

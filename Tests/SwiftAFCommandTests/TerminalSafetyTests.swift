@@ -37,6 +37,50 @@ import Testing
         #expect(await swiftaf("get", server.urlString()).text.contains("\u{1B}]0;"))
     }
 
+    /// The text of ``textIsShownWithoutControlCharacters(type:words:)``, and what a terminal gets of it.
+    private static let text = "\u{1B}]0;owned\u{7}\t\u{1B}[31mred\r\nback\rto\u{7F}\nend"
+    private static let shownText = "\\u{1B}]0;owned\\u{7}\t\\u{1B}[31mred\r\nback\\u{D}to\\u{7F}\nend\n"
+
+    @Test(arguments: [
+        nil, "text/plain", "text/plain; charset=iso-8859-1", "text/event-stream", "text/plain; charset=utf-16",
+    ])
+    func textIsShownWithoutControlCharacters(type: String?) async {
+        let isWide = type?.hasSuffix("utf-16") == true
+        let body = isWide ? Data([0xFE, 0xFF]) + Self.text.utf16.flatMap { [0, UInt8($0)] } : Data(Self.text.utf8)
+        server.route("/", .respond(headers: type.map { ["Content-Type": $0] } ?? [:], body: body))
+        for words in [[], ["--retry", "1"], ["-i"]] {
+            let words = ["get", server.urlString()] + words
+            let run = await swiftaf(words, output: MemorySink(isTerminal: true))
+            #expect(run.exit == 0 && run.text.hasSuffix(Self.shownText))
+            #expect(words.contains("-i") || run.text == Self.shownText)
+            // Pipes get what was sent, and so does a terminal that asks for it.
+            #expect(await swiftaf(words).output.suffix(body.count) == body)
+            let raw = await swiftaf(words + ["-o", "-"], output: MemorySink(isTerminal: true))
+            #expect(raw.output.starts(with: body) || words.contains("-i"))
+        }
+    }
+
+    @Test func textThatChangesItsOrderIsShownAsWritten() async {
+        let json = "{\"a\":\"\u{202E}\u{61C}\u{2028}\"}"
+        server.route("/", .text("a\u{202E}b\u{200F}"))
+        server.route(
+            "/json", .respond(headers: ["Content-Type": "application/json", "X-A": "\u{2066}x"], body: Data(json.utf8)))
+        let text = await swiftaf("get", server.urlString(), output: MemorySink(isTerminal: true))
+        #expect(text.text == "a\\u{202E}b\\u{200F}\n")
+        let shown = await swiftaf("get", server.urlString("/json"), "-i", output: MemorySink(isTerminal: true))
+        #expect(
+            shown.text.hasSuffix("\"a\": \"\\u202e\\u061c\\u2028\"\n}\n") && shown.text.contains("X-A: \\u{2066}x\r\n"))
+        #expect(await swiftaf("get", server.urlString("/json")).text == json)
+    }
+
+    /// A line that is too long to be kept is shown in pieces, which may begin and end inside of characters.
+    @Test func longLinesKeepTheirCharacters() async {
+        let line = String(repeating: "äö€𝄞\u{1B}", count: 40_000)
+        server.route("/", .text(line + "\r\n"))
+        let run = await swiftaf("get", server.urlString(), output: MemorySink(isTerminal: true))
+        #expect(run.exit == 0 && run.text == line.replacing("\u{1B}", with: "\\u{1B}") + "\r\n")
+    }
+
     /// JSON that isn't complete is shown as what isn't JSON.
     @Test(arguments: [[], ["--retry", "1"]])
     func whatCameBeforeAFailureIsShown(words: [String]) async {

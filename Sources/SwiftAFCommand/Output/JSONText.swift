@@ -74,24 +74,21 @@ struct JSONText: Sendable, Hashable {
 
     // MARK: White space
 
-    /// The same JSON with those control characters escaped that it may hold as they are, in its strings: DEL and those from
-    /// U+0080 to U+009F. A terminal would obey them.
-    var escapingControls: JSONText { JSONText(valid: Self.escapingControls(bytes)) }
+    /// The same JSON with those unsafe characters escaped that it may hold as they are, in its strings: DEL, those from U+0080
+    /// to U+009F, and what changes the order of text. A terminal would obey them.
+    var escapingUnsafe: JSONText { JSONText(valid: Self.escapingUnsafe(bytes)) }
 
-    /// Escapes DEL and U+0080 to U+009F in JSON, of one or of several values.
-    static func escapingControls(_ bytes: [UInt8]) -> [UInt8] {
+    /// Escapes unsafe characters in JSON, of one or of several values.
+    static func escapingUnsafe(_ bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count)
-        var rest = bytes[...]
-        while let byte = rest.popFirst() {
-            if byte == 0x7F {
-                text += "\\u007f".utf8
-            } else if byte == 0xC2, let second = rest.first, second < 0xA0 {
-                // In UTF-8, the second byte is that of the number.
-                rest.removeFirst()
-                text += "\\u00\(String(second, radix: 16))".utf8
+        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
+            if scalar.value >= 0x7F, ASCII.isUnsafe(scalar) {
+                // All of them have at most four digits.
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8
             } else {
-                text.append(byte)
+                text += scalar.utf8
             }
         }
         return text

@@ -160,16 +160,17 @@ struct ResponsePrinter: Sendable {
             switch mode {
             case .converted: continue
             case .formatted where kept.count <= Self.mostFormatted: continue
-            case .formatted: (size, mode) = (kept.count, .lines)
+            case .formatted: (size, mode) = (kept.count - Self.beginOfCharacter(in: kept), .lines)
             case .lines where kept.count <= Self.mostOfLine, .convertedLines where kept.count <= Self.mostFormatted:
                 size = kept.lastIndex(of: UInt8(ascii: "\n")).map { $0 - kept.startIndex + 1 } ?? 0
+            case .lines: size = kept.count - Self.beginOfCharacter(in: kept)
             default: size = kept.count
             }
             guard size > 0 else { continue }
             last = kept[kept.startIndex + size - 1]
             // Without a copy where nothing is kept.
             let written = size == kept.count ? kept : kept.prefix(size)
-            try await flush(mode == .convertedLines ? converted(written, of: response) : written)
+            try await flush(shown(written, of: response, mode) ?? Data())
             kept = size == kept.count ? Data() : Data(kept.dropFirst(size))
         }
         guard var text = shown(kept, of: response, mode) else {
@@ -239,24 +240,38 @@ struct ResponsePrinter: Sendable {
         return ["utf-8", "utf8", "us-ascii", "ascii"].contains(charset)
     }
 
-    /// Returns JSON in lines, or text in UTF-8; the bytes themselves if they are neither. Nil if they are binary.
+    /// Returns what is printed of a piece of a body: for a terminal JSON in lines, or text in UTF-8, without control characters;
+    /// otherwise the bytes themselves. Nil if they are binary.
     private func shown(_ kept: Data, of response: HTTPResponse, _ mode: Mode) -> Data? {
         switch mode {
         case .formatted where !kept.isEmpty: return pretty(kept)
-        case .convertedLines: return converted(kept, of: response)
+        case .lines: return Self.printable(kept)
+        case .convertedLines: return Self.printable(converted(kept, of: response))
         case .converted:
             guard let text = text(kept, of: response), !text.contains(0) else { return nil }
-            return response.mediaType?.isJSON == true ? pretty(text) : text
-        default: return kept
+            return response.mediaType?.isJSON == true ? pretty(text) : Self.printable(text)
+        case .formatted, .streamed, .discarded: return kept
         }
     }
 
     private func pretty(_ body: Data) -> Data {
-        // A terminal would obey the control characters of what isn't JSON after all.
-        guard let json = try? JSONText(Array(body)) else {
-            return Data(String(decoding: body, as: UTF8.self).printableLines.utf8)
-        }
+        guard let json = try? JSONText(Array(body)) else { return Self.printable(body) }
         return Data(style.pretty(json))
+    }
+
+    /// Returns text for a terminal, which would obey control characters of the server.
+    private static func printable(_ text: Data) -> Data {
+        Data(String(decoding: text, as: UTF8.self).printableLines.utf8)
+    }
+
+    /// Returns the number of bytes at the end of a piece that may belong to a character of the next one: the beginning of
+    /// a character in UTF-8, or a carriage return.
+    private static func beginOfCharacter(in piece: Data) -> Int {
+        if piece.last == UInt8(ascii: "\r") { return 1 }
+        let tail = piece.suffix(3).reversed()
+        guard let place = tail.enumerated().first(where: { $0.element >= 0xC0 }) else { return 0 }
+        let length = place.element < 0xE0 ? 2 : place.element < 0xF0 ? 3 : 4
+        return place.offset + 1 < length ? place.offset + 1 : 0
     }
 
     /// Returns lines in UTF-8; the bytes themselves if they aren't valid in their charset.

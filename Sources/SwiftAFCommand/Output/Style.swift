@@ -39,10 +39,10 @@ extension Style {
         return colour(phrase.isEmpty ? status : "\(status) \(phrase.printable)") + "\r\n" + fields.joined() + "\r\n"
     }
 
-    /// Returns JSON for a terminal, with one line per member and without control characters; keys, strings, numbers and
+    /// Returns JSON for a terminal, with one line per member and without unsafe characters; keys, strings, numbers and
     /// literals in colours.
     func pretty(_ json: JSONText) -> [UInt8] {
-        let json = json.escapingControls
+        let json = json.escapingUnsafe
         guard isColoured else { return json.pretty.bytes }
         return json.pretty { token, isKey in
             let text = String(decoding: token, as: UTF8.self)

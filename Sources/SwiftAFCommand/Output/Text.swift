@@ -1,3 +1,5 @@
+import SwiftAF
+
 /// Formats text for people.
 extension String {
     /// Appends spaces up to a width of `width` characters.
@@ -10,17 +12,20 @@ extension String {
         String(repeating: " ", count: max(0, width - count)) + self
     }
 
-    /// The text with control characters escaped as `\u{1B}`, so that a server can't send control sequences to the
-    /// terminal.
-    var printable: String { printable(keeping: "") }
+    /// The text with unsafe characters escaped as `\u{1B}`, so that a server can't send control sequences to the terminal,
+    /// nor change the order of what it shows.
+    var printable: String { printable(keepsLines: false) }
 
     /// The same for text of several lines: line breaks and tabs stay.
-    var printableLines: String { printable(keeping: "\n\t") }
+    var printableLines: String { printable(keepsLines: true) }
 
-    private func printable(keeping kept: String) -> String {
+    private func printable(keepsLines: Bool) -> String {
         var text = String.UnicodeScalarView()
-        for scalar in unicodeScalars {
-            if scalar.properties.generalCategory == .control, !kept.unicodeScalars.contains(scalar) {
+        var rest = unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            // A carriage return alone goes back in the line, so that what follows replaces it.
+            let isKept = scalar == "\n" || scalar == "\t" || (scalar == "\r" && rest.first == "\n")
+            if ASCII.isUnsafe(scalar), !(keepsLines && isKept) {
                 text.append(contentsOf: "\\u{\(String(scalar.value, radix: 16, uppercase: true))}".unicodeScalars)
             } else {
                 text.append(scalar)

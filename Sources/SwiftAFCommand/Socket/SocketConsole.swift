@@ -188,7 +188,7 @@ private final class Conversation: Sendable {
         guard options.printsJSON else { return }
         let fields = event.map { ($0.key, $0.value) }
         let line = Array((JSONValue.object(JSONObject(fields)).description + "\n").utf8)
-        try console.write(Data(console.output.isTerminal ? JSONText.escapingControls(line) : line))
+        try console.write(Data(console.output.isTerminal ? JSONText.escapingUnsafe(line) : line))
     }
 
     // MARK: Sending
