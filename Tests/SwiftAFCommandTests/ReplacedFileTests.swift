@@ -37,6 +37,24 @@ import Testing
         #expect(folder.isLink("a") && folder.isLink("b"))
     }
 
+    // MARK: Failures
+
+    @Test(arguments: [true, false])
+    func aFileThatCannotBeClosedReplacesNone(exists: Bool) throws {
+        if exists { folder.write("former", to: "file") }
+        var file = try NewFile(folder.path("file"))
+        #expect(write(file.descriptor, "new", 3) == 3)
+        file.closeFile = { descriptor in
+            close(descriptor)
+            errno = EDQUOT
+            return -1
+        }
+        let error = #expect(throws: SessionError.self) { try file.finish() }
+        #expect(error?.code == .file && error?.systemError == EDQUOT)
+        #expect(folder.content(of: "file") == (exists ? "former" : nil))
+        #expect(folder.names == (exists ? [Array("file".utf8)] : []))
+    }
+
     // MARK: Statuses other than 2xx
 
     @Test(arguments: [(404, ["--accept-status", "404"]), (302, ["--no-redirects"])])

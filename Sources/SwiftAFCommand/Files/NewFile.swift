@@ -9,6 +9,8 @@ struct NewFile: Sendable {
     private let target: RawText
     /// The name until then; nil for what is written to.
     private let temporary: RawText?
+    /// Closes the descriptor. Tests let it fail.
+    var closeFile: @Sendable (Int32) -> Int32 = { close($0) }
 
     /// - Parameter mode: The permissions of a file that replaces none, without those that the process's mask takes away.
     init(_ path: RawText, mode: mode_t = 0o600) throws(SessionError) {
@@ -50,11 +52,16 @@ struct NewFile: Sendable {
         return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Closes the file and gives it its name.
+    /// Closes the file and gives it its name. If closing it fails, another file with that name stays: a quota or a file
+    /// system of the network may report only then that content was lost.
     ///
     /// - Parameter keepsExisting: Whether it fails if another file has that name.
     func finish(keepsExisting: Bool = false) throws(SessionError) {
-        close(descriptor)
+        guard closeFile(descriptor) == 0 else {
+            let number = errno
+            remove()
+            throw OutputFile.failure(path, number)
+        }
         guard let temporary else { return }
         let status = temporary.withCString { temporary in
             target.withCString { keepsExisting ? link(temporary, $0) : rename(temporary, $0) }
