@@ -31,6 +31,18 @@ import Testing
         #expect(request.bodyText.hasPrefix("--\(sent.dropFirst(type.count))\r\n"))
     }
 
+    @Test(arguments: ["[]", "{}", "[{}]"])
+    func aFormOfEmptyValuesSaysWhichField(json: String) async throws {
+        let file = try TemporaryFile(json)
+        for item in ["field:=\(json)", "field:=@\(file.path)"] {
+            let run = await swiftaf("post", url, "--multipart", item)
+            #expect(run.exit == 1 && run.error.contains("'field' is an empty array or object, which has no parts"))
+        }
+        #expect(await swiftaf("upload", url).error.contains("a form needs a field or a file"))
+        #expect(await swiftaf("post", url, "--multipart", "field:=\(json)", "a=1").exit == 0)
+        #expect(server.requests.count == 1)
+    }
+
     @Test func aGivenBoundaryIsThatOfTheForm() async throws {
         let run = await swiftaf("upload", url, "a=1", "Content-Type:multipart/form-data; boundary=own")
         let request = try #require(server.requests.first)

@@ -9,8 +9,17 @@ enum FormBuilder {
     static func form(of items: [Item], input: Int32, boundary: String? = nil) throws(Failure) -> MultipartFormData {
         var form = try empty(boundary)
         for item in items { try append(item, input, to: &form) }
-        guard !form.isEmpty else { throw Failure(UsageError("a form needs a field or a file")) }
+        guard !form.isEmpty else {
+            for case .field(let name, .json) in items { throw Failure(withoutParts(name)) }
+            for case .jsonFromFile(let name, _) in items { throw Failure(withoutParts(name)) }
+            throw Failure(UsageError("a form needs a field or a file"))
+        }
         return form
+    }
+
+    /// The form would be empty, because an empty array or object has no elements that could be parts.
+    private static func withoutParts(_ name: RawText) -> UsageError {
+        UsageError("the form would be empty: '\(name.shown.printable)' is an empty array or object, which has no parts")
     }
 
     private static func empty(_ boundary: String?) throws(Failure) -> MultipartFormData {
