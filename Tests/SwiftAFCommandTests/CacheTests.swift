@@ -94,6 +94,11 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
+    @Test(arguments: [(3, 1, 2), (1, 1, 0), (1, 2, 0)])
+    func noFewerThanNoneAreRemoved(before: Int, after: Int, removed: Int) {
+        #expect(CacheInquiry.removed(before, after) == removed)
+    }
+
     /// Looking for stored responses makes no folder.
     @Test func aMissingCacheIsNotMade() async throws {
         for words in [["list"], ["verify"], ["show", "http://a.test/"], ["clear"]] {

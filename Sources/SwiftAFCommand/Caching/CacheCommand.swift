@@ -124,8 +124,11 @@ struct CacheInquiry {
         let before = try await cache.entries().count
         if let url { try cache.removeResponses(for: url) } else { cache.removeAllResponses() }
         cache.flush()
-        return cleared(before - cache.statistics.count)
+        return cleared(Self.removed(before, cache.statistics.count))
     }
+
+    /// Returns how many responses were removed. Other processes may have stored some meanwhile.
+    static func removed(_ before: Int, _ after: Int) -> Int { max(0, before - after) }
 
     private func cleared(_ removed: Int) -> Outcome {
         outcome("removed \(removed)\n", ["removed": .integer(Int64(removed))])
