@@ -39,13 +39,7 @@ struct ProgressBar: Sendable {
         let isUploading = progress.received == 0 && progress.sent > 0 && progress.sent != progress.sentTotal
         return isUploading
             ? (progress.sent, progress.sent, progress.sentTotal)
-            : (progress.received, withOffset(progress.received), progress.receivedTotal.map(withOffset))
-    }
-
-    /// Adds the resume offset without overflow: the server may announce any number.
-    private func withOffset(_ count: Int64) -> Int64 {
-        let (sum, isTooLarge) = count.addingReportingOverflow(progress.offset)
-        return isTooLarge ? .max : sum
+            : (progress.received, progress.downloaded, progress.downloadTotal)
     }
 
     private func rate(_ moved: Int64) -> String {
