@@ -54,8 +54,7 @@ struct Exchange {
 
     /// Whether a response is written to the file.
     @Sendable private func saves(_ response: HTTPResponse) -> Bool {
-        let isSuccessful = (200...299).contains(response.status)
-        return refusal(of: response) == nil && (isSuccessful || file?.isDownload == false && response.status != 304)
+        refusal(of: response) == nil && (response.isSuccessful || file?.isDownload == false && response.status != 304)
     }
 
     /// Whether the file gets the head of a response that has nothing else, as with `curl -I -o`.
@@ -378,7 +377,7 @@ struct Exchange {
             var outcome = outcome(of: response, body: error.body ?? Data())
             note(error.resumeToken, in: &outcome)
             // An acceptable status is an error only if `Timestamps` refused an older version.
-            let hasNothingNewer = response.status == 304 || (200...299).contains(response.status)
+            let hasNothingNewer = response.status == 304 || response.isSuccessful
             if options.comparesTimestamps, hasNothingNewer, outcome.failure == nil,
                 case .path(let path)? = file?.name, InputFile.exists(path)
             {
@@ -425,7 +424,7 @@ struct Exchange {
         }
         switch response.status {
         case let status where options.acceptedStatuses.contains(status): return nil
-        case 200...299: return nil
+        case _ where response.isSuccessful: return nil
         case 304 where options.comparesTimestamps: return nil
         case 300...399 where !options.redirects.followsRedirects: return nil
         case 401:

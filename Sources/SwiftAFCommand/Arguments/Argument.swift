@@ -1,3 +1,5 @@
+import SwiftAF
+
 /// Parses the values of options.
 enum Argument {
     /// Parses seconds with an optional fraction, or a time with a unit: `500ms`, `2s`, `1m`, `1h`. Rounded up to whole
@@ -50,7 +52,7 @@ enum Argument {
 
     /// Parses an integer in a range.
     static func count(_ text: String, of option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
-        guard text.utf8.allSatisfy(isDigit), let number = Int(text), range.contains(number) else {
+        guard text.utf8.allSatisfy(ASCII.isDigit), let number = Int(text), range.contains(number) else {
             let most = range.upperBound == Int.max ? " or more" : " to \(range.upperBound)"
             throw UsageError("invalid value for \(option): expected a whole number, \(range.lowerBound)\(most)")
         }
@@ -73,10 +75,7 @@ enum Argument {
     /// such as `inf`.
     private static func isDecimal(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        return parts.count <= 2 && parts.joined().contains(where: isDigit) && parts.joined().allSatisfy(isDigit)
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        byte &- 0x30 < 10
+        let digits = parts.joined()
+        return parts.count <= 2 && !digits.isEmpty && digits.allSatisfy(ASCII.isDigit)
     }
 }

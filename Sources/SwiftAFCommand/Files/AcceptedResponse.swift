@@ -18,7 +18,7 @@ final class AcceptedResponse: Sendable {
     @Sendable func decide(_ response: HTTPResponse) -> ResponseDecision {
         abandon()
         // A 304 has no body, and its file stays.
-        guard !(200...299).contains(response.status), response.status != 304, isAccepted(response) else {
+        guard !response.isSuccessful, response.status != 304, isAccepted(response) else {
             return .allow
         }
         if options.contains(.createsFolders) { OutputFile.makeFolders(of: path, mode: 0o777) }

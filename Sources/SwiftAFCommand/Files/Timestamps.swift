@@ -12,7 +12,7 @@ enum Timestamps {
         let own = status.st_mtim.tv_sec
         if let date = HTTPDate.text(of: own) { request.headers.fillGaps(from: ["If-Modified-Since": date]) }
         request.responseHandler = { response in
-            guard (200...299).contains(response.status), let time = time(of: response), time <= own else {
+            guard response.isSuccessful, let time = time(of: response), time <= own else {
                 return .allow
             }
             return .fail(SessionError(.status))

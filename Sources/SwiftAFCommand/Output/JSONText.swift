@@ -67,7 +67,8 @@ struct JSONText: Sendable, Hashable {
 
     /// The digits of a number; nil for any other value.
     var number: String? {
-        guard let first = bytes.first(where: { !Self.isBlank($0) }), first == UInt8(ascii: "-") || first &- 0x30 < 10
+        guard let first = bytes.first(where: { !Self.isBlank($0) }),
+            first == UInt8(ascii: "-") || ASCII.isDigit(first)
         else { return nil }
         return String(decoding: compact.bytes, as: UTF8.self)
     }

@@ -113,7 +113,7 @@ struct HSTSLines {
         let form = "\"YYYYMMDD HH:MM:SS\"".utf8
         return text.count == form.count
             && zip(text, form).allSatisfy { byte, kind in
-                UInt8(ascii: "A")...UInt8(ascii: "Z") ~= kind ? byte &- 0x30 < 10 : byte == kind
+                UInt8(ascii: "A")...UInt8(ascii: "Z") ~= kind ? ASCII.isDigit(byte) : byte == kind
             }
     }
 
