@@ -202,15 +202,17 @@ struct Exchange {
             return outcome(of: try await file.download(request, with: manager, progress: progress))
         } catch {
             var outcome = outcome(of: attempts.completed(error))
-            guard outcome.failure == nil, !outcome.isUpToDate else {
+            guard outcome.failure == nil, outcome.file == nil else {
                 accepted?.abandon()
                 return outcome
             }
             do throws(SessionError) {
-                let size = try accepted?.finish()
-                if size != nil, case .path(let path) = file.name { outcome.file = path.shown }
-                outcome.bodyBytes = size ?? outcome.bodyBytes
-                outcome.isUnsaved = size == nil
+                if let accepted, let size = try accepted.finish() {
+                    outcome.destination = .file(accepted.path.shown, isDownload: false)
+                    outcome.bodyBytes = size
+                } else {
+                    outcome.destination = .unsaved
+                }
             } catch {
                 outcome.add(failure(error))
             }
@@ -225,15 +227,14 @@ struct Exchange {
         let response = try await manager.response(for: request)
         var outcome = outcome(of: response.head, body: Data())
         guard saves(response.head) else {
-            outcome.isUnsaved = outcome.failure == nil
+            if outcome.failure == nil { outcome.destination = .unsaved }
             return outcome
         }
         do throws(SessionError) {
             if file.options.contains(.createsFolders) { OutputFile.makeFolders(of: path, mode: 0o777) }
             let head = Data(Style(isColoured: false).text(of: response.head).utf8)
             try OutputFile.write(head, to: path, mode: 0o666, keepsExisting: file.options.contains(.keepsExistingFile))
-            outcome.file = path.shown
-            outcome.isDownload = file.isDownload
+            outcome.destination = .file(path.shown, isDownload: file.isDownload)
         } catch {
             outcome.add(failure(error))
         }
@@ -310,9 +311,11 @@ struct Exchange {
                 console.complain("swiftaf: the body is binary: -o PATH writes it to a file, a pipe passes it on")
             }
             if let target = printer.target {
-                outcome.isUnsaved = outcome.failure == nil && !target.isAccepted(stream.head)
-                if target.isAccepted(stream.head) { outcome.file = target.path.shown }
-                outcome.isDownload = isDownload
+                if target.isAccepted(stream.head) {
+                    outcome.destination = .file(target.path.shown, isDownload: isDownload)
+                } else if outcome.failure == nil {
+                    outcome.destination = .unsaved
+                }
             }
             return outcome
         } catch let error as WriteError {
@@ -365,8 +368,8 @@ struct Exchange {
         var outcome = outcome(of: download.head, body: Data())
         // The file is already complete, so this 416 isn't a failure.
         if download.resumption == .alreadyComplete { outcome.failure = nil }
-        outcome.file = file?.path(of: download) ?? download.filePath
-        outcome.isDownload = file?.isDownload == true
+        outcome.destination = .file(
+            file?.path(of: download) ?? download.filePath, isDownload: file?.isDownload == true)
         outcome.bodyBytes = Int(clamping: download.fileSize)
         return outcome
     }
@@ -381,9 +384,7 @@ struct Exchange {
             if options.comparesTimestamps, hasNothingNewer, outcome.failure == nil,
                 case .path(let path)? = file?.name, InputFile.exists(path)
             {
-                outcome.file = path.shown
-                outcome.isDownload = true
-                outcome.isUpToDate = true
+                outcome.destination = .upToDateFile(path.shown)
             }
             return outcome
         }

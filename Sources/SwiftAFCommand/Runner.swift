@@ -274,16 +274,15 @@ struct Runner: Sendable {
     /// Says where downloads were written to.
     private func announce(_ outcome: Outcome) {
         for part in outcome.parts.isEmpty ? [outcome] : outcome.parts where part.failure == nil {
-            if part.isUnsaved {
+            switch part.destination {
+            case .unsaved:
                 let reason = part.response?.status == 304 ? "a 304 has no body" : "only a status of 2xx is saved"
                 console.complain("swiftaf: nothing was written: \(reason)")
+            case .upToDateFile(let file): console.complain("swiftaf: \(file.printable) is up to date")
+            case .file(let file, isDownload: true):
+                console.complain("swiftaf: wrote \(file.printable), \(Format.bytes(Int64(part.bodyBytes ?? 0)))")
+            case .file, .output, .cache: break
             }
-            guard part.isDownload, let file = part.file else { continue }
-            if part.isUpToDate {
-                console.complain("swiftaf: \(file.printable) is up to date")
-                continue
-            }
-            console.complain("swiftaf: wrote \(file.printable), \(Format.bytes(Int64(part.bodyBytes ?? 0)))")
         }
     }
 
@@ -311,7 +310,7 @@ struct Runner: Sendable {
     private func printBody(of outcome: Outcome) throws(WriteError) {
         if let report = outcome.trust { return try console.write(Data(TrustText.text(report).utf8)) }
         if let picture = outcome.picture { return try console.write(picture) }
-        if outcome.isStored, let response = outcome.response, let body = outcome.body {
+        if case .cache = outcome.destination, let response = outcome.response, let body = outcome.body {
             return try printStored(response, body)
         }
         guard outcome.failure.map({ [.status, .authentication].contains($0.exit) }) ?? true,

@@ -102,7 +102,7 @@ struct CacheInquiry {
         outcome.bodyBytes = stored.body.count
         outcome.body = stored.body
         outcome.response = stored.head
-        outcome.isStored = true
+        outcome.destination = .cache
         outcome.addedFields = [
             ("age", .integer(stored.age.components.seconds)),
             ("lifetime", .integer(stored.lifetime.components.seconds)),

@@ -3,7 +3,7 @@ import SwiftAF
 /// Saves the body of a response that is a success though its status isn't 2xx, because of `--accept-status` or
 /// `--no-redirects`: the library saves only those with 2xx.
 final class AcceptedResponse: Sendable {
-    private let path: RawText
+    let path: RawText
     private let options: DownloadOptions
     private let isAccepted: @Sendable (HTTPResponse) -> Bool
     private let file = Locked<NewFile?>(nil)

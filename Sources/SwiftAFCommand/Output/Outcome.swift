@@ -15,18 +15,10 @@ struct Outcome: Sendable {
     var bodyBytes: Int?
     /// The rendered image, printed instead of the body.
     var picture: Data?
-    /// The file that contains the body.
-    var file: String?
-    /// Whether the file was the purpose of the command.
-    var isDownload = false
-    /// Whether the file is kept, because the server has nothing newer.
-    var isUpToDate = false
-    /// Whether the response was taken from the cache by `cache show`, which prints its head too.
-    var isStored = false
+    /// Where the body is.
+    var destination = Destination.output
     /// The text of the cookies, printed behind everything else.
     var cookies: Data?
-    /// Whether a response that is a success wasn't written to its file, because its status isn't 2xx.
-    var isUnsaved = false
     /// The body as JSON, if it is JSON and `--json` was given.
     var json: JSONText?
     var metrics: ResponseMetrics?
@@ -40,6 +32,21 @@ struct Outcome: Sendable {
     var locations: [String] = []
     /// The outcomes of several transfers. All other properties are then empty, except the first failure.
     var parts: [Outcome] = []
+
+    enum Destination: Sendable {
+        /// In memory, or printed while it was received.
+        case output
+        /// In a file.
+        ///
+        /// - isDownload: Whether the file was the purpose of the command, which then says where it is.
+        case file(String, isDownload: Bool)
+        /// In a file of an earlier run, which is kept because the server has nothing newer.
+        case upToDateFile(String)
+        /// In no file, because only a status of 2xx is saved, although the response is a success.
+        case unsaved
+        /// In the cache. `cache show` prints it with its head.
+        case cache
+    }
 
     init(failure: Failure? = nil) {
         self.failure = failure
@@ -61,6 +68,14 @@ struct Outcome: Sendable {
 
     /// Whether a response was received, or nothing failed.
     var hasReceived: Bool { failure == nil || response != nil || parts.contains(where: \.hasReceived) }
+
+    /// The file that contains the body; nil if it is elsewhere.
+    var file: String? {
+        switch destination {
+        case .file(let path, _), .upToDateFile(let path): path
+        case .output, .unsaved, .cache: nil
+        }
+    }
 
     var exit: ExitCode { failure?.exit ?? .success }
 
