@@ -85,7 +85,7 @@ import Testing
             "--timings", "-q", "-v"
         ).1
         var expected = Options()
-        expected.sendsForm = true
+        try expected.send(as: .form)
         expected.bearerToken = .text("t")
         (expected.user, expected.authentication) = (.text("u:p"), .digest)
         expected.timeouts = .init(connect: .milliseconds(300), idle: .zero, total: .seconds(9))
@@ -158,6 +158,8 @@ import Testing
             (["get", "u", "--cacert", ""], "--cacert needs the path"),
             (["post", "u", "-d", "a", "--data", "@b"], "--data is given twice"),
             (["get", "u", "-o", "a", "-o", "b"], "--output is given twice"),
+            (["post", "u", "a=b", "--multipart", "--form"], "--form and --multipart can't be combined"),
+            (["post", "u", "--form", "-F", "a=b"], "--form and --multipart can't be combined"),
             (["post", "u", "-d", "@"], "needs the path"),
             (["get", "u", "--max-redirects", "-1"], "invalid value for --max-redirects: expected a whole number"),
             (["get", "u", "word"], "isn't a valid item"),

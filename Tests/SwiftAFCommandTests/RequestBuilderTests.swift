@@ -148,7 +148,7 @@ import Testing
             (["-d", "x", "--form"], "usage", "--form"),
             (["a@/etc/hosts"], "usage", "file part"),
             (["a@/etc/hosts", "--form"], "usage", "file part"),
-            (["a=b", "--multipart", "--form"], "usage", "can't be combined"),
+            (["-d", "x", "--form", "a=b"], "usage", "--data can't be combined with body fields"),
             (["-d", "x", "--multipart"], "usage", "--data"),
             (["--multipart"], "usage", "a field or a file"),
             (["a==b", "X:y", "--multipart"], "usage", "a field or a file"),

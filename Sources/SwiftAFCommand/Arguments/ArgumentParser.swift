@@ -189,6 +189,7 @@ extension ArgumentParser {
         case .upload:
             var upload = try request(options.uploadMethod ?? .post, rest)
             upload.purpose = .upload
+            try options.send(as: .multipart)
             return .request(upload)
         case .download:
             return .request(try download(rest))

@@ -44,9 +44,11 @@ struct OptionEntry: Sendable {
     /// Creates an option without a value.
     static func flag(
         _ names: String..., help: String, for commands: CommandKinds = .transfers,
-        set: @escaping @Sendable (inout Options) -> Void
+        set: @escaping @Sendable (inout Options) throws(UsageError) -> Void
     ) -> OptionEntry {
-        OptionEntry(names: names, placeholder: nil, help: help, commands: commands) { options, _ in set(&options) }
+        OptionEntry(names: names, placeholder: nil, help: help, commands: commands) {
+            options, _ throws(UsageError) in try set(&options)
+        }
     }
 
     /// Creates an option whose value is a string.
@@ -146,10 +148,10 @@ enum OptionTable {
             options.putsFile = true
         },
         .flag("--form", help: "send body fields as a URL-encoded form instead of JSON", for: .request) {
-            $0.sendsForm = true
+            options throws(UsageError) in try options.send(as: .form)
         },
         .flag("--multipart", help: "send body fields and files as a multipart form", for: [.request, .upload]) {
-            $0.sendsParts = true
+            options throws(UsageError) in try options.send(as: .multipart)
         },
         .bytes(
             "-F", placeholder: "PART",
@@ -157,7 +159,7 @@ enum OptionTable {
             for: [.request, .upload]
         ) { options, value throws(UsageError) in
             options.items.append(try Item.curlPart(value))
-            options.sendsParts = true
+            try options.send(as: .multipart)
         }.repeatable,
         .flag("--ignore-stdin", help: "don't send standard input as the body", for: [.request, .upload, .download]) {
             $0.ignoresInput = true

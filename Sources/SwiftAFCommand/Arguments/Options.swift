@@ -16,10 +16,8 @@ struct Options: Sendable, Equatable {
     var putsDataInQuery = false
     /// Whether the body of a response with a status of 400 or more isn't printed.
     var hidesErrorBodies = false
-    /// Whether body fields are sent as a URL-encoded form instead of JSON.
-    var sendsForm = false
-    /// Whether body fields and files are sent as multipart/form-data instead of JSON.
-    var sendsParts = false
+    /// How body fields are sent.
+    private(set) var bodyFormat = BodyFormat.json
     /// The method of `upload`; nil for POST.
     var uploadMethod: HTTPMethod?
     /// Whether `download` resumes a partial file.
@@ -114,6 +112,14 @@ struct Options: Sendable, Equatable {
     /// The information to print instead of sending a request.
     var information: Information?
 
+    enum BodyFormat: Sendable {
+        case json
+        /// application/x-www-form-urlencoded
+        case form
+        /// multipart/form-data, with files as parts
+        case multipart
+    }
+
     enum Information: Sendable {
         case help, version
     }
@@ -124,6 +130,19 @@ struct Options: Sendable, Equatable {
 }
 
 extension Options {
+    /// Sets how body fields are sent, instead of as JSON.
+    mutating func send(as format: BodyFormat) throws(UsageError) {
+        guard bodyFormat == .json || bodyFormat == format else {
+            throw UsageError("--form and --multipart can't be combined")
+        }
+        bodyFormat = format
+    }
+
+    /// Whether a command line gives the body of a request, so that standard input isn't asked for one.
+    func sendsBody(of command: RequestCommand) -> Bool {
+        data != nil || bodyFormat == .multipart || command.hasBodyItem
+    }
+
     /// Adds the value of `--data`. Texts are joined by `&`, as curl does.
     mutating func add(_ more: DataArgument) throws(UsageError) {
         switch (data, more) {

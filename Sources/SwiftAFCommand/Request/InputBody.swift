@@ -13,8 +13,7 @@ enum InputBody {
     /// Returns the body; nil if there is another one, the method takes none, or standard input is a terminal, a device,
     /// or a pipe at its end.
     static func of(_ command: RequestCommand, _ options: Options, _ input: Int32) throws(Failure) -> HTTPBody? {
-        let hasOther = options.data != nil || options.sendsParts || command.hasBodyItem
-        guard !options.ignoresInput, !hasOther, command.purpose != .upload, command.purpose != .download,
+        guard !options.ignoresInput, !options.sendsBody(of: command), command.purpose != .download,
             command.purpose != .picture
         else { return nil }
         if let method = command.method, withoutBody.contains(method) { return nil }

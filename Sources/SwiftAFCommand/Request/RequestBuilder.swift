@@ -29,7 +29,7 @@ struct RequestBuilder {
     private func buildExpanded() throws(Failure) -> HTTPRequest {
         try refuseContradictions()
         let body = try InputBody.of(command, options, input)
-        let method = command.method ?? (sendsBody || body != nil ? .post : .get)
+        let method = command.method ?? (options.sendsBody(of: command) || body != nil ? .post : .get)
         var request = HTTPRequest(method, CoreURL.append(query: try query(), to: command.url))
         request.headers = try headers()
         try addBody(to: &request, body)
@@ -52,26 +52,18 @@ struct RequestBuilder {
     }
 
     private func refuseContradictions() throws(Failure) {
-        for case .filePart(let name, _) in command.items where !sendsParts {
+        for case .filePart(let name, _) in command.items where options.bodyFormat != .multipart {
             throw Failure(UsageError("'\(name.shown.printable)@…' is a file part: use --multipart or upload"))
         }
-        if sendsParts, options.sendsForm {
-            throw Failure(UsageError("--form and --multipart can't be combined"))
-        }
-        if sendsParts, options.data != nil {
-            throw Failure(UsageError("--data can't be combined with a multipart form"))
-        }
-        if options.data != nil, hasFields {
+        guard options.data != nil else { return }
+        switch options.bodyFormat {
+        case .multipart: throw Failure(UsageError("--data can't be combined with a multipart form"))
+        case .json where hasFields, .form where hasFields:
             throw Failure(UsageError("--data can't be combined with body fields"))
-        }
-        if options.data != nil, options.sendsForm {
-            throw Failure(UsageError("--form can't be combined with --data"))
+        case .form: throw Failure(UsageError("--form can't be combined with --data"))
+        case .json: break
         }
     }
-
-    private var sendsParts: Bool { command.purpose == .upload || options.sendsParts }
-
-    private var sendsBody: Bool { sendsParts || options.data != nil || command.hasBodyItem }
 
     // MARK: Items
 
@@ -177,12 +169,12 @@ struct RequestBuilder {
         case .text(let text): request.body = .data(Data(text.bytes))
         case .file(let path): request.body = try InputFile.body(path)
         case .standardInput: request.body = .stream(once: ByteStream(descriptor: input))
-        case nil where sendsParts: try addForm(to: &request)
+        case nil where options.bodyFormat == .multipart: try addForm(to: &request)
         case nil where hasFields: try addFields(to: &request)
         case nil:
             guard let inputBody else { return }
             request.body = inputBody
-            if options.sendsForm {
+            if options.bodyFormat == .form {
                 request.headers.fillGaps(from: [HTTPHeaders.Name.contentType: MediaType.form.essence])
             }
         }
@@ -217,10 +209,11 @@ struct RequestBuilder {
 
     private func addFields(to request: inout HTTPRequest) throws(Failure) {
         let fields = try fields()
-        let type = options.sendsForm ? MediaType.form : MediaType.json
+        let isForm = options.bodyFormat == .form
+        let type = isForm ? MediaType.form : MediaType.json
         request.headers.fillGaps(from: [HTTPHeaders.Name.contentType: type.essence])
         do throws(UsageError) {
-            request.body = options.sendsForm ? .text(try form(fields)) : .data(Data(try json(fields).bytes))
+            request.body = isForm ? .text(try form(fields)) : .data(Data(try json(fields).bytes))
         } catch {
             throw Failure(error)
         }
