@@ -1,0 +1,95 @@
+import FoundationEssentials
+import Glibc
+import SwiftAF
+
+/// What came of an exchange.
+extension Exchange {
+    func outcome(of response: HTTPResponse, body: Data) -> Outcome {
+        var outcome = Outcome(failure: refusal(of: response))
+        outcome.response = response
+        outcome.url = response.url
+        outcome.metrics = response.metrics
+        outcome.body = body
+        outcome.bodyBytes = body.count
+        return outcome
+    }
+
+    func outcome(of download: DownloadResponse) -> Outcome {
+        var outcome = outcome(of: download.head, body: Data())
+        // The file is already complete, so this 416 isn't a failure.
+        if download.resumption == .alreadyComplete { outcome.failure = nil }
+        outcome.destination = .file(
+            file?.path(of: download) ?? download.filePath, isDownload: file?.isDownload == true)
+        outcome.bodyBytes = Int(clamping: download.fileSize)
+        return outcome
+    }
+
+    func outcome(of error: SessionError) -> Outcome {
+        if error.code == .status, let response = error.response {
+            // The server responded; whether the status is acceptable is decided here.
+            var outcome = outcome(of: response, body: error.body ?? Data())
+            note(error.resumeToken, in: &outcome)
+            // An acceptable status is an error only if `Timestamps` refused an older version.
+            let hasNothingNewer = response.status == 304 || response.isSuccessful
+            if options.comparesTimestamps, hasNothingNewer, outcome.failure == nil,
+                case .path(let path)? = file?.name, InputFile.exists(path)
+            {
+                outcome.destination = .upToDateFile(path.shown)
+            }
+            return outcome
+        }
+        var outcome = Outcome(
+            failure: file?.problem(behind: error).map(Failure.init) ?? failure(error))
+        note(error.resumeToken, in: &outcome)
+        outcome.response = error.response
+        outcome.url = error.response?.url ?? request.url
+        outcome.metrics = error.metrics.hops.isEmpty ? nil : error.metrics
+        guard error.code != .tooLarge else { return outcome }
+        outcome.body = error.body
+        // Between two attempts, the token of the last one says it.
+        let written = file == nil ? nil : error.partialFileSize ?? error.resumeToken?.bytesReceived
+        outcome.bodyBytes = written.map { Int(clamping: $0) } ?? error.body?.count
+        return outcome
+    }
+
+    func failure(_ error: SessionError) -> Failure {
+        var failure = Failure(error, minimumTLS: options.minimumTLS, network: options.network)
+        // Only an option makes an existing file an obstacle.
+        if error.code == .file, error.systemError == EEXIST, let file {
+            failure.message += file.isNamedByResponse ? "; -o PATH names another file" : "; --no-clobber keeps it"
+        }
+        return failure
+    }
+
+    private func note(_ token: ResumeToken?, in outcome: inout Outcome) {
+        guard let token, let file else { return }
+        outcome.failure?.resumption = file.advice(token)
+    }
+
+    func refusal(of response: HTTPResponse) -> Failure? {
+        let phrase = HTTPStatus.phrase(for: response.status).map { " \($0)" } ?? ""
+        let message = "the server responded with \(response.status)\(phrase)"
+        // Made by the library. The metrics, which also say so, aren't complete while a body is printed.
+        if options.cache.isUsed, response.headers["Cache-Status"] == "afcore; detail=not-stored" {
+            return Failure(.status, .status, "nothing is stored, and --cache-only doesn't ask the server")
+        }
+        switch response.status {
+        case let status where options.acceptedStatuses.contains(status): return nil
+        case _ where response.isSuccessful: return nil
+        case 304 where options.comparesTimestamps: return nil
+        case 300...399 where !options.redirects.followsRedirects: return nil
+        case 401:
+            let advice = Advice.aboutUnauthorized(response, to: request).map { "; \($0)" } ?? ""
+            return Failure(.authentication, .authentication, message + advice)
+        case 407:
+            let advice = "; --proxy http://NAME:PASSWORD@HOST gives credentials"
+            return Failure(.authentication, .authentication, message + advice)
+        default: return Failure(.status, .status, message)
+        }
+    }
+
+    /// Whether a response may have a body (RFC 9110, section 6.4.1, and 15.3.6 about 205).
+    func hasBody(_ response: HTTPResponse) -> Bool {
+        request.method != .head && ![204, 205, 304].contains(response.status)
+    }
+}

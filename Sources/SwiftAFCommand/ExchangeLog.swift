@@ -1,0 +1,38 @@
+import SwiftAF
+
+/// Records events of the current attempt of an exchange.
+final class ExchangeLog: EventMonitor {
+    private struct State {
+        var locations: [String] = []
+        var metrics: ResponseMetrics?
+        var requestHead: String?
+    }
+
+    private let state = Locked(State())
+
+    /// The metrics of a response that was printed while it was received; known at its end.
+    var metrics: ResponseMetrics? { state.withLock { $0.metrics } }
+
+    /// The head of the last request, if it is printed at the end.
+    var requestHead: String? {
+        get { state.withLock { $0.requestHead } }
+        set { state.withLock { $0.requestHead = newValue } }
+    }
+
+    /// The Location fields of the redirects.
+    var locations: [String] { state.withLock { $0.locations } }
+
+    /// Called when an attempt starts.
+    @Sendable func begin() {
+        state.withLock { $0.locations = [] }
+    }
+
+    func note(_ proposal: RedirectProposal) {
+        let location = proposal.response.headers.first(named: HTTPHeaders.Name.location) ?? ""
+        state.withLock { $0.locations.append(location) }
+    }
+
+    func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
+        state.withLock { $0.metrics = result.metrics.hops.isEmpty ? nil : result.metrics }
+    }
+}
