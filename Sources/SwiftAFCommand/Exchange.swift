@@ -87,7 +87,7 @@ struct Exchange {
     /// Prints what is known at the end only.
     private func finish(_ outcome: inout Outcome, _ log: ExchangeLog) async {
         outcome.metrics = outcome.metrics ?? log.metrics
-        if let metrics = outcome.metrics, options.printsTimings { console.complain(Timings.lines(metrics)) }
+        if let metrics = outcome.metrics, options.printsTimings { console.writeError(Timings.lines(metrics)) }
         do throws(WriteError) {
             if let headPrinter, let response = outcome.response {
                 try await headPrinter.print(request: request, head: log.requestHead)
@@ -102,9 +102,9 @@ struct Exchange {
     // MARK: The transfer
 
     private func transferWithProgress(_ log: ExchangeLog) async -> Outcome {
-        if let watcher { return await transfer(log, console.complain, progress: watcher) }
+        if let watcher { return await transfer(log, console.writeError, progress: watcher) }
         guard console.canShowProgress, !options.isQuiet else {
-            return await transfer(log, console.complain, progress: nil)
+            return await transfer(log, console.writeError, progress: nil)
         }
         return await transferShowingProgress(log)
     }
@@ -307,7 +307,7 @@ struct Exchange {
             try await printer.print(stream.head, stream.bytes, &printed, willWrite: willPrint)
             outcome.bodyBytes = printed.bytes
             if printed.isBinary {
-                console.complain("swiftaf: the body is binary: -o PATH writes it to a file, a pipe passes it on")
+                console.writeError("swiftaf: the body is binary: -o PATH writes it to a file, a pipe passes it on")
             }
             if let target = printer.target {
                 if target.isAccepted(stream.head) {

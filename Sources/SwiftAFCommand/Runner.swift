@@ -263,12 +263,12 @@ struct Runner: Sendable {
         guard !options.isSilent || options.showsErrors || outcome.failure?.code == "usage" else { return }
         if !options.printsJSON, !options.isQuiet { announce(outcome) }
         for part in outcome.parts {
-            for failure in [part.failure].compactMap(\.self) + part.moreFailures { complain(failure, of: part.url) }
+            for failure in [part.failure].compactMap(\.self) + part.moreFailures { writeError(failure, of: part.url) }
         }
-        defer { for failure in outcome.moreFailures { complain(failure) } }
+        defer { for failure in outcome.moreFailures { writeError(failure) } }
         guard outcome.parts.isEmpty, let failure = outcome.failure else { return }
-        complain(failure)
-        if failure.code == "usage", !options.printsJSON { console.complain("swiftaf --help says how it is used") }
+        writeError(failure)
+        if failure.code == "usage", !options.printsJSON { console.writeError("swiftaf --help says how it is used") }
     }
 
     /// Says where downloads were written to.
@@ -277,21 +277,21 @@ struct Runner: Sendable {
             switch part.destination {
             case .unsaved:
                 let reason = part.response?.status == 304 ? "a 304 has no body" : "only a status of 2xx is saved"
-                console.complain("swiftaf: nothing was written: \(reason)")
-            case .upToDateFile(let file): console.complain("swiftaf: \(file.printable) is up to date")
+                console.writeError("swiftaf: nothing was written: \(reason)")
+            case .upToDateFile(let file): console.writeError("swiftaf: \(file.printable) is up to date")
             case .file(let file, isDownload: true):
-                console.complain("swiftaf: wrote \(file.printable), \(Format.bytes(Int64(part.bodyBytes ?? 0)))")
+                console.writeError("swiftaf: wrote \(file.printable), \(Format.bytes(Int64(part.bodyBytes ?? 0)))")
             case .file, .output, .cache: break
             }
         }
     }
 
     /// - Parameter url: The URL of the failed transfer, if there are several.
-    private func complain(_ failure: Failure, of url: String? = nil) {
+    private func writeError(_ failure: Failure, of url: String? = nil) {
         let place = url.map { "\(URLText($0).withoutUserInfo): " } ?? ""
         let label = Style(for: console.error, environment).red("swiftaf:")
-        console.complain("\(label) \((place + failure.message).printable)")
-        if let resumption = failure.resumption { console.complain("swiftaf: \(resumption)") }
+        console.writeError("\(label) \((place + failure.message).printable)")
+        if let resumption = failure.resumption { console.writeError("swiftaf: \(resumption)") }
     }
 
     private func printReport(_ outcome: inout Outcome) throws(WriteError) {
@@ -328,7 +328,7 @@ struct Runner: Sendable {
         let style = Style(for: console.output, environment)
         let printer = ResponsePrinter(console: console, parts: .responseBody, style: style)
         guard let text = printer.text(of: body, response) else {
-            return console.complain("swiftaf: the body is binary: a pipe or --json passes it on")
+            return console.writeError("swiftaf: the body is binary: a pipe or --json passes it on")
         }
         try console.write(text)
     }

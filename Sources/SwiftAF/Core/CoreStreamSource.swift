@@ -99,7 +99,7 @@ struct BodyRing {
     typealias Waiter = CheckedContinuation<Bool, Never>
 
     /// The limits at which the producer is suspended. The buffer can exceed either by one chunk.
-    static let mostChunks = 4
+    static let maximumChunks = 4
     static let mostBytes = 256 * 1024
 
     private let length: Int64?
@@ -195,7 +195,7 @@ struct BodyRing {
         return waiter
     }
 
-    private var isFull: Bool { chunks.count >= Self.mostChunks || buffered >= Self.mostBytes }
+    private var isFull: Bool { chunks.count >= Self.maximumChunks || buffered >= Self.mostBytes }
 
     private mutating func push(_ chunk: Data) {
         chunks.append(chunk)

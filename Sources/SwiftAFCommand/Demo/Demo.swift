@@ -15,7 +15,7 @@ struct Demo {
     }
 
     /// A result differs from what was expected.
-    struct Surprise: Error {
+    struct StepFailure: Error {
         let message: String
     }
 
@@ -32,13 +32,13 @@ struct Demo {
             return Failure(.software, .unknown, "the embedded server can't start: \(error)")
         }
         try write(style.bold("A tour of SwiftAF on an embedded server at \(stage.server.urlString(""))"))
-        var surprises = 0
+        var failures = 0
         for (index, stop) in Self.stops.enumerated() {
             guard !Task.isCancelled else { return Failure(.cancelled, .cancelled, "the tour was interrupted") }
-            if try await !show(stop, number: index + 1, on: stage) { surprises += 1 }
+            if try await !show(stop, number: index + 1, on: stage) { failures += 1 }
         }
-        guard surprises == 0 else {
-            return Failure(.software, .unknown, "\(surprises) of \(Self.stops.count) steps failed")
+        guard failures == 0 else {
+            return Failure(.software, .unknown, "\(failures) of \(Self.stops.count) steps failed")
         }
         try write("")
         try write(style.green("All \(Self.stops.count) steps passed."))
@@ -55,7 +55,7 @@ struct Demo {
         } catch let error as WriteError {
             throw error
         } catch {
-            let message = (error as? Surprise)?.message ?? "\(error)"
+            let message = (error as? StepFailure)?.message ?? "\(error)"
             try write("    \(style.red("✗ \(message)"))")
             return false
         }
@@ -79,8 +79,8 @@ final class Stage: Sendable {
 }
 
 /// Fails the step if a condition is false.
-func expect(_ condition: Bool, _ message: @autoclosure () -> String) throws(Demo.Surprise) {
-    guard condition else { throw Demo.Surprise(message: message()) }
+func expect(_ condition: Bool, _ message: @autoclosure () -> String) throws(Demo.StepFailure) {
+    guard condition else { throw Demo.StepFailure(message: message()) }
 }
 
 /// Runs an action that must fail with an error code, and returns the error.
@@ -91,5 +91,5 @@ func expectError(_ code: SessionError.Code, _ action: () async throws -> Void) a
         try expect(error.code == code, "\(code) was expected, not \(error)")
         return error
     }
-    throw Demo.Surprise(message: "\(code) was expected, and there was no error")
+    throw Demo.StepFailure(message: "\(code) was expected, and there was no error")
 }

@@ -35,7 +35,7 @@ struct NewFile: Sendable {
     private static func create(
         in folder: ArraySlice<UInt8>, _ mode: mode_t, for path: RawText
     ) throws(SessionError) -> (Int32, RawText) {
-        for _ in 0..<mostAttempts {
+        for _ in 0..<maximumAttempts {
             let name = RawText(folder + ".swiftaf-\(String(UInt64.random(in: .min ... .max), radix: 36))".utf8)
             let descriptor = name.withCString { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
             if descriptor >= 0 { return (descriptor, name) }
@@ -44,7 +44,7 @@ struct NewFile: Sendable {
         throw OutputFile.failure(path, errno)
     }
 
-    private static let mostAttempts = 100
+    private static let maximumAttempts = 100
 
     /// The number of bytes that it has.
     var size: Int {

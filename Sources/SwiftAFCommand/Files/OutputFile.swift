@@ -41,7 +41,7 @@ enum OutputFile {
     /// be replaced or opened again, which would begin at its start.
     static func descriptor(_ path: RawText) -> Int32? {
         var path = path
-        for _ in 0...mostLinks {
+        for _ in 0...maximumLinks {
             let directory = directory(of: path)
             if let number = RawText(path.bytes[directory.endIndex...]).text.flatMap({ Int32($0) }), number >= 0,
                 isOfDescriptors(directory)
@@ -83,7 +83,7 @@ enum OutputFile {
     static func target(_ path: RawText) -> RawText {
         if let resolved = resolved(path) { return resolved }
         var path = path
-        for _ in 0..<mostLinks {
+        for _ in 0..<maximumLinks {
             guard let link = destination(ofLink: path) else { break }
             path = link.hasPrefix("/") ? link : RawText(directory(of: path) + link.bytes)
         }
@@ -91,7 +91,7 @@ enum OutputFile {
     }
 
     /// As many as the kernel follows.
-    private static let mostLinks = 40
+    private static let maximumLinks = 40
 
     /// What a symbolic link holds; nil if it isn't one.
     private static func destination(ofLink path: RawText) -> RawText? {

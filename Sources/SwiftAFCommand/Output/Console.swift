@@ -41,12 +41,12 @@ struct Console: Sendable {
     }
 
     /// Writes a line to standard error. A failure is ignored: it can't be reported anywhere.
-    func complain(_ line: String) {
-        complain([line])
+    func writeError(_ line: String) {
+        writeError([line])
     }
 
     /// Writes several lines in one write, so that they stay together.
-    @Sendable func complain(_ lines: [String]) {
+    @Sendable func writeError(_ lines: [String]) {
         try? error.write(Data(lines.map { $0 + "\n" }.joined().utf8), until: deadline)
     }
 }

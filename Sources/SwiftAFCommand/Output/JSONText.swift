@@ -6,7 +6,7 @@ import SwiftAF
 struct JSONText: Sendable, Hashable {
     /// The maximum nesting of a body in a report. The report adds a level, and the limit of readers is that of
     /// ``JSONValue``.
-    private static let mostLevels = 511
+    private static let maximumDepth = JSONValue.maximumDepth - 1
 
     /// Valid JSON (RFC 8259) in UTF-8.
     let bytes: [UInt8]
@@ -49,7 +49,7 @@ struct JSONText: Sendable, Hashable {
     }
 
     /// Whether the nesting exceeds what readers of a report accept.
-    var isTooDeep: Bool { depth > Self.mostLevels }
+    var isTooDeep: Bool { depth > Self.maximumDepth }
 
     /// How deeply arrays and objects are nested; zero without any.
     var depth: Int {

@@ -40,12 +40,12 @@ struct ResponsePrinter: Sendable {
     }
 
     /// The longest line that is kept until it is complete.
-    private static let mostOfLine = 64 << 10
+    private static let maximumLineSize = 64 << 10
     /// The largest body that is formatted on a terminal.
-    private static let mostFormatted = 8 << 20
+    private static let maximumFormattedSize = 8 << 20
 
     /// The most that is held back for the case that an attempt fails.
-    private static let mostHeldBack = 1 << 20
+    private static let maximumHeldBack = 1 << 20
 
     /// What is known about what was printed.
     struct Printed {
@@ -150,18 +150,19 @@ struct ResponsePrinter: Sendable {
             if kept.isEmpty { kept = piece } else { kept += piece }
             let isBeginning = kept.count == printed.bytes
             if isShown, isBeginning, Charset.isWide(kept, label: response.mediaType?.charset) { mode = .converted }
-            if isShown, mode == .converted ? kept.count > Self.mostFormatted : piece.contains(0) {
+            if isShown, mode == .converted ? kept.count > Self.maximumFormattedSize : piece.contains(0) {
                 printed.isBinary = true
                 return try await flush(Data())
             }
-            isHeld = isHeld && kept.count <= Self.mostHeldBack
+            isHeld = isHeld && kept.count <= Self.maximumHeldBack
             if isHeld { continue }
             let size: Int
             switch mode {
             case .converted: continue
-            case .formatted where kept.count <= Self.mostFormatted: continue
+            case .formatted where kept.count <= Self.maximumFormattedSize: continue
             case .formatted: (size, mode) = (kept.count - Self.beginOfCharacter(in: kept), .lines)
-            case .lines where kept.count <= Self.mostOfLine, .convertedLines where kept.count <= Self.mostFormatted:
+            case .lines where kept.count <= Self.maximumLineSize,
+                .convertedLines where kept.count <= Self.maximumFormattedSize:
                 size = kept.lastIndex(of: UInt8(ascii: "\n")).map { $0 - kept.startIndex + 1 } ?? 0
             case .lines: size = kept.count - Self.beginOfCharacter(in: kept)
             default: size = kept.count
@@ -188,8 +189,8 @@ struct ResponsePrinter: Sendable {
         guard console.output.isTerminal, !isRaw, !body.isEmpty else { return body }
         var mode = mode(for: response)
         if Charset.isWide(body, label: response.mediaType?.charset) { mode = .converted }
-        guard mode == .converted ? body.count <= Self.mostFormatted : !body.contains(0) else { return nil }
-        if mode == .formatted, body.count > Self.mostFormatted { mode = .lines }
+        guard mode == .converted ? body.count <= Self.maximumFormattedSize : !body.contains(0) else { return nil }
+        if mode == .formatted, body.count > Self.maximumFormattedSize { mode = .lines }
         guard let text = shown(body, of: response, mode) else { return nil }
         return text.last == UInt8(ascii: "\n") ? text : text + "\n".utf8
     }

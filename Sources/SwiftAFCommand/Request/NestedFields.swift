@@ -16,7 +16,7 @@ struct NestedFields {
         case index(Int)
     }
 
-    private static let mostElements = 10_000
+    private static let maximumElements = 10_000
     private var members: [(name: String, node: Node)] = []
     /// The whole, if fields have no name.
     private var root: Node?
@@ -78,7 +78,7 @@ struct NestedFields {
         case (.append, nil):
             return .array([try insert(value, at: rest, into: nil, key)])
         case (.append, .array(let elements)?):
-            guard elements.count < mostElements else { throw UsageError("'\(key.printable)' has too many elements") }
+            guard elements.count < maximumElements else { throw UsageError("'\(key.printable)' has too many elements") }
             return .array(elements + [try insert(value, at: rest, into: nil, key)])
         case (.index(let index), nil):
             return try insert(value, at: steps, into: .array([]), key, index)
@@ -93,8 +93,8 @@ struct NestedFields {
     private static func insert(
         _ value: JSONText, at steps: ArraySlice<Step>, into node: Node?, _ key: String, _ index: Int
     ) throws(UsageError) -> Node {
-        guard case .array(var elements)? = node, index < mostElements else {
-            throw UsageError("the index in '\(key.printable)' is too large: expected 0 to \(mostElements - 1)")
+        guard case .array(var elements)? = node, index < maximumElements else {
+            throw UsageError("the index in '\(key.printable)' is too large: expected 0 to \(maximumElements - 1)")
         }
         while elements.count <= index { elements.append(nil) }
         elements[index] = try insert(value, at: steps.dropFirst(), into: elements[index], key)

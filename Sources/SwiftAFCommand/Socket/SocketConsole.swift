@@ -12,7 +12,7 @@ struct SocketConsole {
         let manager = HTTPSessionManager(configuration: configuration)
         // The options say what is sent.
         manager.headers = [:]
-        if options.isVerbose { manager.eventMonitors = [WireLog(console.complain)] }
+        if options.isVerbose { manager.eventMonitors = [WireLog(console.writeError)] }
         let outcome = await converse(manager)
         await manager.flushMonitors()
         return outcome
@@ -160,7 +160,7 @@ private final class Conversation: Sendable {
                 socket.response.headers.fields.map { .array([.string($0.name), .string($0.value)]) }),
         ])
         guard console.error.isTerminal, !options.isQuiet else { return }
-        console.complain("swiftaf: connected; each line is a message, the end of input (Ctrl-D) closes")
+        console.writeError("swiftaf: connected; each line is a message, the end of input (Ctrl-D) closes")
     }
 
     private func print(_ message: WebSocket.Message) throws(WriteError) {
@@ -180,7 +180,7 @@ private final class Conversation: Sendable {
     }
 
     private func noteBinary(_ size: Int) {
-        console.complain("swiftaf: a binary message of \(size) bytes: a pipe or --json passes it on")
+        console.writeError("swiftaf: a binary message of \(size) bytes: a pipe or --json passes it on")
     }
 
     /// Writes an event, with `--json`.

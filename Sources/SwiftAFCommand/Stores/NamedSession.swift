@@ -96,9 +96,9 @@ struct NamedSession {
         var headers: [JSONValue] = []
         for case .header(let name, let value) in command.items {
             let lower = name.lowercased()
-            let isPassing =
+            let isForOneRequest =
                 ["content-", "if-"].contains { lower.hasPrefix($0) } || ["range", "cookie"].contains(lower)
-            guard !isPassing, let text = value.text else { continue }
+            guard !isForOneRequest, let text = value.text else { continue }
             headers.append(.array([.string(name), .string(text)]))
         }
         var members: [(String, JSONValue)] = [("origin", .string(origin)), ("headers", .array(headers))]

@@ -31,14 +31,14 @@ final class CallLine: Sendable {
     func waitForTurn(of id: UInt64) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                let goesOn = state.withLock { state in
+                let mayProceed = state.withLock { state in
                     // If the task is cancelled later, the handler below finds the waiter.
                     guard !Task.isCancelled, let index = state.places.firstIndex(where: { $0.id == id }), index > 0
                     else { return true }
                     state.places[index].waiter = waiter
                     return false
                 }
-                if goesOn { waiter.resume() }
+                if mayProceed { waiter.resume() }
             }
         } onCancel: {
             state.withLock { Self.takeWaiter(of: id, in: &$0) }?.resume()
