@@ -120,7 +120,7 @@ import Testing
             applicationProtocol: "h2", certificateSubject: "CN=h\u{1B}")
         #expect(
             lines(.connection(full)) == [
-                "* connected before to 10.0.0.1 port 443 (proxy), TLSv1.3, TLS_X, ALPN h2, certificate CN=h\\u{1B}"
+                "* reusing the connection to 10.0.0.1 port 443 (proxy), TLSv1.3, TLS_X, ALPN h2, certificate CN=h\\u{1B}"
             ])
     }
 }

@@ -57,7 +57,7 @@ final class WireLog: EventMonitor {
 
     private static func text(_ connection: WireTrace.Connection) -> String {
         let address = connection.address.map { "\($0) port \(connection.port)" } ?? "a Unix-domain socket"
-        var parts = ["\(connection.isReused ? "connected before to" : "connected to") \(address)"]
+        var parts = ["\(connection.isReused ? "reusing the connection to" : "connected to") \(address)"]
         if connection.isProxy { parts[0] += " (proxy)" }
         if let version = connection.tlsVersion { parts.append(version) }
         if let cipher = connection.cipher { parts.append(cipher) }
