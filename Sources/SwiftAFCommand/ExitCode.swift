@@ -52,7 +52,8 @@ struct Failure: Error, Sendable, Equatable {
         message = error.message
     }
 
-    /// A write to standard output failed: it is full, has been closed by its reader, or had no room until the run ended.
+    /// A write to standard output failed: it is full, has been closed by its reader, or had no room until the run
+    /// ended.
     init(standardOutput error: WriteError) {
         self.init(writing: "standard output", error)
     }

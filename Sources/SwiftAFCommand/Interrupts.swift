@@ -1,7 +1,8 @@
 import Glibc
 import SwiftAF
 
-/// Handles SIGINT (Ctrl-C), SIGTERM and SIGHUP: the first one requests a stop, a second Ctrl-C ends the process at once.
+/// Handles SIGINT (Ctrl-C), SIGTERM and SIGHUP: the first one requests a stop, a second Ctrl-C ends the process at
+/// once.
 package final class Interrupts: Sendable {
     /// Calls a function with a context on another thread. Returns false if that isn't possible.
     package typealias ThreadCall = (@convention(c) (UnsafeMutableRawPointer?) -> Void, UnsafeMutableRawPointer?) -> Bool
@@ -17,8 +18,8 @@ package final class Interrupts: Sendable {
     private let handled: sigset_t
 
     /// Blocks the signals in this thread and in those that it starts, so call it before there are any. None is lost: a
-    /// blocked one waits for ``handle(on:)``. A signal that was ignored when the process started, for example by nohup, stays
-    /// ignored.
+    /// blocked one waits for ``handle(on:)``. A signal that was ignored when the process started, for example by nohup,
+    /// stays ignored.
     init() {
         var handled = sigset_t()
         sigemptyset(&handled)
@@ -90,8 +91,8 @@ package final class Interrupts: Sendable {
 
     /// Whether a signal that isn't the first one ends the process at once.
     ///
-    /// A closing terminal and `timeout` send two signals within milliseconds, which mustn't keep the run from cleaning up. A
-    /// person who presses Ctrl-C again takes longer.
+    /// A closing terminal and `timeout` send two signals within milliseconds, which mustn't keep the run from cleaning
+    /// up. A person who presses Ctrl-C again takes longer.
     ///
     /// - Parameter elapsed: The time since the first signal.
     static func ends(_ signal: Int32, after elapsed: Duration) -> Bool {

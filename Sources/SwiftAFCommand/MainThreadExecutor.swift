@@ -4,7 +4,8 @@ import SwiftAF
 /// Runs Swift tasks on the main thread, one job after another.
 ///
 /// The global executor starts three threads for its first job, and hands it over to one of them: 0.4 ms of the time to
-/// the first byte (Benchmarks/first-byte). Tasks that inherit no executor, such as those of `Task.init`, still run there.
+/// the first byte (Benchmarks/first-byte). Tasks that inherit no executor, such as those of `Task.init`, still run
+/// there.
 final class MainThreadExecutor: TaskExecutor {
     private let due = Locked<[UnownedJob]>([])
     /// Signalled when `due` is no longer empty.

@@ -5,7 +5,8 @@ import SwiftAF
 package enum Program {
     /// Runs with the arguments and streams of the process, and exits with the status of the run.
     ///
-    /// - Parameter callOnFirstThread: Calls a function on a thread that blocks all signals. Returns false without such a thread.
+    /// - Parameter callOnFirstThread: Calls a function on a thread that blocks all signals. Returns false without such
+    ///   a thread.
     package static func main(onFirstThread callOnFirstThread: Interrupts.ThreadCall) -> Never {
         useUTF8()
         // Writing to a closed pipe then fails with EPIPE instead of ending the process.
@@ -20,7 +21,8 @@ package enum Program {
         interrupts.stopping { run.cancel() }
         Task(executorPreference: executor) {
             let status = await run.value
-            // Waits for the other thread, if there was no session: libraries must not be ended and begun at the same time.
+            // Waits for the other thread, if there was no session: libraries must not be ended and begun at the same
+            // time.
             CoreLibraries.prepare()
             exit(interrupts.status(for: status))
         }
@@ -46,8 +48,8 @@ package enum Program {
         }
     }
 
-    /// Sets the locale, if any argument or environment variable isn't ASCII. libcurl converts an international name of a
-    /// proxy from the locale's encoding; they are UTF-8 in every locale. Loading a locale costs 0.1 ms
+    /// Sets the locale, if any argument or environment variable isn't ASCII. libcurl converts an international name of
+    /// a proxy from the locale's encoding; they are UTF-8 in every locale. Loading a locale costs 0.1 ms
     /// (Benchmarks/first-byte).
     private static func useUTF8() {
         guard !isASCII(CommandLine.unsafeArgv) || !isASCII(environ) else { return }

@@ -35,7 +35,8 @@
             stream.deallocate()
         }
 
-        /// Compresses a piece until zlib has consumed it and has no more output. After the last one the stream has ended.
+        /// Compresses a piece until zlib has consumed it and has no more output. After the last one the stream has
+        /// ended.
         func compress(_ piece: Data, isLast: Bool, into output: inout [UInt8]) throws(SessionError) {
             let status = piece.withUnsafeBytes { input in
                 var rest = input

@@ -23,8 +23,8 @@ public struct GzipEncoder: RequestBodyEncoder, Hashable, Codable {
 
     /// Returns the body in gzip format. The same body gives the same bytes with the same version of zlib.
     ///
-    /// - Throws: ``/SwiftAF/SessionError`` with code ``/SwiftAF/SessionError/Code/unsupported`` if the package was built
-    ///   without zlib, ``/SwiftAF/SessionError/Code/outOfMemory`` if zlib can't allocate memory,
+    /// - Throws: ``/SwiftAF/SessionError`` with code ``/SwiftAF/SessionError/Code/unsupported`` if the package was
+    ///   built without zlib, ``/SwiftAF/SessionError/Code/outOfMemory`` if zlib can't allocate memory,
     ///   ``/SwiftAF/SessionError/Code/serialization`` if it fails.
     public func encode(_ body: Data) throws -> Data {
         #if Compression

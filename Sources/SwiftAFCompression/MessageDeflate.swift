@@ -7,7 +7,8 @@ public import SwiftAF
 /// options.compression = MessageDeflate()
 /// ```
 ///
-/// Requires the trait `Compression`, which links zlib; without it, opening a socket fails if the server agrees to compress.
+/// Requires the trait `Compression`, which links zlib; without it, opening a socket fails if the server agrees to
+/// compress.
 public struct MessageDeflate: WebSocketCompression, Hashable, Codable {
     /// The compression level: 0 (none), 1 (fastest) to 9 (smallest). Other values are clamped to this range.
     public var level: Int

@@ -6,8 +6,8 @@ import SwiftAF
 import Testing
 
 /// Allocations per request on a connection that is open, in all threads of the client, held to the numbers in
-/// `Tests/Thresholds/requests.json`. libcurl's are among them. Nothing else may run beside it: `Scripts/test` gives it a
-/// process of its own, and sets `AF_TESTS_ALONE`.
+/// `Tests/Thresholds/requests.json`. libcurl's are among them. Nothing else may run beside it: `Scripts/test` gives it
+/// a process of its own, and sets `AF_TESTS_ALONE`.
 @Suite(.enabled(if: allocation_count_works() && isAlone), .serialized)
 struct RequestAllocationTests {
     private static let rounds = 2000

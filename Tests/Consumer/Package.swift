@@ -1,8 +1,8 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// Calls of the public API, as a package of its own writes them. Scripts/test-swift-consumer compiles them in three ways;
-// nothing runs.
+// Calls of the public API, as a package of its own writes them. Scripts/test-swift-consumer compiles them in three
+// ways; nothing runs.
 let package = Package(
     name: "Consumer",
     dependencies: [.package(name: "SwiftAF", path: "../..")],

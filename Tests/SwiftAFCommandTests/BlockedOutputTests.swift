@@ -48,8 +48,8 @@ import Testing
         }
     }
 
-    /// Calls a closure on a thread of its own once there is something to read. Writers in this process occupy the threads
-    /// that tests run on.
+    /// Calls a closure on a thread of its own once there is something to read. Writers in this process occupy the
+    /// threads that tests run on.
     private func whenWritten(_ reading: Int32, _ work: @escaping @Sendable () -> Void) {
         DispatchQueue(label: "tests.reader").async {
             var wait = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import SwiftAFCommand
 
-/// The contract where it is easily missed: names outside ASCII, paths that aren't UTF-8, what counts for which limit, and
-/// options of the network.
+/// The contract where it is easily missed: names outside ASCII, paths that aren't UTF-8, what counts for which limit,
+/// and options of the network.
 @Suite(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
 struct ContractEdgeTests {
     private let server: TestServer

@@ -33,6 +33,16 @@ struct ContractEndingTests {
         #expect(folder.names.isEmpty)
     }
 
+    @Test func aSignalReportsTheBodyReceivedSoFar() async throws {
+        server.route("/", [.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome"), .stall(at: "never")])
+        let run = try TerminalRun("get", url.shown, "--idle-timeout", "0", "--json", "-v")
+        // The core reads the body together with the head.
+        await run.read(until: "200 OK")
+        run.type("\u{3}")
+        #expect(await run.end() == 130)
+        #expect(run.text.contains("\"body\": \"some\"") && run.text.contains("\"bodyBytes\": 4"))
+    }
+
     @Test func aCancelledRunReportsTheBodyAsFarAsItIsKnown() {
         let exchange = Exchange(
             request: HTTPRequest("http://h/"), file: nil, options: Options(), configuration: SessionConfiguration(),

@@ -5,7 +5,8 @@ import Testing
 
 @testable import SwiftAFCommand
 
-/// `--user`, `--auth` and user and password of the URL: what is sent when, what comes of it, and that it is in no output.
+/// `--user`, `--auth` and user and password of the URL: what is sent when, what comes of it, and that it is in no
+/// output.
 @Suite(.timeLimit(.minutes(10))) struct CredentialTests {
     private let server: TestServer
     private static let basic = "Basic bWU6czNjcmV0"

@@ -24,8 +24,8 @@ import Testing
         return pipe.reading
     }
 
-    /// The ends of an input that doesn't end by itself. Close only the end for writing: like that of ``InputPipe``, the other
-    /// may still be read when a run is over.
+    /// The ends of an input that doesn't end by itself. Close only the end for writing: like that of ``InputPipe``, the
+    /// other may still be read when a run is over.
     private func openInput() throws -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, streamCloseOnExec, 0, &ends) == 0)

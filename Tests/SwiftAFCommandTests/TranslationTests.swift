@@ -170,8 +170,8 @@ struct TranslationTests {
         return sent
     }
 
-    /// HTTPie's line, changed to mean without a terminal what it means on one: there it ignores standard input, and names
-    /// the file of a download.
+    /// HTTPie's line, changed to mean without a terminal what it means on one: there it ignores standard input, and
+    /// names the file of a download.
     private func onTerminal(_ line: String) -> String {
         let options = line.contains(" < ") || line.contains("--ignore-stdin") ? "" : " --ignore-stdin"
         let whole = "http" + options + line.dropFirst("http".count)

@@ -26,7 +26,8 @@ enum UnheldTask {
         ProcessEvents.remove(observation)
         // The block that ran the completion has been freed, with the references that it had.
         queue.sync {}
-        // So has what completed the task on another thread, if it gets its turn. Few: on a busy machine each takes long.
+        // So has what completed the task on another thread, if it gets its turn. Few: on a busy machine each takes
+        // long.
         for _ in 0..<100 where task.value != nil { sched_yield() }
     }
 

@@ -58,8 +58,8 @@ package enum ASCII {
         return Substring(bytes[first...last])
     }
 
-    /// Makes the text of a peer or a user safe for messages: replaces its unsafe characters, see ``isUnsafe(_:)``. A text
-    /// longer than `limit` characters is truncated and gets an ellipsis.
+    /// Makes the text of a peer or a user safe for messages: replaces its unsafe characters, see ``isUnsafe(_:)``. A
+    /// text longer than `limit` characters is truncated and gets an ellipsis.
     package static func printable(_ text: some StringProtocol, limit: Int = .max) -> String {
         var result = String.UnicodeScalarView()
         for (index, scalar) in text.unicodeScalars.enumerated() {
@@ -72,9 +72,9 @@ package enum ASCII {
         return String(result)
     }
 
-    /// Whether a character from a peer could forge or reorder lines, or control a terminal: control characters, separators
-    /// of lines and paragraphs, and the marks, embeddings, overrides and isolates that change the direction of text
-    /// (Unicode's property Bidi_Control).
+    /// Whether a character from a peer could forge or reorder lines, or control a terminal: control characters,
+    /// separators of lines and paragraphs, and the marks, embeddings, overrides and isolates that change the direction
+    /// of text (Unicode's property Bidi_Control).
     package static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case ..<0x20, 0x7F..<0xA0: true

@@ -44,8 +44,8 @@ struct CommandName {
         case get, head, delete, post, put, patch, options, request
         case upload, download, image, ws, trust, cache, demo, help, completions
 
-        /// Compares with one after another: the table that `init(rawValue:)` makes when it is first called takes as long
-        /// as all of the rest of the command line (Benchmarks/first-byte).
+        /// Compares with one after another: the table that `init(rawValue:)` makes when it is first called takes as
+        /// long as all of the rest of the command line (Benchmarks/first-byte).
         init?(_ text: String) {
             guard let word = Self.allCases.first(where: { $0.rawValue == text }) else { return nil }
             self = word
@@ -119,8 +119,8 @@ struct CommandName {
         }
     }
 
-    /// Returns the method that a word before a URL names, in any case; nil if it isn't one. A word that resembles a command
-    /// is more likely a mistyped one, unless it is in capitals.
+    /// Returns the method that a word before a URL names, in any case; nil if it isn't one. A word that resembles a
+    /// command is more likely a mistyped one, unless it is in capitals.
     private static func method(_ word: String, isMistyped: Bool) -> HTTPMethod? {
         let method = word.uppercased()
         guard word.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || ($0 | 0x20) &- UInt8(ascii: "a") < 26 }),

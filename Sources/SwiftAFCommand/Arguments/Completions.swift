@@ -26,8 +26,8 @@ enum Completions {
     private static let cacheWords = CacheCommand.names.joined(separator: " ")
     private static let schemeWords = Options.Authentication.allCases.map(\.rawValue).joined(separator: " ")
 
-    /// Without a word of its own it leaves the word to `-o default`, which completes file names: with their spaces escaped
-    /// and a slash behind folders.
+    /// Without a word of its own it leaves the word to `-o default`, which completes file names: with their spaces
+    /// escaped and a slash behind folders.
     private static var bash: String {
         let options = entries.flatMap(\.names).joined(separator: " ")
         return """

@@ -58,9 +58,9 @@ struct FilePart: Sendable, Equatable {
 }
 
 extension Item {
-    /// Parses the value of curl's `-F`: `name=text`, `name=@path` for a file part, or `name=<path` for the text of a file;
-    /// each with `;type=…` and `;filename=…`. The path `-` is standard input. The content and the file name can be in double
-    /// quotes.
+    /// Parses the value of curl's `-F`: `name=text`, `name=@path` for a file part, or `name=<path` for the text of a
+    /// file; each with `;type=…` and `;filename=…`. The path `-` is standard input. The content and the file name can
+    /// be in double quotes.
     static func curlPart(_ text: RawText) throws(UsageError) -> Item {
         let parts = text.bytes.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty else {
@@ -125,8 +125,8 @@ private struct PartWords {
         return RawText(word)
     }
 
-    /// Removes a word in double quotes, in which a backslash escapes a quote or a backslash; nil without an end quote, or if
-    /// more follows than a key.
+    /// Removes a word in double quotes, in which a backslash escapes a quote or a backslash; nil without an end quote,
+    /// or if more follows than a key.
     private static func popQuoted(_ text: inout ArraySlice<UInt8>) -> RawText? {
         let (quote, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
         var rest = text

@@ -4,7 +4,8 @@ import SwiftAF
 struct Options: Sendable, Equatable {
     /// The method of `-X`; nil if the command decides.
     var method: HTTPMethod?
-    /// Whether the raw body is that of `-T`: the method is PUT, if nothing else names it, and the file may complete the URL.
+    /// Whether the raw body is that of `-T`: the method is PUT, if nothing else names it, and the file may complete the
+    /// URL.
     var putsFile = false
     /// Whether only the head is printed: `-I`.
     var printsHeadOnly = false

@@ -18,8 +18,8 @@ struct RawText: Sendable, Hashable, ExpressibleByStringLiteral {
 
     /// The text; nil if the bytes aren't UTF-8.
     var text: String? {
-        // Repairs what isn't. `String(validating:as:)` needs types that the runtime has to make first, which costs 0.05 ms at
-        // the start (Benchmarks/first-byte).
+        // Repairs what isn't. `String(validating:as:)` needs types that the runtime has to make first, which costs 0.05
+        // ms at the start (Benchmarks/first-byte).
         let text = String(decoding: bytes, as: UTF8.self)
         return text.utf8.elementsEqual(bytes) ? text : nil
     }
@@ -45,8 +45,8 @@ struct RawText: Sendable, Hashable, ExpressibleByStringLiteral {
         }
     }
 
-    /// The path with the home folder in place of a `~/` at its beginning. Shells do that only at the beginning of a word, not
-    /// behind `@`.
+    /// The path with the home folder in place of a `~/` at its beginning. Shells do that only at the beginning of a
+    /// word, not behind `@`.
     func expandingHome(_ environment: @autoclosure () -> [String: String]) -> RawText {
         guard hasPrefix("~/"), let home = environment()["HOME"], !home.isEmpty else { return self }
         return RawText(home.utf8 + bytes.dropFirst())

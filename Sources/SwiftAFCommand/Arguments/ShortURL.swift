@@ -34,13 +34,14 @@ enum ShortURL {
         !text.isEmpty && text.allSatisfy { $0.isLetter || $0.isNumber || "-_".contains($0) }
     }
 
-    /// Whether a word is a URL with a port, although it could be a header such as `X:1/2`: its host is an address or a name
-    /// with a dot, or localhost.
+    /// Whether a word is a URL with a port, although it could be a header such as `X:1/2`: its host is an address or a
+    /// name with a dot, or localhost.
     static func hasPort(_ text: String) -> Bool {
         guard !hasScheme(text), looksLikeHost(text) else { return false }
         let authority = text.prefix { !"/?#".contains($0) }
         let name = host(of: text)
-        // What looks like a host has nothing but a port behind a colon, or a user before it: `From:a@b.org` is a header.
+        // What looks like a host has nothing but a port behind a colon, or a user before it: `From:a@b.org` is a
+        // header.
         guard authority.contains(":"), !authority.contains("@") else { return false }
         return name == "localhost" || name.contains(".") || name.hasPrefix("[")
     }

@@ -10,7 +10,8 @@ enum Usage {
 
     static let text = "swiftaf: HTTP requests from the command line\n\n" + sections.map(\.text).joined(separator: "\n")
 
-    /// Returns the text about a topic: a section, an option, a command, `options` for all options, or `man` for a manual page.
+    /// Returns the text about a topic: a section, an option, a command, `options` for all options, or `man` for a
+    /// manual page.
     static func text(of topic: String?) throws(Failure) -> String {
         guard let topic else { return text }
         if topic == "man" { return ManualPage.text }

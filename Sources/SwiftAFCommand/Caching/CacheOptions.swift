@@ -29,7 +29,8 @@ struct CacheOptions: Sendable, Equatable {
         }
     }
 
-    /// Returns whether there is a folder. One that isn't there has no responses to show or remove, and isn't made for that.
+    /// Returns whether there is a folder. One that isn't there has no responses to show or remove, and isn't made for
+    /// that.
     ///
     /// - Throws: If a folder is named that doesn't exist.
     func exists(_ environment: [String: String]) throws(Failure) -> Bool {

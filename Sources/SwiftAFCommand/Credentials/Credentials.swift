@@ -36,7 +36,8 @@ extension RequestBuilder {
 }
 
 extension RequestBuilder {
-    /// Returns NAME:PASSWORD, or NAME. A curl command needs the name only, and no password is asked for: curl does that.
+    /// Returns NAME:PASSWORD, or NAME. A curl command needs the name only, and no password is asked for: curl does
+    /// that.
     private func user(_ secret: Secret) throws(Failure) -> String {
         guard options.printsCurlCommand else {
             return try secret.value(of: "--user", environment: environment(), files: inputTexts)

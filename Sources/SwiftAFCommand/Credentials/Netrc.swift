@@ -7,8 +7,8 @@ enum Netrc {
         var password: String
     }
 
-    /// Returns the credentials of a host: those of its `machine`, which may have none; those of `default` if there is no such
-    /// machine.
+    /// Returns the credentials of a host: those of its `machine`, which may have none; those of `default` if there is
+    /// no such machine.
     ///
     /// Hosts may be spelled in any way that URLs allow: `bücher.test` is `xn--bcher-kva.test`.
     static func entry(for host: String, in text: String) -> Entry? {

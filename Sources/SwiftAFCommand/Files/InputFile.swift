@@ -64,7 +64,8 @@ enum InputFile {
         }
     }
 
-    /// Whether a regular file has bytes, though its size is 0. Those of /proc do: their content is made when it is read.
+    /// Whether a regular file has bytes, though its size is 0. Those of /proc do: their content is made when it is
+    /// read.
     ///
     /// - Parameter offset: Where it is read from.
     static func isLongerThanItsSize(_ descriptor: Int32, _ status: stat, from offset: off_t) -> Bool {
@@ -153,8 +154,8 @@ enum InputFile {
     }
 }
 
-/// The files whose texts go into each request of a run, such as those with secrets. Each is read once: a pipe has nothing
-/// for a second request.
+/// The files whose texts go into each request of a run, such as those with secrets. Each is read once: a pipe has
+/// nothing for a second request.
 final class InputTexts: Sendable {
     private struct Content {
         let path: RawText

@@ -1,8 +1,8 @@
 import Glibc
 import SwiftAF
 
-/// A file that is written beside a path, and gets its name when it is complete. It has the permissions of the file that it
-/// replaces. Pipes, devices and descriptors of the process are written to.
+/// A file that is written beside a path, and gets its name when it is complete. It has the permissions of the file that
+/// it replaces. Pipes, devices and descriptors of the process are written to.
 struct NewFile: Sendable {
     let descriptor: Int32
     private let path: RawText
@@ -12,7 +12,8 @@ struct NewFile: Sendable {
     /// Closes the descriptor. Tests let it fail.
     var closeFile: @Sendable (Int32) -> Int32 = { close($0) }
 
-    /// - Parameter mode: The permissions of a file that replaces none, without those that the process's mask takes away.
+    /// - Parameter mode: The permissions of a file that replaces none, without those that the process's mask takes
+    ///   away.
     init(_ path: RawText, mode: mode_t = 0o600) throws(SessionError) {
         self.path = path
         guard OutputFile.isReplaced(path) else {
@@ -30,8 +31,8 @@ struct NewFile: Sendable {
         if hasFile { fchmod(descriptor, status.st_mode & 0o777) }
     }
 
-    /// Creates a file under a name that no other has. The name is short, whatever that of the target is: the system limits
-    /// names to 255 bytes.
+    /// Creates a file under a name that no other has. The name is short, whatever that of the target is: the system
+    /// limits names to 255 bytes.
     private static func create(
         in folder: ArraySlice<UInt8>, _ mode: mode_t, for path: RawText
     ) throws(SessionError) -> (Int32, RawText) {

@@ -4,7 +4,8 @@ import SwiftAF
 
 /// Writes files named on the command line.
 enum OutputFile {
-    /// Writes a new file beside the path and renames it. Pipes, devices and descriptors are written to. See ``NewFile``.
+    /// Writes a new file beside the path and renames it. Pipes, devices and descriptors are written to. See
+    /// ``NewFile``.
     ///
     /// - Parameters:
     ///   - mode: The permissions of a file that replaces none, without those that the process's mask takes away.
@@ -36,9 +37,9 @@ enum OutputFile {
         return path.withCString { stat($0, &status) } != 0 || status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// The descriptor of this process that a path names, such as `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3` or a link to one
-    /// of them; nil for any other path. What it leads to may be a file that other programs write to as well, so it mustn't
-    /// be replaced or opened again, which would begin at its start.
+    /// The descriptor of this process that a path names, such as `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3` or a
+    /// link to one of them; nil for any other path. What it leads to may be a file that other programs write to as
+    /// well, so it mustn't be replaced or opened again, which would begin at its start.
     static func descriptor(_ path: RawText) -> Int32? {
         var path = path
         for _ in 0...maximumLinks {
@@ -78,8 +79,8 @@ enum OutputFile {
         return descriptor
     }
 
-    /// The path of the file that a symbolic link leads to, also if that file doesn't exist yet; the path itself if it isn't
-    /// a link.
+    /// The path of the file that a symbolic link leads to, also if that file doesn't exist yet; the path itself if it
+    /// isn't a link.
     static func target(_ path: RawText) -> RawText {
         if let resolved = resolved(path) { return resolved }
         var path = path

@@ -26,8 +26,8 @@ enum Advice {
         return advice.map { "\(message); \($0)" } ?? message
     }
 
-    /// Returns a message with its limit in seconds, as options take it, in place of the core's milliseconds. Without that of
-    /// a transfer's total time, which is only what was left of `--timeout` when the transfer began.
+    /// Returns a message with its limit in seconds, as options take it, in place of the core's milliseconds. Without
+    /// that of a transfer's total time, which is only what was left of `--timeout` when the transfer began.
     private static func inSeconds(_ message: String) -> String {
         if message.hasPrefix("total timeout: not complete after ") { return "total timeout: not complete in time" }
         guard message.hasSuffix(" ms"), let space = message.dropLast(3).lastIndex(of: " "),

@@ -4,9 +4,9 @@ import SwiftAF
 
 /// A file descriptor, such as standard output. It isn't closed.
 ///
-/// A reader may be slow, or never read again. So nothing waits in `write(2)`, which signals don't end: the wait for room
-/// is interrupted when the run is stopped, and when its time is over. The descriptor isn't made non-blocking, as that
-/// would hold for all processes that share it. The core writes in the same ways (body/descriptor.c).
+/// A reader may be slow, or never read again. So nothing waits in `write(2)`, which signals don't end: the wait for
+/// room is interrupted when the run is stopped, and when its time is over. The descriptor isn't made non-blocking, as
+/// that would hold for all processes that share it. The core writes in the same ways (body/descriptor.c).
 final class DescriptorSink: ByteSink {
     /// How bytes are written without waiting.
     private enum Way {

@@ -75,8 +75,8 @@ struct JSONText: Sendable, Hashable {
 
     // MARK: White space
 
-    /// The same JSON with those unsafe characters escaped that it may hold as they are, in its strings: DEL, those from U+0080
-    /// to U+009F, and what changes the order of text. A terminal would obey them.
+    /// The same JSON with those unsafe characters escaped that it may hold as they are, in its strings: DEL, those from
+    /// U+0080 to U+009F, and what changes the order of text. A terminal would obey them.
     var escapingUnsafe: JSONText { JSONText(valid: Self.escapingUnsafe(bytes)) }
 
     /// Escapes unsafe characters in JSON, of one or of several values.

@@ -58,8 +58,8 @@ struct Outcome: Sendable {
         bodyBytes = text.utf8.count
     }
 
-    /// Creates the outcome of several transfers. It is a failure if one of them failed: the first one, unless the run was
-    /// cancelled.
+    /// Creates the outcome of several transfers. It is a failure if one of them failed: the first one, unless the run
+    /// was cancelled.
     init(parts: [Outcome]) {
         self.parts = parts
         let failures = parts.compactMap(\.failure)
@@ -87,7 +87,8 @@ struct Outcome: Sendable {
         failure = failure ?? later
     }
 
-    /// For `--json`, parses the body of a response with a JSON content type. Invalid JSON is an error, whatever the status.
+    /// For `--json`, parses the body of a response with a JSON content type. Invalid JSON is an error, whatever the
+    /// status.
     ///
     /// - Parameter hasBody: Whether a response may have a body, so that an empty one isn't JSON.
     mutating func parseJSON(hasBody: (HTTPResponse) -> Bool) {

@@ -29,8 +29,8 @@ struct ResponsePrinter: Sendable {
         case streamed
         /// Every line is written when it is complete: a terminal is shared with the progress bar.
         case lines
-        /// The same, converted to UTF-8. In the charsets without wide units a line break is always the same byte, so that
-        /// lines can be converted one by one.
+        /// The same, converted to UTF-8. In the charsets without wide units a line break is always the same byte, so
+        /// that lines can be converted one by one.
         case convertedLines
         /// The body is kept to be formatted; pieces are written as they are once it has become too large for that.
         case formatted
@@ -241,8 +241,8 @@ struct ResponsePrinter: Sendable {
         return ["utf-8", "utf8", "us-ascii", "ascii"].contains(charset)
     }
 
-    /// Returns what is printed of a piece of a body: for a terminal JSON in lines, or text in UTF-8, without control characters;
-    /// otherwise the bytes themselves. Nil if they are binary.
+    /// Returns what is printed of a piece of a body: for a terminal JSON in lines, or text in UTF-8, without control
+    /// characters; otherwise the bytes themselves. Nil if they are binary.
     private func shown(_ kept: Data, of response: HTTPResponse, _ mode: Mode) -> Data? {
         switch mode {
         case .formatted where !kept.isEmpty: return pretty(kept)
@@ -265,8 +265,8 @@ struct ResponsePrinter: Sendable {
         Data(String(decoding: text, as: UTF8.self).printableLines.utf8)
     }
 
-    /// Returns the number of bytes at the end of a piece that may belong to a character of the next one: the beginning of
-    /// a character in UTF-8, or a carriage return.
+    /// Returns the number of bytes at the end of a piece that may belong to a character of the next one: the beginning
+    /// of a character in UTF-8, or a carriage return.
     private static func beginOfCharacter(in piece: Data) -> Int {
         if piece.last == UInt8(ascii: "\r") { return 1 }
         let tail = piece.suffix(3).reversed()

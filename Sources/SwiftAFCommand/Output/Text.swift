@@ -12,8 +12,8 @@ extension String {
         String(repeating: " ", count: max(0, width - count)) + self
     }
 
-    /// The text with unsafe characters escaped as `\u{1B}`, so that a server can't send control sequences to the terminal,
-    /// nor change the order of what it shows.
+    /// The text with unsafe characters escaped as `\u{1B}`, so that a server can't send control sequences to the
+    /// terminal, nor change the order of what it shows.
     var printable: String { printable(keepsLines: false) }
 
     /// The same for text of several lines: line breaks and tabs stay.

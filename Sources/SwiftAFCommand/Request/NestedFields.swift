@@ -1,8 +1,8 @@
 import SwiftAF
 
 /// Builds a JSON object from body fields. `a[b]=1` is a member of an object, `a[]=1` an element of an array, `a[2]=1`
-/// the element at an index. Repeated names without brackets stay repeated, in order. `[]=1` or `[2]=1` without a name makes
-/// an array of the whole.
+/// the element at an index. Repeated names without brackets stay repeated, in order. `[]=1` or `[2]=1` without a name
+/// makes an array of the whole.
 struct NestedFields {
     private indirect enum Node {
         case value(JSONText)

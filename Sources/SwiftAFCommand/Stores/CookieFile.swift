@@ -3,8 +3,8 @@ import SwiftAF
 
 /// Cookies in Netscape's format, as curl writes them.
 enum CookieFile {
-    /// Reads a jar, which is empty if there is no file, or with /dev/null. The storage has no file of its own, so that it
-    /// never changes this one.
+    /// Reads a jar, which is empty if there is no file, or with /dev/null. The storage has no file of its own, so that
+    /// it never changes this one.
     static func read(_ path: RawText) throws(SessionError) -> CookieStorage {
         let storage = try CookieStorage()
         guard InputFile.exists(path), path != "/dev/null" else { return storage }
@@ -18,8 +18,8 @@ enum CookieFile {
         return storage
     }
 
-    /// Whether a file may be replaced by cookies: all of its lines are blank, comments or cookies. One without a cookie is a
-    /// jar only if it has the title of one, or nothing at all.
+    /// Whether a file may be replaced by cookies: all of its lines are blank, comments or cookies. One without a cookie
+    /// is a jar only if it has the title of one, or nothing at all.
     static func isJar(_ content: Data) -> Bool {
         guard !content.contains(0) else { return false }
         let lines = content.split(separator: UInt8(ascii: "\n")).filter { line in
@@ -38,8 +38,8 @@ enum CookieFile {
         return ["# netscape http cookie file", "# http cookie file"].contains { text.hasPrefix($0) }
     }
 
-    /// Whether a line has the fields of a cookie: domain, whether it holds for subdomains, path, whether it needs TLS, the
-    /// end in seconds, name and value. The value takes the rest of the line: it may hold tabs.
+    /// Whether a line has the fields of a cookie: domain, whether it holds for subdomains, path, whether it needs TLS,
+    /// the end in seconds, name and value. The value takes the rest of the line: it may hold tabs.
     private static func isCookie(_ line: Data) -> Bool {
         let fields = line.split(separator: UInt8(ascii: "\t"), maxSplits: 6, omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }

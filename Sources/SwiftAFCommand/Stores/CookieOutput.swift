@@ -22,8 +22,8 @@ struct CookieOutput {
         return try inFailures { () throws(SessionError) in try storage.cookies().isEmpty }
     }
 
-    /// Writes the jar. What other runs have changed meanwhile in a jar that was read stays, except the cookies that this run
-    /// set or removed.
+    /// Writes the jar. What other runs have changed meanwhile in a jar that was read stays, except the cookies that
+    /// this run set or removed.
     func save() async throws(Failure) {
         guard let former else { return try inFailures { () throws(SessionError) in try write(storage) } }
         let changes = try inFailures { () throws(SessionError) in

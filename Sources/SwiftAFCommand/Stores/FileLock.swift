@@ -3,12 +3,12 @@ import SwiftAF
 
 /// A lock for a file that is read, changed and replaced, between the processes that do so.
 ///
-/// It is held on an empty file beside it, `.NAME.swiftaf-lock`: a lock of the file itself would go away with the file that
-/// is replaced. The system releases it when its process ends, so a lock file that a killed process leaves does no harm.
-/// As it is removed at the end, it has a name that no other program uses, unlike `NAME.lock`.
+/// It is held on an empty file beside it, `.NAME.swiftaf-lock`: a lock of the file itself would go away with the file
+/// that is replaced. The system releases it when its process ends, so a lock file that a killed process leaves does no
+/// harm. As it is removed at the end, it has a name that no other program uses, unlike `NAME.lock`.
 enum FileLock {
-    /// How long another process may hold the lock. It takes milliseconds to read and write a file, so one that takes longer
-    /// was stopped.
+    /// How long another process may hold the lock. It takes milliseconds to read and write a file, so one that takes
+    /// longer was stopped.
     static let patience = Duration.seconds(10)
     /// The same after Ctrl-C.
     private static let patienceOfCancelled = Duration.seconds(1)
@@ -38,8 +38,8 @@ enum FileLock {
         return RawText(folder + ".".utf8 + shortened(target.bytes[folder.endIndex...]) + ".swiftaf-lock".utf8)
     }
 
-    /// A name that the lock's fits into the system's 255 bytes with. Of a longer one, a number of 64 bits (FNV-1a) stands for
-    /// the rest; two files that share it share a lock, too.
+    /// A name that the lock's fits into the system's 255 bytes with. Of a longer one, a number of 64 bits (FNV-1a)
+    /// stands for the rest; two files that share it share a lock, too.
     private static func shortened(_ name: ArraySlice<UInt8>) -> [UInt8] {
         guard name.count > 200 else { return Array(name) }
         let hash = name.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }

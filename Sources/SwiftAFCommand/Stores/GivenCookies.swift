@@ -22,7 +22,8 @@ struct GivenCookies: Sendable {
 
     /// Adds the jar's cookies for the URL of the request. Those with a name that the command line gives are left out.
     ///
-    /// Does nothing without a Cookie field, which isn't sent to another origin: the library sends the jar's cookies then.
+    /// Does nothing without a Cookie field, which isn't sent to another origin: the library sends the jar's cookies
+    /// then.
     func add(to request: inout HTTPRequest) {
         guard request.headers.contains(named: HTTPHeaders.Name.cookie),
             let cookies = try? jar.cookies(for: request.url)

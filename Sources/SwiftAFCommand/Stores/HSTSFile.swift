@@ -42,8 +42,8 @@ struct HSTSFile {
         }
     }
 
-    /// Writes the hosts. What other runs have changed meanwhile in the file stays, except the hosts that this run set or
-    /// removed.
+    /// Writes the hosts. What other runs have changed meanwhile in the file stays, except the hosts that this run set
+    /// or removed.
     func save() async throws(Failure) {
         try await FileLock.hold(for: path) { () throws(Failure) in
             var lines = HSTSLines(try content())
@@ -66,8 +66,8 @@ struct HSTSFile {
     }
 }
 
-/// The lines of an HSTS file, as curl writes them: a host, with a dot before it if its subdomains are meant too, and the
-/// time until which it's known.
+/// The lines of an HSTS file, as curl writes them: a host, with a dot before it if its subdomains are meant too, and
+/// the time until which it's known.
 struct HSTSLines {
     private var lines: [String: String] = [:]
     private var comment = ""
@@ -122,8 +122,8 @@ struct HSTSLines {
         return comment + all.joined()
     }
 
-    /// Applies what differs between two states, and takes the comment of the latter. A host that another run has changed
-    /// meanwhile isn't removed: it may have been renewed after it had expired.
+    /// Applies what differs between two states, and takes the comment of the latter. A host that another run has
+    /// changed meanwhile isn't removed: it may have been renewed after it had expired.
     mutating func merge(from former: HSTSLines, to latter: HSTSLines) {
         comment = latter.comment
         for (host, line) in former.lines where latter.lines[host] == nil && lines[host] == line { lines[host] = nil }

@@ -76,8 +76,8 @@ struct NamedSession {
         options.authentication = options.authentication ?? scheme
     }
 
-    /// Writes the headers and credentials of a command line, and of what is stored the rest: other runs may have changed it
-    /// meanwhile. Headers about one body or one condition aren't kept.
+    /// Writes the headers and credentials of a command line, and of what is stored the rest: other runs may have
+    /// changed it meanwhile. Headers about one body or one condition aren't kept.
     ///
     /// - Parameters:
     ///   - command: The command line as given, without what was stored.

@@ -44,7 +44,8 @@ final class ListeningSocket: Sendable {
 /// What ``above(_:)`` gives is no less.
 let firstOwnDescriptor: Int32 = 100
 
-/// The same file at a number from ``firstOwnDescriptor`` up, out of the way of those that a child gets; not inherited by itself.
+/// The same file at a number from ``firstOwnDescriptor`` up, out of the way of those that a child gets; not inherited
+/// by itself.
 func above(_ descriptor: Int32) throws -> Int32 {
     guard descriptor >= 0 else { throw SystemFailure("open") }
     defer { close(descriptor) }

@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import SwiftAF
 
-/// Does something that blocks on a thread of its own, and suspends the task meanwhile. The pool of threads has one for each
-/// processor, and tests run on it, too.
+/// Does something that blocks on a thread of its own, and suspends the task meanwhile. The pool of threads has one for
+/// each processor, and tests run on it, too.
 func onOwnThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         // A queue that nothing else uses has a thread whenever it has work.

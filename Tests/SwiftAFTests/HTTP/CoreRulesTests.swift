@@ -3,7 +3,8 @@ import Testing
 
 @testable import SwiftAF
 
-/// Rows of a table in Tests/Fixtures, which the tests of the C core read, too: fields with tabs between them, `\xHH` an octet.
+/// Rows of a table in Tests/Fixtures, which the tests of the C core read, too: fields with tabs between them, `\xHH` an
+/// octet.
 private enum SharedTable {
     static func rows(_ name: String, fields: Int) throws -> [[String]] {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -32,7 +33,8 @@ private enum SharedTable {
     }
 }
 
-/// Swift decides nothing about URLs, fields and dates that the core decides: it gives the same answers for the same table.
+/// Swift decides nothing about URLs, fields and dates that the core decides: it gives the same answers for the same
+/// table.
 @Suite("Rules of the core")
 struct CoreRulesTests {
     @Test("URLs are accepted and refused as in C, for the same reason and with the same origin")

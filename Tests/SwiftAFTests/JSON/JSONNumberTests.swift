@@ -2,7 +2,8 @@ import FoundationEssentials
 import SwiftAF
 import Testing
 
-/// A number that was read is never changed: it is exact, it is an error, or the nearest of a binary floating-point type.
+/// A number that was read is never changed: it is exact, it is an error, or the nearest of a binary floating-point
+/// type.
 @Suite struct JSONNumberTests {
     static let texts = [
         "0", "-0", "0.0", "-0.0", "1", "1.0", "0.10", "100", "1e2", "1E+2", "1e-2", "1e0002", "0.1",

@@ -95,7 +95,8 @@ struct StreamedResponseTests {
             // Put off, the transfer reads nothing more from its socket: what is in the process stands still.
             await eventually { response.bytes.owner.stream.isAtRest }
             let held = sockets.bytesOutside { server.statistics.sent } - head.utf8.count - taken
-            // It goes on once half has been read; a part that the client hasn't acknowledged yet is counted in both queues.
+            // It goes on once half has been read; a part that the client hasn't acknowledged yet is counted in both
+            // queues.
             #expect(held > StreamState.capacity / 4)
             #expect(held < 2 << 20)
             taken += try #require(try await iterator.next()).count

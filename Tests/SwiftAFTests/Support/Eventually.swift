@@ -1,8 +1,8 @@
 import AFTestServer
 import Testing
 
-/// Waits until something holds that nothing reports. After a long limit it records an issue, so that a test fails instead
-/// of waiting for what never comes.
+/// Waits until something holds that nothing reports. After a long limit it records an issue, so that a test fails
+/// instead of waiting for what never comes.
 func eventually(
     within limit: Duration = TestServer.patience, sourceLocation: SourceLocation = #_sourceLocation,
     _ holds: () throws -> Bool

@@ -123,8 +123,8 @@ import Testing
         #expect(await task.value == .cancelled)
     }
 
-    /// The task alone keeps the executor, and the executor its network thread. The task ends while another thread resumes
-    /// it.
+    /// The task alone keeps the executor, and the executor its network thread. The task ends while another thread
+    /// resumes it.
     @Test func aTaskOutlivesItsManager() async throws {
         for _ in 0..<20 { try await outliveManager() }
         CoreSession.joinClosed()

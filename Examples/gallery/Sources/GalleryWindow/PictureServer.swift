@@ -2,8 +2,8 @@ import AFTestServer
 import FoundationEssentials
 import Synchronization
 
-/// The server of the gallery, in the same process: a catalogue that has a new picture at each refresh, the pictures, and
-/// a page. It can be unplugged.
+/// The server of the gallery, in the same process: a catalogue that has a new picture at each refresh, the pictures,
+/// and a page. It can be unplugged.
 public final class PictureServer: Sendable {
     private let server: TestServer
     private let count: Mutex<Int>

@@ -1,7 +1,7 @@
 import SwiftAF
 
-// Types as one writes them without a thought about isolation. In a module whose default isolation is the main actor, they
-// belong to it, and so does their conformance to `Decodable`.
+// Types as one writes them without a thought about isolation. In a module whose default isolation is the main actor,
+// they belong to it, and so does their conformance to `Decodable`.
 
 struct Article: Codable {
     var id: Int
