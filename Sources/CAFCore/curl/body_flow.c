@@ -314,6 +314,7 @@ int64_t afc__exchange_continue_due(const afc__exchange *exchange) {
  */
 bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
     int receiving = exchange->hop.has_paused ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
+    if (exchange->driver->multi_error != CURLM_OK) return true;
     curl_easy_setopt(exchange->easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 0L);
     exchange->state.expect_ms = 0;
     wait_for_continue(exchange, NEXT_TRY_MS);
@@ -339,6 +340,8 @@ static afc__flow deliver(afc__exchange *exchange) {
 }
 
 bool afc__exchange_resume(afc__exchange *exchange) {
+    /* curl_easy_pause() would use the broken handle. The exchange ends once that is replaced. */
+    if (exchange->driver->multi_error != CURLM_OK) return true;
     if (afc__direct_send(exchange)) return true;
     afc__flow flow = deliver(exchange);
     if (flow == AFC__STOP) {

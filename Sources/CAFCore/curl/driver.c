@@ -14,6 +14,7 @@
 #include "curl/idn.h"
 #include "curl/isolation.h"
 #include "curl/library.h"
+#include "curl/multi_handle.h"
 #include "curl/network.h"
 #include "curl/outcome.h"
 #include "curl/proxy.h"
@@ -38,20 +39,6 @@ static const char *decodable_encodings(void) {
     if (has_brotli && has_zstd) return "gzip, br, zstd";
     if (has_brotli) return "gzip, br";
     return has_zstd ? "gzip, zstd" : "gzip";
-}
-
-static bool set_multi(const afc__driver *driver, const afc_session_options *options) {
-    CURLM *multi = driver->multi;
-    long pipelining = driver->quirks.multiplexes ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING;
-    long idle = options->max_idle_connections != 0 ? (long)options->max_idle_connections : 1;
-    return curl_multi_setopt(multi, CURLMOPT_PIPELINING, pipelining) == CURLM_OK &&
-           curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)AFC__MOST_STREAMS) ==
-               CURLM_OK &&
-           curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, idle) == CURLM_OK &&
-           curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS,
-                             (long)options->max_connections_per_host) == CURLM_OK &&
-           curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
-                             (long)options->max_connections) == CURLM_OK;
 }
 
 static bool set_share(CURLSH *share) {
@@ -81,6 +68,7 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     afc__list_init(&driver->to_flush);
     afc__list_init(&driver->silent);
     afc__list_init(&driver->broken);
+    afc__list_init(&driver->running);
     driver->encodings = decodable_encodings();
     driver->auth_schemes = afc__connection_schemes();
     driver->quirks = afc__quirks_of(curl_version_info(CURLVERSION_NOW)->version_num);
@@ -91,6 +79,9 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     driver->forbids_reuse = options->max_idle_connections == 0 || options->max_idle_s == 0;
     driver->max_connections_per_host = options->max_connections_per_host;
     driver->max_connections = options->max_connections;
+    driver->max_idle_connections = options->max_idle_connections != 0
+                                       ? (long)options->max_idle_connections
+                                       : 1;
     status = afc__driver_set_proxies(driver, &options->proxies, failure);
     if (status == AFC_OK) {
         status = afc__network_new(&driver->network, &options->network,
@@ -106,16 +97,13 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     if (status == AFC_OK) status = set_proxy_tls(driver, options, failure);
     if (status == AFC_OK) {
         driver->memory = afc__memory_new();
-        driver->multi = curl_multi_init();
         driver->share = curl_share_init();
         if (options->user_agent != NULL) {
             driver->user_agent = afc__copy_text(afc_slice_of(options->user_agent));
         }
-        bool is_complete = driver->memory != NULL && driver->multi != NULL &&
-                           driver->share != NULL &&
+        bool is_complete = driver->memory != NULL && driver->share != NULL &&
                            (options->user_agent == NULL || driver->user_agent != NULL) &&
-                           set_multi(driver, options) && afc__driver_use_loop(driver) &&
-                           set_share(driver->share);
+                           afc__multi_make(driver, NULL) == AFC_OK && set_share(driver->share);
         if (!is_complete) status = afc__fail(failure, AFC_ENOMEM, "out of memory for libcurl");
     }
     if (status != AFC_OK) {
@@ -131,20 +119,8 @@ void afc__driver_get_fields(const afc__driver *driver, afc__store *out) {
     out->accept_encoding = driver->encodings;
 }
 
-static void free_all(afc__exchange *exchange) {
-    while (exchange != NULL) {
-        afc__exchange *next = exchange->next_free;
-        afc__exchange_free(exchange);
-        exchange = next;
-    }
-}
-
 void afc__driver_free(afc__driver *driver) {
-    /* No exchange is left that could handle input on the connections closed below. */
-    afc__driver_forget_last(driver);
-    free_all(driver->free);
-    if (driver->multi != NULL) curl_multi_cleanup(driver->multi);
-    free_all(driver->parked);
+    afc__multi_free(driver);
     if (driver->share != NULL) curl_share_cleanup(driver->share);
     afc__driver_free_sockets(driver);
     afc_free(driver->user_agent);
@@ -177,8 +153,9 @@ static void free_exchange(afc__driver *driver, afc__exchange *exchange) {
 }
 
 static void release_to_pool(afc__driver *driver, afc__exchange *exchange) {
-    bool stays = afc__exchange_may_serve_again(exchange);
-    bool is_parked = afc__exchange_must_be_parked(exchange);
+    bool is_current = exchange->multi_number == driver->multi_number;
+    bool stays = is_current && afc__exchange_may_serve_again(exchange);
+    bool is_parked = is_current && afc__exchange_must_be_parked(exchange);
     afc__exchange_reset(exchange);
     if (is_parked) {
         exchange->next_free = driver->parked;
@@ -209,6 +186,7 @@ static afc_status prepare(afc__driver *driver, afc__exchange **exchange, afc__tr
     if (*exchange == NULL) {
         afc_status made = afc__exchange_new(exchange, driver, failure);
         if (made != AFC_OK) return made;
+        (*exchange)->multi_number = driver->multi_number;
     }
     (*exchange)->hop.transfer = transfer;
     (*exchange)->hop.owner = owner;
@@ -226,7 +204,8 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
     *out = NULL;
     (void)afc__memory_use(driver->memory);
     afc_failure refused = {0};
-    afc_status status = afc__driver_convert_host(&transfer->request.url, failure);
+    afc_status status = afc__multi_replace_if_broken(driver, failure);
+    if (status == AFC_OK) status = afc__driver_convert_host(&transfer->request.url, failure);
     if (status != AFC_OK) return status;
     afc__exchange *exchange = freelist_take(driver);
     bool is_spare = exchange != NULL;
@@ -249,6 +228,7 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
         return status;
     }
     driver->active++;
+    afc__list_append(&driver->running, &exchange->running_node);
     *out = exchange;
     if (exchange->hosts.stage == AFC__STAGE_LOOKING_UP) {
         exchange->hop.was_connecting = true;
@@ -323,6 +303,7 @@ static bool reinject(afc__exchange *exchange) {
 
 afc__exchange *afc__driver_next_ended(afc__driver *driver) {
     int left;
+    (void)afc__multi_replace_if_broken(driver, NULL);
     afc__exchange *failed = afc__names_next_failed(driver);
     if (failed == NULL) failed = afc__driver_next_broken(driver);
     if (failed != NULL) return failed;
@@ -369,6 +350,7 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
      * different one.
      */
     curl_multi_remove_handle(driver->multi, exchange->easy);
+    afc__list_remove(&exchange->running_node);
     driver->active--;
     release_to_pool(driver, exchange);
 }

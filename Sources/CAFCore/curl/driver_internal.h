@@ -122,6 +122,9 @@ struct afc__exchange {
     struct curl_slist proxy_field; /**< Proxy-Authorization, in `proxy_text`. */
     uint64_t serial;               /**< Different for every hop. */
 
+    afc__node running_node; /**< In driver->running, from its start to its end. */
+    unsigned multi_number;  /**< The driver's when the exchange was made. */
+
     /* This hop. */
     afc__exchange_hop hop;
     afc_failure
@@ -216,7 +219,9 @@ enum { AFC__PORT_PLACES = 256 };
 
 struct afc__driver {
     afc__loop *loop;
-    CURLM *multi;
+    CURLM *multi;          /**< NULL: memory was too short for another one. */
+    CURLMcode multi_error; /**< Other than CURLM_OK: `multi` is unusable; see sockets.c. */
+    unsigned multi_number; /**< How many were replaced. */
     CURLSH *share;
     afc__tls *tls;
     afc__tls *proxy_tls; /**< For proxies: their own policy, no client certificates. */
@@ -233,6 +238,7 @@ struct afc__driver {
     bool rechecks;         /**< Some socket must be rechecked. */
     unsigned auth_schemes; /**< afc__connection_schemes() */
     uint32_t max_connections_per_host, max_connections;
+    long max_idle_connections;
     uint32_t active;
     bool is_abandoning; /**< libcurl is releasing connections with unfinished exchanges. */
     unsigned slots;     /**< Slots in use, as bits; see afc__isolation_take(). */
@@ -252,6 +258,7 @@ struct afc__driver {
     char *outgoing, *incoming;
     /** Exchanges whose end libcurl doesn't report; see afc__driver_next_ended(). */
     afc__list broken;
+    afc__list running; /**< Exchanges from their start to their end. */
     atomic_uint_fast64_t connections;
 };
 

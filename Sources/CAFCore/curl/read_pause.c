@@ -97,16 +97,19 @@ bool afc__reading_begins(afc__exchange *exchange) {
     return let_go(socket);
 }
 
-void afc__driver_recheck(afc__driver *driver) {
+CURLMcode afc__driver_recheck(afc__driver *driver) {
     int running;
-    if (!driver->rechecks) return;
+    CURLMcode code = CURLM_OK;
+    if (!driver->rechecks) return CURLM_OK;
     driver->rechecks = false;
-    for (size_t i = 0; i < driver->socket_capacity; i++) {
+    for (size_t i = 0; i < driver->socket_capacity && code == CURLM_OK; i++) {
         afc__socket *socket = driver->sockets[i];
         if (socket == NULL || !socket->must_recheck) continue;
         socket->must_recheck = false;
-        curl_multi_socket_action(driver->multi, socket->watch.descriptor, 0, &running);
+        code = curl_multi_socket_action(driver->multi, socket->watch.descriptor, 0, &running);
     }
+    if (code != CURLM_OK) driver->rechecks = true;
+    return code;
 }
 
 bool afc__exchange_set_carrier(afc__exchange *exchange, afc__socket *socket) {

@@ -24,7 +24,7 @@ bool afc__reading_begins(afc__exchange *exchange);
  * Call it before libcurl runs: stops paused exchanges that may read because another one of their
  * connection was resumed.
  */
-void afc__driver_recheck(afc__driver *driver);
+CURLMcode afc__driver_recheck(afc__driver *driver);
 
 /** Records the connection of the exchange; NULL: none. false: its socket can't be watched. */
 bool afc__exchange_set_carrier(afc__exchange *exchange, afc__socket *socket);

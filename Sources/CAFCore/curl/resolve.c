@@ -212,7 +212,7 @@ static CURLcode set_list(afc__exchange *exchange) {
 static void add_to_libcurl(afc__exchange *exchange) {
     afc__hosts *hosts = &exchange->hosts;
     CURLMcode code = CURLM_OUT_OF_MEMORY;
-    if (set_list(exchange) == CURLE_OK) {
+    if (exchange->driver->multi != NULL && set_list(exchange) == CURLE_OK) {
         code = curl_multi_add_handle(exchange->driver->multi, exchange->easy);
     }
     hosts->stage = AFC__STAGE_ADDED;
@@ -394,6 +394,15 @@ static bool may_go(const afc__name *name) {
 /** Returns whether known addresses are to be looked up again. */
 static bool must_refresh(const afc__name *name, int64_t now) {
     return now >= name->retry_us && afc__since_boot_us() >= name->expires_us;
+}
+
+void afc__names_forget_loaded(afc__driver *driver) {
+    afc__text_table *table = &driver->names.table;
+    for (size_t i = 0; table->buckets != NULL && i <= table->mask; i++) {
+        for (afc__text_entry *entry = table->buckets[i]; entry != NULL; entry = entry->next) {
+            AFC__OWNER(entry, afc__name, entry)->is_loaded = false;
+        }
+    }
 }
 
 static void wait_for(afc__exchange *exchange, afc__host_use *use) {

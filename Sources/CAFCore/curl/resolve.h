@@ -78,6 +78,9 @@ void afc__names_clear(struct afc__driver *driver);
  */
 afc_status afc__exchange_begin(struct afc__exchange *exchange, afc_failure *failure);
 
+/** Notes that libcurl's cache has none of the addresses any more, as its multi handle was replaced. */
+void afc__names_forget_loaded(struct afc__driver *driver);
+
 /** Handles finished lookups: hops that waited are added to libcurl, or fail. */
 void afc__names_take_ended(struct afc__driver *driver);
 

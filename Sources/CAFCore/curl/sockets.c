@@ -40,14 +40,36 @@ static void forget_socket(afc__driver *driver, afc__socket *entry) {
     curl_multi_assign(driver->multi, entry->watch.descriptor, NULL);
 }
 
+/**
+ * Keeps an error after which the multi handle is unusable. libcurl 7.88.1, for example, leaves a hash without buckets
+ * when memory is short, and divides by their number in the next call. Harmless are: CURLM_CALL_MULTI_PERFORM, which
+ * libcurl no longer returns; CURLM_ABORTED_BY_CALLBACK, with which it fails every transfer; CURLM_BAD_SOCKET and
+ * CURLM_RECURSIVE_API_CALL, which it returns before it changes anything.
+ */
+static void take_code(afc__driver *driver, CURLMcode code) {
+    bool is_harmless = code == CURLM_OK || code == CURLM_CALL_MULTI_PERFORM ||
+                       code == CURLM_ABORTED_BY_CALLBACK || code == CURLM_BAD_SOCKET ||
+                       code == CURLM_RECURSIVE_API_CALL;
+    if (!is_harmless) driver->multi_error = code;
+}
+
+/** Returns whether libcurl may run its transfers. */
+static bool is_usable(const afc__driver *driver) {
+    return driver->multi != NULL && driver->multi_error == CURLM_OK;
+}
+
 /** Calls libcurl for a ready socket or a timeout. */
 static void drive(afc__driver *driver, curl_socket_t descriptor, int what) {
     int running;
-    afc__driver_recheck(driver);
+    if (is_usable(driver)) take_code(driver, afc__driver_recheck(driver));
+    if (!is_usable(driver)) return;
     CURLMcode code = curl_multi_socket_action(driver->multi, descriptor, what, &running);
+    take_code(driver, code);
     /* A socket couldn't be watched. libcurl fails every transfer, but each only when it runs. */
-    if (code == CURLM_ABORTED_BY_CALLBACK) curl_multi_perform(driver->multi, &running);
-    afc__driver_flush(driver);
+    if (code == CURLM_ABORTED_BY_CALLBACK) {
+        take_code(driver, curl_multi_perform(driver->multi, &running));
+    }
+    if (is_usable(driver)) afc__driver_flush(driver);
 }
 
 static void socket_is_ready(afc__watch *watch, unsigned readiness) {
@@ -235,7 +257,7 @@ static int timer_changed(CURLM *multi, long timeout_ms, void *context) {
 static void timer_rang(afc__alarm *alarm) {
     afc__driver *driver = AFC__OWNER(alarm, afc__driver, alarm);
     drive(driver, CURL_SOCKET_TIMEOUT, 0);
-    if (alarm->timer.place != 0) return;
+    if (alarm->timer.place != 0 || !is_usable(driver)) return;
     /*
      * libcurl doesn't call back if its next timeout equals the last one. If ours fired slightly too
      * early, it would never fire again.

@@ -1,0 +1,119 @@
+/* A multi handle that fails for good ends its tasks with an error, and later ones get another handle. */
+#include "support/call.h"
+
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+typedef CURLMcode action(CURLM *multi, curl_socket_t socket, int what, int *running);
+typedef CURLM *maker(void);
+
+static action *real_action;
+static maker *real_init;
+
+/** What the next call returns instead of running libcurl; CURLM_OK: it runs. */
+static atomic_int error_once;
+/** Calls with the handle of the last error, which would be the end of this program. */
+static atomic_uint calls_after_error;
+static _Atomic(CURLM *) broken;
+/** No further handle can be made. */
+static atomic_bool lacks_memory;
+
+static __attribute__((constructor)) void find_real(void) {
+    *(void **)&real_action = dlsym(RTLD_NEXT, "curl_multi_socket_action");
+    *(void **)&real_init = dlsym(RTLD_NEXT, "curl_multi_init");
+}
+
+/** Takes the place of libcurl's. */
+CURLMcode curl_multi_socket_action(CURLM *multi, curl_socket_t socket, int what, int *running) {
+    CURLMcode code = (CURLMcode)atomic_exchange(&error_once, CURLM_OK);
+    if (multi == atomic_load(&broken)) atomic_fetch_add(&calls_after_error, 1);
+    if (code == CURLM_OK) return real_action(multi, socket, what, running);
+    if (code == CURLM_OUT_OF_MEMORY || code == CURLM_INTERNAL_ERROR) atomic_store(&broken, multi);
+    return code;
+}
+
+/** Takes the place of libcurl's. */
+CURLM *curl_multi_init(void) {
+    if (atomic_load(&lacks_memory)) return NULL;
+    CURLM *multi = real_init();
+    /* A new handle may have the address of the last one. */
+    if (multi == atomic_load(&broken)) atomic_store(&broken, NULL);
+    return multi;
+}
+
+static afts_script *stalled_answer(const char *gate) {
+    afts_script *script = afts_script_new();
+    afts_stall(script, gate);
+    afts_respond(script, 200, NULL, "late", 4);
+    return script;
+}
+
+enum { TASKS = 3 };
+
+/** Starts tasks that wait for the server, and ends them with an error of libcurl. */
+static void break_with(world *world, CURLMcode error, afc_status expected) {
+    call *calls[TASKS];
+    serve(world, "/late", stalled_answer("late"));
+    for (size_t i = 0; i < TASKS; i++) {
+        calls[i] = call_new(world, "/late");
+        call_start(calls[i]);
+    }
+    assert_true(afts_wait_stalled(world->server, "late", TASKS, PATIENCE_MS));
+    atomic_store(&calls_after_error, 0);
+    atomic_store(&error_once, error);
+    /* The bytes that the server sends make the loop call libcurl. */
+    afts_release(world->server, "late", TASKS);
+    for (size_t i = 0; i < TASKS; i++) {
+        call_wait(calls[i]);
+        check_ended(calls[i], expected);
+        check_contains(calls[i]->failure.text, curl_multi_strerror(error));
+        call_free(calls[i]);
+    }
+    assert_int_equal(atomic_load(&calls_after_error), 0);
+}
+
+static void replaces_multi_handle_after_an_error(void **state) {
+    world *world = *state;
+    check_fetch(world, "/", AFC_OK);
+    break_with(world, CURLM_OUT_OF_MEMORY, AFC_ENOMEM);
+    check_fetch(world, "/", AFC_OK);
+    break_with(world, CURLM_INTERNAL_ERROR, AFC_EINTERNAL);
+    check_fetch(world, "/", AFC_OK);
+}
+
+static void reports_that_no_multi_handle_can_be_made(void **state) {
+    world *world = *state;
+    check_fetch(world, "/", AFC_OK);
+    atomic_store(&lacks_memory, true);
+    break_with(world, CURLM_OUT_OF_MEMORY, AFC_ENOMEM);
+    check_fetch(world, "/", AFC_ENOMEM);
+    atomic_store(&lacks_memory, false);
+    check_fetch(world, "/", AFC_OK);
+}
+
+/** The task that was to be ended goes on, or ends with an error of its own. */
+static void survives_harmless_errors(void **state) {
+    world *world = *state;
+    static const CURLMcode harmless[] = {CURLM_BAD_SOCKET, CURLM_RECURSIVE_API_CALL};
+    for (size_t i = 0; i < COUNT_OF(harmless); i++) {
+        serve(world, "/late", stalled_answer("late"));
+        call *call = call_new(world, "/late");
+        call_start(call);
+        assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
+        atomic_store(&error_once, harmless[i]);
+        afts_release(world->server, "late", 1);
+        call_wait(call);
+        check_ended(call, AFC_OK);
+        call_free(call);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(replaces_multi_handle_after_an_error),
+        WORLD_TEST(reports_that_no_multi_handle_can_be_made),
+        WORLD_TEST(survives_harmless_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
