@@ -492,7 +492,7 @@ afc_status afc_lru_watch_pressure(afc_lru *cache, const afc_pressure_options *op
                               "AFC_PRESSURE_INIT", failure);
     if (failure->status != AFC_OK) return failure->status;
     int descriptor;
-    afc_status status = afc__pressure_open(&descriptor, options, failure);
+    afc_status status = afc__pressure_open(&descriptor, options, afc__pressure_check_file, failure);
     return status != AFC_OK ? status : afc__lru_watch(cache, descriptor, options->keep, failure);
 }
 

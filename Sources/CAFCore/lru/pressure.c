@@ -12,9 +12,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static const char SYSTEM_PATH[] = "/proc/pressure/memory";
+
+/* The types of the kernel's file systems, as in linux/magic.h. */
+enum { PROC_SUPER_MAGIC = 0x9fa0, CGROUP2_SUPER_MAGIC = 0x63677270 };
+
+/* In place of an errno, none of which is as large. */
+enum { NOT_PSI = 4096 };
 
 struct afc__pressure {
     pthread_t thread;
@@ -49,6 +57,9 @@ static afc_status fail_open(int error, const char *path, afc_failure *failure) {
     if (error == ENOENT || error == EOPNOTSUPP || error == ENOSYS || error == ENODEV) {
         status = AFC_EUNSUPPORTED;
         afc__fail(failure, status, "the kernel doesn't report memory pressure in %s", path);
+    } else if (error == NOT_PSI) {
+        return afc__fail(failure, status,
+                         "%s isn't a PSI file: expected one such as /proc/pressure/memory", path);
     } else if (error == EINVAL) {
         status = AFC_EINVAL;
         afc__fail(failure, status, "the kernel refused this stall_us and window_us");
@@ -64,17 +75,40 @@ static afc_status fail_open(int error, const char *path, afc_failure *failure) {
     return status;
 }
 
+/**
+ * Other files of these file systems can be written, too, for example /proc/self/comm, so the content decides as well.
+ */
+int afc__pressure_check_file(int descriptor) {
+    static const char beginning[] = "some avg10=";
+    char bytes[sizeof beginning - 1];
+    struct stat info;
+    struct statfs system;
+    if (fstat(descriptor, &info) != 0 || fstatfs(descriptor, &system) != 0) return errno;
+    bool is_kernels = system.f_type == PROC_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC;
+    if (!is_kernels || !S_ISREG(info.st_mode)) return NOT_PSI;
+    ssize_t size = pread(descriptor, bytes, sizeof bytes, 0);
+    if (size < 0) return errno;
+    bool is_psi = size == (ssize_t)sizeof bytes && memcmp(bytes, beginning, sizeof bytes) == 0;
+    return is_psi ? 0 : NOT_PSI;
+}
+
 /** Returns a descriptor or a negative errno. */
-static int arm(const char *path, const char *trigger, size_t size) {
-    int descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+static int arm(const char *path, afc__pressure_check check, const char *trigger, size_t size) {
+    int descriptor = open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (descriptor < 0) return -errno;
+    int refusal = check(descriptor);
+    if (refusal != 0) {
+        close(descriptor);
+        return -refusal;
+    }
     if (write(descriptor, trigger, size) >= 0) return descriptor;
     int error = errno;
     close(descriptor);
     return -error;
 }
 
-afc_status afc__pressure_open(int *out, const afc_pressure_options *options, afc_failure *failure) {
+afc_status afc__pressure_open(int *out, const afc_pressure_options *options,
+                              afc__pressure_check check, afc_failure *failure) {
     *out = -1;
     if (options->stall_us == 0 || options->stall_us > options->window_us) {
         return afc__fail(failure, AFC_EINVAL, "invalid stall_us: expected 1 to window_us");
@@ -88,11 +122,11 @@ afc_status afc__pressure_open(int *out, const afc_pressure_options *options, afc
     int descriptor = -ENOENT;
     const char *path = options->path;
     if (path != NULL) {
-        descriptor = arm(path, trigger, size);
+        descriptor = arm(path, check, trigger, size);
     } else {
-        if (find_own_group(group, sizeof group)) descriptor = arm(group, trigger, size);
+        if (find_own_group(group, sizeof group)) descriptor = arm(group, check, trigger, size);
         path = SYSTEM_PATH;
-        if (descriptor < 0) descriptor = arm(path, trigger, size);
+        if (descriptor < 0) descriptor = arm(path, check, trigger, size);
     }
     if (descriptor < 0) return fail_open(-descriptor, path, failure);
     *out = descriptor;

@@ -8,8 +8,18 @@
 
 typedef struct afc__pressure afc__pressure;
 
-/** Arms a PSI trigger; `*out` is a descriptor that polls POLLPRI. Fails as afc_lru_watch_pressure(). */
-afc_status afc__pressure_open(int *out, const afc_pressure_options *options, afc_failure *failure);
+/** Returns 0 if a trigger may be written to this file, else why not: an errno, or a number above all of them. */
+typedef int (*afc__pressure_check)(int descriptor);
+
+/** Accepts the PSI files of the kernel only. */
+int afc__pressure_check_file(int descriptor);
+
+/**
+ * Arms a PSI trigger; `*out` is a descriptor that polls POLLPRI. Fails as afc_lru_watch_pressure(). Tests pass another
+ * `check`, to use a file of their own.
+ */
+afc_status afc__pressure_open(int *out, const afc_pressure_options *options,
+                              afc__pressure_check check, afc_failure *failure);
 
 /** Starts a thread that calls `on_pressure` whenever `descriptor` polls POLLPRI. Takes `descriptor`. */
 afc_status afc__pressure_start(afc__pressure **out, int descriptor,

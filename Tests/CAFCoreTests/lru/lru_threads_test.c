@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -411,6 +412,44 @@ static void unavailable_pressure_file_gives_a_reason(void **state) {
     afc_lru_free(cache);
 }
 
+static void writes_only_to_files_of_the_kernel(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "mine");
+    write_file(path, S("my own file"));
+    afc_lru *cache = cache_new(NULL);
+    afc_pressure_options options = AFC_PRESSURE_INIT;
+    afc_failure failure;
+    /* The last one is the kernel's, but would change the name of this program. */
+    const char *const paths[] = {path, "/dev/null", "/proc/self/comm"};
+    char before[32] = "", after[32] = "";
+    prctl(PR_GET_NAME, before);
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        options.path = paths[i];
+        check_status(afc_lru_watch_pressure(cache, &options, &failure), AFC_EFILE);
+        check_contains(failure.text, paths[i]);
+        check_contains(failure.text, "isn't a PSI file");
+    }
+    prctl(PR_GET_NAME, after);
+    assert_string_equal(before, after);
+    check_file(path, S("my own file"));
+    afc_lru_free(cache);
+    folder_remove(&folder);
+}
+
+static int accept_any_file(int descriptor) {
+    (void)descriptor;
+    return 0;
+}
+
+/** Watches a file that stands in for one of the kernel. */
+static afc_status watch_any_file(afc_lru *cache, const afc_pressure_options *options) {
+    int descriptor;
+    afc_status status = afc__pressure_open(&descriptor, options, accept_any_file, NULL);
+    return status != AFC_OK ? status : afc__lru_watch(cache, descriptor, options->keep, NULL);
+}
+
 static void writes_the_trigger_to_the_kernel(void **state) {
     (void)state;
     folder folder;
@@ -420,8 +459,8 @@ static void writes_the_trigger_to_the_kernel(void **state) {
     afc_lru *cache = cache_new(NULL);
     afc_pressure_options options = AFC_PRESSURE_INIT;
     options.path = path;
-    check_status(afc_lru_watch_pressure(cache, &options, NULL), AFC_OK);
-    check_status(afc_lru_watch_pressure(cache, &options, NULL), AFC_EAGAIN);
+    check_status(watch_any_file(cache, &options), AFC_OK);
+    check_status(watch_any_file(cache, &options), AFC_EAGAIN);
     afc_lru_free(cache);
     check_file(path, S("some 150000 2000000\0"));
     folder_remove(&folder);
@@ -438,7 +477,7 @@ static void watching_survives_failed_allocations(void **state) {
     TORTURE(n) {
         afc_lru *cache;
         if (afc_lru_new(&cache, NULL) == AFC_OK) {
-            afc_status status = afc_lru_watch_pressure(cache, &options, NULL);
+            afc_status status = watch_any_file(cache, &options);
             if (status != AFC_OK) check_status(status, AFC_ENOMEM);
         }
         afc_lru_free(cache);
@@ -456,6 +495,7 @@ int main(void) {
         cmocka_unit_test(memory_pressure_purges),
         cmocka_unit_test(child_that_frees_the_cache_leaves_its_parent_watching),
         cmocka_unit_test(unavailable_pressure_file_gives_a_reason),
+        cmocka_unit_test(writes_only_to_files_of_the_kernel),
         cmocka_unit_test(writes_the_trigger_to_the_kernel),
         cmocka_unit_test(watching_survives_failed_allocations),
     };
