@@ -146,6 +146,28 @@ static afc_status take_field(afc__head_reader *reader, afc__fields *fields, afc_
     return explain(afc__fields_add(fields, name, afc__trim(value)), failure);
 }
 
+/** Returns the name of the last field, which must exist. */
+static afc_slice last_name(const afc__fields *fields) {
+    const afc_header *last = &fields->headers[fields->count - 1];
+    size_t size = last->name.size + last->value.size;
+    return (afc_slice){fields->text.bytes + fields->text.size - size, last->name.size};
+}
+
+/**
+ * libcurl reads these fields line by line, and would find other values than we do in a joined one: the end of the body
+ * would be unknown. RFC 9112 5.2 allows a client to refuse a response for its folds.
+ */
+static afc_status check_fold(const afc__fields *fields, afc_failure *failure) {
+    static const char *const framing[] = {"Content-Length", "Transfer-Encoding",
+                                          "Content-Encoding"};
+    for (size_t i = 0; i < sizeof framing / sizeof *framing; i++) {
+        if (!afc__same_name(last_name(fields), framing[i])) continue;
+        return afc__fail(failure, AFC_EPROTOCOL, "the response's %s is folded over several lines",
+                         framing[i]);
+    }
+    return AFC_OK;
+}
+
 static afc_status take_line(afc__head_reader *reader, afc__fields *fields, afc_slice line,
                             afc_failure *failure) {
     if (!afc__is_field_value(line)) {
@@ -156,6 +178,8 @@ static afc_status take_line(afc__head_reader *reader, afc__fields *fields, afc_s
     if (fields->count == 0) {
         return afc__fail(failure, AFC_EPROTOCOL, "the first response header line is folded");
     }
+    afc_status status = check_fold(fields, failure);
+    if (status != AFC_OK) return status;
     return explain(afc__fields_fold(fields, afc__trim(line)), failure);
 }
 

@@ -114,6 +114,20 @@ static void refuses_invalid_lengths(void **state) {
     check_faults(*state, faults, COUNT_OF(faults));
 }
 
+static void refuses_folded_framing(void **state) {
+    static const fault faults[] = {
+        {SENT("HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\n chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"),
+         AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\t\r\n\r\n0\r\n\r\n"),
+         AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Encoding:\r\n gzip\r\nContent-Length: 1\r\n\r\nx"),
+         AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length:\r\n 1\r\n\r\nx"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 1\r\n\r\nx"), AFC_OK},
+    };
+    check_faults(*state, faults, COUNT_OF(faults));
+}
+
 static void accepts_equal_repeated_lengths(void **state) {
     static const fault faults[] = {
         {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx"), AFC_OK},
@@ -363,6 +377,7 @@ int main(void) {
         WORLD_TEST(refuses_broken_fields),
         WORLD_TEST(refuses_invalid_lengths),
         WORLD_TEST(accepts_equal_repeated_lengths),
+        WORLD_TEST(refuses_folded_framing),
         WORLD_TEST(refuses_broken_chunks),
         WORLD_TEST(reports_truncated_bodies),
         WORLD_TEST(ignores_bytes_after_the_body),
