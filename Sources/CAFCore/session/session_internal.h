@@ -103,7 +103,6 @@ struct afc_task {
     atomic_uint completion;         /**< For those who wait; see task_wait.c. */
     afc__post post;
     afc_session *session;
-    uint_fast64_t cancel_count;  /**< The session's when the task was started. */
     _Atomic(afc__reply *) reply; /**< To a challenge; the loop takes it. */
     /* Loop thread only. */
     afc__task_state state;

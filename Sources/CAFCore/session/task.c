@@ -438,8 +438,7 @@ void afc__task_cancel(afc_task *task) {
 }
 
 bool afc__task_is_cancelled(const afc_task *task) {
-    return afc__transfer_is_cancelled(&task->transfer) ||
-           task->cancel_count != atomic_load(&task->session->cancel_count);
+    return afc__transfer_is_cancelled(&task->transfer);
 }
 
 static void on_alarm(afc__alarm *alarm) {
@@ -715,7 +714,8 @@ static void start(afc_task *task) {
         return;
     }
     atomic_fetch_add_explicit(&session->tasks, 1, memory_order_relaxed);
-    task->cancel_count = atomic_load(&session->cancel_count);
+    task->transfer.cancel_count = atomic_load(&session->cancel_count);
+    task->transfer.cancel_counter = &session->cancel_count;
     afc__task_post(task, AFC__TASK_START);
 }
 

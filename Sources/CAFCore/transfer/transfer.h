@@ -151,6 +151,9 @@ typedef struct afc__transfer {
     afc__sink sink;
     afc__range range;
     atomic_bool is_cancelled, is_suspended; /**< Set by any thread. */
+    /** How often all transfers were cancelled, and its value when this one was started. NULL: not started. */
+    const atomic_uint_fast64_t *cancel_counter;
+    uint_fast64_t cancel_count;
     bool is_retry; /**< It repeats one whose pooled connection was lost, on a fresh one. */
     afc__resume_decision resume_decision; /**< ASKED and REFUSED: what the final response means. */
     const char *refusal;                  /**< REFUSED: why. */
@@ -194,7 +197,10 @@ static inline bool afc__transfer_is_suspended(const afc__transfer *transfer) {
 }
 
 static inline bool afc__transfer_is_cancelled(const afc__transfer *transfer) {
-    return atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed);
+    if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return true;
+    return transfer->cancel_counter != NULL &&
+           transfer->cancel_count !=
+               atomic_load_explicit(transfer->cancel_counter, memory_order_relaxed);
 }
 
 static inline bool afc__transfer_has_failed(const afc__transfer *transfer) {

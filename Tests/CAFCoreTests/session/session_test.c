@@ -222,6 +222,34 @@ static void keeps_tasks_started_after_cancel_all(void **state) {
     world_free(world);
 }
 
+static afc_status cancel_all_at_head(call *call, afc_response *response) {
+    (void)response;
+    afc_session_cancel_all(call->session);
+    return AFC_OK;
+}
+
+static afc_status cancel_all_at_body(call *call, afc_slice chunk) {
+    (void)chunk;
+    afc_session_cancel_all(call->session);
+    return AFC_OK;
+}
+
+/** The whole response is there already, so the task would complete before its loop handles any post. */
+static void cancel_all_in_a_callback_includes_its_own_task(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "body"));
+    for (int i = 0; i < 2; i++) {
+        call *call = call_new(world, "/");
+        call->request.sink.kind = AFC_SINK_CALLBACK;
+        if (i == 0) call->at_head = cancel_all_at_head;
+        if (i == 1) call->at_body = cancel_all_at_body;
+        call_perform(call);
+        check_ended(call, AFC_ECANCELED);
+        call_free(call);
+    }
+    check_fetch(world, "/", AFC_OK);
+}
+
 static void sessions_do_not_disturb_each_other(void **state) {
     world *first = *state;
     world *second = world_new(NULL, NULL);
@@ -569,6 +597,7 @@ int main(void) {
         cmocka_unit_test(cancel_all_ends_each_task),
         cmocka_unit_test(cancels_tasks_started_while_an_earlier_cancel_all_is_pending),
         cmocka_unit_test(keeps_tasks_started_after_cancel_all),
+        WORLD_TEST(cancel_all_in_a_callback_includes_its_own_task),
         WORLD_TEST(sessions_do_not_disturb_each_other),
         WORLD_TEST(reuses_connections),
         cmocka_unit_test(limits_connections_per_host),
