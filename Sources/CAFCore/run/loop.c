@@ -72,6 +72,20 @@ void afc__loop_close(afc__loop *loop) {
     close_descriptors(loop);
 }
 
+/** In the child of a fork in a callback, the forking thread is the program's: the loop stays in the parent. */
+static void forget_current_in_child(void) {
+    current_loop = NULL;
+}
+
+static void register_handlers(void) {
+    pthread_atfork(NULL, NULL, forget_current_in_child);
+}
+
+void afc__loop_watch_forks(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_handlers);
+}
+
 bool afc__loop_is_any_current(void) {
     return current_loop != NULL;
 }

@@ -103,6 +103,9 @@ int afc__loop_timeout_ms(const afc__loop *loop);
 /** Posts to the loop, from any thread. Several posts wake the loop once, and not at all while it is awake. */
 void afc__loop_post(afc__loop *loop, afc__post *post);
 
+/** From now on, a thread that forks in a callback isn't the thread of a loop in the child. */
+void afc__loop_watch_forks(void);
+
 /** Returns whether the caller is the thread of any loop, which must not wait for another one. */
 bool afc__loop_is_any_current(void);
 

@@ -173,6 +173,7 @@ static bool set_store(afc_session *session, const afc_session_options *options) 
 
 /** In the order of their locks: a fork takes the one that was registered last first. */
 static void watch_forks(void) {
+    afc__loop_watch_forks();
     afc__threads_watch_forks();
     afc__resolver_watch_forks();
     afc__reach_watch_forks();

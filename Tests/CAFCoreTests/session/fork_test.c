@@ -132,6 +132,34 @@ static void child_can_make_its_own_sessions(void **state) {
     assert_int_equal(afts_server_stats(world->server).accepted, 2);
 }
 
+/** On the loop thread. */
+static void fork_and_perform(call *call) {
+    pid_t *child = call->payload;
+    *child = fork();
+    if (*child != 0) return;
+    afc_session *session;
+    afc_failure failure = {0};
+    afc_request request = AFC_REQUEST_INIT;
+    afc_result *result = NULL;
+    request.url = call->request.url;
+    afc_status status = afc_session_new(&session, NULL, &failure);
+    if (status == AFC_OK) status = afc_perform(&result, session, &request, &failure);
+    child_exit(status == AFC_OK && result != NULL ? 0 : 1);
+}
+
+static void child_forked_in_a_callback_can_perform(void **state) {
+    world *world = *state;
+    pid_t child = -1;
+    call *call = call_new(world, "/");
+    call->payload = &child;
+    call->at_done = fork_and_perform;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    assert_true(child > 0);
+    child_check(child);
+    call_free(call);
+}
+
 int main(void) {
     if (!CAN_FORK) return 0;
     const struct CMUnitTest tests[] = {
@@ -140,6 +168,7 @@ int main(void) {
         WORLD_TEST(task_completes_in_the_child_also_without_a_thread),
         WORLD_TEST(fork_does_not_disturb_tasks_in_flight),
         WORLD_TEST(child_can_make_its_own_sessions),
+        WORLD_TEST(child_forked_in_a_callback_can_perform),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
