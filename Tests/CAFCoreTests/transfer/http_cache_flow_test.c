@@ -215,6 +215,37 @@ static void cancelled_tasks_leave_the_others_alone(void **state) {
     for (size_t i = 0; i < COUNT_OF(calls); i++) call_free(calls[i]);
 }
 
+static void one_task_takes_the_place_of_a_cancelled_one(void **state) {
+    cached_site *site = *state;
+    /* How many tasks are cancelled, one after the other: each time the next one asks the server. */
+    for (size_t cancelled = 1; cancelled < 4; cancelled++) {
+        call *calls[12];
+        afc_http_cache_remove_all(site->cache);
+        const char *gate = text_of(site->world, "gate %zu", cancelled);
+        afts_script *script = afts_script_new();
+        afts_stall(script, gate);
+        afts_respond(script, 200, FRESH, "body", 4);
+        serve(site->world, "/", script);
+        size_t before = seen(site);
+        for (size_t i = 0; i < COUNT_OF(calls); i++) calls[i] = begin_collapsing(site, "/");
+        for (size_t i = 0; i < cancelled; i++) {
+            assert_true(afts_wait_requests(site->world->server, before + i + 1, PATIENCE_MS));
+            afc_task_cancel(calls[i]->task);
+            call_wait(calls[i]);
+            check_ended(calls[i], AFC_ECANCELED);
+        }
+        assert_true(afts_wait_requests(site->world->server, before + cancelled + 1, PATIENCE_MS));
+        afts_release(site->world->server, gate, 1000);
+        for (size_t i = cancelled; i < COUNT_OF(calls); i++) {
+            call_wait(calls[i]);
+            check_ended(calls[i], AFC_OK);
+            check_slice(calls[i]->body, "body");
+        }
+        assert_int_equal(seen(site) - before, cancelled + 1);
+        for (size_t i = 0; i < COUNT_OF(calls); i++) call_free(calls[i]);
+    }
+}
+
 static void requests_that_do_not_collapse_are_all_sent(void **state) {
     cached_site *site = *state;
     call *calls[3];
@@ -352,6 +383,7 @@ int main(void) {
         WIDE_SITE_TEST(equal_requests_collapse_into_one),
         WIDE_SITE_TEST(collapsed_requests_ask_themselves_if_nothing_was_stored),
         WIDE_SITE_TEST(cancelled_tasks_leave_the_others_alone),
+        WIDE_SITE_TEST(one_task_takes_the_place_of_a_cancelled_one),
         WIDE_SITE_TEST(requests_that_do_not_collapse_are_all_sent),
         WIDE_SITE_TEST(hook_refuses_and_edits_what_is_stored),
         WIDE_SITE_TEST(hook_does_not_change_what_describes_the_body),

@@ -49,11 +49,48 @@ void afc__hop_cache_release_stored(afc__hop_cache *cache) {
 void afc__hop_cache_release_waiters(afc__hop_cache *cache) {
     afc__node *node;
     afc__list_remove(&cache->fill);
+    cache->is_next = false;
     while ((node = afc__list_first(&cache->waiters)) != NULL) {
         afc__hop_cache *waiter = AFC__OWNER(node, afc__hop_cache, waiter);
         afc__list_remove(node);
         waiter->state = AFC__HOP_CACHE_NEW;
         waiter->wake.wake(waiter->wake.context);
+    }
+}
+
+/** Says nothing about the response that others want. */
+static bool has_ended_by_itself(const afc_failure *failure) {
+    return failure->status == AFC_ECANCELED || failure->status == AFC_ETOOBIG ||
+           (failure->status == AFC_ETIMEOUT && failure->timeout == AFC_TIMEOUT_TOTAL);
+}
+
+static void pass_on_waiters(afc__transfer *transfer) {
+    afc__hop_cache *cache = transfer->hop_cache;
+    afc__node *node = afc__list_first(&cache->waiters);
+    afc__list_remove(&cache->fill);
+    cache->is_next = false;
+    if (node == NULL) return;
+    afc__hop_cache *next = AFC__OWNER(node, afc__hop_cache, waiter);
+    afc__list_remove(node);
+    while ((node = afc__list_first(&cache->waiters)) != NULL) {
+        afc__list_remove(node);
+        afc__list_append(&next->waiters, node);
+    }
+    /* Others find it at once, although it looks into the cache first. */
+    afc__list_append(transfer->store->fills, &next->fill);
+    next->is_next = true;
+    next->state = AFC__HOP_CACHE_NEW;
+    next->wake.wake(next->wake.context);
+}
+
+void afc__transfer_release_waiters(afc__transfer *transfer) {
+    const afc_result *result = transfer->result;
+    bool passes_on = transfer->hop_cache->is_next ||
+                     (result != NULL && has_ended_by_itself(&result->failure));
+    if (passes_on) {
+        pass_on_waiters(transfer);
+    } else {
+        afc__hop_cache_release_waiters(transfer->hop_cache);
     }
 }
 
@@ -74,7 +111,7 @@ afc__hop_cache *afc__hop_cache_find_fill(const afc__transfer *transfer) {
 void afc__transfer_forget_hop_cache(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     if (cache == NULL) return;
-    afc__hop_cache_release_waiters(cache);
+    afc__transfer_release_waiters(transfer);
     if (cache->state == AFC__HOP_CACHE_WAITING) {
         /* The reference that waits for the wake is given back. */
         afc__list_remove(&cache->waiter);

@@ -52,6 +52,8 @@ typedef struct afc__hop_cache {
     /* WAITING. */
     afc__node waiter; /**< In `waiters` of the other transfer. */
     bool has_waited;  /**< It waits only once. */
+    bool
+        is_next; /**< It takes the place of the transfer that it waited for, and hasn't asked the server yet. */
 
     /* FINDING. */
     afc__http_cache_find *find;
@@ -157,6 +159,12 @@ void afc__transfer_cache_body(afc__transfer *transfer, afc_slice bytes);
 
 /** Lets those look again that wait for the response, whether it was stored or won't be. */
 void afc__hop_cache_release_waiters(afc__hop_cache *cache);
+
+/**
+ * Call it when the transfer has ended. If that was its own doing, by a cancellation or a limit, the first of those that
+ * wait takes its place and the others wait for that one. Otherwise all look again.
+ */
+void afc__transfer_release_waiters(afc__transfer *transfer);
 
 /** Returns another transfer of the session that asks the server for the same URL. NULL: none. */
 afc__hop_cache *afc__hop_cache_find_fill(const afc__transfer *transfer);

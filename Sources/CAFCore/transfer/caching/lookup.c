@@ -159,8 +159,13 @@ static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_stat
         return AFC__CACHE_NEXT_WAIT;
     }
     cache->state = state;
-    if (afc__request_head_is(&transfer->request, "GET"))
+    if (!afc__request_head_is(&transfer->request, "GET")) {
+        /* If it has the place of another transfer, it can't do for others what that one would have done. */
+        afc__hop_cache_release_waiters(cache);
+    } else if (!cache->is_next) {
         afc__list_append(transfer->store->fills, &cache->fill);
+    }
+    cache->is_next = false;
     if (state != AFC__HOP_CACHE_VALIDATING)
         afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_MISS);
     return AFC__CACHE_NEXT_SEND;
@@ -175,6 +180,7 @@ static afc__cache_next use_missing(afc__transfer *transfer) {
     cache->left = 0;
     cache->has_end = true;
     cache->state = AFC__HOP_CACHE_REPLAYING;
+    afc__hop_cache_release_waiters(cache);
     return AFC__CACHE_NEXT_REPLAY;
 }
 
@@ -224,6 +230,7 @@ static afc__cache_next read_first(afc__transfer *transfer) {
     cache->response.age = afc__hop_cache_age(cache, now);
     cache->response.lifetime = cache->freshness.lifetime;
     cache->state = AFC__HOP_CACHE_REPLAYING;
+    afc__hop_cache_release_waiters(cache);
     afc__http_cache_touch(cache->http_cache, cache->stored);
     return AFC__CACHE_NEXT_REPLAY;
 }

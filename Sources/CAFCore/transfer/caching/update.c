@@ -468,7 +468,7 @@ void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
     afc__hop_cache *cache = transfer->hop_cache;
     if (cache == NULL) return;
     if (cache->writing == NULL) {
-        afc__hop_cache_release_waiters(cache);
+        afc__transfer_release_waiters(transfer);
         return;
     }
     bool has_body = is_whole && !afc__transfer_has_failed(transfer) && has_all(transfer);
@@ -484,7 +484,7 @@ void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
         cache->not_stored = "its body isn't whole";
     }
     cache->writing = NULL;
-    afc__hop_cache_release_waiters(cache);
+    afc__transfer_release_waiters(transfer);
 }
 
 /* ---- Errors -------------------------------------------------------------------------------- */
