@@ -319,7 +319,7 @@ static void make_body(run *run, afc_request *request, unsigned choice) {
 
 static afc_status make_transfer(run *run, const afc__store *store) {
     static const char *const methods[] = {"GET", "HEAD", "POST", "PUT"};
-    static atomic_uint_fast64_t events_counted;
+    static afc__transfer_counters counters;
     static const afc_header fields[] = {{{"Authorization", 13}, {"Basic x", 7}, AFC_HEADER_SECRET}};
     static const afc_credentials user = {"u", "p", NULL, 0, false, {0}};
     static const afc_credentials eager = {"u", "p", "t", 0, true, {0}};
@@ -351,8 +351,7 @@ static afc_status make_transfer(run *run, const afc__store *store) {
     if ((second & 8) != 0) events.on_challenge = on_challenge;
     run->has_proxy = (second & 16) != 0;
     run->is_shared = (second & 32) != 0 && request.sink.kind == AFC_SINK_MEMORY;
-    afc_status status = afc__transfer_init(&run->transfer, &request, &events, &events_counted,
-                                           NULL);
+    afc_status status = afc__transfer_init(&run->transfer, &request, &events, &counters, NULL);
     if (status != AFC_OK) return status;
     if ((second & 64) != 0) run->transfer.store = store;
     status = afc__transfer_allow_schemes(&run->transfer, AFC_AUTH_NTLM | AFC_AUTH_NEGOTIATE, NULL);

@@ -310,7 +310,7 @@ void afc_session_cancel_all(afc_session *session) {
      * Counted before it is posted: an earlier post may still be in the inbox, in front of tasks that
      * were started since, and would be handled before their start. See afc__task_is_cancelled().
      */
-    atomic_fetch_add(&session->cancel_count, 1);
+    atomic_fetch_add(&session->counters.cancellations, 1);
     afc__session_post(session, AFC__SESSION_CANCEL_ALL);
 }
 
@@ -349,7 +349,7 @@ void afc_session_get_statistics(const afc_session *session, afc_session_statisti
     out->posts = read_counter(&session->posts);
     out->wakeups = read_counter(&session->loop.wakeups);
     out->turns = read_counter(&session->loop.turns);
-    out->events = read_counter(&session->events);
+    out->events = read_counter(&session->counters.events);
     out->connections = afc__driver_connections(session->driver);
     memset(out->reserved, 0, sizeof out->reserved);
 }

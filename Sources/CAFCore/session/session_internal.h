@@ -32,11 +32,11 @@ typedef struct afc__batch {
 struct afc_session {
     /* Any thread. */
     atomic_uint_fast64_t handles, holders, references;
-    atomic_uint requests;              /**< AFC__SESSION_…, asked and not yet taken. */
-    atomic_uint_fast64_t cancel_count; /**< Calls of afc_session_cancel_all(). */
+    atomic_uint requests; /**< AFC__SESSION_…, asked and not yet taken. */
     afc__post post;
     unsigned generation; /**< The process that the loop thread lives in. */
-    atomic_uint_fast64_t tasks, posts, events;
+    atomic_uint_fast64_t tasks, posts;
+    afc__transfer_counters counters;
     afc__loop loop;
     bool gathers_results;
     bool is_driven; /**< By the program: it has no thread. */

@@ -656,7 +656,7 @@ static afc_status make_task(afc_task **out, afc_session *session, const afc_requ
         return status;
     }
     memset(task, 0, offsetof(afc_task, transfer));
-    status = afc__transfer_init(&task->transfer, given.request, given.events, &session->events,
+    status = afc__transfer_init(&task->transfer, given.request, given.events, &session->counters,
                                 failure);
     if (status == AFC_OK) {
         unsigned schemes = afc__driver_auth_schemes(session->driver);
@@ -714,8 +714,7 @@ static void start(afc_task *task) {
         return;
     }
     atomic_fetch_add_explicit(&session->tasks, 1, memory_order_relaxed);
-    task->transfer.cancel_count = atomic_load(&session->cancel_count);
-    task->transfer.cancel_counter = &session->cancel_count;
+    task->transfer.cancellations = atomic_load(&session->counters.cancellations);
     afc__task_post(task, AFC__TASK_START);
 }
 

@@ -103,10 +103,11 @@ static afc_status check_flags(const afc_request *request, afc_failure *failure) 
 }
 
 afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *request,
-                              const afc_task_events *events, atomic_uint_fast64_t *event_counter,
+                              const afc_task_events *events, afc__transfer_counters *counters,
                               afc_failure *failure) {
     memset(transfer, 0, offsetof(afc__transfer, storage));
-    transfer->event_counter = event_counter;
+    transfer->counters = counters;
+    transfer->cancellations = atomic_load(&counters->cancellations);
     transfer->limits = with_defaults(request->limits);
     transfer->timeouts = request->timeouts;
     transfer->version = request->version;

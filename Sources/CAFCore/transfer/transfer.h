@@ -115,10 +115,16 @@ typedef struct afc__upgrade {
     afc_status (*renew)(void *context, afc_header *headers, size_t count, afc_failure *failure);
 } afc__upgrade;
 
+/** Counters that the transfers of a session share. Any thread. */
+typedef struct afc__transfer_counters {
+    atomic_uint_fast64_t events; /**< Calls of the program's functions. */
+    atomic_uint cancellations;   /**< How often all transfers were cancelled. */
+} afc__transfer_counters;
+
 typedef struct afc__transfer {
     afc_task_events events;
-    atomic_uint_fast64_t *event_counter; /**< The session's. */
-    afc_limits limits;                   /**< With the defaults filled in. */
+    afc__transfer_counters *counters;
+    afc_limits limits; /**< With the defaults filled in. */
     afc_timeouts timeouts;
     afc_http_version_preference version;
     bool allow_downgrade, waits_for_network;
@@ -151,14 +157,12 @@ typedef struct afc__transfer {
     afc__sink sink;
     afc__range range;
     atomic_bool is_cancelled, is_suspended; /**< Set by any thread. */
-    /** How often all transfers were cancelled, and its value when this one was started. NULL: not started. */
-    const atomic_uint_fast64_t *cancel_counter;
-    uint_fast64_t cancel_count;
     bool is_retry; /**< It repeats one whose pooled connection was lost, on a fresh one. */
+    uint8_t waits; /**< For the network. */
     afc__resume_decision resume_decision; /**< ASKED and REFUSED: what the final response means. */
     const char *refusal;                  /**< REFUSED: why. */
     int redirects;
-    unsigned waits; /**< For the network. */
+    unsigned cancellations; /**< The session's when this one was started. */
     afc_progress progress;
     int64_t progress_interval_us, progress_due_us;
     afc__rate send_rate, receive_rate;
@@ -172,7 +176,7 @@ typedef struct afc__transfer {
  * `events->context`. AFC_EINVAL, AFC_UNSUPPORTED, AFC_ENOMEM.
  */
 afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *request,
-                              const afc_task_events *events, atomic_uint_fast64_t *event_counter,
+                              const afc_task_events *events, afc__transfer_counters *counters,
                               afc_failure *failure);
 void afc__transfer_clear(afc__transfer *transfer);
 
@@ -198,9 +202,8 @@ static inline bool afc__transfer_is_suspended(const afc__transfer *transfer) {
 
 static inline bool afc__transfer_is_cancelled(const afc__transfer *transfer) {
     if (atomic_load_explicit(&transfer->is_cancelled, memory_order_relaxed)) return true;
-    return transfer->cancel_counter != NULL &&
-           transfer->cancel_count !=
-               atomic_load_explicit(transfer->cancel_counter, memory_order_relaxed);
+    return transfer->cancellations !=
+           atomic_load_explicit(&transfer->counters->cancellations, memory_order_relaxed);
 }
 
 static inline bool afc__transfer_has_failed(const afc__transfer *transfer) {

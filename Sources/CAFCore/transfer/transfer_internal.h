@@ -8,7 +8,7 @@
 
 /** Counts an event; called before each callback. */
 static inline void afc__transfer_count_event(afc__transfer *transfer) {
-    atomic_fetch_add_explicit(transfer->event_counter, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&transfer->counters->events, 1, memory_order_relaxed);
 }
 
 /** Fails as afc__transfer_fail() does. */
