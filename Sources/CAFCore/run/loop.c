@@ -242,8 +242,8 @@ static void run(void *context) {
 afc_status afc__loop_start(afc__loop *loop, afc_failure *failure) {
     int error = afc__thread_start(loop->owner.name, run, loop);
     if (error == 0) return AFC_OK;
-    afc_status status = afc__fail(failure, AFC_EINTERNAL, "cannot start the loop's thread: %s",
-                                  strerror(error));
+    afc_status status = error == ENOMEM ? AFC_ENOMEM : AFC_EINTERNAL;
+    afc__fail(failure, status, "cannot start the loop's thread: %s", strerror(error));
     if (failure != NULL) failure->system_error = error;
     return status;
 }

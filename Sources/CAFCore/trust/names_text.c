@@ -81,6 +81,21 @@ static bool is_host(const GENERAL_NAME *name) {
     return name->type == GEN_DNS || name->type == GEN_IPADD;
 }
 
+/** An address counts only in an iPAddress (RFC 9110 4.3.5), so the text must show which of the two it is. */
+static bool is_misplaced_address(const GENERAL_NAME *name) {
+    /* As long as any address can be. */
+    char text[46] = "";
+    if (name->type != GEN_DNS) return false;
+    size_t size = (size_t)ASN1_STRING_length(name->d.dNSName);
+    if (size >= sizeof text) return false;
+    memcpy(text, ASN1_STRING_get0_data(name->d.dNSName), size);
+    /* A name with a NUL byte isn't an address. */
+    ASN1_OCTET_STRING *address = strlen(text) == size ? a2i_IPADDRESS(text) : NULL;
+    bool is_address = address != NULL;
+    ASN1_OCTET_STRING_free(address);
+    return is_address;
+}
+
 /** false: it doesn't fit. */
 static bool add_name(cut_text *text, BIO *bio, GENERAL_NAME *name, bool is_first) {
     char *bytes;
@@ -89,8 +104,9 @@ static bool add_name(cut_text *text, BIO *bio, GENERAL_NAME *name, bool is_first
     long written = BIO_get_mem_data(bio, &bytes);
     size_t size = written > 0 ? (size_t)written : 0;
     size_t shown = size > LONGEST_NAME ? LONGEST_NAME : size;
-    if (text->used + shown + COUNT_SIZE > text->size) return false;
-    add(text, "%s", is_first ? "" : ", ");
+    const char *kind = is_misplaced_address(name) ? "the DNS name " : "";
+    if (text->used + strlen(kind) + shown + COUNT_SIZE > text->size) return false;
+    add(text, "%s%s", is_first ? "" : ", ", kind);
     add_shortened(text, bytes, size, LONGEST_NAME);
     return true;
 }

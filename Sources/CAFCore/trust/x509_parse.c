@@ -32,9 +32,21 @@ static void *read_one(BIO *bio, bool is_pem, bool is_crl) {
 /** Returns whether the last read failed only because the text ended. */
 static bool is_at_end(bool is_pem) {
     unsigned long error = ERR_peek_last_error();
-    ERR_clear_error();
     return is_pem && ERR_GET_LIB(error) == ERR_LIB_PEM &&
            ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+}
+
+/**
+ * Returns whether memory was too short for the last read. Everything else leaves an error, but PEM_read_bio_ex() of
+ * OpenSSL 3.0 reports none for two of its allocations.
+ */
+static bool lacks_memory(void) {
+    unsigned long error;
+    bool is_found = ERR_peek_error() == 0;
+    while ((error = ERR_get_error()) != 0) {
+        is_found = is_found || ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE;
+    }
+    return is_found;
 }
 
 /** Reads everything into `out`. AFC_EINVAL: nothing found, or one item is invalid. */
@@ -42,7 +54,8 @@ static afc_status read_all(OPENSSL_STACK *out, BIO *bio, bool is_pem, bool is_cr
     while (is_pem || BIO_pending(bio) > 0) {
         void *one = read_one(bio, is_pem, is_crl);
         if (one == NULL) {
-            if (!is_at_end(is_pem)) return AFC_EINVAL;
+            if (!is_at_end(is_pem)) return lacks_memory() ? AFC_ENOMEM : AFC_EINVAL;
+            ERR_clear_error();
             break;
         }
         if (OPENSSL_sk_push(out, one) > 0) continue;

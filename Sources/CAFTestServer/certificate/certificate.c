@@ -63,13 +63,15 @@ static bool add_host(GENERAL_NAMES *names, const char *host) {
     unsigned char address[16];
     char octets[256];
     size_t octet_count = 0;
+    bool is_name = strncmp(host, "dns:", 4) == 0;
+    if (is_name) host += 4;
     for (const char *at = host; *at && octet_count < sizeof octets; at++) {
         bool nul = at[0] == '\\' && at[1] == '0';
         octets[octet_count++] = nul ? '\0' : *at;
         at += nul;
     }
-    bool v4 = inet_pton(AF_INET, host, address) == 1;
-    bool v6 = !v4 && inet_pton(AF_INET6, host, address) == 1;
+    bool v4 = !is_name && inet_pton(AF_INET, host, address) == 1;
+    bool v6 = !is_name && !v4 && inet_pton(AF_INET6, host, address) == 1;
     ASN1_STRING *value = v4 || v6 ? ASN1_OCTET_STRING_new() : ASN1_IA5STRING_new();
     GENERAL_NAME *name = GENERAL_NAME_new();
     const void *bytes = v4 || v6 ? (const void *)address : octets;

@@ -1,0 +1,71 @@
+/* Want of memory in OpenSSL is reported as that, not as an invalid certificate. */
+#include "support/check.h"
+#include "support/files.h"
+
+#include <afcore/trust.h>
+#include <caftestserver.h>
+#include <openssl/crypto.h>
+#include <stdlib.h>
+
+/** The allocation of OpenSSL that fails, counted from 1; 0: none. */
+static size_t failing, count;
+
+static bool fails(void) {
+    return failing != 0 && ++count == failing;
+}
+
+static void *allocate(size_t size, const char *file, int line) {
+    (void)file, (void)line;
+    return fails() ? NULL : malloc(size);
+}
+
+static void *reallocate(void *bytes, size_t size, const char *file, int line) {
+    (void)file, (void)line;
+    return fails() ? NULL : realloc(bytes, size);
+}
+
+static void release(void *bytes, const char *file, int line) {
+    (void)file, (void)line;
+    free(bytes);
+}
+
+/** OpenSSL accepts them only before its first allocation. */
+static __attribute__((constructor)) void take_allocations(void) {
+    if (CRYPTO_set_mem_functions(allocate, reallocate, release) != 1) abort();
+}
+
+static void reading_certificates_reports_want_of_memory(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    afts_cert *root = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    const char *path = path_in(&folder, "root.pem");
+    write_file(path, afc_slice_of(afts_cert_pem(root)));
+    afc_bytes pem;
+    /* What OpenSSL makes only once is there after this. */
+    check_status(afc_certificates_read(&pem, path, NULL), AFC_OK);
+    afc_free(pem.bytes);
+    size_t refused = 0;
+    for (size_t n = 1; count + 1 >= n; n++) {
+        count = 0;
+        failing = n;
+        afc_status status = afc_certificates_read(&pem, path, NULL);
+        failing = 0;
+        if (status == AFC_OK) {
+            afc_free(pem.bytes);
+        } else {
+            check_status(status, AFC_ENOMEM);
+            refused++;
+        }
+    }
+    assert_true(refused > 10);
+    afts_cert_free(root);
+    folder_remove(&folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reading_certificates_reports_want_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
