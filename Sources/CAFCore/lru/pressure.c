@@ -84,8 +84,8 @@ int afc__pressure_check_file(int descriptor) {
     struct stat info;
     struct statfs system;
     if (fstat(descriptor, &info) != 0 || fstatfs(descriptor, &system) != 0) return errno;
-    bool is_kernels = system.f_type == PROC_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC;
-    if (!is_kernels || !S_ISREG(info.st_mode)) return NOT_PSI;
+    bool is_of_kernel = system.f_type == PROC_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC;
+    if (!is_of_kernel || !S_ISREG(info.st_mode)) return NOT_PSI;
     ssize_t size = pread(descriptor, bytes, sizeof bytes, 0);
     if (size < 0) return errno;
     bool is_psi = size == (ssize_t)sizeof bytes && memcmp(bytes, beginning, sizeof bytes) == 0;

@@ -11,7 +11,7 @@ afc_status afc__file_load(afc__buffer *out, const char *path, afc_failure *failu
 
 /**
  * Copies the next line of `*rest` as a string without its end, LF or CR LF, into `line`, and removes it from `*rest`. Skips
- * lines with a NUL or without room in `capacity` bytes. false: there is none left.
+ * lines with a NUL or without room in `capacity` bytes. Returns false after the last one.
  */
 bool afc__file_next_line(afc_slice *rest, char *line, size_t capacity);
 

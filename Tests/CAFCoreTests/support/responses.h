@@ -41,7 +41,7 @@ void found_clear(afc__http_cache_found *found);
 /** The number in the head of a stored response that says its version. */
 unsigned response_version(const afc__http_cache_stored *stored);
 
-/** The stored variant; NULL: there is none. */
+/** The stored variant; NULL: nothing is stored. */
 afc__http_cache_stored *found_variant(const afc__http_cache_found *found, unsigned variant);
 
 #endif
