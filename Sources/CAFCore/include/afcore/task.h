@@ -265,7 +265,8 @@ enum {
     /**
      * If another task of the session is receiving a response of the same URL that may be stored in the HTTP cache, wait
      * for it and use it if it fits. Of many tasks for the same response only one asks the server. The wait is as long as
-     * that task takes, so also as long as its reader pauses it; timeouts.total_ms ends it.
+     * that task takes, so also as long as its reader pauses it; timeouts.total_ms ends it. If that task is cancelled or
+     * reaches a limit of its own, one of those that wait takes its place.
      */
     AFC_REQUEST_COLLAPSE = 1u << 1
 };
