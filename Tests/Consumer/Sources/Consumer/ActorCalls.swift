@@ -37,6 +37,7 @@ final class Screen {
     func listen() async throws {
         let socket = try await manager.webSocket("feed") { $0.timeouts.total = self.limit }
         try await socket.send(title)
+        if let first = try await socket.receive(as: User.self) { users.append(first) }
         for try await message in socket {
             guard case .text(let text) = message else { continue }
             title = text

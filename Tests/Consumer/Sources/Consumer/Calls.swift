@@ -293,6 +293,9 @@ func exchangesMessages(_ manager: HTTPSessionManager, user: User) async throws {
     try await socket.send(Data([1, 2]))
     try await socket.send(.binary(Data()))
     try await socket.send(json: user)
+    let answer = try await socket.receive()
+    let sender: User? = try await socket.receive()
+    print(answer?.data.count ?? 0, sender?.name ?? "", try await socket.receive(as: User.self) == user)
     let time: Duration = try await socket.ping()
     for try await message in socket {
         switch message {
