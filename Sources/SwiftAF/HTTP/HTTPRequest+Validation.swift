@@ -67,7 +67,7 @@ extension HTTPRequest.Limits {
 }
 
 extension HTTPRequest.RateLimit {
-    fileprivate var fault: String? {
+    var fault: String? {
         if let sendBytesPerSecond, sendBytesPerSecond < 0 { return "the rate limit of sending is negative" }
         if let receiveBytesPerSecond, receiveBytesPerSecond < 0 { return "the rate limit of receiving is negative" }
         return nil
@@ -75,24 +75,5 @@ extension HTTPRequest.RateLimit {
 }
 
 extension RedirectPolicy {
-    fileprivate var fault: String? { maximumCount < 0 ? "the redirect limit is negative" : nil }
-}
-
-extension SessionConfiguration {
-    var fault: String? {
-        let counts = [
-            (limits.maximumBodySize, "the body limit"), (Int64(limits.maximumHeaderBytes), "the header size limit"),
-            (Int64(limits.maximumHeaderCount), "the header count limit"),
-            (Int64(limits.maximumInformationalResponses), "the limit of informational responses"),
-            (Int64(limits.maximumDecodingRatio), "the decoding ratio"),
-            (Int64(maximumConnectionsPerHost), "the number of connections per host"),
-            (Int64(maximumConnections), "the number of connections"),
-            (Int64(maximumIdleConnections), "the number of idle connections"),
-            (Int64(maximumRequestsPerConnection), "the number of requests per connection"),
-        ]
-        if let (_, name) = counts.first(where: { $0.0 < 0 }) { return "\(name) is negative" }
-        if idleConnectionLifetime < .zero { return "the lifetime of idle connections is negative" }
-        if let maximumConnectionAge, maximumConnectionAge < .zero { return "the age of connections is negative" }
-        return timeouts.fault ?? rateLimit.fault ?? redirectPolicy.fault
-    }
+    var fault: String? { maximumCount < 0 ? "the redirect limit is negative" : nil }
 }

@@ -143,3 +143,23 @@ extension SessionConfiguration {
         return headers
     }
 }
+
+extension SessionConfiguration {
+    /// What is out of range; nil if nothing is.
+    var fault: String? {
+        let counts = [
+            (limits.maximumBodySize, "the body limit"), (Int64(limits.maximumHeaderBytes), "the header size limit"),
+            (Int64(limits.maximumHeaderCount), "the header count limit"),
+            (Int64(limits.maximumInformationalResponses), "the limit of informational responses"),
+            (Int64(limits.maximumDecodingRatio), "the decoding ratio"),
+            (Int64(maximumConnectionsPerHost), "the number of connections per host"),
+            (Int64(maximumConnections), "the number of connections"),
+            (Int64(maximumIdleConnections), "the number of idle connections"),
+            (Int64(maximumRequestsPerConnection), "the number of requests per connection"),
+        ]
+        if let (_, name) = counts.first(where: { $0.0 < 0 }) { return "\(name) is negative" }
+        if idleConnectionLifetime < .zero { return "the lifetime of idle connections is negative" }
+        if let maximumConnectionAge, maximumConnectionAge < .zero { return "the age of connections is negative" }
+        return timeouts.fault ?? rateLimit.fault ?? redirectPolicy.fault
+    }
+}
