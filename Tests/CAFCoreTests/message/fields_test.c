@@ -104,6 +104,8 @@ static void finds_controls_anywhere_in_a_text(void **state) {
                     text[at] = (char)octet;
                     bool is_control = octet < 0x20 || octet == 0x7f;
                     assert_int_equal(afc__has_control((afc_slice){text, size}), is_control);
+                    assert_int_equal(afc__may_be_sent((afc_slice){text, size}),
+                                     !is_control || octet == '\t');
                 }
                 text[at] = around[i];
             }
