@@ -177,8 +177,13 @@ test_swift_slowly() {
     local scratch=$1 target targets
     local -x AF_OMITTED_TESTS=$2
     shift 2
-    [ "$AF_THOROUGH" != 1 ] || AF_OMITTED_TESTS=
-    build_swift "$scratch" "$AF_SOURCE_WARNING" --product SwiftAFPackageTests "$@"
+    local built=(--product SwiftAFPackageTests)
+    if [ "$AF_THOROUGH" = 1 ]; then
+        # With the program, which some of its tests begin.
+        AF_OMITTED_TESTS=
+        built=(--build-tests)
+    fi
+    build_swift "$scratch" "$AF_SOURCE_WARNING" "${built[@]}" "$@"
     targets=$(swift_package test list --skip-build --scratch-path "$scratch" "$@" | cut -d . -f 1 | sort -u)
     [ -n "$targets" ] || die "there are no Swift tests"
     for target in $targets; do
