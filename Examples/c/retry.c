@@ -10,8 +10,8 @@
 
 static bool transient(afc_status status, const afc_result *result) {
     int code = status == AFC_OK ? afc_result_get_head(result)->status : 0;
-    return code == 408 || code == 429 || code == 502 || code == 503 || code == 504 ||
-           status == AFC_EDNS || status == AFC_ECONNECT || status == AFC_ELOST ||
+    return code == 408 || code == 425 || code == 429 || code == 500 || code == 502 || code == 503 ||
+           code == 504 || status == AFC_ECONNECT || status == AFC_ELOST ||
            status == AFC_ETRUNCATED || status == AFC_ETIMEOUT;
 }
 

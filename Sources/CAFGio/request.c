@@ -5,7 +5,8 @@
 struct _AfgioRequest {
     GObject parent;
     char *method, *url;
-    GArray *fields; /* Of afgio__field. */
+    GArray *fields;           /* Of afgio__field. */
+    GHashTable *secret_names; /* A set, in lower case. */
     GBytes *body;
     GFile *destination;
     gboolean resume;
@@ -110,6 +111,7 @@ static void finalize(GObject *object) {
     g_free(self->method);
     g_free(self->url);
     g_array_unref(self->fields);
+    g_hash_table_unref(self->secret_names);
     if (self->body != NULL) g_bytes_unref(self->body);
     g_clear_object(&self->destination);
     G_OBJECT_CLASS(afgio_request_parent_class)->finalize(object);
@@ -117,6 +119,7 @@ static void finalize(GObject *object) {
 
 static void afgio_request_init(AfgioRequest *self) {
     self->fields = afgio__fields_new();
+    self->secret_names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 }
 
 static void afgio_request_class_init(AfgioRequestClass *class) {
@@ -216,6 +219,12 @@ void afgio_request_append_header(AfgioRequest *self, const char *name, const cha
     append(self, name, value);
 }
 
+void afgio_request_mark_header_secret(AfgioRequest *self, const char *name) {
+    g_return_if_fail(AFGIO_IS_REQUEST(self));
+    g_return_if_fail(name != NULL);
+    g_hash_table_add(self->secret_names, g_ascii_strdown(name, -1));
+}
+
 void afgio_request_set_body(AfgioRequest *self, const char *content_type, GBytes *body) {
     g_return_if_fail(AFGIO_IS_REQUEST(self));
     if (content_type != NULL) afgio_request_set_header(self, "Content-Type", content_type);
@@ -258,15 +267,26 @@ static char *resolve(const char *base, const char *reference) {
     return url;
 }
 
-static void read_fields(afgio__request_spec *spec, const GArray *fields) {
+static bool is_secret(const AfgioRequest *request, const char *name) {
+    char *lower = g_ascii_strdown(name, -1);
+    bool is_secret = g_hash_table_contains(request->secret_names, lower);
+    g_free(lower);
+    return is_secret;
+}
+
+static void read_fields(afgio__request_spec *spec, const AfgioRequest *request) {
+    const GArray *fields = request->fields;
     spec->headers = g_array_sized_new(FALSE, TRUE, sizeof(afc_header), fields->len);
     spec->texts = g_ptr_array_new_with_free_func(g_free);
     for (guint i = 0; i < fields->len; i++) {
         const afgio__field *field = &g_array_index(fields, afgio__field, i);
         char *name = g_strdup(field->name);
         char *value = g_strdup(field->value);
-        afc_header header = {afc_slice_of(name), afc_slice_of(value),
-                             value == NULL ? AFC_HEADER_REMOVE : 0};
+        afc_header header = {afc_slice_of(name), afc_slice_of(value), 0};
+        if (value == NULL)
+            header.flags = AFC_HEADER_REMOVE;
+        else if (is_secret(request, name))
+            header.flags = AFC_HEADER_SECRET;
         g_ptr_array_add(spec->texts, name);
         g_ptr_array_add(spec->texts, value);
         g_array_append_val(spec->headers, header);
@@ -297,7 +317,7 @@ bool afgio__request_spec_read(afgio__request_spec *spec, AfgioRequest *request,
         .url = resolve(base_url, request->url != NULL ? request->url : ""),
         .path = path,
     };
-    read_fields(spec, request->fields);
+    read_fields(spec, request);
     if (request->body != NULL) spec->body = g_bytes_ref(request->body);
     if (request->destination != NULL) spec->destination = g_object_ref(request->destination);
     afc_request *core = &spec->core;

@@ -164,6 +164,35 @@ static void reports_url_after_redirect(void **state) {
     fetch_free(fetch);
 }
 
+/* Another host is another origin, although the server is the same. */
+static void secret_fields_stay_at_their_origin(void **state) {
+    scene *scene = *state;
+    char *there = g_strdup(url_of(scene->world, "/to"));
+    char *port = strrchr(there, ':');
+    char *location = g_strdup_printf("Location: http://localhost%s\r\n", port);
+    serve(scene->world, "/from", answer(302, location, ""));
+    serve(scene->world, "/to", answer(200, "", "there"));
+    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/from"));
+    afgio_request_mark_header_secret(fetch->request, "X-API-KEY");
+    afgio_request_set_header(fetch->request, "X-Api-Key", "key");
+    afgio_request_set_header(fetch->request, "X-Other", "1");
+    fetch_send(fetch, NULL);
+    fetch_wait(fetch);
+    check_response(fetch, 200, "there");
+    afts_request *first = afts_copy_request(scene->world->server, 0);
+    afts_request *second = afts_copy_request(scene->world->server, 1);
+    assert_non_null(first);
+    assert_non_null(second);
+    assert_string_equal(afts_request_header(first, "X-Api-Key"), "key");
+    assert_null(afts_request_header(second, "X-Api-Key"));
+    assert_string_equal(afts_request_header(second, "X-Other"), "1");
+    afts_request_free(first);
+    afts_request_free(second);
+    fetch_free(fetch);
+    g_free(location);
+    g_free(there);
+}
+
 /* ---- Where and when ------------------------------------------------------------------------ */
 
 enum { LARGE_BODY = 300000, FETCHES = 40, THREADS = 4 };
@@ -600,6 +629,7 @@ int main(void) {
         SCENE_TEST(sends_method_fields_and_body),
         cmocka_unit_test(keeps_properties_of_request),
         SCENE_TEST(reports_url_after_redirect),
+        SCENE_TEST(secret_fields_stay_at_their_origin),
         SCENE_TEST(reports_progress_before_the_callback),
         SCENE_TEST(waits_for_response_and_reports_progress_meanwhile),
         SCENE_TEST(calls_back_on_the_thread_of_each_caller),

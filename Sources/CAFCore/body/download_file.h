@@ -1,7 +1,7 @@
 /**
  * A file that a body is written to under a temporary name, until it is complete.
  *
- * A plain one (temporary_file.h) never outlives its task. A resumable one is PATH.part, locked
+ * A plain one (base/temporary_file.h) never outlives its task. A resumable one is PATH.part, locked
  * while a task uses it, and PATH.part.resume, the resume token for its bytes. The token identifies
  * the file by device, inode and birth time, so any other file in its place is foreign and is
  * replaced.
@@ -21,7 +21,7 @@
 /** Initialise it with AFC__FILE_NONE. */
 typedef struct afc__file {
     char *path;         /**< The destination. */
-    char *partial_path; /**< The temporary name. NULL: unnamed; see temporary_file.h. */
+    char *partial_path; /**< The temporary name. NULL: unnamed; see base/temporary_file.h. */
     char *token_path;   /**< Resumable: the token's file. */
     unsigned flags;     /**< AFC_SINK_… */
     bool is_resumable;

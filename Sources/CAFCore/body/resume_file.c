@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "body/temporary_file.h"
+#include "base/temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

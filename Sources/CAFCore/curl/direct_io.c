@@ -40,7 +40,7 @@ void afc__direct_reset(afc__exchange *exchange) {
 }
 
 /** Returns whether libcurl holds no bytes of either direction, and waits until it is resumed or there is input. */
-static bool is_ours(const afc__exchange *exchange) {
+static bool can_bypass_libcurl(const afc__exchange *exchange) {
     const afc__direct *direct = &exchange->direct;
     curl_off_t sent = 0;
     if (direct->sender != AFC__SENDER_DRIVER || direct->socket == CURL_SOCKET_BAD) return false;
@@ -95,7 +95,7 @@ static size_t write_some(int descriptor, const char *bytes, size_t size) {
 bool afc__direct_send(afc__exchange *exchange) {
     afc__direct *direct = &exchange->direct;
     afc__driver *driver = exchange->driver;
-    if (!is_ours(exchange)) return false;
+    if (!can_bypass_libcurl(exchange)) return false;
     if (!has_buffer(&driver->outgoing)) return false;
     for (int writes = 0; writes < MOST_WRITES; writes++) {
         afc_slice lent = afc__transfer_lend_body(exchange->hop.transfer);
@@ -125,7 +125,7 @@ bool afc__direct_send(afc__exchange *exchange) {
 bool afc__direct_receive(afc__exchange *exchange, curl_socket_t descriptor, afc_slice *out) {
     afc__driver *driver = exchange->driver;
     *out = (afc_slice){NULL, 0};
-    if (!is_ours(exchange) || descriptor != exchange->direct.socket) return false;
+    if (!can_bypass_libcurl(exchange) || descriptor != exchange->direct.socket) return false;
     if (!has_buffer(&driver->incoming)) return false;
     ssize_t count;
     do {

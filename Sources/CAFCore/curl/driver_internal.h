@@ -86,7 +86,7 @@ typedef struct afc__exchange_hop {
     afc__attempt attempt;
     unsigned slot;       /**< See afc__isolation_take(). */
     bool is_looking_up;  /**< libcurl looks its host up over HTTPS. */
-    bool was_connecting; /**< The owner was told. */
+    bool was_connecting; /**< The owner was notified. */
     bool avoids_reuse;   /**< A pooled connection had unexpected input. */
     bool was_repeated;   /**< libcurl has sent it more than once. */
     bool is_multiplexed; /**< Activity on the connection may belong to other exchanges. */

@@ -3,11 +3,9 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/file.h"
+#include "base/temporary_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,28 +35,33 @@ bool afc__file_next_line(afc_slice *rest, char *line, size_t capacity) {
     return false;
 }
 
+/** Writes the bytes to the disk. Returns 0 or an errno. */
+static int write_and_sync(int descriptor, afc_slice bytes) {
+    int error = afc__write_all(descriptor, bytes.bytes, bytes.size);
+    return error == 0 && fsync(descriptor) != 0 ? errno : error;
+}
+
+static afc_status save_failed(afc_failure *failure, const char *what, const char *path, int error) {
+    if (error == ENOMEM) return afc__fail_memory(failure);
+    return afc__fail_file(failure, what, path, error);
+}
+
 afc_status afc__file_save(const char *path, afc_slice bytes, afc_failure *failure) {
-    static const char suffix[] = ".XXXXXX";
-    size_t size = strlen(path) + sizeof suffix;
-    char *temporary = afc__alloc(size);
-    if (temporary == NULL) return afc__fail_memory(failure);
-    snprintf(temporary, size, "%s%s", path, suffix);
+    int descriptor;
+    char *name;
+    int error = afc__temporary_create_private(path, &descriptor, &name);
+    if (error != 0) return save_failed(failure, "cannot write", path, error);
     afc_status status = AFC_OK;
-    /* Created with mode 0600. */
-    int descriptor = mkostemp(temporary, O_CLOEXEC);
-    if (descriptor < 0) {
-        status = afc__fail_file(failure, "cannot write", path, errno);
-        afc_free(temporary);
-        return status;
+    error = write_and_sync(descriptor, bytes);
+    if (error != 0) {
+        status = save_failed(failure, "cannot write", path, error);
+    } else {
+        error = afc__temporary_rename(descriptor, name, path, true);
+        if (error != 0) status = save_failed(failure, "cannot replace", path, error);
     }
-    errno = afc__write_all(descriptor, bytes.bytes, bytes.size);
-    if (errno != 0 || fsync(descriptor) != 0)
-        status = afc__fail_file(failure, "cannot write", path, errno);
     if (close(descriptor) != 0 && status == AFC_OK)
-        status = afc__fail_file(failure, "cannot write", path, errno);
-    if (status == AFC_OK && rename(temporary, path) != 0)
-        status = afc__fail_file(failure, "cannot replace", path, errno);
-    if (status != AFC_OK) unlink(temporary);
-    afc_free(temporary);
+        status = save_failed(failure, "cannot write", path, errno);
+    if (status != AFC_OK && name != NULL) unlink(name);
+    afc_free(name);
     return status;
 }

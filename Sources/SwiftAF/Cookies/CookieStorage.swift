@@ -7,7 +7,9 @@ package import FoundationEssentials
 /// configuration.cookieStorage = try CookieStorage(path: "/home/me/.jar")
 /// ```
 ///
-/// Thread-safe. Only ``save(to:)`` waits, for the disk and for other saves.
+/// Thread-safe. `init(path:)` and ``save(to:)`` wait for the disk. So does the release of the last reference, if there is a
+/// file and something has changed; it may happen on a session's network thread. To save elsewhere, keep a reference and
+/// call ``save(to:)``.
 public final class CookieStorage: Sendable {
     let core: CoreCookieJar
 

@@ -8,7 +8,7 @@ final class CoreRequest: Sendable {
     enum Sink: Equatable, Sendable {
         case memory
         case file(CoreFile)
-        case events
+        case callback
         /// Nothing is sent or received: only connect.
         case connection
     }
@@ -105,7 +105,7 @@ final class CoreRequest: Sendable {
         switch sink {
         case .memory: core.sink.kind = AFC_SINK_MEMORY
         case .connection: core.flags = UInt32(AFC_REQUEST_CONNECT_ONLY)
-        case .events: core.sink.kind = AFC_SINK_CALLBACK
+        case .callback: core.sink.kind = AFC_SINK_CALLBACK
         case .file(let file): core.sink = file.sink(&texts)
         }
         core.timeouts = timeouts
@@ -114,7 +114,7 @@ final class CoreRequest: Sendable {
         core.version = afc_http_version_preference(http.httpVersion ?? session.configuration.httpVersion)
         core.keep_encoding = !(http.decompressesBody ?? session.configuration.decompressesBodies)
         core.allow_downgrade = redirectPolicy.allowsInsecureDowngrade
-        core.priority = http.priority.map { UInt8(1 + $0 * 254) } ?? 0
+        core.priority = http.priority.map(corePriority) ?? 0
         core.max_send_rate = UInt64(
             clamping: http.rateLimit.sendBytesPerSecond ?? session.configuration.rateLimit.sendBytesPerSecond ?? 0)
         core.max_receive_rate = UInt64(
@@ -128,6 +128,11 @@ final class CoreRequest: Sendable {
         core.unix_socket = http.unixSocket.flatMap { texts.put($0) }
         core.wait_for_network = http.waitsForConnectivity ?? session.configuration.waitsForConnectivity
         return core
+    }
+
+    /// From 0...1 to the core's 1...255, of which 16 is the default: the same as 0.5.
+    private func corePriority(_ priority: Float) -> UInt8 {
+        UInt8(priority < 0.5 ? 1 + priority * 30 : 16 + (priority - 0.5) * 478)
     }
 
     private var timeouts: afc_timeouts {

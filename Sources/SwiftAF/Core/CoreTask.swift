@@ -225,13 +225,13 @@ extension CoreTask {
                 return task.decide(candidate)
             }
         }
-        if handlers.response != nil || handlers.monitors != nil || request.sink == .events {
+        if handlers.response != nil || handlers.monitors != nil || request.sink == .callback {
             events.on_head = { context, response in
                 guard let response, let task = CoreTask.from(context) else { return .AFC_EINTERNAL }
                 return task.receiveHead(response)
             }
         }
-        if request.sink == .events {
+        if request.sink == .callback {
             events.on_body = { context, chunk in
                 guard let task = CoreTask.from(context) else { return .AFC_EINTERNAL }
                 let bytes = UnsafeRawBufferPointer(start: chunk.bytes, count: chunk.size)

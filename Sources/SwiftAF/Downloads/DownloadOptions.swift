@@ -13,8 +13,8 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
     public static let createsFolders = DownloadOptions(rawValue: 1 << 1)
     /// Keeps the bytes received so far if the download fails, is cancelled, or its process dies: the bytes in
     /// `PATH.part` and the data for resuming in `PATH.part.resume`. Only for a `GET` whose response has a strong
-    /// validator (RFC 9110, section 8.8: an ETag that isn't weak, or an old enough Last-Modified); otherwise nothing is
-    /// kept.
+    /// validator (RFC 9110, section 8.8: an ETag that isn't weak, or a Last-Modified at least a minute older than Date);
+    /// otherwise nothing is kept.
     public static let keepsPartialFile = DownloadOptions(rawValue: 1 << 2)
     /// Resumes `PATH.part` if it was created for this URL and the server still has the same version; otherwise starts
     /// over. Includes ``keepsPartialFile``. A file that is named by its response (``DownloadDestination/folder(_:)``,

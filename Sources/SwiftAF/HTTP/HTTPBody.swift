@@ -76,9 +76,7 @@ public struct HTTPBody: Sendable {
     @_disfavoredOverload
     public static func json(_ parameters: Parameters) -> HTTPBody {
         do {
-            let value = try parameters.jsonValue { try JSONCoder(dates: .iso8601).encodeTree($0) }
-            // Not by the manager's encoder: Foundation's would convert the names and lose their order.
-            return .data(try value.data(), contentType: MediaType.json.essence)
+            return .data(try parameters.jsonData(), contentType: MediaType.json.essence)
         } catch {
             return HTTPBody(.invalid(SessionError(serializingRequest: error, url: nil)))
         }

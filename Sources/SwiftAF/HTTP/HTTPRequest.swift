@@ -59,7 +59,8 @@ extension HTTPRequest {
         set { update { $0.timeouts = newValue } }
     }
 
-    /// Size limits; nil uses the session's.
+    /// Size limits; a transfer that exceeds one fails with ``SessionError/Code/tooLarge``. Nil uses the limit of the
+    /// ``SessionConfiguration``; zero counts as 1.
     public var limits: Limits {
         get { settings?.values.limits ?? Limits() }
         set { update { $0.limits = newValue } }
@@ -83,7 +84,8 @@ extension HTTPRequest {
         set { update { $0.decompressesBody = newValue } }
     }
 
-    /// The priority among waiting requests of the session, from 0 (last) to 1 (first); also the HTTP/2 weight.
+    /// The priority among waiting requests of the session, from 0 (last) to 1 (first); nil is 0.5. Also the HTTP/2 weight:
+    /// 1 for 0, the default 16 for 0.5, and 255 for 1 (RFC 7540, section 5.3).
     public var priority: Float? {
         get { settings?.values.priority }
         set { update { $0.priority = newValue } }

@@ -14,8 +14,8 @@ public import FoundationEssentials
 ///
 /// A manager has a list of interceptors (``HTTPSessionManager/interceptors``), and so has a request
 /// (``HTTPRequest/interceptors``), whose interceptors come first. They are called for awaited calls, tasks with
-/// closures, uploads, downloads, and streams until their head is returned. They aren't called between the hops of a
-/// redirect.
+/// closures, uploads, downloads, and streams until their head is returned, and for each connection of server-sent
+/// events and each handshake of a WebSocket. They aren't called between the hops of a redirect.
 ///
 /// For each attempt, ``adapt(_:for:)`` of all interceptors is called in order, each with the result of the previous
 /// one. Then ``intercept(_:next:)`` is called: the first interceptor is the outermost, and the last one's `next` sends

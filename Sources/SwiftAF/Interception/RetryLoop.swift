@@ -28,7 +28,7 @@ final class RetryLoop: Sendable {
     private let events: RequestEvents?
     private let turn: (@Sendable () async -> Void)?
     private let state = Locked(State())
-    private let end = Signal<CoreOutcome>()
+    private let end = OneValueChannel<CoreOutcome>()
 
     /// - Parameter turn: Waits until a transfer may start, if its task can be suspended.
     init(

@@ -33,7 +33,8 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// If Retry-After exceeds this, the request isn't retried. Default: 60 s.
     public var maximumRetryAfter: Duration = .seconds(60)
 
-    /// The budget of retries; nil for no limit. Default: a budget of this policy and its copies.
+    /// The budget of retries; nil for no limit. Default: a ``RetryBudget`` with its defaults (ten retries, and one more
+    /// for every five new requests), shared by copies of this policy.
     public var budget: RetryBudget? = RetryBudget()
 
     /// From 0 up to 1.

@@ -88,7 +88,7 @@ struct JSONMembers {
     private func isKey(at position: Int, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
         let key = tokens[position]
         if key.flag { return JSONEscape.areSame(bytes(of: key), name) }
-        return SameBytes.areSame(bytes(of: key), name)
+        return ByteComparison.areEqual(bytes(of: key), name)
     }
 
     /// Whether the key at `position` is also that of an earlier member.

@@ -175,7 +175,7 @@ public struct JSONObject: Sendable {
         guard left.count == right.count else { return false }
         // Much faster than comparing the views, which find the storage again for each byte.
         let areSame = left.withContiguousStorageIfAvailable { left in
-            right.withContiguousStorageIfAvailable { right in SameBytes.areSame(left, right) }
+            right.withContiguousStorageIfAvailable { right in ByteComparison.areEqual(left, right) }
         }
         return (areSame ?? nil) ?? left.elementsEqual(right)
     }

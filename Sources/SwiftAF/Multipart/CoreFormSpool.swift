@@ -10,7 +10,7 @@ final class CoreFormSpool: Sendable {
     /// The number of attempts to find an unused file name; usually the first one succeeds.
     private static let nameAttempts = 16
 
-    private let signal = Signal<Void>()
+    private let wakeUp = OneValueChannel<Void>()
     private let queue = DispatchQueue(label: "swiftaf.form-spool")
 
     private init() {}
@@ -60,8 +60,8 @@ final class CoreFormSpool: Sendable {
         var form = form
         form.throttle = nil
         var streams: [CoreStreamSource] = []
-        let core = try CoreForm(form) { [signal] stream in
-            let source = CoreStreamSource(stream, wake: { signal.send() })
+        let core = try CoreForm(form) { [wakeUp] stream in
+            let source = CoreStreamSource(stream, wake: { wakeUp.send() })
             streams.append(source)
             return afc_reader(source)
         }
@@ -74,9 +74,9 @@ final class CoreFormSpool: Sendable {
                 return
             case AFC_READ_AGAIN:
                 await withTaskCancellationHandler {
-                    await signal.wait()
+                    await wakeUp.wait()
                 } onCancel: {
-                    signal.send()
+                    wakeUp.send()
                 }
             case AFC_READ_FAILED:
                 let error = SessionError(failure)

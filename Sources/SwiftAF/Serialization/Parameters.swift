@@ -273,6 +273,12 @@ extension Parameters {
         }
     }
 
+    /// Returns the bytes of ``jsonValue(_:)``, with `Encodable` values encoded by a default ``JSONCoder``. A coder of
+    /// Foundation would convert the names and lose their order.
+    func jsonData() throws -> Data {
+        try jsonValue { try JSONCoder(dates: .iso8601).encodeTree($0) }.data()
+    }
+
     /// Returns the parameters as JSON. Dates become RFC 3339 strings, data becomes Base64.
     ///
     /// - Parameter encode: Encodes an `Encodable`.

@@ -21,26 +21,31 @@ public struct MixedJSON: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiter
         content = .elements(elements)
     }
 
-    func body(by encoder: any DataEncoder) -> HTTPBody {
+    func parameters(by encoder: any DataEncoder) -> Parameters {
         switch content {
-        case .members(let members):
-            .json(Parameters(members.map { ($0, Parameters.make(of: $1, at: $0, by: encoder)) }))
-        case .elements(let elements): .json(Parameters.make(of: elements, at: nil, by: encoder))
+        case .members(let members): Parameters(members.map { ($0, Parameters.make(of: $1, at: $0, by: encoder)) })
+        case .elements(let elements): Parameters.make(of: elements, at: nil, by: encoder)
         }
+    }
+
+    func body(by encoder: any DataEncoder) -> HTTPBody {
+        .json(parameters(by: encoder))
     }
 }
 
+// Awaited calls.
 extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
     public func post<Value: Decodable>(
-        _ url: some URLConvertible, json: MixedJSON, headers: HTTPHeaders = [:],
-        as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await post(
-            url, body: json.body(by: encoder), headers: headers, as: type, configure: configure, progress: progress)
+            url, parameters: parameters, body: json.body(by: encoder), headers: headers, as: type,
+            configure: configure, progress: progress)
     }
 
     /// The call with a JSON literal of mixed values.
@@ -48,23 +53,26 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     public func post(
-        _ url: some URLConvertible, json: MixedJSON, headers: HTTPHeaders = [:],
-        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
-        progress: ProgressHandler? = nil
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await post(url, body: json.body(by: encoder), headers: headers, configure: configure, progress: progress)
+        try await post(
+            url, parameters: parameters, body: json.body(by: encoder), headers: headers, configure: configure,
+            progress: progress)
     }
 
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
     public func put<Value: Decodable>(
-        _ url: some URLConvertible, json: MixedJSON, headers: HTTPHeaders = [:],
-        as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await put(
-            url, body: json.body(by: encoder), headers: headers, as: type, configure: configure, progress: progress)
+            url, parameters: parameters, body: json.body(by: encoder), headers: headers, as: type,
+            configure: configure, progress: progress)
     }
 
     /// The call with a JSON literal of mixed values.
@@ -72,23 +80,26 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     public func put(
-        _ url: some URLConvertible, json: MixedJSON, headers: HTTPHeaders = [:],
-        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
-        progress: ProgressHandler? = nil
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await put(url, body: json.body(by: encoder), headers: headers, configure: configure, progress: progress)
+        try await put(
+            url, parameters: parameters, body: json.body(by: encoder), headers: headers, configure: configure,
+            progress: progress)
     }
 
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
     public func patch<Value: Decodable>(
-        _ url: some URLConvertible, json: MixedJSON, headers: HTTPHeaders = [:],
-        as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await patch(
-            url, body: json.body(by: encoder), headers: headers, as: type, configure: configure, progress: progress)
+            url, parameters: parameters, body: json.body(by: encoder), headers: headers, as: type,
+            configure: configure, progress: progress)
     }
 
     /// The call with a JSON literal of mixed values.
@@ -96,24 +107,53 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     public func patch(
-        _ url: some URLConvertible, json: MixedJSON, headers: HTTPHeaders = [:],
-        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
-        progress: ProgressHandler? = nil
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await patch(url, body: json.body(by: encoder), headers: headers, configure: configure, progress: progress)
+        try await patch(
+            url, parameters: parameters, body: json.body(by: encoder), headers: headers, configure: configure,
+            progress: progress)
+    }
+
+    /// The call with a JSON literal of mixed values.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    public func delete<Value: Decodable>(
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
+    ) async throws(SessionError) -> Value {
+        try await delete(
+            url, parameters: parameters, body: json.body(by: encoder), headers: headers, as: type,
+            configure: configure, progress: progress)
+    }
+
+    /// The call with a JSON literal of mixed values.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    @discardableResult
+    public func delete(
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
+    ) async throws(SessionError) -> Response<Data> {
+        try await delete(
+            url, parameters: parameters, body: json.body(by: encoder), headers: headers, configure: configure,
+            progress: progress)
     }
 
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
     public func request<Value: Decodable>(
-        _ method: HTTPMethod, _ url: some URLConvertible, json: MixedJSON, headers: HTTPHeaders = [:],
-        as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await request(
-            method, url, body: json.body(by: encoder), headers: headers, as: type, configure: configure,
-            progress: progress)
+            method, url, parameters: parameters, body: json.body(by: encoder), headers: headers, as: type,
+            configure: configure, progress: progress)
     }
 
     /// The call with a JSON literal of mixed values.
@@ -121,11 +161,113 @@ extension HTTPSessionManager {
     @_documentation(visibility: internal)
     @discardableResult
     public func request(
-        _ method: HTTPMethod, _ url: some URLConvertible, json: MixedJSON, headers: HTTPHeaders = [:],
-        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
-        progress: ProgressHandler? = nil
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await request(
-            method, url, body: json.body(by: encoder), headers: headers, configure: configure, progress: progress)
+            method, url, parameters: parameters, body: json.body(by: encoder), headers: headers, configure: configure,
+            progress: progress)
+    }
+
+    /// The call with a JSON literal of mixed values.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    public func response(
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
+    ) async throws(SessionError) -> Response<Data> {
+        try await response(
+            method, url, parameters: parameters, body: json.body(by: encoder), headers: headers, configure: configure,
+            progress: progress)
+    }
+
+    /// The call with a JSON literal of mixed values.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    public func makeRequest(
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:]
+    ) throws(SessionError) -> HTTPRequest {
+        try makeRequest(method, url, parameters: parameters, body: json.body(by: encoder), headers: headers)
+    }
+}
+
+// Calls with closures.
+extension HTTPSessionManager {
+    /// The call with a JSON literal of mixed values.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    @discardableResult
+    public func post<Serializer: ResponseSerializer>(
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
+        success: @escaping Success<Serializer.Output>, failure: Failure?
+    ) -> DataTask? {
+        post(
+            url, parameters: parameters, body: json.body(by: encoder), headers: headers, with: serializer,
+            configure: configure, progress: progress, success: success, failure: failure)
+    }
+
+    /// The call with a JSON literal of mixed values.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    @discardableResult
+    public func put<Serializer: ResponseSerializer>(
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
+        success: @escaping Success<Serializer.Output>, failure: Failure?
+    ) -> DataTask? {
+        put(
+            url, parameters: parameters, body: json.body(by: encoder), headers: headers, with: serializer,
+            configure: configure, progress: progress, success: success, failure: failure)
+    }
+
+    /// The call with a JSON literal of mixed values.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    @discardableResult
+    public func patch<Serializer: ResponseSerializer>(
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
+        success: @escaping Success<Serializer.Output>, failure: Failure?
+    ) -> DataTask? {
+        patch(
+            url, parameters: parameters, body: json.body(by: encoder), headers: headers, with: serializer,
+            configure: configure, progress: progress, success: success, failure: failure)
+    }
+
+    /// The call with a JSON literal of mixed values.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    @discardableResult
+    public func delete<Serializer: ResponseSerializer>(
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
+        success: @escaping Success<Serializer.Output>, failure: Failure?
+    ) -> DataTask? {
+        delete(
+            url, parameters: parameters, body: json.body(by: encoder), headers: headers, with: serializer,
+            configure: configure, progress: progress, success: success, failure: failure)
+    }
+
+    /// The call with a JSON literal of mixed values.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    @discardableResult
+    public func request<Serializer: ResponseSerializer>(
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], with serializer: Serializer = ValueResponseSerializer<JSONValue>(),
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil,
+        success: @escaping Success<Serializer.Output>, failure: Failure?
+    ) -> DataTask? {
+        request(
+            method, url, parameters: parameters, body: json.body(by: encoder), headers: headers, with: serializer,
+            configure: configure, progress: progress, success: success, failure: failure)
     }
 }

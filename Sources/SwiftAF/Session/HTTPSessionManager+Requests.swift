@@ -391,7 +391,7 @@ extension HTTPSessionManager {
         _ request: HTTPRequest, _ progress: ProgressHandler?
     ) throws(SessionError) -> (CoreRequest, ResponseSettings) {
         let snapshot = snapshot
-        return (try prepare(request, snapshot, sink: .events, progress: progress), snapshot.settings.responses)
+        return (try prepare(request, snapshot, sink: .callback, progress: progress), snapshot.settings.responses)
     }
 
     @inline(never)

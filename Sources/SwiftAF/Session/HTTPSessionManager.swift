@@ -30,17 +30,17 @@ public final class HTTPSessionManager: Sendable {
     private struct State {
         var snapshot: Snapshot
         /// Sessions with earlier policies, or of before the invalidation, that still have requests in flight.
-        var drained: [Drained] = []
+        var retired: [Retired] = []
         var isInvalidated = false
 
         /// Keeps a session that gets no more requests, so that those in flight can be cancelled.
         mutating func retire(_ session: Result<CoreSession, SessionError>) {
-            drained.removeAll { $0.session == nil }
-            if case .success(let session) = session { drained.append(Drained(session: session)) }
+            retired.removeAll { $0.session == nil }
+            if case .success(let session) = session { retired.append(Retired(session: session)) }
         }
     }
 
-    private struct Drained {
+    private struct Retired {
         weak var session: CoreSession?
     }
 
@@ -388,14 +388,14 @@ public final class HTTPSessionManager: Sendable {
     /// Cancels everything under way, and tasks that were not started, with ``SessionError/Code/cancelled``. The manager
     /// stays usable, and so do its connections.
     public func cancelAll() {
-        let (snapshot, drained) = state.withLock { ($0.snapshot, $0.drained.compactMap(\.session)) }
-        cancel(snapshot, drained, isFinal: false)
+        let (snapshot, retired) = state.withLock { ($0.snapshot, $0.retired.compactMap(\.session)) }
+        cancel(snapshot, retired, isFinal: false)
     }
 
-    private func cancel(_ snapshot: Snapshot, _ drained: [CoreSession], isFinal: Bool) {
+    private func cancel(_ snapshot: Snapshot, _ retired: [CoreSession], isFinal: Bool) {
         for task in registry.tasks { task.cancel() }
         (try? snapshot.session.get())?.cancelAll(isFinal: isFinal)
-        for session in drained { session.cancelAll(isFinal: isFinal) }
+        for session in retired { session.cancelAll(isFinal: isFinal) }
     }
 
     /// Invalidates the manager: later requests fail with ``SessionError/Code/closed``.
@@ -404,15 +404,15 @@ public final class HTTPSessionManager: Sendable {
     ///   let it complete.
     public func invalidate(cancellingTasks: Bool) {
         let closed = SessionError(.closed)
-        let (former, drained) = state.withLock { state in
+        let (former, retired) = state.withLock { state in
             let former = state.snapshot
-            let drained = state.drained.compactMap(\.session)
+            let retired = state.retired.compactMap(\.session)
             state.retire(former.session)
             state.snapshot = Snapshot(.failure(closed), former.securityPolicy, former.settings)
             state.isInvalidated = true
-            return (former, drained)
+            return (former, retired)
         }
-        if cancellingTasks { cancel(former, drained, isFinal: true) }
+        if cancellingTasks { cancel(former, retired, isFinal: true) }
         guard case .success = former.session else { return }
         RequestEvents.reportInvalidated(self, to: former.settings.handlers.monitors)
     }

@@ -86,11 +86,13 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var hsts: HSTSStore?
 
     /// The HTTP cache; nil disables caching. Several sessions may use the same cache. Responses to requests with
-    /// different credentials are kept apart, unless they are public. Default: nil.
+    /// different credentials are kept apart, unless they are public: `Authorization`, a ``Credential``, and header fields
+    /// that are marked secret. Default: nil.
     public var cache: HTTPCache?
 
     /// Separates the responses of this session from those of others with the same cache: sessions of other users, with
-    /// another client certificate, or with a less strict trust policy, because the session that stores a response has
+    /// another client certificate, with ``network`` options that lead to other servers (host overrides, a Unix socket),
+    /// or with a less strict trust policy, because the session that stores a response has
     /// verified its server. At most 255 bytes without a line feed. Default: nil.
     public var cachePartition: String?
 
@@ -109,7 +111,8 @@ public struct SessionConfiguration: Hashable, Sendable {
 }
 
 extension SessionConfiguration {
-    /// Size limits. Exceeding one fails with ``SessionError/Code/tooLarge``.
+    /// Size limits. Exceeding one fails with ``SessionError/Code/tooLarge``. Zero counts as 1; a negative limit fails
+    /// every request with ``SessionError/Code/invalidInput``. For no limit of the body, set `.max`.
     public struct Limits: Hashable, Sendable {
         /// The maximum size of a body in memory, in bytes after decoding. Streamed bodies and bodies saved to a file
         /// are limited by their request only. Default: 64 MiB.

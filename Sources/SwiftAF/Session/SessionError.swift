@@ -317,7 +317,8 @@ extension SessionError {
         public static let dnsOverHTTPS = Reason(rawValue: "dnsOverHTTPS")
         /// Of ``Code/redirect``: ``RedirectPolicy/maximumCount`` was exceeded.
         public static let redirectLimit = Reason(rawValue: "redirectLimit")
-        /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumBodySize`` was exceeded.
+        /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumBodySize`` or that of
+        /// ``HTTPRequest/Limits`` was exceeded. ``StreamedResponse/collect(upTo:)`` has no reason.
         public static let bodyLimit = Reason(rawValue: "bodyLimit")
         /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumHeaderBytes`` or
         /// ``SessionConfiguration/Limits/maximumHeaderCount`` was exceeded.

@@ -91,8 +91,8 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         public var minimumDelay: Duration = .milliseconds(500)
         /// The maximum delay, also if the server asks for more or many attempts failed. Default: 60 s.
         public var maximumDelay: Duration = .seconds(60)
-        /// The maximum number of consecutive failed attempts before the sequence fails; nil for no limit. Default: 10.
-        /// A response with an event stream resets the count.
+        /// The maximum number of retries in a row after a failed attempt; nil for no limit. Default: 10, so that eleven
+        /// failures end the sequence. A response with an event stream resets the count.
         public var maximumRetries: Int? = 10
         /// The status codes after which it connects again, like after a lost connection, unless ``reconnects`` is
         /// ``Reconnection/never``. Default: none, as the standard says. `[502, 503, 504]` suits a server behind a

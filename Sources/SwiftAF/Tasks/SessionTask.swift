@@ -327,9 +327,9 @@ public final class SessionTask: Sendable {
 
     /// Waits until the task isn't suspended.
     private func waitForTurn() async {
-        let turn = storage.withLock { storage -> Signal<Void>? in
+        let turn = storage.withLock { storage -> OneValueChannel<Void>? in
             guard storage.phase.state == .suspended else { return nil }
-            let turn = Signal<Void>()
+            let turn = OneValueChannel<Void>()
             storage.phase.update { $0.attempt = .waiting(turn) }
             return turn
         }

@@ -136,6 +136,6 @@ enum TaskAttempt: Sendable {
     /// None has been sent.
     case none
     /// Waits until the task is resumed.
-    case waiting(Signal<Void>)
+    case waiting(OneValueChannel<Void>)
     case sent(CoreTask)
 }

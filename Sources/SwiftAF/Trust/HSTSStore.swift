@@ -4,7 +4,9 @@ public import FoundationEssentials
 ///
 /// Set it as ``SessionConfiguration/hsts``. Then http URLs of known hosts, also in redirects, are upgraded to https
 /// before anything is sent, and Strict-Transport-Security fields are stored from fully verified https connections.
-/// Thread-safe. Only ``save(to:)`` waits, for the disk and for other saves.
+/// Thread-safe. `init(path:)` and ``save(to:)`` wait for the disk. So does the release of the last reference, if there is a
+/// file and something has changed; it may happen on a session's network thread. To save elsewhere, keep a reference and
+/// call ``save(to:)``.
 public final class HSTSStore: Sendable {
     let core: CoreHSTS
 

@@ -52,7 +52,7 @@ extension HTTPSessionManager {
     ) async throws(SessionError) -> WebSocket {
         var request = request
         request.url = WebSocket.httpURL(request.url)
-        let core = try prepare(request, snapshot, sink: .events)
+        let core = try prepare(request, snapshot, sink: .callback)
         let decoder = snapshot.settings.responses.decoder
         return try await WebSocketHandshake(protocols: protocols, options: options, decoder: decoder).perform(core)
     }

@@ -84,15 +84,18 @@ public final class WebSocket: Sendable {
     public func send<Value: Encodable>(
         json value: Value, encoder: (any DataEncoder)? = nil, isolation: isolated (any Actor)? = #isolation
     ) async throws(SessionError) {
-        let data: Data
-        do {
-            data = try (encoder ?? core.request.handlers.encoder).encode(value)
-        } catch {
-            throw SessionError(
-                .serialization, message: "the value can't be encoded as JSON\(EncodingFailure.text(error))",
-                underlying: error)
-        }
-        try await core.send(.text(String(decoding: data, as: UTF8.self)))
+        let encoder = encoder ?? core.request.handlers.encoder
+        try await core.send(try .json { try encoder.encode(value) })
+    }
+
+    /// The call with a JSON literal of mixed values.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    public func send(
+        json: MixedJSON, encoder: (any DataEncoder)? = nil, isolation: isolated (any Actor)? = #isolation
+    ) async throws(SessionError) {
+        let encoder = encoder ?? core.request.handlers.encoder
+        try await core.send(try .json { try json.parameters(by: encoder).jsonData() })
     }
 
     /// Waits for the next message, for a protocol of questions and answers. Many messages are read in a loop: the
@@ -201,6 +204,18 @@ extension WebSocket: AsyncSequence {
             switch self {
             case .text(let text): Data(text.utf8)
             case .binary(let data): data
+            }
+        }
+
+        fileprivate static func json(_ encode: () throws -> Data) throws(SessionError) -> Message {
+            do {
+                return .text(String(decoding: try encode(), as: UTF8.self))
+            } catch let error as SessionError {
+                throw error
+            } catch {
+                throw SessionError(
+                    .serialization, message: "the value can't be encoded as JSON\(EncodingFailure.text(error))",
+                    underlying: error)
             }
         }
 

@@ -63,8 +63,8 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         public var reconnectionTime: Duration = .seconds(1)
         /// The maximum delay, also if the server asks for more or many attempts failed. Default: 60 s.
         public var maximumDelay: Duration = .seconds(60)
-        /// The maximum number of consecutive failed handshakes before the sequence fails; nil for no limit. Default:
-        /// 10.
+        /// The maximum number of retries in a row after a failed handshake; nil for no limit. Default: 10, so that
+        /// eleven failures end the sequence.
         public var maximumRetries: Int? = 10
         /// The close codes after which to reconnect. Default: 1001, and 1011 to 1014, which report trouble of the
         /// server.

@@ -439,7 +439,7 @@ enum OptionTable {
 
     private static let limits: [OptionEntry] = [
         .value(
-            "--max-body", placeholder: "BYTES", help: "maximum body size (default: 64 MiB; none to a file)",
+            "--max-body", placeholder: "BYTES", help: "maximum body size (default: 64 MiB with --json, otherwise none)",
             for: .exchanges
         ) {
             options, value throws(UsageError) in

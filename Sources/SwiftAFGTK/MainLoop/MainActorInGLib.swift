@@ -8,9 +8,9 @@
     /// ```swift
     /// // main.swift
     /// try MainActorInGLib.install()
-    /// let app = gtk_application_new("org.example.App", G_APPLICATION_DEFAULT_FLAGS)
+    /// let app = OpaquePointer(gtk_application_new("org.example.App", G_APPLICATION_DEFAULT_FLAGS))!
     /// // …connect "activate"…
-    /// g_application_run(app, CommandLine.argc, CommandLine.unsafeArgv)
+    /// g_application_run(UnsafeMutablePointer(app), CommandLine.argc, CommandLine.unsafeArgv)
     /// ```
     ///
     /// Without it, `Task { @MainActor in … }` never runs in a GTK program, because nothing serves libdispatch's main

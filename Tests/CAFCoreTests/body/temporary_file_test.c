@@ -2,8 +2,8 @@
 #include "support/scene.h"
 
 #include "base/alloc.h"
+#include "base/temporary_file.h"
 #include "body/download_file.h"
-#include "body/temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -163,12 +163,6 @@ static int download_forever(const char *url, const char *path) {
     request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path};
     if (afc_task_begin(NULL, session, &request, NULL, NULL) != AFC_OK) return 3;
     for (;;) pause();
-}
-
-static bool has_unnamed_files(const folder *folder) {
-    int descriptor = open(folder->path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (descriptor >= 0) close(descriptor);
-    return descriptor >= 0;
 }
 
 static void signals_leave_nothing(void **state) {

@@ -1,5 +1,6 @@
 /*
- * Stores that two threads save at once: a save never replaces what a later one has written.
+ * Stores that two threads save at once: a save never replaces what a later one has written. And a process that is killed
+ * while it saves.
  *
  * fsync() and pthread_mutex_lock() are defined here and pass on to libc, so that the first save stops where it has copied the
  * store and hasn't replaced the file, until the second one has ended or waits for it.
@@ -7,19 +8,24 @@
 #include "store/cookie_jar.h"
 #include "store/hsts.h"
 #include "support/check.h"
+#include "support/child.h"
 #include "support/files.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- The order of two saves ---------------------------------------------------------------- */
 
 static sem_t first_has_copied, second_has_come_far;
 static _Thread_local bool is_first, is_second;
+/* In the child that is killed. */
+static bool dies_in_fsync;
 
 /* The address of a function as a pointer to data, as dlsym() has it. */
 #define REAL(name, type)                                                                           \
@@ -29,6 +35,7 @@ static _Thread_local bool is_first, is_second;
 int fsync(int descriptor) {
     typedef int (*call)(int);
     REAL("fsync", call);
+    if (dies_in_fsync) kill(getpid(), SIGKILL);
     if (is_first) {
         sem_post(&first_has_copied);
         sem_wait(&second_has_come_far);
@@ -176,9 +183,47 @@ static void earlier_save_does_not_undo_a_later_one(void **state) {
     folder_remove(&folder);
 }
 
+/** All bytes are written when the process dies, and the file has no name yet. */
+static void killed_save_leaves_the_old_file_and_no_other(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    if (!has_unnamed_files(&folder)) {
+        folder_remove(&folder);
+        skip();
+    }
+    const char *path = path_in(&folder, "store");
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        const kind *kind = &kinds[i];
+        void *store = kind->open(path);
+        kind->add(store, "one");
+        check_status(kind->save(store), AFC_OK);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            dies_in_fsync = true;
+            kind->add(store, "two");
+            kind->save(store);
+            child_exit(1);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        assert_int_equal(count_files(&folder), 1);
+        void *read = kind->open(path);
+        assert_true(kind->has(read, "one"));
+        assert_false(kind->has(read, "two"));
+        kind->release(read);
+        kind->release(store);
+        unlink(path);
+    }
+    folder_remove(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(earlier_save_does_not_undo_a_later_one),
+        cmocka_unit_test(killed_save_leaves_the_old_file_and_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

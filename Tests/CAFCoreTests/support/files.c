@@ -1,6 +1,7 @@
 #include "support/files.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,4 +67,10 @@ size_t count_files(const folder *folder) {
     }
     closedir(directory);
     return count;
+}
+
+bool has_unnamed_files(const folder *folder) {
+    int descriptor = open(folder->path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (descriptor >= 0) close(descriptor);
+    return descriptor >= 0;
 }

@@ -28,4 +28,7 @@ void check_file(const char *path, afc_slice expected);
 /** The number of files in the folder. */
 size_t count_files(const folder *folder);
 
+/** Whether files without a name (O_TMPFILE) can be made in the folder. */
+bool has_unnamed_files(const folder *folder);
+
 #endif

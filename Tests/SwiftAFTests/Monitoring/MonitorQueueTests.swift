@@ -46,9 +46,9 @@ struct MonitorQueueTests {
 
     @Test func deliversNoticesOfAReleasedQueue() async throws {
         let numbers = Numbers()
-        let ended = Signal<Void>()
+        let ended = OneValueChannel<Void>()
         struct Ending: EventMonitor {
-            let ended: Signal<Void>
+            let ended: OneValueChannel<Void>
             func managerInvalidated() { ended.send() }
         }
         do {

@@ -2,28 +2,28 @@ import Testing
 
 @testable import SwiftAF
 
-@Suite("A signal")
+@Suite("A channel")
 struct SignalTests {
     @Test func keepsAValueThatCameBeforeTheWait() async {
-        let signal = Signal<Int>()
-        signal.send(1)
-        #expect(await signal.wait() == 1)
+        let channel = OneValueChannel<Int>()
+        channel.send(1)
+        #expect(await channel.wait() == 1)
     }
 
     @Test func keepsTheFirstValue() async {
-        let signal = Signal<Int?>()
-        signal.send(nil)
-        signal.send(2)
-        #expect(await signal.wait() == nil)
-        signal.send(3)
-        #expect(await signal.wait() == 3)
+        let channel = OneValueChannel<Int?>()
+        channel.send(nil)
+        channel.send(2)
+        #expect(await channel.wait() == nil)
+        channel.send(3)
+        #expect(await channel.wait() == 3)
     }
 
     @Test func endsAWaitOfAnotherTask() async {
         for number in 0..<1000 {
-            let signal = Signal<Int>()
-            async let waited = signal.wait()
-            Task { signal.send(number) }
+            let channel = OneValueChannel<Int>()
+            async let waited = channel.wait()
+            Task { channel.send(number) }
             #expect(await waited == number)
         }
     }

@@ -154,6 +154,34 @@ struct CancellationTests {
         #expect(manager.tasks.isEmpty)
     }
 
+    private static let priorities: [(path: String, priority: Float?)] = [
+        ("low", 0.4), ("none", nil), ("middle", 0.5), ("high", 0.6), ("lowest", 0),
+    ]
+
+    @Test("Among waiting tasks, one without a priority is in the middle")
+    func priorities() async {
+        var configuration = SessionConfiguration()
+        configuration.maximumConnectionsPerHost = 1
+        let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
+        server.route("/first", [.stall(at: "first"), .text("")])
+        let ends = Recorder<Bool>()
+        func start(_ path: String, priority: Float?) {
+            var request = HTTPRequest(path)
+            request.priority = priority
+            manager.dataTask(for: request, with: DataResponseSerializer()) { _, _, error in
+                ends.record(error == nil)
+            }.resume()
+        }
+        start("first", priority: 1)
+        #expect(await server.wait(for: .stalled(at: "first")))
+        for (path, priority) in Self.priorities {
+            start(path, priority: priority)
+        }
+        server.open("first")
+        #expect(await ends.wait(for: 6) == Array(repeating: true, count: 6))
+        #expect(server.requests.map(\.target) == ["/first", "/high", "/none", "/middle", "/low", "/lowest"])
+    }
+
     @Test("Invalidated, a manager cancels what is under way and refuses more")
     func invalidatedCancelling() async throws {
         server.route("/slow", [.stall(at: "slow"), .text("late")])

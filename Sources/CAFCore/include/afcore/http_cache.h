@@ -4,8 +4,9 @@
  * Several sessions may use the same cache. Every function may be called from any thread. A response that can't be
  * stored or read is treated as missing: no request fails because of the cache, except when a stored body of more than
  * 256 KiB turns out to be damaged after a part of it was passed on (AFC_ETRUNCATED). Responses of servers with
- * certificate errors aren't stored, nor is a body of which 8 MiB wait for the disk, because a response must not wait for it. Of a body that is cut short or given up, up to 1 MiB is kept if the server can be asked for
- * the rest with If-Range; the next request for all of it does that.
+ * certificate errors aren't stored, nor is a body while 8 MiB of it wait to be written: responses don't wait for the
+ * disk. Of a body that is cut short or given up, up to 1 MiB is kept if the server can be asked for the rest with
+ * If-Range; the next request for all of it does that.
  *
  * With a folder, responses are kept in memory and on disk. Several processes may use the same folder at the same time.
  * Files are checked while they are read, and a damaged one counts as missing, so a process may be killed and the

@@ -170,8 +170,8 @@ typedef struct afc_pressure_options {
  * freeing it there leaves the parent's watched.
  *
  * Thread: any.    Owns: nothing.
- * Fails: AFC_EUNSUPPORTED (the kernel has no PSI), AFC_EFILE (it can't be watched, for want of permission for
- * one, or `path` isn't a PSI file; then it is left as it is), AFC_EINVAL,
+ * Fails: AFC_EUNSUPPORTED (the kernel has no PSI), AFC_EFILE (the file can't be opened for watching, such as
+ * without permission; or `path` isn't a PSI file, which is then not changed), AFC_EINVAL,
  * AFC_EAGAIN (already watching), AFC_ENOMEM, AFC_EINTERNAL (no thread or descriptor). `failure` may be NULL.
  */
 AFC_API afc_status afc_lru_watch_pressure(afc_lru *cache, const afc_pressure_options *options,

@@ -196,7 +196,10 @@ typedef struct afc_timeouts {
         }                                                                                          \
     }
 
-/** Size limits. A task that exceeds one fails at once with AFC_ETOOBIG. 0: the default given here. */
+/**
+ * Limits of sizes and numbers. A task that exceeds one fails at once with AFC_ETOOBIG; for `redirects`, with
+ * AFC_EREDIRECT. 0: the default given here.
+ */
 typedef struct afc_limits {
     uint64_t
         body; /**< Decoded bytes. Default: afc_request.memory_limit for MEMORY, none for other sinks. */

@@ -155,9 +155,9 @@ typedef struct afc_websocket_opening {
 /** How a socket ended. Valid until on_closed returns. */
 typedef struct afc_websocket_end {
     /**
-     * AFC_OK: the peer sent a close frame, first or in answer to ours. Otherwise why the handshake or the connection failed: that of the task, or
-     * AFC_EPROTOCOL, AFC_ETOOBIG (the peer's fault), AFC_ETIMEOUT, AFC_ELOST (no close frame), AFC_ECANCELED, or what an
-     * afc_websocket_send() returned that couldn't compress a later piece of a message.
+     * AFC_OK: the peer sent a close frame. Otherwise the failure of the handshake's task, or AFC_EPROTOCOL or
+     * AFC_ETOOBIG (the peer broke a rule or a limit), AFC_ETIMEOUT, AFC_ELOST (no close frame), AFC_ECANCELED, or the
+     * status with which afc_websocket_send() failed to compress a later piece of a message.
      */
     afc_failure failure;
     /** The code of the peer's close frame; AFC_WEBSOCKET_NO_CODE, AFC_WEBSOCKET_ABNORMAL: see there. */

@@ -12,7 +12,7 @@ G_BEGIN_DECLS
  * @AFGIO_CACHE_POLICY_RELOAD: ask the server for the whole response, and store it
  * @AFGIO_CACHE_POLICY_ELSE_LOAD: use a stored response however old it is, else ask the server
  * @AFGIO_CACHE_POLICY_ONLY: as %AFGIO_CACHE_POLICY_ELSE_LOAD, but without one the response is a 504 made here
- * @AFGIO_CACHE_POLICY_REVALIDATE: ask the server whether a stored response is still valid, unless it is immutable
+ * @AFGIO_CACHE_POLICY_REVALIDATE: ask the server whether a stored response is still valid, unless it is fresh and immutable
  * @AFGIO_CACHE_POLICY_BYPASS: neither use nor store responses
  *
  * How a request uses the cache of its session. Without a cache, %AFGIO_CACHE_POLICY_ONLY is
@@ -64,7 +64,8 @@ AFGIO_API AfgioRequest *afgio_request_new(const char *method, const char *url);
  * Sets a header field, in place of all fields of that name, ignoring ASCII case.
  *
  * Accept, Accept-Encoding and User-Agent are sent by default. Content-Length and Transfer-Encoding follow from the
- * body and are refused. Authorization, Cookie and Proxy-… are not sent after a redirect to another origin.
+ * body and are refused. Authorization, Cookie and Proxy-… are not sent after a redirect to another origin. For a key in
+ * another field, such as X-Api-Key, call afgio_request_mark_header_secret(), too.
  *
  * Thread: owner. Owns: copied. Fails: never; an invalid field fails the sending.
  */
@@ -81,6 +82,18 @@ AFGIO_API void afgio_request_set_header(AfgioRequest *self, const char *name, co
  * Thread: owner. Owns: copied. Fails: never; an invalid field fails the sending.
  */
 AFGIO_API void afgio_request_append_header(AfgioRequest *self, const char *name, const char *value);
+
+/**
+ * afgio_request_mark_header_secret:
+ * @self: a request
+ * @name: the name of a field, whether it is set already or not
+ *
+ * Marks the values of a header field as secret, as those of Authorization and Cookie always are: they are not sent
+ * after a redirect to another origin, and the cache keeps responses to requests with different values apart.
+ *
+ * Thread: owner. Owns: copied. Fails: never.
+ */
+AFGIO_API void afgio_request_mark_header_secret(AfgioRequest *self, const char *name);
 
 /**
  * afgio_request_set_body:

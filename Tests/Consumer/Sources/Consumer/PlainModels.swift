@@ -48,8 +48,18 @@ func plainBodies(_ manager: HTTPSessionManager, name: String, age: Int?) async t
     let response = try await manager.response(for: request)
     let socket = try await manager.webSocket("chat")
     try await socket.send(json: Article(id: 1, title: name))
+    try await socket.send(json: ["type": "subscribe", "age": age, "tags": ["a"]])
+    try await socket.send(json: ["type": name])
     manager.post("articles", json: Article(id: 1, title: name), success: { _, _ in }, failure: nil)
-    print(folder, mixed, found, response)
+    manager.post("articles", json: ["title": name, "age": age], success: { _, _ in }, failure: nil)
+    manager.request(
+        "SEARCH", "articles", json: ["title": name, "limit": 3], with: .value(JSONValue.self),
+        success: { _, found in print(found) }, failure: { _, error in print(error) })
+    try await manager.post("articles", parameters: ["notify": true], json: ["title": name, "age": age])
+    let removed = try await manager.delete("articles", json: ["ids": [1, 2], "title": name], as: JSONValue.self)
+    let built = try manager.makeRequest(.post, "articles", json: ["title": name, "age": age])
+    let answer = try await manager.response(.post, "articles", json: ["title": name, "age": age])
+    print(folder, mixed, found, response, removed, built, answer)
 }
 
 func plainTasks(_ manager: HTTPSessionManager) async throws {

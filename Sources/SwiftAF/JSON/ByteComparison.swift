@@ -1,7 +1,7 @@
 /// Compares bytes, eight at a time, for keys of JSON objects: the row `json_64` of `Benchmarks/run`.
-enum SameBytes {
+enum ByteComparison {
     @inline(__always)
-    static func areSame(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+    static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
         var rest = left.count
         guard let left = left.baseAddress, let right = right.baseAddress else { return rest == 0 }

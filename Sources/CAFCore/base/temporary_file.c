@@ -1,4 +1,4 @@
-#include "body/temporary_file.h"
+#include "base/temporary_file.h"
 
 #include "base/alloc.h"
 
@@ -76,10 +76,10 @@ static bool is_too_long(const char *path) {
 }
 
 /** Creates an unnamed file (O_TMPFILE). false: not possible in this folder. */
-static bool create_unnamed(const char *path, int *descriptor) {
+static bool create_unnamed(const char *path, mode_t mode, int *descriptor) {
     char folder[PATH_MAX], link[DESCRIPTOR_PATH_SIZE];
     if (afc__folder_of(path, folder, sizeof folder) != 0) return false;
-    *descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    *descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
     if (*descriptor < 0) return false;
     path_of_descriptor(*descriptor, link);
     /* Without /proc the file could never get a name. */
@@ -113,7 +113,7 @@ int afc__new_file_mode(const char *path, mode_t *mode) {
     int probe;
     char *name = NULL;
     /* Without a name if possible, so that nothing stays if the process is killed here. */
-    int error = create_unnamed(path, &probe) ? 0 : create_named(path, 0666, &probe, &name);
+    int error = create_unnamed(path, 0666, &probe) ? 0 : create_named(path, 0666, &probe, &name);
     if (error != 0) return error;
     if (fstat(probe, &facts) != 0) error = errno;
     close(probe);
@@ -126,7 +126,7 @@ int afc__new_file_mode(const char *path, mode_t *mode) {
 int afc__temporary_create(const char *path, int *descriptor, char **name, mode_t *mode) {
     *name = NULL;
     *mode = 0;
-    if (!is_too_long(path) && create_unnamed(path, descriptor)) return 0;
+    if (!is_too_long(path) && create_unnamed(path, 0666, descriptor)) return 0;
     return afc__temporary_create_named(path, descriptor, name, mode);
 }
 
@@ -135,6 +135,13 @@ int afc__temporary_create_named(const char *path, int *descriptor, char **name, 
     if (is_too_long(path)) return ENAMETOOLONG;
     int error = afc__new_file_mode(path, mode);
     return error == 0 ? create_named(path, 0600, descriptor, name) : error;
+}
+
+int afc__temporary_create_private(const char *path, int *descriptor, char **name) {
+    *name = NULL;
+    if (is_too_long(path)) return ENAMETOOLONG;
+    if (create_unnamed(path, 0600, descriptor)) return 0;
+    return create_named(path, 0600, descriptor, name);
 }
 
 /* ---- Naming -------------------------------------------------------------------------------- */

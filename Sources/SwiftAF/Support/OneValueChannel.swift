@@ -1,6 +1,6 @@
 /// Lets one task wait for a value that another one sends. The first value ends the wait. A value that is sent before
 /// the wait is kept.
-final class Signal<Value: Sendable>: Sendable {
+final class OneValueChannel<Value: Sendable>: Sendable {
     private enum State {
         case idle
         // Unchecked, which saves an allocation per request with interceptors (`RequestAllocationTests`).
@@ -43,7 +43,7 @@ final class Signal<Value: Sendable>: Sendable {
     }
 }
 
-extension Signal where Value == Void {
+extension OneValueChannel where Value == Void {
     func send() {
         send(())
     }

@@ -3,8 +3,8 @@
  * if the file system supports that (O_TMPFILE), so nothing is left if the process is killed;
  * otherwise it has a random name.
  */
-#ifndef AFC_BODY_TEMPORARY_FILE_H
-#define AFC_BODY_TEMPORARY_FILE_H
+#ifndef AFC_BASE_TEMPORARY_FILE_H
+#define AFC_BASE_TEMPORARY_FILE_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -17,6 +17,9 @@ int afc__temporary_create(const char *path, int *descriptor, char **name, mode_t
 
 /** Does the same, if unnamed files aren't supported. */
 int afc__temporary_create_named(const char *path, int *descriptor, char **name, mode_t *mode);
+
+/** Does the same for a file that only its owner may ever open (mode 0600). */
+int afc__temporary_create_private(const char *path, int *descriptor, char **name);
 
 /**
  * Returns the mode of new files in the folder of `path` in `*mode`, and 0 or an errno. For files that
