@@ -127,6 +127,36 @@ struct ImageDisplayingTests {
         #expect(told.all.count == 1 && told.all[0].error == nil)
     }
 
+    /// Something that only the closures of a download hold.
+    @MainActor
+    private final class Presenter {
+        private let view: RecordingImageView
+
+        init(_ view: RecordingImageView) {
+            self.view = view
+        }
+
+        isolated deinit {
+            view.cancelImageDownload()
+        }
+    }
+
+    @Test("what a download's closures release may use the view", arguments: [0, 1, 2])
+    func releasedByClosures(way: Int) {
+        let view = view(Gate())
+        func start(_ presenter: Presenter) {
+            view.setImage(for: HTTPRequest("http://h/a"), success: { _, _, _ in withExtendedLifetime(presenter) {} })
+        }
+        start(Presenter(view))
+        switch way {
+        case 0: view.cancelImageDownload()
+        case 1: view.cancelImageDownloads()
+        default: view.setImage(for: HTTPRequest("http://h/b"))
+        }
+        // The presenter's end has cancelled whatever was under way.
+        #expect(!view.imageLoads.isLoading(.image))
+    }
+
     @Test("without a URL the placeholder is shown, and what was under way is not", arguments: [true, false])
     func noURL(hasPlaceholder: Bool) async throws {
         let gate = Gate()

@@ -185,6 +185,47 @@ struct ImageDownloaderTests {
         #expect(downloader.counts == (0, 0))
     }
 
+    /// Uses the downloader when it is released.
+    private final class LastWish: ImageProcessing {
+        let identifier = "last wish"
+        private let wish: @Sendable () -> Void
+
+        init(_ wish: @escaping @Sendable () -> Void) {
+            self.wish = wish
+        }
+
+        func process(_ image: Image) -> Image { image }
+
+        deinit {
+            wish()
+        }
+    }
+
+    @Test("what a download releases may use the downloader", arguments: [true, false])
+    func releasedByDownload(isCancelled: Bool) async throws {
+        let gate = Gate()
+        let downloader = downloader(ScriptedFetcher(gate: gate), active: 1)
+        let running = downloader.prefetch([HTTPRequest("http://h/1")])
+        let other = downloader.prefetch([HTTPRequest("http://h/2")])
+        let (releases, release) = AsyncStream<Void>.makeStream()
+        let receipts = downloader.prefetch(
+            [HTTPRequest("http://h/3")],
+            processors: [
+                LastWish {
+                    other.forEach(downloader.cancel)
+                    release.finish()
+                }
+            ])
+        #expect(downloader.counts == (1, 2))
+        if isCancelled {
+            receipts.forEach(downloader.cancel)
+            #expect(downloader.counts == (1, 0))
+        }
+        gate.open()
+        for await _ in releases {}
+        withExtendedLifetime(running) {}
+    }
+
     @Test("a cancelled task cancels its image")
     func cancelledTask() async throws {
         let gate = Gate()

@@ -19,7 +19,7 @@ private final class Subject {
     func isWanted(_ run: Int) -> Bool { queue.order(of: run) != nil }
     func begin(_ run: Int, by work: String) -> Bool { queue.begin(run, by: work) }
     func next() -> (key: String, run: Int)? { queue.next().map { ($0.order, $0.run) } }
-    func finish(_ run: Int) -> [Waiting] { queue.finish(run) }
+    func finish(_ run: Int) -> [Waiting] { queue.finish(run).waiting }
 
     /// The order of an image is its key.
     func add(_ waiting: Waiting, for key: String, priority: Int) {
@@ -27,7 +27,7 @@ private final class Subject {
     }
 
     func cancel(_ id: UUID, for key: String) -> (handler: String, work: String?)? {
-        queue.cancel(id, for: key)
+        queue.cancel(id, for: key).map { ($0.waiting[0].handler, $0.work) }
     }
 }
 

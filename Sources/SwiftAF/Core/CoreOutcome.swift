@@ -20,8 +20,8 @@ struct CoreOutcome: Sendable {
 
     /// The path of the file that the body was saved to, if it is complete.
     var filePath: String? {
-        guard let download, failure == nil, let response else { return nil }
-        return response.isSuccessful || download.resumption == .alreadyComplete ? download.path : nil
+        guard let download, failure == nil, download.isComplete else { return nil }
+        return download.path
     }
 }
 

@@ -32,7 +32,9 @@ struct CoreResult: @unchecked Sendable {
         let metrics = metrics(lastURL: url)
         let response = afc_result_get_head(raw).map { makeResponse($0, url: url, metrics) }
         let body = takeBody()
-        let download = afc_result_get_download(raw).flatMap { CoreDownload($0.pointee) }
+        let download = afc_result_get_download(raw).flatMap {
+            CoreDownload($0.pointee, isSuccessful: response?.isSuccessful == true)
+        }
         let trust = reportsTrust ? trust : nil
         guard let failure = afc_result_get_failure(raw), failure.pointee.status != .AFC_OK else {
             return CoreOutcome(response: response, body: body, download: download, trust: trust)

@@ -51,9 +51,14 @@ struct CoreDownload: Sendable {
     var size: Int64
     /// The token for resuming; nil if nothing was kept that can be resumed.
     var token: ResumeToken?
+    /// Whether the body was saved at the path, or was there already.
+    var isComplete: Bool
 
     /// Nil if there is no file.
-    init?(_ download: afc_download) {
+    ///
+    /// - Parameter isSuccessful: Whether the response, as received, has a status of success. The body of another one
+    ///   isn't saved.
+    init?(_ download: afc_download, isSuccessful: Bool) {
         guard let path = download.path else { return nil }
         self.path = String(cString: path)
         resumption = DownloadResponse.Resumption(download.resumption)
@@ -61,6 +66,7 @@ struct CoreDownload: Sendable {
         size = download.size
         let text = download.resume_token.map { String(cString: $0) } ?? ""
         token = text.isEmpty ? nil : try? ResumeToken(text: text, filePath: self.path)
+        isComplete = isSuccessful || resumption == .alreadyComplete
     }
 }
 

@@ -2,7 +2,7 @@ import FoundationEssentials
 
 extension HTTPHeaders {
     /// The value of an Authorization field.
-    public struct Authorization: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public struct Authorization: RawRepresentable, Hashable, Sendable, CustomStringConvertible, CustomReflectable {
         /// The scheme and the credentials, as sent.
         public let rawValue: String
 
@@ -21,8 +21,14 @@ extension HTTPHeaders {
             Authorization(rawValue: "Basic " + Data("\(user):\(password)".utf8).base64EncodedString())
         }
 
-        /// The scheme alone.
-        public var description: String { "\(rawValue.prefix { $0 != " " }) <hidden>" }
+        /// The scheme, if there is one, without the credentials.
+        public var description: String {
+            // A key alone, as some servers expect it, has no scheme.
+            guard let space = rawValue.utf8.firstIndex(of: UInt8(ascii: " ")) else { return "<hidden>" }
+            return "\(rawValue[..<space]) <hidden>"
+        }
+
+        public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
     /// The Authorization field; nil if there is none.

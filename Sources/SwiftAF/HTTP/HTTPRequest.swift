@@ -320,9 +320,14 @@ extension HTTPRequest {
     }
 }
 
-extension HTTPRequest: CustomStringConvertible {
+extension HTTPRequest: CustomStringConvertible, CustomReflectable {
     /// Method and URL without user information and query.
     public var description: String {
         "\(method) \(URLText(url).redacted)"
+    }
+
+    /// Without it, a mirror would show what ``description`` hides.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["description": description, "headers": headers, "body": body.description])
     }
 }

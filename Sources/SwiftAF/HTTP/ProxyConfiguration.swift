@@ -65,3 +65,29 @@ extension HTTPRequest {
         case url(String)
     }
 }
+
+extension ProxyConfiguration: CustomStringConvertible, CustomReflectable {
+    /// The source and the proxies, without their users and passwords.
+    public var description: String {
+        let proxies = [("http", http), ("https", https), ("all", all)].compactMap { name, url in
+            url.map { "\(name): \(URLText($0).withoutUserInfo)" }
+        }
+        return (["\(source)"] + proxies + (bypass.map { ["bypass: \($0)"] } ?? [])).joined(separator: ", ")
+    }
+
+    /// Without it, a mirror would show what ``description`` hides.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension HTTPRequest.Proxy: CustomStringConvertible, CustomReflectable {
+    /// The proxy without user and password.
+    public var description: String {
+        switch self {
+        case .direct: "direct"
+        case .url(let url): URLText(url).withoutUserInfo
+        }
+    }
+
+    /// Without it, a mirror would show what ``description`` hides.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

@@ -117,6 +117,10 @@ final class AttemptChain: Sendable {
         guard sink == .memory else {
             // The file or the stream belongs to a transfer.
             guard var outcome = last, outcome.failure == nil else { return CoreOutcome(failure: unsent(response)) }
+            // The status received has decided whether there is a file.
+            if let download = outcome.download, response.head.isSuccessful, !download.isComplete {
+                return CoreOutcome(failure: unsaved(response))
+            }
             outcome.response = response.head
             return outcome
         }
@@ -128,6 +132,12 @@ final class AttemptChain: Sendable {
     private func unsent(_ response: Response<Data>) -> SessionError {
         SessionError(
             .interceptor, message: "an interceptor of a download or a stream must return the response of next",
+            response: response.head)
+    }
+
+    private func unsaved(_ response: Response<Data>) -> SessionError {
+        SessionError(
+            .interceptor, message: "an interceptor made a success of a download that failed: there is no file",
             response: response.head)
     }
 

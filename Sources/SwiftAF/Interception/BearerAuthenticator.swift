@@ -30,7 +30,14 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     private struct RefreshRun {
         /// That of the token that is being refreshed.
         let generation: Int
-        let task: Task<Result<BearerToken, SessionError>, Never>
+        let task: Task<RefreshEnd, Never>
+    }
+
+    private enum RefreshEnd {
+        case refreshed(BearerToken)
+        case failed(SessionError)
+        /// Another token was set meanwhile, or nil.
+        case superseded
     }
 
     private struct State {
@@ -39,7 +46,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     }
 
     private let origins: Set<Origin>
-    /// The first of the given URLs that isn't valid.
+    /// The first of the given URLs that isn't valid, as text for messages.
     private let invalidOrigin: String?
     private let leeway: Duration?
     private let refresh: Refresh
@@ -60,7 +67,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     ) {
         let texts = origins.map(\.urlText)
         self.origins = Set(texts.compactMap(Self.origin))
-        invalidOrigin = texts.first { Self.origin($0) == nil }
+        invalidOrigin = texts.first { Self.origin($0) == nil }.map { URLText($0).redacted }
         self.leeway = leeway
         self.refresh = refresh
         state = Locked(State(bearer: BearerState(token: token)))
@@ -69,7 +76,7 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
     /// The current token. Set it after signing in; set nil after signing out, and the next request refreshes it.
     public var token: BearerToken? {
         get { state.withLock { $0.bearer.token } }
-        set { state.withLock { $0.bearer.set(newValue) } }
+        set { change { $0.bearer.set(newValue) } }
     }
 
     public func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest {
@@ -77,20 +84,16 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
             throw SessionError(
                 .invalidInput,
                 message:
-                    "the bearer token's server \(invalidOrigin.debugDescription) isn't a URL such as https://api.example.org"
+                    "the bearer token's server \"\(invalidOrigin)\" isn't a URL such as https://api.example.org"
             )
         }
         let name = HTTPHeaders.Name.authorization
         guard isOurs(request), !request.headers.contains(named: name), !request.headers.isSuppressed(name) else {
             return request
         }
-        let (step, run) = await decide { $0.prepare(start: attempt.start, now: .now, leeway: leeway) }
         let token: BearerToken
-        switch step {
-        case .use(let current), .useAndRefresh(let current): token = current
-        case .refresh:
-            guard let new = try await run?.task.value.get() else { return request }
-            token = new
+        switch await decide({ $0.prepare(start: attempt.start, now: .now, leeway: leeway) }) {
+        case .use(let current): token = current
         case .fail(let error): throw error
         case .ignore: return request
         }
@@ -105,21 +108,20 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
             let value = request.headers.first(named: HTTPHeaders.Name.authorization), value.hasPrefix(Self.scheme)
         else { return .doNotRetry }
         let refused = String(value.dropFirst(Self.scheme.count))
-        let (step, run) = await decide { $0.decide(refused: refused, start: outcome.attempt.start) }
-        switch step {
-        case .use, .useAndRefresh: return .retry
+        switch await decide({ $0.decide(refused: refused, start: outcome.attempt.start) }) {
+        case .use: return .retry
         case .fail(let error): return .fail(error)
         case .ignore: return .doNotRetry
-        case .refresh:
-            guard case .failure(let error)? = await run?.task.value else { return .retry }
-            return .fail(error)
         }
     }
 
     private static let scheme = "Bearer "
 
+    /// The origin of a URL; without a scheme, of a host that may have a port and a path.
     private static func origin(_ text: String) -> Origin? {
-        Origin(text) ?? Origin("https://" + text)
+        // "http:/host" is mistyped, "host:8443" isn't.
+        let isURL = text.contains("//") || ["http:/", "https:/"].contains { ASCII.lowercased(text).hasPrefix($0) }
+        return Origin(isURL ? text : "https://" + text)
     }
 
     private func isOurs(_ request: HTTPRequest) -> Bool {
@@ -133,14 +135,30 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
         return answered == Origin(request.url)
     }
 
-    /// Returns a step and the refresh that it needs: the running one, or a new one. A step that needs the refresh of a
-    /// token that was replaced meanwhile, such as another user's, is decided again after it.
-    private func decide(_ ask: (BearerState) -> BearerState.Step) async -> (BearerState.Step, RefreshRun?) {
+    /// What a request does, after the refresh that it needs: the running one, or a new one. After that of a token that
+    /// was replaced meanwhile, such as another user's, it is decided again.
+    private func decide(_ ask: (BearerState) -> BearerState.Step) async -> Decision {
         while true {
             let (step, run, isOutdated) = decideOnce(ask)
-            guard case .refresh = step, isOutdated, let run else { return (step, run) }
-            _ = await run.task.value
+            switch step {
+            case .use(let token), .useAndRefresh(let token): return .use(token)
+            case .fail(let error): return .fail(error)
+            case .ignore: return .ignore
+            case .refresh: break
+            }
+            guard let run else { return .ignore }
+            switch await run.task.value {
+            case .refreshed(let token) where !isOutdated: return .use(token)
+            case .failed(let error) where !isOutdated: return .fail(error)
+            case .refreshed, .failed, .superseded: break
+            }
         }
+    }
+
+    private enum Decision {
+        case use(BearerToken)
+        case fail(SessionError)
+        case ignore
     }
 
     /// Decides under one lock, so that a refresh that has just ended isn't repeated.
@@ -162,8 +180,15 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
         }
     }
 
-    private func performRefresh(from token: BearerToken?, _ generation: Int) async -> Result<BearerToken, SessionError>
-    {
+    /// Changes the state. What was in it, such as an error of the program's refresh, is released without the lock.
+    private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { state in
+            let former = state
+            return (body(&state), former)
+        }.0
+    }
+
+    private func performRefresh(from token: BearerToken?, _ generation: Int) async -> RefreshEnd {
         let own = Self.refreshing.union([ObjectIdentifier(self)])
         let result: Result<BearerToken, SessionError>
         do {
@@ -173,10 +198,14 @@ public final class BearerAuthenticator: RequestInterceptor, NonWrappingIntercept
                 SessionError(
                     .authentication, message: "the bearer token could not be refreshed", underlying: error))
         }
-        state.withLock { state in
-            state.bearer.finish(result, from: generation, at: .now)
+        return change { state in
+            let isCurrent = state.bearer.finish(result, from: generation, at: .now)
             state.run = nil
+            guard isCurrent else { return .superseded }
+            return switch result {
+            case .success(let token): .refreshed(token)
+            case .failure(let error): .failed(error)
+            }
         }
-        return result
     }
 }

@@ -94,15 +94,19 @@ struct BearerState: Sendable {
     }
 
     /// Ends the refresh that began in a generation.
+    ///
+    /// - Returns: False if the token was set meanwhile, so that the result is ignored.
+    @discardableResult
     mutating func finish(
         _ result: Result<BearerToken, SessionError>, from generation: Int, at moment: ContinuousClock.Instant
-    ) {
+    ) -> Bool {
         // What was set meanwhile is newer than the result: another token, or nil by signing out.
-        guard self.generation == generation else { return }
+        guard self.generation == generation else { return false }
         switch result {
         case .success(let new): set(new)
         case .failure(let error): failure = Failure(token: token, moment: moment, error: error)
         }
+        return true
     }
 
     /// Whether the refresh of this token failed a moment ago.

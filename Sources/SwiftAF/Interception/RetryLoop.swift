@@ -139,10 +139,16 @@ final class RetryLoop: Sendable {
     }
 
     /// Records the end of a transfer. If the loop was to stop meanwhile, that is its end.
-    func endSending(_ outcome: CoreOutcome, collects: Bool) {
+    func endSending(_ ended: CoreOutcome, collects: Bool) {
+        var outcome = ended
         typealias Step = (stop: Stop?, worker: Task<Void, Never>?)
         let step = state.withLock { state -> Step in
-            state.token = outcome.failure?.resumeToken
+            // An attempt that was cancelled before it began leaves the file of the one before it.
+            if outcome.download != nil || outcome.failure == nil {
+                state.token = outcome.failure?.resumeToken
+            } else {
+                outcome.failure?.resumeToken = state.token
+            }
             guard let stop = state.stop else {
                 if state.phase == .sending { state.phase = .intercepting }
                 return (nil, nil)

@@ -16,7 +16,12 @@ final class TreeNode {
         case members([(key: String, part: Part)])
     }
 
+    /// The number of members up to which a linear search is faster than a dictionary.
+    private static let linearLimit = 12
+
     private var content = Content.empty
+    /// The members that are containers, once there are more than ``linearLimit`` members.
+    private var containers: [String: TreeNode] = [:]
     /// The first misuse, for containers that can't throw.
     private var misuse: String?
 
@@ -59,13 +64,26 @@ final class TreeNode {
         guard case .members(var members) = content else { return }
         content = .empty
         members.append((key, part))
+        if members.count == Self.linearLimit + 1 {
+            for member in members { index(member.part, forKey: member.key) }
+        } else if members.count > Self.linearLimit {
+            index(part, forKey: key)
+        }
         content = .members(members)
+    }
+
+    private func index(_ part: Part, forKey key: String) {
+        switch part {
+        case .node(let node): containers[key] = node
+        case .value: if !containers.isEmpty { containers[key] = nil }
+        }
     }
 
     /// Returns the node of the last container for a key; nil if the key has no container.
     func node(forKey key: String) -> TreeNode? {
-        guard case .members(let members) = content, case .node(let node)? = members.last(where: { $0.key == key })?.part
-        else { return nil }
+        guard case .members(let members) = content else { return nil }
+        guard members.count <= Self.linearLimit else { return containers[key] }
+        guard case .node(let node)? = members.last(where: { $0.key == key })?.part else { return nil }
         return node
     }
 

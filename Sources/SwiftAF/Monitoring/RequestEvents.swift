@@ -77,18 +77,6 @@ final class RequestEvents: Sendable {
 
     // MARK: Tasks and managers
 
-    /// Reports an event of a task.
-    ///
-    /// - Parameter events: Nil if the task has no monitors.
-    static func report(_ event: RequestEvent, of task: SessionTask, to events: RequestEvents?) {
-        events?.report(event)
-        switch event {
-        case .resumed: ProcessEvents.report(.taskResumed(task))
-        case .suspended: ProcessEvents.report(.taskSuspended(task))
-        default: break
-        }
-    }
-
     /// Returns what reports the completion of a task, to be called after its handler; nil if nothing observes it.
     static func completion(
         of task: SessionTask, _ completion: @autoclosure () -> TaskCompletion

@@ -155,13 +155,10 @@ private final class ActivityStorage: Sendable {
 
     func count(_ event: ProcessEvent) {
         switch event {
-        case .taskResumed(let task):
+        case .taskResumed(let task), .taskSuspended(let task), .taskCompleted(let task, _):
             guard isCounted(task.originalRequest) else { return }
-            change { $0.set(.task(task.id), isRunning: true) }
-            // If the task has completed meanwhile, its end was reported before its start.
-            if task.state == .completed { change { $0.set(.task(task.id), isRunning: false) } }
-        case .taskSuspended(let task), .taskCompleted(let task, _):
-            change { $0.set(.task(task.id), isRunning: false) }
+            // Reports of changes by several threads come in any order, so the state counts.
+            change { $0.set(.task(task.id), isRunning: task.state == .running) }
         case .transferBegan(let id, let request):
             if isCounted(request) { change { $0.set(.other(id), isRunning: true) } }
         case .transferEnded(let id):

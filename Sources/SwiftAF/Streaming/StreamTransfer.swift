@@ -76,9 +76,13 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         }
     }
 
-    /// Returns all bytes that are buffered, or waits for the next ones; nil at the end.
+    /// Returns all bytes that are buffered, or waits for the next ones; nil at the end. Throws in a cancelled task, also
+    /// if bytes are buffered.
     func next() async throws(SessionError) -> Data? {
-        if Task.isCancelled { cancel() }
+        if Task.isCancelled {
+            cancel()
+            throw SessionError(.cancelled, url: request.http.url)
+        }
         if let (chunk, mustWake) = state.withLock({ $0.takeChunk() }) {
             if mustWake { wake() }
             return chunk

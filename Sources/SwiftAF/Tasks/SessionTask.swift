@@ -217,13 +217,19 @@ public final class SessionTask: Sendable {
     // MARK: Implementation
 
     private func perform(_ change: (inout Storage) -> Phase.Action) {
-        // The transfer is changed under the lock, so that it receives changes in order.
+        // Under the lock, so that the transfer and the monitors receive changes in order. Adding an event runs no code of
+        // the program.
         let action = storage.withLock { storage -> Phase.Action in
             let action = change(&storage)
             switch action {
-            case .nothing, .begin, .completeCancelled: break
-            case .suspend(let work): work.transfer?.suspend()
-            case .resume(let work): work.transfer?.resume()
+            case .nothing, .completeCancelled: break
+            case .begin: events?.report(.resumed)
+            case .suspend(let work):
+                work.transfer?.suspend()
+                events?.report(.suspended)
+            case .resume(let work):
+                work.transfer?.resume()
+                events?.report(.resumed)
             case .cancel(let work): work.transfer?.cancel()
             }
             return action
@@ -231,13 +237,13 @@ public final class SessionTask: Sendable {
         switch action {
         case .nothing: break
         case .begin(let work):
-            RequestEvents.report(.resumed, of: self, to: events)
+            ProcessEvents.report(.taskResumed(self))
             begin(work)
         case .suspend:
-            RequestEvents.report(.suspended, of: self, to: events)
+            ProcessEvents.report(.taskSuspended(self))
         case .resume(let work):
             work.giveTurn()
-            RequestEvents.report(.resumed, of: self, to: events)
+            ProcessEvents.report(.taskResumed(self))
         case .cancel(let work):
             if case .attempts(let loop, _, _) = work { loop.interrupt() }
             work.giveTurn()

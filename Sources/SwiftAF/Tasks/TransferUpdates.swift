@@ -91,15 +91,57 @@ public enum TransferUpdate<Value: Sendable>: Sendable {
 }
 
 extension SessionTask {
-    /// The task's ``progress`` as it changes, up to its completion. A slow reader gets the latest one. Ending the
-    /// iteration doesn't cancel the task.
+    /// The task's ``progress`` as it changes, up to its completion, or to the release of a task that wasn't started. A
+    /// slow reader gets the latest one. Ending the iteration doesn't cancel the task.
     public var progressUpdates: AsyncStream<TransferProgress> {
         let (stream, continuation) = AsyncStream<TransferProgress>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let observation = watchProgress { task in
-            continuation.yield(task.progress)
-            if task.state == .completed { continuation.finish() }
-        }
+        let updates = ProgressUpdates(continuation)
+        let observation = watchProgress { updates.report($0) }
         continuation.onTermination = { _ in observation.cancel() }
         return stream
+    }
+}
+
+/// The side of a progress stream that the task keeps.
+private final class ProgressUpdates: Sendable {
+    private enum State {
+        case idle
+        /// A thread passes the progress on.
+        case reporting
+        /// It has to do so once more, because another thread has reported meanwhile.
+        case reportingAgain
+    }
+
+    private let continuation: AsyncStream<TransferProgress>.Continuation
+    private let state = Locked(State.idle)
+
+    init(_ continuation: AsyncStream<TransferProgress>.Continuation) {
+        self.continuation = continuation
+    }
+
+    deinit {
+        // The task was released. The stream doesn't end by itself when its continuation is released.
+        continuation.finish()
+    }
+
+    /// Passes the progress on. One thread does that at a time, so that an older progress can't follow a newer one; no
+    /// lock is held, because the program's executor may be called.
+    func report(_ task: SessionTask) {
+        let isFirst = state.withLock { state in
+            defer { state = state == .idle ? .reporting : .reportingAgain }
+            return state == .idle
+        }
+        guard isFirst else { return }
+        repeat {
+            continuation.yield(task.progress)
+            if task.state == .completed { continuation.finish() }
+        } while mustReportAgain()
+    }
+
+    private func mustReportAgain() -> Bool {
+        state.withLock { state in
+            defer { state = state == .reportingAgain ? .reporting : .idle }
+            return state == .reportingAgain
+        }
     }
 }

@@ -12,6 +12,8 @@ public final class ImageLoads {
     /// The downloader of this view, from the next image on; nil uses ``sharedDownloader``. Default: nil.
     public var downloader: ImageDownloader?
 
+    // What is taken out of it is kept until the change is done: the closures hold objects of the program, which may use
+    // this object when they are released.
     private var loads: [ImageSlot: Load] = [:]
 
     /// Makes the state of a view; nil uses the shared downloader.
@@ -51,11 +53,14 @@ public final class ImageLoads {
 
     /// Drops the request: no closure is called, and nothing is shown.
     func cancel(_ slot: ImageSlot) {
-        loads[slot] = nil
+        let former = loads.removeValue(forKey: slot)
+        withExtendedLifetime(former) {}
     }
 
     func cancelAll() {
+        let former = loads
         loads = [:]
+        withExtendedLifetime(former) {}
     }
 
     /// Adds closures to a download that is under way.
@@ -78,7 +83,9 @@ public final class ImageLoads {
         _ listener: Listener, showsPartial: Bool, show: @escaping @MainActor @Sendable (Image) -> Void
     ) {
         let receipt = ImageDownloadReceipt(id: UUID(), key: ImageDownloader.key(of: request, processors))
-        loads[slot] = Load(request: request, claim: Claim(downloader, receipt), listeners: [listener])
+        let load = Load(request: request, claim: Claim(downloader, receipt), listeners: [listener])
+        let former = loads.updateValue(load, forKey: slot)
+        withExtendedLifetime(former) {}
         let partial: @MainActor @Sendable (Image) -> Void = { [weak self] image in
             if self?.isForView(slot, receipt) == true { show(image) }
         }

@@ -25,6 +25,13 @@ public struct ImageDownloadReceipt: Sendable, Hashable {
     let key: String
 }
 
+extension ImageDownloadReceipt: CustomStringConvertible, CustomReflectable {
+    public var description: String { "image request \(id)" }
+
+    // Without it a mirror would show the key, which contains header fields and credentials.
+    public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+}
+
 /// Downloads images into a cache. Requests for the same image share one download; a few downloads run at once, others
 /// wait.
 ///
@@ -188,9 +195,11 @@ public final class ImageDownloader: Sendable {
     /// Cancels the request of a receipt: its completion is called with ``/SwiftAF/SessionError/Code/cancelled``.
     /// Other requests for the same image are unaffected; without any, the download is cancelled.
     public func cancel(_ receipt: ImageDownloadReceipt) {
-        guard let (handler, task) = queue.withLock({ $0.cancel(receipt.id, for: receipt.key) }) else { return }
-        task?.cancel()
-        handler.call(.failure(SessionError(.cancelled, message: "the image request was cancelled")))
+        guard let cancelled = queue.withLock({ $0.cancel(receipt.id, for: receipt.key) }) else { return }
+        cancelled.work?.cancel()
+        for waiting in cancelled.waiting {
+            waiting.handler.call(.failure(SessionError(.cancelled, message: "the image request was cancelled")))
+        }
     }
 
     // MARK: For views
@@ -316,7 +325,8 @@ public final class ImageDownloader: Sendable {
             imageCache.add(
                 downloaded.image, for: order.request, additionalIdentifier: order.additionalIdentifier)
         }
-        for waiting in queue.withLock({ $0.finish(run) }) { waiting.handler.call(result) }
+        let ended = queue.withLock { $0.finish(run) }
+        for waiting in ended.waiting { waiting.handler.call(result) }
         startWaiting()
     }
 }

@@ -25,6 +25,14 @@ struct LoadQueue<Handler, Order, Work> {
         let handler: Handler
     }
 
+    /// What has left the queue. The objects in it are the program's and may use the queue when they are released, so the
+    /// caller keeps it until it has released the queue's lock.
+    struct Departure {
+        var waiting: [Waiting] = []
+        var work: Work?
+        var order: Order?
+    }
+
     private enum State {
         /// In the line of its priority, with this ticket.
         case queued(ticket: Int)
@@ -203,31 +211,37 @@ struct LoadQueue<Handler, Order, Work> {
     }
 
     /// Ends a run and returns its requests in order; none if it was cancelled.
-    mutating func finish(_ run: Int) -> [Waiting] {
-        guard let key = runs.removeValue(forKey: run)?.key, loads[key]?.run == run else { return [] }
-        return loads.removeValue(forKey: key)?.waiting ?? []
+    mutating func finish(_ run: Int) -> Departure {
+        var departure = Departure()
+        guard let ended = runs.removeValue(forKey: run) else { return departure }
+        if case .working(let work) = ended.state { departure.work = work }
+        guard loads[ended.key]?.run == run, let load = loads.removeValue(forKey: ended.key) else { return departure }
+        departure.waiting = load.waiting
+        departure.order = load.order
+        return departure
     }
 
     /// Removes a request.
     ///
-    /// - Returns: The request's handler, and the work to cancel if the image has no other requests; nil if there is no
-    ///   such request.
-    mutating func cancel(_ receiptID: UUID, for key: String) -> (handler: Handler, work: Work?)? {
+    /// - Returns: The request, and the work to cancel if the image has no other requests; nil if there is no such
+    ///   request.
+    mutating func cancel(_ receiptID: UUID, for key: String) -> Departure? {
         guard var load = loads[key], let index = load.waiting.firstIndex(where: { $0.receiptID == receiptID }) else {
             return nil
         }
-        let waiting = load.waiting.remove(at: index)
+        var departure = Departure(waiting: [load.waiting.remove(at: index)])
         guard load.waiting.isEmpty else {
             loads[key] = load
-            return (waiting.handler, nil)
+            return departure
         }
         loads[key] = nil
+        departure.order = load.order
         guard let run = load.run else {
             leaveLine(of: load.priority)
-            return (waiting.handler, nil)
+            return departure
         }
-        defer { runs[run]?.state = .cancelled }
-        if case .working(let work) = runs[run]?.state { return (waiting.handler, work) }
-        return (waiting.handler, nil)
+        if case .working(let work) = runs[run]?.state { departure.work = work }
+        runs[run]?.state = .cancelled
+        return departure
     }
 }

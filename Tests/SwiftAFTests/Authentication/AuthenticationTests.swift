@@ -234,14 +234,28 @@ import Testing
     }
 
     @Test func secretsAreInNoText() {
-        let texts = [
-            "\(Credential(user: "me", password: "s3cret"))", "\(Credential(bearerToken: "s3cret"))",
-            String(reflecting: Credential(user: "me", password: "s3cret")),
+        let proxies = ProxyConfiguration(
+            http: "http://ada:s3cret@h:1", https: "ada:s3cret@h", all: "socks5://ada:s3cret@h")
+        var configuration = SessionConfiguration()
+        configuration.proxies = proxies
+        configuration.credential = Credential(user: "ada", password: "s3cret")
+        var request = HTTPRequest("https://ada:s3cret@h/p?key=s3cret", headers: ["Authorization": "s3cret"])
+        request.proxy = .url("http://ada:s3cret@h:1")
+        request.credential = Credential(bearerToken: "s3cret")
+        let values: [Any] = [
+            Credential(user: "me", password: "s3cret"), Credential(bearerToken: "s3cret"), proxies, configuration,
+            request, HTTPRequest.Proxy.url("ada:s3cret@h"), HTTPHeaders.Authorization(rawValue: "s3cret"),
+            HTTPHeaders.Authorization.bearer("s3cret"),
         ]
-        for text in texts { #expect(!text.contains("s3cret")) }
-        var dumped = ""
-        dump(Credential(user: "me", password: "s3cret"), to: &dumped)
-        #expect(!dumped.contains("s3cret"))
+        for value in values {
+            var dumped = ""
+            dump(value, to: &dumped)
+            for text in ["\(value)", String(reflecting: value), dumped] {
+                #expect(!text.contains("s3cret"), "\(type(of: value))")
+            }
+        }
+        #expect(HTTPHeaders.Authorization.bearer("s3cret").description == "Bearer <hidden>")
+        #expect(proxies.description.contains("h:1"))
     }
 
     @Test(arguments: ["a\rb", "\0", "a\u{7F}"])

@@ -227,13 +227,42 @@ struct BearerTests {
         #expect(plain.headers["Authorization"] == nil)
     }
 
-    @Test("A server's URL that isn't valid is an error of every request")
-    func invalidOrigin() async throws {
-        let bearer = BearerAuthenticator(for: "https://api.example.org", "api example.org") { _ in BearerToken("a") }
+    @Test(
+        "A server's URL that isn't valid is an error of every request",
+        arguments: [
+            "api example.org", "https://ho st/", "http://127.0.0.1:99999", "http://", "http:/127.0.0.1",
+            "http//127.0.0.1", "ftp://127.0.0.1", "http://[::1", "", "HTTPS:/x",
+        ])
+    func invalidOrigin(text: String) async throws {
+        let bearer = BearerAuthenticator(for: "https://api.example.org", text) { _ in BearerToken("a") }
         let error = try await #require(throws: SessionError.self) {
             try await bearer.adapt(HTTPRequest("https://api.example.org/x"), for: RequestAttempt())
         }
-        #expect(error.code == .invalidInput && error.message.contains(#""api example.org""#))
+        #expect(error.code == .invalidInput && error.message.contains("\"\(text)\""))
+    }
+
+    @Test("The message about a server's URL doesn't show its password")
+    func invalidOriginWithPassword() async throws {
+        let bearer = BearerAuthenticator(for: "ftp://ada:s3cret@host") { _ in BearerToken("a") }
+        let error = try await #require(throws: SessionError.self) {
+            try await bearer.adapt(HTTPRequest("https://api.example.org/x"), for: RequestAttempt())
+        }
+        #expect(!error.message.contains("s3cret") && error.message.contains("ftp://host"))
+    }
+
+    @Test("A request that waits for a refresh uses the token that was set meanwhile", arguments: [true, false])
+    func replacedDuringRefresh(fails: Bool) async throws {
+        let gate = Recorder<Bool>()
+        let bearer = authenticator(nil, gate: gate, fails: fails)
+        manager.interceptors = [bearer]
+        async let status = manager.response(.get, "x").status
+        await refreshes.wait()
+        accept("of another user", at: "/x")
+        bearer.token = BearerToken("of another user")
+        gate.record(true)
+        #expect(try await status == 200)
+        #expect(server.requests.map { $0["Authorization"] } == ["Bearer of another user"])
+        #expect(bearer.token == BearerToken("of another user"))
     }
 
     @Test("Requests with an Authorization of their own are left alone")

@@ -276,6 +276,20 @@ struct InterceptTests {
         #expect(try folder.read("film") == Data("done".utf8))
     }
 
+    @Test func anErrorsDownloadCannotBecomeASuccess() async throws {
+        let folder = try TestFolder()
+        server.route("/x", .text("gone", status: 410))
+        intercept { request, next in
+            var response = try await next(request)
+            response.head.status = 200
+            return response
+        }
+        await #expect { _ = try await manager.download(HTTPRequest("x"), to: folder.file("film")) } throws: {
+            ($0 as? SessionError)?.code == .interceptor
+        }
+        #expect(try folder.names.isEmpty)
+    }
+
     @Test func aStreamHasItsHead() async throws {
         server.route("/x", times: 1, .text("busy", status: 503))
         intercept { request, next in
@@ -323,6 +337,29 @@ struct InterceptTests {
             let error = error as? SessionError
             return error?.code == .cancelled && error?.resumeToken != nil
         }
+    }
+
+    @Test func anAttemptThatIsCancelledBeforeItBeginsKeepsTheResumeToken() async throws {
+        let server = try RangeServer()
+        server.breakOff()
+        let manager = server.manager
+        let task = Recorder<SessionTask>()
+        manager.interceptors = [
+            Interceptor(intercept: { request, next in
+                // Between the retry's decision and its transfer.
+                if next.attempt.number == 2 { await task.wait().first?.cancel() }
+                return try await next(request)
+            }), Interceptor(retry: { _, _ in .retry }),
+        ]
+        let folder = try TestFolder()
+        let ends = Recorder<SessionError?>()
+        let download = manager.downloadTask(
+            for: HTTPRequest("file"), to: folder.file("film"), options: .keepsPartialFile
+        ) { ends.record($2) }
+        task.record(download)
+        download.resume()
+        let error = await ends.wait().first ?? nil
+        #expect(error?.code == .cancelled && error?.resumeToken?.bytesReceived == Int64(RangeServer.half))
     }
 
     // MARK: Ends

@@ -479,8 +479,34 @@ import Testing
         }
     }
 
+    /// Does so with many of them.
+    private struct SharedByMany: Encodable {
+        struct Key: CodingKey {
+            let stringValue: String
+            var intValue: Int? { nil }
+
+            init(_ number: Int) { stringValue = "key\(number)" }
+            init?(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
+        }
+
+        let count: Int
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            for round in 0..<3 {
+                for number in 0..<count {
+                    var nested = container.nestedContainer(keyedBy: Key.self, forKey: Key(number))
+                    try nested.encode(number, forKey: Key(round))
+                    if round == 0 { try container.encode(number, forKey: Key(-number - 1)) }
+                }
+            }
+        }
+    }
+
     @Test func valuesAreWrittenAsByJSONEncoder() throws {
         try expectSame(encoding: Shared())
+        for count in [1, 6, 7, 12, 13, 100] { try expectSame(encoding: SharedByMany(count: count)) }
         try expectSame(encoding: [1, -1, .max, .min])
         try expectSame(encoding: [0.5, 1.0, -0.0, 1e-7, 1e15, 1e16, 1e20, 1e300, 0.1, .pi, .leastNonzeroMagnitude])
         try expectSame(encoding: [Float(0.1), 1, 1e10, 3.4e38])

@@ -154,6 +154,27 @@ import Testing
         for key in object.keys { #expect(object[key] != nil) }
     }
 
+    @Test func randomChangesAreThoseOfAList() {
+        var generator = SeededGenerator(seed: 7)
+        var object = JSONObject()
+        var list: [(key: String, value: Int64)] = []
+        for step in 0..<4000 {
+            let key = "key\(Int.random(in: 0..<200, using: &generator))"
+            let value: Int64? = Bool.random(using: &generator) ? Int64(step) : nil
+            object[key] = value.map { .integer($0) }
+            let position = list.firstIndex { $0.key == key }
+            switch (position, value) {
+            case (let position?, let value?): list[position].value = value
+            case (let position?, nil): list.remove(at: position)
+            case (nil, let value?): list.append((key, value))
+            case (nil, nil): break
+            }
+            guard step % 50 == 0 else { continue }
+            #expect(object.keys == list.map(\.key))
+            #expect(list.allSatisfy { object[$0.key] == .integer($0.value) })
+        }
+    }
+
     @Test func keysAreComparedByBytes() throws {
         let text = #"{"\u00e9":1,"e\u0301":2}"#
         let object = try #require(JSONValue(parsing: text).object)

@@ -389,6 +389,10 @@ struct CallTests {
             #expect(error.message == "the base URL \"\(text)\" doesn't begin with http:// or https://")
             #expect(try await lost.get(server.urlString("/user")).status == 200)
         }
+        for text in ["ada:s3cret@host/v1", "ftp://ada:s3cret@host"] {
+            let error = try await failure { try await HTTPSessionManager(baseURL: text).get("user") }
+            #expect(error.code == .invalidInput && !error.description.contains("s3cret"))
+        }
     }
 
     @Test func contentTypeErrorListsWhatIsAccepted() async throws {

@@ -182,6 +182,21 @@ struct StreamedResponseTests {
         #expect(await server.wait(for: .closes(1)))
     }
 
+    @Test("A cancelled task gets nothing of what has arrived already", arguments: [true, false])
+    func cancelledWithBufferedBytes(collects: Bool) async throws {
+        server.route("/all", .text(String(repeating: "x", count: 600_000)))
+        let response = try await manager.stream(HTTPRequest(server.url("/all")))
+        await eventually { response.bytes.owner.stream.isAtRest }
+        let reader = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            if collects { return try await response.collect(upTo: 1 << 20).count }
+            var count = 0
+            for try await chunk in response.bytes { count += chunk.count }
+            return count
+        }
+        await #expect { try await reader.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+    }
+
     @Test("Cancelling the task that reads an endless body stops the server")
     func cancelledInTheMiddle() async throws {
         server.route("/endless", .respond(repeating: Data(repeating: 7, count: 65_536), count: nil))

@@ -114,6 +114,15 @@ import Testing
         #expect(task.progressWatcherCount == 0)
     }
 
+    @Test func updatesOfATaskThatIsReleasedUnstartedEnd() async {
+        func updates() -> AsyncStream<TransferProgress> {
+            manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { _, _, _ in }.progressUpdates
+        }
+        var count = 0
+        for await _ in updates() { count += 1 }
+        #expect(count == 1)
+    }
+
     @Test func aTasksUpdatesEndWithItsCompletion() async throws {
         server.route("/x", .text(String(repeating: "x", count: 100_000)))
         let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { _, _, _ in }

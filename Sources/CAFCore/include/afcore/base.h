@@ -12,9 +12,9 @@
  *   fields are appended. A program that was built with older headers gets the defaults of the fields that it
  *   doesn't have. A program that was built with newer headers than the library may leave the new fields 0; if it
  *   sets one, the call fails with AFC_EUNSUPPORTED.
- * - A struct with the field `reserved`, and without `size`, never changes its size, because it is embedded in others, is an element
- *   of an array or lies in the caller's memory. `reserved` must be 0. A new field takes its place; 0 is then its
- *   default. Setting it for an older library is AFC_EUNSUPPORTED, too.
+ * - A struct with the field `reserved`, and without `size`, never changes its size, because it is embedded in others,
+ *   is an element of an array or lies in the caller's memory. `reserved` must be 0. A new field takes its place; 0 is
+ *   then its default. Setting it for an older library is AFC_EUNSUPPORTED, too.
  * - A struct that only the library makes, and passes by pointer, may get new fields at its end.
  * - Other structs (afc_slice, afc_bytes, afc_header, afc_reader, afc_executor, hooks) never change.
  *
@@ -68,7 +68,10 @@ typedef struct afc_bytes {
     size_t size;
 } afc_bytes;
 
-/** Initialises a slice, also of a constant, with a string literal: `{AFC_SLICE_INIT("Accept"), AFC_SLICE_INIT("text/html"), 0}`. */
+/**
+ * Initialises a slice, also of a constant, with a string literal:
+ * `{AFC_SLICE_INIT("Accept"), AFC_SLICE_INIT("text/html"), 0}`.
+ */
 #define AFC_SLICE_INIT(literal)                                                                    \
     { "" literal, sizeof(literal) - 1 }
 

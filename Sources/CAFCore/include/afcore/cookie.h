@@ -94,8 +94,8 @@ AFC_API afc_status afc_cookie_jar_new(afc_cookie_jar **out, const afc_cookie_jar
 AFC_API afc_cookie_jar *afc_cookie_jar_retain(afc_cookie_jar *jar);
 
 /**
- * Releases a reference; the last one saves the jar's file, if it has one and something has changed, which blocks on the disk.
- * A session's reference: see afc_session_release(). NULL is allowed.
+ * Releases a reference; the last one saves the jar's file, if it has one and something has changed, which blocks on
+ * the disk. A session's reference: see afc_session_release(). NULL is allowed.
  *
  * Thread: any.    Owns: takes `jar`.    Fails: never; to get errors, call afc_cookie_jar_save() first.
  */
@@ -162,8 +162,8 @@ AFC_API size_t afc_cookie_jar_remove(afc_cookie_jar *jar, const char *name, cons
 AFC_API afc_status afc_cookie_jar_save(afc_cookie_jar *jar, const char *path, afc_failure *failure);
 
 /**
- * Writes the text of such a file into memory. With `includes_session` also the cookies without an expiry, which are written
- * with the time 0, as curl does.
+ * Writes the text of such a file into memory. With `includes_session` also the cookies without an expiry, which are
+ * written with the time 0, as curl does.
  *
  * Thread: any.    Owns: `out->bytes` is yours, afc_free().
  * Fails: AFC_EFILE (more than 32 MiB), AFC_ENOMEM; `*out` is then empty.

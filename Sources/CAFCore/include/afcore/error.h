@@ -76,8 +76,8 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
 } afc_trust_reason;
 
 /**
- * What exactly failed, where a program may react to it: X(identifier, number, name). Numbers and names never change; later
- * versions may have more.
+ * What exactly failed, where a program may react to it: X(identifier, number, name). Numbers and names never change;
+ * later versions may have more.
  *
  * AFC_EINVAL
  * - NO_SCHEME: the URL has no scheme.

@@ -57,8 +57,8 @@ AFC_API afc_status afc_hsts_new(afc_hsts **out, const afc_hsts_options *options,
 AFC_API afc_hsts *afc_hsts_retain(afc_hsts *hsts);
 
 /**
- * Releases a reference; the last one saves the store's file, if it has one and something has changed, which blocks on the
- * disk. A session's reference: see afc_session_release(). NULL is allowed.
+ * Releases a reference; the last one saves the store's file, if it has one and something has changed, which blocks on
+ * the disk. A session's reference: see afc_session_release(). NULL is allowed.
  *
  * Thread: any.    Owns: takes `hsts`.    Fails: never; to get errors, call afc_hsts_save() first.
  */

@@ -10,8 +10,8 @@
  *
  * With a folder, responses are kept in memory and on disk. Several processes may use the same folder at the same time.
  * Files are checked while they are read, and a damaged one counts as missing, so a process may be killed and the
- * machine lose power at any moment. Folders have mode 0700 and files 0600; nothing is encrypted. After the folder of an open
- * cache was removed, that cache stores in memory only.
+ * machine lose power at any moment. Folders have mode 0700 and files 0600; nothing is encrypted. After the folder of
+ * an open cache was removed, that cache stores in memory only.
  */
 #ifndef AFCORE_HTTP_CACHE_H
 #define AFCORE_HTTP_CACHE_H
@@ -65,7 +65,8 @@ typedef struct afc_http_cache_statistics {
  *
  * Thread: any.    Owns: `*out` is yours, afc_http_cache_release().
  * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the folder can't be made or used, belongs to others, or
- * stays locked), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM; `*out` is then NULL. `failure` may be NULL.
+ * stays locked), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM; `*out` is then NULL. `failure` may be
+ * NULL.
  */
 AFC_API afc_status afc_http_cache_open(afc_http_cache **out, const afc_http_cache_options *options,
                                        afc_failure *failure);
@@ -232,7 +233,8 @@ AFC_API afc_status afc_http_cache_list_begin(afc_http_cache_list **out, afc_http
                                              afc_failure *failure);
 
 /**
- * Reads the next response; one that was removed meanwhile or is damaged is left out. false: there are no more responses.
+ * Reads the next response; one that was removed meanwhile or is damaged is left out. false: there are no more
+ * responses.
  *
  * Thread: one at a time, any but loops.    Owns: `*out` borrows from `list`.
  * Fails: never; without memory a response is left out.

@@ -34,7 +34,10 @@ typedef enum AFC_OPEN_ENUM afc_lru_reason {
 /** Options of a cache. Start from AFC_LRU_INIT. All are copied. Callbacks run without a lock held. */
 typedef struct afc_lru_options {
     size_t size; /**< sizeof(afc_lru_options). */
-    /** When the total cost exceeds `capacity`, the least recently used entries are evicted until it is at most `purge_to`. */
+    /**
+     * When the total cost exceeds `capacity`, the least recently used entries are evicted until it is at most
+     * `purge_to`.
+     */
     uint64_t capacity, purge_to;
     uint64_t max_cost; /**< Maximum cost of an entry; higher ones are refused. 0: the capacity. */
     uint64_t

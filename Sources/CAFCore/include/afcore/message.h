@@ -52,8 +52,8 @@ typedef struct afc_head {
 AFC_API const afc_header *afc_head_find(const afc_head *head, const char *name);
 
 /**
- * Returns the size of the token (RFC 9110, section 5.6.2) that `text` starts with; 0 if it doesn't start with one. Methods
- * and header names are tokens.
+ * Returns the size of the token (RFC 9110, section 5.6.2) that `text` starts with; 0 if it doesn't start with one.
+ * Methods and header names are tokens.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
@@ -68,9 +68,9 @@ AFC_API size_t afc_token_size(afc_slice text);
 AFC_API bool afc_header_is_credential(afc_slice name);
 
 /**
- * Checks a request header: the name must be a token, the value must have no control character other than a tab (RFC 9110,
- * section 5.5). Content-Length and Transfer-Encoding are refused: they are computed from the body. With AFC_HEADER_REMOVE
- * the value is ignored. A slice with a size but no bytes, and unknown flags are refused.
+ * Checks a request header: the name must be a token, the value must have no control character other than a tab (RFC
+ * 9110, section 5.5). Content-Length and Transfer-Encoding are refused: they are computed from the body. With
+ * AFC_HEADER_REMOVE the value is ignored. A slice with a size but no bytes, and unknown flags are refused.
  *
  * Thread: any.    Owns: nothing.
  * Fails: AFC_EINVAL with a text that names the header but never shows its value. `failure` may be NULL.
@@ -84,11 +84,13 @@ AFC_API afc_status afc_header_check(const afc_header *header, afc_failure *failu
  *     Sunday, 06-Nov-94 08:49:37 GMT    RFC 850
  *     Sun Nov  6 08:49:37 1994          asctime()
  *
- * `now` and `*seconds` are seconds since 1970. A two-digit year is the latest one that makes the date at most 50 years later
- * than `now`. The weekday isn't compared with the date. A leap second counts as the first second of the next minute.
+ * `now` and `*seconds` are seconds since 1970. A two-digit year is the latest one that makes the date at most 50
+ * years later than `now`. The weekday isn't compared with the date. A leap second counts as the first second of the
+ * next minute.
  *
  * Thread: any.    Owns: nothing.
- * Fails: returns false for any other text, such as another time zone, a day that isn't in the month, or a year before 1900.
+ * Fails: returns false for any other text, such as another time zone, a day that isn't in the month, or a year before
+ * 1900.
  */
 AFC_API bool afc_date_parse(afc_slice text, int64_t now, int64_t *seconds);
 

@@ -92,8 +92,8 @@ AFC_API void afc_multipart_free(afc_multipart *form);
  *
  * Thread: owner.    Owns: takes borrowed bytes, also on failure.
  * Fails: AFC_EINVAL, `failure` says why: a control character, an invalid header name, a size without bytes, the
- * boundary in the bytes, or the form was already read from; AFC_ETOOBIG (see AFC_MULTIPART_…_MAX), AFC_ENOMEM. The form is
- * then unchanged.
+ * boundary in the bytes, or the form was already read from; AFC_ETOOBIG (see AFC_MULTIPART_…_MAX), AFC_ENOMEM. The
+ * form is then unchanged.
  */
 AFC_API afc_status afc_multipart_add_bytes(afc_multipart *form, const afc_part *part,
                                            afc_slice bytes, void (*release)(void *context),

@@ -42,13 +42,13 @@ typedef struct afc_network_options {
      * host name in this URL once, unless it has an override. CURLOPT_DOH_URL.
      *
      * The session's proxies don't apply, but libcurl reads https_proxy, all_proxy and no_proxy (and their upper-case
-     * names) for this server. AFC_EUNSUPPORTED if they name a proxy for it that the session, when it is created, wouldn't
-     * choose for this URL: AFC_PROXIES_GIVEN, AFC_PROXIES_NONE, or a host that only the session bypasses. Also
-     * AFC_EUNSUPPORTED together with `interface`, which libcurl doesn't use for this server, and with
+     * names) for this server. AFC_EUNSUPPORTED if they name a proxy for it that the session, when it is created,
+     * wouldn't choose for this URL: AFC_PROXIES_GIVEN, AFC_PROXIES_NONE, or a host that only the session bypasses.
+     * Also AFC_EUNSUPPORTED together with `interface`, which libcurl doesn't use for this server, and with
      * `max_connections`: its connections would wait for those that wait for them.
      *
-     * libcurl makes its connections to this server without close-on-exec. The library sets it when it first waits for such
-     * a socket: a program that another thread starts in between inherits the descriptor.
+     * libcurl makes its connections to this server without close-on-exec. The library sets it when it first waits for
+     * such a socket: a program that another thread starts in between inherits the descriptor.
      */
     const char *doh_url;
     afc_ip_version ip_version; /**< Default: AFC_IP_ANY. */

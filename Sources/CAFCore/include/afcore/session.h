@@ -1,6 +1,6 @@
 /**
- * Sessions: a session owns a loop, with a thread or driven by the program, a pool of connections and a cache of TLS sessions, and applies
- * one trust policy.
+ * Sessions: a session owns a loop, with a thread or driven by the program, a pool of connections and a cache of TLS
+ * sessions, and applies one trust policy.
  */
 #ifndef AFCORE_SESSION_H
 #define AFCORE_SESSION_H
@@ -95,8 +95,8 @@ typedef struct afc_session_options {
     uint32_t reserved;     /**< 0. */
     /**
      * HTTP cache; NULL: nothing is cached. The session retains it; several sessions may use the same cache.
-     * Responses to requests with other values of Authorization, other credentials or other fields with AFC_HEADER_SECRET
-     * are kept apart, unless they are public. Cookie counts only where Vary names it.
+     * Responses to requests with other values of Authorization, other credentials or other fields with
+     * AFC_HEADER_SECRET are kept apart, unless they are public. Cookie counts only where Vary names it.
      */
     afc_http_cache *http_cache;
     /**
@@ -115,8 +115,9 @@ typedef struct afc_session_options {
     uint32_t max_requests_per_connection;
     /**
      * Where tasks call on_progress, on_done and release; `post` NULL, the default: on the loop thread. Not used for
-     * tasks of afc_perform(), for WebSockets, and for tasks that are never started. A thread that makes the calls must not
-     * wait for a task by afc_task_wait(), nor for the session by afc_join_closed_sessions(): it would wait for itself.
+     * tasks of afc_perform(), for WebSockets, and for tasks that are never started. A thread that makes the calls
+     * must not wait for a task by afc_task_wait(), nor for the session by afc_join_closed_sessions(): it would wait
+     * for itself.
      */
     afc_executor executor;
     /**
@@ -178,9 +179,10 @@ AFC_API afc_session *afc_session_retain(afc_session *session);
  * Releases a reference. The last one closes the session: started tasks complete first, then its thread
  * ends. Never blocks. NULL is allowed. A session with AFC_LOOP_EXTERNAL closes inside afc_session_dispatch().
  *
- * The session's references to its cookie jar and its HSTS store go last. If they are the last ones, the files of these are
- * saved then, which blocks on the disk: on the session's thread, in afc_session_dispatch(), or, if tasks of the session are
- * still referenced, in the afc_task_release() of the last one. To save on a thread of your own, keep a reference.
+ * The session's references to its cookie jar and its HSTS store go last. If they are the last ones, the files of
+ * these are saved then, which blocks on the disk: on the session's thread, in afc_session_dispatch(), or, if tasks of
+ * the session are still referenced, in the afc_task_release() of the last one. To save on a thread of your own, keep
+ * a reference.
  *
  * Thread: any, also inside callbacks.    Owns: takes `session`.    Fails: never.
  */

@@ -60,9 +60,9 @@ typedef enum afc_body_kind {
 typedef struct afc_body {
     afc_body_kind kind; /**< Selects which of the fields below are used. */
     /**
-     * FD: a pipe, socket or file to read from, until `length` bytes or its end: what follows them isn't read. One that isn't open for reading is
-     * AFC_EINVAL. The loop waits for its input.
-     * Duplicated by afc_task_new(), so that it can be closed then. Don't read from it while the task runs.
+     * FD: a pipe, socket or file to read from, until `length` bytes or its end: what follows them isn't read. One
+     * that isn't open for reading is AFC_EINVAL. The loop waits for its input. Duplicated by afc_task_new(), so that
+     * it can be closed then. Don't read from it while the task runs.
      */
     int descriptor;
     /** BYTES: copied, or, if `release` is not NULL, borrowed until release(context) is called. */
@@ -70,15 +70,15 @@ typedef struct afc_body {
     void (*release)(void *context);
     void *context;
     /**
-     * FILE: path of a regular file, opened when the request is sent. Its size must not change after that: AFC_EFILE if it
-     * has become shorter; what was added isn't sent.
+     * FILE: path of a regular file, opened when the request is sent. Its size must not change after that: AFC_EFILE
+     * if it has become shorter; what was added isn't sent.
      */
     const char *path;
     /**
-     * READER and FD: `length` in bytes or AFC_LENGTH_UNKNOWN. Fewer bytes are AFC_ESOURCE. So are more of a READER, which
-     * is asked for one more byte before the last ones are sent; AFC_READ_AGAIN is then an end, too. `length` must be set:
-     * with 0, the default, FD is AFC_EINVAL, and a READER is asked before anything is sent, and is AFC_ESOURCE unless
-     * it is at its end.
+     * READER and FD: `length` in bytes or AFC_LENGTH_UNKNOWN. Fewer bytes are AFC_ESOURCE. So are more of a READER,
+     * which is asked for one more byte before the last ones are sent; AFC_READ_AGAIN is then an end, too. `length`
+     * must be set: with 0, the default, FD is AFC_EINVAL, and a READER is asked before anything is sent, and is
+     * AFC_ESOURCE unless it is at its end.
      */
     afc_reader reader;
     int64_t length;
@@ -151,10 +151,10 @@ enum {
  * An FD sink receives the body of any status, from the position of the descriptor on. While its reader is slow, nothing
  * more is received, and the task waits; the idle time limit doesn't count then. The loop never waits for the
  * reader, whether or not the descriptor is non-blocking, and its flags stay as they are; but devices other than
- * terminals, such as /dev/null, are taken for ones that never wait, unless the descriptor is non-blocking. The task succeeds when
- * everything is written. If the reader closes its end, the task fails with AFC_EFILE and EPIPE, without a SIGPIPE.
- * After a failure of the transfer, what was received is written first; after a cancel, a time limit or a failure to write,
- * only a beginning was written. Regular files are written as those of a FILE sink.
+ * terminals, such as /dev/null, are taken for ones that never wait, unless the descriptor is non-blocking. The task
+ * succeeds when everything is written. If the reader closes its end, the task fails with AFC_EFILE and EPIPE, without
+ * a SIGPIPE. After a failure of the transfer, what was received is written first; after a cancel, a time limit or a
+ * failure to write, only a beginning was written. Regular files are written as those of a FILE sink.
  */
 typedef struct afc_sink {
     afc_sink_kind kind; /**< Default: AFC_SINK_MEMORY. */
@@ -267,9 +267,9 @@ enum {
     AFC_REQUEST_CONNECT_ONLY = 1u << 0,
     /**
      * If another task of the session is receiving a response of the same URL that may be stored in the HTTP cache, wait
-     * for it and use it if it fits. Of many tasks for the same response only one asks the server. The wait is as long as
-     * that task takes, so also as long as its reader pauses it; timeouts.total_ms ends it. If that task is cancelled or
-     * reaches a limit of its own, one of those that wait takes its place.
+     * for it and use it if it fits. Of many tasks for the same response only one asks the server. The wait is as long
+     * as that task takes, so also as long as its reader pauses it; timeouts.total_ms ends it. If that task is
+     * cancelled or reaches a limit of its own, one of those that wait takes its place.
      */
     AFC_REQUEST_COLLAPSE = 1u << 1
 };
@@ -568,8 +568,8 @@ AFC_API void afc_task_resume(afc_task *task);
 
 /**
  * Cancels a task. on_done is still called, with AFC_ECANCELED unless the task had already completed; see
- * afc_result_get_body() for the bytes received so far. A task that isn't started yet completes with AFC_ECANCELED when it
- * is started. Further calls have no effect.
+ * afc_result_get_body() for the bytes received so far. A task that isn't started yet completes with AFC_ECANCELED
+ * when it is started. Further calls have no effect.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
@@ -601,7 +601,8 @@ AFC_API afc_status afc_task_answer_challenge(afc_task *task, uint32_t number,
  *
  * Thread: any but a loop thread.    Owns: nothing.
  * Fails: AFC_ETIMEOUT (not completed yet), AFC_EINVAL (called by a callback on a loop thread, which would wait for
- * itself; or the session has no thread: dispatch it instead), AFC_ECLOSED (a task of the parent process that will never complete in this one).
+ * itself; or the session has no thread: dispatch it instead), AFC_ECLOSED (a task of the parent process that will
+ * never complete in this one).
  */
 AFC_API afc_status afc_task_wait(afc_task *task, int64_t timeout_ms);
 
@@ -719,8 +720,8 @@ AFC_API uint64_t afc_result_get_body_size(const afc_result *result);
 /**
  * Returns the body that was collected in memory: by a MEMORY sink, or of a response that a FILE sink doesn't save. If
  * the body was cut short (AFC_ETRUNCATED, AFC_ELOST, AFC_EPROTOCOL, AFC_ETIMEOUT) or the task was cancelled
- * (AFC_ECANCELED), these are the decoded bytes received until then. After any other failure there are none, nor if on_head
- * refused the response.
+ * (AFC_ECANCELED), these are the decoded bytes received until then. After any other failure there are none, nor if
+ * on_head refused the response.
  *
  * Thread: owner.    Owns: borrowed, lives with `result` or until it is taken.    Fails: never.
  */

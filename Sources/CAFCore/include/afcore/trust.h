@@ -236,8 +236,8 @@ AFC_API void afc_trust_report_free(afc_trust_report *report);
  * "*.cer" files are read; there may be none. `failure` may be NULL.
  *
  * Thread: any; reads files.    Owns: `out->bytes` is yours, afc_free().
- * Fails: AFC_EFILE (`path` can't be read), AFC_EINVAL (a file without a certificate), AFC_EINTERNAL (as afc_session_new(),
- * after a fork), AFC_ENOMEM; `out` is then empty.
+ * Fails: AFC_EFILE (`path` can't be read), AFC_EINVAL (a file without a certificate), AFC_EINTERNAL (as
+ * afc_session_new(), after a fork), AFC_ENOMEM; `out` is then empty.
  */
 AFC_API afc_status afc_certificates_read(afc_bytes *out, const char *path, afc_failure *failure);
 

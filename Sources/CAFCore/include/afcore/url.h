@@ -51,22 +51,22 @@ AFC_API uint16_t afc_url_port(const afc_url_parts *parts);
 AFC_API afc_status afc_url_check(afc_slice url, afc_failure *failure);
 
 /**
- * Resolves a reference against a base (RFC 3986, section 5.2, strict). Removes dot segments, escapes nothing, keeps user
- * information and the fragment. A reference with a scheme is returned unchanged.
+ * Resolves a reference against a base (RFC 3986, section 5.2, strict). Removes dot segments, escapes nothing, keeps
+ * user information and the fragment. A reference with a scheme is returned unchanged.
  *
- * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are undefined;
- * base.size + reference.size + 2 bytes are always enough.
+ * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are
+ * undefined; base.size + reference.size + 2 bytes are always enough.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
 AFC_API size_t afc_url_resolve(char *out, size_t capacity, afc_slice base, afc_slice reference);
 
 /**
- * Adds a percent-encoded query to the URL, before its fragment. It is separated by "?", or by "&" if the URL has a query
- * that isn't empty and doesn't end in "&". An empty query changes nothing.
+ * Adds a percent-encoded query to the URL, before its fragment. It is separated by "?", or by "&" if the URL has a
+ * query that isn't empty and doesn't end in "&". An empty query changes nothing.
  *
- * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are undefined;
- * url.size + query.size + 1 bytes are always enough.
+ * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are
+ * undefined; url.size + query.size + 1 bytes are always enough.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
@@ -77,23 +77,23 @@ AFC_API size_t afc_url_append_query(char *out, size_t capacity, afc_slice url, a
 
 /**
  * Writes the origin of a URL (RFC 6454, section 6.2), such as "https://example.org:8443". The host is in lower case,
- * without a trailing dot; addresses are normalised, internationalised names are A-labels; a default port is left out. Two
- * URLs have the same origin, and may share credentials, if and only if these texts are equal.
+ * without a trailing dot; addresses are normalised, internationalised names are A-labels; a default port is left out.
+ * Two URLs have the same origin, and may share credentials, if and only if these texts are equal.
  *
  * Thread: any.    Owns: nothing.
- * Fails: as afc_url_check(); AFC_EINVAL if an internationalised host is invalid, AFC_EUNSUPPORTED if this libcurl has no IDN,
- * AFC_ENOMEM. `out` is then empty. `failure` may be NULL.
+ * Fails: as afc_url_check(); AFC_EINVAL if an internationalised host is invalid, AFC_EUNSUPPORTED if this libcurl has
+ * no IDN, AFC_ENOMEM. `out` is then empty. `failure` may be NULL.
  */
 AFC_API afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_SIZE], afc_slice url,
                                         afc_failure *failure);
 
 /**
- * Writes the file name at the end of a URL's path, decoded, and as safe as those of afc_suggest_file_name(). Trailing dots
- * and spaces are removed. A hidden name, or one with a separator or a control character, is refused.
+ * Writes the file name at the end of a URL's path, decoded, and as safe as those of afc_suggest_file_name(). Trailing
+ * dots and spaces are removed. A hidden name, or one with a separator or a control character, is refused.
  *
  * Thread: any.    Owns: nothing; writes to `name`.
- * Fails: AFC_EINVAL with the reason: the last segment of the path is empty, refused as above, not UTF-8 or too long. `name`
- * is then empty. `failure` may be NULL.
+ * Fails: AFC_EINVAL with the reason: the last segment of the path is empty, refused as above, not UTF-8 or too long.
+ * `name` is then empty. `failure` may be NULL.
  */
 AFC_API afc_status afc_url_file_name(char name[AFC_FILE_NAME_MAX + 1], afc_slice url,
                                      afc_failure *failure);

@@ -1,10 +1,10 @@
 /**
  * WebSockets (RFC 6455), with message compression (RFC 7692) through a codec of the caller's.
  *
- * A WebSocket begins as an ordinary request of its session, an afc_request: names, proxies, Unix sockets, TLS, pins, client
- * certificates, cookies, redirects, credentials and metrics are those of every task. Only the handshake is different: it
- * always uses HTTP/1.1, and a connection of its own, through an HTTP proxy always with CONNECT. Until it has ended, the
- * socket counts as one connection of its host; see afc_session_options.max_connections_per_host.
+ * A WebSocket begins as an ordinary request of its session, an afc_request: names, proxies, Unix sockets, TLS, pins,
+ * client certificates, cookies, redirects, credentials and metrics are those of every task. Only the handshake is
+ * different: it always uses HTTP/1.1, and a connection of its own, through an HTTP proxy always with CONNECT. Until
+ * it has ended, the socket counts as one connection of its host; see afc_session_options.max_connections_per_host.
  */
 #ifndef AFCORE_WEBSOCKET_H
 #define AFCORE_WEBSOCKET_H
@@ -52,8 +52,8 @@ enum {
 enum { AFC_WEBSOCKET_MORE = 1u << 0 };
 
 /**
- * Compresses or decompresses raw DEFLATE (RFC 1951), such as zlib with negative window bits. Streams for decoding are used on
- * the loop thread, those for encoding on the threads that send, one at a time.
+ * Compresses or decompresses raw DEFLATE (RFC 1951), such as zlib with negative window bits. Streams for decoding are
+ * used on the loop thread, those for encoding on the threads that send, one at a time.
  */
 typedef struct afc_websocket_codec {
     /**
@@ -67,9 +67,10 @@ typedef struct afc_websocket_codec {
      */
     void *(*open)(void *context, bool encodes, int window_bits);
     /**
-     * Converts as many bytes of `*input` as fit into `output`, sets `*input` to the rest and `*size`, which is the space in
-     * `output`, to the number of bytes written. At the end of the input everything must be written (Z_SYNC_FLUSH): a call
-     * that writes fewer bytes than there is space for has converted all. A decoder doesn't stop at a final block (RFC 7692
+     * Converts as many bytes of `*input` as fit into `output`, sets `*input` to the rest and `*size`, which is the
+     * space in `output`, to the number of bytes written. At the end of the input everything must be written
+     * (Z_SYNC_FLUSH): a call that writes fewer bytes than there is space for has converted all. A decoder doesn't
+     * stop at a final block (RFC 7692
      * 7.2.3.4; zlib's Z_STREAM_END): it keeps its window, and the next block follows. AFC_EPROTOCOL: invalid input.
      * AFC_ENOMEM.
      */
@@ -89,8 +90,8 @@ typedef struct afc_websocket_limits {
     /** Decoded to received bytes of a message, after its first decoded MiB. Default: 250. */
     uint32_t decoding_ratio;
     /**
-     * Bytes that wait to be sent, with frame heads. A call that would exceed it is AFC_EAGAIN; a message that compression
-     * makes longer is accepted, and so is one that others overtake. Default: 16 MiB.
+     * Bytes that wait to be sent, with frame heads. A call that would exceed it is AFC_EAGAIN; a message that
+     * compression makes longer is accepted, and so is one that others overtake. Default: 16 MiB.
      */
     uint64_t queue;
     uint32_t reserved[4]; /**< 0. */
@@ -106,16 +107,17 @@ typedef struct afc_websocket_options {
     /** For the whole handshake, redirects included. Default: 30000; 0: none. */
     uint32_t open_timeout_ms;
     /**
-     * Time from sending a close frame, or receiving one, to the end of the connection. Messages that are sent before our close
-     * frame may take this time for each 64 KiB of them, or part of that, and this time between two of their bytes. Default:
+     * Time from sending a close frame, or receiving one, to the end of the connection. Messages that are sent before
+     * our close frame may take this time for each 64 KiB of them, or part of that, and this time between two of their
+     * bytes. Default:
      * 5000. Not 0.
      */
     uint32_t close_timeout_ms;
     uint32_t ping_interval_ms; /**< Time between automatic pings. Default: 0, none. */
     /**
-     * With automatic pings: time from a ping to its pong; more ends the socket with AFC_ETIMEOUT. A pong also stands for
-     * the pings before it. Not counted: time in which on_message has returned AFC_EAGAIN, in which a longer frame is being received, or
-     * in which one is being sent before the ping. Default: 20000. Not 0.
+     * With automatic pings: time from a ping to its pong; more ends the socket with AFC_ETIMEOUT. A pong also stands
+     * for the pings before it. Not counted: time in which on_message has returned AFC_EAGAIN, in which a longer frame
+     * is being received, or in which one is being sent before the ping. Default: 20000. Not 0.
      */
     uint32_t pong_timeout_ms;
     /** Pass on messages in pieces as they arrive, so that none is collected in memory. */
@@ -167,11 +169,11 @@ typedef struct afc_websocket_end {
 } afc_websocket_end;
 
 /**
- * Callbacks of a socket. Each may be NULL. All are called on the loop thread, and may call any function of this library. They
- * must not block. A returned number that isn't one of the callback's type ends the socket with AFC_EINVAL. In a forked child a
- * socket of the parent does nothing, and none of these is called. Order:
- * (on_informational* (on_redirect | on_challenge? on_challenge_accepted?))* on_open? (on_message | on_sent | on_pong)* on_sent*
- * on_closed release, with on_trace anywhere before on_closed.
+ * Callbacks of a socket. Each may be NULL. All are called on the loop thread, and may call any function of this
+ * library. They must not block. A returned number that isn't one of the callback's type ends the socket with
+ * AFC_EINVAL. In a forked child a socket of the parent does nothing, and none of these is called. Order:
+ * (on_informational* (on_redirect | on_challenge? on_challenge_accepted?))* on_open? (on_message | on_sent |
+ * on_pong)* on_sent* on_closed release, with on_trace anywhere before on_closed.
  */
 typedef struct afc_websocket_events {
     size_t size;   /**< sizeof(afc_websocket_events). */
@@ -180,18 +182,19 @@ typedef struct afc_websocket_events {
     void (*on_open)(void *context, const afc_websocket_opening *opening);
     /**
      * A message, or a piece of one. Return AFC_OK if it was consumed. Return AFC_EAGAIN to hold: nothing is read until
-     * afc_websocket_resume(), then it is passed again, perhaps at another address. Any other status ends the socket with it.
+     * afc_websocket_resume(), then it is passed again, perhaps at another address. Any other status ends the socket
+     * with it.
      */
     afc_status (*on_message)(void *context, const afc_websocket_message *message);
     /**
-     * Called once for each afc_websocket_send() that returned AFC_OK, in their order, with its `message_context`. AFC_OK:
-     * libcurl has taken all its bytes. Otherwise: some may not have been sent.
+     * Called once for each afc_websocket_send() that returned AFC_OK, in their order, with its `message_context`.
+     * AFC_OK: libcurl has taken all its bytes. Otherwise: some may not have been sent.
      */
     void (*on_sent)(void *context, void *message_context, afc_status status);
     /**
-     * A pong was received. `round_trip_us` are the microseconds since the afc_websocket_ping() with this payload; -1: there
-     * was none. Not called for the pong of an automatic ping, unless it is the first one after a ping of the caller: that is
-     * then answered, too (RFC 6455 5.5.3), and `payload` is the caller's.
+     * A pong was received. `round_trip_us` are the microseconds since the afc_websocket_ping() with this payload; -1:
+     * there was none. Not called for the pong of an automatic ping, unless it is the first one after a ping of the
+     * caller: that is then answered, too (RFC 6455 5.5.3), and `payload` is the caller's.
      */
     void (*on_pong)(void *context, afc_slice payload, int64_t round_trip_us);
     /** Called exactly once for each socket. */
@@ -200,8 +203,8 @@ typedef struct afc_websocket_events {
     void (*release)(void *context);
     /* Of the handshake, as in afc_task_events. */
     /**
-     * The handshake is about to be redirected. STOP refuses it: the socket ends, and its result has the 3xx. The proposed
-     * headers include those of the handshake. NULL: AFC_REDIRECT_FOLLOW.
+     * The handshake is about to be redirected. STOP refuses it: the socket ends, and its result has the 3xx. The
+     * proposed headers include those of the handshake. NULL: AFC_REDIRECT_FOLLOW.
      */
     afc_redirect_decision (*on_redirect)(void *context, afc_redirect *redirect);
     /** A 1xx response other than 101 was received. */
@@ -217,8 +220,9 @@ typedef struct afc_websocket_events {
     /** Reports connections, and the heads that are sent and received. Frames aren't reported. NULL costs nothing. */
     void (*on_trace)(void *context, const afc_trace *trace);
     /**
-     * Called on the loop thread once after calls of on_message, on_sent and on_pong that came together, when nothing else is
-     * ready: what they collected can be passed on to other threads now, which then wake up once. on_closed may come first.
+     * Called on the loop thread once after calls of on_message, on_sent and on_pong that came together, when nothing
+     * else is ready: what they collected can be passed on to other threads now, which then wake up once. on_closed
+     * may come first.
      */
     void (*on_batch_end)(void *context);
 } afc_websocket_events;
@@ -230,15 +234,16 @@ typedef struct afc_websocket_events {
     }
 
 /**
- * Opens a socket. `request` describes the handshake: its URL is ws, wss, http or https; method, body, sink, version, expect,
- * encoding, rates, flags and timeouts.total_ms must have their defaults; timeouts.idle_ms and limits.body are ignored. Its
- * headers must not include Connection, Upgrade or a field that begins with Sec-WebSocket-. An http URL of a host with HSTS becomes https.
- * NTLM and Negotiate aren't supported. `options`, `events` and `failure` may be NULL. `*out` is set before the first callback.
+ * Opens a socket. `request` describes the handshake: its URL is ws, wss, http or https; method, body, sink, version,
+ * expect, encoding, rates, flags and timeouts.total_ms must have their defaults; timeouts.idle_ms and limits.body are
+ * ignored. Its headers must not include Connection, Upgrade or a field that begins with Sec-WebSocket-. An http URL
+ * of a host with HSTS becomes https. NTLM and Negotiate aren't supported. `options`, `events` and `failure` may be
+ * NULL. `*out` is set before the first callback.
  *
- * Thread: any.    Owns: `*out` is yours, afc_websocket_release(). Takes `events->context`; on failure `release` is called before
- * this function returns.
- * Fails: AFC_EINVAL (`failure` says why), AFC_EUNSUPPORTED, AFC_ECLOSED, AFC_ENOMEM; `*out` is then NULL. What the network
- * causes is reported by on_closed.
+ * Thread: any.    Owns: `*out` is yours, afc_websocket_release(). Takes `events->context`; on failure `release` is
+ * called before this function returns.
+ * Fails: AFC_EINVAL (`failure` says why), AFC_EUNSUPPORTED, AFC_ECLOSED, AFC_ENOMEM; `*out` is then NULL. What the
+ * network causes is reported by on_closed.
  */
 AFC_API afc_status afc_websocket_open(afc_websocket **out, afc_session *session,
                                       const afc_request *request,
@@ -256,18 +261,18 @@ AFC_API afc_status afc_websocket_answer_challenge(afc_websocket *socket, uint32_
                                                   const afc_credentials *credentials);
 
 /**
- * Sends a message, or with AFC_WEBSOCKET_MORE a piece of one. `bytes` are copied. The kind of all pieces must be the same, and
- * texts must be UTF-8, which is checked. Before the socket is open, messages wait. No other message may be sent between the
- * pieces of one.
+ * Sends a message, or with AFC_WEBSOCKET_MORE a piece of one. `bytes` are copied. The kind of all pieces must be the
+ * same, and texts must be UTF-8, which is checked. Before the socket is open, messages wait. No other message may be
+ * sent between the pieces of one.
  *
- * Messages are checked, compressed and masked on the calling thread, one at a time: other threads that send wait. A callback
- * doesn't wait; its message overtakes the other one, and isn't compressed. With AFC_WEBSOCKET_MORE, and until the last piece
- * of that message, it waits. What is closed or cancelled meanwhile isn't sent: AFC_ECLOSED.
+ * Messages are checked, compressed and masked on the calling thread, one at a time: other threads that send wait. A
+ * callback doesn't wait; its message overtakes the other one, and isn't compressed. With AFC_WEBSOCKET_MORE, and
+ * until the last piece of that message, it waits. What is closed or cancelled meanwhile isn't sent: AFC_ECLOSED.
  *
  * Thread: any.    Owns: nothing; `message_context` is passed to on_sent.
- * Fails: AFC_EAGAIN (the queue is full: wait for on_sent), AFC_ETOOBIG (larger than the whole queue may be), AFC_EINVAL (no
- * UTF-8, another kind than the previous piece, unknown flags), AFC_ECLOSED (closing or closed), AFC_ENOMEM. on_sent is then
- * not called.
+ * Fails: AFC_EAGAIN (the queue is full: wait for on_sent), AFC_ETOOBIG (larger than the whole queue may be),
+ * AFC_EINVAL (no UTF-8, another kind than the previous piece, unknown flags), AFC_ECLOSED (closing or closed),
+ * AFC_ENOMEM. on_sent is then not called.
  */
 AFC_API afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind kind,
                                       afc_slice bytes, unsigned flags, void *message_context);
@@ -281,18 +286,18 @@ AFC_API afc_status afc_websocket_send(afc_websocket *socket, afc_websocket_kind 
 AFC_API afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload);
 
 /**
- * Closes: sends the messages that wait, then a close frame, and waits for the peer's. on_message is called until that comes.
- * Before the socket is open, cancels. Further calls have no effect.
+ * Closes: sends the messages that wait, then a close frame, and waits for the peer's. on_message is called until that
+ * comes. Before the socket is open, cancels. Further calls have no effect.
  *
  * Thread: any.    Owns: nothing.
- * Fails: AFC_EINVAL (a code other than 0, 1000 to 1003, 1007 to 1014, 3000 to 4999; a reason that isn't UTF-8 or is longer
- * than AFC_WEBSOCKET_REASON_MAX, or has no code). With code 0 the close frame is empty.
+ * Fails: AFC_EINVAL (a code other than 0, 1000 to 1003, 1007 to 1014, 3000 to 4999; a reason that isn't UTF-8 or is
+ * longer than AFC_WEBSOCKET_REASON_MAX, or has no code). With code 0 the close frame is empty.
  */
 AFC_API afc_status afc_websocket_close(afc_websocket *socket, uint16_t code, afc_slice reason);
 
 /**
- * Ends the socket at once, without a close frame: on_closed is called with AFC_ECANCELED, unless it has ended already. Inside
- * a callback: no message or pong follows.
+ * Ends the socket at once, without a close frame: on_closed is called with AFC_ECANCELED, unless it has ended
+ * already. Inside a callback: no message or pong follows.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
