@@ -17,7 +17,8 @@ struct BaseURL: Sendable, Equatable {
         let isValid = ["http", "https"].contains(url.scheme.map { ASCII.lowercased($0) })
         fault =
             isValid
-            ? nil : "the base URL \"\(ASCII.printable(url.redacted, limit: 200))\" doesn't begin with http:// or https://"
+            ? nil
+            : "the base URL \"\(ASCII.printable(url.redacted, limit: 200))\" doesn't begin with http:// or https://"
     }
 
     /// Returns the absolute URL of a reference; an absolute reference is returned unchanged.

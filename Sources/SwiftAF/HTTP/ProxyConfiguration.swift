@@ -70,7 +70,7 @@ extension ProxyConfiguration: CustomStringConvertible, CustomReflectable {
     /// The source and the proxies, without their users and passwords.
     public var description: String {
         let proxies = [("http", http), ("https", https), ("all", all)].compactMap { name, url in
-            url.map { "\(name): \(URLText($0).withoutUserInfo)" }
+            url.map { "\(name): \(HTTPRequest.Proxy.url($0))" }
         }
         return (["\(source)"] + proxies + (bypass.map { ["bypass: \($0)"] } ?? [])).joined(separator: ", ")
     }
@@ -84,7 +84,8 @@ extension HTTPRequest.Proxy: CustomStringConvertible, CustomReflectable {
     public var description: String {
         switch self {
         case .direct: "direct"
-        case .url(let url): URLText(url).withoutUserInfo
+        // Without a scheme, "user:password@" looks like one.
+        case .url(let url): URLText(url.contains("://") ? url : "http://" + url).withoutUserInfo
         }
     }
 
