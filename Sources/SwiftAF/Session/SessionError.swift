@@ -139,15 +139,22 @@ public struct SessionError: Error, Sendable {
     /// - Parameters:
     ///   - type: The type of the value.
     ///   - decoder: Nil uses the ``HTTPSessionManager/decoder`` of the manager whose call failed, else a ``JSONCoder``.
-    /// - Throws: ``SessionError`` with code ``Code/serialization`` if there is no body, else the decoder's error.
+    /// - Throws: ``Code/serialization`` if there is no body, or if it can't be decoded; ``underlying`` is then the error
+    ///   of the decoder.
     public func decodeBody<Value: Decodable>(
         as type: Value.Type = Value.self,
         decoder: (any DataDecoder)? = nil
-    ) throws -> Value {
+    ) throws(SessionError) -> Value {
         guard let body, !body.isEmpty else {
             throw SessionError(.serialization, message: "the failed response has no body", url: url)
         }
-        return try (decoder ?? storage.values.decoder ?? JSONCoder()).decodeReceived(type, from: body)
+        do {
+            return try (decoder ?? storage.values.decoder ?? JSONCoder()).decodeReceived(type, from: body)
+        } catch {
+            throw SessionError(
+                .serialization, message: "the body of the failed response \(DecodingFailure.text(error, of: type))",
+                url: url, response: response, body: body, underlying: error)
+        }
     }
 
     /// Whether this error or one of its underlying errors has the given code.

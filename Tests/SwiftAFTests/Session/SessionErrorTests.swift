@@ -81,9 +81,11 @@ import Testing
         let error = SessionError(.status, body: Data(#"{"title":"gone"}"#.utf8))
         #expect(try error.decodeBody(as: Problem.self) == Problem(title: "gone"))
         #expect(throws: SessionError.self) { try SessionError(.status).decodeBody(as: Problem.self) }
-        #expect(throws: DecodingError.self) {
+        let failure = #expect(throws: SessionError.self) {
             try SessionError(.status, body: Data("{}".utf8)).decodeBody(as: Problem.self)
         }
+        #expect(failure?.code == .serialization && failure?.underlying is DecodingError)
+        #expect(failure?.message.contains("title") == true)
     }
 
     @Test func containsCodesBelow() {
