@@ -21,6 +21,9 @@
 /* Of requests that name none; HTTP/2's default weight, RFC 7540 5.3.5. */
 enum { DEFAULT_PRIORITY = 16 };
 
+/* Of a validation in the background whose request has no total limit: nothing else would end it. */
+enum { VALIDATION_MS = 60 * 1000 };
+
 /* ---- States -------------------------------------------------------------------------------- */
 
 /** Leaving a state gives back what only that state needs. */
@@ -320,7 +323,9 @@ static void validate_in_background(afc_task *task) {
     request.timeouts = transfer->timeouts;
     request.limits = transfer->limits;
     request.limits.redirects = -1;
+    if (request.timeouts.total_ms == 0) request.timeouts.total_ms = VALIDATION_MS;
     if (afc_task_new(&made, task->session, &request, NULL, NULL) != AFC_OK) return;
+    made->transfer.only_stores = true;
     const char *document = transfer->document_host;
     if (document != NULL) {
         made->transfer.document_host = afc__copy_text(afc_slice_of(document));

@@ -152,8 +152,23 @@ static afc__flow dispose_by_phase(afc__transfer *transfer, afc_slice bytes, int6
     return AFC__STOP;
 }
 
+/** Returns whether nothing reads the body: the task only stores it, and it isn't stored, or no longer. */
+static bool is_useless(const afc__transfer *transfer) {
+    return transfer->only_stores && afc__hop_in_body(transfer) &&
+           (transfer->hop_cache == NULL || transfer->hop_cache->writing == NULL);
+}
+
+/** As with other bodies that go nowhere, the end of a short one leaves the connection to others. */
+static afc__flow discard_useless(afc__transfer *transfer, size_t size) {
+    transfer->hop.discarded += size;
+    if (transfer->hop.discarded <= DRAIN_LIMIT) return AFC__CONSUMED;
+    afc__transfer_fail_text(transfer, AFC_ECANCELED, "the response isn't stored");
+    return AFC__STOP;
+}
+
 /** What is consumed is also stored, so a reader that is slow slows the cache down, too. */
 static afc__flow dispose(afc__transfer *transfer, afc_slice bytes, int64_t received) {
+    if (is_useless(transfer)) return discard_useless(transfer, bytes.size);
     afc__flow flow = dispose_by_phase(transfer, bytes, received);
     if (flow == AFC__CONSUMED) afc__transfer_cache_body(transfer, bytes);
     if (flow == AFC__STOP) afc__transfer_cache_end(transfer, false);

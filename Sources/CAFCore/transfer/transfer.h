@@ -136,7 +136,9 @@ typedef struct afc__transfer {
     uint8_t priority;
     bool has_own_proxy;
     bool ignores_cookies;
-    bool collapses; /**< Waits for another transfer that may store what it wants. */
+    /* Together one byte: another one would make each transfer 8 bytes larger. */
+    bool only_stores : 1; /**< A validation in the background: needs no body that isn't stored. */
+    bool collapses : 1;   /**< Waits for another transfer that may store what it wants. */
     afc_http_cache_policy cache_policy;
 
     afc__proxy *own_proxy; /**< With has_own_proxy: NULL is none at all. */

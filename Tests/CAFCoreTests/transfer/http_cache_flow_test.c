@@ -95,6 +95,41 @@ static void changed_response_replaces_stale_one_in_background(void **state) {
     assert_int_equal(seen(site), 2);
 }
 
+/** Makes the next response to "/" a stale one that may be used while it is validated in the background. */
+static void store_stale(cached_site *site) {
+    serve(site->world, "/",
+          answer(200, "Cache-Control: max-age=60, stale-while-revalidate=600\r\nAge: 100", "old"));
+    assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_UNUSED);
+}
+
+/** A body that doesn't end by itself, far longer than what the cache stores. */
+static void serve_endless(cached_site *site, const char *fields) {
+    static char block[64 * 1024];
+    afts_script *script = afts_script_new();
+    memset(block, 'x', sizeof block);
+    afts_respond_chunked(script, 200, fields);
+    afts_chunk_repeated(script, block, sizeof block, UINT32_MAX);
+    serve(site->world, "/", script);
+}
+
+static void background_validation_ends_with_what_is_stored(void **state) {
+    cached_site *site = *state;
+    /* One body becomes too large for the cache, the other isn't stored from the beginning. */
+    static const char *const fields[] = {FRESH, "Cache-Control: no-store"};
+    afc_http_cache_set_capacity(site->cache, 4 * 1024 * 1024, 0);
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        afc_http_cache_remove_all(site->cache);
+        store_stale(site);
+        serve_endless(site, fields[i]);
+        assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_STALE);
+        assert_true(afts_wait_requests(site->world->server, 2 * (i + 1), PATIENCE_MS));
+        assert_true(afts_wait_closed(site->world->server, i + 1, PATIENCE_MS));
+    }
+    /* Nothing of it is left that would keep the session's thread. */
+    world_close_session(site->world);
+    afc_join_closed_sessions();
+}
+
 /* ---- Errors, RFC 5861 4 ----------------------------------------------------------------------- */
 
 static void stale_response_replaces_lost_connection_if_allowed(void **state) {
@@ -378,6 +413,7 @@ int main(void) {
         SITE_TEST(response_from_before_a_jump_of_the_clock_is_validated),
         WIDE_SITE_TEST(stale_response_is_validated_in_background),
         WIDE_SITE_TEST(changed_response_replaces_stale_one_in_background),
+        WIDE_SITE_TEST(background_validation_ends_with_what_is_stored),
         WIDE_SITE_TEST(stale_response_replaces_lost_connection_if_allowed),
         WIDE_SITE_TEST(not_modified_with_another_tag_confirms_nothing),
         WIDE_SITE_TEST(equal_requests_collapse_into_one),
