@@ -123,20 +123,38 @@ bool afc__if_range_allows(afc_slice value, const afc_head *stored) {
            afc__is_same(value, field->value);
 }
 
-bool afc__validators_agree(const afc_head *a, const afc_head *b, bool *is_known) {
+bool afc__validators_agree(const afc_head *a, const afc_head *b) {
     static const char *const names[] = {"ETag", "Last-Modified"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const afc_header *of_a = afc_head_find(a, names[i]), *of_b = afc_head_find(b, names[i]);
-        *is_known = of_a != NULL && of_b != NULL;
-        if (*is_known) {
+        if (of_a != NULL && of_b != NULL) {
             return afc__is_same(without_weakness(of_a->value), without_weakness(of_b->value));
         }
     }
     return false;
 }
 
-bool afc__entity_tags_differ(const afc_head *a, const afc_head *b) {
-    const afc_header *of_a = afc_head_find(a, "ETag"), *of_b = afc_head_find(b, "ETag");
-    return of_a != NULL && of_b != NULL &&
-           !afc__is_same(without_weakness(of_a->value), without_weakness(of_b->value));
+bool afc__entity_tag_contradicts(const afc_head *update, const afc_head *stored) {
+    const afc_header *tag = afc_head_find(update, "ETag"), *old = afc_head_find(stored, "ETag");
+    if (tag == NULL) return false;
+    if (old == NULL) return afc__is_strong_tag(tag->value);
+    /* Servers that compress responses send W/"a" with them, and "a" with a 304. */
+    return !afc__is_same(without_weakness(tag->value), without_weakness(old->value));
+}
+
+/** Returns whether the field is absent, or one that the stored head has, too. */
+static bool matches(const afc_head *head, const afc_head *stored, const char *name) {
+    const afc_header *field = afc_head_find(head, name), *old = afc_head_find(stored, name);
+    if (field == NULL) return true;
+    return old != NULL &&
+           afc__is_same(without_weakness(field->value), without_weakness(old->value));
+}
+
+bool afc__head_describes_stored(const afc_head *head, const afc_head *stored, int64_t body_size) {
+    int64_t length;
+    const afc_header *field = afc_head_find(head, "Content-Length");
+    if (!matches(head, stored, "ETag") || !matches(head, stored, "Last-Modified")) return false;
+    if (field == NULL || afc_head_find(stored, "Content-Length") != NULL)
+        return matches(head, stored, "Content-Length");
+    return afc__parse_length(field->value, &length) && length == body_size;
 }

@@ -39,13 +39,20 @@ bool afc__if_range_allows(afc_slice value, const afc_head *stored);
 /** Returns ETag if it is strong, or else Last-Modified if that is (RFC 9110 8.8.2.2); NULL: neither. */
 const afc_header *afc__strong_validator(const afc_head *head);
 
-/**
- * Do two heads describe the same representation: equal strong entity-tags, or else equal dates of modification?
- * `is_known` is set to whether both have a validator that tells.
- */
-bool afc__validators_agree(const afc_head *a, const afc_head *b, bool *is_known);
+/** Do two heads describe the same representation: equal entity-tags, or else equal dates of modification? */
+bool afc__validators_agree(const afc_head *a, const afc_head *b);
 
-/** Returns whether both have an entity-tag, and different ones: neither updates the other (RFC 9111 4.3.4). Compares weakly. */
-bool afc__entity_tags_differ(const afc_head *a, const afc_head *b);
+/**
+ * Returns whether a 304 has an entity-tag that the stored response doesn't have: another one, compared weakly, or a strong
+ * one where that has none. Then it must not update the stored response (RFC 9111 4.3.4).
+ */
+bool afc__entity_tag_contradicts(const afc_head *update, const afc_head *stored);
+
+/**
+ * Returns whether a response to HEAD describes the stored response: that has the same value for each of ETag, Last-Modified
+ * and Content-Length in it (RFC 9111 4.3.5). `body_size` is compared with Content-Length if the stored head has none;
+ * negative: unknown.
+ */
+bool afc__head_describes_stored(const afc_head *head, const afc_head *stored, int64_t body_size);
 
 #endif

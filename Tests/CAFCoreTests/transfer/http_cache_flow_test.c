@@ -177,6 +177,21 @@ static void not_modified_with_another_tag_confirms_nothing(void **state) {
     }
 }
 
+/** A 304 in response to If-Modified-Since may be about a response that was never received. */
+static void not_modified_with_a_tag_that_is_not_stored_confirms_nothing(void **state) {
+    cached_site *site = *state;
+    static const char dated[] = "Cache-Control: max-age=0\r\n"
+                                "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT";
+    serve(site->world, "/", answer(200, dated, "old"));
+    assert_int_equal(fetch(site, "/", "old"), AFC_HTTP_CACHE_UNUSED);
+    serve(site->world, "/", answer(200, FRESH TAG, "new"));
+    serve_once(site->world, "/", answer(304, FRESH TAG, ""));
+    assert_int_equal(fetch(site, "/", "new"), AFC_HTTP_CACHE_UNUSED);
+    assert_string_equal(seen_header(site->world, 2, "If-Modified-Since"), "");
+    assert_int_equal(fetch(site, "/", "new"), AFC_HTTP_CACHE_HIT);
+    assert_int_equal(seen(site), 3);
+}
+
 /* ---- One request for many tasks --------------------------------------------------------------- */
 
 enum { TASKS = 20 };
@@ -416,6 +431,7 @@ int main(void) {
         WIDE_SITE_TEST(background_validation_ends_with_what_is_stored),
         WIDE_SITE_TEST(stale_response_replaces_lost_connection_if_allowed),
         WIDE_SITE_TEST(not_modified_with_another_tag_confirms_nothing),
+        WIDE_SITE_TEST(not_modified_with_a_tag_that_is_not_stored_confirms_nothing),
         WIDE_SITE_TEST(equal_requests_collapse_into_one),
         WIDE_SITE_TEST(collapsed_requests_ask_themselves_if_nothing_was_stored),
         WIDE_SITE_TEST(cancelled_tasks_leave_the_others_alone),

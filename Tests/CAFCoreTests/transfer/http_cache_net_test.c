@@ -525,20 +525,26 @@ static void stores_post_response_that_is_content_of_its_url(void **state) {
 
 /* ---- HEAD, RFC 9111 4.3.5 -------------------------------------------------------------------- */
 
+#define DATED "\r\nLast-Modified: Mon, 01 Jan 2024 00:00:00 GMT"
+#define LATER "\r\nLast-Modified: Tue, 02 Jan 2024 00:00:00 GMT"
+
 static void head_response_updates_or_removes_stored_one(void **state) {
     cached_site *site = *state;
     static const struct {
-        const char *head;
+        const char *stored, *head;
         bool keeps;
     } cases[] = {
-        {FRESH TAG "\r\nContent-Length: 3", true},
-        {FRESH "\r\nETag: \"two\"\r\nContent-Length: 3", false},
-        {FRESH TAG "\r\nContent-Length: 4", false},
+        {STALE TAG, FRESH TAG "\r\nContent-Length: 3", true},
+        {STALE TAG, FRESH "\r\nETag: \"two\"\r\nContent-Length: 3", false},
+        {STALE TAG, FRESH TAG "\r\nContent-Length: 4", false},
+        {STALE, FRESH TAG, false},
+        {STALE TAG DATED, FRESH TAG LATER, false},
+        {STALE TAG DATED, FRESH TAG DATED, true},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char path[16];
         snprintf(path, sizeof path, "/%zu", i);
-        serve(site->world, path, answer(200, STALE TAG, "old"));
+        serve(site->world, path, answer(200, cases[i].stored, "old"));
         call_free(start(site, path, NULL, NULL, AFC_HTTP_CACHE_PROTOCOL));
         serve(site->world, path, answer(200, cases[i].head, "old"));
         call_free(start(site, path, "HEAD", NULL, AFC_HTTP_CACHE_PROTOCOL));

@@ -114,19 +114,17 @@ static void update_stored(afc__transfer *transfer, const afc_head *head) {
 
 /** HEAD describes what GET would return (RFC 9111 4.3.5). */
 static void update_by_head(afc__transfer *transfer) {
-    bool is_known;
     afc__hop_cache *cache = transfer->hop_cache;
     const afc_head *head = received_head(transfer), *stored = &cache->head;
-    const afc_header *length = afc_head_find(head, "Content-Length");
-    const afc_header *old_length = afc_head_find(stored, "Content-Length");
+    const afc__http_cache_meta *meta = afc__http_cache_stored_meta(cache->stored);
     if (head->status != 200 || stored->status != 200) return;
-    bool agree = afc__validators_agree(head, stored, &is_known);
-    bool has_same_size = length == NULL || old_length == NULL ||
-                         afc__is_same(length->value, old_length->value);
-    if ((is_known && !agree) || !has_same_size) {
-        afc__http_cache_drop(cache->http_cache, cache->stored);
-    } else {
+    bool is_decoded = (meta->flags & AFC__META_DECODED) != 0;
+    int64_t size = is_decoded ? AFC_LENGTH_UNKNOWN
+                              : (int64_t)afc__http_cache_stored_body_size(cache->stored);
+    if (afc__head_describes_stored(head, stored, size)) {
         update_stored(transfer, head);
+    } else {
+        afc__http_cache_drop(cache->http_cache, cache->stored);
     }
 }
 
@@ -320,11 +318,10 @@ static bool take_verdict(afc__transfer *transfer) {
     bool is_head = afc__request_head_is(&transfer->request, "HEAD");
     if (head->status == NOT_MODIFIED) {
         bool is_ours = cache->condition_count > 0;
-        bool is_known;
-        if (is_ours && afc__entity_tags_differ(head, &cache->head)) return ask_again(transfer);
+        bool is_other = afc__entity_tag_contradicts(head, &cache->head);
+        if (is_ours && is_other) return ask_again(transfer);
         /* In response to the request's own conditions it may be about another response than the stored one. */
-        bool agrees = is_ours || afc__validators_agree(head, &cache->head, &is_known);
-        if (!agrees) return false;
+        if (!is_ours && (is_other || !afc__validators_agree(head, &cache->head))) return false;
         update_stored(transfer, head);
         return is_ours && supersede(transfer, AFC_HTTP_CACHE_VALIDATED);
     }
