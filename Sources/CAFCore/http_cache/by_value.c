@@ -257,7 +257,8 @@ static afc_status write_response(afc_http_cache *cache, const cache_query *query
         afc__http_cache_abandon(writing);
         return AFC_ETOOBIG;
     }
-    afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT);
+    /* A removal at the same time comes after this. */
+    (void)afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT);
     return AFC_OK;
 }
 

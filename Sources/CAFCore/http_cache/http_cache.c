@@ -128,6 +128,7 @@ afc_status afc_http_cache_remove_url(afc_http_cache *cache, const char *partitio
 static void remove_matching(afc_http_cache *cache, const afc__store_filter *filter) {
     if (!afc__store_is_usable(cache)) return;
     pthread_mutex_lock(&cache->lock);
+    atomic_fetch_add(&cache->removals, 1);
     size_t count = 0, most = cache->table.count;
     afc__store_name *names = cache->disk != NULL ? afc__alloc(most * sizeof *names) : NULL;
     for (size_t i = 0; i < cache->table.capacity;) {

@@ -287,6 +287,7 @@ void afc__http_cache_remove_key(afc_http_cache *cache, afc_slice key) {
     uint64_t primary = afc__store_hash_key(cache, key);
     size_t count;
     pthread_mutex_lock(&cache->lock);
+    atomic_fetch_add(&cache->key_removals[primary % AFC__STORE_REMOVALS], 1);
     /* Processes that didn't know of each other's variants have stored more together. */
     do {
         count = afc__entry_table_variants(&cache->table, primary, variants,

@@ -113,6 +113,19 @@ afc__http_cache_step afc__http_cache_read(afc__http_cache_reader *reader, afc_sl
 /** NULL is allowed. */
 void afc__http_cache_reader_close(afc__http_cache_reader *reader);
 
+/* ---- Removals ------------------------------------------------------------------------------ */
+
+/** What was removed of a key before some moment, by this process. A response that was requested before then may be outdated. */
+typedef struct afc__http_cache_mark {
+    unsigned of_key, of_all;
+} afc__http_cache_mark;
+
+/** Takes the mark of this moment. */
+afc__http_cache_mark afc__http_cache_take_mark(afc_http_cache *cache, afc_slice key);
+
+/** Returns whether nothing of the key was removed since. Rarely also false because of another key. */
+bool afc__http_cache_is_current(afc_http_cache *cache, afc_slice key, afc__http_cache_mark mark);
+
 /* ---- Writing an entry ---------------------------------------------------------------------- */
 
 typedef struct afc__http_cache_writing afc__http_cache_writing;
@@ -131,14 +144,20 @@ typedef enum afc__http_cache_pace {
 bool afc__http_cache_append(afc__http_cache_writing *writing, afc_slice bytes,
                             afc__http_cache_pace pace);
 
-/** Stores the entry in place of the same variant and evicts others. Frees `writing`. */
-void afc__http_cache_commit(afc__http_cache_writing *writing, afc__http_cache_pace pace);
+/** The entry isn't stored if something of its key was removed since this mark, instead of since the beginning. */
+void afc__http_cache_set_mark(afc__http_cache_writing *writing, afc__http_cache_mark mark);
+
+/**
+ * Stores the entry in place of the same variant and evicts others, unless something of its key was removed meanwhile. Frees
+ * `writing`. false: it isn't stored because of a removal.
+ */
+bool afc__http_cache_commit(afc__http_cache_writing *writing, afc__http_cache_pace pace);
 
 /**
  * Does the same with a body that has ended early: a 200 becomes the beginning of a representation of `total` bytes, as a
  * 206 would be.
  */
-void afc__http_cache_commit_beginning(afc__http_cache_writing *writing, int64_t total);
+bool afc__http_cache_commit_beginning(afc__http_cache_writing *writing, int64_t total);
 
 /** Frees `writing` without storing it. NULL is allowed. */
 void afc__http_cache_abandon(afc__http_cache_writing *writing);

@@ -12,7 +12,8 @@
 struct afc__http_cache_writing {
     afc_http_cache *cache;
     afc__http_cache_stored *stored;
-    afc__disk_stream *stream; /* NULL: all of the body is in memory. */
+    afc__disk_stream *stream;  /* NULL: all of the body is in memory. */
+    afc__http_cache_mark mark; /* Without removals since then it is stored. */
     uint64_t size, largest;
     size_t piece;
     afc__buffer body;
@@ -52,6 +53,7 @@ afc__http_cache_writing *afc__http_cache_begin(afc_http_cache *cache, afc_slice 
         return NULL;
     }
     writing->cache = afc_http_cache_retain(cache);
+    writing->mark = afc__store_take_mark(cache, writing->stored->id.primary);
     writing->largest = largest;
     bool is_memory_only = cache->disk == NULL || largest < AFC__ENTRY_LOADED;
     writing->piece = is_memory_only ? (size_t)largest : AFC__ENTRY_LOADED;
@@ -89,39 +91,56 @@ bool afc__http_cache_append(afc__http_cache_writing *writing, afc_slice bytes,
     return true;
 }
 
+void afc__http_cache_set_mark(afc__http_cache_writing *writing, afc__http_cache_mark mark) {
+    writing->mark = mark;
+}
+
+typedef enum ending { STORED, REFUSED, OUTDATED } ending;
+
+/** Under the lock, so that a removal comes before this or finds the entry. */
+static bool is_outdated(const afc__http_cache_writing *writing) {
+    return !afc__store_is_current(writing->cache, writing->stored->id.primary, writing->mark);
+}
+
 /** Stores a body that is in memory. */
-static bool commit_memory(afc__http_cache_writing *writing) {
+static ending commit_memory(afc__http_cache_writing *writing) {
+    afc_http_cache *cache = writing->cache;
     afc_bytes bytes = afc__buffer_take(&writing->body);
     if (bytes.size == writing->size) {
         writing->stored->body = afc__http_cache_body_new(bytes);
     }
-    if (writing->stored->body == NULL) return false;
-    return afc__store_put(writing->cache, writing->stored);
+    if (writing->stored->body == NULL) return REFUSED;
+    pthread_mutex_lock(&cache->lock);
+    ending result = is_outdated(writing)                     ? OUTDATED
+                    : afc__store_put(cache, writing->stored) ? STORED
+                                                             : REFUSED;
+    pthread_mutex_unlock(&cache->lock);
+    return result;
 }
 
-static bool commit_stream(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
+static ending commit_stream(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
     afc_http_cache *cache = writing->cache;
-    if (writing->body.size != 0 && !flush(writing, pace)) return false;
+    if (writing->body.size != 0 && !flush(writing, pace)) return REFUSED;
     pthread_mutex_lock(&cache->lock);
-    bool is_recorded = afc__store_put_record(cache, writing->stored);
-    if (is_recorded) {
+    ending result = is_outdated(writing)                            ? OUTDATED
+                    : afc__store_put_record(cache, writing->stored) ? STORED
+                                                                    : REFUSED;
+    if (result == STORED) {
         afc__store_leave_memory(cache, writing->stored->id.primary);
         afc__disk_stream_commit(writing->stream, writing->stored);
         writing->stream = NULL;
     }
     pthread_mutex_unlock(&cache->lock);
-    return is_recorded;
+    return result;
 }
 
-void afc__http_cache_commit(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
+bool afc__http_cache_commit(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
     afc_http_cache *cache = writing->cache;
     afc__http_cache_stored *stored = writing->stored;
     stored->body_size = writing->size;
-    bool is_stored = writing->stream != NULL ? commit_stream(writing, pace)
-                                             : commit_memory(writing);
-    if (is_stored) {
-        afc__http_cache_count(cache, AFC__HTTP_CACHE_STORED);
-    } else {
+    ending result = writing->stream != NULL ? commit_stream(writing, pace) : commit_memory(writing);
+    if (result == STORED) afc__http_cache_count(cache, AFC__HTTP_CACHE_STORED);
+    if (result == REFUSED) {
         /* The previous response must no longer be used. */
         afc__store_name name = {stored->id.primary, stored->id.variant};
         pthread_mutex_lock(&cache->lock);
@@ -129,11 +148,12 @@ void afc__http_cache_commit(afc__http_cache_writing *writing, afc__http_cache_pa
         pthread_mutex_unlock(&cache->lock);
     }
     afc__http_cache_abandon(writing);
+    return result != OUTDATED;
 }
 
-void afc__http_cache_commit_beginning(afc__http_cache_writing *writing, int64_t total) {
+bool afc__http_cache_commit_beginning(afc__http_cache_writing *writing, int64_t total) {
     afc__http_cache_stored_cut(writing->stored, total);
-    afc__http_cache_commit(writing, AFC__HTTP_CACHE_DROP);
+    return afc__http_cache_commit(writing, AFC__HTTP_CACHE_DROP);
 }
 
 void afc__http_cache_abandon(afc__http_cache_writing *writing) {

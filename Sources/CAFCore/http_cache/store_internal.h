@@ -28,6 +28,9 @@ typedef struct afc__store_filter {
     int64_t since; /**< Stored then, in Unix seconds, or later. */
 } afc__store_filter;
 
+/** Counters of removals; keys share them. */
+enum { AFC__STORE_REMOVALS = 1024 };
+
 struct afc_http_cache {
     atomic_uint references;
     unsigned generation;      /**< afc__process_generation(): a forked child sees an empty cache. */
@@ -35,6 +38,8 @@ struct afc_http_cache {
     uint64_t content_seed[2]; /**< For the numbers of bodies. */
     atomic_uint_fast64_t content_count;
     atomic_uint_fast64_t events[AFC__HTTP_CACHE_EVENTS];
+    /** How often something was removed: of a key, and of many. Raised under the lock; what is requested later may be stored. */
+    atomic_uint key_removals[AFC__STORE_REMOVALS], removals;
     afc_lru *memory; /**< Response sets, by the hash of their key. */
     afc__disk *disk; /**< NULL: memory only. */
     /** Recursive: the memory reports evictions to this store while this store adds to it. */
@@ -62,6 +67,10 @@ uint64_t afc__store_hash_variant(const afc_http_cache *cache, uint64_t primary, 
 /** Returns whether a response is where its key belongs. It isn't after the folder's key was lost. */
 bool afc__store_is_at_home(const afc_http_cache *cache, const afc__http_cache_stored *stored,
                            uint64_t primary, uint64_t variant);
+
+/** afc__http_cache_take_mark() and afc__http_cache_is_current(), by the hash of the key. */
+afc__http_cache_mark afc__store_take_mark(afc_http_cache *cache, uint64_t primary);
+bool afc__store_is_current(afc_http_cache *cache, uint64_t primary, afc__http_cache_mark mark);
 
 /** Returns a new number for a body. */
 uint64_t afc__store_new_content(afc_http_cache *cache);

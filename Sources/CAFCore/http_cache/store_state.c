@@ -42,6 +42,26 @@ bool afc__store_matches(const afc__entry_record *record, const afc__store_filter
     return record->stored_s >= filter->since;
 }
 
+/* ---- Removals ------------------------------------------------------------------------------ */
+
+afc__http_cache_mark afc__store_take_mark(afc_http_cache *cache, uint64_t primary) {
+    return (afc__http_cache_mark){atomic_load(&cache->key_removals[primary % AFC__STORE_REMOVALS]),
+                                  atomic_load(&cache->removals)};
+}
+
+bool afc__store_is_current(afc_http_cache *cache, uint64_t primary, afc__http_cache_mark mark) {
+    afc__http_cache_mark now = afc__store_take_mark(cache, primary);
+    return now.of_key == mark.of_key && now.of_all == mark.of_all;
+}
+
+afc__http_cache_mark afc__http_cache_take_mark(afc_http_cache *cache, afc_slice key) {
+    return afc__store_take_mark(cache, afc__store_hash_key(cache, key));
+}
+
+bool afc__http_cache_is_current(afc_http_cache *cache, afc_slice key, afc__http_cache_mark mark) {
+    return afc__store_is_current(cache, afc__store_hash_key(cache, key), mark);
+}
+
 /* ---- The memory ---------------------------------------------------------------------------- */
 
 static afc_slice set_key(const uint64_t *primary) {

@@ -366,34 +366,84 @@ static void update_for_credentials_of_a_challenge_is_not_stored(void **state) {
     call_free(call);
 }
 
+/** What is done while a response is under way. */
+typedef enum change {
+    CHANGE,
+    CHANGE_IN_OTHER_SESSION,
+    REMOVE_ALL,
+    REMOVE_URL,
+    REMOVE_HOST,
+    REMOVE_SINCE,
+    CHANGES
+} change;
+
+static void delete_by(cached_site *site, afc_session *session) {
+    serve(site->world, "/", answer(204, NULL, ""));
+    call *call = call_new(site->world, "/");
+    call->session = session;
+    call->request.method = "DELETE";
+    check_end(call, AFC_OK);
+}
+
+static void make(cached_site *site, change change) {
+    afc_session *other;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    switch (change) {
+    case CHANGE:
+        delete_by(site, site->world->session);
+        break;
+    case CHANGE_IN_OTHER_SESSION:
+        options.http_cache = site->cache;
+        check_status(afc_session_new(&other, &options, NULL), AFC_OK);
+        delete_by(site, other);
+        afc_session_release(other);
+        break;
+    case REMOVE_ALL:
+        afc_http_cache_remove_all(site->cache);
+        break;
+    case REMOVE_URL:
+        check_status(afc_http_cache_remove_url(site->cache, NULL, url_of(site->world, "/"), NULL),
+                     AFC_OK);
+        break;
+    case REMOVE_HOST:
+        afc_http_cache_remove_host(site->cache, "127.0.0.1");
+        break;
+    case REMOVE_SINCE:
+        afc_http_cache_remove_since(site->cache, 1);
+        break;
+    case CHANGES:
+        break;
+    }
+}
+
+static void check_requested_before(cached_site *site, bool has_head_first, change change) {
+    afts_script *script = afts_script_new();
+    if (!has_head_first) afts_stall(script, "gate");
+    afts_respond_chunked(script, 200, FRESH);
+    afts_chunk(script, "o", 1);
+    if (has_head_first) afts_stall(script, "gate");
+    afts_chunk(script, "ld", 2);
+    afts_last_chunk(script, NULL);
+    serve(site->world, "/", script);
+    call *early = call_new(site->world, "/");
+    call_start(early);
+    assert_true(afts_wait_stalled(site->world->server, "gate", 1, PATIENCE_MS));
+    if (has_head_first) call_wait_for(early, &early->head_count, 1);
+    make(site, change);
+    afts_release(site->world->server, "gate", 1);
+    call_wait(early);
+    check_slice(early->body, "old");
+    assert_string_equal(afc_result_get_not_stored(early->result),
+                        "it was removed meanwhile, or an unsafe request has changed it");
+    call_free(early);
+    serve(site->world, "/", answer(200, "Cache-Control: no-store", "new"));
+    assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+}
+
 static void response_requested_before_a_change_is_not_stored(void **state) {
-    cached_site *site = *state;
-    static const bool has_head_first[] = {false, true};
-    for (size_t i = 0; i < COUNT_OF(has_head_first); i++) {
-        afts_script *script = afts_script_new();
-        if (!has_head_first[i]) afts_stall(script, "gate");
-        afts_respond_chunked(script, 200, FRESH);
-        afts_chunk(script, "o", 1);
-        if (has_head_first[i]) afts_stall(script, "gate");
-        afts_chunk(script, "ld", 2);
-        afts_last_chunk(script, NULL);
-        serve(site->world, "/", script);
-        call *early = call_new(site->world, "/");
-        call_start(early);
-        assert_true(afts_wait_stalled(site->world->server, "gate", 1, PATIENCE_MS));
-        if (has_head_first[i]) call_wait_for(early, &early->head_count, 1);
-        serve(site->world, "/", answer(204, NULL, ""));
-        call *change = call_new(site->world, "/");
-        change->request.method = "DELETE";
-        check_end(change, AFC_OK);
-        afts_release(site->world->server, "gate", 1);
-        call_wait(early);
-        check_slice(early->body, "old");
-        assert_string_equal(afc_result_get_not_stored(early->result),
-                            "an unsafe request has changed it meanwhile");
-        call_free(early);
-        serve(site->world, "/", answer(200, "Cache-Control: no-store", "new"));
-        assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+    for (change change = CHANGE; change < CHANGES; change++) {
+        check_requested_before(*state, false, change);
+        check_requested_before(*state, true, change);
     }
 }
 

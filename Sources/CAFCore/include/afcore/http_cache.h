@@ -128,7 +128,7 @@ AFC_API void afc_http_cache_remove_host(afc_http_cache *cache, const char *host)
 AFC_API void afc_http_cache_remove_since(afc_http_cache *cache, int64_t unix_seconds);
 
 /**
- * Removes every response.
+ * Removes every response. As with each removal, what this process requested before isn't stored afterwards.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */

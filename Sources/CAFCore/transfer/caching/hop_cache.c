@@ -201,8 +201,12 @@ void afc__transfer_cache_begin_hop(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     if (cache == NULL) return;
     cache->request_time = (int64_t)time(NULL);
-    cache->is_outdated = false;
-    if (cache->key.size == 0 || has_key_of_url(transfer)) return;
+    if (cache->key.size == 0) return;
+    if (has_key_of_url(transfer)) {
+        afc_slice key = {cache->key.bytes, cache->key.size};
+        cache->mark = afc__http_cache_take_mark(cache->http_cache, key);
+        return;
+    }
     afc__transfer_forget_hop_cache(transfer);
     cache->key.size = 0;
     cache->state = AFC__HOP_CACHE_IGNORED;

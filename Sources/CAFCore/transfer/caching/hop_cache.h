@@ -87,9 +87,10 @@ typedef struct afc__hop_cache {
     /* PASSING, VALIDATING. */
     afc__http_cache_writing *writing;
     uint64_t written;
-    afc__node fill;         /**< In the session's list; zeroed: its response won't be stored. */
-    afc__list waiters;      /**< That want the same response. */
-    bool is_outdated;       /**< An unsafe request has changed the resource since the hop began. */
+    afc__node fill;    /**< In the session's list; zeroed: its response won't be stored. */
+    afc__list waiters; /**< That want the same response. */
+    afc__http_cache_mark
+        mark; /**< When the hop began. Of what was removed since, an older response isn't stored. */
     const char *not_stored; /**< Why the response isn't stored. Static. */
 
     char key_storage[AFC__HOP_CACHE_KEY_SIZE]; /**< The last one: it isn't zeroed. */

@@ -19,8 +19,16 @@ static const afc_head *received_head(const afc__transfer *transfer) {
 
 /* ---- Eligibility --------------------------------------------------------------------------- */
 
-static const char outdated[] = "an unsafe request has changed it meanwhile";
+static const char outdated[] = "it was removed meanwhile, or an unsafe request has changed it";
 static const char unverified[] = "the server's certificate wasn't verified without a fault";
+
+static afc_slice key_of(const afc__hop_cache *cache) {
+    return (afc_slice){cache->key.bytes, cache->key.size};
+}
+
+static bool is_current(const afc__hop_cache *cache) {
+    return afc__http_cache_is_current(cache->http_cache, key_of(cache), cache->mark);
+}
 
 /** Returns why this hop's response may not be stored, whatever its fields say; NULL if they decide. */
 static const char *why_not_kept(const afc__transfer *transfer) {
@@ -29,7 +37,7 @@ static const char *why_not_kept(const afc__transfer *transfer) {
     bool is_verified = afc__verification_is_faultless(result->verification);
     /* Another session may be stricter. */
     if (transfer->request.url.is_https && !is_verified) return unverified;
-    if (transfer->hop_cache->is_outdated) return outdated;
+    if (!is_current(transfer->hop_cache)) return outdated;
     /* The lookup was for the credentials that the request has, or none. */
     bool is_known = afc__hop_cache_identify(transfer, identity);
     if (is_known && strcmp(identity, transfer->hop_cache->identity) == 0) return NULL;
@@ -130,25 +138,13 @@ static void update_by_head(afc__transfer *transfer) {
 
 /* ---- Invalidating -------------------------------------------------------------------------- */
 
-/** What was requested before the change may be as old as what it removes. */
-static void outdate_fills(const afc__store *store, afc_slice key) {
-    for (afc__node *node = store->fills->head.next; node != &store->fills->head;
-         node = node->next) {
-        afc__hop_cache *other = AFC__OWNER(node, afc__hop_cache, fill);
-        if (afc__is_same(key, (afc_slice){other->key.bytes, other->key.size})) {
-            other->is_outdated = true;
-        }
-    }
-}
-
 static void remove_url(afc__transfer *transfer, const afc__url *url) {
     afc__buffer key;
     afc__buffer_init(&key, AFC__HTTP_CACHE_LONGEST_KEY);
     if (afc__http_cache_key_make(&key, afc_slice_of(transfer->store->cache_partition),
                                  afc_slice_of(url->text)) == AFC_OK) {
-        afc_slice slice = {key.bytes, key.size};
-        outdate_fills(transfer->store, slice);
-        afc__http_cache_remove_key(transfer->hop_cache->http_cache, slice);
+        afc__http_cache_remove_key(transfer->hop_cache->http_cache,
+                                   (afc_slice){key.bytes, key.size});
     }
     afc__buffer_clear(&key);
 }
@@ -158,6 +154,7 @@ static void invalidate(afc__transfer *transfer) {
     const afc__url *url = &transfer->request.url;
     if (afc__method_is_safe(transfer->request.method) || !afc__status_invalidates(head->status))
         return;
+    bool was_current = is_current(transfer->hop_cache);
     remove_url(transfer, url);
     for (size_t i = 0; i < 2; i++) {
         afc__url other;
@@ -165,6 +162,9 @@ static void invalidate(afc__transfer *transfer) {
         remove_url(transfer, &other);
         afc__url_clear(&other);
     }
+    /* The response to the change itself may be stored. */
+    afc__hop_cache *cache = transfer->hop_cache;
+    if (was_current) cache->mark = afc__http_cache_take_mark(cache->http_cache, key_of(cache));
 }
 
 /* ---- Storing ------------------------------------------------------------------------------- */
@@ -262,8 +262,8 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
         int64_t expected = !has_body                       ? 0
                            : afc__hop_is_decoded(transfer) ? AFC_LENGTH_UNKNOWN
                                                            : framing->length;
-        afc_slice key = {cache->key.bytes, cache->key.size};
-        cache->writing = afc__http_cache_begin(cache->http_cache, key, &meta, expected);
+        cache->writing = afc__http_cache_begin(cache->http_cache, key_of(cache), &meta, expected);
+        if (cache->writing != NULL) afc__http_cache_set_mark(cache->writing, cache->mark);
         cache->written = 0;
     }
     afc__field_list_clear(&fields);
@@ -469,17 +469,17 @@ void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole) {
         return;
     }
     bool has_body = is_whole && !afc__transfer_has_failed(transfer) && has_all(transfer);
-    if (cache->is_outdated) {
-        afc__http_cache_abandon(cache->writing);
-        cache->not_stored = outdated;
-    } else if (has_body) {
-        afc__http_cache_commit(cache->writing, AFC__HTTP_CACHE_DROP);
+    bool is_outdated = false;
+    if (has_body) {
+        is_outdated = !afc__http_cache_commit(cache->writing, AFC__HTTP_CACHE_DROP);
     } else if (keeps_beginning(transfer)) {
-        afc__http_cache_commit_beginning(cache->writing, transfer->hop.framing.length);
+        is_outdated = !afc__http_cache_commit_beginning(cache->writing,
+                                                        transfer->hop.framing.length);
     } else {
         afc__http_cache_abandon(cache->writing);
         cache->not_stored = "its body isn't whole";
     }
+    if (is_outdated) cache->not_stored = outdated;
     cache->writing = NULL;
     afc__transfer_release_waiters(transfer);
 }
