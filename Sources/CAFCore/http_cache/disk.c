@@ -268,7 +268,7 @@ static bool put(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t 
     is_stored = is_stored && file >= 0 && write_file(file, stored) &&
                 publish(disk, stored, number, needed, gone);
     if (!is_stored) afc__folder_discard(&disk->folder, number);
-    if (file >= 0) close(file);
+    if (file >= 0) afc__folder_close_new(file);
     return is_stored;
 }
 
@@ -302,14 +302,15 @@ static bool publish_after_eviction(afc__disk *disk, const afc__http_cache_stored
     if (take_units(disk, (afc__store_name){id->primary, id->variant}) != 0) {
         afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
     }
-    bool is_stored = evict_until(disk, needed, number, NULL, gone) &&
-                     publish(disk, stored, number, needed, gone);
-    if (!is_stored) afc__folder_discard(&disk->folder, number);
-    return is_stored;
+    return evict_until(disk, needed, number, NULL, gone) &&
+           publish(disk, stored, number, needed, gone);
 }
 
 bool afc__disk_publish(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number) {
-    return change_locked(disk, stored, number, publish_after_eviction);
+    bool is_published = change_locked(disk, stored, number, publish_after_eviction);
+    /* Also if the journal couldn't be locked: nothing else knows of the file. */
+    if (!is_published) afc__folder_discard(&disk->folder, number);
+    return is_published;
 }
 
 /* ---- Changes that are ordered ----------------------------------------------------------------- */

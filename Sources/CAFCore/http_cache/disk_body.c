@@ -170,7 +170,7 @@ static bool work_last(afc__disk_job *work) {
         afc__disk_unlock(disk);
         afc__http_cache_stored_release(stored);
     }
-    if (stream->file >= 0) close(stream->file);
+    if (stream->file >= 0) afc__folder_close_new(stream->file);
     leave_unfinished(stream, stream->size);
     afc_free(stream);
     return false;

@@ -253,3 +253,8 @@ void afc__folder_clean(const afc__folder *folder) {
     }
     closedir(names);
 }
+
+void afc__folder_close_new(int file) {
+    flock(file, LOCK_UN);
+    close(file);
+}

@@ -77,4 +77,7 @@ void afc__folder_clean(const afc__folder *folder);
 /** Reads the hashes from the name of an entry's file; false if it isn't one. */
 bool afc__folder_parse_name(const char *name, uint64_t *primary, uint64_t *variant);
 
+/** Unlocks and closes a new file. A forked process may have it, too: closing alone would leave it locked. */
+void afc__folder_close_new(int file);
+
 #endif

@@ -10,14 +10,17 @@
 #include "support/responses.h"
 
 #include <afcore/session.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- Faults ---------------------------------------------------------------------------------- */
@@ -258,11 +261,104 @@ static void lock_that_stays_is_an_error(void **state) {
     open_locked(UINT_MAX, AFC_EFILE, "another process keeps it locked");
 }
 
+static size_t count_unpublished(const char *cache) {
+    size_t count = 0;
+    char path[128];
+    snprintf(path, sizeof path, "%s/1/new", cache);
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (entry->d_name[0] != '.') count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+static void body_is_discarded_while_the_journal_is_locked(void **state) {
+    (void)state;
+    folder folder;
+    char path[96], journal[128], command[128];
+    folder_make(&folder);
+    snprintf(path, sizeof path, "%s", path_in(&folder, "cache"));
+    snprintf(journal, sizeof journal, "%s/1/journal", path);
+    snprintf(command, sizeof command, "rm -rf %s", path);
+    afc_http_cache *cache = open_cache(path);
+    int lock = open(journal, O_RDWR | O_CLOEXEC);
+    assert_true(lock >= 0);
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    /* Larger than what is written at once. */
+    response response = response_of(4, 1);
+    response_store(cache, &response, 50000);
+    afc_http_cache_flush(cache);
+    assert_int_equal(count_unpublished(path), 0);
+    close(lock);
+    assert_false(look_up(cache, 4));
+    assert_true(response_store(cache, &response, 50000));
+    assert_true(look_up(cache, 4));
+    afc_http_cache_release(cache);
+    afc_join_closed_sessions();
+    assert_int_equal(system(command), 0);
+    folder_remove(&folder);
+}
+
+/** A child that lives until `*end` is closed, with all descriptors of this process. */
+static pid_t fork_idle(int *end) {
+    int pipe_ends[2];
+    assert_int_equal(pipe(pipe_ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        close(pipe_ends[1]);
+        (void)!read(pipe_ends[0], &byte, 1);
+        _exit(0);
+    }
+    assert_true(child > 0);
+    close(pipe_ends[0]);
+    *end = pipe_ends[1];
+    return child;
+}
+
+static void forked_process_keeps_no_response_locked(void **state) {
+    (void)state;
+    int end;
+    folder folder;
+    char key[64], path[96], command[128];
+    static char body[400000];
+    folder_make(&folder);
+    snprintf(path, sizeof path, "%s", path_in(&folder, "cache"));
+    snprintf(command, sizeof command, "rm -rf %s", path);
+    afc_http_cache *cache = open_cache(path);
+    response response = response_of(4, 1);
+    response_fill(&response, 0, body, sizeof body);
+    afc__http_cache_writing *writing = afc__http_cache_begin(cache, response_key(key, 4),
+                                                             response_meta(&response), sizeof body);
+    assert_non_null(writing);
+    assert_true(
+        afc__http_cache_append(writing, (afc_slice){body, sizeof body}, AFC__HTTP_CACHE_WAIT));
+    /* The first piece was written, so the file is open. */
+    afc_http_cache_flush(cache);
+    assert_int_equal(count_unpublished(path), 1);
+    pid_t child = fork_idle(&end);
+    assert_true(afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT));
+    afc_http_cache_flush(cache);
+    assert_true(look_up(cache, 4));
+    close(end);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    afc_http_cache_release(cache);
+    afc_join_closed_sessions();
+    assert_int_equal(system(command), 0);
+    folder_remove(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(full_disk_is_a_miss),         cmocka_unit_test(broken_disk_is_a_miss),
-        cmocka_unit_test(read_only_disk_is_a_miss),    cmocka_unit_test(opening_waits_for_the_lock),
+        cmocka_unit_test(full_disk_is_a_miss),
+        cmocka_unit_test(broken_disk_is_a_miss),
+        cmocka_unit_test(read_only_disk_is_a_miss),
+        cmocka_unit_test(opening_waits_for_the_lock),
         cmocka_unit_test(lock_that_stays_is_an_error),
+        cmocka_unit_test(body_is_discarded_while_the_journal_is_locked),
+        cmocka_unit_test(forked_process_keeps_no_response_locked),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     afc_join_closed_sessions();
