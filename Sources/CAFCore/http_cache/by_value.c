@@ -227,6 +227,10 @@ static afc_status check_head(const afc_http_cache_response *response, const cach
     if (afc__lacks_bytes(response->body) || afc__lacks_bytes(head->reason)) {
         return afc__fail(failure, AFC_EINVAL, "the body or the reason has a size but no bytes");
     }
+    if (response->response_time < 0) {
+        return afc__fail(failure, AFC_EINVAL, "response_time is before 1970: %lld",
+                         (long long)response->response_time);
+    }
     if (!afc__may_be_sent(head->reason)) {
         return afc__fail(failure, AFC_EINVAL, "the reason phrase contains control characters");
     }

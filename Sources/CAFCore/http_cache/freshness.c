@@ -11,6 +11,12 @@ static int64_t at_least(int64_t value, int64_t limit) {
     return value > limit ? value : limit;
 }
 
+/** Seconds between two times, of which the first may be before 1970; 0 if `to` isn't later. */
+static int64_t elapsed(int64_t from, int64_t to) {
+    if (to <= from) return 0;
+    return from < 0 && to > INT64_MAX + from ? INT64_MAX : to - from;
+}
+
 bool afc__status_has_heuristic(int status) {
     static const short statuses[] = {200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501};
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
@@ -44,7 +50,7 @@ static int64_t lifetime_of_expires(const afc_head *head, int64_t date, int64_t n
         first = header;
     }
     if (first == NULL || !afc__date_parse_any_case(first->value, now, &expires)) return 0;
-    return at_most(at_least(expires - date, 0), AFC__DELTA_MOST);
+    return at_most(elapsed(date, expires), AFC__DELTA_MOST);
 }
 
 static int64_t guess_lifetime(const afc__freshness_question *question, int64_t date) {
@@ -55,7 +61,7 @@ static int64_t guess_lifetime(const afc__freshness_question *question, int64_t d
     if (!afc__http_cache_date_read(question->head, "Last-Modified", question->response_time,
                                    &modified))
         return 0;
-    return at_most(at_least((date - modified) / 10, 0), AFC__HEURISTIC_MOST_S);
+    return at_most(elapsed(modified, date) / 10, AFC__HEURISTIC_MOST_S);
 }
 
 afc__freshness afc__freshness_of(const afc__freshness_question *question) {
@@ -65,8 +71,8 @@ afc__freshness afc__freshness_of(const afc__freshness_question *question) {
     bool has_date = afc__http_cache_date_read(head, "Date", response_time, &date);
     if (!has_date) date = response_time;
     /* RFC 9111 4.2.3. A clock that was set back while the request was under way makes no negative delay. */
-    int64_t apparent_age = at_least(response_time - date, 0);
-    int64_t delay = at_least(response_time - question->request_time, 0);
+    int64_t apparent_age = elapsed(date, response_time);
+    int64_t delay = at_most(elapsed(question->request_time, response_time), AFC__DELTA_MOST);
     out.initial_age = at_most(at_least(apparent_age, afc__age_read(head) + delay), AFC__DELTA_MOST);
     if (question->control->max_age != AFC__CONTROL_ABSENT) {
         out.source = AFC__LIFETIME_EXPLICIT;
@@ -83,6 +89,6 @@ afc__freshness afc__freshness_of(const afc__freshness_question *question) {
 
 int64_t afc__current_age(const afc__freshness *freshness, int64_t response_time, int64_t now) {
     if (now < response_time) return AFC__DELTA_MOST;
-    int64_t resident = at_most(now - response_time, AFC__DELTA_MOST);
+    int64_t resident = at_most(elapsed(response_time, now), AFC__DELTA_MOST);
     return at_most(freshness->initial_age + resident, AFC__DELTA_MOST);
 }

@@ -166,6 +166,7 @@ static bool decode(afc__http_cache_stored *stored) {
     meta->response_time = long_number(block, RESPONSE_TIME);
     meta->range_start = long_number(block, RANGE_START);
     meta->total = long_number(block, TOTAL);
+    if (meta->request_time < 0 || meta->response_time < 0) return false;
     if (meta->range_start < 0 || meta->total < -1) return false;
     if (meta->total >= 0 && meta->range_start > meta->total) return false;
     if (!take_fields(&selecting, stored->headers, selecting_count) || selecting.size != 0) {

@@ -285,6 +285,26 @@ static void refuses_what_must_not_be_stored(void **state) {
     tear_down(&box);
 }
 
+static void refuses_times_before_1970(void **state) {
+    (void)state;
+    static const int64_t times[] = {INT64_MIN, -1};
+    afc_header field = {S_INIT("Cache-Control"), S_INIT("max-age=60"), 0};
+    afc_http_cache *cache;
+    check_status(afc_http_cache_open(&cache, NULL, NULL), AFC_OK);
+    for (size_t i = 0; i < COUNT_OF(times); i++) {
+        afc_failure failure;
+        afc_http_cache_request request = AFC_HTTP_CACHE_REQUEST_INIT;
+        afc_http_cache_response response = AFC_HTTP_CACHE_RESPONSE_INIT;
+        request.url = URL;
+        response.head.headers = &field;
+        response.head.header_count = 1;
+        response.response_time = times[i];
+        check_status(afc_http_cache_store(cache, &request, &response, &failure), AFC_EINVAL);
+        check_contains(failure.text, "response_time");
+    }
+    afc_http_cache_release(cache);
+}
+
 static void refuses_counts_and_sizes_without_bytes(void **state) {
     (void)state;
     box box;
@@ -506,6 +526,7 @@ int main(void) {
         cmocka_unit_test(fields_and_credentials_of_the_request_select),
         cmocka_unit_test(partition_separates),
         cmocka_unit_test(refuses_what_must_not_be_stored),
+        cmocka_unit_test(refuses_times_before_1970),
         cmocka_unit_test(refuses_counts_and_sizes_without_bytes),
         cmocka_unit_test(refuses_a_response_that_is_too_large),
         cmocka_unit_test(structs_without_their_init_are_refused),

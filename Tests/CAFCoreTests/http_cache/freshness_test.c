@@ -215,6 +215,24 @@ static void clock_set_back_during_request_makes_no_negative_delay(void **state) 
     assert_int_equal(freshness_of(200, DATE "\nAge: 5", NOW + 1000, NOW, false).initial_age, 5);
 }
 
+/** With -fsanitize=undefined an overflow ends the program. */
+static void extreme_times_are_limited(void **state) {
+    (void)state;
+    static const char fields[] = "Date: Thu, 01 Jan 1601 00:00:00 GMT\nAge: 99999999999\n"
+                                 "Last-Modified: Thu, 01 Jan 1601 00:00:00 GMT";
+    static const int64_t times[] = {INT64_MIN, 0, INT64_MAX};
+    for (size_t i = 0; i < COUNT_OF(times); i++) {
+        for (size_t j = 0; j < COUNT_OF(times); j++) {
+            afc__freshness out = freshness_of(200, fields, times[i], times[j], false);
+            assert_int_equal(out.initial_age, MOST);
+            out.initial_age = 0;
+            bool is_later = times[j] > times[i], is_back = times[j] < times[i];
+            assert_int_equal(afc__current_age(&out, times[i], times[j]),
+                             is_later || is_back ? MOST : 0);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lifetime_comes_from_max_age_then_expires),
@@ -222,6 +240,7 @@ int main(void) {
         cmocka_unit_test(guess_is_a_tenth_with_bounds),
         cmocka_unit_test(age_is_the_larger_of_date_and_field),
         cmocka_unit_test(current_age_grows_with_the_clock),
+        cmocka_unit_test(extreme_times_are_limited),
         cmocka_unit_test(clock_set_back_during_request_makes_no_negative_delay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,7 +157,7 @@ typedef struct afc_http_cache_response {
     afc_head head;
     afc_slice body;
     bool is_decoded; /**< `body` is without its Content-Encoding. */
-    /** When it was received, in Unix seconds. To store one, 0 is now, and so is a second ahead of time(). */
+    /** When it was received, in Unix seconds. To store one, 0 is now, and so is a second ahead of time(); negative is AFC_EINVAL. */
     int64_t response_time;
     int64_t age_s;      /**< Its age now, in seconds. Ignored when one is stored. */
     int64_t lifetime_s; /**< It is fresh while it is younger than this. Ignored as `age_s`. */
