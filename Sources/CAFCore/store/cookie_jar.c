@@ -188,8 +188,11 @@ static bool has_tab(afc_slice text) {
     return text.size > 0 && memchr(text.bytes, '\t', text.size) != NULL;
 }
 
-/** Checks that apply to every cookie, from servers, programs and files. */
-static bool is_good(const afc__jar_cookie *cookie, const char **why) {
+/**
+ * Checks that apply to every cookie, from servers, programs and files. `given_path` is the path without the default: "__Host-"
+ * requires that one was given (RFC 6265bis 5.7).
+ */
+static bool is_good(const afc__jar_cookie *cookie, afc_slice given_path, const char **why) {
     if (!afc__cookie_is_clean(cookie->name, cookie->value, why)) return false;
     /* Tabs separate the fields of a cookie file. */
     if (has_tab(cookie->name) || has_tab(cookie->path)) {
@@ -199,10 +202,9 @@ static bool is_good(const afc__jar_cookie *cookie, const char **why) {
         *why = "the cookie's path doesn't begin with a slash";
     }
     afc_slice promise = cookie->name.size > 0 ? cookie->name : cookie->value;
-    bool is_kept = cookie->name.size > 0
-                       ? afc__cookie_prefix_ok(promise, cookie->is_secure, cookie->is_host_only,
-                                               cookie->path)
-                       : afc__cookie_prefix_ok(promise, false, false, cookie->path);
+    bool has_name = cookie->name.size > 0;
+    bool is_kept = afc__cookie_prefix_ok(promise, has_name && cookie->is_secure,
+                                         has_name && cookie->is_host_only, given_path);
     if (!is_kept) *why = "the cookie doesn't meet the conditions of its name prefix";
     return *why == NULL;
 }
@@ -260,7 +262,7 @@ afc_status afc__cookie_jar_keep(afc_cookie_jar *jar, const afc__cookie_site *sit
     }
     if (!choose_domain(&new, read.domain, site->host, storage, why)) return AFC_EINVAL;
     if (new.is_secure && !site->is_secure) *why = "a Secure cookie was set over http";
-    if (*why != NULL || !is_good(&new, why)) return AFC_EINVAL;
+    if (*why != NULL || !is_good(&new, read.path, why)) return AFC_EINVAL;
     pthread_mutex_lock(&jar->lock);
     bool is_covered = !new.is_secure && !site->is_secure &&would_shadow_secure(jar, &new);
     afc_status status = is_covered ? AFC_EINVAL : insert(jar, &new, now);
@@ -320,7 +322,7 @@ afc_status afc__cookie_jar_put(afc_cookie_jar *jar, const afc_cookie *given, int
         if ((unsigned char)*at < 0x20 || *at == 0x7f)
             *why = "the cookie contains a control character";
     }
-    if (*why != NULL || !is_good(&new, why)) return AFC_EINVAL;
+    if (*why != NULL || !is_good(&new, new.path, why)) return AFC_EINVAL;
     pthread_mutex_lock(&jar->lock);
     afc_status status = insert(jar, &new, now);
     pthread_mutex_unlock(&jar->lock);
