@@ -24,7 +24,7 @@ typedef struct afc__reuse_question {
 
 afc__reuse afc__reuse_of(const afc__reuse_question *question);
 
-/** May it be used because the server could not be reached, or answered with a server error (RFC 5861 4)? */
+/** May it be used because the server sent no valid head, or a server error (RFC 5861 4)? */
 bool afc__reuse_on_error(const afc__reuse_question *question);
 
 /** Is this a status for which stale-if-error applies (RFC 5861 4)? */

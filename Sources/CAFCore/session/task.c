@@ -403,12 +403,14 @@ static void apply_network_decision(afc_task *task, afc__network_decision decisio
     }
 }
 
-void afc__task_exchange_ended(afc_task *task) {
+/** `failure` replaces that of the exchange; NULL: it ended by itself, or the task has failed. */
+static void end_exchange(afc_task *task, const afc_failure *failure) {
     afc__outcome outcome;
     afc__exchange *exchange = task->exchange;
     afc__task_unwatch_body(task);
     task->exchange = NULL;
     afc__driver_end(task->session->driver, exchange, &outcome);
+    if (failure != NULL) outcome.failure = *failure;
     afc__next next = afc__transfer_end_hop(&task->transfer, &outcome);
     if (next == AFC__NEXT_WAIT) {
         apply_network_decision(task, afc__task_await_network(task, &outcome.failure),
@@ -416,6 +418,10 @@ void afc__task_exchange_ended(afc_task *task) {
     } else {
         proceed(task, next);
     }
+}
+
+void afc__task_exchange_ended(afc_task *task) {
+    end_exchange(task, NULL);
 }
 
 /** End now, in whatever state. */
@@ -446,11 +452,24 @@ bool afc__task_is_cancelled(const afc_task *task) {
     return afc__transfer_is_cancelled(&task->transfer);
 }
 
+/** A limit of the hop fails the task, unless a stale response replaces what the server didn't send. */
+static void end_late_hop(afc_task *task, const afc_failure *failure) {
+    const afc__transfer *transfer = &task->transfer;
+    if (afc__hop_in_head(transfer) && afc__transfer_may_use_stale(transfer)) {
+        end_exchange(task, failure);
+    } else {
+        abort_task(task, failure);
+    }
+}
+
 static void on_alarm(afc__alarm *alarm) {
     afc_task *task = AFC__OWNER(alarm, afc_task, alarm);
     afc_failure failure = {0};
     int64_t now = afc__now_us();
     switch (afc__task_due(task, now, &failure)) {
+    case AFC__DUE_HOP_END:
+        end_late_hop(task, &failure);
+        break;
     case AFC__DUE_END:
         abort_task(task, &failure);
         break;

@@ -102,11 +102,11 @@ afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure) 
     if (now >= network_deadline(task)) return AFC__DUE_HOP;
     if (now >= connect_deadline(task)) {
         afc__fail_connect_timeout(failure, limits->connect_ms);
-        return AFC__DUE_END;
+        return AFC__DUE_HOP_END;
     }
     if (now >= idle_deadline(task)) {
         fail_late(failure, AFC_TIMEOUT_IDLE, "idle timeout: no data", limits->idle_ms);
-        return AFC__DUE_END;
+        return AFC__DUE_HOP_END;
     }
     if (now >= continue_deadline(task)) return AFC__DUE_BODY;
     return now >= next_try(task) ? AFC__DUE_BYTES : AFC__DUE_NOTHING;

@@ -7,13 +7,14 @@
 /** What has to happen now. */
 typedef enum afc__due {
     AFC__DUE_NOTHING,
-    AFC__DUE_BYTES, /**< A rate, or a reader, lets a direction move on. */
-    AFC__DUE_BODY,  /**< The body has waited for 100 (Continue) long enough. */
-    AFC__DUE_HOP,   /**< The same hop once more, as the network may be back. */
-    AFC__DUE_END    /**< A limit is reached. */
+    AFC__DUE_BYTES,   /**< A rate, or a reader, lets a direction move on. */
+    AFC__DUE_BODY,    /**< The body has waited for 100 (Continue) long enough. */
+    AFC__DUE_HOP,     /**< The same hop once more, as the network may be back. */
+    AFC__DUE_HOP_END, /**< A limit of the hop is reached. */
+    AFC__DUE_END      /**< The total limit is reached. */
 } afc__due;
 
-/** Returns what is due at `now`; for END, `failure` is about the limit that passed. */
+/** Returns what is due at `now`; for HOP_END and END, `failure` is about the limit that passed. */
 afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure);
 
 /** Fills in the failure of a task whose total limit is reached. */

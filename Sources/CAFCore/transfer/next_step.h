@@ -20,8 +20,9 @@ enum {
     AFC__FACT_FIRST_TRY = 64u,   /**< The hop doesn't repeat one that lost its connection. */
     /** Idempotent (RFC 9110 9.2.2), and its body can be sent again. */
     AFC__FACT_REPLAYABLE = 128u,
-    AFC__FACT_MAY_WAIT = 256u,     /**< The request waits for the network, and not too often yet. */
-    AFC__FACT_MAY_BE_STALE = 512u, /**< A stored response may be used instead (RFC 5861 4). */
+    AFC__FACT_MAY_WAIT = 256u, /**< The request waits for the network, and not too often yet. */
+    AFC__FACT_MAY_BE_STALE =
+        512u, /**< There is no valid head, and a stored response may be used instead (RFC 5861 4). */
     AFC__FACT_CONNECT_ONLY = 1024u, /**< No request was to be sent. */
     AFC__FACTS = 11
 };

@@ -423,6 +423,15 @@ bool afc__transfer_on_head(afc__transfer *transfer, const afc_head *head) {
     return on_final_head(transfer);
 }
 
+/** An invalid head fails the task, unless a stale response replaces it. Returns false, for callers to return. */
+static bool refuse_line(afc__transfer *transfer, const afc_failure *failure) {
+    bool is_replaceable = transfer->hop.phase == AFC__PHASE_HEAD &&
+                          failure->status == AFC_EPROTOCOL && afc__transfer_may_use_stale(transfer);
+    if (!is_replaceable) return afc__transfer_fail(transfer, failure);
+    transfer->hop.has_invalid_head = true;
+    return false;
+}
+
 bool afc__transfer_on_line(afc__transfer *transfer, afc_slice line) {
     afc_failure failure;
     afc__head_step step;
@@ -431,7 +440,7 @@ bool afc__transfer_on_line(afc__transfer *transfer, afc_slice line) {
     if (is_pending && !take_line_between_rounds(transfer, line)) return false;
     if (!make_storage(transfer)) return false;
     if (afc__head_reader_feed(transfer->hop.reader, line, &step, &failure) != AFC_OK) {
-        return afc__transfer_fail(transfer, &failure);
+        return refuse_line(transfer, &failure);
     }
     switch (step) {
     case AFC__HEAD_MORE:
@@ -522,13 +531,31 @@ static void record_hop(afc__transfer *transfer, const afc__outcome *outcome, boo
     if (afc__source_in_memory(&transfer->source) != NULL) transfer->progress.sent = hop.sent;
 }
 
+/**
+ * Returns whether the hop ended in a way for which a gateway would answer with 502 or 504: the server wasn't reached, or
+ * it didn't send a valid head in time. A server that isn't trusted isn't down.
+ */
+static bool is_down(const afc__transfer *transfer, const afc__outcome *outcome) {
+    switch (outcome->failure.status) {
+    case AFC_ECONNECT:
+    case AFC_EDNS:
+    case AFC_ELOST:
+    case AFC_EPROTOCOL:
+    case AFC_ETIMEOUT: /* Of connecting, or idle: the total one is the task's failure. */
+    case AFC_OK:       /* Closed before the end of the head. */
+        return true;
+    default:
+        return transfer->hop.has_invalid_head;
+    }
+}
+
 static unsigned facts_of(const afc__transfer *transfer, const afc__outcome *outcome) {
     afc_status status = outcome->failure.status;
     bool is_replayable = afc__request_head_is_idempotent(&transfer->request) &&
                          (!transfer->request.sends_body ||
                           afc__source_can_rewind(&transfer->source));
-    /* A server that isn't trusted isn't down. */
-    bool is_down = status == AFC_ECONNECT || status == AFC_EDNS || status == AFC_ELOST;
+    bool may_be_stale = afc__hop_in_head(transfer) && is_down(transfer, outcome) &&
+                        afc__transfer_may_use_stale(transfer);
     bool may_wait = transfer->waits_for_network && transfer->waits < MOST_WAITS;
     return (afc__transfer_has_failed(transfer) ? AFC__FACT_TASK_FAILED : 0) |
            (status != AFC_OK ? AFC__FACT_HOP_FAILED : 0) |
@@ -536,7 +563,7 @@ static unsigned facts_of(const afc__transfer *transfer, const afc__outcome *outc
            (status == AFC_ELOST ? AFC__FACT_LOST : 0) |
            (outcome->hop.is_reused ? AFC__FACT_REUSED : 0) |
            (afc__hop_has_no_response(transfer) ? AFC__FACT_NO_RESPONSE : 0) |
-           (is_down && afc__transfer_may_use_stale(transfer) ? AFC__FACT_MAY_BE_STALE : 0) |
+           (may_be_stale ? AFC__FACT_MAY_BE_STALE : 0) |
            (transfer->is_retry ? 0 : AFC__FACT_FIRST_TRY) |
            (is_replayable ? AFC__FACT_REPLAYABLE : 0) | (may_wait ? AFC__FACT_MAY_WAIT : 0) |
            (transfer->connect_only ? AFC__FACT_CONNECT_ONLY : 0);

@@ -57,6 +57,7 @@ typedef enum afc__phase {
 typedef struct afc__hop {
     afc__phase phase;
     bool shares_connection;   /**< With others, which a pause of this one would stop. */
+    bool has_invalid_head;    /**< A stale response is used instead. */
     bool is_held;             /**< on_body returned AFC_EAGAIN, and nothing has woken it since. */
     char *cookies;            /**< The value of Cookie; NULL: none. A secret. */
     const afc__proxy *proxy;  /**< Chosen by the driver; NULL: directly. */

@@ -146,6 +146,56 @@ static void stale_response_replaces_lost_connection_if_allowed(void **state) {
     check_fetch(world, "/forbidden", AFC_ELOST);
 }
 
+#define ON_ERROR "Cache-Control: max-age=60, stale-if-error=600\r\nAge: 100"
+
+static void stale_response_replaces_invalid_head_if_allowed(void **state) {
+    cached_site *site = *state;
+    static const char *const heads[] = {
+        "HTTP/1.1 200 OK\r\nContent-",
+        "HTTP/1.1 200 OK\r\nA: 1\r\n",
+        "HTTP/1.1 2x0 OK\r\n\r\n",
+        "nonsense\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(heads); i++) {
+        const char *path = text_of(site->world, "/%zu", i);
+        const char *other = text_of(site->world, "/forbidden%zu", i);
+        serve(site->world, path, answer(200, ON_ERROR, "old"));
+        serve(site->world, other, answer(200, "Cache-Control: max-age=60\r\nAge: 100" TAG, "old"));
+        assert_int_equal(fetch(site, path, "old"), AFC_HTTP_CACHE_UNUSED);
+        assert_int_equal(fetch(site, other, "old"), AFC_HTTP_CACHE_UNUSED);
+        serve_text(site->world, path, heads[i]);
+        serve_text(site->world, other, heads[i]);
+        assert_int_equal(fetch(site, path, "old"), AFC_HTTP_CACHE_STALE);
+        check_fetch(site->world, other, AFC_EPROTOCOL);
+    }
+}
+
+static void stale_response_replaces_late_head_except_at_the_total_limit(void **state) {
+    cached_site *site = *state;
+    static const struct {
+        afc_timeouts timeouts;
+        afc_status status;
+    } rows[] = {{{.idle_ms = 50}, AFC_OK}, {{.total_ms = 50}, AFC_ETIMEOUT}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *path = text_of(site->world, "/%zu", i);
+        serve(site->world, path, answer(200, ON_ERROR, "old"));
+        assert_int_equal(fetch(site, path, "old"), AFC_HTTP_CACHE_UNUSED);
+        afts_script *script = afts_script_new();
+        afts_stall(script, "late");
+        serve(site->world, path, script);
+        call *call = call_new(site->world, path);
+        call->request.timeouts = rows[i].timeouts;
+        call_perform(call);
+        check_ended(call, rows[i].status);
+        if (rows[i].status == AFC_OK) {
+            check_slice(call->body, "old");
+            assert_int_equal(use_of(call), AFC_HTTP_CACHE_STALE);
+        }
+        call_free(call);
+    }
+}
+
 /* ---- Contradictions, RFC 9111 4.3.4 ------------------------------------------------------------ */
 
 static void not_modified_with_another_tag_confirms_nothing(void **state) {
@@ -430,6 +480,8 @@ int main(void) {
         WIDE_SITE_TEST(changed_response_replaces_stale_one_in_background),
         WIDE_SITE_TEST(background_validation_ends_with_what_is_stored),
         WIDE_SITE_TEST(stale_response_replaces_lost_connection_if_allowed),
+        WIDE_SITE_TEST(stale_response_replaces_invalid_head_if_allowed),
+        WIDE_SITE_TEST(stale_response_replaces_late_head_except_at_the_total_limit),
         WIDE_SITE_TEST(not_modified_with_another_tag_confirms_nothing),
         WIDE_SITE_TEST(not_modified_with_a_tag_that_is_not_stored_confirms_nothing),
         WIDE_SITE_TEST(equal_requests_collapse_into_one),

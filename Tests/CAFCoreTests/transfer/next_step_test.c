@@ -22,7 +22,7 @@ static const struct {
      AFC__FACT_LOST | AFC__FACT_REUSED | AFC__FACT_NO_RESPONSE | AFC__FACT_FIRST_TRY |
          AFC__FACT_REPLAYABLE,
      AFC__STEP_SEND_AGAIN},
-    {AFC__PHASE_HEAD, AFC__FACT_HOP_FAILED | AFC__FACT_MAY_BE_STALE, AFC__STEP_USE_STALE},
+    {AFC__PHASE_HEAD, AFC__FACT_MAY_BE_STALE, AFC__STEP_USE_STALE},
     {AFC__PHASE_BODY, AFC__FACT_HOP_FAILED, AFC__STEP_FAIL_AS_HOP},
     {AFC__PHASE_HEAD, AFC__FACT_HOP_FAILED, AFC__STEP_FAIL_AS_HOP},
     {AFC__PHASE_HEAD, AFC__FACT_CONNECT_ONLY, AFC__STEP_FINISH},
@@ -68,7 +68,7 @@ static afc__step expected(afc__phase phase, unsigned facts) {
         bool was_stale = has(facts, AFC__FACT_LOST | AFC__FACT_REUSED | AFC__FACT_FIRST_TRY);
         if (was_stale && has(facts, AFC__FACT_REPLAYABLE)) return AFC__STEP_SEND_AGAIN;
     }
-    if (phase == AFC__PHASE_HEAD && has(facts, AFC__FACT_HOP_FAILED | AFC__FACT_MAY_BE_STALE)) {
+    if (phase == AFC__PHASE_HEAD && has(facts, AFC__FACT_MAY_BE_STALE)) {
         return AFC__STEP_USE_STALE;
     }
     if (has(facts, AFC__FACT_HOP_FAILED)) return AFC__STEP_FAIL_AS_HOP;
