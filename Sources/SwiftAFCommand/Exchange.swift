@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import SwiftAF
 
 /// Sends one request and returns the outcome. Cancelling the task ends it early.
@@ -103,11 +104,14 @@ struct Exchange {
 
     private func transferWithProgress(_ log: ExchangeLog) async -> Outcome {
         if let watcher { return await transfer(log, console.writeError, progress: watcher) }
-        guard console.canShowProgress, !options.isQuiet else {
+        guard console.canShowProgress, !options.isQuiet, !readsTerminal else {
             return await transfer(log, console.writeError, progress: nil)
         }
         return await transferShowingProgress(log)
     }
+
+    /// Whether the body is typed: a bar would be drawn over what the terminal echoes.
+    private var readsTerminal: Bool { !request.body.isReplayable && isatty(console.input) == 1 }
 
     // Not inlined, as the runtime would look up its types before every transfer.
     @inline(never)
@@ -120,6 +124,8 @@ struct Exchange {
             if hasToEnd { await display.finish() }
         }
         let note: @Sendable (ProgressEvent) -> Void = { display.note($0) }
+        console.notes.write = display.write
+        defer { console.notes.write = nil }
         return await display.accompany {
             await transfer(log, display.write, willPrint: makeRoom, progress: note)
         }
@@ -283,7 +289,8 @@ struct Exchange {
     ) async throws(SessionError) -> Outcome {
         let direct = DirectOutput(printer)
         var request = request
-        request.responseHandler = direct.decide
+        // The lines of `-v` come before the body, for which the core wouldn't wait.
+        if !options.isVerbose { request.responseHandler = direct.decide }
         let stream = try await manager.stream(request, progress: progress)
         var outcome = outcome(of: stream.head, body: Data())
         (outcome.metrics, outcome.body) = (nil, nil)
@@ -301,8 +308,8 @@ struct Exchange {
         }
         do {
             if printer.parts.contains(.requestHead) || printer.parts.contains(.requestBody) { await willPrint() }
-            // The monitors may not have been notified of the head yet.
-            if wire?.keepsHead == true { await manager.flushMonitors() }
+            // The monitors may not have been notified of the head yet, which `-v` shows before the body.
+            if options.isVerbose || wire?.keepsHead == true { await manager.flushMonitors() }
             try await printer.print(request: request, head: wire?.lastHead)
             try await printer.print(stream.head, stream.bytes, &printed, willWrite: willPrint)
             outcome.bodyBytes = printed.bytes

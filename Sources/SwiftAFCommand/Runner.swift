@@ -226,7 +226,8 @@ struct Runner: Sendable {
     private func request(_ command: RequestCommand, _ options: Options) throws(Failure) -> HTTPRequest {
         try RequestBuilder(
             command: command, options: options, input: console.input, environment: { environment },
-            askedPasswords: askedPasswords, inputTexts: inputTexts
+            askedPasswords: askedPasswords, inputTexts: inputTexts,
+            note: { [console] in if !options.isSilent || options.showsErrors { console.note($0) } }
         ).build()
     }
 

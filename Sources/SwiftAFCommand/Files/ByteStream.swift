@@ -3,35 +3,64 @@ import FoundationEssentials
 import Glibc
 import SwiftAF
 
-/// The bytes of a descriptor that can be read once: standard input, a pipe, or a terminal.
+/// The bytes of a descriptor: standard input, a pipe, or a terminal. A regular file can be read again.
 struct ByteStream: AsyncSequence, Sendable {
     typealias Element = Data
 
     let descriptor: Int32
+    /// The part of a regular file, read by its position, so that it can be read again; nil for what can be read once.
+    var range: Range<off_t>?
+    /// What happens if no byte comes; nil to wait without a word.
+    var silence: Silence?
+
+    /// Says that the first byte is waited for.
+    struct Silence: Sendable {
+        let limit: Duration
+        /// Called once, on any thread.
+        let note: @Sendable () -> Void
+    }
 
     func makeAsyncIterator() -> Iterator {
-        Iterator(descriptor: descriptor)
+        Iterator(descriptor: descriptor, range: range, silence: silence.map { (.now + $0.limit, $0.note) })
     }
 
     struct Iterator: AsyncIteratorProtocol, Sendable {
         let descriptor: Int32
+        /// What wasn't read yet of a regular file.
+        fileprivate var range: Range<off_t>?
+        /// Nil after the first byte, or once it was called.
+        fileprivate var silence: (end: ContinuousClock.Instant, note: @Sendable () -> Void)?
 
         /// Returns the next bytes; nil at the end.
         ///
-        /// - Throws: `CancellationError`; ``SessionError`` with code `file` if reading fails.
-        func next() async throws -> Data? {
+        /// - Throws: `CancellationError`; ``SessionError`` with code `file` if reading fails, or a file became shorter.
+        mutating func next() async throws -> Data? {
             while true {
                 try Task.checkCancellation()
-                switch await ByteStream.read(descriptor) {
-                case .bytes(let bytes): return bytes
-                case .end: return nil
-                case .nothing: continue
+                switch await ByteStream.read(descriptor, range) {
+                case .bytes(let bytes):
+                    silence = nil
+                    range = range.map { $0.lowerBound + off_t(bytes.count)..<$0.upperBound }
+                    return bytes
+                case .end:
+                    guard let range else { return nil }
+                    guard range.isEmpty || range.upperBound == .max else {
+                        throw SessionError(.file, message: "\(name) became shorter while it was sent")
+                    }
+                    // As if it had been read by read(2): the next program of a script begins behind it.
+                    lseek(descriptor, range.lowerBound, SEEK_SET)
+                    return nil
+                case .nothing:
+                    guard let (end, note) = silence, end <= .now else { continue }
+                    silence = nil
+                    note()
                 case .failure(let number):
-                    let name = descriptor == STDIN_FILENO ? "standard input" : "the body"
                     throw SessionError(.file, message: "\(name) can't be read: \(systemMessage(number))")
                 }
             }
         }
+
+        private var name: String { descriptor == STDIN_FILENO ? "standard input" : "the body" }
     }
 
     private enum Piece: Sendable {
@@ -44,17 +73,22 @@ struct ByteStream: AsyncSequence, Sendable {
     /// The maximum time in milliseconds until a cancelled reader notices it.
     private static let patience: Int32 = 100
 
-    private static func read(_ descriptor: Int32) async -> Piece {
+    private static func read(_ descriptor: Int32, _ range: Range<off_t>?) async -> Piece {
         await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: readNow(descriptor)) }
+            queue.async { continuation.resume(returning: readNow(descriptor, range)) }
         }
     }
 
-    private static func readNow(_ descriptor: Int32) -> Piece {
+    private static func readNow(_ descriptor: Int32, _ range: Range<off_t>?) -> Piece {
         var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&wait, 1, patience) > 0 else { return .nothing }
-        var bytes = Data(count: pieceSize)
-        let count = bytes.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+        let size = range.map { Int(Swift.min(off_t(pieceSize), $0.upperBound - $0.lowerBound)) } ?? pieceSize
+        guard size > 0 else { return .end }
+        var bytes = Data(count: size)
+        let count = bytes.withUnsafeMutableBytes { buffer in
+            if let range { return pread(descriptor, buffer.baseAddress, buffer.count, range.lowerBound) }
+            return Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+        }
         guard count >= 0 else { return errno == EINTR || errno == EAGAIN ? .nothing : .failure(errno) }
         return count == 0 ? .end : .bytes(bytes.prefix(count))
     }

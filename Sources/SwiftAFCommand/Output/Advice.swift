@@ -93,9 +93,19 @@ enum Advice {
         case .connect?: "--connect-timeout S allows more"
         case .idle?: "--idle-timeout S allows more"
         case .total?: "--timeout S allows more"
+        case _ where error.code == .bodyNotReplayable: optionOfBody(error)
         case _ where isUndecodable(error): "--no-compressed takes the body as it is"
         default: error.code == .untrusted ? optionsOfTrust(error, showsCertificates) : nil
         }
+    }
+
+    /// What can be sent again, or needn't be.
+    private static func optionOfBody(_ error: SessionError) -> String {
+        let file = "-d @FILE and -F NAME=@FILE can be read again"
+        // The credentials of proxies are in --proxy, which has no such option.
+        let isAboutServer = error.message.hasPrefix("the request can't be retried with credentials")
+            && error.response?.status != 407
+        return isAboutServer ? "--auth basic sends them at once, \(file)" : file
     }
 
     /// Whether libcurl doesn't know the encoding of the body, or the body isn't encoded as it should be.

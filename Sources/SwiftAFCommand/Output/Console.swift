@@ -14,6 +14,8 @@ struct Console: Sendable {
     var deadline: ContinuousClock.Instant?
     /// Set when the run is stopped.
     var stop = StopFlag()
+    /// Where notes are written while bars are drawn.
+    let notes = NoteRoute()
 
     /// Whether standard error can show what is drawn again and again.
     var canShowProgress: Bool { error.isTerminal && !isDumb }
@@ -45,9 +47,27 @@ struct Console: Sendable {
         writeError([line])
     }
 
+    /// Writes a note to standard error, above the progress bars if there are some.
+    func note(_ text: String) {
+        let line = "swiftaf: \(text)"
+        guard let write = notes.write else { return writeError(line) }
+        write([line])
+    }
+
     /// Writes several lines in one write, so that they stay together.
     @Sendable func writeError(_ lines: [String]) {
         try? error.write(Data(lines.map { $0 + "\n" }.joined().utf8), until: deadline)
+    }
+}
+
+/// Writes lines while progress bars are drawn, which would share their lines otherwise.
+final class NoteRoute: Sendable {
+    private let display = Locked<(@Sendable ([String]) -> Void)?>(nil)
+
+    /// Nil if nothing is drawn.
+    var write: (@Sendable ([String]) -> Void)? {
+        get { display.withLock { $0 } }
+        set { display.withLock { $0 = newValue } }
     }
 }
 

@@ -1,8 +1,15 @@
 import Glibc
 import SwiftAF
 
-/// Standard input as the body, where nothing else is: `swiftaf post URL < file`.
-enum InputBody {
+/// Standard input as a body: where nothing else is, as in `swiftaf post URL < file`, and by `-d @-`.
+struct InputBody {
+    /// The descriptor.
+    let input: Int32
+    /// Writes a note to standard error.
+    let note: @Sendable (String) -> Void
+    /// How long the first byte is waited for without a word.
+    var silence = Duration.seconds(10)
+
     /// How long a command without a method waits for the first byte of a pipe, before it is a GET.
     private static let patience = Duration.seconds(1)
     /// The maximum time in milliseconds until a cancelled run notices it.
@@ -11,36 +18,81 @@ enum InputBody {
     private static let withoutBody: [HTTPMethod] = [.get, .head, .delete, .options, .trace, .connect]
 
     /// Returns the body; nil if there is another one, the method takes none, or standard input is a terminal, a device,
-    /// or a pipe at its end.
-    static func of(_ command: RequestCommand, _ options: Options, _ input: Int32) throws(Failure) -> HTTPBody? {
+    /// a file that was read to its end, or a pipe at its end.
+    func ofCommand(_ command: RequestCommand, _ options: Options) throws(Failure) -> HTTPBody? {
         guard !options.ignoresInput, !options.sendsBody(of: command), command.purpose != .download,
             command.purpose != .picture
         else { return nil }
-        if let method = command.method, withoutBody.contains(method) { return nil }
+        if let method = command.method, Self.withoutBody.contains(method) { return nil }
         var status = stat()
         guard input >= 0, fstat(input, &status) == 0 else { return nil }
         switch status.st_mode & S_IFMT {
         case S_IFREG:
+            guard !isLongerThanItsSize(status) else { return .stream(once: pipe(.implicit)) }
             let offset = max(0, lseek(input, 0, SEEK_CUR))
-            guard !InputFile.isLongerThanItsSize(input, status, from: offset) else {
-                return .stream(once: ByteStream(descriptor: input))
-            }
-            let rest = status.st_size - offset
-            return rest > 0 ? .stream(once: ByteStream(descriptor: input), length: Int64(rest)) : nil
+            // The method mustn't depend on whether the file happens to be empty.
+            guard offset < status.st_size else { return status.st_size == 0 ? .data(.init()) : nil }
+            let file = file(offset..<status.st_size)
+            return .stream(length: Int64(status.st_size - offset)) { file }
         case S_IFIFO, S_IFSOCK:
-            if command.method == nil, try !hasData(input) { return nil }
-            return .stream(once: ByteStream(descriptor: input))
+            if command.method == nil, try !hasData() { return nil }
+            return .stream(once: pipe(.implicit))
         default: return nil
         }
     }
 
+    /// The body of `-d @-`, whose length isn't sent. A regular file can be sent again.
+    var ofOption: HTTPBody {
+        var status = stat()
+        let offset = lseek(input, 0, SEEK_CUR)
+        guard offset >= 0, fstat(input, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            !isLongerThanItsSize(status)
+        else { return .stream(once: pipe(.option)) }
+        let file = file(offset..<off_t.max)
+        return .stream { file }
+    }
+
+    /// Why standard input is the body.
+    enum Origin {
+        /// The command line gives no other.
+        case implicit
+        case option
+
+        var advice: String {
+            switch self {
+            case .implicit: "which is the body: --ignore-stdin or < /dev/null sends none"
+            case .option: "which is the body: < /dev/null sends an empty one"
+            }
+        }
+    }
+
+    private func file(_ range: Range<off_t>) -> ByteStream { ByteStream(descriptor: input, range: range) }
+
+    /// What can be read once.
+    func pipe(_ origin: Origin) -> ByteStream {
+        let silence = ByteStream.Silence(limit: silence) { [note] in note("waiting for standard input, \(origin.advice)") }
+        return ByteStream(descriptor: input, silence: silence)
+    }
+
+    private func isLongerThanItsSize(_ status: stat) -> Bool {
+        InputFile.isLongerThanItsSize(input, status, from: max(0, lseek(input, 0, SEEK_CUR)))
+    }
+
     /// Whether a pipe has data. A pipe that nothing is written to doesn't make a request a POST.
-    private static func hasData(_ input: Int32) throws(Failure) -> Bool {
-        let end = ContinuousClock.now + patience
+    private func hasData() throws(Failure) -> Bool {
+        let end = ContinuousClock.now + Self.patience
         var wait = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
-        while poll(&wait, 1, Deadline.wait(step)) <= 0 {
+        while poll(&wait, 1, Deadline.wait(Self.step)) <= 0 {
             try Deadline.check()
-            guard .now < end else { return false }
+            guard .now < end else {
+                // Its body would be lost without a word.
+                note(
+                    """
+                    standard input had no data within 1 s: the request has no body; post URL waits for one, \
+                    --ignore-stdin or < /dev/null doesn't wait
+                    """)
+                return false
+            }
         }
         guard wait.revents & Int16(POLLIN) != 0 else { return false }
         var count: Int32 = 0

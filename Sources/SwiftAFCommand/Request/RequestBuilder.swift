@@ -13,6 +13,8 @@ struct RequestBuilder {
     var askedPasswords = AskedPasswords()
     /// The texts that were read before.
     var inputTexts = InputTexts()
+    /// Writes a note to standard error.
+    var note: @Sendable (String) -> Void = { _ in }
     /// Asks for a secret; nil if that isn't possible.
     var askSecret: (String) throws(Failure) -> String? = Prompt.secret
 
@@ -28,7 +30,7 @@ struct RequestBuilder {
 
     private func buildExpanded() throws(Failure) -> HTTPRequest {
         try refuseContradictions()
-        let body = try InputBody.of(command, options, input)
+        let body = try inputBody.ofCommand(command, options)
         let method = command.method ?? (options.sendsBody(of: command) || body != nil ? .post : .get)
         var request = HTTPRequest(method, CoreURL.append(query: try query(), to: command.url))
         request.headers = try headers()
@@ -164,16 +166,18 @@ struct RequestBuilder {
 
     // MARK: The body
 
-    private func addBody(to request: inout HTTPRequest, _ inputBody: HTTPBody?) throws(Failure) {
+    private var inputBody: InputBody { InputBody(input: input, note: note) }
+
+    private func addBody(to request: inout HTTPRequest, _ given: HTTPBody?) throws(Failure) {
         switch options.data {
         case .text(let text): request.body = .data(Data(text.bytes))
         case .file(let path): request.body = try InputFile.body(path)
-        case .standardInput: request.body = .stream(once: ByteStream(descriptor: input))
+        case .standardInput: request.body = inputBody.ofOption
         case nil where options.bodyFormat == .multipart: try addForm(to: &request)
         case nil where hasFields: try addFields(to: &request)
         case nil:
-            guard let inputBody else { return }
-            request.body = inputBody
+            guard let given else { return }
+            request.body = given
             if options.bodyFormat == .form {
                 request.headers.fillGaps(from: [HTTPHeaders.Name.contentType: MediaType.form.essence])
             }

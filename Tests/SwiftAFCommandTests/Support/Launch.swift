@@ -21,10 +21,11 @@ struct Launched: Sendable {
 ///
 /// - Parameters:
 ///   - environment: Added to that of the tests.
+///   - input: The content of the file that is standard input; nil for /dev/null.
 ///   - shell: What a shell does before it becomes the program.
 @discardableResult
 func launch(
-    _ arguments: RawText..., environment: [String: String] = [:], input: Data = Data(), folder: String? = nil,
+    _ arguments: RawText..., environment: [String: String] = [:], input: Data? = nil, folder: String? = nil,
     shell: String? = nil
 ) async throws -> Launched {
     try await Launch(arguments, environment: environment, input: input, folder: folder, shell: shell).end()
@@ -36,17 +37,17 @@ final class Launch: Sendable {
     private let files: TemporaryFolder
 
     init(
-        _ arguments: [RawText], environment: [String: String] = [:], input: Data = Data(), folder: String? = nil,
+        _ arguments: [RawText], environment: [String: String] = [:], input: Data? = nil, folder: String? = nil,
         shell: String? = nil
     ) throws {
         guard let program = ProgramRun.path else { throw CocoaError(.executableNotLoadable) }
         files = try TemporaryFolder()
-        try input.write(to: URL(filePath: files.path + "/input"))
+        try input?.write(to: URL(filePath: files.path + "/input"))
         let changes = (folder.map { "cd '\($0)' && " } ?? "") + (shell.map { "\($0); " } ?? "")
         let command = ["/bin/sh", "-c", changes + "exec \"$@\"", "sh", program].map { RawText($0) } + arguments
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, files.path + "/input", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input == nil ? "/dev/null" : files.path + "/input", O_RDONLY, 0)
         let created = O_WRONLY | O_CREAT | O_TRUNC
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, files.path + "/output", created, 0o600)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, files.path + "/error", created, 0o600)
