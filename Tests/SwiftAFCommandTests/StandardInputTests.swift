@@ -73,10 +73,10 @@ import Testing
 
     // MARK: Sending it again
 
-    @Test(arguments: ["/secret", "/moved"], [[], ["-d", "@-"]])
-    func sendsAFileAgain(path: String, words: [String]) async throws {
+    @Test(arguments: ["/secret", "/moved"])
+    func sendsAFileAgain(path: String) async throws {
         try await withFile("from a file") { file in
-            let run = await swiftaf(["post", server.urlString(path), "-u", "joe:pw"] + words, input: file)
+            let run = await swiftaf("post", server.urlString(path), "-u", "joe:pw", input: file)
             #expect(run.exit == 0 && server.requests.count == 2)
             #expect(server.requests.last?.bodyText == "from a file")
         }

@@ -44,7 +44,7 @@ struct ByteStream: AsyncSequence, Sendable {
                     return bytes
                 case .end:
                     guard let range else { return nil }
-                    guard range.isEmpty || range.upperBound == .max else {
+                    guard range.isEmpty else {
                         throw SessionError(.file, message: "\(name) became shorter while it was sent")
                     }
                     // As if it had been read by read(2): the next program of a script begins behind it.

@@ -41,16 +41,8 @@ struct InputBody {
         }
     }
 
-    /// The body of `-d @-`, whose length isn't sent. A regular file can be sent again.
-    var ofOption: HTTPBody {
-        var status = stat()
-        let offset = lseek(input, 0, SEEK_CUR)
-        guard offset >= 0, fstat(input, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            !isLongerThanItsSize(status)
-        else { return .stream(once: pipe(.option)) }
-        let file = file(offset..<off_t.max)
-        return .stream { file }
-    }
+    /// The body of `-d @-`, whose length isn't sent, and which is read once whatever it is.
+    var ofOption: HTTPBody { .stream(once: pipe(.option)) }
 
     /// Why standard input is the body.
     enum Origin {
@@ -70,7 +62,9 @@ struct InputBody {
 
     /// What can be read once.
     func pipe(_ origin: Origin) -> ByteStream {
-        let silence = ByteStream.Silence(limit: silence) { [note] in note("waiting for standard input, \(origin.advice)") }
+        let silence = ByteStream.Silence(limit: silence) { [note] in
+            note("waiting for standard input, \(origin.advice)")
+        }
         return ByteStream(descriptor: input, silence: silence)
     }
 

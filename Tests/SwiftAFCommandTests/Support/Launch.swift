@@ -47,7 +47,8 @@ final class Launch: Sendable {
         let command = ["/bin/sh", "-c", changes + "exec \"$@\"", "sh", program].map { RawText($0) } + arguments
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input == nil ? "/dev/null" : files.path + "/input", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(
+            &actions, STDIN_FILENO, input == nil ? "/dev/null" : files.path + "/input", O_RDONLY, 0)
         let created = O_WRONLY | O_CREAT | O_TRUNC
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, files.path + "/output", created, 0o600)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, files.path + "/error", created, 0o600)
