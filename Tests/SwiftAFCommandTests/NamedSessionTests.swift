@@ -38,6 +38,22 @@ import Testing
         #expect(folder.mode(of: RawText(place)) & 0o777 == 0o700)
     }
 
+    @Test func thePathOfTheDocumentNamesTheSession() async {
+        #expect(await run("--session", folder.path + "/s.json", "X-Token:1").exit == 0)
+        #expect(folder.names.contains(Array("s.json".utf8)) && !folder.names.contains(Array("s.json.json".utf8)))
+        #expect(await run("--session", folder.path + "/s").exit == 0)
+        #expect(server.requests.last?["X-Token"] == "1")
+        let other = await swiftaf("http://h.test:81/", "--session", folder.path + "/s")
+        #expect(other.exit == 1 && other.error.contains("the session belongs to http://127.0.0.1:\(server.port); "))
+    }
+
+    @Test func anEmptyHomeIsUnset() async {
+        let home = ["HOME": "", "XDG_CONFIG_HOME": ""]
+        let run = await swiftaf(server.urlString(), "--session", "a", environment: home)
+        #expect(run.exit == 1 && run.error.contains("HOME isn't set"))
+        #expect(await swiftaf(server.urlString(), "--netrc", environment: home).error.contains("HOME isn't set"))
+    }
+
     /// However a URL spells it, an origin has one session.
     @Test func sessionsAreOfOrigins() throws {
         func session(_ url: String) throws -> NamedSession {

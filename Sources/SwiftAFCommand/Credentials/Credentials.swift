@@ -62,7 +62,7 @@ extension RequestBuilder {
         case .path(let path):
             return Netrc.entry(for: host, in: try inputTexts.text(path.expandingHome(environment())))
         case .ofHome:
-            guard let home = environment()["HOME"] else {
+            guard let home = environment()["HOME"], !home.isEmpty else {
                 throw Failure(UsageError("--netrc needs a file: HOME isn't set"))
             }
             return Netrc.entry(for: host, in: try inputTexts.text(RawText("\(home)/.netrc")))

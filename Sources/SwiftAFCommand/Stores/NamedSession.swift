@@ -7,6 +7,7 @@ import SwiftAF
 /// `NAME.json` has the headers and credentials, `NAME.cookies` the cookies in Netscape's format. Only their owner can
 /// read them.
 struct NamedSession {
+    /// Of the session, without an extension.
     let path: RawText
     var cookiePath: RawText { RawText(path.bytes + ".cookies".utf8) }
     private var documentPath: RawText { RawText(path.bytes + ".json".utf8) }
@@ -23,12 +24,15 @@ struct NamedSession {
         let authority = host + (parts.portText.map { "_\($0)" } ?? "")
         origin = "\(scheme)://\(authority)"
         if name.bytes.contains(UInt8(ascii: "/")) {
-            path = name
+            // The name of the document names the session, too.
+            let ending = ".json"
+            let hasEnding = name.bytes.reversed().starts(with: ending.utf8.reversed())
+            path = hasEnding ? RawText(name.bytes.dropLast(ending.utf8.count)) : name
         } else {
             guard !name.bytes.isEmpty, !name.hasPrefix("."), !name.shown.contains(where: \.isWhitespace) else {
                 throw Failure(UsageError("invalid value for --session: expected a name, or a path with a slash"))
             }
-            let home = environment["HOME"].map { "\($0)/.config" }
+            let home = environment["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/.config" }
             guard let folder = environment["XDG_CONFIG_HOME"].flatMap({ $0.isEmpty ? nil : $0 }) ?? home else {
                 throw Failure(UsageError("--session needs a path with a slash: HOME isn't set"))
             }
@@ -47,10 +51,18 @@ struct NamedSession {
             throw Failure(.input, .invalidInput, "\(documentPath.shown.printable) isn't a session")
         }
         guard stored["origin"]?.string == origin else {
-            let owner = stored["origin"]?.string ?? "another program"
+            let owner = stored["origin"]?.string.map(Self.url) ?? "another program"
             throw Failure(UsageError("the session belongs to \(owner.printable); --session NAME has one for each host"))
         }
         document = stored
+    }
+
+    /// Returns the URL of an origin as it is stored, with an underscore before its port as in the names of folders.
+    private static func url(ofOrigin origin: String) -> String {
+        guard let mark = origin.lastIndex(of: "_"), UInt16(origin[origin.index(after: mark)...]) != nil else {
+            return origin
+        }
+        return "\(origin[..<mark]):\(origin[origin.index(after: mark)...])"
     }
 
     /// Adds what is stored to a command line, which takes precedence.
