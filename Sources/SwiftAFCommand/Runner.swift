@@ -55,6 +55,8 @@ struct Runner: Sendable {
             switch invocation.command {
             case .failure(let error): throw Failure(error)
             case .success(.help(let topic)): return Outcome(text: try Usage.text(of: topic))
+            case .success(.commandHelp(let command)):
+                return Outcome(text: Usage.text(ofCommand: command) ?? Usage.text)
             case .success(.completions(let shell)): return Outcome(text: Completions.script(for: shell))
             case .success(.version): return Outcome(text: Versions.text)
             case .success(.demo): return await demo(invocation.options)

@@ -36,7 +36,9 @@ import Testing
     @Test func informationNeedsNoCommand() throws {
         #expect(try ArgumentParser.parse(["--version"]).command.get() == .version)
         #expect(try ArgumentParser.parse(["--help"]).command.get() == .help(topic: nil))
-        #expect(try ArgumentParser.parse(["get", "-h"]).command.get() == .help(topic: nil))
+        #expect(try ArgumentParser.parse(["GET", "-h"]).command.get() == .commandHelp("get"))
+        #expect(try ArgumentParser.parse(["http://h/", "-h"]).command.get() == .help(topic: nil))
+        #expect(try ArgumentParser.parse(["help", "time", "limits"]).command.get() == .help(topic: "time limits"))
         #expect(try ArgumentParser.parse(["help"]).command.get() == .help(topic: nil))
         #expect(try ArgumentParser.parse(["demo"]).command.get() == .demo)
         #expect(try ArgumentParser.parse(["demo", "--json"]).command.get() == .demo)
@@ -146,6 +148,23 @@ import Testing
             (["PURGE", "h"], "unknown command 'PURGE'"),
             (["get"], "the URL is missing"),
             (["request"], "needs a method and a URL"),
+            (["request", "http://h/"], "the method is missing: request METHOD URL"),
+            (["request", "example.org", "a=b"], "the method is missing"),
+            (["X-Foo:bar", "http://h/"], "'X-Foo:…' isn't a URL: items come after the URL"),
+            (["get", "a=b", "http://h/"], "'a=…' isn't a URL: items come after the URL"),
+            (["http://h/", "--json", #"{"a":1}"#], "-d DATA Content-Type:application/json sends it"),
+            (["--json", #"{"a":1}"#, "http://h/"], "--json takes no value"),
+            (["http://h/", "[1]"], "JSON isn't an item"),
+            (["http://h/", "a=@-"], "-d @- sends it as the body, -F 'a=<-' as a field of a form"),
+            (["upload", "http://h/", "f@-"], "-F 'f=@-' sends it as a part; ./- is a file"),
+            (["http://h/", "X:@-"], "'X:@-' doesn't take standard input"),
+            (["-G", "http://h/", "a:=1"], "'a' is JSON or a file"),
+            (["-G", "http://h/", "-F", "a=1"], "-G can't be combined"),
+            (["cache", "lst"], "did you mean list?"),
+            (["get", "u", "-w", "x"], "unknown option -w; --json has the status"),
+            (["get", "u", "--verify=no"], "unknown option --verify; -k accepts any certificate"),
+            (["get", "u", "--max-body", "x"], "optionally with a unit of 1024: k, M or G"),
+            (["get", "u", "--retry", "1k"], "a whole number without a unit"),
             (["request", "GET"], "the URL is missing"),
             (["get", "u", "--wrong"], "unknown option --wrong"),
             (["get", "u", "--tiemout", "1"], "unknown option --tiemout; did you mean --timeout?"),
@@ -171,7 +190,6 @@ import Testing
             (["post", "http://h/f", "-O"], "-O and --resume send GET"),
             (["http://h/f", "-XPUT", "-O"], "-O and --resume send GET"),
             (["help", "items", "--compressed"], "--compressed can't be used with help"),
-            (["help", "x", "y"], "help takes one topic at most"),
             (["completions"], "bash, zsh or fish"),
             (["completions", "csh"], "bash, zsh or fish"),
             (["get", "u", "-C", "100"], "-C accepts only -"),

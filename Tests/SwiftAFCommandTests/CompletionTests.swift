@@ -38,12 +38,38 @@ import Testing
         #expect(try await offered("upload", "u", "photo@a").sorted() == ["photo@a b.png", "photo@a c/"])
     }
 
+    @Test func commandsFollowOptions() async throws {
+        #expect(try await offered("--json", "dow") == ["download"])
+        #expect(try await offered("--timeout", "3", "dow") == ["download"])
+        #expect(try await offered("--timeout", "=", "3", "dow") == ["download"])
+        #expect(try await offered("--timeout", "dow").isEmpty)
+        #expect(try await offered("--json", "cache", "") == ["list", "show", "clear", "verify"])
+    }
+
+    @Test func topicsAreOffered() async throws {
+        let topics = try await offered("help", "")
+        #expect(topics.contains("time") && topics.contains("man") && topics.contains("upload"))
+        #expect(Set(topics).count == topics.count)
+        for topic in topics { #expect(throws: Never.self) { try Usage.text(of: topic) } }
+    }
+
+    @Test func optionsOfTheCommandAreOffered() async throws {
+        #expect(try await offered("ws", "u", "--pi") == ["--ping", "--pin", "--pin-cert"])
+        #expect(try await offered("cache", "list", "-").contains("--cache"))
+        #expect(try await !offered("cache", "list", "-").contains("--output"))
+        #expect(try await offered("get", "u", "--ping").isEmpty)
+        #expect(try await offered("u", "--form") == ["--form"])
+    }
+
     @Test func fixedWordsAreOffered() async throws {
         #expect(try await offered("completions", "") == ["bash", "zsh", "fish"])
         #expect(try await offered("cache", "") == ["list", "show", "clear", "verify"])
         #expect(try await offered("get", "u", "--auth", "n") == ["ntlm", "negotiate"])
         #expect(try await offered("dow") == ["download"])
         #expect(try await offered("get", "--json", "cache").isEmpty)
+        #expect(try await offered("get", "u", "--auth", "=", "n") == ["ntlm", "negotiate"])
+        #expect(try await offered("get", "--auth", "=").count == 5)
+        #expect(try await offered("--tls-min", "=", "") == ["1.2", "1.3"])
         for shell in [Completions.Shell.zsh, .fish] {
             #expect(Completions.script(for: shell).contains("basic digest any ntlm negotiate"))
         }

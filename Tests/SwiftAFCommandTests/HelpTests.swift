@@ -24,6 +24,51 @@ import Testing
         #expect(await swiftaf("help", option, "--json").json["body"]?.string == run.text)
     }
 
+    @Test(arguments: CommandName.all)
+    func everyCommandIsExplained(command: String) async throws {
+        let kind = try #require(CommandName.kind(of: command))
+        let text = try #require(Usage.text(ofCommand: command))
+        #expect(text.hasPrefix("Usage\n  swiftaf \(command)"))
+        let lines = text.split(separator: "\n")
+        for entry in OptionTable.groups.flatMap(\.entries) {
+            let isShown = lines.contains { $0.hasPrefix("  \(entry.spelling)") }
+            #expect(
+                isShown
+                    == (entry.commands.isSuperset(of: kind)
+                        || (kind == .request && entry.commands.isSuperset(of: .download))))
+        }
+        if command != "help" { #expect(await swiftaf(command, "--help").text == text) }
+        if command != "options" { #expect(try Usage.text(of: command).contains("Usage\n  swiftaf \(command)")) }
+    }
+
+    @Test func topicsOfSeveralWordsAreFound() async {
+        #expect(await swiftaf("help", "time", "limits").text.hasPrefix("Time limits\n"))
+        #expect(await swiftaf("help", "exit", "status").text.hasPrefix("Exit status\n"))
+        #expect(await swiftaf("help", "cache", "list").text.contains("swiftaf cache list"))
+    }
+
+    /// Columns stay aligned: what is longer than the column has a line of its own.
+    @Test func helpIsAligned() {
+        let options = Usage.text.split(separator: "\n").filter { $0.hasPrefix("  -") }
+        #expect(options.contains { $0.hasSuffix("--oauth2-bearer, --bearer TOKEN") })
+        let alone = OptionTable.groups.flatMap(\.entries).map { "  \($0.spelling)" }
+        for line in options where !alone.contains(String(line)) { #expect(line.dropFirst(30).first == " ") }
+        let ascii = Usage.synopsis(ellipsis: "...").split(separator: "\n").filter {
+            $0.count > 49 && !$0.contains("get|")
+        }
+        #expect(ascii.count > 8 && ascii.allSatisfy { $0.dropFirst(48).first == " " && $0.dropFirst(49).first != " " })
+    }
+
+    @Test func everyForeignOptionIsInTheTableOfItsPage() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "docs/cli-from-curl.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        for option in ForeignOption.all {
+            #expect(text.contains("| \(option.names.map { "`\($0)`" }.joined(separator: " ")) | \(option.advice) |"))
+            for name in option.names { #expect(OptionTable.entry(named: name) == nil) }
+        }
+    }
+
     @Test func helpIsAboutOneTopic() async {
         #expect(await swiftaf("help", "--nonsense").exit == 1)
         #expect(await swiftaf("help", "-o", "-i").exit == 1)
@@ -51,7 +96,8 @@ import Testing
                         name.split(separator: "-", omittingEmptySubsequences: false).joined(separator: "\\-")))
                 #expect(
                     scripts[0].contains(name)
-                        && ["'\(name)[", "'*\(name)[", "'\(name)=-["].contains { scripts[1].contains($0) })
+                        && ["'\(name)[", "'*\(name)[", "'\(name)=-[", "'\(name)=["].contains { scripts[1].contains($0) }
+                )
                 let fish = name.hasPrefix("--") ? "-l \(name.dropFirst(2))" : "-s \(name.dropFirst())"
                 #expect(scripts[2].contains(fish))
             }

@@ -1,3 +1,4 @@
+import AFTestServer
 import FoundationEssentials
 import SwiftAF
 import Testing
@@ -20,6 +21,13 @@ import Testing
     }
 
     // MARK: Head
+
+    @Test func fieldsOfGAreQueryItems() async throws {
+        let server = try TestServer()
+        #expect(await swiftaf("-G", server.urlString("/?a=0"), "-d", "b=1", "c=2 3", "d==4").exit == 0)
+        let request = server.requests.first
+        #expect(request?.method == "GET" && request?.target == "/?a=0&b=1&c=2%203&d=4" && request?.bodyText == "")
+    }
 
     @Test func defaults() throws {
         let request = try build("get", "http://h/")

@@ -24,10 +24,17 @@ enum Argument {
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let unit = text.dropFirst(number.count).lowercased()
         let powers = ["": 0, "b": 0, "k": 1, "kb": 1, "kib": 1, "m": 2, "mb": 2, "mib": 2, "g": 3, "gb": 3, "gib": 3]
-        guard let power = powers[unit], power > 0 else { return try count(text, of: option, in: range) }
-        let size = isDecimal(String(number)) ? Double(number).map { $0 * Double(1 << (10 * power)) } : nil
+        if powers[unit] == 0, let bytes = Int(number), range.contains(bytes) { return bytes }
+        // A fraction of a byte isn't a size.
+        let power = powers[unit].flatMap { $0 > 0 ? $0 : nil }
+        let size =
+            isDecimal(String(number))
+            ? power.flatMap { power in Double(number).map { $0 * Double(1 << (10 * power)) } } : nil
         guard let size, let bytes = Int(exactly: size.rounded()), range.contains(bytes) else {
-            throw UsageError("invalid value for \(option): expected bytes, optionally with a unit, such as 1.5M")
+            let most = range.upperBound == Int.max ? "" : ", at most \(range.upperBound)"
+            throw UsageError(
+                "invalid value for \(option): expected bytes, \(range.lowerBound) or more\(most), optionally with a unit of 1024: k, M or G, such as 1.5M"
+            )
         }
         return bytes
     }
@@ -54,7 +61,8 @@ enum Argument {
     static func count(_ text: String, of option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
         guard text.utf8.allSatisfy(ASCII.isDigit), let number = Int(text), range.contains(number) else {
             let most = range.upperBound == Int.max ? " or more" : " to \(range.upperBound)"
-            throw UsageError("invalid value for \(option): expected a whole number, \(range.lowerBound)\(most)")
+            throw UsageError(
+                "invalid value for \(option): expected a whole number without a unit, \(range.lowerBound)\(most)")
         }
         return number
     }

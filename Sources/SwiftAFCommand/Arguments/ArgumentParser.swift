@@ -122,7 +122,9 @@ struct ArgumentParser {
 
     private mutating func take(_ name: String) throws(UsageError) -> OptionEntry {
         guard let entry = OptionTable.entry(named: name) else {
-            let suggestion = name.hasPrefix("--") ? Suggestion.text(for: name, among: OptionTable.longNames) : ""
+            let advice = ForeignOption.text(for: name)
+            let isMistyped = advice.isEmpty && name.hasPrefix("--")
+            let suggestion = isMistyped ? Suggestion.text(for: name, among: OptionTable.longNames) : advice
             throw UsageError("unknown option \(name.printable)\(suggestion)")
         }
         given.append((name, entry))
@@ -149,7 +151,7 @@ extension ArgumentParser {
 
     private mutating func commandOfWords() throws(UsageError) -> Command {
         switch options.information {
-        case .help: return .help(topic: nil)
+        case .help: return help
         case .version: return .version
         case nil: break
         }
@@ -169,6 +171,14 @@ extension ArgumentParser {
             throw UsageError("-o and -P can't be combined: -P is for files named by URLs; -o DIR/NAME names both")
         }
         return try self.command(command)
+    }
+
+    /// What `--help` prints: how the command of the line is used, or everything.
+    private var help: Command {
+        guard let word = words.first?.text?.lowercased(), word != "help", CommandName.kind(of: word) != nil else {
+            return .help(topic: nil)
+        }
+        return .commandHelp(word)
     }
 
     private mutating func command(_ command: CommandName) throws(UsageError) -> Command {
@@ -204,8 +214,9 @@ extension ArgumentParser {
         case .cache:
             return .cache(try CacheCommand(rest))
         case .help:
-            guard rest.count <= 1 else { throw UsageError("help takes one topic at most") }
-            return .help(topic: try rest.first?.text(of: "the topic"))
+            var topic: [String] = []
+            for word in rest { topic.append(try word.text(of: "the topic")) }
+            return .help(topic: topic.isEmpty ? nil : topic.joined(separator: " "))
         case .completions:
             guard let shell = rest.first.flatMap({ Completions.Shell(rawValue: $0.shown) }), rest.count == 1 else {
                 throw UsageError("completions needs the name of a shell: bash, zsh or fish")
@@ -303,6 +314,14 @@ extension ArgumentParser {
         options.data = nil
     }
 
+    /// Makes the fields of `-G` items of the query.
+    private func moveFields(of request: inout RequestCommand) throws(UsageError) {
+        guard options.bodyFormat != .multipart else { throw UsageError("-G can't be combined with a form of parts") }
+        var items: [Item] = []
+        for item in request.items { items.append(try item.inQuery) }
+        request.items = items
+    }
+
     /// Adds the name of the file of `-T` to a URL whose path is a folder's, as curl does, unless the URL has a query.
     private static func complete(_ url: String, with path: RawText) -> String {
         let name = RawText(path.bytes.split(separator: UInt8(ascii: "/")).last ?? [])
@@ -326,6 +345,7 @@ extension ArgumentParser {
     private mutating func request(_ method: HTTPMethod?, _ words: ArraySlice<RawText>) throws(UsageError)
         -> RequestCommand
     {
+        try Item.refuseBeforeURL(words)
         guard let url = try words.first?.text(of: "the URL") else { throw UsageError("the URL is missing") }
         var request = RequestCommand(method: method, url: ShortURL.complete(url, isURL: true))
         if options.putsDataInQuery { try moveData(to: &request) }
@@ -335,11 +355,12 @@ extension ArgumentParser {
         for word in words.dropFirst() {
             // A header named http would look the same, but isn't used.
             guard !Self.hasHTTPScheme(word) else {
-                throw UsageError("a second URL is given; only download takes several")
+                throw UsageError("a second URL is given; only download takes several, and items come after the URL")
             }
             request.items.append(try Item(word))
         }
         request.items += options.items
+        if options.putsDataInQuery { try moveFields(of: &request) }
         return request
     }
 }

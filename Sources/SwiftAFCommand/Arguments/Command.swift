@@ -4,6 +4,8 @@ import SwiftAF
 enum Command: Sendable, Equatable {
     /// Prints the help text, or that of a topic.
     case help(topic: String?)
+    /// Prints how a command is used: `COMMAND --help`.
+    case commandHelp(String)
     case version
     /// Prints a script that completes command lines in a shell.
     case completions(shell: Completions.Shell)

@@ -85,6 +85,11 @@ struct CommandName {
     /// All commands, for completions and suggestions.
     static let all = Word.allCases.map(\.rawValue).sorted()
 
+    /// Returns the kind of a command; nil for any other word.
+    static func kind(of word: String) -> CommandKinds? {
+        Word(word).map { $0.other?.0 ?? .request }
+    }
+
     /// Reads the command. A word that looks like a URL is a request without a method; a word before one is its method.
     init(_ words: ArraySlice<RawText>) throws(UsageError) {
         guard let first = try words.first?.text(of: "the command or URL") else {
@@ -105,8 +110,12 @@ struct CommandName {
             guard let method = try rest.first?.text(of: "the method") else {
                 throw UsageError("request needs a method and a URL")
             }
+            guard !Self.isURL(method, before: rest.dropFirst()) else {
+                throw UsageError("the method is missing: request METHOD URL")
+            }
             (kind, action, self.rest) = (.request, .request(HTTPMethod(method)), rest.dropFirst())
         } else {
+            try Item.refuseBeforeURL(words)
             // It may be a URL with a password, but without a host that could be seen to be one.
             guard !first.contains("@") else {
                 throw UsageError("the first word is neither a command nor a URL with a host: expected https://HOST")
@@ -117,6 +126,12 @@ struct CommandName {
             else { throw UsageError("unknown command '\(first.printable)'\(suggestion)") }
             (kind, action, self.rest) = (.request, .request(method), rest)
         }
+    }
+
+    /// Whether the word in the place of a method is the URL. A name with a dot can be either.
+    private static func isURL(_ word: String, before rest: ArraySlice<RawText>) -> Bool {
+        guard ShortURL.looksLikeHost(word) else { return false }
+        return word.contains("/") || word.contains(":") || !(rest.first?.text.map(ShortURL.looksLikeHost) ?? false)
     }
 
     /// Returns the method that a word before a URL names, in any case; nil if it isn't one. A word that resembles a

@@ -24,6 +24,7 @@ enum Item: Sendable, Equatable {
     /// Parses an item. The first separator applies; of several that start at the same position, the longest. A
     /// backslash escapes a separator; before anything else it is an ordinary character.
     init(_ argument: RawText) throws(UsageError) {
+        try Self.refuseJSON(argument)
         guard let (name, separator, value) = Self.split(argument.bytes) else {
             if argument.bytes.last == UInt8(ascii: ";"), argument.bytes.count > 1 {
                 let name = try RawText(argument.bytes.dropLast()).text(of: "the name of a header")
@@ -37,6 +38,7 @@ enum Item: Sendable, Equatable {
                 """)
         }
         guard !name.bytes.isEmpty else { throw UsageError("an item has no name before its '\(separator.rawValue)'") }
+        if value == "-" { try Self.refuseStandardInput(of: name, separator) }
         switch separator {
         case .header:
             let name = try name.text(of: "the name of a header")
@@ -68,6 +70,42 @@ enum Item: Sendable, Equatable {
         case header = ":"
         case text = "="
         case file = "@"
+    }
+
+    /// Refuses `-` as the file of an item: that would be a file of this name.
+    private static func refuseStandardInput(of name: RawText, _ separator: Separator) throws(UsageError) {
+        let name = name.shown.printable
+        let use: String
+        switch separator {
+        case .header, .json, .query, .text: return
+        case .file: use = "-F '\(name)=@-' sends it as a part"
+        case .textFile: use = "-d @- sends it as the body, -F '\(name)=<-' as a field of a form"
+        case .jsonFile, .queryFile, .headerFile: use = "-d @- sends it as the body"
+        }
+        throw UsageError("'\(name)\(separator.rawValue)-' doesn't take standard input: \(use); ./- is a file")
+    }
+
+    /// Refuses JSON in place of an item, which it would be by its first colon. It isn't shown: it may hold a secret.
+    private static func refuseJSON(_ word: RawText) throws(UsageError) {
+        guard let first = word.bytes.first, "{[".utf8.contains(first) else { return }
+        // `[]=value` is an item.
+        let isObject =
+            first == UInt8(ascii: "{") && word.bytes.dropFirst().first.map { " \n\"".utf8.contains($0) } == true
+        guard isObject || (try? JSONText(word.bytes)) != nil else { return }
+        throw UsageError(
+            "JSON isn't an item: -d DATA Content-Type:application/json sends it; --json takes no value")
+    }
+
+    /// Refuses words whose first one is an item, or JSON, if a URL follows.
+    static func refuseBeforeURL(_ words: ArraySlice<RawText>) throws(UsageError) {
+        guard let first = words.first else { return }
+        try refuseJSON(first)
+        guard let (name, separator, _) = split(first.bytes), !name.bytes.isEmpty,
+            !(first.text.map(ShortURL.looksLikeHost) ?? false),
+            words.dropFirst().contains(where: { $0.text.map(ShortURL.looksLikeHost) ?? false })
+        else { return }
+        // The value may be a secret.
+        throw UsageError("'\(name.shown.printable)\(separator.rawValue)…' isn't a URL: items come after the URL")
     }
 
     private static func split(_ bytes: [UInt8]) -> (name: RawText, separator: Separator, value: RawText)? {
@@ -107,6 +145,23 @@ enum Item: Sendable, Equatable {
 }
 
 extension Item {
+    /// The same item in the query, if it is a field.
+    var inQuery: Item {
+        get throws(UsageError) {
+            switch self {
+            case .header, .headerFromFile, .removedHeader, .query, .queryFromFile: return self
+            case .field(let name, .text(let value)):
+                let name = try name.text(of: "the name of a query item")
+                return .query(name: name, value: try value.text(of: "the value of the query item '\(name)'"))
+            case .fieldFromFile(let name, let path):
+                return .queryFromFile(name: try name.text(of: "the name of a query item"), path: path)
+            case .field(let name, .json), .jsonFromFile(let name, _), .filePart(let name, _):
+                throw UsageError(
+                    "-G sends fields in the query, which takes text only: '\(name.shown.printable)' is JSON or a file")
+            }
+        }
+    }
+
     /// The same item with the home folder in place of a `~/` that its path begins with.
     func expandingHome(_ environment: @autoclosure () -> [String: String]) -> Item {
         switch self {

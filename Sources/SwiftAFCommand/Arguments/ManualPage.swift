@@ -13,7 +13,7 @@ enum ManualPage {
             swiftaf \\- HTTP requests from the command line
             .SH SYNOPSIS
             .nf
-            \(lines(of: Usage.synopsis)).fi
+            \(lines(of: Usage.synopsis(ellipsis: "..."))).fi
             .SH DESCRIPTION
             Sends HTTP requests, uploads and downloads files, and shows the certificates of servers. Without
             .B \\-\\-json

@@ -13,6 +13,8 @@ struct OptionEntry: Sendable {
     var secretPart = SecretPart.none
     /// Whether the value can be left out; it is then given as `--name=value` only.
     var hasOptionalValue = false
+    /// The only values, for completions; empty if there are others.
+    var choices: [String] = []
     /// Whether the option can be given several times, and each counts.
     var isRepeatable = false
     let apply: @Sendable (inout Options, RawText) throws(UsageError) -> Void
@@ -24,6 +26,13 @@ struct OptionEntry: Sendable {
     func hiding(_ part: SecretPart) -> OptionEntry {
         var entry = self
         entry.secretPart = part
+        return entry
+    }
+
+    /// The same option, which has these values only.
+    func choosing(_ choices: [String]) -> OptionEntry {
+        var entry = self
+        entry.choices = choices
         return entry
     }
 
@@ -136,7 +145,7 @@ enum OptionTable {
         ) {
             options, value throws(UsageError) in try options.add(try DataArgument(encoding: value))
         }.repeatable,
-        .flag("-G", "--get", help: "send the data of -d as the query of a GET", for: .request) {
+        .flag("-G", "--get", help: "send the data of -d and the fields as the query of a GET", for: .request) {
             $0.putsDataInQuery = true
         },
         .bytes(
@@ -187,7 +196,7 @@ enum OptionTable {
                 throw UsageError("invalid value for --auth: expected basic, digest, any, ntlm or negotiate")
             }
             options.authentication = authentication
-        },
+        }.choosing(Options.Authentication.allCases.map(\.rawValue)),
         .value(
             "--oauth2-bearer", "--bearer", placeholder: "TOKEN",
             help: "send Authorization: Bearer TOKEN; or @FILE, env:NAME", for: .exchanges
@@ -251,7 +260,7 @@ enum OptionTable {
         ) {
             options, value in options.socket.protocols.append(value)
         }.repeatable,
-        .value("--ping", placeholder: "S", help: "send pings, and fail if no pong arrives in time", for: .socket) {
+        .value("--ping", placeholder: "S", help: "send pings, and fail if no pong arrives within 20 s", for: .socket) {
             options, value throws(UsageError) in
             let interval = try Argument.seconds(value, of: "--ping")
             options.socket.pingInterval = interval > .zero ? interval : nil
@@ -434,7 +443,7 @@ enum OptionTable {
             case "1.3": options.minimumTLS = .v1_3
             default: throw UsageError("invalid value for --tls-min: expected 1.2 or 1.3")
             }
-        },
+        }.choosing(["1.2", "1.3"]),
     ]
 
     private static let limits: [OptionEntry] = [
@@ -552,7 +561,7 @@ enum OptionTable {
             options, value throws(UsageError) in
             guard value == "-" else { throw UsageError("-C accepts only -: the position is found by itself") }
             options.resumes = true
-        },
+        }.choosing(["-"]),
         .flag(
             "-J", "--content-disposition", help: "let the response name the file; an existing file isn't replaced",
             for: .download

@@ -1,6 +1,27 @@
 import SwiftAF
 
-/// The text of `--help` and `help TOPIC`. The options are generated from their table.
+/// A line of the overview: some commands, their arguments, and what they do.
+struct Synopsis: Sendable {
+    /// Empty for a URL without a command.
+    let commands: [String]
+    let arguments: String
+    /// Empty if the line has no room.
+    let help: String
+
+    /// Returns the line.
+    ///
+    /// - Parameters:
+    ///   - command: The only command to show; nil for all.
+    ///   - ellipsis: What stands for `…`, which not every output has.
+    func line(of command: String? = nil, ellipsis: String = "…") -> String {
+        let name = (command.map { [$0] } ?? commands).joined(separator: "|")
+        let words = ["swiftaf", name, arguments.replacing("…", with: ellipsis)].filter { !$0.isEmpty }
+        let left = words.joined(separator: " ")
+        return help.isEmpty ? "  \(left)" : "  \(left.padded(to: 46)) \(help.replacing("…", with: ellipsis))"
+    }
+}
+
+/// The text of `--help`, `help TOPIC` and `COMMAND --help`. The options are generated from their table.
 enum Usage {
     /// All sections, in order. A topic selects those whose title begins with it.
     static let sections: [(title: String, text: String)] =
@@ -18,36 +39,90 @@ enum Usage {
         let word = topic.lowercased()
         if word == "options" { return OptionTable.groups.map { section($0.title, $0.entries) }.joined(separator: "\n") }
         if word.hasPrefix("-"), let entry = OptionTable.entry(named: topic) { return line(entry) + "\n" }
+        // What follows a command is one of its own, as in `help cache list`.
+        let first = word.split(separator: " ").first.map(String.init) ?? ""
+        if let kind = CommandName.kind(of: first) {
+            let title = sections.first { $0.title.lowercased() == first }
+            return [title?.text, text(of: first, kind, without: title?.title)].compactMap(\.self)
+                .joined(separator: "\n")
+        }
         let found = sections.filter { $0.title.lowercased().hasPrefix(word) }
         if !found.isEmpty { return found.map(\.text).joined(separator: "\n") }
-        if CommandName.all.contains(word) { return commands }
         if let entry = OptionTable.entry(named: "--" + word) { return line(entry) + "\n" }
         let titles = sections.map { $0.title.lowercased() }
+        let known = titles + CommandName.all
         throw Failure(
             UsageError(
-                "no help about '\(URLText(topic).withoutUserInfo.printable)'\(Suggestion.text(for: word, among: titles)); topics: \((titles + ["options"]).joined(separator: ", "))"
-            ))
+                """
+                no help about '\(URLText(topic).withoutUserInfo.printable)'\(Suggestion.text(for: word, among: known)); \
+                topics: \((titles + ["options", "man"]).joined(separator: ", ")), a command or an option
+                """))
     }
 
-    private static let commands = "Usage\n\(synopsis)\n\(note)\n"
+    /// The words that `help` takes, of titles with several the first one.
+    static let topics: [String] = {
+        let titles = sections.map { String($0.title.lowercased().prefix { $0 != " " }) } + ["options", "man"]
+        return titles + CommandName.all.filter { !titles.contains($0) }
+    }()
+
+    /// Returns how a command is used, with the options that it accepts; nil if there is no such command.
+    static func text(ofCommand word: String) -> String? {
+        CommandName.kind(of: word).map { text(of: word, $0) }
+    }
+
+    private static func text(of word: String, _ kind: CommandKinds, without title: String? = nil) -> String {
+        let own = synopses.filter { $0.commands.contains(word) }
+        var parts = ["Usage\n" + own.map { $0.line(of: word) + "\n" }.joined()]
+        if own.contains(where: { $0.arguments.contains("ITEM") }) { parts.append(items) }
+        for group in OptionTable.groups where group.title != title {
+            let entries = group.entries.filter { $0.commands.isSuperset(of: kind) }
+            if !entries.isEmpty { parts.append(section(group.title, entries)) }
+        }
+        if kind == .request {
+            let others = OptionTable.groups.flatMap(\.entries).filter {
+                $0.commands.isSuperset(of: .download) && !$0.commands.isSuperset(of: .request)
+            }
+            parts.append("With -O\n" + others.map { line($0) + "\n" }.joined())
+        }
+        return parts.joined(separator: "\n")
+    }
+
+    private static let commands = "Usage\n\(synopsis())\n\(note)\n"
+
+    static let synopses = [
+        Synopsis(
+            commands: [], arguments: "URL [ITEM…] [OPTIONS]", help: "GET, or POST with a body; https is the default"),
+        Synopsis(
+            commands: ["get", "head", "delete", "post", "put", "patch", "options"], arguments: "URL [ITEM…] [OPTIONS]",
+            help: ""),
+        Synopsis(commands: ["request"], arguments: "METHOD URL [ITEM…] [OPTIONS]", help: "any method"),
+        Synopsis(commands: ["upload"], arguments: "URL [ITEM…] [OPTIONS]", help: "a multipart form, streamed"),
+        Synopsis(
+            commands: ["download"], arguments: "URL [-o PATH] [OPTIONS]",
+            help: "to a file; without -o, named by the URL"),
+        Synopsis(commands: ["download"], arguments: "URL URL… [OPTIONS]", help: "several files, in parallel"),
+        Synopsis(commands: ["image"], arguments: "URL [ITEM…] [OPTIONS]", help: "show a picture in the terminal"),
+        Synopsis(
+            commands: ["ws"], arguments: "URL [ITEM…] [OPTIONS]", help: "a WebSocket: lines in and out are messages"),
+        Synopsis(
+            commands: ["trust"], arguments: "HOST[:PORT] [OPTIONS]", help: "show certificates, pins and the verdict"),
+        Synopsis(commands: ["cache"], arguments: "list [OPTIONS]", help: "list the stored responses, see --cache"),
+        Synopsis(commands: ["cache"], arguments: "show URL [OPTIONS]", help: "print a stored response"),
+        Synopsis(
+            commands: ["cache"], arguments: "clear [URL] [OPTIONS]", help: "remove the responses to a URL, or all"),
+        Synopsis(commands: ["cache"], arguments: "verify [OPTIONS]", help: "check the files, remove damaged ones"),
+        Synopsis(commands: ["demo"], arguments: "", help: "a tour with an embedded server, without a network"),
+        Synopsis(
+            commands: ["help"], arguments: "[TOPIC]", help: "items, trust, options …, a command, an option, or man"),
+        Synopsis(commands: ["completions"], arguments: "bash|zsh|fish", help: "a script that completes command lines"),
+    ]
 
     /// The commands, each in a line.
-    static let synopsis = """
-          swiftaf URL [ITEM…] [OPTIONS]                  GET, or POST with a body; https is the default
-          swiftaf get|head|delete|post|put|patch|options URL [ITEM…] [OPTIONS]
-          swiftaf request METHOD URL [ITEM…] [OPTIONS]   any method
-          swiftaf upload URL [ITEM…] [OPTIONS]           a multipart form, streamed
-          swiftaf download URL [-o PATH] [OPTIONS]       to a file; without -o, named by the URL
-          swiftaf download URL URL… [OPTIONS]            several files, in parallel
-          swiftaf image URL [ITEM…] [OPTIONS]            show a picture in the terminal
-          swiftaf ws URL [ITEM…] [OPTIONS]               a WebSocket: lines in and out are messages
-          swiftaf trust HOST[:PORT] [OPTIONS]            show certificates, pins and the verdict
-          swiftaf cache list|show URL|clear [URL]|verify stored responses, see --cache
-          swiftaf demo                                   a tour with an embedded server, without a network
-          swiftaf help [TOPIC]                           items, trust, options …, an option, or man
-          swiftaf completions bash|zsh|fish              a script that completes command lines
-
-        """
+    ///
+    /// - Parameter ellipsis: What stands for `…`.
+    static func synopsis(ellipsis: String = "…") -> String {
+        synopses.map { $0.line(ellipsis: ellipsis) + "\n" }.joined()
+    }
 
     static let note =
         "A URL without a scheme is https, or http on this machine: localhost:8080/path, :8080/path."
@@ -88,8 +163,13 @@ enum Usage {
         ([title] + entries.map(line)).joined(separator: "\n") + "\n"
     }
 
+    /// The width of the column of spellings. What is longer has a line of its own.
+    private static let column = 28
+
     private static func line(_ entry: OptionEntry) -> String {
-        "  \(entry.spelling.padded(to: 28)) \(entry.help)"
+        let spelling = entry.spelling
+        guard spelling.count > column else { return "  \(spelling.padded(to: column)) \(entry.help)" }
+        return "  \(spelling)\n  \("".padded(to: column)) \(entry.help)"
     }
 }
 

@@ -21,7 +21,10 @@ enum CacheCommand: Sendable, Equatable {
         case ("show", let url?, 2): self = .show(url: ShortURL.complete(url, isURL: true))
         case ("clear", let url?, 2): self = .clear(url: ShortURL.complete(url, isURL: true))
         case ("clear", nil, 1): self = .clear(url: nil)
-        default: throw UsageError("cache needs list, show URL, clear [URL] or verify")
+        default:
+            let isKnown = name.isEmpty || Self.names.contains(name)
+            let suggestion = isKnown ? "" : Suggestion.text(for: name, among: Self.names)
+            throw UsageError("cache needs list, show URL, clear [URL] or verify\(suggestion)")
         }
     }
 }
