@@ -95,6 +95,7 @@ struct Runner: Sendable {
         }
         var configuration = try options.configuration(environment)
         let files = try writtenFiles(options, &configuration)
+        try options.refusePins(for: command.each.map(\.url), hsts: configuration.hsts)
         let archive = options.archivePath == nil ? nil : HARRecorder(maximumBodySize: 1 << 20)
         var outcome = try await exchange(command, options, configuration, archive)
         if let archive, let path = options.archivePath { write(archive, to: path, &outcome) }
@@ -109,6 +110,7 @@ struct Runner: Sendable {
     private func converse(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
         var configuration = try options.configuration(environment)
         let files = try writtenFiles(options, &configuration)
+        try options.refusePins(for: [command.url], hsts: configuration.hsts)
         var request = try request(command, options)
         GivenCookies(of: request, beside: configuration.cookieStorage)?.add(to: &request)
         var outcome = await SocketConsole(

@@ -87,6 +87,18 @@ extension Options {
         }
     }
 
+    /// Refuses pins for what is sent without TLS, unless HSTS makes it https: they would protect nothing.
+    func refusePins(for urls: [String], hsts: HSTSStore?) throws(Failure) {
+        guard !pins.isEmpty || !pinnedCertificatePaths.isEmpty else { return }
+        for url in urls where URLText(url).scheme?.lowercased() == "http" {
+            guard let host = CoreURL.host(of: url), hsts?.contains(host) != true else { continue }
+            throw Failure(
+                UsageError(
+                    "--pin and --pin-cert need https: http://\(host.printable) is sent without TLS, so nothing could be pinned"
+                ))
+        }
+    }
+
     /// Refuses a name that no interface has: libcurl looks for it only when it connects.
     private func refuseMissingInterface() throws(Failure) {
         guard let interface = network.interface, !interface.hasPrefix("host!") else { return }
