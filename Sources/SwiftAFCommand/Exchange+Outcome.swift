@@ -53,12 +53,41 @@ extension Exchange {
     }
 
     func failure(_ error: SessionError) -> Failure {
-        var failure = Failure(error, minimumTLS: options.minimumTLS, network: options.network)
+        var failure = Failure(
+            error, minimumTLS: options.minimumTLS, network: options.network,
+            proxy: options.secureProxy(for: error.metrics.hops.last?.url ?? request.url))
         // Only an option makes an existing file an obstacle.
         if error.code == .file, error.systemError == EEXIST, let file {
             failure.message += file.isNamedByResponse ? "; -o PATH names another file" : "; --no-clobber keeps it"
         }
+        if error.code == .file, let number = error.systemError, case .path(let path)? = file?.name {
+            failure.message += Self.advice(on: path, number)
+        }
         return failure
+    }
+
+    /// Returns what is said about a path that can't be written, beside the system's message.
+    private static func advice(on path: RawText, _ number: Int32) -> String {
+        let folder = OutputFile.folder(path)
+        let isReadOnly = folder.withCString { access($0, W_OK | X_OK) } != 0
+        switch number {
+        case EISDIR: return "; -o \(path.shown.printable)/ or -P \(path.shown.printable) writes into this folder"
+        case EACCES where isReadOnly, EROFS where isReadOnly:
+            return "; files can't be made in the folder \(folder.shown.printable)"
+        default: return ""
+        }
+    }
+
+    /// Whether the response to a request with a file was refused because of its status, so that nothing was written.
+    func isUnsaved(_ outcome: Outcome) -> Bool {
+        guard outcome.file == nil, let response = outcome.response, !isMissing(response) else { return false }
+        return outcome.failure.map { [.status, .authentication].contains($0.exit) } ?? true
+    }
+
+    /// Whether `--cache-only` found nothing. Made by the library. The metrics, which also say so, aren't complete while
+    /// a body is printed.
+    private func isMissing(_ response: HTTPResponse) -> Bool {
+        options.cache.isUsed && response.headers["Cache-Status"] == "afcore; detail=not-stored"
     }
 
     private func note(_ token: ResumeToken?, in outcome: inout Outcome) {
@@ -69,8 +98,7 @@ extension Exchange {
     func refusal(of response: HTTPResponse) -> Failure? {
         let phrase = HTTPStatus.phrase(for: response.status).map { " \($0)" } ?? ""
         let message = "the server responded with \(response.status)\(phrase)"
-        // Made by the library. The metrics, which also say so, aren't complete while a body is printed.
-        if options.cache.isUsed, response.headers["Cache-Status"] == "afcore; detail=not-stored" {
+        if isMissing(response) {
             return Failure(.status, .status, "nothing is stored, and --cache-only doesn't ask the server")
         }
         switch response.status {

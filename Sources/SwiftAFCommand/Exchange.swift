@@ -209,6 +209,7 @@ struct Exchange {
             var outcome = outcome(of: attempts.completed(error))
             guard outcome.failure == nil, outcome.file == nil else {
                 accepted?.abandon()
+                if isUnsaved(outcome) { outcome.destination = .unsaved(isDownload: file.isDownload) }
                 return outcome
             }
             do throws(SessionError) {
@@ -216,7 +217,7 @@ struct Exchange {
                     outcome.destination = .file(accepted.path.shown, isDownload: false)
                     outcome.bodyBytes = size
                 } else {
-                    outcome.destination = .unsaved
+                    outcome.destination = .unsaved(isDownload: file.isDownload)
                 }
             } catch {
                 outcome.add(failure(error))
@@ -232,7 +233,7 @@ struct Exchange {
         let response = try await manager.response(for: request)
         var outcome = outcome(of: response.head, body: Data())
         guard saves(response.head) else {
-            if outcome.failure == nil { outcome.destination = .unsaved }
+            if isUnsaved(outcome) { outcome.destination = .unsaved(isDownload: file.isDownload) }
             return outcome
         }
         do throws(SessionError) {
@@ -319,8 +320,8 @@ struct Exchange {
             if let target = printer.target {
                 if target.isAccepted(stream.head) {
                     outcome.destination = .file(target.path.shown, isDownload: isDownload)
-                } else if outcome.failure == nil {
-                    outcome.destination = .unsaved
+                } else if isUnsaved(outcome) {
+                    outcome.destination = .unsaved(isDownload: isDownload)
                 }
             }
             return outcome

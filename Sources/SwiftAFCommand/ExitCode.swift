@@ -73,13 +73,16 @@ struct Failure: Error, Sendable, Equatable {
     ///   - showsCertificates: Whether the server's certificates are printed beside the message.
     ///   - minimumTLS: The version of `--tls-min`.
     ///   - network: The options of the network.
+    ///   - proxy: The proxy, if TLS is spoken to it.
+    ///   - isSocket: Whether the error is that of a WebSocket after its handshake.
     init(
         _ error: SessionError, showsCertificates: Bool = false, minimumTLS: TLSOptions.Version? = nil,
-        network: NetworkOptions = NetworkOptions()
+        network: NetworkOptions = NetworkOptions(), proxy: SecureProxy? = nil, isSocket: Bool = false
     ) {
         let (exit, code) = Self.meaning(of: error)
         let message = Advice.message(
-            for: error, showsCertificates: showsCertificates, minimumTLS: minimumTLS, network: network)
+            for: error, showsCertificates: showsCertificates, minimumTLS: minimumTLS, network: network, proxy: proxy,
+            isSocket: isSocket)
         // Of other codes the message says what the reason would.
         let hasReason = error.code == .timeout || error.code == .untrusted
         self.init(exit, code, message, reason: hasReason ? Self.name(of: error.reason) : nil)

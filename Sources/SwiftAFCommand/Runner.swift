@@ -269,10 +269,12 @@ struct Runner: Sendable {
         if !options.printsJSON, !options.isQuiet { announce(outcome) }
         for part in outcome.parts {
             for failure in [part.failure].compactMap(\.self) + part.moreFailures { writeError(failure, of: part.url) }
+            noteUnsaved(part, options)
         }
         defer { for failure in outcome.moreFailures { writeError(failure) } }
         guard outcome.parts.isEmpty, let failure = outcome.failure else { return }
         writeError(failure)
+        noteUnsaved(outcome, options)
         if failure.code == "usage", !options.printsJSON { console.writeError("swiftaf --help says how it is used") }
     }
 
@@ -289,6 +291,19 @@ struct Runner: Sendable {
             case .file, .output, .cache: break
             }
         }
+    }
+
+    /// Says that the response to a request with a file wasn't saved because of its status.
+    private func noteUnsaved(_ outcome: Outcome, _ options: Options) {
+        guard !options.printsJSON, !options.isQuiet, outcome.failure != nil, let status = outcome.response?.status,
+            case .unsaved(let isDownload) = outcome.destination
+        else { return }
+        let option = "--accept-status \(status)"
+        let reason =
+            isDownload
+            ? "download saves only a status of 2xx; get URL -o PATH \(option) saves this one"
+            : "only a success is saved, which \(option) makes of this one"
+        console.writeError("swiftaf: nothing was written: \(reason)")
     }
 
     /// - Parameter url: The URL of the failed transfer, if there are several.

@@ -1,5 +1,6 @@
 import AFTestServer
 import FoundationEssentials
+import Glibc
 import SwiftAF
 import Testing
 
@@ -33,6 +34,17 @@ import Testing
         server.route("/", .respond(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]))
         let run = await swiftaf(server.urlString(), "--user", "joe:pw")
         #expect(run.exit == 7 && !run.error.contains("origin") && !run.error.contains("--user"))
+    }
+
+    @Test(arguments: [
+        ("digest", "Basic realm=\"a, Digest b\"", "; the server offers Basic only: --auth basic"),
+        ("any", "Bearer", "; the server offers Bearer only: --bearer TOKEN"),
+        ("digest", "Own x=1, Basic realm=r", "; the server offers Own, Basic only: --auth basic"),
+    ])
+    func schemesThatTheServerOffersAreNamed(scheme: String, offer: String, advice: String) async {
+        server.route("/", .respond(401, headers: ["WWW-Authenticate": offer]))
+        let run = await swiftaf(server.urlString(), "-u", "joe:pw", "--auth", scheme)
+        #expect(run.exit == 7 && run.error.contains(advice))
     }
 
     @Test func webSocketsSayHowCredentialsAreGiven() async throws {
@@ -76,6 +88,28 @@ import Testing
         #expect(await swiftaf(server.urlString(), "--no-compressed").text == "body")
     }
 
+    @Test(arguments: [
+        ("http://h.test/", "the proxy doesn't use TLS on this port"),
+        ("https://h.test/", "the proxy or the server doesn't use TLS on this port"),
+    ])
+    func aProxyWithoutTLSIsNamed(url: String, cause: String) {
+        var options = Options()
+        options.proxies = ProxyConfiguration(all: "https://joe:pw@p.test:3128")
+        let error = SessionError(.tls, reason: .notTLS, message: "OpenSSL: wrong version number")
+        let message = Failure(error, proxy: options.secureProxy(for: url)).message
+        #expect(message.hasPrefix(cause) && !message.contains("pw"))
+        #expect(message.hasSuffix("; --proxy http://p.test:3128 connects to the proxy without TLS"))
+        options.proxies = ProxyConfiguration(all: "http://p.test:3128")
+        #expect(Failure(error, proxy: options.secureProxy(for: url)).message.hasPrefix("the server doesn't use TLS"))
+    }
+
+    @Test(arguments: [["--pin", "sha256//AAAA"], ["--pin-cert", "/etc/hostname"]])
+    func pinsWithoutTLSAreRefused(words: [String]) async {
+        let run = await swiftaf([server.urlString(), "--json"] + words)
+        #expect(run.exit == 1 && run.code != nil && server.requests.isEmpty)
+        if words[0] == "--pin" { #expect(run.error.contains("--pin and --pin-cert need https")) }
+    }
+
     // MARK: Headers
 
     @Test(arguments: [
@@ -105,12 +139,54 @@ import Testing
         #expect(file.content == Data("former".utf8))
     }
 
+    @Test func anUnsavedResponseNamesTheOption() async throws {
+        let folder = try TemporaryFolder()
+        server.route("/", .text("gone", status: 404))
+        let path = folder.path + "/a"
+        let saved = await swiftaf(server.urlString(), "-o", path)
+        #expect(
+            saved.exit == 2
+                && saved.error.contains("nothing was written: only a success is saved, which --accept-status 404"))
+        let downloaded = await swiftaf("download", server.urlString(), "-o", path)
+        #expect(downloaded.exit == 2 && downloaded.error.contains("get URL -o PATH --accept-status 404 saves this one"))
+        let quiet = await swiftaf(server.urlString(), "-q", "-o", path)
+        #expect(folder.names.isEmpty && !quiet.error.contains("written"))
+    }
+
+    @Test func foldersNameTheOption() async throws {
+        let folder = try TemporaryFolder()
+        let run = await swiftaf(server.urlString(), "-o", folder.path)
+        #expect(
+            run.exit == 8 && run.error.contains("; -o \(folder.path)/ or -P \(folder.path) writes into this folder"))
+        guard getuid() != 0 else { return }
+        chmod(folder.path, 0o500)
+        let locked = await swiftaf(server.urlString(), "-o", folder.path + "/a")
+        #expect(locked.exit == 8 && locked.error.contains("; files can't be made in the folder \(folder.path)"))
+    }
+
     // MARK: Retries
+
+    @Test func waitsAreReadable() {
+        #expect(Format.wait(.seconds(12_000)) == "3 h 20 min" && Format.wait(.seconds(3600)) == "1 h")
+        #expect(Format.wait(.seconds(125)) == "2 min 5 s" && Format.wait(.milliseconds(1500)) == "1.5 s")
+        #expect(Format.wait(.seconds(1_000_000)) == "11 d 13 h" && Format.wait(.seconds(Int64.max)).hasSuffix(" h"))
+    }
+
+    @Test func aLongWaitNamesTheTimeLimit() async {
+        server.route("/", .respond(503, headers: ["Retry-After": "12000"]))
+        let (notes, hasNote) = AsyncStream<Void>.makeStream()
+        let sink = MemorySink { text in if text.contains("retry 1") { hasNote.yield() } }
+        let url = server.urlString()
+        let run = Task { await swiftaf(url, "--retry", "1", error: sink) }
+        for await _ in notes { break }
+        run.cancel()
+        #expect(await run.value.error.contains("retry 1 of 1 in 3 h 20 min; --timeout S limits the wait"))
+    }
 
     @Test func aWaitBeyondTheTimeLimitIsExplained() async {
         server.route("/", .respond(503, headers: ["Retry-After": "3600"]))
         let words = [server.urlString(), "--retry", "2", "--timeout", "600"]
-        let note = "swiftaf: not repeated: the server asks for 3600 s, --timeout allows 600 s\n"
+        let note = "swiftaf: not repeated: the server asks for 1 h, --timeout allows 10 min\n"
         for more in [[], ["--json"], ["-v"]] {
             let run = await swiftaf(words + more)
             #expect(run.exit == 2 && run.error.contains(note), "\(more)")

@@ -45,6 +45,12 @@ import Testing
         #expect(message(of: SessionError(.truncated, message: "the connection was closed")).hasPrefix("the connection"))
     }
 
+    @Test func namesTheProtocolOfASocket() {
+        let error = SessionError(.protocol, message: "a WebSocket text isn't UTF-8")
+        let message = Advice.message(for: error, isSocket: true)
+        #expect(message == "the server broke the WebSocket protocol: a WebSocket text isn't UTF-8")
+    }
+
     @Test func namesNoOptionThatWouldNotHelp() {
         let expired = SessionError(.untrusted, reason: .expired, message: "the proxy isn't trusted: expired")
         #expect(!message(of: expired).contains("--insecure"))

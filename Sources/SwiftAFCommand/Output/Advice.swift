@@ -8,9 +8,11 @@ enum Advice {
     ///   - showsCertificates: Whether the server's certificates are printed beside the message.
     ///   - minimumTLS: The version of `--tls-min`.
     ///   - network: The options of the network.
+    ///   - proxy: The proxy, if TLS is spoken to it.
+    ///   - isSocket: Whether the error is that of a WebSocket after its handshake.
     static func message(
         for error: SessionError, showsCertificates: Bool = false, minimumTLS: TLSOptions.Version? = nil,
-        network: NetworkOptions = NetworkOptions()
+        network: NetworkOptions = NetworkOptions(), proxy: SecureProxy? = nil, isSocket: Bool = false
     ) -> String {
         if error.code == .cancelled { return "cancelled" }
         if error.reason == .ipv6Zone { return "a URL can't name an IPv6 zone (RFC 9844); --interface NAME chooses it" }
@@ -18,11 +20,14 @@ enum Advice {
         for (subject, option) in subjects where message.hasPrefix(subject) {
             message = option + message.dropFirst(subject.count)
         }
-        if let sentence = sentence(for: error), !message.hasPrefix("the "), !message.hasPrefix("cannot ") {
+        if let sentence = sentence(for: error, proxy, isSocket), !message.hasPrefix("the "),
+            !message.hasPrefix("cannot ")
+        {
             // Some texts of libcurl end with a full stop.
             message = "\(sentence): \(message.hasSuffix(".") ? String(message.dropLast()) : message)"
         }
-        let advice = option(for: error, showsCertificates, minimumTLS) ?? option(for: error, network)
+        let ofProxy = error.reason == .notTLS ? proxy.map(option) : nil
+        let advice = ofProxy ?? option(for: error, showsCertificates, minimumTLS) ?? option(for: error, network)
         return advice.map { "\(message); \($0)" } ?? message
     }
 
@@ -41,30 +46,65 @@ enum Advice {
         guard request.credential != nil || request.headers.contains(named: HTTPHeaders.Name.authorization) else {
             return "--user NAME:PASSWORD or --bearer TOKEN sends credentials"
         }
-        guard Origin(response.url) != Origin(request.url) else { return nil }
+        guard Origin(response.url) != Origin(request.url) else {
+            return request.credential.flatMap { otherScheme(than: $0, response) }
+        }
         let url = URLText(response.url).withoutUserInfo.printable
         return "credentials aren't sent to another origin after a redirect: request \(url) directly"
+    }
+
+    /// Returns which schemes the server offers, if the credentials can be used with none of them.
+    private static func otherScheme(than credential: Credential, _ response: HTTPResponse) -> String? {
+        let fields = response.headers.fields.filter { $0.isNamed("WWW-Authenticate") }
+        let offered = fields.flatMap { schemes(ofChallenges: $0.value) }
+        let options = offered.compactMap { Options.Authentication(rawValue: $0.lowercased()) }
+        // A user and a password aren't a token.
+        guard !offered.isEmpty, !options.contains(where: { !$0.schemes.isDisjoint(with: credential.schemes) }) else {
+            return nil
+        }
+        let names = offered.map(\.printable).joined(separator: ", ")
+        let isToken = offered.contains { $0.lowercased() == "bearer" }
+        let option = options.last.map { ": --auth \($0.rawValue)" } ?? (isToken ? ": --bearer TOKEN" : "")
+        return "the server offers \(names) only\(option)"
+    }
+
+    /// Returns the names in a WWW-Authenticate field, which can have several challenges (RFC 9110, section 11.6.1).
+    static func schemes(ofChallenges value: String) -> [String] {
+        var (isQuoted, isEscaped) = (false, false)
+        let parts = value.split { character in
+            defer { isEscaped = character == "\\" && !isEscaped }
+            if character == "\"", !isEscaped { isQuoted.toggle() }
+            return character == "," && !isQuoted
+        }
+        // What else stands behind a comma is a parameter.
+        return parts.compactMap { $0.split(separator: " ").first }.filter { !$0.contains("=") }.map(String.init)
     }
 
     /// What errors of the core begin with, if there is one option that sets it.
     private static let subjects = [("the proxy for all: ", "--proxy: "), ("the anchors: ", "--cacert: ")]
 
     /// What happened, put before texts of libcurl, OpenSSL and nghttp2.
-    private static func sentence(for error: SessionError) -> String? {
+    private static func sentence(for error: SessionError, _ proxy: SecureProxy?, _ isSocket: Bool) -> String? {
         switch error.code {
         case .connect: "can't connect"
         case .connectionLost: "the connection was lost"
         case .truncated: "the response is incomplete"
         case .protocol where isUndecodable(error): "the body can't be decoded"
+        case .protocol where isSocket: "the server broke the WebSocket protocol"
         case .protocol: "the server's response isn't valid HTTP"
         case .dns: "the host's name can't be resolved"
         case .authentication where error.reason == .proxyCredentials: "the proxy needs credentials, or refused them"
-        case .tls where error.reason == .notTLS: "the server doesn't use TLS on this port"
+        case .tls where error.reason == .notTLS:
+            "\(proxy.map { $0.isOnlyPeer ? "the proxy" : "the proxy or the server" } ?? "the server") doesn't use TLS on this port"
         case .tls where error.reason == .tlsVersion: "the server and this program have no TLS version in common"
         case .tls: "the TLS connection failed"
         case .untrusted: "the server isn't trusted"
         default: nil
         }
+    }
+
+    private static func option(of proxy: SecureProxy) -> String {
+        "--proxy \(proxy.plainURL.printable) connects to the proxy without TLS"
     }
 
     private static func option(
@@ -103,7 +143,8 @@ enum Advice {
     private static func optionOfBody(_ error: SessionError) -> String {
         let file = "-d @FILE and -F NAME=@FILE can be read again"
         // The credentials of proxies are in --proxy, which has no such option.
-        let isAboutServer = error.message.hasPrefix("the request can't be retried with credentials")
+        let isAboutServer =
+            error.message.hasPrefix("the request can't be retried with credentials")
             && error.response?.status != 407
         return isAboutServer ? "--auth basic sends them at once, \(file)" : file
     }

@@ -42,8 +42,10 @@ struct Outcome: Sendable {
         case file(String, isDownload: Bool)
         /// In a file of an earlier run, which is kept because the server has nothing newer.
         case upToDateFile(String)
-        /// In no file, because only a status of 2xx is saved, although the response is a success.
-        case unsaved
+        /// In no file, because of the status of the response.
+        ///
+        /// - isDownload: Whether only a status of 2xx is saved, and no other that is a success.
+        case unsaved(isDownload: Bool)
         /// In the cache. `cache show` prints it with its head.
         case cache
     }

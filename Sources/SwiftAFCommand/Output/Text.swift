@@ -89,6 +89,21 @@ enum Format {
         return String((digits.first == "." ? digits.dropFirst() : digits).reversed()) + " s"
     }
 
+    /// `1.5 s`, `2 min 5 s`, `3 h 20 min`, `12 d 4 h`: the two largest units.
+    static func wait(_ duration: Duration) -> String {
+        let seconds = duration.components.seconds
+        guard seconds >= 60 else { return self.seconds(duration) }
+        let units: [(name: String, size: Int64)] = [("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)]
+        let first = units.firstIndex { seconds >= $0.size } ?? 0
+        var rest = seconds
+        var words: [String] = []
+        for unit in units[first...].prefix(2) {
+            if rest >= unit.size { words.append("\(rest / unit.size) \(unit.name)") }
+            rest %= unit.size
+        }
+        return words.joined(separator: " ")
+    }
+
     /// `0A`.
     static func hexadecimal(_ byte: UInt8) -> String {
         (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)

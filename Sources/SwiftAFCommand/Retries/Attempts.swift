@@ -88,7 +88,7 @@ final class Attempts: RequestInterceptor {
     }
 
     private static func seconds(_ duration: Duration) -> String {
-        Format.seconds(duration).replacing(".0 s", with: " s")
+        Format.wait(duration).replacing(".0 s", with: " s")
     }
 
     /// Waits until a request can be repeated whose response had begun.
@@ -110,7 +110,10 @@ final class Attempts: RequestInterceptor {
         let status = outcome.status.map { "the server responded with \($0)" }
         let cause = outcome.error.map { Advice.message(for: $0) } ?? status ?? "the attempt failed"
         let number = "retry \(outcome.attempt.number) of \(most)"
-        show?(["swiftaf: \(cause.printable); \(number) in \(Format.seconds(delay))"])
+        // Nothing else ends such a wait.
+        let isLong = delay >= .seconds(60) && limit == nil
+        let option = isLong ? "; --timeout S limits the wait" : ""
+        show?(["swiftaf: \(cause.printable); \(number) in \(Format.wait(delay))\(option)"])
     }
 }
 

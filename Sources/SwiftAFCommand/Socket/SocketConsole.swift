@@ -27,7 +27,8 @@ struct SocketConsole {
             return await Conversation(socket, options, console).run(until: console.deadline)
         } catch {
             var failure = Failure(
-                openingLimit(behind: error) ?? error, minimumTLS: options.minimumTLS, network: options.network)
+                openingLimit(behind: error) ?? error, minimumTLS: options.minimumTLS, network: options.network,
+                proxy: options.secureProxy(for: request.url))
             if let response = error.response, response.status == 401,
                 let advice = Advice.aboutUnauthorized(response, to: request)
             {
@@ -127,7 +128,7 @@ private final class Conversation: Sendable {
             return Failure(standardOutput: error)
         } catch {
             guard let stopped = reason.withLock({ $0 }) else {
-                return Failure(error as? SessionError ?? SessionError(.unknown, message: "\(error)"))
+                return Failure(error as? SessionError ?? SessionError(.unknown, message: "\(error)"), isSocket: true)
             }
             await close(.goingAway)
             return stopped
