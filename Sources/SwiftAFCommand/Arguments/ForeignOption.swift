@@ -2,7 +2,7 @@
 struct ForeignOption: Sendable {
     /// All spellings.
     let names: [String]
-    /// What to use instead, as it is said behind a semicolon. The table of docs/cli-from-curl.md has the same text.
+    /// What to use instead, for the text after a semicolon. The table of docs/cli-from-curl.md has the same text.
     let advice: String
 
     private init(_ names: String..., use advice: String) {
