@@ -82,7 +82,7 @@ struct CallTests {
         let folder = try TestFolder()
         let file = try await failure { try await manager.download("refused", to: folder.file("x")) }
         #expect(try file.decodeBody(as: Refusal.self) == refusal)
-        #expect(throws: DecodingError.self) { try plain.decodeBody(as: Refusal.self, decoder: JSONCoder()) }
+        #expect(throws: SessionError.self) { try plain.decodeBody(as: Refusal.self, decoder: JSONCoder()) }
         manager.completionQueue = .global()
         let failures = Recorder<SessionError>()
         manager.get("refused", success: { _, _ in }, failure: { failures.record($1) })
