@@ -17,8 +17,15 @@
 #include "curl/outcome.h"
 #include "curl/read_pause.h"
 
-/* The most that libcurl passes on at once (CURL_MAX_WRITE_SIZE). */
-enum { LONGEST_CHUNK = 16 * 1024 };
+enum {
+    /* The most that libcurl passes on at once (CURL_MAX_WRITE_SIZE). */
+    LONGEST_CHUNK = 16 * 1024,
+    /*
+     * How long an exchange may receive in one turn of the loop while others wait. A large read costs far less. But libcurl
+     * reads up to 100 times before it returns, and a peer may send a chunk or a WebSocket message with every byte.
+     */
+    TURN_US = 5 * 1000
+};
 
 /* ---- Codings ------------------------------------------------------------------------------- */
 
@@ -32,6 +39,30 @@ bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
               "the body has a transfer coding that the request didn't accept");
     afc__transfer_fail(transfer, &failure);
     return true;
+}
+
+/* ---- Turns --------------------------------------------------------------------------------- */
+
+/**
+ * Returns whether the exchange has had its time in this turn. Most responses are one piece, and need no clock. Streams of a
+ * shared connection are read together, so one of them can't yield for the others.
+ */
+static bool has_had_its_turn(afc__exchange *exchange) {
+    afc__exchange_hop *hop = &exchange->hop;
+    uint64_t turn = afc__loop_turn(exchange->driver->loop);
+    if (hop->turn != turn) {
+        hop->turn = turn;
+        hop->turn_began_us = 0;
+        return false;
+    }
+    if (hop->is_multiplexed) return false;
+    int64_t now = afc__now_us();
+    if (hop->turn_began_us == 0) hop->turn_began_us = now;
+    return now - hop->turn_began_us >= TURN_US;
+}
+
+bool afc__exchange_has_yielded(const afc__exchange *exchange) {
+    return exchange->hop.has_yielded;
 }
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
@@ -82,9 +113,14 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
     int64_t received = count_received(exchange, size);
     afc_slice chunk = {bytes, size};
     bool is_flushing = exchange->flush == AFC__FLUSHING;
-    if (!is_flushing) exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
+    if (!is_flushing) {
+        exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
+        exchange->hop.has_yielded = has_had_its_turn(exchange);
+    }
     afc__flow flow = is_flushing ? keep(exchange, chunk, received)
-                                 : afc__transfer_on_body(exchange->hop.transfer, chunk, received);
+                     : exchange->hop.has_yielded
+                         ? AFC__PAUSED
+                         : afc__transfer_on_body(exchange->hop.transfer, chunk, received);
     if (flow != AFC__STOP && afc__exchange_cannot_decode(exchange)) return 0;
     switch (flow) {
     case AFC__CONSUMED:
@@ -182,6 +218,7 @@ static bool has_peer_ended(const afc__exchange *exchange) {
     const afc__driver *driver = exchange->driver;
     const afc__transfer *transfer = exchange->hop.transfer;
     if (transfer->hop.is_held || afc__transfer_is_suspended(transfer)) return false;
+    if (exchange->hop.has_yielded) return false;
     if (exchange->hop.has_ended || !exchange->hop.has_paused) return false;
     return driver->sockets[exchange->silent_socket]->wanted == 0;
 }
@@ -340,6 +377,8 @@ static afc__flow deliver(afc__exchange *exchange) {
 }
 
 bool afc__exchange_resume(afc__exchange *exchange) {
+    exchange->hop.has_yielded = false;
+    exchange->hop.turn_began_us = 0;
     /* curl_easy_pause() would use the broken handle. The exchange ends once that is replaced. */
     if (exchange->driver->multi_error != CURLM_OK) return true;
     if (afc__direct_send(exchange)) return true;

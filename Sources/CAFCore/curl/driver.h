@@ -104,8 +104,11 @@ int64_t afc__exchange_continue_due(const afc__exchange *exchange);
 /** Sends a body that has waited for 100 (Continue) long enough. Otherwise like afc__exchange_continue(). */
 bool afc__exchange_send_waiting_body(afc__exchange *exchange);
 
-/** Returns whether a hold, a suspension or AFC_READ_AGAIN stops the exchange at the moment. */
+/** Returns whether a hold, a suspension, AFC_READ_AGAIN or the end of its turn stops the exchange at the moment. */
 bool afc__exchange_is_paused(const afc__exchange *exchange);
+
+/** Returns whether it has received for so long that others come first: afc__exchange_continue() is due in the next turn. */
+bool afc__exchange_has_yielded(const afc__exchange *exchange);
 
 /** Returns when a byte last moved in either direction (afc__now_us()). */
 int64_t afc__exchange_last_activity(afc__exchange *exchange);

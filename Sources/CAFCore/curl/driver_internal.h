@@ -98,8 +98,12 @@ typedef struct afc__exchange_hop {
     bool awaits_field;
     bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
     bool has_paused;
-    int64_t passed;   /**< Body bytes that the transfer has consumed. */
-    curl_off_t moved; /**< If multiplexed: body bytes at the last check. */
+    bool has_yielded; /**< Paused until the next turn of the loop; see body_flow.c. */
+    uint64_t turn;    /**< The turn that the next member belongs to. */
+    int64_t
+        turn_began_us; /**< When it got its second piece of the body in that turn; 0: it hasn't. */
+    int64_t passed;    /**< Body bytes that the transfer has consumed. */
+    curl_off_t moved;  /**< If multiplexed: body bytes at the last check. */
     int64_t last_activity_us;
     int64_t continue_due_us; /**< See afc__exchange_continue_due(); 0: never. */
     bool has_ended;

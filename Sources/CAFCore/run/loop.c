@@ -290,6 +290,10 @@ int afc__loop_timeout_ms(const afc__loop *loop) {
     return is_due ? 0 : timeout_ms(loop);
 }
 
+uint64_t afc__loop_turn(const afc__loop *loop) {
+    return atomic_load_explicit(&loop->turns, memory_order_relaxed) + 1;
+}
+
 int64_t afc__loop_now(const afc__loop *loop) {
     return loop->now_us;
 }

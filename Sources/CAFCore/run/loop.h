@@ -115,6 +115,9 @@ bool afc__loop_is_current(const afc__loop *loop);
 /** Within a callback of a socket: handles posts after it, not after those of all ready sockets. Elsewhere it has no effect. */
 void afc__loop_hurry(afc__loop *loop);
 
+/** Returns the number of the current turn. Loop thread only. */
+uint64_t afc__loop_turn(const afc__loop *loop);
+
 /** Returns the time when the loop last woke: cheaper than the clock, and at most a turn behind. */
 int64_t afc__loop_now(const afc__loop *loop);
 

@@ -41,10 +41,15 @@ static int64_t rate_deadline(const afc__rate *rate) {
     return rate->wakeup_us != 0 ? rate->wakeup_us : INT64_MAX;
 }
 
+/** The next turn of the loop, if the exchange has let others come first. */
+static int64_t turn_deadline(const afc_task *task) {
+    return task->exchange != NULL && afc__exchange_has_yielded(task->exchange) ? 0 : INT64_MAX;
+}
+
 static int64_t next_try(const afc_task *task) {
     int64_t rates = earlier(rate_deadline(&task->transfer.send_rate),
                             rate_deadline(&task->transfer.receive_rate));
-    return earlier(rates, body_deadline(task));
+    return earlier(earlier(rates, turn_deadline(task)), body_deadline(task));
 }
 
 static int64_t continue_deadline(const afc_task *task) {

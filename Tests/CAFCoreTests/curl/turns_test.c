@@ -1,0 +1,192 @@
+/*
+ * A body that never ends to come leaves the loop to others: after a few milliseconds its exchange waits for the next turn.
+ * Here every piece takes longer than that, so that the number of turns doesn't depend on the machine.
+ */
+#include "support/call.h"
+#include "support/websocket.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* More than libcurl reads before it returns, if it isn't paused: 64 pieces of 16 KiB. */
+enum { PIECE = 16 * 1024, PIECES = 64, SIZE = PIECES * PIECE, SLOW_US = 6000 };
+
+/* ---- Slow readers --------------------------------------------------------------------------- */
+
+typedef struct slow {
+    uint64_t first_turn, last_turn; /**< Of the session's loop, at the first and the last piece. */
+    uint64_t pieces;
+} slow;
+
+static int64_t now_us(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/** Takes as long as a peer's many small pieces would. */
+static void be_slow(slow *slow, const afc_session *session) {
+    afc_session_statistics statistics;
+    afc_session_get_statistics(session, &statistics);
+    if (slow->pieces++ == 0) slow->first_turn = statistics.turns;
+    slow->last_turn = statistics.turns;
+    int64_t end = now_us() + SLOW_US;
+    while (now_us() < end) {}
+}
+
+/** At most a piece for the time, the one that exceeds it, and the same once more after the resumption. */
+static void check_turns(const slow *slow) {
+    assert_true(slow->pieces >= PIECES / 2);
+    assert_in_range(slow->last_turn - slow->first_turn, slow->pieces / 5, UINT64_MAX);
+}
+
+static char *pattern_of(size_t size) {
+    char *bytes = malloc(size);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < size; i++) bytes[i] = (char)(i * 7 + (i >> 12));
+    return bytes;
+}
+
+/* ---- Responses ------------------------------------------------------------------------------ */
+
+static afc_status take_slowly(call *call, afc_slice chunk) {
+    (void)chunk;
+    be_slow(call->payload, call->session);
+    return AFC_OK;
+}
+
+static void check_body(call *call, const char *expected) {
+    slow slow = {0};
+    call->request.sink.kind = AFC_SINK_CALLBACK;
+    call->keeps_body = true;
+    call->at_body = take_slowly;
+    call->payload = &slow;
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    assert_int_equal(call->body.size, SIZE);
+    assert_memory_equal(call->body.bytes, expected, SIZE);
+    call_free(call);
+    check_turns(&slow);
+}
+
+static void body_yields_and_arrives_whole(void **state) {
+    world *world = *state;
+    char *bytes = pattern_of(SIZE);
+    afts_script *script = afts_script_new();
+    afts_respond(script, 200, "", bytes, SIZE);
+    serve(world, "/", script);
+    check_body(call_new(world, "/"), bytes);
+    free(bytes);
+}
+
+static void chunks_yield_and_arrive_whole(void **state) {
+    world *world = *state;
+    char *bytes = pattern_of(SIZE);
+    afts_script *script = afts_script_new();
+    afts_respond_chunked(script, 200, "");
+    for (size_t i = 0; i < SIZE; i += PIECE / 2) afts_chunk(script, bytes + i, PIECE / 2);
+    afts_last_chunk(script, "");
+    serve(world, "/", script);
+    check_body(call_new(world, "/"), bytes);
+    free(bytes);
+}
+
+static void body_over_tls_yields_and_arrives_whole(void **state) {
+    (void)state;
+    world *world = world_new_alpn("http/1.1", NULL);
+    char *bytes = pattern_of(SIZE);
+    afts_script *script = afts_script_new();
+    afts_respond(script, 200, "", bytes, SIZE);
+    serve(world, "/", script);
+    call *call = call_new(world, "/");
+    call->request.url = tls_url(world);
+    check_body(call, bytes);
+    world_free(world);
+    free(bytes);
+}
+
+/** A zlib stream (RFC 1950) of stored blocks (RFC 1951, 3.2.4). */
+static size_t encode(char *out, const char *bytes, size_t size) {
+    uint32_t low = 1, high = 0;
+    size_t count = 2;
+    memcpy(out, "\x78\x01", count);
+    for (size_t i = 0; i < size; i += PIECE) {
+        char head[] = {i + PIECE >= size, 0, PIECE >> 8, '\xFF', (char)(~PIECE >> 8)};
+        memcpy(out + count, head, sizeof head);
+        memcpy(out + count + sizeof head, bytes + i, PIECE);
+        count += sizeof head + PIECE;
+    }
+    for (size_t i = 0; i < size; i++) {
+        low = (low + (unsigned char)bytes[i]) % 65521;
+        high = (high + low) % 65521;
+    }
+    char sum[] = {(char)(high >> 8), (char)high, (char)(low >> 8), (char)low};
+    memcpy(out + count, sum, sizeof sum);
+    return count + sizeof sum;
+}
+
+static void decoded_body_yields_and_arrives_whole(void **state) {
+    world *world = *state;
+    char *bytes = pattern_of(SIZE), *encoded = malloc(SIZE + 6 * PIECES + 16);
+    assert_non_null(encoded);
+    afts_script *script = afts_script_new();
+    afts_respond(script, 200, "Content-Encoding: deflate", encoded, encode(encoded, bytes, SIZE));
+    serve(world, "/", script);
+    check_body(call_new(world, "/"), bytes);
+    free(encoded);
+    free(bytes);
+}
+
+/* ---- WebSockets ----------------------------------------------------------------------------- */
+
+typedef struct messages {
+    slow slow;
+    afc_session *session;
+    const char *expected;
+} messages;
+
+static afc_status take_message(wire *wire, const afc_websocket_message *message) {
+    messages *messages = wire->payload;
+    const char *expected = messages->expected + messages->slow.pieces * (PIECE - 4);
+    be_slow(&messages->slow, messages->session);
+    bool is_next = message->bytes.size == PIECE - 4 &&
+                   memcmp(message->bytes.bytes, expected, PIECE - 4) == 0;
+    return is_next ? AFC_OK : AFC_EINTERNAL;
+}
+
+/** They follow the head at once, and so are read by libcurl; and the connection ends behind them. */
+static void messages_yield_and_arrive_before_the_end(void **state) {
+    world *world = *state;
+    char *bytes = pattern_of(SIZE);
+    afts_script *script = afts_script_new();
+    afts_upgrade(script, NULL);
+    for (size_t i = 0; i < PIECES; i++) {
+        static const char head[] = {'\x82', 126, (PIECE - 4) >> 8, (char)(PIECE - 4)};
+        afts_send(script, head, sizeof head);
+        afts_send(script, bytes + i * (PIECE - 4), PIECE - 4);
+    }
+    afts_close(script);
+    serve(world, "/", script);
+    messages messages = {.session = world->session, .expected = bytes};
+    wire *wire = wire_new(world, "/");
+    wire->payload = &messages;
+    wire->at_message = take_message;
+    wire_open(wire, world);
+    wire_wait(wire);
+    assert_int_equal(atomic_load(&wire->message_count), PIECES);
+    check_status(wire->failure.status, AFC_ELOST);
+    wire_free(wire);
+    check_turns(&messages.slow);
+    free(bytes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(body_yields_and_arrives_whole),
+        WORLD_TEST(chunks_yield_and_arrive_whole),
+        cmocka_unit_test(body_over_tls_yields_and_arrives_whole),
+        WORLD_TEST(decoded_body_yields_and_arrives_whole),
+        WORLD_TEST(messages_yield_and_arrive_before_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
