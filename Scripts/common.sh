@@ -43,8 +43,13 @@ configure_c() {
     if echo 'int main(void) { return 0; }' | "$compiler" -x c - -fuse-ld=lld -o /dev/null >/dev/null 2>&1; then
         set -- "$@" -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld
     fi
+    # Ninja takes less time than make to see that hundreds of programs are up to date. A folder keeps its generator.
+    if command -v ninja >/dev/null && [ ! -f "$directory/Makefile" ]; then
+        set -- -G Ninja "$@"
+    fi
+    # Reports name lines, and nobody looks at variables: a tenth of the time would go to describing them.
     cmake -S "$AF_ROOT" -B "$directory" -DCMAKE_C_COMPILER="$compiler" -DAFCORE_WERROR=ON -DAFCORE_BUILD_TESTS=ON \
-        "$@" >"$directory.log" 2>&1 ||
+        -DCMAKE_C_FLAGS_RELWITHDEBINFO="-O2 -g1 -DNDEBUG" -DCMAKE_C_FLAGS_DEBUG="-O1 -g1" "$@" >"$directory.log" 2>&1 ||
         { cat "$directory.log"; return 1; }
 }
 
