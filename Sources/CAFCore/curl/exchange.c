@@ -697,7 +697,20 @@ static void set_rest(afc__exchange *exchange) {
     afc__exchange_set_auth(exchange);
 }
 
+/** Refuses a request without TLS to a host with pins, which nobody would compare. A local socket has no network. */
+static afc_status check_pins(const afc__exchange *exchange, afc_failure *failure) {
+    const afc__url *url = &exchange->hop.transfer->request.url;
+    if (url->is_https || afc__exchange_uses_socket(exchange)) return AFC_OK;
+    if (!afc__tls_demands_pin(exchange->driver->tls, url->host)) return AFC_OK;
+    return afc__fail(
+        failure, AFC_EINVAL,
+        "the trust policy has pins for %.*s, so its URL must begin with https:// (not http://)",
+        (int)url->host.size, url->host.bytes);
+}
+
 afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) {
+    afc_status pins = check_pins(exchange, failure);
+    if (pins != AFC_OK) return pins;
     exchange->error_text[0] = '\0';
     exchange->hop.awaits_field = exchange->driver->quirks.appends_to_freed_field;
     if (set_url(exchange) != AFC_OK) return afc__fail_memory(failure);

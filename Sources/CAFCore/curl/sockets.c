@@ -63,6 +63,8 @@ static void drive(afc__driver *driver, curl_socket_t descriptor, int what) {
     int running;
     if (is_usable(driver)) take_code(driver, afc__driver_recheck(driver));
     if (!is_usable(driver)) return;
+    afc__tls_begin_turn(driver->tls);
+    afc__tls_begin_turn(driver->proxy_tls);
     CURLMcode code = curl_multi_socket_action(driver->multi, descriptor, what, &running);
     take_code(driver, code);
     /* A socket couldn't be watched. libcurl fails every transfer, but each only when it runs. */

@@ -1,6 +1,7 @@
 #include "tls/tls.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/failure.h"
 #include "base/sized.h"
 #include "tls/certificate_request.h"
@@ -17,6 +18,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* How long a connection may read in a turn. A record of 16 KiB takes some 10 us to decrypt. */
+enum { TURN_US = 5 * 1000 };
+
 struct afc__tls {
     afc_trust_policy *policy;
     int min_version, max_version;
@@ -26,6 +30,7 @@ struct afc__tls {
     size_t identity_count;
     afc_certificate_hook hook; /* Asked before them. */
     afc__tls_sessions sessions;
+    uint64_t turn; /* Of afc__tls_begin_turn(). Loop thread only. */
 };
 
 struct afc__tls_peer {
@@ -37,12 +42,14 @@ struct afc__tls_peer {
     bool got_close_notify;           /* The server sent close_notify. */
     bool is_closing;                 /* libcurl sent close_notify. */
     bool has_ended;                  /* Before that the server did, or reading or writing failed. */
-    bool spoke_last;      /* Before that libcurl wrote something since it read something. */
-    unsigned writes;      /* Since it read something. */
-    afc_status choice;    /* AFC_OK, unless the hook wanted no handshake. */
-    char choice_text[80]; /* Why, unless it is AFC_OK. */
-    int last_alert;       /* The alert by which it ended the connection; 0: none. */
-    const SSL *ssl;       /* Once the handshake is done; lives as long as the connection. */
+    bool spoke_last;       /* Before that libcurl wrote something since it read something. */
+    unsigned writes;       /* Since it read something. */
+    uint64_t turn;         /* The last turn in which it read, */
+    int64_t turn_began_us; /* and when it read there for the second time; 0: it didn't. */
+    afc_status choice;     /* AFC_OK, unless the hook wanted no handshake. */
+    char choice_text[80];  /* Why, unless it is AFC_OK. */
+    int last_alert;        /* The alert by which it ended the connection; 0: none. */
+    const SSL *ssl;        /* Once the handshake is done; lives as long as the connection. */
     char host[];
 };
 
@@ -172,6 +179,14 @@ afc_status afc__tls_new(afc__tls **out, afc_trust_policy *policy, const afc_tls_
     }
     *out = tls;
     return AFC_OK;
+}
+
+void afc__tls_begin_turn(afc__tls *tls) {
+    tls->turn++;
+}
+
+bool afc__tls_demands_pin(const afc__tls *tls, afc_slice host) {
+    return afc__policy_demands_pin(tls->policy, host);
 }
 
 void afc__tls_free(afc__tls *tls) {
@@ -339,13 +354,33 @@ static void note_end(afc__tls_peer *peer) {
     if (!peer->is_closing) peer->has_ended = true;
 }
 
-/** Records an end or an error of the transport; see BIO_set_callback_ex(3). */
+/** Returns whether the connection has read for so long in this turn that others come first; see afc__tls_begin_turn(). */
+static bool has_had_its_turn(afc__tls_peer *peer) {
+    if (peer->turn != peer->tls->turn) {
+        peer->turn = peer->tls->turn;
+        peer->turn_began_us = 0;
+        return false;
+    }
+    int64_t now = afc__now_us();
+    if (peer->turn_began_us == 0) peer->turn_began_us = now;
+    return now - peer->turn_began_us >= TURN_US;
+}
+
+/** Tells OpenSSL that there is no input yet. */
+static long defer_read(BIO *bio) {
+    BIO_clear_retry_flags(bio);
+    BIO_set_retry_read(bio);
+    return -1;
+}
+
+/** Limits reads, and records an end or an error of the transport; see BIO_set_callback_ex(3). */
 static long watch_transport(BIO *bio, int operation, const char *bytes, size_t size, int argument,
                             long number, int result, size_t *processed) {
     (void)bytes, (void)size, (void)argument, (void)number, (void)processed;
     bool is_over = operation == (BIO_CB_READ | BIO_CB_RETURN) ||
                    operation == (BIO_CB_WRITE | BIO_CB_RETURN);
     afc__tls_peer *peer = (afc__tls_peer *)(void *)BIO_get_callback_arg(bio);
+    if (operation == BIO_CB_READ && has_had_its_turn(peer)) return defer_read(bio);
     if (!is_over) return result;
     if (result > 0)
         peer->writes = operation == (BIO_CB_READ | BIO_CB_RETURN) ? 0 : peer->writes + 1;

@@ -25,6 +25,16 @@ afc_status afc__tls_new(afc__tls **out, afc_trust_policy *policy, const afc_tls_
                         afc_failure *failure);
 void afc__tls_free(afc__tls *tls);
 
+/** Returns whether a server of this name must show a pinned certificate or key, which it can't without TLS. */
+bool afc__tls_demands_pin(const afc__tls *tls, afc_slice host);
+
+/**
+ * Begins a call of libcurl: each connection may read for a few milliseconds until the next one. Then it seems to have no
+ * input, so libcurl returns, and the loop comes to others; the socket stays readable. HTTP/2 frames without content and
+ * the extensions of chunks, of which libcurl takes any number without calling back, have no other limit.
+ */
+void afc__tls_begin_turn(afc__tls *tls);
+
 /**
  * Sets up a connection: `ssl_context` is libcurl's SSL_CTX. The caller owns the reference to the
  * peer. NULL when out of memory: don't make the connection then.

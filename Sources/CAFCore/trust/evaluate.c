@@ -145,7 +145,7 @@ static void miss_pins(afc__verdict *verdict) {
 /** Returns whether a pin mismatch is accepted: pins expired, or report only. */
 static bool forgives(const judgement *judged) {
     const afc__trust_rule *rule = judged->rule;
-    bool is_over = rule->expires_s != 0 && afc__policy_time(judged->policy) >= rule->expires_s;
+    bool is_over = afc__rule_has_expired(judged->policy, rule);
     if (!is_over && !rule->report_only) return false;
     miss_pins(judged->verdict);
     judged->verdict->pins = is_over ? AFC_PINS_EXPIRED : AFC_PINS_REPORTED;

@@ -121,6 +121,28 @@ const afc__trust_rule *afc__policy_rule_for(const afc_trust_policy *policy,
     return best;
 }
 
+bool afc__rule_has_expired(const afc_trust_policy *policy, const afc__trust_rule *rule) {
+    return rule->expires_s != 0 && afc__policy_time(policy) >= rule->expires_s;
+}
+
+static bool has_pins(const afc_trust_policy *policy) {
+    for (size_t i = 0; i < policy->rule_count; i++) {
+        if (policy->rules[i].mode != AFC_PINNING_NONE) return true;
+    }
+    return false;
+}
+
+bool afc__policy_demands_pin(const afc_trust_policy *policy, afc_slice host) {
+    char text[AFC__TRUST_HOST_SIZE] = "";
+    afc__trust_host read;
+    if (!has_pins(policy)) return false;
+    if (host.size < sizeof text) memcpy(text, host.bytes, host.size);
+    bool is_host = afc__trust_host_read(&read, text);
+    const afc__trust_rule *rule = afc__policy_rule_for(policy, is_host ? &read : NULL);
+    return rule->mode != AFC_PINNING_NONE && !rule->report_only &&
+           !afc__rule_has_expired(policy, rule);
+}
+
 /* ---- Policies ------------------------------------------------------------------------------ */
 
 static afc_status read_rules(afc_trust_policy *policy, const afc_trust_options *options,

@@ -50,6 +50,15 @@ struct afc_trust_policy {
 const afc__trust_rule *afc__policy_rule_for(const afc_trust_policy *policy,
                                             const afc__trust_host *host);
 
+/** Returns whether the pins of a rule have expired. */
+bool afc__rule_has_expired(const afc_trust_policy *policy, const afc__trust_rule *rule);
+
+/**
+ * Returns whether a server of this name must show a pinned certificate or key. False: it has no pins, or they have
+ * expired or are only reported.
+ */
+bool afc__policy_demands_pin(const afc_trust_policy *policy, afc_slice host);
+
 /** Returns the Unix time as of which everything is verified. */
 int64_t afc__policy_time(const afc_trust_policy *policy);
 

@@ -37,7 +37,7 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
     /// The date for which certificates are verified; nil uses the current one. Default: nil.
     public var verificationDate: Date?
 
-    /// The pins of hosts without a rule. Default: none.
+    /// The pins of hosts without a rule. Requests over http to a host with pins fail. Default: none.
     public var pinning = Pinning()
 
     /// Whether to accept chains that fail verification: expired, unknown issuer, self-signed. The host name is still

@@ -3,10 +3,14 @@
  * Here every piece takes longer than that, so that the number of turns doesn't depend on the machine.
  */
 #include "support/call.h"
+#include "support/h2.h"
 #include "support/websocket.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 
 /* More than libcurl reads before it returns, if it isn't paused: 64 pieces of 16 KiB. */
 enum { PIECE = 16 * 1024, PIECES = 64, SIZE = PIECES * PIECE, SLOW_US = 6000 };
@@ -38,6 +42,33 @@ static void be_slow(slow *slow, const afc_session *session) {
 static void check_turns(const slow *slow) {
     assert_true(slow->pieces >= PIECES / 2);
     assert_in_range(slow->last_turn - slow->first_turn, slow->pieces / 5, UINT64_MAX);
+}
+
+/** Whose reads from sockets are slow; NULL: nobody's. */
+static _Atomic(slow *) slow_reader;
+static afc_session *slow_session;
+
+static void slow_reads(slow *slow, afc_session *session) {
+    slow_session = session;
+    atomic_store(&slow_reader, slow);
+}
+
+static bool is_loop_thread(void) {
+    char name[16] = "";
+    return prctl(PR_GET_NAME, name) == 0 && strcmp(name, "af-loop") == 0;
+}
+
+static ssize_t (*real_recv)(int, void *, size_t, int);
+
+static __attribute__((constructor)) void find_real_recv(void) {
+    *(void **)&real_recv = dlsym(RTLD_NEXT, "recv");
+}
+
+/** Takes the place of the C library's for libcurl, too. */
+ssize_t recv(int descriptor, void *bytes, size_t size, int flags) {
+    slow *slow = atomic_load(&slow_reader);
+    if (slow != NULL && is_loop_thread()) be_slow(slow, slow_session);
+    return real_recv(descriptor, bytes, size, flags);
 }
 
 static char *pattern_of(size_t size) {
@@ -180,6 +211,44 @@ static void messages_yield_and_arrive_before_the_end(void **state) {
     free(bytes);
 }
 
+/* ---- Frames --------------------------------------------------------------------------------- */
+
+enum { FRAMES = 64 * 1024, FRAME_SIZE = 9, UNKNOWN_TYPE = 0x42 };
+
+/** Sends frames without content, which mean nothing to libcurl (RFC 9113 4.1), and only then the response. */
+static void send_empty_frames(afts_conn *conn, const struct afts_request *request, void *payload) {
+    (void)request, (void)payload;
+    h2_peer *peer = malloc(sizeof *peer);
+    unsigned char *frames = calloc(FRAMES, FRAME_SIZE);
+    uint32_t stream = peer != NULL && frames != NULL && h2_begin(peer, conn) ? h2_read_request(peer)
+                                                                             : 0;
+    if (stream != 0) {
+        for (size_t i = 0; i < FRAMES; i++) frames[i * FRAME_SIZE + 3] = UNKNOWN_TYPE;
+        (void)afts_conn_send(conn, frames, (size_t)FRAMES * FRAME_SIZE);
+        (void)h2_send_head(peer, stream, 200, H2_END_STREAM);
+        while (h2_read(peer)) {}
+    }
+    free(frames);
+    free(peer);
+}
+
+/** libcurl calls nobody back for them, and would read on for as long as there are some. */
+static void empty_frames_yield(void **state) {
+    (void)state;
+    world *world = h2_world(NULL);
+    slow slow = {0};
+    h2_serve(world, send_empty_frames, NULL, H2_CLOSE);
+    call *call = call_new(world, "/");
+    call->request.url = tls_url(world);
+    slow_reads(&slow, world->session);
+    call_perform(call);
+    slow_reads(NULL, NULL);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    world_free(world);
+    check_turns(&slow);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(body_yields_and_arrives_whole),
@@ -187,6 +256,7 @@ int main(void) {
         cmocka_unit_test(body_over_tls_yields_and_arrives_whole),
         WORLD_TEST(decoded_body_yields_and_arrives_whole),
         WORLD_TEST(messages_yield_and_arrive_before_the_end),
+        cmocka_unit_test(empty_frames_yield),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

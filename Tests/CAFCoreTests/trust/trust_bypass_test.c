@@ -350,6 +350,55 @@ static void callback_runs_before_anything_is_sent(void **state) {
     }
 }
 
+/** GET without TLS of a server on this machine, under a policy whose rule for "localhost" or, with NULL, for all is this. */
+static void check_plain(world *world, afc_trust_rule rule, const char *host, afc_status expected) {
+    afc_trust_options trust = AFC_TRUST_OPTIONS_INIT;
+    if (rule.host == NULL) {
+        trust.everywhere = rule;
+    } else {
+        trust.rules = &rule;
+        trust.rule_count = 1;
+    }
+    struct world own = {.server = world->server, .session = session_of(&trust)};
+    size_t accepted = afts_server_stats(world->server).accepted;
+    call *call = call_new(&own, "/");
+    call->request.url = text_of(world, "http://%s:%u/", host,
+                                (unsigned)afts_server_port(world->server));
+    call_perform(call);
+    check_ended(call, expected);
+    if (expected == AFC_OK) {
+        call_free(call);
+    } else {
+        check_contains(call->failure.text, "pins");
+        check_contains(call->failure.text, "https");
+        call_free(call);
+        assert_int_equal(afts_server_stats(world->server).accepted, accepted);
+    }
+    afc_session_release(own.session);
+}
+
+/** S28: without TLS nothing could be compared with the pins. */
+static void s28_sends_nothing_without_tls_to_pinned_host(void **state) {
+    (void)state;
+    world *world = world_new(NULL, NULL);
+    afc_slice certificates = afc_slice_of(afts_cert_pem(stranger));
+    afc_trust_rule rule = {
+        .host = "localhost", .mode = AFC_PINNING_PUBLIC_KEY, .certificates = certificates};
+    serve(world, "/", answer(200, NULL, "ok"));
+    check_plain(world, rule, "localhost", AFC_EINVAL);
+    check_plain(world, rule, "LOCALHOST", AFC_EINVAL);
+    check_plain(world, rule, "127.0.0.1", AFC_OK);
+    rule.report_only = true;
+    check_plain(world, rule, "localhost", AFC_OK);
+    rule.report_only = false;
+    rule.expires_s = 1;
+    check_plain(world, rule, "localhost", AFC_OK);
+    rule.expires_s = 0;
+    rule.host = NULL;
+    check_plain(world, rule, "127.0.0.1", AFC_EINVAL);
+    world_free(world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strict_session_reuses_nothing_of_a_lax_one),
@@ -360,6 +409,7 @@ int main(void) {
         cmocka_unit_test(each_result_has_the_chain),
         cmocka_unit_test(on_head_has_the_chain),
         cmocka_unit_test(callback_runs_before_anything_is_sent),
+        cmocka_unit_test(s28_sends_nothing_without_tls_to_pinned_host),
     };
     return cmocka_run_group_tests(tests, make_certificates, free_certificates);
 }

@@ -75,7 +75,10 @@ typedef enum afc_pin_match {
     AFC_PIN_MATCH_ALL = 2   /**< All of them. */
 } afc_pin_match;
 
-/** The trust rule for a host. Zero-initialised: no pins, all checks. */
+/**
+ * The trust rule for a host. Zero-initialised: no pins, all checks. While pins are enforced, requests without TLS to the
+ * host fail with AFC_EINVAL, and nothing is sent; over a Unix-domain socket they don't.
+ */
 typedef struct afc_trust_rule {
     /**
      * "example.com", "*.example.com" (one label, as in a certificate) or an address. ASCII only:
