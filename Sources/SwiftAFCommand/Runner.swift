@@ -89,7 +89,7 @@ struct Runner: Sendable {
             var text = ""
             for one in command.each {
                 let request = try request(one, options)
-                text += request.curlCommand(options: options.curlOptions(one, request)) + "\n"
+                text += request.curlCommand(options: try options.curlOptions(one, request)) + "\n"
             }
             return Outcome(text: text)
         }

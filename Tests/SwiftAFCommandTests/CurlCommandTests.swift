@@ -17,6 +17,35 @@ import Testing
         #expect(!["clobber", "filesize", "speed", "time-cond"].contains { plain.text.contains($0) })
     }
 
+    /// A file is continued in bytes as they are stored, which a coding would change.
+    @Test func downloadsAreNotCompressed() async {
+        for words in [["download", "example.org/f"], ["download", "example.org/f", "-o", "out", "--resume"]] {
+            let run = await swiftaf(words + ["--as-curl"])
+            #expect(run.exit == 0 && run.text.contains(" --header 'Accept-Encoding: identity'"))
+            #expect(!run.text.contains("--compressed"))
+        }
+        let body = await swiftaf("example.org/f", "-o", "out", "--as-curl")
+        #expect(body.text.contains(" --compressed"))
+        let plain = await swiftaf("example.org/f", "--no-compressed", "--as-curl")
+        #expect(!plain.text.contains("--compressed") && !plain.text.contains("identity"))
+    }
+
+    /// curl's option switches off both checks.
+    @Test(arguments: ["--insecure", "--no-host-check"]) func oneSwitchAloneIsRefused(option: String) async {
+        let run = await swiftaf("https://example.org", option, "--as-curl")
+        #expect(run.exit == 1 && run.text.isEmpty)
+        #expect(run.error.contains("--insecure") && run.error.contains("--no-host-check"))
+        let both = await swiftaf("https://example.org", "--insecure", "--no-host-check", "--as-curl")
+        #expect(both.exit == 0 && both.text.contains(" --insecure "))
+    }
+
+    @Test func redirectsToHTTPStayRefused() async {
+        let secure = await swiftaf("https://example.org", "--as-curl")
+        #expect(secure.text.contains(" --location --proto-redir '=https'"))
+        let plain = await swiftaf("http://example.org", "--as-curl")
+        #expect(plain.text.contains(" --location") && !plain.text.contains("--proto-redir"))
+    }
+
     @Test func secretsAreNotNeeded() async {
         let named = await swiftaf("example.org", "-u", "joe", "--as-curl")
         #expect(named.exit == 0 && named.text.contains("--user joe ") && named.error.isEmpty)

@@ -6,9 +6,26 @@ extension Options {
     /// see ``HTTPRequest/curlCommand(redaction:)``.
     ///
     /// Passwords are left out, so curl asks for them. Options that curl lacks are left out, too: see docs/cli.md.
-    func curlOptions(_ command: RequestCommand, _ request: HTTPRequest) -> [String] {
-        redirectOptions + formOptions(request) + credentialOptions(request) + trustOptions + limitOptions
-            + networkOptions + storeOptions + outputOptions(command) + fileOptions(command)
+    ///
+    /// - Throws: If curl would verify less than this command does.
+    func curlOptions(_ command: RequestCommand, _ request: HTTPRequest) throws(Failure) -> [String] {
+        guard allowsInvalidCertificates != validatesHostName else {
+            throw Failure(
+                UsageError(
+                    "--as-curl needs both --insecure and --no-host-check, or neither: curl's --insecure verifies neither chain nor name"
+                ))
+        }
+        return redirectOptions(request) + encodingOptions(command) + formOptions(request) + credentialOptions(request)
+            + trustOptions + limitOptions + networkOptions + storeOptions + outputOptions(command)
+            + fileOptions(command)
+    }
+
+    /// A download is requested without a coding, so that it can be continued.
+    private func encodingOptions(_ command: RequestCommand) -> [String] {
+        if let target = try? FileTarget.of(command, self), target.isDownload {
+            return ["--header", "\(HTTPHeaders.Name.acceptEncoding): identity"]
+        }
+        return decompresses ? ["--compressed"] : []
     }
 
     /// The type of a form that isn't multipart/form-data. curl adds its boundary to it.
@@ -38,15 +55,18 @@ extension Options {
         return words
     }
 
-    private var redirectOptions: [String] {
+    private func redirectOptions(_ request: HTTPRequest) -> [String] {
         var words: [String] = []
         if redirects.followsRedirects {
             words.append("--location")
+            if request.parsedURL?.scheme == "https", !redirects.allowsInsecureDowngrade {
+                words += ["--proto-redir", "=https"]
+            }
             let isOwn = redirects.maximumCount != RedirectPolicy.follow.maximumCount
             if isOwn { words += ["--max-redirs", "\(redirects.maximumCount)"] }
         }
         if retries > 0 { words += ["--retry", "\(retries)"] }
-        return words + (decompresses ? ["--compressed"] : [])
+        return words
     }
 
     private func credentialOptions(_ request: HTTPRequest) -> [String] {
@@ -65,8 +85,7 @@ extension Options {
 
     private var trustOptions: [String] {
         var words = Self.option("--cacert", anchorsPath)
-        // curl has one option for both.
-        if allowsInvalidCertificates || !validatesHostName { words.append("--insecure") }
+        if allowsInvalidCertificates { words.append("--insecure") }
         if !pins.isEmpty { words += ["--pinnedpubkey", pins.joined(separator: ";")] }
         if let path = certificate?.path.shown {
             // What follows a colon would be the password.
