@@ -53,6 +53,14 @@ package enum Charset: Sendable {
         }
     }
 
+    /// Whether a character can have zero bytes, so that a byte of a line's end may be part of another character.
+    var isWide: Bool {
+        switch self {
+        case .utf16, .utf16LittleEndian, .utf16BigEndian, .utf32, .utf32LittleEndian, .utf32BigEndian: true
+        case .utf8, .ascii, .latin1, .windows1252, .legacy: false
+        }
+    }
+
     private static func isAround(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "'") || byte == 0x20 || (0x09...0x0D).contains(byte)
     }

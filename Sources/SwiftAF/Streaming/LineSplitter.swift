@@ -24,6 +24,24 @@ struct LineSplitter {
         position = 0
     }
 
+    /// Continues where another splitter stopped.
+    mutating func append(_ other: LineSplitter) {
+        guard isEmpty else { return append(other.unread) }
+        (piece, position, beginning, skipsLineFeed) = (
+            other.piece, other.position, other.beginning, other.skipsLineFeed
+        )
+    }
+
+    /// Whether it holds nothing that the next chunk would be read after.
+    var isEmpty: Bool { position == piece.count && beginning.isEmpty && !skipsLineFeed }
+
+    /// The bytes that no line was made of.
+    var unread: Data {
+        var rest = Data(beginning) + piece.dropFirst(position)
+        if skipsLineFeed, rest.first == Self.lineFeed { rest = rest.dropFirst() }
+        return rest
+    }
+
     /// Returns the result of `make` for the next line; nil if no line is complete yet.
     ///
     /// - Throws: ``SessionError/Code/tooLarge`` as soon as a line exceeds the limit.

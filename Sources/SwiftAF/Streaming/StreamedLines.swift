@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 extension StreamedResponse {
     /// The body as lines of text with at most 1 MiB each. See ``lines(maximumLength:)``.
     public var lines: Lines { lines(maximumLength: 1 << 20) }
@@ -5,7 +7,8 @@ extension StreamedResponse {
     /// Returns the body as lines of text.
     ///
     /// CR, LF and CRLF end a line and aren't part of it. Empty lines are included, and so is an unterminated last line.
-    /// The text is decoded as UTF-8; invalid bytes become U+FFFD.
+    /// The text is decoded by the charset of Content-Type; without one as UTF-8, where invalid bytes become U+FFFD.
+    /// UTF-16 and UTF-32 have no lines in this sense: the iterator throws ``SessionError/Code/decoding``.
     ///
     /// - Parameter maximumLength: The maximum length of a line in bytes. A longer one cancels the transfer, and the
     ///   iterator throws ``SessionError/Code/tooLarge``.
@@ -15,7 +18,13 @@ extension StreamedResponse {
 
     /// The lines of the body.
     ///
-    /// The body can be read once only: an iterator consumes whole chunks, so make only one.
+    /// The body can be read once only, and one iterator at a time reads it. What an iterator has not returned when it is
+    /// released goes to the next one, so a loop can read the first line and another one the rest:
+    ///
+    /// ```swift
+    /// let header = try await response.lines.first { _ in true }
+    /// for try await row in response.lines { … }
+    /// ```
     public struct Lines: AsyncSequence, Sendable {
         public typealias Element = String
         public typealias Failure = SessionError
@@ -28,61 +37,99 @@ extension StreamedResponse {
         }
     }
 
-    /// Iterates over the lines of the body.
+    /// Iterates over the lines of the body. Copies share the state.
     public struct LineIterator: AsyncIteratorProtocol {
-        private let owner: StreamOwner
-        private let url: String
-        private var splitter: LineSplitter
-        private var isOver = false
+        private let reader: LineReader
 
         init(_ response: StreamedResponse, maximumLength: Int) {
-            owner = response.bytes.owner
-            url = response.url
-            splitter = LineSplitter(maximumLength: maximumLength)
+            reader = LineReader(response, maximumLength: maximumLength)
         }
 
         /// Returns the next line without its terminator; nil after the last one.
         public mutating func next() async throws(SessionError) -> String? {
-            try await next(isolation: nil)
+            try await reader.next(isolation: nil)
         }
 
         /// Returns the next line without its terminator; nil after the last one.
         public mutating func next(isolation: isolated (any Actor)?) async throws(SessionError) -> String? {
-            guard !isOver else { return nil }
-            do throws(SessionError) {
-                // Before the lines that have been received.
-                if Task.isCancelled { throw cancelled() }
-                while true {
-                    if let line = try split() { return line }
-                    guard let chunk = try await owner.stream.next() else { break }
+            try await reader.next(isolation: isolation)
+        }
+    }
+}
+
+/// Reads lines, and gives back to the stream what it hasn't returned.
+private final class LineReader {
+    private let owner: StreamOwner
+    private let url: String
+    private let charset: Charset
+    private var splitter: LineSplitter
+    private var isOver = false
+
+    init(_ response: StreamedResponse, maximumLength: Int) {
+        owner = response.bytes.owner
+        url = response.url
+        charset = response.lineCharset
+        splitter = LineSplitter(maximumLength: maximumLength)
+    }
+
+    deinit {
+        if !isOver, !splitter.isEmpty { owner.putBack(splitter) }
+    }
+
+    func next(isolation: isolated (any Actor)?) async throws(SessionError) -> String? {
+        guard !isOver else { return nil }
+        do throws(SessionError) {
+            // Before the lines that have been received.
+            if Task.isCancelled { throw failure(SessionError(.cancelled)) }
+            guard !charset.isWide else {
+                throw failure(
+                    SessionError(.decoding, message: "only charsets whose line ends are single bytes have lines"))
+            }
+            while true {
+                if let line = try split() { return line }
+                if let unread = owner.takeUnread() {
+                    splitter.append(unread)
+                } else if let chunk = try await owner.stream.next() {
                     splitter.append(chunk)
+                } else {
+                    break
                 }
-            } catch {
-                isOver = true
-                throw error
             }
+        } catch {
             isOver = true
-            return splitter.last(Self.text)
+            throw error
         }
+        isOver = true
+        return splitter.last(text)
+    }
 
-        private func cancelled() -> SessionError {
-            owner.stream.cancel()
-            return SessionError(.cancelled, url: url)
-        }
+    private func failure(_ error: SessionError) -> SessionError {
+        owner.stream.cancel()
+        var error = error
+        error.url = url
+        return error
+    }
 
-        private mutating func split() throws(SessionError) -> String? {
-            do {
-                return try splitter.next(Self.text)
-            } catch {
-                owner.stream.cancel()
-                var error = error
-                error.url = url
-                throw error
-            }
+    private func split() throws(SessionError) -> String? {
+        do {
+            return try splitter.next(text)
+        } catch {
+            throw failure(error)
         }
+    }
 
-        private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
-            String(decoding: bytes, as: UTF8.self)
+    private func text(_ bytes: UnsafeRawBufferPointer) -> String {
+        if case .utf8 = charset { return String(decoding: bytes, as: UTF8.self) }
+        return charset.decode(Data(bytes)) ?? String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension StreamedResponse {
+    /// The charset of Content-Type; UTF-8 if there is none, or an unknown one.
+    fileprivate var lineCharset: Charset {
+        guard let field = headers[HTTPHeaders.Name.contentType], let label = MediaType(field)?.charset else {
+            return .utf8
         }
+        return Charset(label: label) ?? .utf8
     }
 }

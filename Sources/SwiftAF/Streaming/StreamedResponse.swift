@@ -124,12 +124,12 @@ public struct StreamedResponse: Sendable {
 
         /// Returns the next chunk; nil at the end.
         public mutating func next() async throws(SessionError) -> Data? {
-            try await owner.stream.next()
+            try await owner.next()
         }
 
         /// Returns the next chunk; nil at the end.
         public mutating func next(isolation: isolated (any Actor)?) async throws(SessionError) -> Data? {
-            try await owner.stream.next()
+            try await owner.next()
         }
     }
 }
@@ -142,9 +142,11 @@ extension StreamedResponse: AsyncSequence {
     public func makeAsyncIterator() -> Iterator { bytes.makeAsyncIterator() }
 }
 
-/// Cancels the transfer when the response and all its iterators are released.
+/// Cancels the transfer when the response and all its iterators are released. Keeps what an iterator over lines has
+/// received, but not returned.
 final class StreamOwner: Sendable {
     let stream: StreamTransfer
+    private let unread = Locked<LineSplitter?>(nil)
 
     init(_ stream: StreamTransfer) {
         self.stream = stream
@@ -152,6 +154,23 @@ final class StreamOwner: Sendable {
 
     deinit {
         stream.cancel()
+    }
+
+    /// Returns the next chunk; nil at the end.
+    func next() async throws(SessionError) -> Data? {
+        if let rest = takeUnread()?.unread, !rest.isEmpty { return rest }
+        return try await stream.next()
+    }
+
+    func takeUnread() -> LineSplitter? { unread.exchange(nil) }
+
+    /// Keeps what comes before the chunks of the stream.
+    func putBack(_ splitter: LineSplitter) {
+        unread.withLock { kept in
+            var rest = splitter
+            if let later = kept { rest.append(later.unread) }
+            kept = rest
+        }
     }
 }
 

@@ -120,4 +120,46 @@ struct StreamedLinesTests {
         server.open("rest")
         #expect(await server.wait(for: .closes(1)))
     }
+
+    @Test("What one loop leaves is read by the next one, and by collect", arguments: [1, 5, 4096])
+    func severalLoops(size: Int) async throws {
+        let text = "id,name\r\n1,a\r\n2,b\r\n3,c\nrest\nof it"
+        let pieces = stride(from: 0, to: text.utf8.count, by: size).map { start in
+            Script.chunk(Data(Array(text.utf8)[start..<min(text.utf8.count, start + size)]))
+        }
+        let response = try await open([.chunkedHead(), Script(pieces), .lastChunk()])
+        #expect(try await response.lines.first { _ in true } == "id,name")
+        #expect(try await response.lines.first { _ in true } == "1,a")
+        var rows: [String] = []
+        for try await row in response.lines {
+            rows.append(row)
+            if rows.count == 2 { break }
+        }
+        #expect(rows == ["2,b", "3,c"])
+        #expect(try await response.collect(upTo: 100) == Data("rest\nof it".utf8))
+        #expect(try await response.lines.first { _ in true } == nil)
+    }
+
+    @Test("Lines are decoded by the response's charset")
+    func charset() async throws {
+        let body = Data([0xE4, 0x0A, 0xF6, 0x80])
+        let latin = try await open(.respond(headers: ["Content-Type": "text/plain; charset=iso-8859-1"], body: body))
+        #expect(try await Array(latin.lines) == ["ä", "ö\u{80}"])
+        let windows = try await open(
+            .respond(headers: ["Content-Type": "text/plain; charset=windows-1252"], body: body))
+        #expect(try await Array(windows.lines) == ["ä", "ö€"])
+        let unknown = try await open(
+            .respond(headers: ["Content-Type": "text/plain; charset=nope"], body: Data("é\n".utf8)))
+        #expect(try await Array(unknown.lines) == ["é"])
+        let wide = try await open(
+            .respond(headers: ["Content-Type": "text/plain; charset=utf-16"], body: Data([0, 0x61, 0, 0x0A])))
+        await #expect { try await Array(wide.lines) } throws: { $0.asSessionError?.code == .decoding }
+    }
+}
+
+extension Array where Element == String {
+    fileprivate init(_ lines: StreamedResponse.Lines) async throws(SessionError) {
+        self = []
+        for try await line in lines { append(line) }
+    }
 }
