@@ -157,18 +157,24 @@ public final class TestServer: Sendable {
     /// - Parameters:
     ///   - index: The index of the connection, from 0; nil for every connection.
     ///   - script: The steps to perform.
-    public func onConnection(_ index: Int? = nil, _ script: Script) {
+    public func onConnection(_ index: Int?, _ script: Script) {
         afts_on_connection(pointer, index ?? everyConnection, script.build(failures))
     }
+
+    /// Runs a script on every connection after its TLS handshake, before a request is read.
+    public func onConnection(_ script: Script) { onConnection(nil, script) }
 
     /// Runs a script on a connection before its TLS handshake.
     ///
     /// - Parameters:
     ///   - index: The index of the connection, from 0; nil for every connection.
     ///   - script: The steps to perform.
-    public func onAccept(_ index: Int? = nil, _ script: Script) {
+    public func onAccept(_ index: Int?, _ script: Script) {
         afts_on_accept(pointer, index ?? everyConnection, script.build(failures))
     }
+
+    /// Runs a script on every connection before its TLS handshake.
+    public func onAccept(_ script: Script) { onAccept(nil, script) }
 
     // MARK: Gates
 

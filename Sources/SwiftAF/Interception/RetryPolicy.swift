@@ -57,7 +57,9 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         guard let delay = delay(for: request, after: outcome, now: .now, at: .now, random: random()) else {
             return .doNotRetry
         }
-        if let budget, !budget.withdraw() { return .doNotRetry }
+        // A server that says when to come again limits its load itself.
+        let isAsked = outcome.error == nil && outcome.response?.retryAfter != nil
+        if !isAsked, let budget, !budget.withdraw() { return .doNotRetry }
         return .retry(after: delay)
     }
 
@@ -90,6 +92,12 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         if let error = outcome.error { return errorCodes.contains(error.code) && error.reason != .total }
         return outcome.status.map(statusCodes.contains) ?? false
     }
+}
+
+extension HTTPResponse {
+    /// The delay that the server asks for before another request, by `Retry-After` (RFC 9110 10.2.3); nil if the field is
+    /// missing or invalid. A date is relative to the response's `Date`, or to now without one.
+    public var retryAfter: Duration? { RetryAfter.delay(of: self, now: .now) }
 }
 
 /// The value of `Retry-After` (RFC 9110 10.2.3).

@@ -146,3 +146,8 @@ extension JSONValue: CustomStringConvertible {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 }
+
+extension JSONObject: CustomStringConvertible {
+    /// Compact JSON, as of ``JSONValue``.
+    public var description: String { JSONValue.object(self).description }
+}

@@ -85,6 +85,15 @@ public struct MultipartFormData: Sendable {
         try add(.data(data, BodyForm.Heading(name: name, fileName: nil, mediaType: nil, headers: [:])))
     }
 
+    /// Adds a field with bytes of a media type, such as JSON that describes the files of the form.
+    ///
+    /// - Parameter headers: Further fields, sent after Content-Disposition and Content-Type, which they must not contain.
+    public mutating func append(
+        _ data: Data, name: String, mediaType: String, headers: HTTPHeaders = [:]
+    ) throws(SessionError) {
+        try add(.data(data, BodyForm.Heading(name: name, fileName: nil, mediaType: mediaType, headers: headers)))
+    }
+
     /// Adds bytes as a file.
     ///
     /// - Parameters:

@@ -6,12 +6,13 @@ public protocol DataDecoder: Sendable {
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
 
     /// The media types of the format, without parameters, which a manager accepts for values that it decodes unless its
-    /// validation lists others (``ResponseValidation/acceptableContentTypes``). Nil, the default, is JSON's.
-    var contentTypes: Set<String>? { get }
+    /// validation lists others (``ResponseValidation/acceptableContentTypes``). Default:
+    /// ``JSONResponseSerializer/contentTypes``, with which types such as `application/problem+json` are accepted, too.
+    var contentTypes: Set<String> { get }
 }
 
 extension DataDecoder {
-    public var contentTypes: Set<String>? { nil }
+    public var contentTypes: Set<String> { JSONResponseSerializer.contentTypes }
 }
 
 /// An encoder for JSON bodies: ``JSONCoder`` or Foundation's `JSONEncoder`.
@@ -29,7 +30,7 @@ extension JSONCoder: DataDecoder, DataEncoder {
 extension JSONDecoder: DataDecoder {}
 extension PropertyListDecoder: DataDecoder {
     /// `application/x-plist`.
-    public var contentTypes: Set<String>? { Self.acceptableContentTypes }
+    public var contentTypes: Set<String> { Self.acceptableContentTypes }
 
     static let acceptableContentTypes: Set = ["application/x-plist"]
 }

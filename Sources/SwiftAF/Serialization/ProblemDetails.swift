@@ -88,3 +88,8 @@ extension SessionError {
         return (try? JSONValue(parsing: body)).flatMap { ProblemDetails($0) }
     }
 }
+
+extension ProblemDetails: CustomStringConvertible {
+    /// The JSON document.
+    public var description: String { jsonValue.description }
+}

@@ -192,9 +192,9 @@ final class ResponseSettings: Sendable {
 extension ResponseSettings {
     /// The validation of what the decoder decodes: JSON's, or that of the decoder's content types.
     var validationOfDecoder: ResponseValidation {
-        guard validation.acceptableContentTypes == nil, let types = decoder.contentTypes else {
-            return validationOfJSON
-        }
+        guard validation.acceptableContentTypes == nil else { return validation }
+        let types = decoder.contentTypes
+        guard types != JSONResponseSerializer.contentTypes else { return validationOfJSON }
         var validation = validation
         validation.acceptableContentTypes = types
         return validation

@@ -56,7 +56,7 @@ public struct SessionError: Error, Sendable {
 
     /// What happened, in words that may be logged.
     public var message: String {
-        get { storage.values.message ?? storage.values.code.explanation }
+        get { storage.values.message ?? explanation }
         set { update { $0.message = newValue } }
     }
 
@@ -363,6 +363,14 @@ extension SessionError {
     }
 }
 
+extension SessionError {
+    /// The message of an error that was made without one.
+    private var explanation: String {
+        if code == .status, let response { return "unacceptable status \(response.status)" }
+        return code.explanation
+    }
+}
+
 extension SessionError.Code {
     /// A general message, used if there is no specific one.
     var explanation: String { Self.explanations[self] ?? "the request failed" }
@@ -426,7 +434,7 @@ extension SessionError: CustomStringConvertible, CustomDebugStringConvertible {
         var text = code.rawValue
         if let reason { text += " (\(reason))" }
         text += ": \(message)"
-        if let url { text += " [\(URLText(url).redacted)]" }
+        if let url, !url.isEmpty { text += " [\(URLText(url).redacted)]" }
         switch underlying {
         case let error as SessionError: text += "; \(error)"
         case let error as JSONParseError: text += "; \(error)"
