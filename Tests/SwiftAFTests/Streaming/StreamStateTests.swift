@@ -7,13 +7,13 @@ import Testing
 struct StreamStateTests {
     /// A state, and what was asked of it.
     private final class Keeper {
-        private(set) var state = StreamState()
+        private(set) var state = StreamState.reading()
 
         /// Whether there was room.
         @discardableResult
         func give(_ bytes: [UInt8]) -> Bool {
             guard let step = state.give(bytes) else { return false }
-            #expect(step.waiter == nil)
+            #expect(step.reader == nil)
             #expect(!step.mustWake)
             return true
         }
@@ -44,8 +44,9 @@ struct StreamStateTests {
         }
 
         func finish() {
-            let told = state.finish(SessionError(.truncated))
-            #expect(told == nil)
+            guard case .nothing = state.finish(SessionError(.truncated)) else {
+                return Issue.record("a call was resumed")
+            }
         }
     }
 
@@ -66,7 +67,7 @@ struct StreamStateTests {
 
     @Test("Chunks that the reader keeps aren't overwritten by later ones")
     func kept() {
-        var state = StreamState()
+        var state = StreamState.reading()
         var kept: [(expected: Data, chunk: Data)] = []
         var number: UInt8 = 0
         for round in 0..<12 {
@@ -125,7 +126,7 @@ struct StreamStateTests {
             var wakes: [Int] = []
             while let (_, mustWake) = keeper.take() {
                 if mustWake { wakes.append(keeper.state.buffered) }
-                #expect(keeper.state.isPaused == wakes.isEmpty)
+                #expect(keeper.state.isAtRest == wakes.isEmpty)
             }
             let left = try #require(wakes.first)
             #expect(wakes.count == 1 && left <= StreamState.capacity / 2 && left > StreamState.capacity / 4)
@@ -134,7 +135,7 @@ struct StreamStateTests {
 
     @Test("A piece can be taken once it is written, and then a waiting reader is resumed")
     func beingWritten() async {
-        let state = Locked(StreamState())
+        let state = Locked(StreamState.reading())
         let first = state.withLock { $0.give([1, 2]) }
         #expect(first != nil)
         let space = state.withLock { $0.beginPiece(2) }
@@ -148,7 +149,7 @@ struct StreamStateTests {
         await eventually { state.withLock { $0.hasReader } }
         if let space {
             [UInt8]([3, 4]).withUnsafeBytes { space.copy($0) }
-            state.withLock { $0.endPiece(space) }.waiter?.resume(returning: .ready)
+            state.withLock { $0.endPiece(space) }.reader?.resume(returning: .ready)
         }
         guard case .ready = await task.value else {
             Issue.record("not told")
@@ -158,7 +159,7 @@ struct StreamStateTests {
     }
 
     @Test func refusesASecondReader() async {
-        let state = Locked(StreamState())
+        let state = Locked(StreamState.reading())
         let first = Task {
             await withUnsafeContinuation { waiter in
                 let event = state.withLock { $0.waitForChunk(waiter) }
@@ -166,7 +167,7 @@ struct StreamStateTests {
             }
         }
         await eventually { state.withLock { $0.hasReader } }
-        let second: StreamState.Event = await withUnsafeContinuation { waiter in
+        let second: StreamState.Next = await withUnsafeContinuation { waiter in
             let event = state.withLock { $0.waitForChunk(waiter) }
             if let event { waiter.resume(returning: event) }
         }
@@ -176,7 +177,7 @@ struct StreamStateTests {
         } else {
             Issue.record("two readers")
         }
-        if let (waiter, event) = state.withLock({ $0.finish(nil) }) { waiter.resume(returning: event) }
+        state.withLock { $0.finish(nil) }.resume()
         guard case .end = await first.value else {
             Issue.record("not resumed")
             return
@@ -198,9 +199,50 @@ struct StreamStateTests {
         #expect(keeper.take() == nil)
     }
 
+    @Test func keepsAHeadThatArrivesBeforeItIsAwaitedAndTheFailureBehindIt() async {
+        let state = Locked(StreamState.reading())
+        state.withLock { $0.finish(SessionError(.truncated)) }.resume()
+        guard case .head(let head) = await opening(of: state), head.status == 200 else {
+            Issue.record("no head")
+            return
+        }
+        for isFirst in [true, false] {
+            let next: StreamState.Next = await withUnsafeContinuation { reader in
+                let next = state.withLock { $0.waitForChunk(reader) }
+                if let next { reader.resume(returning: next) }
+            }
+            switch next {
+            case .failed(let error): #expect(isFirst && error.code == .truncated)
+            case .end: #expect(!isFirst)
+            case .chunk, .ready: Issue.record("no end")
+            }
+        }
+    }
+
+    @Test func failsToOpenWithTheErrorOfATransferWithoutAHead() async {
+        for isWaiting in [true, false] {
+            let state = Locked(StreamState())
+            let opening = Task { await opening(of: state) }
+            if isWaiting { await eventually { state.withLock { $0.hasOpener } } }
+            state.withLock { $0.finish(SessionError(.dns)) }.resume()
+            guard case .failed(let error) = await opening.value else {
+                Issue.record("opened")
+                return
+            }
+            #expect(error?.code == .dns)
+        }
+    }
+
+    private func opening(of state: borrowing Locked<StreamState>) async -> StreamState.Opening {
+        await withUnsafeContinuation { opener in
+            let opening = state.withLock { $0.waitForHead(opener) }
+            if let opening { opener.resume(returning: opening) }
+        }
+    }
+
     /// What a reader that waits is told after pieces of some sizes, before the next one.
-    private func told(after sizes: [Int], wakes: inout Int) async -> StreamState.Event? {
-        let state = Locked(StreamState())
+    private func told(after sizes: [Int], wakes: inout Int) async -> StreamState.Next? {
+        let state = Locked(StreamState.reading())
         var count = 0
         let task = Task {
             await withUnsafeContinuation { waiter in
@@ -217,8 +259,8 @@ struct StreamStateTests {
                 continue
             }
             if step.mustWake { count += 1 }
-            step.waiter?.resume(returning: .ready)
-            isTold = step.waiter != nil
+            step.reader?.resume(returning: .ready)
+            isTold = step.reader != nil
         }
         wakes = count
         if !isTold {
@@ -258,6 +300,14 @@ struct StreamStateTests {
 }
 
 extension StreamState {
+    /// A state whose head has arrived.
+    fileprivate static func reading() -> StreamState {
+        var state = StreamState()
+        let opener = state.receive(HTTPResponse(status: 200, url: "http://h/"))
+        #expect(opener == nil)
+        return state
+    }
+
     /// Adds a piece; nil if there is no room.
     fileprivate mutating func give(_ bytes: [UInt8]) -> Step? {
         guard !bytes.isEmpty, let space = beginPiece(bytes.count) else { return nil }

@@ -1,0 +1,228 @@
+import FoundationEssentials
+
+/// The phase of a stream, its buffered data, and the call that waits. Changes nothing else; copies share the buffer.
+///
+/// Pieces are merged. A waiting reader is resumed when much data is buffered or when there is nothing more to read for
+/// now, rather than for each piece.
+struct StreamState {
+    /// In this order, except that the transfer may be paused and resumed several times, and may finish in any phase.
+    private enum Phase {
+        /// The final head hasn't arrived. One call waits for it, or will.
+        case opening(Opener?)
+        /// Pieces of the body are buffered.
+        case reading(Reading)
+        /// The buffer is full, so that there is no need to wait: the reader has to resume the transfer.
+        case paused
+        /// Nothing more arrives. The failure is that which no reader has got yet.
+        case finished(SessionError?)
+    }
+
+    private struct Reading {
+        /// The call that waits, if there is one.
+        var reader: Reader?
+        /// Whether a call of ``wakeReader()`` is scheduled.
+        var isWakeDue = false
+    }
+
+    /// How a stream begins.
+    enum Opening: Sendable {
+        case head(HTTPResponse)
+        /// Without a head. The core always gives a reason.
+        case failed(SessionError?)
+    }
+
+    /// What a reader gets.
+    enum Next: Sendable {
+        /// The bytes. If `mustWake`, the transfer was paused because the buffer was full, and must be resumed.
+        case chunk(Data, mustWake: Bool)
+        /// Data has arrived; call again. More may be buffered by then.
+        case ready
+        case end
+        case failed(SessionError)
+    }
+
+    // Unsafe, because a checked continuation allocates for each chunk.
+    typealias Opener = UnsafeContinuation<Opening, Never>
+    typealias Reader = UnsafeContinuation<Next, Never>
+
+    /// The call that the end of the transfer resumes, and its result.
+    enum Resumption: Sendable {
+        /// No call waits; the end is kept for the next one.
+        case nothing
+        case opener(Opener, Opening)
+        case reader(Reader, Next)
+
+        func resume() {
+            switch self {
+            case .nothing: break
+            case .opener(let opener, let opening): opener.resume(returning: opening)
+            case .reader(let reader, let next): reader.resume(returning: next)
+            }
+        }
+    }
+
+    /// The buffer size above which the transfer is paused, until half of it has been read; one more piece may exceed
+    /// it. A pause is expensive, because libcurl copies the rest of its read: with a third of this size, a reader whose
+    /// thread is a little late doubles the processor time (the row `events` of Benchmarks/run).
+    static let capacity = 1536 * 1024
+
+    /// The buffered size at which a waiting reader is resumed immediately. Each resumption wakes a thread.
+    private static let enough = 512 * 1024
+    /// libcurl's CURL_MAX_WRITE_SIZE.
+    private static let pieceSize = 16 * 1024
+
+    private var phase = Phase.opening(nil)
+    /// The head, if it arrived before a call waited for it. Kept in all later phases: the transfer may have finished by
+    /// then.
+    private var earlyHead: HTTPResponse?
+    private let pending = ChunkQueue()
+
+    /// Whether no more data arrives unless the reader consumes some.
+    var isAtRest: Bool {
+        switch phase {
+        case .opening, .reading: false
+        case .paused, .finished: true
+        }
+    }
+
+    /// The number of buffered bytes.
+    var buffered: Int { pending.count }
+
+    // MARK: Opening
+
+    /// Returns how the stream has begun; nil if the call waits for that.
+    mutating func waitForHead(_ opener: Opener) -> Opening? {
+        if let head = earlyHead {
+            earlyHead = nil
+            return .head(head)
+        }
+        if case .finished(let failure) = phase { return .failed(failure) }
+        phase = .opening(opener)
+        return nil
+    }
+
+    /// - Returns: The call to resume with the head, if it waits already.
+    mutating func receive(_ head: HTTPResponse) -> Opener? {
+        guard case .opening(let opener) = phase else { return nil }
+        phase = .reading(Reading())
+        if opener == nil { earlyHead = head }
+        return opener
+    }
+
+    // MARK: Writing
+
+    /// The action to take after a piece of the body.
+    struct Step {
+        /// The reader to resume now.
+        var reader: Reader?
+        /// Whether the transfer must schedule a call of ``wakeReader()``, after everything that can be read now.
+        var mustWake = false
+    }
+
+    /// Returns the space for a piece of at least one byte, which must be written before ``endPiece(_:)``; nil if the
+    /// buffer is full: the transfer is paused, and the reader has to resume it.
+    mutating func beginPiece(_ count: Int) -> ChunkQueue.Space? {
+        let isFull = buffered >= Self.capacity
+        switch phase {
+        case .reading where isFull: phase = .paused
+        // The core may try again before the reader has taken half.
+        case .paused where !isFull: phase = .reading(Reading())
+        case .opening, .reading, .paused, .finished: break
+        }
+        return isFull ? nil : pending.beginWriting(count)
+    }
+
+    /// Adds the piece that was written.
+    mutating func endPiece(_ space: ChunkQueue.Space) -> Step {
+        pending.endWriting(space)
+        guard case .reading(var reading) = phase, let reader = reading.reader else { return Step() }
+        // libcurl splits a read into pieces of equal size, so a piece of another size is the last one of a read.
+        let isLast = space.count != Self.pieceSize
+        if isLast || buffered >= Self.enough {
+            reading.reader = nil
+            phase = .reading(reading)
+            return Step(reader: reader)
+        }
+        guard !reading.isWakeDue else { return Step() }
+        reading.isWakeDue = true
+        phase = .reading(reading)
+        return Step(mustWake: true)
+    }
+
+    /// - Returns: The reader to resume, if any.
+    mutating func wakeReader() -> Reader? {
+        guard case .reading(let reading) = phase else { return nil }
+        guard buffered > 0 else {
+            phase = .reading(Reading(reader: reading.reader))
+            return nil
+        }
+        phase = .reading(Reading())
+        return reading.reader
+    }
+
+    /// - Returns: The call to resume. A reader first gets what is buffered, and then the failure.
+    mutating func finish(_ failure: SessionError?) -> Resumption {
+        let former = phase
+        phase = .finished(failure)
+        switch former {
+        case .opening(let opener?):
+            return .opener(opener, .failed(failure))
+        case .reading(let reading):
+            guard let reader = reading.reader else { return .nothing }
+            return .reader(reader, buffered > 0 ? .ready : takeEnd(failure))
+        case .opening(nil), .paused, .finished:
+            return .nothing
+        }
+    }
+
+    // MARK: Reading
+
+    /// Returns what a reader gets at once; nil if the call waits.
+    mutating func waitForChunk(_ reader: Reader) -> Next? {
+        if let (chunk, mustWake) = takeChunk() { return .chunk(chunk, mustWake: mustWake) }
+        switch phase {
+        case .reading(var reading):
+            guard reading.reader == nil else {
+                return .failed(SessionError(.invalidInput, message: "the body is already being read by another task"))
+            }
+            reading.reader = reader
+            phase = .reading(reading)
+            return nil
+        case .finished(let failure):
+            return takeEnd(failure)
+        case .opening, .paused:
+            // Before the head there is no body to read, and a full buffer has a chunk.
+            return .failed(SessionError(.unknown, message: "the body can't be read yet"))
+        }
+    }
+
+    /// Returns the oldest buffered data and whether the transfer must be resumed; nil if the buffer is empty, or if its
+    /// only block is being written.
+    mutating func takeChunk() -> (Data, mustWake: Bool)? {
+        guard let chunk = pending.take() else { return nil }
+        guard case .paused = phase, buffered <= Self.capacity / 2 else { return (chunk, false) }
+        phase = .reading(Reading())
+        return (chunk, true)
+    }
+
+    /// Returns the end, whose failure is reported once.
+    private mutating func takeEnd(_ failure: SessionError?) -> Next {
+        phase = .finished(nil)
+        return failure.map { .failed($0) } ?? .end
+    }
+}
+
+// For tests.
+extension StreamState {
+    /// Whether a call waits for the head.
+    var hasOpener: Bool { if case .opening(let opener) = phase { opener != nil } else { false } }
+
+    /// Whether a reader waits.
+    var hasReader: Bool { if case .reading(let reading) = phase { reading.reader != nil } else { false } }
+
+    /// The number of bytes that there is memory for without allocating more.
+    var reserved: Int { pending.room }
+
+    /// The number of blocks of memory that are kept for later pieces.
+    var spare: Int { pending.spare }
+}
