@@ -39,7 +39,7 @@ struct Batch {
 
     private func summary(of outcome: Outcome) -> String {
         if let failure = outcome.failure { return failure.code }
-        return Format.bytes(Int64(outcome.bodyBytes ?? 0))
+        return Format.bytes(Int64(outcome.transfer?.bodyBytes ?? 0))
     }
 }
 

@@ -5,22 +5,18 @@ import SwiftAF
 /// What came of an exchange.
 extension Exchange {
     func outcome(of response: HTTPResponse, body: Data) -> Outcome {
-        var outcome = Outcome(failure: refusal(of: response))
-        outcome.response = response
-        outcome.url = response.url
-        outcome.metrics = response.metrics
-        outcome.body = body
-        outcome.bodyBytes = body.count
-        return outcome
+        let transfer = TransferOutcome(
+            response: response, url: response.url, body: body, bodyBytes: body.count, metrics: response.metrics)
+        return Outcome(.transfer(transfer), failure: refusal(of: response))
     }
 
     func outcome(of download: DownloadResponse) -> Outcome {
         var outcome = outcome(of: download.head, body: Data())
         // The file is already complete, so this 416 isn't a failure.
         if download.resumption == .alreadyComplete { outcome.failure = nil }
-        outcome.destination = .file(
+        outcome.transfer?.destination = .file(
             file?.path(of: download) ?? download.filePath, isDownload: file?.isDownload == true)
-        outcome.bodyBytes = Int(clamping: download.fileSize)
+        outcome.transfer?.bodyBytes = Int(clamping: download.fileSize)
         return outcome
     }
 
@@ -34,21 +30,22 @@ extension Exchange {
             if options.comparesTimestamps, hasNothingNewer, outcome.failure == nil,
                 case .path(let path)? = file?.name, InputFile.exists(path)
             {
-                outcome.destination = .upToDateFile(path.shown)
+                outcome.transfer?.destination = .upToDateFile(path.shown)
             }
             return outcome
         }
+        var transfer = TransferOutcome(
+            response: error.response, url: error.response?.url ?? request.url,
+            metrics: error.metrics.hops.isEmpty ? nil : error.metrics)
+        if error.code != .tooLarge {
+            transfer.body = error.body
+            // Between two attempts, the token of the last one says it.
+            let written = file == nil ? nil : error.partialFileSize ?? error.resumeToken?.bytesReceived
+            transfer.bodyBytes = written.map { Int(clamping: $0) } ?? error.body?.count
+        }
         var outcome = Outcome(
-            failure: file?.problem(behind: error).map(Failure.init) ?? failure(error))
+            .transfer(transfer), failure: file?.problem(behind: error).map(Failure.init) ?? failure(error))
         note(error.resumeToken, in: &outcome)
-        outcome.response = error.response
-        outcome.url = error.response?.url ?? request.url
-        outcome.metrics = error.metrics.hops.isEmpty ? nil : error.metrics
-        guard error.code != .tooLarge else { return outcome }
-        outcome.body = error.body
-        // Between two attempts, the token of the last one says it.
-        let written = file == nil ? nil : error.partialFileSize ?? error.resumeToken?.bytesReceived
-        outcome.bodyBytes = written.map { Int(clamping: $0) } ?? error.body?.count
         return outcome
     }
 
@@ -80,8 +77,10 @@ extension Exchange {
 
     /// Whether the response to a request with a file was refused because of its status, so that nothing was written.
     func isUnsaved(_ outcome: Outcome) -> Bool {
-        guard outcome.file == nil, let response = outcome.response, !isMissing(response) else { return false }
-        return outcome.failure.map { [.status, .authentication].contains($0.exit) } ?? true
+        guard let transfer = outcome.transfer, transfer.file == nil, let response = transfer.response,
+            !isMissing(response)
+        else { return false }
+        return outcome.isWhole
     }
 
     /// Whether `--cache-only` found nothing. Made by the library. The metrics, which also say so, aren't complete while

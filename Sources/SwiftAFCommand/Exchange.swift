@@ -74,12 +74,12 @@ struct Exchange {
     private func runLimited() async -> Outcome {
         let log = ExchangeLog()
         var outcome = await transferWithProgress(log)
-        outcome.locations = log.locations
-        if options.cache.isUsed, let response = outcome.response {
+        outcome.transfer?.locations = log.locations
+        if options.cache.isUsed, let response = outcome.transfer?.response {
             outcome.addedFields = [("cache", .string(response.cacheStatus.rawValue))]
         }
         // With a destination file, the body is never printed.
-        if file != nil { outcome.body = nil }
+        if file != nil { outcome.transfer?.body = nil }
         if options.printsJSON { outcome.parseJSON(hasBody: hasBody) }
         await finish(&outcome, log)
         return outcome
@@ -87,14 +87,15 @@ struct Exchange {
 
     /// Prints what is known at the end only.
     private func finish(_ outcome: inout Outcome, _ log: ExchangeLog) async {
-        outcome.metrics = outcome.metrics ?? log.metrics
-        if let metrics = outcome.metrics, options.printsTimings { console.writeError(Timings.lines(metrics)) }
+        let metrics = outcome.transfer?.metrics ?? log.metrics
+        outcome.transfer?.metrics = metrics
+        if let metrics, options.printsTimings { console.writeError(Timings.lines(metrics)) }
         do throws(WriteError) {
-            if let headPrinter, let response = outcome.response {
+            if let headPrinter, let response = outcome.transfer?.response {
                 try await headPrinter.print(request: request, head: log.requestHead)
                 try console.write(headPrinter.head(of: response))
             }
-            if let printer = headPrinter ?? printer, let metrics = outcome.metrics { try printer.print(metrics) }
+            if let printer = headPrinter ?? printer, let metrics { try printer.print(metrics) }
         } catch {
             outcome.add(Failure(standardOutput: error))
         }
@@ -207,17 +208,17 @@ struct Exchange {
             return outcome(of: try await file.download(request, with: manager, progress: progress))
         } catch {
             var outcome = outcome(of: attempts.completed(error))
-            guard outcome.failure == nil, outcome.file == nil else {
+            guard outcome.failure == nil, outcome.transfer?.file == nil else {
                 accepted?.abandon()
-                if isUnsaved(outcome) { outcome.destination = .unsaved(isDownload: file.isDownload) }
+                if isUnsaved(outcome) { outcome.transfer?.destination = .unsaved(isDownload: file.isDownload) }
                 return outcome
             }
             do throws(SessionError) {
                 if let accepted, let size = try accepted.finish() {
-                    outcome.destination = .file(accepted.path.shown, isDownload: false)
-                    outcome.bodyBytes = size
+                    outcome.transfer?.destination = .file(accepted.path.shown, isDownload: false)
+                    outcome.transfer?.bodyBytes = size
                 } else {
-                    outcome.destination = .unsaved(isDownload: file.isDownload)
+                    outcome.transfer?.destination = .unsaved(isDownload: file.isDownload)
                 }
             } catch {
                 outcome.add(failure(error))
@@ -233,14 +234,14 @@ struct Exchange {
         let response = try await manager.response(for: request)
         var outcome = outcome(of: response.head, body: Data())
         guard saves(response.head) else {
-            if isUnsaved(outcome) { outcome.destination = .unsaved(isDownload: file.isDownload) }
+            if isUnsaved(outcome) { outcome.transfer?.destination = .unsaved(isDownload: file.isDownload) }
             return outcome
         }
         do throws(SessionError) {
             if file.options.contains(.createsFolders) { OutputFile.makeFolders(of: path, mode: 0o777) }
             let head = Data(Style(isColoured: false).text(of: response.head).utf8)
             try OutputFile.write(head, to: path, mode: 0o666, keepsExisting: file.options.contains(.keepsExistingFile))
-            outcome.destination = .file(path.shown, isDownload: file.isDownload)
+            outcome.transfer?.destination = .file(path.shown, isDownload: file.isDownload)
         } catch {
             outcome.add(failure(error))
         }
@@ -275,7 +276,7 @@ struct Exchange {
                     let error = isCancelled ? attempts.completed(SessionError(.cancelled)) : error
                     guard printer.target != nil else { throw error }
                     var outcome = outcome(of: error)
-                    outcome.bodyBytes = printed.bytes
+                    outcome.transfer?.bodyBytes = printed.bytes
                     return outcome
                 }
                 request.timeouts.total = rest
@@ -294,9 +295,10 @@ struct Exchange {
         if !options.isVerbose { request.responseHandler = direct.decide }
         let stream = try await manager.stream(request, progress: progress)
         var outcome = outcome(of: stream.head, body: Data())
-        (outcome.metrics, outcome.body) = (nil, nil)
+        outcome.transfer?.metrics = nil
+        outcome.transfer?.body = nil
         guard !direct.isChosen else {
-            outcome.bodyBytes = nil
+            outcome.transfer?.bodyBytes = nil
             do throws(SessionError) {
                 // It has no chunks, and ends when the core has written everything.
                 var bytes = stream.bytes.makeAsyncIterator()
@@ -313,15 +315,15 @@ struct Exchange {
             if options.isVerbose || wire?.keepsHead == true { await manager.flushMonitors() }
             try await printer.print(request: request, head: wire?.lastHead)
             try await printer.print(stream.head, stream.bytes, &printed, willWrite: willPrint)
-            outcome.bodyBytes = printed.bytes
+            outcome.transfer?.bodyBytes = printed.bytes
             if printed.isBinary {
                 console.writeError("swiftaf: the body is binary: -o PATH writes it to a file, a pipe passes it on")
             }
             if let target = printer.target {
                 if target.isAccepted(stream.head) {
-                    outcome.destination = .file(target.path.shown, isDownload: isDownload)
+                    outcome.transfer?.destination = .file(target.path.shown, isDownload: isDownload)
                 } else if isUnsaved(outcome) {
-                    outcome.destination = .unsaved(isDownload: isDownload)
+                    outcome.transfer?.destination = .unsaved(isDownload: isDownload)
                 }
             }
             return outcome

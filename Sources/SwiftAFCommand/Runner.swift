@@ -54,11 +54,11 @@ struct Runner: Sendable {
         do throws(Failure) {
             switch invocation.command {
             case .failure(let error): throw Failure(error)
-            case .success(.help(let topic)): return Outcome(text: try Usage.text(of: topic))
+            case .success(.help(let topic)): return Outcome(.text(try Usage.text(of: topic)))
             case .success(.commandHelp(let command)):
-                return Outcome(text: Usage.text(ofCommand: command) ?? Usage.text)
-            case .success(.completions(let shell)): return Outcome(text: Completions.script(for: shell))
-            case .success(.version): return Outcome(text: Versions.text)
+                return Outcome(.text(Usage.text(ofCommand: command) ?? Usage.text))
+            case .success(.completions(let shell)): return Outcome(.text(Completions.script(for: shell)))
+            case .success(.version): return Outcome(.text(Versions.text))
             case .success(.demo): return await demo(invocation.options)
             case .success(.trust(let authority)):
                 return try await TrustInquiry(
@@ -91,7 +91,7 @@ struct Runner: Sendable {
                 let request = try request(one, options)
                 text += request.curlCommand(options: try options.curlOptions(one, request)) + "\n"
             }
-            return Outcome(text: text)
+            return Outcome(.text(text))
         }
         var configuration = try options.configuration(environment)
         let files = try writtenFiles(options, &configuration)
@@ -100,10 +100,11 @@ struct Runner: Sendable {
         var outcome = try await exchange(command, options, configuration, archive)
         if let archive, let path = options.archivePath { write(archive, to: path, &outcome) }
         // First the session: the cookies are written to its folder.
-        if outcome.response != nil {
+        let hasResponse = outcome.transfer?.response != nil
+        if hasResponse {
             await attempt(&outcome) { () throws(Failure) in try await session?.save(given.command, given.options) }
         }
-        if outcome.response != nil || session == nil { await save(configuration, files, &outcome) }
+        if hasResponse || session == nil { await save(configuration, files, &outcome) }
         return outcome
     }
 
@@ -203,7 +204,8 @@ struct Runner: Sendable {
         let graphics = TerminalGraphics(environment: environment, isTerminal: console.output.isTerminal)
         let view = PictureView(decoder: imageDecoder, graphics: graphics, columns: console.output.columns)
         do throws(Failure) {
-            outcome.picture = try view.text(of: outcome.body ?? Data())
+            let picture = try view.text(of: outcome.transfer?.body ?? Data())
+            outcome.transfer?.picture = picture
         } catch {
             outcome.failure = error
         }
@@ -256,7 +258,7 @@ struct Runner: Sendable {
     private func print(_ outcome: inout Outcome, options: Options) {
         do throws(WriteError) {
             if options.printsJSON {
-                if !outcome.isReported { try printReport(&outcome) }
+                if case .printed = outcome.content {} else { try printReport(&outcome) }
             } else {
                 try printBody(of: outcome)
                 if let cookies = outcome.cookies { try console.write(cookies) }
@@ -268,7 +270,9 @@ struct Runner: Sendable {
         guard !options.isSilent || options.showsErrors || outcome.failure?.code == "usage" else { return }
         if !options.printsJSON, !options.isQuiet { announce(outcome) }
         for part in outcome.parts {
-            for failure in [part.failure].compactMap(\.self) + part.moreFailures { writeError(failure, of: part.url) }
+            for failure in [part.failure].compactMap(\.self) + part.moreFailures {
+                writeError(failure, of: part.transfer?.url)
+            }
             noteUnsaved(part, options)
         }
         defer { for failure in outcome.moreFailures { writeError(failure) } }
@@ -281,13 +285,14 @@ struct Runner: Sendable {
     /// Says where downloads were written to.
     private func announce(_ outcome: Outcome) {
         for part in outcome.parts.isEmpty ? [outcome] : outcome.parts where part.failure == nil {
-            switch part.destination {
+            guard let transfer = part.transfer else { continue }
+            switch transfer.destination {
             case .unsaved:
-                let reason = part.response?.status == 304 ? "a 304 has no body" : "only a status of 2xx is saved"
+                let reason = transfer.response?.status == 304 ? "a 304 has no body" : "only a status of 2xx is saved"
                 console.writeError("swiftaf: nothing was written: \(reason)")
             case .upToDateFile(let file): console.writeError("swiftaf: \(file.printable) is up to date")
             case .file(let file, isDownload: true):
-                console.writeError("swiftaf: wrote \(file.printable), \(Format.bytes(Int64(part.bodyBytes ?? 0)))")
+                console.writeError("swiftaf: wrote \(file.printable), \(Format.bytes(Int64(transfer.bodyBytes ?? 0)))")
             case .file, .output, .cache: break
             }
         }
@@ -295,8 +300,8 @@ struct Runner: Sendable {
 
     /// Says that the response to a request with a file wasn't saved because of its status.
     private func noteUnsaved(_ outcome: Outcome, _ options: Options) {
-        guard !options.printsJSON, !options.isQuiet, outcome.failure != nil, let status = outcome.response?.status,
-            case .unsaved(let isDownload) = outcome.destination
+        guard !options.printsJSON, !options.isQuiet, outcome.failure != nil, let transfer = outcome.transfer,
+            let status = transfer.response?.status, case .unsaved(let isDownload) = transfer.destination
         else { return }
         let option = "--accept-status \(status)"
         let reason =
@@ -326,21 +331,32 @@ struct Runner: Sendable {
         try console.write(Data(text.utf8))
     }
 
-    /// Prints the body of a response; nothing if it was incomplete or rejected.
+    /// Prints the content of an outcome; nothing if it was incomplete or rejected.
     private func printBody(of outcome: Outcome) throws(WriteError) {
-        if let report = outcome.trust { return try console.write(Data(TrustText.text(report).utf8)) }
-        if let picture = outcome.picture { return try console.write(picture) }
-        if case .cache = outcome.destination, let response = outcome.response, let body = outcome.body {
+        switch outcome.content {
+        case .trust(let report, _): try console.write(Data(TrustText.text(report).utf8))
+        case .transfer(let transfer): try printBody(of: transfer, isWhole: outcome.isWhole)
+        case .text(let text): if outcome.isWhole { try print(Data(text.utf8)) }
+        case .empty, .printed, .parts: break
+        }
+    }
+
+    private func printBody(of transfer: TransferOutcome, isWhole: Bool) throws(WriteError) {
+        if let picture = transfer.picture { return try console.write(picture) }
+        guard let body = transfer.body else { return }
+        if case .cache = transfer.destination, let response = transfer.response {
             return try printStored(response, body)
         }
-        guard outcome.failure.map({ [.status, .authentication].contains($0.exit) }) ?? true,
-            let body = outcome.body, !body.isEmpty
-        else { return }
-        guard let response = outcome.response else {
-            let isWhole = !console.output.isTerminal || body.last == UInt8(ascii: "\n")
-            return try console.write(isWhole ? body : body + "\n".utf8)
-        }
+        guard isWhole, !body.isEmpty else { return }
+        guard let response = transfer.response else { return try print(body) }
         try print(response, body)
+    }
+
+    /// Prints text that isn't the body of a response.
+    private func print(_ text: Data) throws(WriteError) {
+        guard !text.isEmpty else { return }
+        let endsLine = !console.output.isTerminal || text.last == UInt8(ascii: "\n")
+        try console.write(endsLine ? text : text + "\n".utf8)
     }
 
     /// Prints a body as one that is printed while it is received.

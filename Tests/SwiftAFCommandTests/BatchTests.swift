@@ -237,7 +237,7 @@ struct BatchProgramTests {
                 configuration: SessionConfiguration(), console: console)
         }
         let outcomes = await Batch(exchanges: exchanges, options: Options(), console: console).run()
-        #expect(outcomes.map(\.file) == ["one", "two"].map { "\(folder.folder)/\($0)" })
+        #expect(outcomes.map { $0.transfer?.file } == ["one", "two"].map { "\(folder.folder)/\($0)" })
         let text = String(decoding: terminal.content, as: UTF8.self)
         #expect(text.contains("\rone  "))
         #expect(text.contains("\ntwo  "))

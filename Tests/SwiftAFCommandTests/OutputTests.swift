@@ -176,15 +176,15 @@ import Testing
     }
 
     @Test func everythingKnown() throws {
-        var outcome = Outcome()
+        var transfer = TransferOutcome()
         let headers: HTTPHeaders = [("Content-Type", "application/json"), ("X", "1"), ("x", "2")]
-        outcome.response = HTTPResponse(status: 200, version: .http2, headers: headers, url: "https://h/")
-        outcome.url = "https://u:p@h/"
-        outcome.body = Data(#"{"a":1}"#.utf8)
-        outcome.bodyBytes = 7
-        outcome.json = try JSONText(Array("{\"a\": 1}".utf8))
-        outcome.locations = ["//x:y@h/2"]
-        outcome.metrics = ResponseMetrics(hops: [
+        transfer.response = HTTPResponse(status: 200, version: .http2, headers: headers, url: "https://h/")
+        transfer.url = "https://u:p@h/"
+        transfer.body = Data(#"{"a":1}"#.utf8)
+        transfer.bodyBytes = 7
+        transfer.json = try JSONText(Array("{\"a\": 1}".utf8))
+        transfer.locations = ["//x:y@h/2"]
+        transfer.metrics = ResponseMetrics(hops: [
             HopMetrics(
                 url: "http://u:p@h/1", status: 302, location: "http://x:y@h/2", total: .milliseconds(1), bytesSent: 2),
             HopMetrics(
@@ -193,7 +193,7 @@ import Testing
                 firstByte: .milliseconds(5), total: .microseconds(5200), bytesReceived: 7, isReused: true),
         ])
         #expect(
-            try Report(outcome: outcome).text(isForTerminal: false) == """
+            try Report(outcome: Outcome(.transfer(transfer))).text(isForTerminal: false) == """
                 {"ok":true,"status":200,"version":"2","url":"https://h/",\
                 "headers":[["Content-Type","application/json"],["X","1"],["x","2"]],\
                 "body":"{\\"a\\":1}","bodyBase64":null,"bodyBytes":7,"json":{"a":1},"file":null,\
@@ -205,11 +205,10 @@ import Testing
     }
 
     @Test func bodiesThatAreNoText() {
-        var outcome = Outcome()
-        outcome.body = Data([0xFF, 0x00])
+        var outcome = Outcome(.transfer(TransferOutcome(body: Data([0xFF, 0x00]))))
         #expect(Report(outcome: outcome).value["body"] == .null)
         #expect(Report(outcome: outcome).value["bodyBase64"] == "/wA=")
-        outcome.body = Data()
+        outcome.transfer?.body = Data()
         #expect(Report(outcome: outcome).value["body"] == "")
         #expect(Report(outcome: outcome).value["bodyBase64"] == .null)
     }

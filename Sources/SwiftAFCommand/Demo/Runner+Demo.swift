@@ -23,8 +23,6 @@ extension Runner {
         } catch {
             failure = Failure(standardOutput: error)
         }
-        var outcome = Outcome(text: text)
-        outcome.failure = failure
-        return outcome
+        return Outcome(.text(text), failure: failure)
     }
 }

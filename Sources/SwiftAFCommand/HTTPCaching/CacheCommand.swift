@@ -66,7 +66,7 @@ struct CacheInquiry {
 
     /// Text for people, or fields for the report.
     private func outcome(_ text: @autoclosure () -> String, _ fields: KeyValuePairs<String, JSONValue>) -> Outcome {
-        var outcome = options.printsJSON ? Outcome() : Outcome(text: text())
+        var outcome = options.printsJSON ? Outcome() : Outcome(.text(text()))
         outcome.addedFields = fields.map { ($0.key, $0.value) }
         return outcome
     }
@@ -100,12 +100,11 @@ struct CacheInquiry {
         guard let stored else {
             return Outcome(failure: Failure(.status, .status, "no response to GET \(url.printable) is stored"))
         }
-        var outcome = Outcome()
-        outcome.url = url
-        outcome.bodyBytes = stored.body.count
-        outcome.body = stored.body
-        outcome.response = stored.head
-        outcome.destination = .cache
+        var outcome = Outcome(
+            .transfer(
+                TransferOutcome(
+                    response: stored.head, url: url, body: stored.body, bodyBytes: stored.body.count,
+                    destination: .cache)))
         outcome.addedFields = [
             ("age", .integer(stored.age.components.seconds)),
             ("lifetime", .integer(stored.lifetime.components.seconds)),

@@ -20,7 +20,7 @@ struct Report {
         get throws(JSONValue.WritingError) {
             var members: [(String, JSONText)] = []
             for (name, value) in zip(value.object?.keys ?? [], value.object?.values ?? []) {
-                switch (name, outcome.json) {
+                switch (name, outcome.transfer?.json) {
                 case ("json", let body?): members.append((name, body.compact))
                 case ("downloads", _):
                     var parts: [JSONText] = []
@@ -35,15 +35,14 @@ struct Report {
 
     /// The object without the body's JSON, which ``text(isForTerminal:)`` inserts.
     var value: JSONValue {
-        if let trust = outcome.trust, case .object(var fields) = transfer {
-            // Added for `trust` only: scripts rely on the fields of the other reports.
-            fields["trust"] = TrustText.value(trust)
-            return .object(fields)
+        switch outcome.content {
+        case .parts: several
+        // Added for `trust` only: scripts rely on the fields of the other reports.
+        case .trust(let trust, let url): value(of: TransferOutcome(url: url), ["trust": TrustText.value(trust)])
+        case .text(let text): value(of: TransferOutcome(body: Data(text.utf8), bodyBytes: text.utf8.count))
+        case .transfer(let transfer): value(of: transfer)
+        case .empty, .printed: value(of: TransferOutcome())
         }
-        guard outcome.parts.isEmpty else { return several }
-        guard !outcome.addedFields.isEmpty, case .object(var fields) = transfer else { return transfer }
-        for (name, value) in outcome.addedFields { fields[name] = value }
-        return .object(fields)
     }
 
     private var several: JSONValue {
@@ -54,26 +53,35 @@ struct Report {
         ]
     }
 
-    private var transfer: JSONValue {
-        let response = outcome.response
-        let text = outcome.body.flatMap { String(validating: $0, as: UTF8.self) }
-        let base64 = text == nil ? outcome.body?.base64EncodedString() : nil
+    private func value(
+        of transfer: TransferOutcome, _ moreFields: KeyValuePairs<String, JSONValue> = [:]
+    ) -> JSONValue {
+        var fields = fields(of: transfer)
+        for (name, value) in outcome.addedFields { fields[name] = value }
+        for (name, value) in moreFields { fields[name] = value }
+        return .object(fields)
+    }
+
+    private func fields(of transfer: TransferOutcome) -> JSONObject {
+        let response = transfer.response
+        let text = transfer.body.flatMap { String(validating: $0, as: UTF8.self) }
+        let base64 = text == nil ? transfer.body?.base64EncodedString() : nil
         return [
             "ok": .bool(outcome.failure == nil),
             "status": (response?.status).orNull,
             "version": (response?.version.number).orNull,
-            "url": outcome.url.map { URLText($0).withoutUserInfo }.orNull,
+            "url": transfer.url.map { URLText($0).withoutUserInfo }.orNull,
             "headers": response.map { .array($0.headers.fields.map(Self.header)) } ?? .null,
             "body": text.orNull,
             "bodyBase64": base64.orNull,
-            "bodyBytes": outcome.bodyBytes.orNull,
+            "bodyBytes": transfer.bodyBytes.orNull,
             "json": .null,
-            "file": outcome.file.orNull,
-            "redirects": outcome.metrics.map { .array(redirects(of: $0)) } ?? .null,
-            "timings": outcome.metrics.flatMap(Self.timings) ?? .null,
-            "reused": outcome.metrics?.hops.last.map { .bool($0.isReused) } ?? .null,
-            "sent": (outcome.metrics?.bytesSent).map { .integer($0) } ?? .null,
-            "received": (outcome.metrics?.bytesReceived).map { .integer($0) } ?? .null,
+            "file": transfer.file.orNull,
+            "redirects": transfer.metrics.map { .array(redirects($0, transfer.locations)) } ?? .null,
+            "timings": transfer.metrics.flatMap(Self.timings) ?? .null,
+            "reused": transfer.metrics?.hops.last.map { .bool($0.isReused) } ?? .null,
+            "sent": (transfer.metrics?.bytesSent).map { .integer($0) } ?? .null,
+            "received": (transfer.metrics?.bytesReceived).map { .integer($0) } ?? .null,
             "error": outcome.failure.map(Self.error) ?? .null,
         ]
     }
@@ -83,8 +91,8 @@ struct Report {
     }
 
     /// Returns the redirects that were followed.
-    private func redirects(of metrics: ResponseMetrics) -> [JSONValue] {
-        zip(metrics.hops.filter { $0.location != nil }, outcome.locations).map { hop, location in
+    private func redirects(_ metrics: ResponseMetrics, _ locations: [String]) -> [JSONValue] {
+        zip(metrics.hops.filter { $0.location != nil }, locations).map { hop, location in
             [
                 "status": .integer(Int64(hop.status)),
                 "url": .string(URLText(hop.url).withoutUserInfo),

@@ -34,11 +34,10 @@ struct SocketConsole {
             {
                 failure.message += "; \(advice)"
             }
-            var outcome = Outcome(failure: failure)
-            outcome.response = error.response
-            outcome.url = error.response?.url ?? request.url
-            outcome.metrics = error.metrics.hops.isEmpty ? nil : error.metrics
-            return outcome
+            let transfer = TransferOutcome(
+                response: error.response, url: error.response?.url ?? request.url,
+                metrics: error.metrics.hops.isEmpty ? nil : error.metrics)
+            return Outcome(.transfer(transfer), failure: failure)
         }
     }
 
@@ -96,8 +95,7 @@ private final class Conversation: Sendable {
         }
         sending.cancel()
         waiting?.cancel()
-        var outcome = Outcome(failure: failure)
-        outcome.isReported = true
+        var outcome = Outcome(.printed, failure: failure)
         do throws(WriteError) {
             try report([
                 "event": "close", "code": closeCode, "reason": .string(socket.closeReason),

@@ -28,9 +28,7 @@ struct TrustInquiry {
             failure = Failure(error, minimumTLS: options.minimumTLS, network: options.network)
         }
         guard let report = seen.report else { throw failure }
-        var outcome = Outcome()
-        outcome.trust = report
-        outcome.url = request.url
+        var outcome = Outcome(.trust(report, url: request.url))
         if !report.isAccepted {
             let error = SessionError(.untrusted, reason: report.reason, message: report.message)
             outcome.failure = Failure(error, showsCertificates: true, minimumTLS: options.minimumTLS)
