@@ -4,7 +4,7 @@ import SwiftAF
 struct Batch {
     private static let atOnce = 4
 
-    let exchanges: [Exchange]
+    let runs: [RequestRun]
     let options: Options
     let console: Console
 
@@ -18,8 +18,8 @@ struct Batch {
 
     private func transfer(_ display: ProgressDisplay?) async -> [Outcome] {
         await withTaskGroup(of: (Int, Outcome).self) { group in
-            var outcomes: [Outcome?] = Array(repeating: nil, count: exchanges.count)
-            for index in exchanges.indices {
+            var outcomes: [Outcome?] = Array(repeating: nil, count: runs.count)
+            for index in runs.indices {
                 if index >= Self.atOnce, let (ended, outcome) = await group.next() { outcomes[ended] = outcome }
                 group.addTask { (index, await run(index, display)) }
             }
@@ -29,10 +29,10 @@ struct Batch {
     }
 
     private func run(_ index: Int, _ display: ProgressDisplay?) async -> Outcome {
-        var exchange = exchanges[index]
-        display?.begin(index, exchange.name)
-        exchange.watcher = { display?.note($0, of: index) }
-        let outcome = await exchange.run()
+        var run = runs[index]
+        display?.begin(index, run.name)
+        run.watcher = { display?.note($0, of: index) }
+        let outcome = await run.run()
         display?.end(index, summary(of: outcome))
         return outcome
     }
@@ -43,7 +43,7 @@ struct Batch {
     }
 }
 
-extension Exchange {
+extension RequestRun {
     /// The short name of the transfer in messages.
     fileprivate var name: String {
         let name = (try? FileName.of(url: request.url)) ?? URLText(request.url).withoutUserInfo

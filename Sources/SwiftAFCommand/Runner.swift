@@ -69,14 +69,14 @@ struct Runner: Sendable {
                     command: command, options: invocation.options, environment: environment
                 ).run()
             case .success(.socket(let command)): return try await converse(command, invocation.options)
-            case .success(.request(let command)): return try await exchange(command, invocation.options)
+            case .success(.request(let command)): return try await send(command, invocation.options)
             }
         } catch {
             return Outcome(failure: error)
         }
     }
 
-    private func exchange(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
+    private func send(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
         let given = (command: command, options: options)
         var (command, options) = (command, options)
         let session = try namedSession(command, options)
@@ -97,7 +97,7 @@ struct Runner: Sendable {
         let files = try writtenFiles(options, &configuration)
         try options.refusePins(for: command.each.map(\.url), hsts: configuration.hsts)
         let archive = options.archivePath == nil ? nil : HARRecorder(maximumBodySize: 1 << 20)
-        var outcome = try await exchange(command, options, configuration, archive)
+        var outcome = try await send(command, options, configuration, archive)
         if let archive, let path = options.archivePath { write(archive, to: path, &outcome) }
         // First the session: the cookies are written to its folder.
         let hasResponse = outcome.transfer?.response != nil
@@ -173,26 +173,26 @@ struct Runner: Sendable {
         return try NamedSession(name, url: command.url, environment: environment)
     }
 
-    private func exchange(
+    private func send(
         _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration, _ archive: HARRecorder?
     ) async throws(Failure) -> Outcome {
         if command.purpose == .picture { return try await picture(command, options, configuration, archive) }
         guard !command.moreURLs.isEmpty else {
-            var exchange = try prepare(command, options, configuration, archive)
-            let printer = printer(command, options, exchange)
-            guard exchange.file != nil else {
-                exchange.printer = printer
-                return await exchange.run()
+            var run = try prepare(command, options, configuration, archive)
+            let printer = printer(command, options, run)
+            guard run.file != nil else {
+                run.printer = printer
+                return await run.run()
             }
-            exchange.headPrinter = printer
-            if let pipe = exchange.file?.pipe {
-                exchange.save(to: try await OutputFile.openPipe(pipe, until: console.deadline), pipe)
+            run.headPrinter = printer
+            if let pipe = run.file?.pipe {
+                run.save(to: try await OutputFile.openPipe(pipe, until: console.deadline), pipe)
             }
-            return await exchange.run()
+            return await run.run()
         }
-        var exchanges: [Exchange] = []
-        for one in command.each { exchanges.append(try prepare(one, options, configuration, archive)) }
-        return Outcome(parts: await Batch(exchanges: exchanges, options: options, console: console).run())
+        var runs: [RequestRun] = []
+        for one in command.each { runs.append(try prepare(one, options, configuration, archive)) }
+        return Outcome(parts: await Batch(runs: runs, options: options, console: console).run())
     }
 
     private func picture(
@@ -214,14 +214,14 @@ struct Runner: Sendable {
 
     private func prepare(
         _ command: RequestCommand, _ options: Options, _ configuration: SessionConfiguration, _ archive: HARRecorder?
-    ) throws(Failure) -> Exchange {
+    ) throws(Failure) -> RequestRun {
         var request = try request(command, options)
         do throws(UsageError) {
             let file = try FileTarget.of(command, options)
             if options.comparesTimestamps, case .path(let path)? = file?.name {
                 Timestamps.compare(&request, with: path)
             }
-            return Exchange(
+            return RequestRun(
                 request: request, file: file, options: options, configuration: configuration,
                 console: console, archive: archive)
         } catch {
@@ -238,17 +238,17 @@ struct Runner: Sendable {
     }
 
     /// Returns what prints the response while it is received, or what isn't written to its file; nil if nothing is.
-    private func printer(_ command: RequestCommand, _ options: Options, _ exchange: Exchange) -> ResponsePrinter? {
+    private func printer(_ command: RequestCommand, _ options: Options, _ run: RequestRun) -> ResponsePrinter? {
         guard !options.printsJSON else { return nil }
         var parts = options.parts ?? (command.showsHead ? [.responseHead, .responseBody] : .responseBody)
-        if exchange.file != nil {
+        if run.file != nil {
             parts.remove(.responseBody)
             // A file gets the head of a response that has nothing else.
-            if options.parts == nil, exchange.request.method == .head { parts.remove(.responseHead) }
+            if options.parts == nil, run.request.method == .head { parts.remove(.responseHead) }
             guard !parts.isEmpty else { return nil }
         }
         return ResponsePrinter(
-            console: exchange.console, parts: parts, style: Style(for: console.output, environment),
+            console: run.console, parts: parts, style: Style(for: console.output, environment),
             isRaw: options.outputPath == "-", holdsBack: options.retries > 0,
             hidesErrorBodies: options.hidesErrorBodies)
     }

@@ -229,14 +229,14 @@ struct BatchProgramTests {
         }
         let console = Console(input: -1, output: MemorySink(), error: terminal)
         let folder = try TemporaryFile()
-        let exchanges = ["one", "two"].map { name in
-            Exchange(
+        let runs = ["one", "two"].map { name in
+            RequestRun(
                 request: HTTPRequest(server.urlString("/\(name)")),
                 file: FileTarget(name: .path(RawText("\(folder.folder)/\(name)")), options: []),
                 options: Options(),
                 configuration: SessionConfiguration(), console: console)
         }
-        let outcomes = await Batch(exchanges: exchanges, options: Options(), console: console).run()
+        let outcomes = await Batch(runs: runs, options: Options(), console: console).run()
         #expect(outcomes.map { $0.transfer?.file } == ["one", "two"].map { "\(folder.folder)/\($0)" })
         let text = String(decoding: terminal.content, as: UTF8.self)
         #expect(text.contains("\rone  "))

@@ -44,12 +44,12 @@ struct ContractEndingTests {
     }
 
     @Test func aCancelledRunReportsTheBodyAsFarAsItIsKnown() {
-        let exchange = Exchange(
+        let run = RequestRun(
             request: HTTPRequest("http://h/"), file: nil, options: Options(), configuration: SessionConfiguration(),
             console: Console(input: -1, output: MemorySink(), error: MemorySink()))
         let response = HTTPResponse(status: 200, url: "http://h/")
         let error = SessionError(.cancelled, response: response, body: Data("some".utf8))
-        let report = Report(outcome: exchange.outcome(of: error)).value
+        let report = Report(outcome: run.outcome(of: error)).value
         #expect(report["ok"] == false && report["error"]?["code"] == "cancelled" && report["status"] == 200)
         #expect(report["body"] == "some" && report["bodyBytes"] == 4)
     }

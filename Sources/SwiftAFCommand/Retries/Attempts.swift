@@ -1,6 +1,6 @@
 import SwiftAF
 
-/// Counts the attempts of an exchange, and decides as `--retry` says whether there is another one.
+/// Counts the attempts of a run, and decides as `--retry` says whether there is another one.
 final class Attempts: RequestInterceptor {
     private let policy: RetryPolicy?
     private let count = Locked(0)

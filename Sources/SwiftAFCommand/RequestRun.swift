@@ -3,7 +3,7 @@ import Glibc
 import SwiftAF
 
 /// Sends one request and returns the outcome. Cancelling the task ends it early.
-struct Exchange {
+struct RequestRun {
     var request: HTTPRequest
     /// The cookies of the command line, beside a jar.
     let cookies: GivenCookies?
@@ -12,7 +12,7 @@ struct Exchange {
     private(set) var options: Options
     let configuration: SessionConfiguration
     var console: Console
-    /// Records the exchange for `--har`; shared by all exchanges of a run.
+    /// Records the requests for `--har`; shared by all runs of a command line.
     let archive: HARRecorder?
     /// Prints the response while it is received; nil if it is collected, or written to a file.
     var printer: ResponsePrinter?
@@ -45,8 +45,8 @@ struct Exchange {
         var printer = ResponsePrinter(
             console: pipeConsole, parts: takesHead ? [.responseHead, .responseBody] : .responseBody,
             style: Style(isColoured: false), isRaw: true)
-        let exchange = self
-        printer.target = ResponsePrinter.Target(path: path, isAccepted: exchange.saves)
+        let run = self
+        printer.target = ResponsePrinter.Target(path: path, isAccepted: run.saves)
         self.printer = printer
         isDownload = file?.isDownload == true
         file = nil
@@ -61,18 +61,18 @@ struct Exchange {
     private var takesHead: Bool { request.method == .head && options.parts == nil }
 
     func run() async -> Outcome {
-        var exchange = self
+        var run = self
         // The redirect that is too much is refused by `makeManager`: the library's error has no response.
-        exchange.request.redirectPolicy?.maximumCount += 1
+        run.request.redirectPolicy?.maximumCount += 1
         if let deadline = console.deadline {
             // Zero would be no limit.
-            exchange.request.timeouts.total = max(deadline - .now, .milliseconds(1))
+            run.request.timeouts.total = max(deadline - .now, .milliseconds(1))
         }
-        return await exchange.runLimited()
+        return await run.runLimited()
     }
 
     private func runLimited() async -> Outcome {
-        let log = ExchangeLog()
+        let log = RunLog()
         var outcome = await transferWithProgress(log)
         outcome.transfer?.locations = log.locations
         if options.cache.isUsed, let response = outcome.transfer?.response {
@@ -86,7 +86,7 @@ struct Exchange {
     }
 
     /// Prints what is known at the end only.
-    private func finish(_ outcome: inout Outcome, _ log: ExchangeLog) async {
+    private func finish(_ outcome: inout Outcome, _ log: RunLog) async {
         let metrics = outcome.transfer?.metrics ?? log.metrics
         outcome.transfer?.metrics = metrics
         if let metrics, options.printsTimings { console.writeError(Timings.lines(metrics)) }
@@ -103,7 +103,7 @@ struct Exchange {
 
     // MARK: The transfer
 
-    private func transferWithProgress(_ log: ExchangeLog) async -> Outcome {
+    private func transferWithProgress(_ log: RunLog) async -> Outcome {
         if let watcher { return await transfer(log, console.writeError, progress: watcher) }
         guard console.canShowProgress, !options.isQuiet, !readsTerminal else {
             return await transfer(log, console.writeError, progress: nil)
@@ -116,14 +116,12 @@ struct Exchange {
 
     // Not inlined, as the runtime would look up its types before every transfer.
     @inline(never)
-    private func transferShowingProgress(_ log: ExchangeLog) async -> Outcome {
+    private func transferShowingProgress(_ log: RunLog) async -> Outcome {
         let display = ProgressDisplay(sink: console.error, until: console.deadline)
         display.begin()
         // On a terminal, the bar makes room for the first line of the response.
         let hasToEnd = printer?.console.output.isTerminal == true
-        func makeRoom() async {
-            if hasToEnd { await display.finish() }
-        }
+        let makeRoom: @Sendable () async -> Void = { if hasToEnd { await display.finish() } }
         let note: @Sendable (ProgressEvent) -> Void = { display.note($0) }
         console.notes.write = display.write
         defer { console.notes.write = nil }
@@ -136,8 +134,8 @@ struct Exchange {
     ///   - show: Writes lines to standard error.
     ///   - willPrint: Called before the response is printed.
     private func transfer(
-        _ log: ExchangeLog, _ show: @escaping @Sendable ([String]) -> Void,
-        willPrint: () async -> Void = {}, progress note: (@Sendable (ProgressEvent) -> Void)?
+        _ log: RunLog, _ show: @escaping @Sendable ([String]) -> Void,
+        willPrint: @escaping @Sendable () async -> Void = {}, progress note: (@Sendable (ProgressEvent) -> Void)?
     ) async -> Outcome {
         let attempts = Attempts(
             options, until: console.deadline, show: options.isQuiet ? nil : show,
@@ -146,7 +144,6 @@ struct Exchange {
                 note?(.restarted)
             },
             willWait: { note?(.restarted) })
-        let progress = note.map { note in { @Sendable (progress: TransferProgress) in note(.moved(progress)) } }
         let manager = makeManager(log, attempts)
         let printed = headPrinter?.parts ?? printer?.parts ?? []
         let keepsHead = printed.contains(.requestHead)
@@ -156,12 +153,22 @@ struct Exchange {
         let needsMetrics = options.printsTimings || printed.contains(.metrics) || printer?.target != nil
         if printer != nil, needsMetrics { monitors.append(log) }
         if let archive { monitors.append(archive) }
-        guard !monitors.isEmpty else { return await send(manager, nil, attempts, willPrint, progress: progress) }
-        let outcome = await notifying(monitors, of: manager) {
-            await send(manager, wire, attempts, willPrint, progress: progress)
-        }
+        let output = RunOutput(
+            wire: monitors.isEmpty ? nil : wire, willPrint: willPrint,
+            progress: note.map { note in { @Sendable (progress: TransferProgress) in note(.moved(progress)) } })
+        guard !monitors.isEmpty else { return await send(with: manager, attempts, output) }
+        let outcome = await notifying(monitors, of: manager) { await send(with: manager, attempts, output) }
         log.requestHead = wire.lastHead
         return outcome
+    }
+
+    /// What a transfer is accompanied by on standard output and standard error.
+    private struct RunOutput {
+        /// The monitor that knows the head of the request; nil without monitors.
+        let wire: WireLog?
+        /// Called before the response is printed.
+        let willPrint: @Sendable () async -> Void
+        let progress: (@Sendable (TransferProgress) -> Void)?
     }
 
     /// Runs a transfer with monitors, until all of its events are delivered.
@@ -177,18 +184,15 @@ struct Exchange {
     }
 
     private func send(
-        _ manager: HTTPSessionManager, _ wire: WireLog?, _ attempts: Attempts, _ willPrint: () async -> Void,
-        progress: (@Sendable (TransferProgress) -> Void)?
+        with manager: HTTPSessionManager, _ attempts: Attempts, _ output: RunOutput
     ) async -> Outcome {
         do throws(SessionError) {
             if let file, takesHead, !file.isChecked, case .path(let path) = file.name {
                 return try await saveHead(to: path, file, with: manager)
             }
-            if let file { return await save(file, with: manager, attempts, progress: progress) }
-            if let printer {
-                return try await print(printer, with: manager, wire, attempts, willPrint, progress: progress)
-            }
-            let response = try await manager.response(for: request, progress: progress)
+            if let file { return await save(file, with: manager, attempts, progress: output.progress) }
+            if let printer { return try await stream(to: printer, with: manager, attempts, output) }
+            let response = try await manager.response(for: request, progress: output.progress)
             return outcome(of: response.head, body: response.body)
         } catch {
             return outcome(of: attempts.completed(error))
@@ -257,19 +261,18 @@ struct Exchange {
     }
 
     /// Prints the response while it is received.
-    private func print(
-        _ printer: ResponsePrinter, with manager: HTTPSessionManager, _ wire: WireLog?, _ attempts: Attempts,
-        _ willPrint: () async -> Void, progress: (@Sendable (TransferProgress) -> Void)?
+    private func stream(
+        to printer: ResponsePrinter, with manager: HTTPSessionManager, _ attempts: Attempts, _ output: RunOutput
     ) async throws(SessionError) -> Outcome {
         var request = request
         var printed = ResponsePrinter.Printed()
         while true {
             do throws(SessionError) {
-                return try await print(printer, request, with: manager, wire, willPrint, &printed, progress: progress)
+                return try await streamOnce(request, to: printer, with: manager, output, &printed)
             } catch {
                 // What was printed can't be taken back.
                 guard !printed.hasBegun, let rest = await attempts.pause(after: error, of: request) else {
-                    await willPrint()
+                    await output.willPrint()
                     // Its failure would hide the one that matters.
                     try? printer.printHeld(printed)
                     let isCancelled = Task.isCancelled && error.code != .cancelled
@@ -284,16 +287,15 @@ struct Exchange {
         }
     }
 
-    private func print(
-        _ printer: ResponsePrinter, _ request: HTTPRequest, with manager: HTTPSessionManager, _ wire: WireLog?,
-        _ willPrint: () async -> Void, _ printed: inout ResponsePrinter.Printed,
-        progress: (@Sendable (TransferProgress) -> Void)?
+    private func streamOnce(
+        _ request: HTTPRequest, to printer: ResponsePrinter, with manager: HTTPSessionManager, _ output: RunOutput,
+        _ printed: inout ResponsePrinter.Printed
     ) async throws(SessionError) -> Outcome {
         let direct = DirectOutput(printer)
         var request = request
         // The lines of `-v` come before the body, for which the core wouldn't wait.
         if !options.isVerbose { request.responseHandler = direct.decide }
-        let stream = try await manager.stream(request, progress: progress)
+        let stream = try await manager.stream(request, progress: output.progress)
         var outcome = outcome(of: stream.head, body: Data())
         outcome.transfer?.metrics = nil
         outcome.transfer?.body = nil
@@ -310,11 +312,11 @@ struct Exchange {
             return outcome
         }
         do {
-            if printer.parts.contains(.requestHead) || printer.parts.contains(.requestBody) { await willPrint() }
+            if printer.parts.contains(.requestHead) || printer.parts.contains(.requestBody) { await output.willPrint() }
             // The monitors may not have been notified of the head yet, which `-v` shows before the body.
-            if options.isVerbose || wire?.keepsHead == true { await manager.flushMonitors() }
-            try await printer.print(request: request, head: wire?.lastHead)
-            try await printer.print(stream.head, stream.bytes, &printed, willWrite: willPrint)
+            if options.isVerbose || output.wire?.keepsHead == true { await manager.flushMonitors() }
+            try await printer.print(request: request, head: output.wire?.lastHead)
+            try await printer.print(stream.head, stream.bytes, &printed, willWrite: output.willPrint)
             outcome.transfer?.bodyBytes = printed.bytes
             if printed.isBinary {
                 console.writeError("swiftaf: the body is binary: -o PATH writes it to a file, a pipe passes it on")
@@ -337,7 +339,7 @@ struct Exchange {
         }
     }
 
-    private func makeManager(_ log: ExchangeLog, _ attempts: Attempts) -> HTTPSessionManager {
+    private func makeManager(_ log: RunLog, _ attempts: Attempts) -> HTTPSessionManager {
         var configuration = configuration
         // The options say what is sent.
         configuration.headers.suppressDefault(HTTPHeaders.Name.acceptLanguage)

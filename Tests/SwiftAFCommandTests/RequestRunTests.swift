@@ -6,7 +6,7 @@ import Testing
 @testable import SwiftAFCommand
 
 /// What goes on the wire and what comes out, when all is well.
-@Suite struct ExchangeTests {
+@Suite struct RequestRunTests {
     let server: TestServer
 
     init() throws {

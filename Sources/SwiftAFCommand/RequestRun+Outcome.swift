@@ -2,8 +2,8 @@ import FoundationEssentials
 import Glibc
 import SwiftAF
 
-/// What came of an exchange.
-extension Exchange {
+/// What came of a run.
+extension RequestRun {
     func outcome(of response: HTTPResponse, body: Data) -> Outcome {
         let transfer = TransferOutcome(
             response: response, url: response.url, body: body, bodyBytes: body.count, metrics: response.metrics)

@@ -1,7 +1,7 @@
 import SwiftAF
 
-/// Records events of the current attempt of an exchange.
-final class ExchangeLog: EventMonitor {
+/// Records events of the current attempt of a run.
+final class RunLog: EventMonitor {
     private struct State {
         var locations: [String] = []
         var metrics: ResponseMetrics?
