@@ -65,10 +65,8 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
-            draft(method, url.urlText, headers, json, body, configure: configure), parameters, serializer, progress,
-            success,
-            failure
-        )
+            draft(method, url.urlText, headers: headers, json: json, body: body, configure: configure),
+            parameters: parameters, serializer: serializer, progress: progress, success: success, failure: failure)
     }
 
     /// Sends a GET request; see
@@ -81,7 +79,8 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
-            draft(.get, url.urlText, headers, configure: configure), parameters, serializer, progress, success, failure)
+            draft(.get, url.urlText, headers: headers, configure: configure), parameters: parameters,
+            serializer: serializer, progress: progress, success: success, failure: failure)
     }
 
     /// Sends a HEAD request, and passes the head of its response to `success`; see
@@ -92,8 +91,8 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil, success: @escaping Success<HTTPResponse>, failure: Failure?
     ) -> DataTask? {
         start(
-            draft(.head, url.urlText, headers, configure: configure), parameters, HeadSerializer(), nil, success,
-            failure)
+            draft(.head, url.urlText, headers: headers, configure: configure), parameters: parameters,
+            serializer: HeadSerializer(), success: success, failure: failure)
     }
 
     /// Sends a POST request; see
@@ -107,9 +106,8 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
-            draft(.post, url.urlText, headers, json, body, configure: configure), parameters, serializer, progress,
-            success,
-            failure)
+            draft(.post, url.urlText, headers: headers, json: json, body: body, configure: configure),
+            parameters: parameters, serializer: serializer, progress: progress, success: success, failure: failure)
     }
 
     /// Sends a PUT request; see
@@ -123,9 +121,8 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
-            draft(.put, url.urlText, headers, json, body, configure: configure), parameters, serializer, progress,
-            success,
-            failure)
+            draft(.put, url.urlText, headers: headers, json: json, body: body, configure: configure),
+            parameters: parameters, serializer: serializer, progress: progress, success: success, failure: failure)
     }
 
     /// Sends a PATCH request; see
@@ -139,10 +136,8 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
-            draft(.patch, url.urlText, headers, json, body, configure: configure), parameters, serializer, progress,
-            success,
-            failure
-        )
+            draft(.patch, url.urlText, headers: headers, json: json, body: body, configure: configure),
+            parameters: parameters, serializer: serializer, progress: progress, success: success, failure: failure)
     }
 
     /// Sends a DELETE request; see
@@ -156,15 +151,14 @@ extension HTTPSessionManager {
         success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         start(
-            draft(.delete, url.urlText, headers, json, body, configure: configure), parameters, serializer, progress,
-            success,
-            failure)
+            draft(.delete, url.urlText, headers: headers, json: json, body: body, configure: configure),
+            parameters: parameters, serializer: serializer, progress: progress, success: success, failure: failure)
     }
 
     /// Builds and sends a request; if it can't be built, returns nil and passes the error to `failure`.
     private func start<Serializer: ResponseSerializer>(
-        _ draft: HTTPRequest, _ parameters: Parameters?, _ serializer: Serializer, _ progress: ProgressHandler?,
-        _ success: @escaping Success<Serializer.Output>, _ failure: Failure?
+        _ draft: HTTPRequest, parameters: Parameters?, serializer: Serializer, progress: ProgressHandler? = nil,
+        success: @escaping Success<Serializer.Output>, failure: Failure?
     ) -> DataTask? {
         let snapshot = snapshot
         let request: HTTPRequest

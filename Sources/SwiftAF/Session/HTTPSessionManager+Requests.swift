@@ -30,7 +30,9 @@ extension HTTPSessionManager {
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.get, url.urlText, parameters, nil, nil, headers, configure, progress).value()
+        try await prepared(
+            .get, url.urlText, parameters: parameters, headers: headers, configure: configure, progress: progress
+        ).value()
     }
 
     /// Sends a POST request and decodes the response.
@@ -62,7 +64,10 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.post, url.urlText, parameters, json, body, headers, configure, progress).value()
+        try await prepared(
+            .post, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
+            progress: progress
+        ).value()
     }
 
     /// Sends a PUT request and decodes the response; see
@@ -74,7 +79,10 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.put, url.urlText, parameters, json, body, headers, configure, progress).value()
+        try await prepared(
+            .put, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
+            progress: progress
+        ).value()
     }
 
     /// Sends a PATCH request and decodes the response; see
@@ -86,7 +94,10 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.patch, url.urlText, parameters, json, body, headers, configure, progress).value()
+        try await prepared(
+            .patch, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
+            progress: progress
+        ).value()
     }
 
     /// Sends a DELETE request and decodes the response. Parameters are added to the query. See
@@ -98,7 +109,10 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.delete, url.urlText, parameters, json, body, headers, configure, progress).value()
+        try await prepared(
+            .delete, url.urlText, parameters: parameters, json: json, body: body, headers: headers,
+            configure: configure, progress: progress
+        ).value()
     }
 
     /// Sends a request with any method and decodes the response; see
@@ -110,7 +124,10 @@ extension HTTPSessionManager {
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(method, url.urlText, parameters, json, body, headers, configure, progress).value()
+        try await prepared(
+            method, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
+            progress: progress
+        ).value()
     }
 }
 
@@ -126,7 +143,9 @@ extension HTTPSessionManager {
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.get, url.urlText, parameters, nil, nil, headers, configure, progress).response().value()
+        try await prepared(
+            .get, url.urlText, parameters: parameters, headers: headers, configure: configure, progress: progress
+        ).response().value()
     }
 
     /// The call for a value that isn't `Sendable`.
@@ -138,7 +157,10 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.post, url.urlText, parameters, json, body, headers, configure, progress).response().value()
+        try await prepared(
+            .post, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
+            progress: progress
+        ).response().value()
     }
 
     /// The call for a value that isn't `Sendable`.
@@ -150,7 +172,10 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.put, url.urlText, parameters, json, body, headers, configure, progress).response().value()
+        try await prepared(
+            .put, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
+            progress: progress
+        ).response().value()
     }
 
     /// The call for a value that isn't `Sendable`.
@@ -162,7 +187,10 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.patch, url.urlText, parameters, json, body, headers, configure, progress).response().value()
+        try await prepared(
+            .patch, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
+            progress: progress
+        ).response().value()
     }
 
     /// The call for a value that isn't `Sendable`.
@@ -174,7 +202,10 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(.delete, url.urlText, parameters, json, body, headers, configure, progress).response()
+        try await prepared(
+            .delete, url.urlText, parameters: parameters, json: json, body: body, headers: headers,
+            configure: configure, progress: progress
+        ).response()
             .value()
     }
 
@@ -187,7 +218,10 @@ extension HTTPSessionManager {
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
-        try await prepared(method, url.urlText, parameters, json, body, headers, configure, progress).response().value()
+        try await prepared(
+            method, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
+            progress: progress
+        ).response().value()
     }
 }
 
@@ -212,7 +246,9 @@ extension HTTPSessionManager {
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(.get, url.urlText, parameters, nil, nil, headers, configure, progress).response(
+        try await prepared(
+            .get, url.urlText, parameters: parameters, headers: headers, configure: configure, progress: progress
+        ).response(
             isChecked: true)
     }
 
@@ -222,7 +258,8 @@ extension HTTPSessionManager {
         _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
         isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(.head, url.urlText, parameters, nil, nil, headers, configure, nil).response(isChecked: true)
+        try await prepared(.head, url.urlText, parameters: parameters, headers: headers, configure: configure).response(
+            isChecked: true)
     }
 
     /// Sends a POST request and returns the response, if it is acceptable.
@@ -241,7 +278,10 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(.post, url.urlText, parameters, json, body, headers, configure, progress).response(
+        try await prepared(
+            .post, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
+            progress: progress
+        ).response(
             isChecked: true)
     }
 
@@ -255,7 +295,10 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(.put, url.urlText, parameters, json, body, headers, configure, progress).response(
+        try await prepared(
+            .put, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
+            progress: progress
+        ).response(
             isChecked: true)
     }
 
@@ -269,7 +312,10 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(.patch, url.urlText, parameters, json, body, headers, configure, progress).response(
+        try await prepared(
+            .patch, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
+            progress: progress
+        ).response(
             isChecked: true)
     }
 
@@ -283,7 +329,10 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(.delete, url.urlText, parameters, json, body, headers, configure, progress).response(
+        try await prepared(
+            .delete, url.urlText, parameters: parameters, json: json, body: body, headers: headers,
+            configure: configure, progress: progress
+        ).response(
             isChecked: true)
     }
 
@@ -297,7 +346,10 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(method, url.urlText, parameters, json, body, headers, configure, progress).response(
+        try await prepared(
+            method, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
+            progress: progress
+        ).response(
             isChecked: true)
     }
 
@@ -317,7 +369,10 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
-        try await prepared(method, url.urlText, parameters, json, body, headers, configure, progress).response()
+        try await prepared(
+            method, url.urlText, parameters: parameters, json: json, body: body, headers: headers, configure: configure,
+            progress: progress
+        ).response()
     }
 }
 
@@ -341,7 +396,7 @@ extension HTTPSessionManager {
         json: (any Encodable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:]
     ) throws(SessionError) -> HTTPRequest {
-        try serialize(draft(method, url.urlText, headers, json, body), parameters, snapshot)
+        try serialize(draft(method, url.urlText, headers: headers, json: json, body: body), parameters, snapshot)
     }
 
     /// Sends a request and returns the response, whatever its status.
@@ -377,12 +432,13 @@ extension HTTPSessionManager {
 extension HTTPSessionManager {
     @inline(never)
     private func prepared(
-        _ method: HTTPMethod, _ url: String, _ parameters: Parameters?, _ json: (any Encodable)?,
-        _ body: HTTPBody?, _ headers: HTTPHeaders, _ configure: ((inout HTTPRequest) -> Void)?,
-        _ progress: ProgressHandler?
+        _ method: HTTPMethod, _ url: String, parameters: Parameters?, json: (any Encodable)? = nil,
+        body: HTTPBody? = nil, headers: HTTPHeaders, configure: ((inout HTTPRequest) -> Void)?,
+        progress: ProgressHandler? = nil
     ) throws(SessionError) -> AwaitedTransfer {
         let snapshot = snapshot
-        let request = try serialize(draft(method, url, headers, json, body, configure: configure), parameters, snapshot)
+        let draft = draft(method, url, headers: headers, json: json, body: body, configure: configure)
+        let request = try serialize(draft, parameters, snapshot)
         return AwaitedTransfer(try prepare(request, snapshot, progress: progress), snapshot.settings.responses)
     }
 
@@ -406,8 +462,8 @@ extension HTTPSessionManager {
     /// A request before its parameters are added. `json` is encoded at once, where the caller runs: it may belong to an
     /// actor.
     func draft(
-        _ method: HTTPMethod, _ url: String, _ headers: HTTPHeaders, _ json: (any Encodable)? = nil,
-        _ body: HTTPBody? = nil, configure: ((inout HTTPRequest) -> Void)? = nil
+        _ method: HTTPMethod, _ url: String, headers: HTTPHeaders, json: (any Encodable)? = nil,
+        body: HTTPBody? = nil, configure: ((inout HTTPRequest) -> Void)? = nil
     ) -> HTTPRequest {
         var request = HTTPRequest(method, url, headers: headers, body: body ?? .none)
         if let json {

@@ -27,7 +27,7 @@ extension HTTPSessionManager {
         configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> WebSocket {
         let snapshot = snapshot
-        let draft = draft(.get, WebSocket.httpURL(url.urlText), headers, configure: configure)
+        let draft = draft(.get, WebSocket.httpURL(url.urlText), headers: headers, configure: configure)
         let request = try serialize(draft, parameters, snapshot)
         return try await open(request, protocols, options, snapshot)
     }
