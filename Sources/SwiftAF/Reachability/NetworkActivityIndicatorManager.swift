@@ -108,15 +108,8 @@ private final class ActivityStorage: Sendable {
 
     var handler: Handler? {
         get { content.withLock { $0.handler } }
-        // The former one is released outside of the lock: what it captured may call this object.
-        set {
-            let former = content.withLock { content in
-                let former = content.handler
-                content.handler = newValue
-                return former
-            }
-            _ = former
-        }
+        // What the former one captured may call this object.
+        set { content.exchange(\.handler, newValue) }
     }
 
     var queue: DispatchQueue? {

@@ -22,15 +22,8 @@ final class ReachabilityStorage: Sendable {
 
     var handler: Handler? {
         get { state.withLock { $0.handler } }
-        // The former one is released outside of the lock: what it captured may call this object.
-        set {
-            let former = state.withLock { state in
-                let former = state.handler
-                state.handler = newValue
-                return former
-            }
-            _ = former
-        }
+        // What the former one captured may call this object.
+        set { state.exchange(\.handler, newValue) }
     }
 
     var queue: DispatchQueue? {

@@ -331,15 +331,11 @@ public final class HTTPSessionManager: Sendable {
             var configuration = configuration
             configuration.securityPolicy = newValue
             let session = Result { [configuration] () throws(SessionError) in try CoreSession(configuration) }
-            let former = state.withLock { state -> Snapshot? in
-                guard !state.isInvalidated else { return nil }
-                let former = state.snapshot
-                state.retire(former.session)
-                state.snapshot = Snapshot(session, newValue, former.settings)
-                return former
+            replaceSnapshot { state in
+                guard !state.isInvalidated else { return state.snapshot }
+                state.retire(state.snapshot.session)
+                return Snapshot(session, newValue, state.snapshot.settings)
             }
-            // Released outside of the lock.
-            _ = former
         }
     }
 
@@ -404,13 +400,12 @@ public final class HTTPSessionManager: Sendable {
     ///   let it complete.
     public func invalidate(cancellingTasks: Bool) {
         let closed = SessionError(.closed)
-        let (former, retired) = state.withLock { state in
-            let former = state.snapshot
-            let retired = state.retired.compactMap(\.session)
-            state.retire(former.session)
-            state.snapshot = Snapshot(.failure(closed), former.securityPolicy, former.settings)
+        var retired: [CoreSession] = []
+        let former = replaceSnapshot { state in
+            retired = state.retired.compactMap(\.session)
+            state.retire(state.snapshot.session)
             state.isInvalidated = true
-            return (former, retired)
+            return Snapshot(.failure(closed), state.snapshot.securityPolicy, state.snapshot.settings)
         }
         if cancellingTasks { cancel(former, retired, isFinal: true) }
         guard case .success = former.session else { return }
@@ -429,15 +424,23 @@ public final class HTTPSessionManager: Sendable {
     private var settings: Settings { snapshot.settings }
 
     private func set(_ change: (inout Settings) -> Void) {
-        let former = state.withLock { state in
-            let former = state.snapshot
-            var settings = former.settings
+        replaceSnapshot { state in
+            var settings = state.snapshot.settings
             change(&settings)
-            state.snapshot = Snapshot(former.session, former.securityPolicy, settings)
+            return Snapshot(state.snapshot.session, state.snapshot.securityPolicy, settings)
+        }
+    }
+
+    /// Replaces the snapshot by what `change` returns, which is called with the lock held.
+    ///
+    /// - Returns: The former snapshot, so that it is released outside of the lock: it has the program's objects.
+    @discardableResult
+    private func replaceSnapshot(_ change: (inout State) -> Snapshot) -> Snapshot {
+        state.withLock { state in
+            let former = state.snapshot
+            state.snapshot = change(&state)
             return former
         }
-        // Released outside of the lock.
-        _ = former
     }
 
     /// The request with all that is needed to send it.

@@ -38,6 +38,19 @@ extension Locked where Value: Sendable {
     }
 }
 
+extension Locked {
+    /// Replaces a part of the value, like ``exchange(_:)``.
+    @discardableResult
+    package borrowing func exchange<Part: Sendable>(
+        _ part: any WritableKeyPath<Value, Part> & Sendable, _ new: Part
+    ) -> Part {
+        withLock { value in
+            defer { value[keyPath: part] = new }
+            return value[keyPath: part]
+        }
+    }
+}
+
 /// Orders what follows ``begin()`` after what precedes ``end()`` on another thread. Not a lock: the caller must ensure
 /// that the two don't overlap.
 package struct ThreadSanitizerFence: ~Copyable, Sendable {
