@@ -4,13 +4,13 @@ import FoundationEssentials
 /// The decision about a challenge, for the core.
 struct ChallengeReply: Sendable {
     let number: UInt32
-    let disposition: ChallengeDecision
+    let decision: ChallengeDecision
 
     /// Passes the decision to the core, which may no longer wait for it.
     ///
     /// - Parameter answer: The core's function for the task or WebSocket.
     func send(_ answer: (UInt32, afc_challenge_answer, UnsafePointer<afc_credentials>?) -> afc_status) {
-        switch disposition {
+        switch decision {
         case .performDefaultHandling: _ = answer(number, AFC_CHALLENGE_DEFAULT, nil)
         case .cancel: _ = answer(number, AFC_CHALLENGE_CANCEL, nil)
         case .fail: _ = answer(number, AFC_CHALLENGE_FAIL, nil)
@@ -26,7 +26,7 @@ struct ChallengeReply: Sendable {
 
     /// The error of the task, if decided here.
     func failure(url: String) -> SessionError? {
-        switch disposition {
+        switch decision {
         case .performDefaultHandling, .cancel: return nil
         case .useCredential(let credential):
             return credential.fault.map { SessionError(.invalidInput, message: $0, url: url) }

@@ -133,7 +133,7 @@ class CoreTransfer: @unchecked Sendable {
         let answering = Task { [asked] in
             let refused = asked.previousFailureCount > 0 && last?.space == space ? last?.credential : nil
             let answer = await request.handlers.decide(asked, refused: refused)
-            let reply = ChallengeReply(number: number, disposition: answer.decision)
+            let reply = ChallengeReply(number: number, decision: answer.decision)
             answers.withLock { answers in
                 answers.reply = reply
                 if case .useCredential(let credential) = answer.decision { answers.used = credential }

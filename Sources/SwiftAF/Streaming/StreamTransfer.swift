@@ -122,14 +122,14 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     }
 
     override func didReceiveHead(_ response: HTTPResponse) -> ResponseDecision {
-        let disposition = super.didReceiveHead(response)
-        switch disposition {
+        let decision = super.didReceiveHead(response)
+        switch decision {
         case .allow, .write: break
-        case .cancel, .fail: return disposition
+        case .cancel, .fail: return decision
         case .download(let path, _): filePath = path
         }
         state.withLock { $0.receive(response) }?.resume(returning: .head(response))
-        return disposition
+        return decision
     }
 
     override func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {

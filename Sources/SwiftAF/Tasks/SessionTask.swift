@@ -288,9 +288,9 @@ public final class SessionTask: Sendable {
         handlers.events = events
         if let response = handlers.response {
             handlers.response = { head in
-                let disposition = response(head)
-                if case .download = disposition, head.isSuccessful { self.storage.withLock { $0.kind = .download } }
-                return disposition
+                let decision = response(head)
+                if case .download = decision, head.isSuccessful { self.storage.withLock { $0.kind = .download } }
+                return decision
             }
         }
         return request.with(http: http, handlers: handlers)

@@ -39,9 +39,9 @@ struct TransferHandlers: Sendable {
     /// The decision about a response.
     func decide(_ head: HTTPResponse) -> ResponseDecision {
         events?.report(.responseReceived(head))
-        let disposition = response?(head) ?? .allow
-        if case .download = disposition, !head.isSuccessful { return .allow }
-        return disposition
+        let decision = response?(head) ?? .allow
+        if case .download = decision, !head.isSuccessful { return .allow }
+        return decision
     }
 
     /// Reports a 1xx response.

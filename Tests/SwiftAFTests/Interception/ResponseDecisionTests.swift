@@ -24,16 +24,16 @@ struct ResponseDecisionTests {
         folder = try TestFolder()
     }
 
-    private func answering(_ disposition: ResponseDecision) -> ResponseHandler {
+    private func answering(_ decision: ResponseDecision) -> ResponseHandler {
         { [asked] response in
             asked.record(response)
-            return disposition
+            return decision
         }
     }
 
-    private func request(_ url: String, _ disposition: ResponseDecision) -> HTTPRequest {
+    private func request(_ url: String, _ decision: ResponseDecision) -> HTTPRequest {
         var request = HTTPRequest(url)
-        request.responseHandler = answering(disposition)
+        request.responseHandler = answering(decision)
         return request
     }
 
@@ -248,12 +248,12 @@ struct ResponseDecisionTests {
             (.download(to: folder.file("b/c")), .file), (.download(to: ""), .invalidInput),
             (.download(to: "a\0b"), .invalidInput), (.download(to: folder.path + "/"), .invalidInput),
         ]
-        for (disposition, code) in cases {
-            let error = try await failure { try await manager.response(for: request("json", disposition)) }
+        for (decision, code) in cases {
+            let error = try await failure { try await manager.response(for: request("json", decision)) }
             #expect(error.code == code)
             #expect(error.status == 200)
             let streamError = try await failure {
-                for try await _ in try await manager.stream(request("json", disposition)).bytes {}
+                for try await _ in try await manager.stream(request("json", decision)).bytes {}
             }
             #expect(streamError.code == code)
         }
