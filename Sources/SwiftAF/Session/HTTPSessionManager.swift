@@ -453,6 +453,8 @@ public final class HTTPSessionManager: Sendable {
         naming: ResponseHandler? = nil, progress: ProgressHandler? = nil
     ) throws(SessionError) -> CoreRequest {
         var request = request
+        // Also after `serialize`: a request serializer may return another URL, and remove fields. What it left complete
+        // stays as it is.
         try complete(&request, snapshot.settings)
         completeTimeouts(of: &request, snapshot.settings.timeouts)
         if request.credential == nil, let credential = configuration.credential, isOfBase(request.url) {
@@ -517,6 +519,7 @@ public final class HTTPSessionManager: Sendable {
     ) throws(SessionError) -> HTTPRequest {
         var request = draft
         let serializer = snapshot.settings.requestSerializer
+        // The serializer sees the request as it is sent: with its absolute URL, all fields, and JSON as bytes.
         try complete(&request, snapshot.settings)
         do {
             guard case .form(let form) = request.body.content else {
