@@ -64,7 +64,7 @@ final class AttemptChain: Sendable {
 
     // What comes before and after the transfer isn't async: the memory of a waiting task has no copy of its values.
     private func transfer(_ http: HTTPRequest) async throws(SessionError) -> Response<Data> {
-        await loop.waitForTurn()
+        await loop.waitUntilResumed()
         let request = try begin(http)
         return try end(request.http, await send(request))
     }

@@ -26,18 +26,18 @@ final class RetryLoop: Sendable {
 
     private let interceptors: [any RequestInterceptor]
     private let events: RequestEvents?
-    private let turn: (@Sendable () async -> Void)?
+    private let waitForTask: (@Sendable () async -> Void)?
     private let state = Locked(State())
     private let end = OneValueChannel<CoreOutcome>()
 
-    /// - Parameter turn: Waits until a transfer may start, if its task can be suspended.
+    /// - Parameter waitForTask: Waits until the task isn't suspended; nil if nothing can suspend it.
     init(
         _ interceptors: [any RequestInterceptor], _ events: RequestEvents?,
-        turn: (@Sendable () async -> Void)? = nil
+        waitForTask: (@Sendable () async -> Void)? = nil
     ) {
         self.interceptors = interceptors
         self.events = events
-        self.turn = turn
+        self.waitForTask = waitForTask
     }
 
     /// Ends the loop. An attempt in flight is cancelled, and its end waited for.
@@ -116,9 +116,9 @@ final class RetryLoop: Sendable {
 
     // MARK: Transfers
 
-    /// Waits until a transfer may start. Meanwhile the loop can end at once, for instance at the time limit.
-    func waitForTurn() async {
-        if let turn { await turn() }
+    /// Waits while the task is suspended. Meanwhile the loop can end at once, for instance at the time limit.
+    func waitUntilResumed() async {
+        if let waitForTask { await waitForTask() }
     }
 
     /// Announces a transfer.

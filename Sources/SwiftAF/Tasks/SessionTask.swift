@@ -242,11 +242,11 @@ public final class SessionTask: Sendable {
         case .suspend:
             ProcessEvents.report(.taskSuspended(self))
         case .resume(let work):
-            work.giveTurn()
+            work.resumeAttempt()
             ProcessEvents.report(.taskResumed(self))
         case .cancel(let work):
             if case .attempts(let loop, _, _) = work { loop.interrupt() }
-            work.giveTurn()
+            work.resumeAttempt()
         case .completeCancelled(let spec):
             let token = (try? spec.request.get())?.resumeToken
             complete(failing: SessionError(.cancelled, url: originalRequest.url, resumeToken: token))
@@ -257,7 +257,7 @@ public final class SessionTask: Sendable {
         do throws(SessionError) {
             let request = reporting(try spec.request.get(), priority: priority)
             guard !request.handlers.interceptors.isEmpty else { return .transfer(CoreTask(request)) }
-            let loop = RetryLoop(request.handlers.interceptors, events) { [weak self] in await self?.waitForTurn() }
+            let loop = RetryLoop(request.handlers.interceptors, events) { [weak self] in await self?.waitUntilResumed() }
             return .attempts(loop, request, .none)
         } catch {
             return .failure(error)
@@ -332,14 +332,14 @@ public final class SessionTask: Sendable {
     }
 
     /// Waits until the task isn't suspended.
-    private func waitForTurn() async {
-        let turn = storage.withLock { storage -> OneValueChannel<Void>? in
+    private func waitUntilResumed() async {
+        let resumption = storage.withLock { storage -> OneValueChannel<Void>? in
             guard storage.phase.state == .suspended else { return nil }
-            let turn = OneValueChannel<Void>()
-            storage.phase.update { $0.attempt = .waiting(turn) }
-            return turn
+            let resumption = OneValueChannel<Void>()
+            storage.phase.update { $0.attempt = .waiting(resumption) }
+            return resumption
         }
-        await turn?.wait()
+        await resumption?.wait()
     }
 
     private func complete(failing error: SessionError) {
@@ -365,7 +365,7 @@ public final class SessionTask: Sendable {
             return (former, storage.watchers, storage.tokenReceivers)
         }
         guard let former else { return }
-        former.work?.giveTurn()
+        former.work?.resumeAttempt()
         for watcher in watchers { watcher.call(self) }
         for receiver in receivers { receiver(token) }
         events?.finish(outcome)

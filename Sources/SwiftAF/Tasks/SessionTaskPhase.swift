@@ -126,8 +126,8 @@ enum TaskWork: Sendable {
     }
 
     /// Lets an attempt start that waits until its task is resumed.
-    func giveTurn() {
-        if case .attempts(_, _, .waiting(let turn)) = self { turn.send() }
+    func resumeAttempt() {
+        if case .attempts(_, _, .waiting(let resumption)) = self { resumption.send() }
     }
 }
 

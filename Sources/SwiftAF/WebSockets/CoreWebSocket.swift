@@ -277,10 +277,10 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         do throws(SessionError) {
             while true {
                 guard !Task.isCancelled else { throw cancelled }
-                let turn = state.withLock { $0.socket.turn(of: id) }
-                if turn != nil, try await enqueue(message, id) { return }
+                let permission = state.withLock { $0.socket.sendPermission(of: id) }
+                if permission != nil, try await enqueue(message, id) { return }
                 try await wait(id, { $0.cancelInLine($1) }) { waiter in
-                    let waits = state.withLock { $0.socket.waitInLine(id, waiter, since: turn) }
+                    let waits = state.withLock { $0.socket.waitInLine(id, waiter, since: permission) }
                     if !waits { waiter.resume(returning: .success(())) }
                 }
             }

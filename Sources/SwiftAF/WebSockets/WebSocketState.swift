@@ -223,7 +223,7 @@ struct WebSocketState {
 
     /// - Returns: ``sentCount`` if a call may pass its message to the core; nil if others come before it. After the
     ///   end, every call may, and gets the core's refusal.
-    func turn(of id: UInt64) -> UInt64? {
+    func sendPermission(of id: UInt64) -> UInt64? {
         end != nil || line.isEmpty || line[0].id == id ? sentCount : nil
     }
 
@@ -246,11 +246,11 @@ struct WebSocketState {
 
     /// Waits for room.
     ///
-    /// - Parameter seen: What ``turn(of:)`` returned before the call tried.
+    /// - Parameter seen: What ``sendPermission(of:)`` returned before the call tried.
     /// - Returns: False if the call can try at once.
     mutating func waitInLine(_ id: UInt64, _ waiter: Waiter<Void>, since seen: UInt64?) -> Bool {
         if end != nil { return false }
-        if let turn = turn(of: id), turn != seen { return false }
+        if let permission = sendPermission(of: id), permission != seen { return false }
         if let index = line.firstIndex(where: { $0.id == id }) {
             line[index].waiter = waiter
         } else {

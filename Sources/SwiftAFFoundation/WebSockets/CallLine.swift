@@ -28,7 +28,7 @@ final class CallLine: Sendable {
     }
 
     /// Returns when the calls before this one have left, or when the Swift task is cancelled.
-    func waitForTurn(of id: UInt64) async {
+    func waitForEarlierCalls(of id: UInt64) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 let mayProceed = state.withLock { state in

@@ -219,7 +219,7 @@ public final class WebSocketTask: Sendable {
                 await Self.closeDeadline.pause()
                 if !Task.isCancelled { socket.cancel() }
             }
-            await sends.waitForTurn(of: place)
+            await sends.waitForEarlierCalls(of: place)
             defer {
                 deadline.cancel()
                 sends.leave(place)
@@ -318,9 +318,9 @@ public final class WebSocketTask: Sendable {
         try await socket(for: place, in: pings).ping()
     }
 
-    /// Waits for the call's turn.
+    /// Waits for the earlier calls.
     private func socket(for place: UInt64, in line: CallLine) async throws(SessionError) -> WebSocket {
-        await line.waitForTurn(of: place)
+        await line.waitForEarlierCalls(of: place)
         guard !Task.isCancelled else { throw cancelled }
         switch phase.withLock({ $0 }) {
         case .open(let socket): return socket

@@ -263,12 +263,12 @@ struct WebSocketTests {
         let (first, late): (UInt64, UInt64) = (1, 2)
         let result = await withUnsafeContinuation { waiter in
             var state = WebSocketState(capacity: 1)
-            #expect(state.turn(of: late) == 0)
+            #expect(state.sendPermission(of: late) == 0)
             let waits = state.waitInLine(first, waiter, since: 0)
             #expect(waits)
-            #expect(state.turn(of: first) == 0 && state.turn(of: late) == nil)
+            #expect(state.sendPermission(of: first) == 0 && state.sendPermission(of: late) == nil)
             let resumed = state.finish(WebSocketState.End(code: .abnormal, reason: ""))
-            #expect(state.turn(of: late) == 0)
+            #expect(state.sendPermission(of: late) == 0)
             for sender in resumed.senders { sender.resume(returning: .success(())) }
         }
         try result.get()
