@@ -30,7 +30,7 @@ final class CoreArena {
     /// - Throws: ``SessionError/Code/invalidInput`` for a string that contains NUL, which the core would truncate.
     func copy(_ text: String?, _ name: String) throws(SessionError) -> UnsafePointer<CChar>? {
         guard var text else { return nil }
-        guard !text.utf8.contains(0) else { throw SessionError(.invalidInput, message: "\(name) contains NUL") }
+        guard !text.containsNUL else { throw SessionError(.invalidInput, message: "\(name) contains NUL") }
         let block = reserve(text.utf8.count + 1)
         text.withUTF8 { block.copyMemory(from: UnsafeRawBufferPointer($0)) }
         block[text.utf8.count] = 0

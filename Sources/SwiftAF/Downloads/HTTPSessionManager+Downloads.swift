@@ -130,7 +130,7 @@ struct DownloadSpec: Sendable {
         case .managerDefault, .path, .resuming:
             throw invalid("the download has no destination")
         case nil:
-            guard let path = file.path, !path.isEmpty, !path.utf8.contains(0) else {
+            guard let path = file.path, !path.isEmpty, !path.containsNUL else {
                 throw invalid("the path is empty or contains NUL")
             }
             name = nil

@@ -13,7 +13,7 @@ extension HTTPRequest {
             throw invalid("the name of a removed header is not a token")
         }
         if let length = body.length, length < 0 { throw invalid("the body's length is negative") }
-        if let path = body.filePath, path.isEmpty || path.utf8.contains(0) {
+        if let path = body.filePath, path.isEmpty || path.containsNUL {
             throw invalid("the body's file path is empty or contains NUL")
         }
         if hasSettings { try validateSettings() }
@@ -32,9 +32,10 @@ extension HTTPRequest {
             throw invalid(fault)
         }
         if let priority, !(0...1).contains(priority) { throw invalid("the priority is not between 0 and 1") }
-        if let url = mainDocumentURL, url.utf8.contains(0) { throw invalid("the main document's URL contains NUL") }
-        if let path = unixSocket, path.utf8.contains(0) { throw invalid("the path of the socket contains NUL") }
-        if case .url(let url) = proxy, url.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+        if mainDocumentURL?.containsNUL == true { throw invalid("the main document's URL contains NUL") }
+        if unixSocket?.containsNUL == true { throw invalid("the path of the socket contains NUL") }
+        // Here as well as in the core, so that this function finds all that its documentation names.
+        if case .url(let url) = proxy, url.utf8.contains(where: ASCII.isControl) {
             throw invalid("the proxy's URL contains a control character")
         }
         try httpVersion?.validate()

@@ -64,7 +64,7 @@ final class CoreHTTPCache: @unchecked Sendable {
     }
 
     func remove(host: String) {
-        guard !host.utf8.contains(0) else { return }
+        guard !host.containsNUL else { return }
         host.withCString { afc_http_cache_remove_host(raw, $0) }
     }
 

@@ -11,7 +11,7 @@ final class CoreForm {
     /// Makes an empty form.
     private init(_ boundary: String?) throws(SessionError) {
         var failure = afc_failure()
-        guard boundary?.utf8.contains(0) != true else {
+        guard boundary?.containsNUL != true else {
             throw SessionError(.invalidInput, message: "the boundary contains NUL")
         }
         let status =
@@ -98,7 +98,7 @@ final class CoreForm {
                 }
             }
         case .file(let file, let heading):
-            guard !file.path.utf8.contains(0) else {
+            guard !file.path.containsNUL else {
                 throw SessionError(.invalidInput, message: "the path of a part's file contains NUL")
             }
             status = heading.withPart { part in

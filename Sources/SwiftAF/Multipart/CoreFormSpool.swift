@@ -18,7 +18,7 @@ final class CoreFormSpool: Sendable {
     /// Writes the form to a file next to `path` and renames it when it is complete. Until then, and on failure, an
     /// existing file is left unchanged.
     static func write(_ form: BodyForm, to path: String) async throws(SessionError) {
-        guard !path.isEmpty, !path.utf8.contains(0) else {
+        guard !path.isEmpty, !path.containsNUL else {
             throw SessionError(.invalidInput, message: "the path is empty or contains NUL")
         }
         let spool = CoreFormSpool()

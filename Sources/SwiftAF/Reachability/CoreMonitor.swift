@@ -20,7 +20,7 @@ final class CoreMonitor: @unchecked Sendable {
     ///   - host: A host name or an IP address; nil monitors the route to the internet.
     ///   - receive: Called on the monitors' thread; must not block.
     init(host: String?, _ receive: @escaping Receiver) throws(SessionError) {
-        if let host, host.utf8.contains(0) {
+        if let host, host.containsNUL {
             throw SessionError(.invalidInput, message: "the host contains NUL")
         }
         var options = afc_reach_monitor_options()
@@ -63,7 +63,7 @@ final class CoreMonitor: @unchecked Sendable {
     /// Whether a string is an IPv4 or IPv6 address, with or without a zone.
     static func isAddress(_ text: String) -> Bool {
         let address = text.prefix { $0 != "%" }
-        guard !text.utf8.contains(0) else { return false }
+        guard !text.containsNUL else { return false }
         return withUnsafeTemporaryAllocation(of: in6_addr.self, capacity: 1) { room in
             address.withCString { inet_pton(AF_INET6, $0, room.baseAddress) } == 1
                 || text.withCString { inet_pton(AF_INET, $0, room.baseAddress) } == 1

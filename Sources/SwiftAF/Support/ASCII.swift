@@ -83,3 +83,8 @@ package enum ASCII {
         }
     }
 }
+
+extension StringProtocol {
+    /// Whether C would see only a part of the text. The core can't tell, so Swift has to refuse it.
+    var containsNUL: Bool { utf8.contains(0) }
+}

@@ -257,7 +257,8 @@ public final class SessionTask: Sendable {
         do throws(SessionError) {
             let request = reporting(try spec.request.get(), priority: priority)
             guard !request.handlers.interceptors.isEmpty else { return .transfer(CoreTask(request)) }
-            let loop = RetryLoop(request.handlers.interceptors, events) { [weak self] in await self?.waitUntilResumed() }
+            let loop = RetryLoop(request.handlers.interceptors, events) { [weak self] in await self?.waitUntilResumed()
+            }
             return .attempts(loop, request, .none)
         } catch {
             return .failure(error)

@@ -30,11 +30,11 @@ final class CoreHSTS: @unchecked Sendable {
     }
 
     func contains(_ host: String) -> Bool {
-        !host.utf8.contains(0) && host.withCString { afc_hsts_has(raw, $0) }
+        !host.containsNUL && host.withCString { afc_hsts_has(raw, $0) }
     }
 
     func remove(_ host: String) {
-        guard !host.utf8.contains(0) else { return }
+        guard !host.containsNUL else { return }
         _ = host.withCString { afc_hsts_remove(raw, $0) }
     }
 
