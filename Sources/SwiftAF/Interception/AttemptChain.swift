@@ -137,7 +137,7 @@ final class AttemptChain: Sendable {
 
     private func unsaved(_ response: Response<Data>) -> SessionError {
         SessionError(
-            .interceptor, message: "an interceptor made a success of a download that failed: there is no file",
+            .interceptor, message: "an interceptor returned success for a failed download, which has no file",
             response: response.head)
     }
 

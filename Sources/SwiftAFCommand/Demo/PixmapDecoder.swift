@@ -10,7 +10,7 @@ struct PixmapDecoder: ImageDecoding {
         var rest = data[...]
         guard Self.word(&rest) == "P6", let width = Self.number(&rest), let height = Self.number(&rest),
             Self.number(&rest) == 255, width > 0, height > 0
-        else { throw SessionError(.serialization, message: "this is no portable pixmap") }
+        else { throw SessionError(.serialization, message: "not a portable pixmap") }
         guard width <= options.maximumDimension, height <= options.maximumDimension,
             width * height <= options.maximumPixelCount
         else { throw SessionError(.tooLarge, message: "the image has too many pixels: \(width) × \(height)") }

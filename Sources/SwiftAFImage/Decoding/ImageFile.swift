@@ -57,7 +57,7 @@ public struct ImageFileResponseSerializer: ValidatingResponseSerializer {
     }
 
     public func parse(_ body: Data, of response: HTTPResponse) throws -> ImageFile {
-        guard !body.isEmpty else { throw SessionError(.serialization, message: "there is no image in the response") }
+        guard !body.isEmpty else { throw SessionError(.serialization, message: "the response has no image") }
         return ImageFile(body, decoder: decoder, options: options)
     }
 }

@@ -43,7 +43,7 @@ public struct ImageResponseSerializer: ValidatingResponseSerializer {
     }
 
     public func parse(_ body: Data, of response: HTTPResponse) throws -> Image {
-        guard !body.isEmpty else { throw SessionError(.serialization, message: "there is no image in the response") }
+        guard !body.isEmpty else { throw SessionError(.serialization, message: "the response has no image") }
         return try animatedImage(body) ?? decoder.decode(body, options: options)
     }
 
