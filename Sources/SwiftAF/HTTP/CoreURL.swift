@@ -13,7 +13,7 @@ package enum CoreURL {
         throw SessionError(failure, url: url)
     }
 
-    /// Resolves a reference (RFC 3986, section 5.2) without normalizing anything else.
+    /// Resolves a reference (RFC 3986, section 5.2) without normalising anything else.
     static func resolve(_ reference: String, against base: String) -> String {
         base.withCoreSlice { base in
             reference.withCoreSlice { reference in

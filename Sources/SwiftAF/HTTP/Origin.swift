@@ -1,6 +1,6 @@
 /// An origin: scheme, host and port (RFC 9110, section 4.3.1). Credentials belong to an origin.
 package struct Origin: Hashable, Sendable {
-    /// The normalized form, such as `https://example.org:8443`.
+    /// The normalised form, such as `https://example.org:8443`.
     package let text: String
 
     /// - Returns: Nil if the URL isn't valid for a request.

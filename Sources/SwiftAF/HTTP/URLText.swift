@@ -2,7 +2,7 @@
 /// it also works for URLs that are invalid for a request.
 ///
 /// Works on bytes: for `Character`, a delimiter followed by a combining mark isn't a delimiter. A query or a password
-/// that isn't recognized for that reason wouldn't be redacted either.
+/// that isn't recognised for that reason wouldn't be redacted either.
 package struct URLText: Sendable {
     /// The whole text.
     let text: String

@@ -184,7 +184,7 @@ extension JSONNumber.Digits {
         guard scale < 20 else { return nil }
         let power = Self.powersOfTen[Int(scale)]
         let (up, down) = (mantissa.leadingZeroBitCount, power.leadingZeroBitCount)
-        // Normalized: both have their highest bit set. Half of the dividend is less than the divisor, as the division
+        // Normalised: both have their highest bit set. Half of the dividend is less than the divisor, as the division
         // requires, and the quotient has 63 or 64 bits.
         let (dividend, divisor) = (mantissa << up, power << down)
         let (bits, remainder) = divisor.dividingFullWidth((dividend >> 1, dividend << 63))

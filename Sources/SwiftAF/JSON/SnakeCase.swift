@@ -37,7 +37,7 @@ enum SnakeCase {
     private static func isCapital(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
     private static func isSmall(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
 
-    /// Whether a letter after this byte begins a word and is capitalized when the name is converted back. Underscores
+    /// Whether a letter after this byte begins a word and is capitalised when the name is converted back. Underscores
     /// don't count: `JSONDecoder` doesn't find the property `first_name` either.
     private static func separates(_ byte: UInt8) -> Bool {
         byte < 0x80 && byte != UInt8(ascii: "_") && !isCapital(byte) && !isSmall(byte)

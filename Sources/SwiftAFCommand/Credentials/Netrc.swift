@@ -13,14 +13,14 @@ enum Netrc {
     /// Hosts may be spelled in any way that URLs allow: `bücher.test` is `xn--bcher-kva.test`.
     static func entry(for host: String, in text: String) -> Entry? {
         var (found, fallback, isNamed) = (Entry?.none, Entry?.none, false)
-        let host = normalized(host)
+        let host = normalised(host)
         var words = words(of: text)[...]
         while let word = words.popFirst() {
             switch word {
             case "machine":
                 let name = words.popFirst()
                 let entry = readEntry(&words)
-                guard name.map(normalized) == host else { continue }
+                guard name.map(normalised) == host else { continue }
                 found = found ?? entry
                 isNamed = true
             case "default": fallback = fallback ?? readEntry(&words)
@@ -30,7 +30,7 @@ enum Netrc {
         return isNamed ? found : fallback
     }
 
-    private static func normalized(_ host: String) -> String {
+    private static func normalised(_ host: String) -> String {
         let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
         return CoreURL.host(of: isIPv6 ? "https://[\(host)]/" : "https://\(host)/") ?? host.lowercased()
     }

@@ -97,7 +97,7 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
         output.append(contentsOf: text.utf8)
     }
 
-    /// - Parameter blanks: White space that a parser would normalize, and that is therefore written as character
+    /// - Parameter blanks: White space that a parser would normalise, and that is therefore written as character
     ///   references: in attributes all except the space, in text the carriage return.
     private func putEscaped(_ text: String, blanks: ClosedRange<UInt8>) {
         for byte in text.utf8 {
