@@ -426,8 +426,8 @@ struct AttemptTests {
         server.open("x")
     }
 
-    @Test("A suspended task makes no attempt until it is resumed")
-    func suspended() async throws {
+    /// A task that is suspended after a failed attempt and would retry, and its ends.
+    private func taskSuspendedBetweenAttempts() async -> (task: DataTask, ends: Recorder<SessionError?>) {
         let gate = Recorder<Bool>()
         manager.interceptors = [
             Interceptor(retry: { [outcomes] _, outcome in
@@ -443,6 +443,12 @@ struct AttemptTests {
         await outcomes.wait()
         task.suspend()
         gate.record(true)
+        return (task, ends)
+    }
+
+    @Test("A suspended task makes no attempt until it is resumed")
+    func suspended() async throws {
+        let (task, ends) = await taskSuspendedBetweenAttempts()
         #expect(task.state == .suspended)
         // A later request of the same session is answered, this one is not even sent.
         manager.interceptors = []
@@ -455,22 +461,8 @@ struct AttemptTests {
 
     @Test("The total time limit runs on while a task is suspended between attempts")
     func suspendedTooLong() async throws {
-        let gate = Recorder<Bool>()
         manager.timeouts.total = .seconds(3)
-        manager.interceptors = [
-            Interceptor(retry: { [outcomes] _, outcome in
-                outcomes.record(outcome)
-                await gate.wait()
-                return .retry
-            })
-        ]
-        fail(1)
-        let ends = Recorder<SessionError?>()
-        let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
-        task.resume()
-        await outcomes.wait()
-        task.suspend()
-        gate.record(true)
+        let (task, ends) = await taskSuspendedBetweenAttempts()
         let error = try await ends.value()
         #expect(error?.code == .timeout && error?.reason == .total)
         #expect(task.state == .completed)
@@ -480,21 +472,7 @@ struct AttemptTests {
 
     @Test("A task that is suspended between attempts can be cancelled")
     func suspendedAndCancelled() async throws {
-        let gate = Recorder<Bool>()
-        manager.interceptors = [
-            Interceptor(retry: { [outcomes] _, outcome in
-                outcomes.record(outcome)
-                await gate.wait()
-                return .retry
-            })
-        ]
-        fail(1)
-        let ends = Recorder<SessionError?>()
-        let task = manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { ends.record($2) }
-        task.resume()
-        await outcomes.wait()
-        task.suspend()
-        gate.record(true)
+        let (task, ends) = await taskSuspendedBetweenAttempts()
         task.cancel()
         #expect(try await ends.value()?.code == .cancelled)
         #expect(server.requests.count == 1)

@@ -15,17 +15,6 @@ struct EventReconnectionTests {
         manager = HTTPSessionManager(baseURL: server.urlString("/"))
     }
 
-    private static let type: Script.Headers = ["Content-Type": "text/event-stream"]
-
-    private static func stream(_ text: String) -> Script {
-        .respond(headers: type, body: Data(text.utf8))
-    }
-
-    /// A stream whose connection is lost after its first bytes.
-    private static func lost(_ text: String) -> Script {
-        [.chunkedHead(headers: type), .chunk(Data(text.utf8)), .close]
-    }
-
     /// An iterator whose waits are over at once, and are recorded.
     private func events(
         _ method: HTTPMethod, _ body: HTTPBody = .none,
@@ -51,7 +40,7 @@ struct EventReconnectionTests {
         for seconds in ["20", "1", "5000"] {
             server.route("/events", times: 1, .respond(503, headers: ["Retry-After": seconds]))
         }
-        server.route("/events", Self.stream("data: a\n\n"))
+        server.route("/events", .events("data: a\n\n"))
         var iterator = events(.get) { $0.retriedStatusCodes = [503] }
         #expect(try await iterator.next()?.data == "a")
         #expect(waits.values == [.seconds(20), .seconds(3), .seconds(60)])
@@ -59,7 +48,7 @@ struct EventReconnectionTests {
 
     @Test(arguments: [.get, .post] as [HTTPMethod])
     func cancelledTaskGetsNoEventMore(method: HTTPMethod) async throws {
-        server.route("/events", Self.stream(String(repeating: "data: a\n\n", count: 500)))
+        server.route("/events", .events(String(repeating: "data: a\n\n", count: 500)))
         let events = manager.events(from: HTTPRequest(method, "events"))
         let reading = Task {
             var count = 0
@@ -80,7 +69,7 @@ struct EventReconnectionTests {
 
     @Test(arguments: [.post, .patch, "QUERY"] as [HTTPMethod])
     func endsWithResponseToRequestThatIsNotIdempotent(method: HTTPMethod) async throws {
-        server.route("/events", Self.stream("data: a\n\ndata: b\n\n"))
+        server.route("/events", .events("data: a\n\ndata: b\n\n"))
         var events = events(method, .text("question"))
         #expect(try await events.next()?.data == "a")
         #expect(try await events.next()?.data == "b")
@@ -101,8 +90,8 @@ struct EventReconnectionTests {
 
     @Test(arguments: [.get, .put, .delete] as [HTTPMethod])
     func repeatsRequestThatIsIdempotent(method: HTTPMethod) async throws {
-        server.route("/events", times: 1, Self.stream("id: 1\ndata: a\n\n"))
-        server.route("/events", times: 1, Self.lost("id: 2\ndata: b\n\n"))
+        server.route("/events", times: 1, .events("id: 1\ndata: a\n\n"))
+        server.route("/events", times: 1, .lostEvents("id: 2\ndata: b\n\n"))
         server.route("/events", .status(204))
         var events = events(method)
         #expect(try await events.next()?.data == "a")
@@ -116,7 +105,7 @@ struct EventReconnectionTests {
     func throwsErrorOfLostConnectionAfterEventsReceivedSoFar(
         method: HTTPMethod, reconnects: ServerSentEvents.Reconnection
     ) async throws {
-        server.route("/events", Self.lost("data: a\n\ndata: half"))
+        server.route("/events", .lostEvents("data: a\n\ndata: half"))
         var events = events(method) { $0.reconnects = reconnects }
         #expect(try await events.next()?.data == "a")
         let error = await #expect(throws: SessionError.self) { try await events.next() }
@@ -141,7 +130,7 @@ struct EventReconnectionTests {
 
     @Test func repeatsAnyRequestAfterListedStatus() async throws {
         server.route("/events", times: 2, .status(503))
-        server.route("/events", Self.stream("data: a\n\n"))
+        server.route("/events", .events("data: a\n\n"))
         var events = events(.post, .text("question")) { $0.retriedStatusCodes = [503] }
         #expect(try await events.next()?.data == "a")
         #expect(try await events.next() == nil)
@@ -160,7 +149,7 @@ struct EventReconnectionTests {
     }
 
     @Test func endsWithFirstResponseIfReconnectingIsForbidden() async throws {
-        server.route("/events", Self.stream("data: a\n\n"))
+        server.route("/events", .events("data: a\n\n"))
         var events = events(.get) { $0.reconnects = .never }
         #expect(try await events.next()?.data == "a")
         #expect(try await events.next() == nil)
@@ -168,8 +157,8 @@ struct EventReconnectionTests {
     }
 
     @Test func repeatsAnyRequestIfAsked() async throws {
-        server.route("/events", times: 1, Self.stream("data: a\n\n"))
-        server.route("/events", times: 1, Self.lost("data: b\n\n"))
+        server.route("/events", times: 1, .events("data: a\n\n"))
+        server.route("/events", times: 1, .lostEvents("data: b\n\n"))
         server.route("/events", .status(204))
         var events = events(.post, .text("question")) { $0.reconnects = .always }
         #expect(try await events.next()?.data == "a")
@@ -179,7 +168,7 @@ struct EventReconnectionTests {
     }
 
     @Test func endsWithResponseIfBodyCannotBeReplayed() async throws {
-        server.route("/events", Self.stream("data: a\n\n"))
+        server.route("/events", .events("data: a\n\n"))
         var events = events(.put, Self.once("question"))
         #expect(try await events.next()?.data == "a")
         #expect(try await events.next() == nil)
@@ -187,7 +176,9 @@ struct EventReconnectionTests {
     }
 
     @Test(
-        arguments: [(stream("data: a\n\n"), nil), (lost("data: a\n\n"), .truncated)] as [(Script, SessionError.Code?)])
+        arguments: [
+            (.events("data: a\n\n"), nil), (.lostEvents("data: a\n\n"), .truncated),
+        ] as [(Script, SessionError.Code?)])
     func throwsIfBodyHadToBeReplayedButCannot(script: Script, cause: SessionError.Code?) async throws {
         server.route("/events", script)
         var events = events(.post, Self.once("question")) { $0.reconnects = .always }

@@ -15,12 +15,6 @@ struct ServerSentEventsTests {
         manager = HTTPSessionManager(baseURL: server.urlString("/"))
     }
 
-    private static let type: Script.Headers = ["Content-Type": "text/event-stream"]
-
-    private static func stream(_ text: String) -> Script {
-        .respond(headers: type, body: Data(text.utf8))
-    }
-
     /// Events whose waits are over at once, and are recorded.
     private func events(
         from path: String = "events", headers: HTTPHeaders = [:],
@@ -41,9 +35,9 @@ struct ServerSentEventsTests {
 
     @Test("Connections follow each other with the last id, until the server wants no more")
     func reconnects() async throws {
-        server.route("/events", times: 1, Self.stream("id: 1\ndata: a\n\nid: 2\ndata: b\n\nid: 3\ndata: lost\n"))
-        server.route("/events", times: 1, Self.stream("retry: 7000\ndata: c\n\n"))
-        server.route("/events", times: 1, Self.stream("id\ndata: d\n\n"))
+        server.route("/events", times: 1, .events("id: 1\ndata: a\n\nid: 2\ndata: b\n\nid: 3\ndata: lost\n"))
+        server.route("/events", times: 1, .events("retry: 7000\ndata: c\n\n"))
+        server.route("/events", times: 1, .events("id\ndata: d\n\n"))
         server.route("/events", .status(204))
         let all = try await collect(events())
         #expect(all.map(\.data) == ["a", "b", "c", "d"])
@@ -60,7 +54,7 @@ struct ServerSentEventsTests {
             (HTTPHeaders(), "text/event-stream"), (["Accept": "text/x-own"] as HTTPHeaders, "text/x-own"),
         ])
     func accept(headers: HTTPHeaders, sent: String) async throws {
-        server.route("/events", times: 1, Self.stream("data: a\n\n"))
+        server.route("/events", times: 1, .events("data: a\n\n"))
         server.route("/events", .status(204))
         manager.headers["Accept"] = "application/json"
         manager.headers["X-Other"] = "1"
@@ -71,8 +65,8 @@ struct ServerSentEventsTests {
 
     @Test("An id that no header field can have isn't sent, and stays the last one")
     func unsendableID() async throws {
-        server.route("/events", times: 1, Self.stream("id: 1\u{1}\ndata: a\n\n"))
-        server.route("/events", times: 1, Self.stream("data: b\n\n"))
+        server.route("/events", times: 1, .events("id: 1\u{1}\ndata: a\n\n"))
+        server.route("/events", times: 1, .events("data: b\n\n"))
         server.route("/events", .status(204))
         #expect(try await collect(events()).map(\.id) == ["1\u{1}", "1\u{1}"])
         #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, nil, nil])
@@ -81,7 +75,7 @@ struct ServerSentEventsTests {
     @Test("Each connection is made with the manager's headers and decoder of its time")
     func changedManager() async throws {
         struct Price: Decodable { let lastPrice: Int }
-        server.route("/events", times: 2, Self.stream("data: {\"last_price\": 7}\n\n"))
+        server.route("/events", times: 2, .events("data: {\"last_price\": 7}\n\n"))
         server.route("/events", .status(204))
         manager.headers.authorization = .bearer("old")
         manager.decoder = JSONCoder(keys: .snakeCase)
@@ -96,9 +90,9 @@ struct ServerSentEventsTests {
 
     @Test("A gateway's 503 between two streams is retried on request, and the last id is kept")
     func gateway() async throws {
-        server.route("/events", times: 1, Self.stream("id: 1\ndata: a\n\n"))
+        server.route("/events", times: 1, .events("id: 1\ndata: a\n\n"))
         server.route("/events", times: 1, .status(503))
-        server.route("/events", times: 1, Self.stream("data: b\n\n"))
+        server.route("/events", times: 1, .events("data: b\n\n"))
         server.route("/events", .status(204))
         let all = try await collect(events { $0.retriedStatusCodes = [503] })
         #expect(all.map(\.data) == ["a", "b"])
@@ -123,7 +117,7 @@ struct ServerSentEventsTests {
         let pieces = stride(from: 0, to: bytes.count, by: size).map { start in
             Script.chunk(Data(bytes[start..<min(bytes.count, start + size)]))
         }
-        server.route("/events", times: 1, [.chunkedHead(headers: Self.type), Script(pieces), .lastChunk()])
+        server.route("/events", times: 1, [.chunkedHead(headers: Script.eventFields), Script(pieces), .lastChunk()])
         server.route("/events", .status(204))
         let all = try await collect(events())
         #expect(
@@ -136,7 +130,7 @@ struct ServerSentEventsTests {
     func prompt() async throws {
         server.route(
             "/events",
-            [.chunkedHead(headers: Self.type), .chunk(Data("data: now\n\n".utf8)), .waitForPeerClose])
+            [.chunkedHead(headers: Script.eventFields), .chunk(Data("data: now\n\n".utf8)), .waitForPeerClose])
         var iterator: ServerSentEvents.Iterator? = events().makeAsyncIterator()
         #expect(try await iterator?.next()?.data == "now")
         iterator = nil
@@ -148,9 +142,9 @@ struct ServerSentEventsTests {
         server.route("/events", times: 2, [.reset])
         server.route(
             "/events", times: 1,
-            [.chunkedHead(headers: Self.type), .chunk(Data("id: 1\ndata: a\n\nid: 2\nda".utf8)), .close])
+            [.chunkedHead(headers: Script.eventFields), .chunk(Data("id: 1\ndata: a\n\nid: 2\nda".utf8)), .close])
         server.route("/events", times: 1, [.reset])
-        server.route("/events", times: 1, Self.stream("data: b\n\n"))
+        server.route("/events", times: 1, .events("data: b\n\n"))
         server.route("/events", .status(204))
         let all = try await collect(events())
         #expect(all.map(\.data) == ["a", "b"])
@@ -190,7 +184,7 @@ struct ServerSentEventsTests {
         server.route(
             "/events",
             [
-                .chunkedHead(headers: Self.type), .chunk(Data("data: a\n\n".utf8)),
+                .chunkedHead(headers: Script.eventFields), .chunk(Data("data: a\n\n".utf8)),
                 .chunk(Data("data: 12345678\n".utf8), count: nil),
             ])
         var iterator = events { $0.limits.maximumDataSize = 100_000 }.makeAsyncIterator()
@@ -204,7 +198,7 @@ struct ServerSentEventsTests {
 
     @Test("The request is yours: method, body and headers, for every connection that is asked for")
     func ownRequest() async throws {
-        server.route("/events", times: 2, Self.stream(""))
+        server.route("/events", times: 2, .events(""))
         server.route("/events", .status(204))
         var request = HTTPRequest(
             .post, server.urlString("/events"), headers: ["Accept": "x/y", "Last-Event-ID": "41", "X-Mine": "1"],
@@ -228,7 +222,7 @@ struct ServerSentEventsTests {
 
     @Test("An id that the server has emptied is not sent again, even if the request had one")
     func emptiedID() async throws {
-        server.route("/events", times: 1, Self.stream("data: a\n\nid:\ndata: b\n\n"))
+        server.route("/events", times: 1, .events("data: a\n\nid:\ndata: b\n\n"))
         server.route("/events", .status(204))
         let all = try await collect(events(headers: ["Last-Event-ID": "41"]))
         #expect(all.map(\.id) == ["41", ""])
@@ -256,7 +250,7 @@ struct ServerSentEventsTests {
 
     @Test("Cancelling ends the wait for an event, and the server sees the end")
     func cancelledReading() async throws {
-        server.route("/events", [.chunkedHead(headers: Self.type), .stall(at: "quiet"), .waitForPeerClose])
+        server.route("/events", [.chunkedHead(headers: Script.eventFields), .stall(at: "quiet"), .waitForPeerClose])
         let reader = Task { [events = events()] in try await collect(events) }
         #expect(await server.wait(for: .stalled(at: "quiet")))
         reader.cancel()
@@ -268,7 +262,7 @@ struct ServerSentEventsTests {
 
     @Test("Cancelling ends the wait for the next connection")
     func cancelledWaiting() async throws {
-        server.route("/events", Self.stream("data: a\n\n"))
+        server.route("/events", .events("data: a\n\n"))
         var options = ServerSentEvents.Options()
         options.reconnectionTime = .seconds(86_400)
         options.maximumDelay = .seconds(86_400)
@@ -286,7 +280,7 @@ struct ServerSentEventsTests {
 
     @Test("An ended manager ends it")
     func invalidated() async throws {
-        server.route("/events", [.chunkedHead(headers: Self.type), .stall(at: "quiet"), .lastChunk()])
+        server.route("/events", [.chunkedHead(headers: Script.eventFields), .stall(at: "quiet"), .lastChunk()])
         let reader = Task { [events = events()] in try await collect(events) }
         #expect(await server.wait(for: .stalled(at: "quiet")))
         manager.invalidate(cancellingTasks: true)
