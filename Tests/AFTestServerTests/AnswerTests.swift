@@ -4,14 +4,14 @@ import Glibc
 import Testing
 
 @Suite struct AnswerTests {
-    @Test func respondsWithExactBytes() throws {
+    @Test func sendsExactlyTheBytesOfAJSONResponse() throws {
         let server = try TestServer()
         server.route("GET /json", .json(#"{"a":1}"#))
         let answer = try Client.exchange(server.port, "GET /json")
         #expect(answer == "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{\"a\":1}")
     }
 
-    @Test func textAndJSONTakeFurtherFields() throws {
+    @Test func addsFieldsToTextAndJSONResponses() throws {
         let server = try TestServer()
         server.route("GET /json", .json("{}", status: 201, headers: ["ETag": "1", "X-A": "b"]))
         server.route("GET /text", .text("a", headers: ["X-A": "b"]))
@@ -25,7 +25,7 @@ import Testing
         #expect(try Client.exchange(server.port, "GET /own") == own)
     }
 
-    @Test func keepsTheConnectionBetweenRequests() throws {
+    @Test func answersTwoRequestsOnOneConnection() throws {
         let server = try TestServer()
         server.route("/a", .text("first"))
         server.route("/b", [.interim(103, headers: ["Link": "</x>"]), .status(204)])
@@ -39,7 +39,7 @@ import Testing
         #expect(server.statistics.accepted == 1)
     }
 
-    @Test func answersHeadWithoutBody() throws {
+    @Test func answersHeadRequestsWithoutABody() throws {
         let server = try TestServer()
         server.route("/chunks", .chunked(chunks: ["abc"]))
         let plain = try Client.exchange(server.port, "HEAD /text")
@@ -48,7 +48,7 @@ import Testing
         #expect(chunked == "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
     }
 
-    @Test func framesChunksAndTrailers() throws {
+    @Test func sendsChunksWithTheirSizesAndTrailers() throws {
         let server = try TestServer()
         let chunks = ["abc", "", "0123456789abcdef"]
         server.route("GET /", .chunked(headers: ["X": "1"], chunks: chunks, trailers: ["T": "2"]))
@@ -57,7 +57,7 @@ import Testing
         #expect(answer == head + "3\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\nT: 2\r\n\r\n")
     }
 
-    @Test(arguments: [1, 7, 4096, 100_000]) func repeatsBlocks(size: Int) throws {
+    @Test(arguments: [1, 7, 4096, 100_000]) func sendsABlockAsOftenAsItIsRepeated(size: Int) throws {
         let server = try TestServer()
         let block = Data((0..<size).map { UInt8(truncatingIfNeeded: 33 + $0 % 90) })
         server.route("GET /", .respond(repeating: block, count: 33))
@@ -67,27 +67,27 @@ import Testing
         #expect(answer == head + String(repeating: body, count: 33))
     }
 
-    @Test func truncates() throws {
+    @Test func sendsFewerBytesThanATruncatedResponsePromises() throws {
         let server = try TestServer()
         server.route("GET /", .truncated(body: Data("ab".utf8), promising: 10))
         #expect(try Client.exchange(server.port, "GET /") == "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nab")
     }
 
-    @Test func sendsCrumbs() throws {
+    @Test func sendsABodyInSmallPieces() throws {
         let server = try TestServer()
         let bytes = Data("HTTP/1.1 200 OK\r\n\r\nhello".utf8)
         server.route("GET /", [.send(bytes, inCrumbsOf: 5, pause: .milliseconds(1)), .close])
         #expect(try Client.exchange(server.port, "GET /") == "HTTP/1.1 200 OK\r\n\r\nhello")
     }
 
-    @Test func resets() throws {
+    @Test func resetsTheConnectionInsteadOfAResponse() throws {
         let server = try TestServer()
         server.route("GET /", .reset)
         let error = #expect(throws: Client.Failure.self) { try Client.exchange(server.port, "GET /") }
         #expect(error?.number == ECONNRESET)
     }
 
-    @Test func halfCloses() throws {
+    @Test func readsOnAfterItHasEndedItsOwnDirection() throws {
         let server = try TestServer()
         server.route("GET /", [.status(200), .halfClose, .read(bytes: 4), .close])
         let client = try Client(port: server.port)
@@ -99,7 +99,7 @@ import Testing
         #expect(server.connections[0].ending == .closedByServer)
     }
 
-    @Test func echoesWhatItGot() throws {
+    @Test func describesTheRequestInItsEcho() throws {
         let server = try TestServer()
         let client = try Client(port: server.port)
         try client.send("PUT /x?y=1 HTTP/1.1\r\nhost: a\r\nX-A: \"1\"\r\nX-a:\t2 \r\nContent-Length: 3\r\n\r\n\u{7F}é")
@@ -112,7 +112,7 @@ import Testing
         #expect(answer.hasSuffix("\r\n\r\n" + body))
     }
 
-    @Test func runsHandlers() throws {
+    @Test func sendsWhatAHandlerRespondsAnd500IfItThrows() throws {
         struct Refused: Error {}
         let server = try TestServer()
         server.route("POST /twice") { request, connection in
@@ -151,7 +151,7 @@ import Testing
         #expect(server.handlerErrors.count == 2)
     }
 
-    @Test func handlersReadBodies() throws {
+    @Test func letsAHandlerReadTheBodyAfterTheHead() throws {
         let server = try TestServer()
         server.route(
             "/",
@@ -167,7 +167,7 @@ import Testing
         #expect(try client.receiveAll() == "HTTP/1.1 200 OK\r\nX: \r\nContent-Length: 3\r\n\r\nabc")
     }
 
-    @Test func handlersHaveMuchStack() throws {
+    @Test func givesHandlersAtLeast300KiBOfStack() throws {
         // A KiB for each level, and no more than sanitizers leave of 1 MiB.
         @Sendable func depth(_ levels: Int) -> Int {
             withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { bytes in
@@ -183,7 +183,7 @@ import Testing
     }
 
     /// RFC 9110 9.3.6: a success for CONNECT has no length, and what follows it is the tunnel.
-    @Test func tunnelsBeginAfterTheHead() throws {
+    @Test func beginsATunnelDirectlyAfterTheHeadOfASuccess() throws {
         let server = try TestServer()
         server.route("CONNECT a.test:443", .text("not sent"))
         server.route("b.test:443", .status(403))

@@ -11,14 +11,14 @@ private final class Box: Sendable {
 }
 
 @Suite struct LifecycleTests {
-    @Test func waitsLastAMinuteOrWhatTheEnvironmentSays() throws {
+    @Test func waitsForAMinuteOrAsLongAsTheEnvironmentSays() throws {
         let said = ProcessInfo.processInfo.environment["AFTS_PATIENCE"].flatMap { Int($0) }
         #expect(TestServer.patience == .seconds(said ?? 60))
         let server = try TestServer()
         #expect(!server.wait(for: .requests(1), timeout: .milliseconds(1)))
     }
 
-    @Test func gatesHoldScriptsUntilReleased() async throws {
+    @Test func holdsScriptsAtAGateUntilItReleasesThem() async throws {
         let server = try TestServer()
         server.route("GET /", [.stall(at: "gate"), .text("through")])
         let clients = try (0..<3).map { _ in try Client(port: server.port) }
@@ -35,14 +35,14 @@ private final class Box: Sendable {
         }
     }
 
-    @Test func waitsEndWithTheServer() async throws {
+    @Test func endsAWaitWhenTheServerStops() async throws {
         let server = try TestServer()
         async let waited = server.wait(for: .requests(1), timeout: .seconds(600))
         server.stop()
         #expect(await !waited)
     }
 
-    @Test func waitsEndWithTheirTask() async throws {
+    @Test func endsAWaitWhenItsTaskIsCancelled() async throws {
         let server = try TestServer()
         let waiting = Task { await server.wait(for: .requests(1), timeout: .seconds(600)) }
         waiting.cancel()
@@ -50,7 +50,7 @@ private final class Box: Sendable {
     }
 
     /// More than the pool would ever have threads for, so one that blocked would leave none for the last one.
-    @Test func waitsBlockNoThreads() async throws {
+    @Test func blocksNoThreadWhile600TasksWait() async throws {
         let server = try TestServer()
         await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<600 {
@@ -62,7 +62,7 @@ private final class Box: Sendable {
         }
     }
 
-    @Test func releasesThoseWhoWaitBeforeNewcomers() async throws {
+    @Test func releasesWaitingScriptsBeforeLaterOnes() async throws {
         let server = try TestServer()
         server.route("/early", [.stall(at: "gate"), .text("early")])
         server.route("/late") { [weak server] _, connection in
@@ -84,7 +84,7 @@ private final class Box: Sendable {
         #expect(try await late.value.hasSuffix("late"))
     }
 
-    @Test func stopEndsWhateverScriptsDo() throws {
+    @Test func endsPausedStalledAndEndlessScriptsWhenItStops() throws {
         let server = try TestServer()
         server.route("/pause", .pause(.seconds(600)))
         server.route("/stall", .stall(at: "never"))
@@ -105,14 +105,14 @@ private final class Box: Sendable {
         #expect(error?.number == ECONNREFUSED)
     }
 
-    @Test func holdsManyConnections() throws {
+    @Test func keeps500ConnectionsOpen() throws {
         let server = try TestServer()
         let clients = try (0..<500).map { _ in try Client(port: server.port) }
         #expect(server.wait(for: .connections(clients.count)))
         #expect(server.statistics.mostOpen == clients.count)
     }
 
-    @Test func aHandlerMayStopTheServer() throws {
+    @Test func sendsTheResponseOfAHandlerThatStopsTheServer() throws {
         let server = try TestServer()
         server.route("/") { [weak server] _, connection in
             try connection.respond(200, headers: ["Connection": "close"])
@@ -122,7 +122,7 @@ private final class Box: Sendable {
         #expect(server.wait(for: .closes(1)))
     }
 
-    @Test func aHandlerMayHoldTheLastReference() throws {
+    @Test func endsAfterAHandlerReleasesTheLastReference() throws {
         let box = Box()
         var server: TestServer? = try TestServer()
         let port = try #require(server?.port)
@@ -139,7 +139,7 @@ private final class Box: Sendable {
     }
 
     /// The server could be what it holds, and must not be freed by a thread that freeing it waits for.
-    @Test func aReplacedHandlerIsReleasedByItsConnectionAsIfByAHandler() async throws {
+    @Test func releasesAReplacedHandlerOnItsConnectionAsWithinAHandler() async throws {
         final class Token: Sendable {
             let report: AsyncStream<Bool>.Continuation
 
@@ -164,7 +164,7 @@ private final class Box: Sendable {
         #expect(!afts_in_handler())
     }
 
-    @Test func handlersOutliveNothing() throws {
+    @Test func releasesHandlersWithTheServer() throws {
         final class Token: Sendable {}
         var token: Token? = Token()
         weak let seen = token
@@ -179,7 +179,7 @@ private final class Box: Sendable {
         #expect(seen == nil && server == nil)
     }
 
-    @Test func canBeUnreachable() throws {
+    @Test func letsConnectionsTimeOutIfItIsUnreachable() throws {
         var options = TestServer.Options()
         options.isUnreachable = true
         let server = try TestServer(options: options)
@@ -190,7 +190,7 @@ private final class Box: Sendable {
         #expect(error?.number == EINPROGRESS)
     }
 
-    @Test func makesAddresses() throws {
+    @Test func makesURLsOfPathsWithItsPort() throws {
         let server = try TestServer()
         #expect(server.urlString("/a?b") == "http://127.0.0.1:\(server.port)/a?b")
         #expect(server.url("/a?b").absoluteString == server.urlString("/a?b"))

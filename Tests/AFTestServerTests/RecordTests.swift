@@ -3,7 +3,7 @@ import FoundationEssentials
 import Testing
 
 @Suite struct RecordTests {
-    @Test func recordsRequestsAsTheyCame() throws {
+    @Test func recordsRequestsAsTheyWereSent() throws {
         let server = try TestServer()
         let client = try Client(port: server.port)
         let head = "POST /a?b=%20 HTTP/1.1\r\nhOST: x\r\nA: 1\r\nA: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -17,7 +17,7 @@ import Testing
         #expect(request.bodyText == "abcde" && request.bodyLength == 5 && request.isBodyComplete)
     }
 
-    @Test func limitsWhatItKeeps() throws {
+    @Test func keepsNoMoreThanItsLimitsOfBodiesBytesAndRequests() throws {
         var options = TestServer.Options()
         options.bodyLimit = 4
         options.receivedLimit = 10
@@ -35,7 +35,7 @@ import Testing
         #expect(server.connections[0].receivedCount == UInt64(sent.joined().utf8.count))
     }
 
-    @Test func tellsHowConnectionsEnd() throws {
+    @Test func recordsThatClientsClosedTheirConnections() throws {
         let server = try TestServer()
         try Client(port: server.port).close()
         let aborting = try Client(port: server.port)
@@ -59,7 +59,7 @@ import Testing
         "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n",
         "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000000\r\n",
     ])
-    func refusesWhatIsNotHTTP(bytes: String) throws {
+    func answersInvalidRequestsWith400(bytes: String) throws {
         let server = try TestServer()
         let client = try Client(port: server.port)
         try client.send(bytes)
@@ -68,7 +68,7 @@ import Testing
         #expect(!server.requests.contains { $0.isBodyComplete })
     }
 
-    @Test func recordsWhyItRefuses() throws {
+    @Test func recordsWhyItRefusedAConnection() throws {
         let server = try TestServer()
         let client = try Client(port: server.port)
         try client.send("PUT / HTTP/1.1\r\nContent-Length : 22\r\n\r\nGET /hidden HTTP/1.1\r\n\r\n")
@@ -80,7 +80,7 @@ import Testing
     }
 
     /// SETTINGS, and GOAWAY with HTTP_1_1_REQUIRED.
-    @Test func saysThatItDoesNotSpeakHTTP2() throws {
+    @Test func answersThePrefaceOfHTTP2WithGoAway() throws {
         let server = try TestServer()
         let client = try Client(port: server.port)
         try client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
@@ -89,7 +89,7 @@ import Testing
         #expect(server.connections.first?.refusal == "HTTP/2, which the server doesn't speak")
     }
 
-    @Test func boundsTheHead() throws {
+    @Test func answersAHeadBeyondItsLimitWith431() throws {
         var options = TestServer.Options()
         options.headLimit = 1000
         let server = try TestServer(options: options)
@@ -99,7 +99,7 @@ import Testing
         #expect(server.connections.first?.refusal == "a head beyond the limit")
     }
 
-    @Test func answersBeforeTheBody() throws {
+    @Test func answersBeforeItHasReadTheBody() throws {
         let server = try TestServer()
         server.route("/", [.readHeadOnly, .status(413, headers: ["Connection": "close"])])
         let client = try Client(port: server.port)
@@ -108,7 +108,7 @@ import Testing
         #expect(try client.receiveAll() == answer)
     }
 
-    @Test func leavesABodyUnreadUntilTold() async throws {
+    @Test func leavesABodyUnreadUntilAGateOpens() async throws {
         var options = TestServer.Options()
         options.receiveBuffer = 4096
         let server = try TestServer(options: options)
@@ -129,7 +129,7 @@ import Testing
         #expect(server.requests[0].bodyLength == UInt64(length))
     }
 
-    @Test func answersExpectations() throws {
+    @Test func answersExpectationsWith100OrThatOfTheScript() throws {
         let server = try TestServer()
         server.route("/early", [.readHeadOnly, .status(417), .readBody])
         let client = try Client(port: server.port)

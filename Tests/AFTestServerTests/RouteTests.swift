@@ -10,7 +10,7 @@ import Testing
         return String(answer.split(separator: "\r\n", omittingEmptySubsequences: false).last ?? "")
     }
 
-    @Test func theMostSpecificRouteWins() throws {
+    @Test func prefersTheMostSpecificRoute() throws {
         let server = try TestServer()
         server.route("/*", .text("any"))
         server.route("/a/*", .text("a/*"))
@@ -24,14 +24,14 @@ import Testing
         #expect(try body(server, "GET http://host:1/a/b?q") == "a/b")
     }
 
-    @Test func aRouteIsReplaced() throws {
+    @Test func replacesARouteWithTheSamePattern() throws {
         let server = try TestServer()
         server.route("GET /", .text("old"))
         server.route("GET /", .text("new"))
         #expect(try body(server, "GET /") == "new")
     }
 
-    @Test func limitedRoutesComeFirstAndInOrder() throws {
+    @Test func usesRoutesWithALimitFirstAndInOrder() throws {
         let server = try TestServer()
         server.route("GET /", .text("then"))
         server.route("GET /", times: 2, .text("twice"))
@@ -40,13 +40,13 @@ import Testing
         #expect(bodies == ["twice", "twice", "once", "then", "then"])
     }
 
-    @Test func theFallbackTakesTheRest() throws {
+    @Test func passesRequestsWithoutARouteToTheFallback() throws {
         let server = try TestServer()
         server.fallback(.status(404))
         #expect(try Client.exchange(server.port, "GET /").hasPrefix("HTTP/1.1 404 Not Found\r\n"))
     }
 
-    @Test func connectionsHaveScripts() throws {
+    @Test func runsTheScriptOfAConnectionInsteadOfItsRoutes() throws {
         let server = try TestServer()
         server.onConnection(nil, [.readRequest, .echo, .close])
         server.onConnection(0, .reset)
@@ -58,7 +58,7 @@ import Testing
         #expect(server.unroutedRequests.isEmpty)
     }
 
-    @Test func tellsWhichRequestsHaveNoRoute() throws {
+    @Test func recordsWhichRequestsHaveNoRoute() throws {
         let server = try TestServer()
         server.route("GET /known", .status(204))
         server.route("GET /once", times: 1, .status(204))
@@ -69,7 +69,7 @@ import Testing
             server.unroutedRequests.map { "\($0.method) \($0.path)" } == ["GET /unknown", "GET /once", "PUT /known"])
     }
 
-    @Test func anAsteriskIsATarget() throws {
+    @Test func routesTheAsteriskOfOptions() throws {
         let server = try TestServer()
         server.route("OPTIONS *", .text("server"))
         #expect(try body(server, "OPTIONS *") == "server")
@@ -79,14 +79,15 @@ import Testing
     @Test(arguments: [
         "/a?x=1", "/a b", "/ü", "/a/*/b", "/**", "a", "", "http://host/", "a:1/b", "*:443", "/a\u{7F}", "/a\n",
     ])
-    func refusesPathsThatNoRequestHas(path: String) throws {
+    func refusesARouteWhosePathNoRequestHas(path: String) throws {
         let server = try #require(afts_server_new(nil))
         defer { afts_server_free(server) }
         #expect(afts_route(server, "GET", path, afts_script_new()) == AFTS_EINVAL)
         #expect(afts_route(server, "GET", "/", afts_script_new()) == AFTS_OK)
     }
 
-    @Test(arguments: ["", "GE T", "GET\n", "*", "HOST:443"]) func refusesMethodsThatNoRequestHas(method: String) throws
+    @Test(arguments: ["", "GE T", "GET\n", "*", "HOST:443"]) func refusesARouteWhoseMethodNoRequestHas(method: String)
+        throws
     {
         let server = try #require(afts_server_new(nil))
         defer { afts_server_free(server) }

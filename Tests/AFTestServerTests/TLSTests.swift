@@ -61,12 +61,12 @@ private final class Folder {
     }
 
     /// OpenSSL has only 127 types for what moves a connection's bytes.
-    @Test func aProcessMayMakeAnyNumberOfServers() throws {
+    @Test func makes140ServersWithTLSInOneProcess() throws {
         let certificate = try authority.issue()
         for _ in 0..<140 { #expect(try TestServer(tls: TestServer.TLS(certificate)).port > 0) }
     }
 
-    @Test func recordsTheHandshake() throws {
+    @Test func recordsVersionNameAndProtocolOfAHandshake() throws {
         var tls = TestServer.TLS(try authority.issueAuthority().issue())
         tls.alpn = ["h2", "http/1.1"]
         let server = try TestServer(tls: tls)
@@ -80,7 +80,7 @@ private final class Folder {
         #expect(server.connections[0].received == Data("GET / HTTP/1.1\r\nConnection: close\r\n\r\n".utf8))
     }
 
-    @Test func keepsToItsVersions() throws {
+    @Test func failsHandshakesOfVersionsThatAreNotAllowed() throws {
         var tls = TestServer.TLS(try authority.issue())
         tls.maximumVersion = .v1_2
         tls.ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256"
@@ -98,13 +98,15 @@ private final class Folder {
         (TestCertificate.Validity.expired, "certificate has expired"),
         (.notYetValid, "certificate is not yet valid"),
     ])
-    func certificatesHaveAValidity(validity: TestCertificate.Validity, complaint: String) throws {
+    func issuesCertificatesThatClientsRefuseOutsideOfTheirValidity(
+        validity: TestCertificate.Validity, complaint: String
+    ) throws {
         let server = try TestServer(tls: .init(authority.issue(validity: validity)))
         #expect(try OpenSSL.get(server, "-CAfile", trust, "-verify_return_error").contains(complaint))
         #expect(server.wait(for: .failedHandshakes(1)))
     }
 
-    @Test func certificatesHaveHosts() throws {
+    @Test func issuesCertificatesThatClientsAcceptForTheirHostsOnly() throws {
         let server = try TestServer(tls: .init(authority.issue(hosts: ["*.example.test", "192.0.2.1"])))
         func said(_ kind: String, _ host: String) throws -> String {
             try OpenSSL.get(server, "-CAfile", trust, "-verify_return_error", kind, host)
@@ -115,7 +117,7 @@ private final class Folder {
         #expect(try said("-verify_ip", "192.0.2.2").contains("IP address mismatch"))
     }
 
-    @Test func selfSignedCertificatesAreNotTrusted() throws {
+    @Test func makesASelfSignedCertificateThatClientsRefuse() throws {
         let certificate = try TestCertificate.makeSelfSigned(key: .rsa2048)
         let server = try TestServer(tls: .init(certificate))
         #expect(try OpenSSL.get(server, "-CAfile", trust, "-verify_return_error").contains("self-signed certificate"))
@@ -123,7 +125,7 @@ private final class Folder {
     }
 
     @Test(arguments: [(true, "-tls1_3"), (false, "-tls1_3"), (true, "-tls1_2"), (false, "-tls1_2")])
-    func sessionsResume(resumes: Bool, version: String) throws {
+    func resumesSessionsIfTheOptionIsSet(resumes: Bool, version: String) throws {
         var tls = TestServer.TLS(try authority.issue())
         tls.resumesSessions = resumes
         let server = try TestServer(tls: tls)
@@ -138,7 +140,7 @@ private final class Folder {
         #expect(server.statistics.resumedHandshakes == (resumes ? 1 : 0))
     }
 
-    @Test func asksForClientCertificates() throws {
+    @Test func failsTheHandshakeOfAClientWithoutTheRequiredCertificate() throws {
         var tls = TestServer.TLS(try authority.issue())
         tls.clientAuthorityPEM = authority.pem
         tls.requiresClientCertificate = true
@@ -152,7 +154,7 @@ private final class Folder {
         #expect(server.wait(for: .failedHandshakes(1)))
     }
 
-    @Test func staplesOCSPResponses() throws {
+    @Test func staplesTheGivenOCSPResponse() throws {
         let certificate = try authority.issue()
         var tls = TestServer.TLS(certificate)
         tls.ocspResponse = try authority.ocspResponse(for: certificate, status: .revoked)
@@ -160,7 +162,7 @@ private final class Folder {
         #expect(try OpenSSL.get(server, "-status").contains("Cert Status: revoked"))
     }
 
-    @Test func closesWithoutNotice() throws {
+    @Test func sendsNoCloseNotifyWhenItClosesAbruptly() throws {
         let server = try TestServer(tls: .init(authority.issue()))
         server.route("/", [.send("HTTP/1.1 200 OK\r\n\r\npartial"), .closeAbruptly])
         #expect(try OpenSSL.get(server).contains("unexpected eof while reading"))
@@ -168,7 +170,7 @@ private final class Folder {
         #expect(try OpenSSL.get(server).contains("unexpected eof while reading") == false)
     }
 
-    @Test func scriptsRunBeforeTheHandshake() throws {
+    @Test func runsTheScriptOfAnAcceptedConnectionBeforeItsHandshake() throws {
         let server = try TestServer(tls: .init(authority.issue()))
         server.onAccept(0, [.send("not TLS\r\n"), .close])
         _ = try OpenSSL.get(server)
@@ -176,7 +178,7 @@ private final class Folder {
         #expect(server.connections.map { $0.tls != nil } == [false, true])
     }
 
-    @Test func refusesUnusableSettings() throws {
+    @Test func refusesKeysThatDoNotFitAndClientCertificatesWithoutAnAuthority() throws {
         let other = try authority.issue()
         #expect(throws: TestServerError.self) { try TestServer(tls: .init(chainPEM: other.pem, keyPEM: "no key")) }
         #expect(throws: TestServerError.self) {

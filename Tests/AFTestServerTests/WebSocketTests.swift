@@ -36,7 +36,7 @@ import Testing
         #expect(server.connections.first?.refusal == "a frame without a mask")
     }
 
-    @Test func handlersReadFrames() throws {
+    @Test func passesFramesToAHandlerThatReadsThem() throws {
         let frames = Locked<[TestServer.Frame]>([])
         let server = try TestServer()
         server.route("/") { _, connection in
