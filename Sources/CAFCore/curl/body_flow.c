@@ -14,8 +14,10 @@
 #include "base/failure.h"
 #include "curl/direct_io.h"
 #include "curl/early_response.h"
+#include "curl/exchange_state.h"
 #include "curl/outcome.h"
 #include "curl/read_pause.h"
+#include "curl/socket.h"
 
 enum {
     /* The most that libcurl passes on at once (CURL_MAX_WRITE_SIZE). */
@@ -26,6 +28,12 @@ enum {
      */
     TURN_US = 5 * 1000
 };
+
+void afc__body_lists_init(afc__body_lists *lists) {
+    afc__list_init(&lists->to_flush);
+    afc__list_init(&lists->silent);
+    afc__list_init(&lists->broken);
+}
 
 /* ---- Codings ------------------------------------------------------------------------------- */
 
@@ -80,7 +88,7 @@ static void tell_filled(afc__exchange *exchange) {
 static void flush_later(afc__exchange *exchange) {
     if (exchange->flush != AFC__FLUSH_NONE) return;
     exchange->flush = AFC__FLUSH_DUE;
-    afc__list_append(&exchange->driver->to_flush, &exchange->flush_node);
+    afc__list_append(&exchange->driver->bodies.to_flush, &exchange->flush_node);
 }
 
 /**
@@ -131,7 +139,7 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
         return exchange->has_whole_response ? 0 : size;
     case AFC__PAUSED:
         wait_for_transfer(exchange);
-        exchange->direct.holds_input = true;
+        afc__direct_hold_input(exchange);
         if (!is_flushing && afc__hop_is_decoded(exchange->hop.transfer)) flush_later(exchange);
         afc__reading_stops(exchange);
         return CURL_WRITEFUNC_PAUSE;
@@ -167,7 +175,7 @@ static void end_with(afc__exchange *exchange, CURLcode code) {
 /** Reports the end of an exchange where its owner doesn't ask for it. */
 static void add_broken(afc__exchange *exchange) {
     if (exchange->broken_node.next != NULL) return;
-    afc__list_append(&exchange->driver->broken, &exchange->broken_node);
+    afc__list_append(&exchange->driver->bodies.broken, &exchange->broken_node);
 }
 
 /* ---- Received without libcurl --------------------------------------------------------------- */
@@ -180,7 +188,7 @@ static afc__flow hold(afc__exchange *exchange, afc_slice chunk, int64_t received
     if (afc__transfer_keep(exchange->hop.transfer, chunk, received, true) == AFC__STOP)
         return AFC__STOP;
     wait_for_transfer(exchange);
-    exchange->direct.holds_input = true;
+    afc__direct_hold_input(exchange);
     afc__reading_stops(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, CURLPAUSE_ALL);
     return code == CURLE_OK ? AFC__PAUSED : AFC__STOP;
@@ -210,22 +218,21 @@ void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t desc
     if (!is_upgrade) return;
     exchange->silent_socket = descriptor;
     if (exchange->silent_node.next != NULL) return;
-    afc__list_append(&exchange->driver->silent, &exchange->silent_node);
+    afc__list_append(&exchange->driver->bodies.silent, &exchange->silent_node);
 }
 
 /** Returns whether only the peer can be the reason that libcurl waits for nothing. */
 static bool has_peer_ended(const afc__exchange *exchange) {
-    const afc__driver *driver = exchange->driver;
     const afc__transfer *transfer = exchange->hop.transfer;
     if (transfer->hop.is_held || afc__transfer_is_suspended(transfer)) return false;
     if (exchange->hop.has_yielded) return false;
     if (exchange->hop.has_ended || !exchange->hop.has_paused) return false;
-    return driver->sockets[exchange->silent_socket]->wanted == 0;
+    return !afc__driver_waits_on(exchange->driver, exchange->silent_socket);
 }
 
 afc__exchange *afc__driver_next_silent(afc__driver *driver) {
     afc__node *node;
-    while ((node = afc__list_first(&driver->silent)) != NULL) {
+    while ((node = afc__list_first(&driver->bodies.silent)) != NULL) {
         afc__exchange *exchange = AFC__OWNER(node, afc__exchange, silent_node);
         afc__list_remove(node);
         if (!has_peer_ended(exchange)) continue;
@@ -287,7 +294,7 @@ static void flush(afc__exchange *exchange) {
 
 void afc__driver_flush(afc__driver *driver) {
     afc__node *node;
-    while ((node = afc__list_first(&driver->to_flush)) != NULL) {
+    while ((node = afc__list_first(&driver->bodies.to_flush)) != NULL) {
         afc__exchange *exchange = AFC__OWNER(node, afc__exchange, flush_node);
         afc__list_remove(node);
         flush(exchange);
@@ -311,7 +318,7 @@ void afc__exchange_leave_lists(afc__exchange *exchange) {
 }
 
 afc__exchange *afc__driver_next_broken(afc__driver *driver) {
-    afc__node *node = afc__list_first(&driver->broken);
+    afc__node *node = afc__list_first(&driver->bodies.broken);
     if (node == NULL) return NULL;
     afc__exchange *exchange = AFC__OWNER(node, afc__exchange, broken_node);
     afc__list_remove(&exchange->broken_node);
@@ -351,7 +358,7 @@ int64_t afc__exchange_continue_due(const afc__exchange *exchange) {
  */
 bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
     int receiving = exchange->hop.has_paused ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
-    if (exchange->driver->multi_error != CURLM_OK) return true;
+    if (afc__multi_is_broken(&exchange->driver->multi)) return true;
     curl_easy_setopt(exchange->easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 0L);
     exchange->state.expect_ms = 0;
     wait_for_continue(exchange, NEXT_TRY_MS);
@@ -380,7 +387,7 @@ bool afc__exchange_resume(afc__exchange *exchange) {
     exchange->hop.has_yielded = false;
     exchange->hop.turn_began_us = 0;
     /* curl_easy_pause() would use the broken handle. The exchange ends once that is replaced. */
-    if (exchange->driver->multi_error != CURLM_OK) return true;
+    if (afc__multi_is_broken(&exchange->driver->multi)) return true;
     if (afc__direct_send(exchange)) return true;
     afc__flow flow = deliver(exchange);
     if (flow == AFC__STOP) {
@@ -397,7 +404,10 @@ bool afc__exchange_resume(afc__exchange *exchange) {
     /* What was received without libcurl comes before what libcurl would read. */
     bool is_held = flow == AFC__PAUSED && afc__hop_is_upgraded(exchange->hop.transfer);
     int receiving = is_held ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
-    exchange->direct.holds_input = is_held;
+    if (is_held)
+        afc__direct_hold_input(exchange);
+    else
+        afc__direct_release_input(exchange);
     /*
      * libcurl delivers the bytes that it holds inside this call; the exchange may be paused again
      * at once.

@@ -2,7 +2,20 @@
 #ifndef AFC_CURL_BODY_FLOW_H
 #define AFC_CURL_BODY_FLOW_H
 
-#include "curl/driver_internal.h"
+#include "base/list.h"
+#include "curl/driver.h"
+
+#include <curl/curl.h>
+
+/** The exchanges of a driver that need more than libcurl's callbacks. */
+typedef struct afc__body_lists {
+    afc__list to_flush; /**< Flushed once libcurl has returned. */
+    afc__list silent;   /**< Upgrades that may have ended; see afc__driver_next_silent(). */
+    afc__list
+        broken; /**< Exchanges whose end libcurl doesn't report; see afc__driver_next_broken(). */
+} afc__body_lists;
+
+void afc__body_lists_init(afc__body_lists *lists);
 
 /** CURLOPT_WRITEFUNCTION and CURLOPT_READFUNCTION; the context is an exchange. */
 size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *exchange);

@@ -1,6 +1,7 @@
 #include "curl/buffers.h"
 
 #include "base/rate.h"
+#include "curl/exchange_state.h"
 
 #include <string.h>
 

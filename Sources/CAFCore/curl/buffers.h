@@ -2,7 +2,7 @@
 #ifndef AFC_CURL_BUFFERS_H
 #define AFC_CURL_BUFFERS_H
 
-#include "curl/driver_internal.h"
+#include "curl/driver.h"
 
 enum {
     AFC__SMALL_READ = 16 * 1024,

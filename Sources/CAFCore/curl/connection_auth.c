@@ -5,6 +5,7 @@
 #include "curl/connection_auth.h"
 
 #include "base/failure.h"
+#include "curl/exchange_state.h"
 #include "transfer/auth.h"
 
 #include <strings.h>

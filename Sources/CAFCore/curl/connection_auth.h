@@ -2,7 +2,7 @@
 #ifndef AFC_CURL_CONNECTION_AUTH_H
 #define AFC_CURL_CONNECTION_AUTH_H
 
-#include "curl/driver_internal.h"
+#include "curl/driver.h"
 
 /** Returns which of AFC_AUTH_NTLM and AFC_AUTH_NEGOTIATE this libcurl supports. */
 unsigned afc__connection_schemes(void);

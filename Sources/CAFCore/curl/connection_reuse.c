@@ -17,10 +17,11 @@
 #include "base/failure.h"
 #include "curl/body_flow.h"
 #include "curl/early_response.h"
+#include "curl/exchange_state.h"
 #include "curl/handle.h"
 #include "curl/isolation.h"
 #include "curl/read_pause.h"
-#include "curl/socket_links.h"
+#include "curl/socket.h"
 #include "curl/tls_setup.h"
 #include "curl/trace.h"
 
@@ -70,7 +71,7 @@ typedef struct reuse_route {
 } reuse_route;
 
 static afc__socket **place_of(afc__driver *driver, int local_port) {
-    return &driver->by_port[(unsigned)local_port % AFC__PORT_PLACES];
+    return &driver->pooled.by_port[(unsigned)local_port % AFC__PORT_PLACES];
 }
 
 /** Returns whether the exchange's hop is still running. */
@@ -177,7 +178,7 @@ void afc__reuse_opened(afc__socket *socket, afc__exchange *exchange) {
     socket->kind = AFC__CONNECTION_UNKNOWN;
     afc__socket_set_opener(socket, exchange);
     socket->opener_serial = exchange->serial;
-    socket->number = ++exchange->driver->opened;
+    socket->number = ++exchange->driver->pooled.opened;
     socket->requests = socket->streams = socket->stopped = 0;
     socket->must_recheck = false;
 }
@@ -262,7 +263,7 @@ static bool may_send(afc__exchange *exchange) {
 
 /** Counts a request on its connection, which is closed after the last one that it may carry. */
 static void count_request(afc__exchange *exchange, afc__socket *socket) {
-    uint32_t most = exchange->driver->max_requests;
+    uint32_t most = exchange->driver->pooled.max_requests;
     if (exchange->hop.transfer->connect_only || most == 0) return;
     if (socket->requests < UINT32_MAX) socket->requests++;
     if (socket->requests >= most) afc__exchange_close_after(exchange, true);

@@ -2,7 +2,16 @@
 #ifndef AFC_CURL_CONNECTION_REUSE_H
 #define AFC_CURL_CONNECTION_REUSE_H
 
-#include "curl/driver_internal.h"
+#include "curl/driver.h"
+
+enum { AFC__PORT_PLACES = 256 };
+
+/** The connections of a driver. */
+typedef struct afc__connections {
+    afc__socket *by_port[AFC__PORT_PLACES]; /**< By local port. */
+    uint64_t opened;                        /**< Sockets opened so far. */
+    uint32_t max_requests;                  /**< Per connection; 0: no limit. */
+} afc__connections;
 
 /** CURLOPT_PREREQFUNCTION; the context is an exchange. */
 int afc__exchange_connected(void *exchange, char *remote, char *local, int remote_port,

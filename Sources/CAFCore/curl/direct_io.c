@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "curl/exchange_state.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -29,6 +30,19 @@ void afc__direct_waits(afc__exchange *exchange) {
     exchange->direct.sender = AFC__SENDER_DRIVER;
 }
 
+void afc__direct_hold_input(afc__exchange *exchange) {
+    exchange->direct.holds_input = true;
+}
+
+void afc__direct_release_input(afc__exchange *exchange) {
+    exchange->direct.holds_input = false;
+}
+
+void afc__direct_add_bytes(const afc__exchange *exchange, afc_hop *hop) {
+    hop->sent += exchange->direct.sent;
+    hop->received += exchange->direct.received;
+}
+
 void afc__direct_ends(afc__exchange *exchange) {
     exchange->direct.sender = AFC__SENDER_LIBCURL;
 }
@@ -37,6 +51,12 @@ void afc__direct_reset(afc__exchange *exchange) {
     afc__buffer_clear(&exchange->direct.unsent);
     exchange->direct = (afc__direct){.socket = CURL_SOCKET_BAD};
     afc__buffer_init(&exchange->direct.unsent, AFC__UPGRADED_BUFFER);
+}
+
+void afc__direct_buffers_clear(afc__direct_buffers *buffers) {
+    afc_free(buffers->outgoing);
+    afc_free(buffers->incoming);
+    *buffers = (afc__direct_buffers){NULL, NULL};
 }
 
 /** Returns whether libcurl holds no bytes of either direction, and waits until it is resumed or there is input. */
@@ -96,7 +116,7 @@ bool afc__direct_send(afc__exchange *exchange) {
     afc__direct *direct = &exchange->direct;
     afc__driver *driver = exchange->driver;
     if (!can_bypass_libcurl(exchange)) return false;
-    if (!has_buffer(&driver->outgoing)) return false;
+    if (!has_buffer(&driver->direct.outgoing)) return false;
     for (int writes = 0; writes < MOST_WRITES; writes++) {
         afc_slice lent = afc__transfer_lend_body(exchange->hop.transfer);
         if (lent.size > 0) {
@@ -106,15 +126,15 @@ bool afc__direct_send(afc__exchange *exchange) {
             if (sent < lent.size) return false;
             continue;
         }
-        ptrdiff_t count = afc__transfer_read_body(exchange->hop.transfer, driver->outgoing,
+        ptrdiff_t count = afc__transfer_read_body(exchange->hop.transfer, driver->direct.outgoing,
                                                   AFC__UPGRADED_BUFFER);
         if (count == AFC_READ_AGAIN) return true;
         /* libcurl asks again, and gets the same result. */
         if (count <= 0) return false;
-        size_t sent = write_some(direct->socket, driver->outgoing, (size_t)count);
+        size_t sent = write_some(direct->socket, driver->direct.outgoing, (size_t)count);
         direct->sent += (int64_t)sent;
         if (sent == (size_t)count) continue;
-        keep(exchange, (afc_slice){driver->outgoing + sent, (size_t)count - sent});
+        keep(exchange, (afc_slice){driver->direct.outgoing + sent, (size_t)count - sent});
         return false;
     }
     return false;
@@ -126,14 +146,14 @@ bool afc__direct_receive(afc__exchange *exchange, curl_socket_t descriptor, afc_
     afc__driver *driver = exchange->driver;
     *out = (afc_slice){NULL, 0};
     if (!can_bypass_libcurl(exchange) || descriptor != exchange->direct.socket) return false;
-    if (!has_buffer(&driver->incoming)) return false;
+    if (!has_buffer(&driver->direct.incoming)) return false;
     ssize_t count;
     do {
-        count = recv(descriptor, driver->incoming, AFC__UPGRADED_BUFFER, MSG_DONTWAIT);
+        count = recv(descriptor, driver->direct.incoming, AFC__UPGRADED_BUFFER, MSG_DONTWAIT);
     } while (count < 0 && errno == EINTR);
     /* libcurl meets the end again. */
     if (count <= 0) return count < 0 && errno == EAGAIN;
     exchange->direct.received += count;
-    *out = (afc_slice){driver->incoming, (size_t)count};
+    *out = (afc_slice){driver->direct.incoming, (size_t)count};
     return true;
 }

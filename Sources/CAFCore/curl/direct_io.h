@@ -10,7 +10,38 @@
 #ifndef AFC_CURL_DIRECT_IO_H
 #define AFC_CURL_DIRECT_IO_H
 
-#include "curl/driver_internal.h"
+#include "base/buffer.h"
+#include "curl/driver.h"
+
+#include <curl/curl.h>
+
+/**
+ * What is read and written at once on an upgraded connection: a message of 64 KiB with its head. Below 128 KiB, malloc()
+ * doesn't make a mapping for each buffer; the kernel limits their number. Pages that are never used take no memory.
+ */
+enum { AFC__UPGRADED_BUFFER = 68 * 1024 };
+
+/** What the driver sends and receives on an upgraded connection. */
+typedef struct afc__direct {
+    enum {
+        AFC__SENDER_LIBCURL, /**< libcurl may have bytes, and will ask for some. */
+        AFC__SENDER_DRIVER   /**< libcurl waits until it is resumed. */
+    } sender;
+    bool holds_input;     /**< libcurl or the transfer holds bytes that the caller hasn't taken. */
+    curl_socket_t socket; /**< CURL_SOCKET_BAD: unknown. */
+    int64_t given;        /**< Bytes that libcurl was given, */
+    int64_t sent;         /**< and those that were sent without it. */
+    int64_t received;     /**< Bytes that were received without libcurl. */
+    afc__buffer unsent;   /**< Bytes for libcurl, from the offset on. */
+    size_t unsent_offset;
+} afc__direct;
+
+/** AFC__UPGRADED_BUFFER bytes each, for all exchanges of a driver; NULL: not needed so far. */
+typedef struct afc__direct_buffers {
+    char *outgoing, *incoming;
+} afc__direct_buffers;
+
+void afc__direct_buffers_clear(afc__direct_buffers *buffers);
 
 /** Called when libcurl begins or ends to wait for input on a socket of an exchange that asks for an upgrade. */
 void afc__direct_watches(afc__exchange *exchange, curl_socket_t descriptor, bool for_input);
@@ -18,6 +49,10 @@ void afc__direct_watches(afc__exchange *exchange, curl_socket_t descriptor, bool
 /** Called when the read callback gives libcurl bytes, and when it tells it to wait. */
 void afc__direct_gave(afc__exchange *exchange, size_t size);
 void afc__direct_waits(afc__exchange *exchange);
+
+/** Called when libcurl or the transfer holds bytes that the caller hasn't taken, and when they no longer do. */
+void afc__direct_hold_input(afc__exchange *exchange);
+void afc__direct_release_input(afc__exchange *exchange);
 
 /** Called before libcurl resumes the exchange. */
 void afc__direct_ends(afc__exchange *exchange);
@@ -37,6 +72,9 @@ bool afc__direct_send(afc__exchange *exchange);
  * connection isn't a plain one, or it has ended.
  */
 bool afc__direct_receive(afc__exchange *exchange, curl_socket_t descriptor, afc_slice *out);
+
+/** Adds the bytes that were sent and received without libcurl to the metrics of the hop. */
+void afc__direct_add_bytes(const afc__exchange *exchange, afc_hop *hop);
 
 /** Forgets the connection, before another hop. */
 void afc__direct_reset(afc__exchange *exchange);

@@ -7,9 +7,9 @@
 #include "curl/body_flow.h"
 #include "curl/connection_auth.h"
 #include "curl/direct_io.h"
-#include "curl/driver_internal.h"
 #include "curl/early_response.h"
 #include "curl/exchange.h"
+#include "curl/exchange_state.h"
 #include "curl/handle.h"
 #include "curl/idn.h"
 #include "curl/isolation.h"
@@ -22,12 +22,6 @@
 #include "curl/sockets.h"
 
 #include <string.h>
-
-/*
- * The maximum number of idle handles that are kept, some 8 KiB each. Others are freed after a
- * burst.
- */
-enum { MOST_SPARE_HANDLES = 128 };
 
 /* ---- Making and ending --------------------------------------------------------------------- */
 
@@ -65,16 +59,14 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     afc__driver *driver = afc__zalloc(sizeof *driver);
     if (driver == NULL) return afc__fail_memory(failure);
     driver->loop = loop;
-    afc__list_init(&driver->to_flush);
-    afc__list_init(&driver->silent);
-    afc__list_init(&driver->broken);
+    afc__body_lists_init(&driver->bodies);
     afc__list_init(&driver->running);
     driver->encodings = decodable_encodings();
     driver->auth_schemes = afc__connection_schemes();
     driver->quirks = afc__quirks_of(curl_version_info(CURLVERSION_NOW)->version_num);
     driver->max_idle_s = (long)options->max_idle_s;
     driver->max_age_s = (long)options->max_connection_age_s;
-    driver->max_requests = options->max_requests_per_connection;
+    driver->pooled.max_requests = options->max_requests_per_connection;
     /* For CURLOPT_MAXAGE_CONN, 0 means less than a second, or in later versions no limit. */
     driver->forbids_reuse = options->max_idle_connections == 0 || options->max_idle_s == 0;
     driver->max_connections_per_host = options->max_connections_per_host;
@@ -124,8 +116,7 @@ void afc__driver_free(afc__driver *driver) {
     if (driver->share != NULL) curl_share_cleanup(driver->share);
     afc__driver_free_sockets(driver);
     afc_free(driver->user_agent);
-    afc_free(driver->outgoing);
-    afc_free(driver->incoming);
+    afc__direct_buffers_clear(&driver->direct);
     afc__proxies_clear(&driver->proxies);
     afc__names_clear(driver);
     afc__network_free(driver->network);
@@ -146,47 +137,12 @@ void afc__driver_leave(afc__memory *before) {
 
 /* ---- Exchanges ----------------------------------------------------------------------------- */
 
-static void free_exchange(afc__driver *driver, afc__exchange *exchange) {
-    driver->is_abandoning = true;
-    afc__exchange_free(exchange);
-    driver->is_abandoning = false;
-}
-
-static void release_to_pool(afc__driver *driver, afc__exchange *exchange) {
-    bool is_current = exchange->multi_number == driver->multi_number;
-    bool stays = is_current && afc__exchange_may_serve_again(exchange);
-    bool is_parked = is_current && afc__exchange_must_be_parked(exchange);
-    afc__exchange_reset(exchange);
-    if (is_parked) {
-        exchange->next_free = driver->parked;
-        driver->parked = exchange;
-        driver->parked_count++;
-        return;
-    }
-    if (!stays || driver->free_count >= MOST_SPARE_HANDLES) {
-        free_exchange(driver, exchange);
-        return;
-    }
-    exchange->next_free = driver->free;
-    driver->free = exchange;
-    driver->free_count++;
-}
-
-static afc__exchange *freelist_take(afc__driver *driver) {
-    afc__exchange *exchange = driver->free;
-    if (exchange == NULL) return NULL;
-    driver->free = exchange->next_free;
-    driver->free_count--;
-    return exchange;
-}
-
 /** Makes `*exchange` if it is NULL. On any failure, recycles it and sets it to NULL. */
 static afc_status prepare(afc__driver *driver, afc__exchange **exchange, afc__transfer *transfer,
                           afc__exchange_owner owner, afc_failure *failure) {
     if (*exchange == NULL) {
-        afc_status made = afc__exchange_new(exchange, driver, failure);
+        afc_status made = afc__handle_pool_make(exchange, driver, failure);
         if (made != AFC_OK) return made;
-        (*exchange)->multi_number = driver->multi_number;
     }
     (*exchange)->hop.transfer = transfer;
     (*exchange)->hop.owner = owner;
@@ -194,7 +150,7 @@ static afc_status prepare(afc__driver *driver, afc__exchange **exchange, afc__tr
     (*exchange)->serial++;
     afc_status status = afc__exchange_prepare(*exchange, failure);
     if (status == AFC_OK) return AFC_OK;
-    release_to_pool(driver, *exchange);
+    afc__handle_pool_give_back(*exchange);
     *exchange = NULL;
     return status;
 }
@@ -207,7 +163,7 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
     afc_status status = afc__multi_replace_if_broken(driver, failure);
     if (status == AFC_OK) status = afc__driver_convert_host(&transfer->request.url, failure);
     if (status != AFC_OK) return status;
-    afc__exchange *exchange = freelist_take(driver);
+    afc__exchange *exchange = afc__handle_pool_take(&driver->pool);
     bool is_spare = exchange != NULL;
     status = prepare(driver, &exchange, transfer, owner, &refused);
     /*
@@ -224,7 +180,7 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
     }
     status = afc__exchange_begin(exchange, failure);
     if (status != AFC_OK) {
-        release_to_pool(driver, exchange);
+        afc__handle_pool_give_back(exchange);
         return status;
     }
     driver->active++;
@@ -250,7 +206,7 @@ bool afc__driver_handle_post(afc__driver *driver, const afc__post *post) {
 static bool use_another(afc__exchange *exchange) {
     afc__driver *driver = exchange->driver;
     const afc__exchange_hop last = exchange->hop;
-    curl_multi_remove_handle(driver->multi, exchange->easy);
+    curl_multi_remove_handle(driver->multi.handle, exchange->easy);
     afc__isolation_give_back(driver, last.slot);
     afc__tls_peer_release(exchange->peer);
     afc__tls_peer_release(exchange->carrier_peer);
@@ -286,13 +242,13 @@ static bool reinject(afc__exchange *exchange) {
     if (exchange->hop.code != CURLE_SEND_ERROR || exchange->early_response.size == 0) return false;
     if (!afc__hop_in_head(exchange->hop.transfer)) return false;
     afc__exchange_collect_timings(exchange, &exchange->measured);
-    curl_multi_remove_handle(exchange->driver->multi, exchange->easy);
+    curl_multi_remove_handle(exchange->driver->multi.handle, exchange->easy);
     exchange->is_reinjected = true;
     exchange->hop.has_ended = exchange->hop.has_paused = false;
     exchange->hop.passed = 0;
     /* If that fails, the failure to send is reported: it is why the response couldn't be read. */
     if (afc__exchange_prepare(exchange, NULL) == AFC_OK &&
-        curl_multi_add_handle(exchange->driver->multi, exchange->easy) == CURLM_OK) {
+        curl_multi_add_handle(exchange->driver->multi.handle, exchange->easy) == CURLM_OK) {
         return true;
     }
     exchange->hop.has_ended = true;
@@ -308,7 +264,7 @@ afc__exchange *afc__driver_next_ended(afc__driver *driver) {
     if (failed == NULL) failed = afc__driver_next_broken(driver);
     if (failed != NULL) return failed;
     for (;;) {
-        CURLMsg *message = curl_multi_info_read(driver->multi, &left);
+        CURLMsg *message = curl_multi_info_read(driver->multi.handle, &left);
         if (message == NULL) return afc__driver_next_silent(driver);
         if (message->msg != CURLMSG_DONE) continue;
         char *private = NULL;
@@ -349,10 +305,10 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
      * Sockets keep a pointer to their last exchange for its activity; the handle's next hop is a
      * different one.
      */
-    curl_multi_remove_handle(driver->multi, exchange->easy);
+    curl_multi_remove_handle(driver->multi.handle, exchange->easy);
     afc__list_remove(&exchange->running_node);
     driver->active--;
-    release_to_pool(driver, exchange);
+    afc__handle_pool_give_back(exchange);
 }
 
 bool afc__exchange_continue(afc__exchange *exchange) {

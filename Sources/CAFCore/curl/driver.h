@@ -13,6 +13,7 @@
 
 typedef struct afc__driver afc__driver;
 typedef struct afc__exchange afc__exchange;
+typedef struct afc__socket afc__socket;
 
 /**
  * Maximum concurrent requests on one HTTP/2 connection, if the server allows more; libcurl's
@@ -124,8 +125,5 @@ uint64_t afc__driver_connections(const afc__driver *driver);
 
 /** Returns which of AFC_AUTH_NTLM and AFC_AUTH_NEGOTIATE this libcurl supports. */
 unsigned afc__driver_auth_schemes(const afc__driver *driver);
-
-/** Returns whether the next hop may have to wait for a free connection. */
-bool afc__driver_at_connection_limit(const afc__driver *driver);
 
 #endif

@@ -20,6 +20,7 @@
 #include "curl/early_response.h"
 
 #include "base/failure.h"
+#include "curl/exchange_state.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,9 @@
 #ifndef AFC_CURL_EARLY_RESPONSE_H
 #define AFC_CURL_EARLY_RESPONSE_H
 
-#include "curl/driver_internal.h"
+#include "curl/driver.h"
+
+#include <curl/curl.h>
 
 /**
  * Keeps what was received of a response, when libcurl is about to close a socket of the exchange.

@@ -16,12 +16,13 @@
 #include "curl/connection_reuse.h"
 #include "curl/direct_io.h"
 #include "curl/early_response.h"
+#include "curl/exchange_state.h"
 #include "curl/handle.h"
 #include "curl/isolation.h"
 #include "curl/network.h"
 #include "curl/proxy.h"
 #include "curl/read_pause.h"
-#include "curl/socket_links.h"
+#include "curl/socket.h"
 #include "curl/sockets.h"
 #include "curl/tls_setup.h"
 #include "curl/trace.h"
@@ -59,8 +60,8 @@ enum {
 
 /** Reports the option that libcurl refused since the last call, if there is one. */
 static afc_status report_option(afc__exchange *exchange, afc_failure *failure) {
-    CURLcode code = exchange->option_error;
-    exchange->option_error = CURLE_OK;
+    CURLcode code = exchange->state.refusal;
+    exchange->state.refusal = CURLE_OK;
     if (code == CURLE_OK) return AFC_OK;
     bool is_unknown = code == CURLE_UNKNOWN_OPTION || code == CURLE_NOT_BUILT_IN;
     afc_status status = is_unknown ? AFC_EUNSUPPORTED : AFC_EINTERNAL;
@@ -141,7 +142,7 @@ static bool begin_lookup(afc__exchange *exchange) {
     const afc__driver *driver = exchange->driver;
     if (!afc__exchange_may_look_up(exchange)) return false;
     if (afc__network_doh_host(driver->network) == NULL) return true;
-    exchange->hop.is_looking_up = afc__driver_may_look_up_over_https(driver);
+    exchange->hop.is_looking_up = afc__handle_pool_may_park(&driver->pool);
     if (exchange->hop.is_looking_up) return true;
     afc_failure failure = {0};
     afc__fail(&failure, AFC_EUNSUPPORTED,
@@ -219,7 +220,6 @@ afc_status afc__exchange_new(afc__exchange **out, afc__driver *driver, afc_failu
     afc__list_init(&exchange->watched);
     afc__list_init(&exchange->used);
     afc__list_init(&exchange->opened);
-    driver->handle_count++;
     exchange->easy = curl_easy_init();
     exchange->url = curl_url();
     afc__buffer_init(&exchange->field_text, UINT32_MAX);
@@ -237,10 +237,10 @@ afc_status afc__exchange_new(afc__exchange **out, afc__driver *driver, afc_failu
                                         .upload_buffer_size = AFC__SMALL_UPLOAD_BUFFER};
     if (exchange->easy != NULL) {
         set_constants(exchange);
-        afc__exchange_check_option(exchange, afc__exchange_set_network(exchange));
-        afc__exchange_check_option(exchange, afc__exchange_set_tls(exchange));
-        afc__exchange_check_option(exchange, afc__exchange_set_proxy_tls(exchange));
-        afc__exchange_check_option(exchange, afc__exchange_set_trace(exchange));
+        afc__easy_check(&exchange->state, afc__exchange_set_network(exchange));
+        afc__easy_check(&exchange->state, afc__exchange_set_tls(exchange));
+        afc__easy_check(&exchange->state, afc__exchange_set_proxy_tls(exchange));
+        afc__easy_check(&exchange->state, afc__exchange_set_trace(exchange));
         AFC__SET(exchange, CURLOPT_HTTP_VERSION, exchange->state.http_version);
         AFC__SET(exchange, CURLOPT_EXPECT_100_TIMEOUT_MS, exchange->state.expect_ms);
         AFC__SET(exchange, CURLOPT_BUFFERSIZE, exchange->state.buffer_size);
@@ -273,7 +273,6 @@ void afc__exchange_free(afc__exchange *exchange) {
     afc__buffer_clear(&exchange->field_text);
     afc__buffer_clear(&exchange->proxy_text);
     afc_free(exchange->fields);
-    exchange->driver->handle_count--;
     afc_free(exchange);
 }
 
@@ -483,7 +482,7 @@ static afc_status set_fields(afc__exchange *exchange) {
     AFC__SET(exchange, CURLOPT_HTTPHEADER, count > 0 ? exchange->fields : NULL);
     bool is_short = text->size <= LONGEST_FIELDS && !has_long_field(exchange, count);
     if (!is_short) return AFC_ETOOBIG;
-    if (exchange->option_error == CURLE_OK) exchange->state.fields = kind;
+    if (exchange->state.refusal == CURLE_OK) exchange->state.fields = kind;
     return AFC_OK;
 }
 
@@ -509,7 +508,7 @@ static afc_status set_url(afc__exchange *exchange) {
             AFC__SET(exchange, CURLOPT_URL, exchange->origin);
             AFC__SET(exchange, CURLOPT_CURLU, exchange->url);
         } else {
-            afc__exchange_check_option(exchange, CURLE_URL_MALFORMAT);
+            afc__easy_check(&exchange->state, CURLE_URL_MALFORMAT);
             afc_free(exchange->origin);
             exchange->origin = NULL;
         }
@@ -637,7 +636,8 @@ static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
     return AFC_OK;
 }
 
-bool afc__driver_at_connection_limit(const afc__driver *driver) {
+/** Returns whether the next hop may have to wait for a free connection. */
+static bool is_at_connection_limit(const afc__driver *driver) {
     return (driver->max_connections_per_host != 0 &&
             driver->active >= driver->max_connections_per_host) ||
            (driver->max_connections != 0 && driver->active >= driver->max_connections);
@@ -677,7 +677,7 @@ static void set_rest(afc__exchange *exchange) {
      * next address of a host in time.
      */
     long connect = (long)transfer->timeouts.connect_ms;
-    bool waits = afc__driver_at_connection_limit(exchange->driver);
+    bool waits = is_at_connection_limit(exchange->driver);
     if (connect == 0 || waits) connect = NO_CONNECT_LIMIT_MS;
     if (connect != state->connect_ms) {
         AFC__SET(exchange, CURLOPT_CONNECTTIMEOUT_MS, connect);

@@ -2,7 +2,7 @@
 #ifndef AFC_CURL_EXCHANGE_H
 #define AFC_CURL_EXCHANGE_H
 
-#include "curl/driver_internal.h"
+#include "curl/driver.h"
 
 /**
  * Makes an easy handle, with every option set that no request changes. AFC_ENOMEM; AFC_EUNSUPPORTED and

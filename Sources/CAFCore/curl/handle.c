@@ -1,46 +1,10 @@
-/*
- * Easy handles: whether one may carry another hop, and which options are changed and read while
- * libcurl runs one.
- */
+/* The options of an easy handle that are changed and read while libcurl runs it. */
 #include "curl/handle.h"
 
-#include "curl/network.h"
+#include "curl/exchange_state.h"
 #include "transfer/trace.h"
 
 #include <string.h>
-
-/* Limits memory: a parked handle and its lookup use some 30 KiB until the session ends. */
-enum { MOST_PARKED_HANDLES = 256 };
-
-bool afc__exchange_must_be_parked(const afc__exchange *exchange) {
-    if (!exchange->driver->quirks.frees_lookups_too_early || !exchange->hop.is_looking_up)
-        return false;
-    bool has_no_name = exchange->hop.code == CURLE_COULDNT_RESOLVE_HOST ||
-                       exchange->hop.code == CURLE_COULDNT_RESOLVE_PROXY;
-    return !exchange->hop.has_ended || !has_no_name;
-}
-
-bool afc__driver_may_look_up_over_https(const afc__driver *driver) {
-    return driver->parked_count < MOST_PARKED_HANDLES;
-}
-
-bool afc__exchange_may_serve_again(const afc__exchange *exchange) {
-    const afc__driver *driver = exchange->driver;
-    /*
-     * A handle cancelled while it waited for a connection keeps its buffers and then refuses other
-     * sizes for them. After a refused option, its buffers may not match its state.
-     */
-    if (!afc__exchange_is_connected(exchange)) return false;
-    /* libcurl keeps more state of NTLM and Negotiate than can be reset. */
-    if (exchange->state.connection_auth) return false;
-    /* libcurl before 8.8 never clears it: it would apply to the next hop. */
-    long system_error = 0;
-    curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
-    if (system_error != 0) return false;
-    /* libcurl's own handles may still be looking up its name; they are freed with it. */
-    bool is_done = exchange->hop.has_ended && exchange->hop.code == CURLE_OK;
-    return afc__network_doh_host(driver->network) == NULL || is_done;
-}
 
 /* ---- Switches ------------------------------------------------------------------------------ */
 

@@ -1,23 +1,8 @@
-/**
- * Easy handles: whether one may carry another hop, and which options are changed and read while
- * libcurl runs one.
- */
+/** The options of an easy handle that are changed and read while libcurl runs it, and why. */
 #ifndef AFC_CURL_HANDLE_H
 #define AFC_CURL_HANDLE_H
 
-#include "curl/driver_internal.h"
-
-/** Returns whether the handle may carry another hop. Call it before afc__exchange_reset(). */
-bool afc__exchange_may_serve_again(const afc__exchange *exchange);
-
-/**
- * Returns whether the handle, whose hop has ended, must not be freed before the multi handle. Call
- * it before afc__exchange_reset().
- */
-bool afc__exchange_must_be_parked(const afc__exchange *exchange);
-
-/** Returns whether another name may be looked up, although its handle might have to be parked. */
-bool afc__driver_may_look_up_over_https(const afc__driver *driver);
+#include "curl/driver.h"
 
 /** Call it after the transfer has accepted a line of a head, including those of a tunnel. */
 void afc__exchange_guard_fields(afc__exchange *exchange, afc_slice line);

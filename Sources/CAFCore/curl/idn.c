@@ -11,6 +11,7 @@
 #include "curl/library.h"
 #include "message/host.h"
 
+#include <curl/curl.h>
 #include <locale.h>
 #include <pthread.h>
 #include <string.h>

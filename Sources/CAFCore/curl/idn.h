@@ -2,7 +2,7 @@
 #ifndef AFC_CURL_IDN_H
 #define AFC_CURL_IDN_H
 
-#include "curl/driver_internal.h"
+#include "curl/driver.h"
 
 /**
  * Converts an internationalised host to A-labels. AFC_EINVAL: the name isn't valid. AFC_EUNSUPPORTED:

@@ -12,6 +12,7 @@
  */
 #include "curl/isolation.h"
 
+#include "curl/exchange_state.h"
 #include "curl/network.h"
 #include "curl/proxy.h"
 #include "transfer/auth.h"

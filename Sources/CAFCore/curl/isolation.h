@@ -2,7 +2,7 @@
 #ifndef AFC_CURL_ISOLATION_H
 #define AFC_CURL_ISOLATION_H
 
-#include "curl/driver_internal.h"
+#include "curl/driver.h"
 
 /** Kinds of isolation: which exchanges may share a connection. */
 enum {

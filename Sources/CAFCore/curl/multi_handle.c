@@ -2,12 +2,12 @@
 
 #include "base/failure.h"
 #include "curl/direct_io.h"
-#include "curl/exchange.h"
+#include "curl/exchange_state.h"
 #include "curl/resolve.h"
 #include "curl/sockets.h"
 
 static bool set_options(const afc__driver *driver) {
-    CURLM *multi = driver->multi;
+    CURLM *multi = driver->multi.handle;
     long pipelining = driver->quirks.multiplexes ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING;
     return curl_multi_setopt(multi, CURLMOPT_PIPELINING, pipelining) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)AFC__MOST_STREAMS) ==
@@ -21,38 +21,29 @@ static bool set_options(const afc__driver *driver) {
 }
 
 afc_status afc__multi_make(afc__driver *driver, afc_failure *failure) {
-    driver->multi = curl_multi_init();
-    if (driver->multi != NULL && set_options(driver) && afc__driver_use_loop(driver)) return AFC_OK;
-    if (driver->multi != NULL) curl_multi_cleanup(driver->multi);
-    driver->multi = NULL;
+    driver->multi.handle = curl_multi_init();
+    if (driver->multi.handle != NULL && set_options(driver) && afc__driver_use_loop(driver))
+        return AFC_OK;
+    if (driver->multi.handle != NULL) curl_multi_cleanup(driver->multi.handle);
+    driver->multi.handle = NULL;
     return afc__fail(failure, AFC_ENOMEM, "out of memory for libcurl");
-}
-
-static void free_all(afc__exchange **list) {
-    while (*list != NULL) {
-        afc__exchange *next = (*list)->next_free;
-        afc__exchange_free(*list);
-        *list = next;
-    }
 }
 
 void afc__multi_free(afc__driver *driver) {
     /* No exchange is left that could handle input on the connections closed below. */
     afc__driver_forget_last(driver);
     /* These have loaded host overrides into the cache of this handle; new ones load them again. */
-    free_all(&driver->free);
-    driver->free_count = 0;
-    if (driver->multi != NULL) curl_multi_cleanup(driver->multi);
-    driver->multi = NULL;
-    free_all(&driver->parked);
-    driver->parked_count = 0;
+    afc__handle_pool_free_idle(&driver->pool);
+    if (driver->multi.handle != NULL) curl_multi_cleanup(driver->multi.handle);
+    driver->multi.handle = NULL;
+    afc__handle_pool_free_parked(&driver->pool);
 }
 
 /* ---- Replacing ----------------------------------------------------------------------------- */
 
 static void end_exchange(afc__exchange *exchange, CURLMcode error) {
     afc__driver *driver = exchange->driver;
-    curl_multi_remove_handle(driver->multi, exchange->easy);
+    curl_multi_remove_handle(driver->multi.handle, exchange->easy);
     afc__direct_reset(exchange);
     bool lacks_memory = error == CURLM_OUT_OF_MEMORY;
     afc_status status = lacks_memory ? AFC_ENOMEM : AFC_EINTERNAL;
@@ -61,23 +52,23 @@ static void end_exchange(afc__exchange *exchange, CURLMcode error) {
     exchange->hop.code = lacks_memory ? CURLE_OUT_OF_MEMORY : CURLE_FAILED_INIT;
     /* One that failed before libcurl got it is in another list, and ends as well. */
     if (exchange->hosts.stage == AFC__STAGE_FAILED || exchange->broken_node.next != NULL) return;
-    afc__list_append(&driver->broken, &exchange->broken_node);
+    afc__list_append(&driver->bodies.broken, &exchange->broken_node);
 }
 
 afc_status afc__multi_replace_if_broken(afc__driver *driver, afc_failure *failure) {
-    CURLMcode error = driver->multi_error;
+    CURLMcode error = driver->multi.error;
     if (error != CURLM_OK) {
-        driver->multi_error = CURLM_OK;
-        driver->multi_number++;
+        driver->multi.error = CURLM_OK;
+        driver->multi.number++;
         afc__list *running = &driver->running;
         for (afc__node *node = running->head.next; node != &running->head; node = node->next) {
             end_exchange(AFC__OWNER(node, afc__exchange, running_node), error);
         }
-        driver->is_abandoning = true;
+        driver->multi.is_abandoning = true;
         afc__multi_free(driver);
-        driver->is_abandoning = false;
+        driver->multi.is_abandoning = false;
         afc__loop_disarm(driver->loop, &driver->alarm);
         afc__names_forget_loaded(driver);
     }
-    return driver->multi != NULL ? AFC_OK : afc__multi_make(driver, failure);
+    return driver->multi.handle != NULL ? AFC_OK : afc__multi_make(driver, failure);
 }

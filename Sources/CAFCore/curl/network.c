@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/sized.h"
+#include "curl/exchange_state.h"
 #include "message/ip.h"
 #include "message/route.h"
 #include "message/url.h"

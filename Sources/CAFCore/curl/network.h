@@ -2,7 +2,11 @@
 #ifndef AFC_CURL_NETWORK_H
 #define AFC_CURL_NETWORK_H
 
-#include "curl/driver_internal.h"
+#include "curl/driver.h"
+
+#include <curl/curl.h>
+
+typedef struct afc__network afc__network;
 
 /**
  * Returns the path of the next hop's Unix-domain socket, of the request or the session; NULL: none.

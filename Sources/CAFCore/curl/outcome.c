@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/text.h"
+#include "curl/direct_io.h"
+#include "curl/exchange_state.h"
 #include "curl/network.h"
 #include "curl/proxy.h"
 
@@ -480,9 +482,9 @@ void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop) 
     hop->total_us = exchange->hop.has_ended ? number(easy, CURLINFO_TOTAL_TIME_T)
                                             : afc__now_us() - exchange->hosts.added_us;
     int64_t sent = transfer->request.sends_body ? number(easy, CURLINFO_SIZE_UPLOAD_T) : 0;
-    hop->sent = sent + exchange->direct.sent;
-    hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T) + exchange->recovered_size +
-                    exchange->direct.received;
+    hop->sent = sent;
+    hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T) + exchange->recovered_size;
+    afc__direct_add_bytes(exchange, hop);
     if (connections > 0) {
         atomic_fetch_add_explicit(&exchange->driver->connections, (uint64_t)connections,
                                   memory_order_relaxed);

@@ -2,7 +2,9 @@
 #ifndef AFC_CURL_OUTCOME_H
 #define AFC_CURL_OUTCOME_H
 
-#include "curl/driver_internal.h"
+#include "curl/driver.h"
+
+#include <curl/curl.h>
 
 /** Maps a libcurl code to a status. */
 void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_failure *failure);

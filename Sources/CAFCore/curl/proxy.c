@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "curl/connection_auth.h"
+#include "curl/exchange_state.h"
 #include "curl/network.h"
 #include "curl/tls_setup.h"
 
@@ -81,7 +82,7 @@ static afc_status choose(afc__exchange *exchange, const afc__proxy **out, afc_fa
 afc_status afc__exchange_set_proxy(afc__exchange *exchange, afc_failure *failure) {
     const afc__proxy *proxy;
     afc__transfer *transfer = exchange->hop.transfer;
-    afc__exchange_check_option(exchange, afc__exchange_set_socket(exchange));
+    afc__easy_check(&exchange->state, afc__exchange_set_socket(exchange));
     afc_status status = choose(exchange, &proxy, failure);
     if (status != AFC_OK) return status;
     transfer->hop.proxy = proxy;

@@ -2,7 +2,9 @@
 #ifndef AFC_CURL_PROXY_H
 #define AFC_CURL_PROXY_H
 
-#include "curl/driver_internal.h"
+#include "curl/driver.h"
+
+#include <curl/curl.h>
 
 /** Returns the proxy of the next hop; NULL: none. See afc__proxies_choose(). */
 afc_status afc__driver_choose_proxy(const afc__driver *driver, const afc__transfer *transfer,

@@ -11,6 +11,9 @@
  */
 #include "curl/read_pause.h"
 
+#include "curl/exchange_state.h"
+#include "curl/socket.h"
+
 /* ---- Which exchanges ----------------------------------------------------------------------- */
 
 /** Returns the HTTP/2 connection that carries the exchange; NULL: none. */
@@ -106,7 +109,8 @@ CURLMcode afc__driver_recheck(afc__driver *driver) {
         afc__socket *socket = driver->sockets[i];
         if (socket == NULL || !socket->must_recheck) continue;
         socket->must_recheck = false;
-        code = curl_multi_socket_action(driver->multi, socket->watch.descriptor, 0, &running);
+        code = curl_multi_socket_action(driver->multi.handle, socket->watch.descriptor, 0,
+                                        &running);
     }
     if (code != CURLM_OK) driver->rechecks = true;
     return code;

@@ -5,7 +5,9 @@
 #ifndef AFC_CURL_READ_PAUSE_H
 #define AFC_CURL_READ_PAUSE_H
 
-#include "curl/driver_internal.h"
+#include "curl/driver.h"
+
+#include <curl/curl.h>
 
 /** Returns the part of this readiness that may be reported to libcurl; 0: none. */
 unsigned afc__reading_filter(afc__socket *socket, unsigned readiness);

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/text.h"
-#include "curl/driver_internal.h"
+#include "curl/exchange_state.h"
 #include "curl/idn.h"
 #include "curl/network.h"
 #include "message/ip.h"
@@ -54,8 +54,8 @@ struct afc__name {
     afc__resolved *resolved;
     unsigned users; /* Exchanges and connections. */
     unsigned connections;
-    afc__node idle;                /* In names->idle, if it has no users and is in no `evictor`. */
-    struct afc__exchange *evictor; /* Takes it out of libcurl's cache. */
+    afc__node idle;         /* In names->idle, if it has no users and is in no `evictor`. */
+    afc__exchange *evictor; /* Takes it out of libcurl's cache. */
     size_t host_size;
     char text[]; /* "-host:port": with its minus an entry that takes it out. */
 };
@@ -212,8 +212,8 @@ static CURLcode set_list(afc__exchange *exchange) {
 static void add_to_libcurl(afc__exchange *exchange) {
     afc__hosts *hosts = &exchange->hosts;
     CURLMcode code = CURLM_OUT_OF_MEMORY;
-    if (exchange->driver->multi != NULL && set_list(exchange) == CURLE_OK) {
-        code = curl_multi_add_handle(exchange->driver->multi, exchange->easy);
+    if (exchange->driver->multi.handle != NULL && set_list(exchange) == CURLE_OK) {
+        code = curl_multi_add_handle(exchange->driver->multi.handle, exchange->easy);
     }
     hosts->stage = AFC__STAGE_ADDED;
     hosts->added_us = afc__now_us();

@@ -7,13 +7,11 @@
 #define AFC_CURL_RESOLVE_H
 
 #include "base/text_table.h"
+#include "curl/driver.h"
 #include "run/resolver.h"
 
 #include <afcore/error.h>
 #include <curl/curl.h>
-
-struct afc__exchange;
-struct afc__driver;
 
 typedef struct afc__name afc__name;
 typedef struct afc__resolved afc__resolved;
@@ -37,7 +35,7 @@ typedef struct afc__names {
 
 /** A name that an exchange uses. */
 typedef struct afc__host_use {
-    struct afc__exchange *exchange;
+    afc__exchange *exchange;
     afc__name *name; /**< NULL: this one is not needed. */
     afc__resolved *resolved;
     afc__node node; /**< While `resolved` is NULL: in the list of those that wait for the name. */
@@ -68,45 +66,45 @@ typedef struct afc__hosts {
     CURLMcode refusal; /**< Or libcurl's error when the handle was added. */
 } afc__hosts;
 
-afc_status afc__names_init(struct afc__driver *driver, afc_failure *failure);
-void afc__names_clear(struct afc__driver *driver);
+afc_status afc__names_init(afc__driver *driver, afc_failure *failure);
+void afc__names_clear(afc__driver *driver);
 
 /**
  * Finds the addresses of all hosts that the prepared hop connects to. Sets the stage:
  * AFC__STAGE_ADDED if the hop was added to libcurl, AFC__STAGE_LOOKING_UP if it has to wait,
  * AFC__STAGE_FAILED. AFC_ENOMEM: nothing was started.
  */
-afc_status afc__exchange_begin(struct afc__exchange *exchange, afc_failure *failure);
+afc_status afc__exchange_begin(afc__exchange *exchange, afc_failure *failure);
 
 /** Notes that libcurl's cache has none of the addresses any more, as its multi handle was replaced. */
-void afc__names_forget_loaded(struct afc__driver *driver);
+void afc__names_forget_loaded(afc__driver *driver);
 
 /** Handles finished lookups: hops that waited are added to libcurl, or fail. */
-void afc__names_take_ended(struct afc__driver *driver);
+void afc__names_take_ended(afc__driver *driver);
 
 /** Returns the next exchange that failed before libcurl got it, or NULL. */
-struct afc__exchange *afc__names_next_failed(struct afc__driver *driver);
+afc__exchange *afc__names_next_failed(afc__driver *driver);
 
 /** Describes why it failed. */
-void afc__exchange_explain_names(const struct afc__exchange *exchange, afc_failure *failure);
+void afc__exchange_explain_names(const afc__exchange *exchange, afc_failure *failure);
 
 /** Call it when libcurl has read CURLOPT_RESOLVE into its cache. */
-void afc__exchange_names_are_loaded(struct afc__exchange *exchange);
+void afc__exchange_names_are_loaded(afc__exchange *exchange);
 
 /** Releases the names of a hop that has ended, at any stage. */
-void afc__exchange_release_names(struct afc__exchange *exchange);
+void afc__exchange_release_names(afc__exchange *exchange);
 
 /** CURLOPT_RESOLVER_START_FUNCTION: returns whether libcurl may look up the name itself. */
-bool afc__exchange_may_look_up(const struct afc__exchange *exchange);
+bool afc__exchange_may_look_up(const afc__exchange *exchange);
 
 /** Adds the scope of a link-local address, which libcurl's cache can't store. */
-void afc__exchange_add_scope(const struct afc__exchange *exchange, struct curl_sockaddr *address);
+void afc__exchange_add_scope(const afc__exchange *exchange, struct curl_sockaddr *address);
 
 /**
  * Returns the name of the connection. While a connection is open, hops don't wait for a new lookup
  * of its host.
  */
-afc__name *afc__name_of_connection(struct afc__exchange *exchange);
-void afc__name_connection_closed(struct afc__driver *driver, afc__name *name);
+afc__name *afc__name_of_connection(afc__exchange *exchange);
+void afc__name_connection_closed(afc__driver *driver, afc__name *name);
 
 #endif

@@ -9,9 +9,10 @@
 #include "curl/connection_reuse.h"
 #include "curl/direct_io.h"
 #include "curl/early_response.h"
+#include "curl/exchange_state.h"
 #include "curl/network.h"
 #include "curl/read_pause.h"
-#include "curl/socket_links.h"
+#include "curl/socket.h"
 #include "curl/trace.h"
 
 #include <errno.h>
@@ -37,41 +38,24 @@ static void forget_socket(afc__driver *driver, afc__socket *entry) {
     entry->is_registered = false;
     entry->wanted = entry->watched = 0;
     afc__socket_set_exchange(entry, NULL);
-    curl_multi_assign(driver->multi, entry->watch.descriptor, NULL);
-}
-
-/**
- * Keeps an error after which the multi handle is unusable. libcurl 7.88.1, for example, leaves a hash without buckets
- * when memory is short, and divides by their number in the next call. Harmless are: CURLM_CALL_MULTI_PERFORM, which
- * libcurl no longer returns; CURLM_ABORTED_BY_CALLBACK, with which it fails every transfer; CURLM_BAD_SOCKET and
- * CURLM_RECURSIVE_API_CALL, which it returns before it changes anything.
- */
-static void take_code(afc__driver *driver, CURLMcode code) {
-    bool is_harmless = code == CURLM_OK || code == CURLM_CALL_MULTI_PERFORM ||
-                       code == CURLM_ABORTED_BY_CALLBACK || code == CURLM_BAD_SOCKET ||
-                       code == CURLM_RECURSIVE_API_CALL;
-    if (!is_harmless) driver->multi_error = code;
-}
-
-/** Returns whether libcurl may run its transfers. */
-static bool is_usable(const afc__driver *driver) {
-    return driver->multi != NULL && driver->multi_error == CURLM_OK;
+    curl_multi_assign(driver->multi.handle, entry->watch.descriptor, NULL);
 }
 
 /** Calls libcurl for a ready socket or a timeout. */
 static void drive(afc__driver *driver, curl_socket_t descriptor, int what) {
     int running;
-    if (is_usable(driver)) take_code(driver, afc__driver_recheck(driver));
-    if (!is_usable(driver)) return;
+    if (afc__multi_is_usable(&driver->multi))
+        afc__multi_check(&driver->multi, afc__driver_recheck(driver));
+    if (!afc__multi_is_usable(&driver->multi)) return;
     afc__tls_begin_turn(driver->tls);
     afc__tls_begin_turn(driver->proxy_tls);
-    CURLMcode code = curl_multi_socket_action(driver->multi, descriptor, what, &running);
-    take_code(driver, code);
+    CURLMcode code = curl_multi_socket_action(driver->multi.handle, descriptor, what, &running);
+    afc__multi_check(&driver->multi, code);
     /* A socket couldn't be watched. libcurl fails every transfer, but each only when it runs. */
     if (code == CURLM_ABORTED_BY_CALLBACK) {
-        take_code(driver, curl_multi_perform(driver->multi, &running));
+        afc__multi_check(&driver->multi, curl_multi_perform(driver->multi.handle, &running));
     }
-    if (is_usable(driver)) afc__driver_flush(driver);
+    if (afc__multi_is_usable(&driver->multi)) afc__driver_flush(driver);
 }
 
 static void socket_is_ready(afc__watch *watch, unsigned readiness) {
@@ -148,7 +132,7 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
         afc__socket_set_exchange(entry, NULL);
         if (!entry->is_own) forget_socket(driver, entry);
         /* Otherwise libcurl 7 would give the next request the response to this one. */
-        if (driver->is_abandoning) shutdown(descriptor, SHUT_RDWR);
+        if (driver->multi.is_abandoning) shutdown(descriptor, SHUT_RDWR);
         return 0;
     }
     unsigned wanted = 0;
@@ -259,20 +243,20 @@ static int timer_changed(CURLM *multi, long timeout_ms, void *context) {
 static void timer_rang(afc__alarm *alarm) {
     afc__driver *driver = AFC__OWNER(alarm, afc__driver, alarm);
     drive(driver, CURL_SOCKET_TIMEOUT, 0);
-    if (alarm->timer.place != 0 || !is_usable(driver)) return;
+    if (alarm->timer.place != 0 || !afc__multi_is_usable(&driver->multi)) return;
     /*
      * libcurl doesn't call back if its next timeout equals the last one. If ours fired slightly too
      * early, it would never fire again.
      */
     long left = -1;
-    if (curl_multi_timeout(driver->multi, &left) != CURLM_OK || left < 0) return;
-    timer_changed(driver->multi, left > 0 ? left : 1, driver);
+    if (curl_multi_timeout(driver->multi.handle, &left) != CURLM_OK || left < 0) return;
+    timer_changed(driver->multi.handle, left > 0 ? left : 1, driver);
 }
 
 /* ---- Of a driver --------------------------------------------------------------------------- */
 
 bool afc__driver_use_loop(afc__driver *driver) {
-    CURLM *multi = driver->multi;
+    CURLM *multi = driver->multi.handle;
     driver->alarm.callback = timer_rang;
     return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket_changed) == CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, driver) == CURLM_OK &&

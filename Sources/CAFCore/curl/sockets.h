@@ -2,7 +2,9 @@
 #ifndef AFC_CURL_SOCKETS_H
 #define AFC_CURL_SOCKETS_H
 
-#include "curl/driver_internal.h"
+#include "curl/driver.h"
+
+#include <curl/curl.h>
 
 /** CURLOPT_OPENSOCKETFUNCTION and CURLOPT_CLOSESOCKETFUNCTION. */
 curl_socket_t afc__driver_open_socket(void *exchange, curlsocktype purpose,

@@ -2,6 +2,7 @@
 #include "curl/tls_setup.h"
 
 #include "base/alloc.h"
+#include "curl/exchange_state.h"
 #include "curl/network.h"
 
 /**

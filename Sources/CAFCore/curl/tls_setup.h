@@ -2,7 +2,9 @@
 #ifndef AFC_CURL_TLS_SETUP_H
 #define AFC_CURL_TLS_SETUP_H
 
-#include "curl/driver_internal.h"
+#include "curl/driver.h"
+
+#include <curl/curl.h>
 
 bool afc__can_ask_proxies_over_tls(void);
 

@@ -8,6 +8,7 @@
 #include "curl/trace.h"
 
 #include "base/failure.h"
+#include "curl/exchange_state.h"
 #include "curl/handle.h"
 #include "curl/network.h"
 #include "transfer/trace.h"

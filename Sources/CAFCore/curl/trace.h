@@ -2,7 +2,19 @@
 #ifndef AFC_CURL_TRACE_H
 #define AFC_CURL_TRACE_H
 
-#include "curl/driver_internal.h"
+#include "base/buffer.h"
+#include "curl/driver.h"
+#include "message/redact.h"
+
+#include <curl/curl.h>
+
+/** The state for tracing a hop. */
+typedef struct afc__trace {
+    afc__buffer head;         /**< The request head sent so far. A secret. */
+    afc__redaction redaction; /**< State between two lines of the response. */
+    char address[46];         /**< Of the last socket opened. */
+    uint16_t port;
+} afc__trace;
 
 /** Sets up tracing, once per handle. */
 void afc__exchange_init_trace(afc__exchange *exchange);

@@ -174,7 +174,7 @@ static void note_peaks(call *call) {
     if (peaks->session->queue.running > peaks->running) {
         peaks->running = peaks->session->queue.running;
     }
-    if (driver->handle_count > peaks->handles) peaks->handles = driver->handle_count;
+    if (driver->pool.count > peaks->handles) peaks->handles = driver->pool.count;
 }
 
 static void only_running_tasks_have_handles(void **state) {

@@ -1,7 +1,7 @@
 /* Memory that is used again holds no fields of earlier requests: any of them may be a secret. */
 #include "support/call.h"
 
-#include "curl/driver_internal.h"
+#include "curl/exchange_state.h"
 #include "session/session_internal.h"
 #include "transfer/request_head.h"
 
@@ -30,7 +30,7 @@ static void recycled_handle_holds_no_fields(void **state) {
                             i < COUNT_OF(fields) ? seen_header(world, i, "Host") : SECRET);
         call_free(call);
         /* The task was told of its end after that, so nobody uses the handle. */
-        const afc__exchange *exchange = world->session->driver->free;
+        const afc__exchange *exchange = world->session->driver->pool.idle;
         assert_non_null(exchange);
         assert_true(exchange->field_text.capacity > 0);
         assert_false(holds(exchange->field_text.bytes, exchange->field_text.capacity));

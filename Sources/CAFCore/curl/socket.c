@@ -1,4 +1,6 @@
-#include "curl/socket_links.h"
+#include "curl/socket.h"
+
+#include "curl/exchange_state.h"
 
 /** Moves the socket from the list of one exchange to that of another; either may be NULL. */
 static void move(afc__exchange **from, afc__node *node, afc__exchange *to, afc__list *list) {
@@ -20,6 +22,10 @@ void afc__socket_set_last(afc__socket *socket, afc__exchange *exchange) {
 void afc__socket_set_opener(afc__socket *socket, afc__exchange *exchange) {
     move(&socket->opener, &socket->opener_node, exchange,
          exchange != NULL ? &exchange->opened : NULL);
+}
+
+bool afc__driver_waits_on(const afc__driver *driver, int descriptor) {
+    return driver->sockets[descriptor]->wanted != 0;
 }
 
 void afc__exchange_forget_sockets(afc__exchange *exchange) {

@@ -1,0 +1,114 @@
+/** The state of an exchange, for the sources of the driver: no header needs it. */
+#ifndef AFC_CURL_EXCHANGE_STATE_H
+#define AFC_CURL_EXCHANGE_STATE_H
+
+#include "base/list.h"
+#include "curl/attempt.h"
+#include "curl/direct_io.h"
+#include "curl/driver_internal.h"
+#include "curl/easy_options.h"
+#include "curl/resolve.h"
+#include "curl/trace.h"
+#include "tls/tls.h"
+
+#include <assert.h>
+#include <curl/curl.h>
+
+/** What is true of one hop only. Plain values: what must be released is beside it. */
+typedef struct afc__exchange_hop {
+    afc__transfer *transfer;
+    afc__exchange_owner owner;
+    afc__attempt attempt;
+    unsigned slot;       /**< See afc__isolation_take(). */
+    bool is_looking_up;  /**< libcurl looks its host up over HTTPS. */
+    bool was_connecting; /**< The owner was notified. */
+    bool avoids_reuse;   /**< A pooled connection had unexpected input. */
+    bool was_repeated;   /**< libcurl has sent it more than once. */
+    bool is_multiplexed; /**< Activity on the connection may belong to other exchanges. */
+    unsigned tls_layers; /**< TLS layers prepared for the connection being made. */
+    int socket_error;    /**< errno if no socket could be opened; 0: it could. */
+    long connect_error;  /**< errno of an address that failed, if another one was connected. */
+    long connections;    /**< Opened for it by the time its request was last about to be sent. */
+    /** No field line was received since libcurl freed the last response's fields. */
+    bool awaits_field;
+    bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
+    bool has_paused;
+    bool has_yielded; /**< Paused until the next turn of the loop; see body_flow.c. */
+    uint64_t turn;    /**< The turn that the next member belongs to. */
+    int64_t
+        turn_began_us; /**< When it got its second piece of the body in that turn; 0: it hasn't. */
+    int64_t passed;    /**< Body bytes that the transfer has consumed. */
+    curl_off_t moved;  /**< If multiplexed: body bytes at the last check. */
+    int64_t last_activity_us;
+    int64_t continue_due_us; /**< See afc__exchange_continue_due(); 0: never. */
+    bool has_ended;
+    CURLcode code;
+} afc__exchange_hop;
+
+struct afc__exchange {
+    afc__exchange *next_free;
+    afc__driver *driver;
+    CURL *easy;
+    afc__easy_state state;
+    char error_text[CURL_ERROR_SIZE];
+    CURLU *url;                /**< The last hop's server, as libcurl parses it. */
+    char *origin;              /**< The same as text, "https://host:port"; NULL: none yet. */
+    struct curl_slist *fields; /**< `field_capacity` nodes, linked as far as needed. */
+    size_t field_capacity;
+    afc__buffer field_text;
+    afc__buffer proxy_text;
+    struct curl_slist proxy_field; /**< Proxy-Authorization, in `proxy_text`. */
+    uint64_t serial;               /**< Different for every hop. */
+
+    afc__node running_node; /**< In driver->running, from its start to its end. */
+    unsigned multi_number;  /**< The driver's when the exchange was made. */
+
+    /* This hop. */
+    afc__exchange_hop hop;
+    afc_failure
+        retry_failure;  /**< Why it couldn't begin again; AFC_OK: it could, or didn't have to. */
+    uint64_t carrier;   /**< Number of the HTTP/2 connection that carried it last; 0: none. */
+    int carrier_socket; /**< That connection's descriptor at the time. */
+    /** Peer of the connection that carried it last; NULL: none or no TLS. */
+    afc__tls_peer *carrier_peer;
+    afc__tls_peer *peer;
+    afc__tls_peer *proxy_peer; /**< Of a new connection to a proxy over TLS. */
+    afc__direct direct;
+    /** Sockets that name it as their `exchange`, `last` and `opener`, also for an earlier hop. */
+    afc__list watched, used, opened;
+    bool is_stopped;   /**< libcurl must not read for it; see read_pause.c. */
+    afc__socket *held; /**< HTTP/1: the socket that isn't watched for it; NULL: none. */
+    enum {
+        AFC__FLUSH_NONE,
+        AFC__FLUSH_DUE,    /**< In the driver's list, to be flushed once libcurl has returned. */
+        AFC__FLUSHING,     /**< libcurl is passing on what it collected. */
+        AFC__FLUSH_STOPPED /**< Flushed; libcurl reads nothing. */
+    } flush;               /**< Of a decoded body; see body_flow.c. */
+    afc__node flush_node;  /**< In driver->to_flush, with AFC__FLUSH_DUE. */
+    afc__node broken_node; /**< In driver->broken. */
+    afc__node silent_node; /**< In driver->silent: libcurl waited for nothing on its connection, */
+    int silent_socket;     /**< which had this descriptor. */
+    afc__trace trace;
+    afc__hosts hosts;
+
+    /* A response that libcurl would have lost; see early_response.c. */
+    afc__buffer early_response;
+    bool is_reinjected;
+    int reinjection_listener, reinjection_peer; /**< -1: none. */
+    afc_hop measured;                           /**< The timings when the connection broke. */
+    bool has_whole_response; /**< Its body is complete, although ours wasn't sent completely. */
+    int64_t recovered_size;  /**< Bytes of it that libcurl doesn't know about. */
+};
+
+/** Records what has become of the request. */
+static inline void afc__exchange_enter(afc__exchange *exchange, afc__attempt attempt) {
+    assert(afc__attempt_may_become(exchange->hop.attempt, attempt));
+    exchange->hop.attempt = attempt;
+}
+
+/** Returns whether the hop has its connection; see afc__attempt_is_connected(). */
+static inline bool afc__exchange_is_connected(const afc__exchange *exchange) {
+    return afc__attempt_is_connected(exchange->hop.attempt);
+}
+
+#endif
