@@ -35,7 +35,7 @@ static bool may_have_response(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     if (transfer == NULL || exchange->hop.has_ended || exchange->is_reinjected ||
         exchange->state.connection_auth || !transfer->request.sends_body ||
-        transfer->request.url.is_https || transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE ||
+        transfer->request.url.is_https || afc__transfer_is_clear_http_2(transfer) ||
         afc__transfer_has_failed(transfer) || afc__transfer_is_cancelled(transfer)) {
         return false;
     }

@@ -46,7 +46,7 @@ unsigned afc__isolation_take(afc__driver *driver, const afc__transfer *transfer)
     if (!driver->quirks.multiplexes) return AFC__ISOLATE_NONE;
     if (!transfer->request.url.is_https) {
         /* Without TLS a connection can only be isolated by closing it afterwards. */
-        bool is_shared = transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
+        bool is_shared = afc__transfer_is_clear_http_2(transfer);
         return is_shared ? AFC__ISOLATE_ONE_SHOT : AFC__ISOLATE_NONE;
     }
     for (unsigned slot = AFC__ISOLATE_NONE + 1; slot < AFC__ISOLATE_ONE_SHOT; slot++) {
@@ -65,8 +65,7 @@ void afc__isolation_give_back(afc__driver *driver, unsigned slot) {
 static bool is_alone(const afc__driver *driver, const afc__transfer *transfer) {
     unsigned scheme;
     if (!driver->quirks.multiplexes) return true;
-    bool is_clear = !transfer->request.url.is_https &&
-                    transfer->version != AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
+    bool is_clear = !transfer->request.url.is_https && !afc__transfer_is_clear_http_2(transfer);
     return is_clear || transfer->version == AFC_HTTP_PREFER_1_1 || may_have_to_wait(transfer) ||
            transfer->own_proxy != NULL || afc__transfer_identifies_to_proxy(transfer) ||
            afc__transfer_connection_auth(transfer, false, &scheme) != NULL ||
@@ -105,7 +104,5 @@ long afc__isolation_options(unsigned slot) {
 }
 
 bool afc__must_not_share(const afc__driver *driver, const afc__transfer *transfer) {
-    return driver->quirks.fails_on_second_clear_request &&
-           transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE &&
-           !transfer->request.url.is_https;
+    return driver->quirks.fails_on_second_clear_request && afc__transfer_is_clear_http_2(transfer);
 }

@@ -118,8 +118,7 @@ CURLcode afc__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context)
 
 void afc__exchange_attach_peer(afc__exchange *exchange) {
     const struct curl_tlssessioninfo *tls = NULL;
-    exchange->hop.is_multiplexed = exchange->hop.transfer->version ==
-                                   AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
+    exchange->hop.is_multiplexed = afc__transfer_is_clear_http_2(exchange->hop.transfer);
     if (!exchange->hop.transfer->request.url.is_https) return;
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls == NULL || tls->internals == NULL) return;

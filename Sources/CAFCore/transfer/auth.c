@@ -138,7 +138,7 @@ static unsigned possible_schemes(const afc__transfer *transfer) {
 
 afc_status afc__transfer_allow_schemes(afc__transfer *transfer, unsigned schemes,
                                        afc_failure *failure) {
-    bool has_http_1 = transfer->version != AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE &&
+    bool has_http_1 = !afc__transfer_forces_http_2(transfer) &&
                       transfer->version != AFC_HTTP_PREFER_3;
     transfer->connection_schemes = has_http_1 ? schemes & AFC__AUTH_ON_CONNECTION : 0;
     const afc__auth *auth = transfer->auth;

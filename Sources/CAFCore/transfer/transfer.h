@@ -213,6 +213,18 @@ static inline bool afc__transfer_has_failed(const afc__transfer *transfer) {
     return transfer->result->failure.status != AFC_OK;
 }
 
+/* ---- Questions about the protocol --------------------------------------------------------- */
+
+/** Returns whether HTTP/2 is spoken from the first byte, without asking the server. */
+static inline bool afc__transfer_forces_http_2(const afc__transfer *transfer) {
+    return transfer->version == AFC_HTTP_PREFER_2_PRIOR_KNOWLEDGE;
+}
+
+/** Returns whether the next hop speaks HTTP/2 without TLS. */
+static inline bool afc__transfer_is_clear_http_2(const afc__transfer *transfer) {
+    return afc__transfer_forces_http_2(transfer) && !transfer->request.url.is_https;
+}
+
 /* ---- Questions about the hop --------------------------------------------------------------- */
 
 /** Returns whether the final head wasn't received yet, or may be one of several. */
