@@ -11,7 +11,6 @@
 #include "curl/body_flow.h"
 
 #include "base/clock.h"
-#include "base/failure.h"
 #include "curl/direct_io.h"
 #include "curl/early_response.h"
 #include "curl/exchange_state.h"
@@ -42,10 +41,8 @@ bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
     afc__transfer *transfer = exchange->hop.transfer;
     if (!afc__hop_has_coded_body(transfer)) return false;
     if (!exchange->driver->quirks.passes_on_coded_bodies) return false;
-    afc_failure failure = {0};
-    afc__fail(&failure, AFC_EPROTOCOL,
-              "the body has a transfer coding that the request didn't accept");
-    afc__transfer_fail(transfer, &failure);
+    afc__transfer_fail_text(transfer, AFC_EPROTOCOL,
+                            "the body has a transfer coding that the request didn't accept");
     return true;
 }
 

@@ -14,7 +14,6 @@
 #include "curl/connection_reuse.h"
 
 #include "base/clock.h"
-#include "base/failure.h"
 #include "curl/body_flow.h"
 #include "curl/early_response.h"
 #include "curl/exchange_state.h"
@@ -252,13 +251,10 @@ static bool may_send(afc__exchange *exchange) {
         was_refused(exchange)) {
         return true;
     }
-    afc_failure failure = {0};
-    afc__fail(&failure, AFC_ELOST,
-              "the connection was lost, and the request isn't retried: "
-              "the server may have processed it");
-    afc__transfer_fail(exchange->hop.transfer, &failure);
     exchange->hop.was_repeated = false;
-    return false;
+    return afc__transfer_fail_text(exchange->hop.transfer, AFC_ELOST,
+                                   "the connection was lost, and the request isn't retried: "
+                                   "the server may have processed it");
 }
 
 /** Counts a request on its connection, which is closed after the last one that it may carry. */
@@ -280,10 +276,8 @@ static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
     afc__socket *socket = is_new ? register_new(exchange, route)
                                  : find_pooled(exchange, route, &is_clean);
     if (!is_clean && exchange->hop.attempt == AFC__ATTEMPT_HEARD) {
-        afc_failure failure = {0};
-        afc__fail(&failure, AFC_EPROTOCOL, "the server sent data after its response");
-        afc__transfer_fail(exchange->hop.transfer, &failure);
-        return false;
+        return afc__transfer_fail_text(exchange->hop.transfer, AFC_EPROTOCOL,
+                                       "the server sent data after its response");
     }
     if (!is_clean) {
         afc__exchange_enter(exchange, AFC__ATTEMPT_UNCLEAN);
@@ -296,10 +290,8 @@ static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
         exchange->proxy_peer = afc__tls_peer_retain(socket->proxy);
     }
     if (!afc__exchange_set_carrier(exchange, socket)) {
-        afc_failure failure = {0};
-        afc__fail(&failure, AFC_ENOMEM, "cannot watch the connection");
-        afc__transfer_fail(exchange->hop.transfer, &failure);
-        return false;
+        return afc__transfer_fail_text(exchange->hop.transfer, AFC_ENOMEM,
+                                       "cannot watch the connection");
     }
     if (socket != NULL) count_request(exchange, socket);
     if (socket != NULL && socket->kind != AFC__CONNECTION_HTTP_2) {

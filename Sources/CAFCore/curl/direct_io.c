@@ -1,7 +1,6 @@
 #include "curl/direct_io.h"
 
 #include "base/alloc.h"
-#include "base/failure.h"
 #include "curl/exchange_state.h"
 
 #include <errno.h>
@@ -84,9 +83,7 @@ static void keep(afc__exchange *exchange, afc_slice rest) {
     exchange->direct.unsent_offset = 0;
     unsent->size = 0;
     if (afc__buffer_append(unsent, rest.bytes, rest.size) == AFC_OK) return;
-    afc_failure failure = {0};
-    afc__fail_memory(&failure);
-    afc__transfer_fail(exchange->hop.transfer, &failure);
+    afc__transfer_fail_memory(exchange->hop.transfer);
 }
 
 size_t afc__direct_take_unsent(afc__exchange *exchange, char *buffer, size_t size) {

@@ -19,7 +19,6 @@
  */
 #include "curl/early_response.h"
 
-#include "base/failure.h"
 #include "curl/exchange_state.h"
 
 #include <errno.h>

@@ -84,9 +84,8 @@ static void note_activity(afc__exchange *exchange) {
 static bool accept_connect_line(afc__exchange *exchange, afc_slice line) {
     bool is_folded = line.bytes[0] == ' ' || line.bytes[0] == '\t';
     if (is_folded && exchange->hop.is_behind_status_line) {
-        afc_failure failure = {0};
-        afc__fail(&failure, AFC_EPROTOCOL, "the proxy's response has a folded first field line");
-        return afc__transfer_fail(exchange->hop.transfer, &failure);
+        return afc__transfer_fail_text(exchange->hop.transfer, AFC_EPROTOCOL,
+                                       "the proxy's response has a folded first field line");
     }
     exchange->hop.is_behind_status_line = afc__is_status_line(line);
     return afc__transfer_on_connect_line(exchange->hop.transfer, line);
@@ -101,10 +100,8 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
     if (!is_connected) return accept_connect_line(exchange, line);
     if (!afc__transfer_on_line(exchange->hop.transfer, line)) return false;
     if (afc__exchange_claims_http_2(exchange)) {
-        afc_failure failure = {0};
-        afc__fail(&failure, AFC_EPROTOCOL, "the server sent an HTTP/2 status line over HTTP/1");
-        afc__transfer_fail(exchange->hop.transfer, &failure);
-        return false;
+        return afc__transfer_fail_text(exchange->hop.transfer, AFC_EPROTOCOL,
+                                       "the server sent an HTTP/2 status line over HTTP/1");
     }
     /* What follows depends on a complete head. */
     exchange->has_whole_response = false;
@@ -148,8 +145,7 @@ static bool begin_lookup(afc__exchange *exchange) {
     afc__fail(&failure, AFC_EUNSUPPORTED,
               "too many lookups over HTTPS were cancelled in this session for libcurl %s",
               afc_curl_version());
-    afc__transfer_fail(exchange->hop.transfer, &failure);
-    return false;
+    return afc__transfer_fail(exchange->hop.transfer, &failure);
 }
 
 static int resolver_starts(void *resolver, void *reserved, void *context) {

@@ -195,10 +195,8 @@ bool afc__exchange_may_connect(const afc__exchange *exchange, const struct curl_
     if (is_open || exchange->hop.transfer == NULL || exchange->hop.transfer->hop.proxy != NULL)
         return true;
     if (!read_address(&ip, address) || afc__ip_is_public(&ip)) return true;
-    afc_failure failure = {0};
-    afc__fail(&failure, AFC_ECONNECT, "the host's address isn't public");
-    afc__transfer_fail(exchange->hop.transfer, &failure);
-    return false;
+    return afc__transfer_fail_text(exchange->hop.transfer, AFC_ECONNECT,
+                                   "the host's address isn't public");
 }
 
 /* ---- For libcurl --------------------------------------------------------------------------- */

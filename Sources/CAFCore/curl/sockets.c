@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/failure.h"
 #include "base/list.h"
 #include "curl/body_flow.h"
 #include "curl/connection_reuse.h"
@@ -184,9 +183,10 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
     afc__socket *entry = socket_entry(exchange->driver, descriptor);
     if (entry == NULL) {
         /* libcurl only knows that there is no socket, and would report a refused connection. */
-        afc_failure failure = {0};
-        afc__fail(&failure, AFC_ENOMEM, "out of memory for a connection");
-        if (exchange->hop.transfer != NULL) afc__transfer_fail(exchange->hop.transfer, &failure);
+        if (exchange->hop.transfer != NULL) {
+            afc__transfer_fail_text(exchange->hop.transfer, AFC_ENOMEM,
+                                    "out of memory for a connection");
+        }
         close(descriptor);
         return CURL_SOCKET_BAD;
     }

@@ -7,7 +7,6 @@
  */
 #include "curl/trace.h"
 
-#include "base/failure.h"
 #include "curl/exchange_state.h"
 #include "curl/handle.h"
 #include "curl/network.h"
@@ -126,9 +125,7 @@ static void take_sent(afc__exchange *exchange, afc_slice bytes) {
     if (exchange->is_reinjected) return;
     if (head->size == 0 && is_tunnel) report_connection(exchange);
     if (afc__buffer_append(head, bytes.bytes, bytes.size) != AFC_OK) {
-        afc_failure failure = {0};
-        afc__fail(&failure, AFC_ENOMEM, "out of memory for the trace");
-        afc__transfer_fail(exchange->hop.transfer, &failure);
+        afc__transfer_fail_text(exchange->hop.transfer, AFC_ENOMEM, "out of memory for the trace");
         forget_head(head);
         return;
     }

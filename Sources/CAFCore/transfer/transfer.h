@@ -5,6 +5,7 @@
 #ifndef AFC_TRANSFER_TRANSFER_H
 #define AFC_TRANSFER_TRANSFER_H
 
+#include "base/failure.h"
 #include "base/list.h"
 #include "base/rate.h"
 #include "body/sink.h"
@@ -193,6 +194,20 @@ void afc__transfer_await_upgrade(afc__transfer *transfer, const afc__upgrade *up
 static inline bool afc__transfer_fail(afc__transfer *transfer, const afc_failure *failure) {
     if (transfer->result->failure.status == AFC_OK) transfer->result->failure = *failure;
     return false;
+}
+
+/** Fails as afc__transfer_fail() does. */
+static inline bool afc__transfer_fail_text(afc__transfer *transfer, afc_status status,
+                                           const char *text) {
+    afc_failure failure = {0};
+    afc__fail(&failure, status, "%s", text);
+    return afc__transfer_fail(transfer, &failure);
+}
+
+static inline bool afc__transfer_fail_memory(afc__transfer *transfer) {
+    afc_failure failure;
+    afc__fail_memory(&failure);
+    return afc__transfer_fail(transfer, &failure);
 }
 
 /*

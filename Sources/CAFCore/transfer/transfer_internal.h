@@ -2,27 +2,12 @@
 #ifndef AFC_TRANSFER_TRANSFER_INTERNAL_H
 #define AFC_TRANSFER_TRANSFER_INTERNAL_H
 
-#include "base/failure.h"
 #include "message/redirect.h"
 #include "transfer/transfer.h"
 
 /** Counts an event; called before each callback. */
 static inline void afc__transfer_count_event(afc__transfer *transfer) {
     atomic_fetch_add_explicit(&transfer->counters->events, 1, memory_order_relaxed);
-}
-
-/** Fails as afc__transfer_fail() does. */
-static inline bool afc__transfer_fail_text(afc__transfer *transfer, afc_status status,
-                                           const char *text) {
-    afc_failure failure = {0};
-    afc__fail(&failure, status, "%s", text);
-    return afc__transfer_fail(transfer, &failure);
-}
-
-static inline bool afc__transfer_fail_memory(afc__transfer *transfer) {
-    afc_failure failure;
-    afc__fail_memory(&failure);
-    return afc__transfer_fail(transfer, &failure);
 }
 
 /** Reports the progress, unless the last report is too recent. */
