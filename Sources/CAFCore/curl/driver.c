@@ -186,10 +186,8 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
     driver->active++;
     afc__list_append(&driver->running, &exchange->running_node);
     *out = exchange;
-    if (exchange->hosts.stage == AFC__STAGE_LOOKING_UP) {
-        exchange->hop.was_connecting = true;
-        owner.connecting(owner.context, afc__now_us());
-    }
+    if (exchange->hosts.stage == AFC__STAGE_LOOKING_UP)
+        afc__exchange_report_connecting(exchange, afc__now_us());
     return AFC_OK;
 }
 
@@ -218,7 +216,7 @@ static bool use_another(afc__exchange *exchange) {
     exchange->hop = (afc__exchange_hop){.transfer = last.transfer,
                                         .owner = last.owner,
                                         .last_activity_us = last.last_activity_us,
-                                        .was_connecting = last.was_connecting,
+                                        .has_reported_connecting = last.has_reported_connecting,
                                         .is_looking_up = last.is_looking_up,
                                         .was_repeated = last.was_repeated,
                                         .connect_error = last.connect_error,
@@ -229,11 +227,8 @@ static bool use_another(afc__exchange *exchange) {
         exchange->hop.code = CURLE_OUT_OF_MEMORY;
         return false;
     }
-    bool begins = exchange->hosts.stage == AFC__STAGE_LOOKING_UP && !exchange->hop.was_connecting;
-    if (begins) {
-        exchange->hop.was_connecting = true;
-        exchange->hop.owner.connecting(exchange->hop.owner.context, afc__now_us());
-    }
+    if (exchange->hosts.stage == AFC__STAGE_LOOKING_UP)
+        afc__exchange_report_connecting(exchange, afc__now_us());
     return true;
 }
 

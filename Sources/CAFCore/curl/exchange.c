@@ -152,10 +152,7 @@ static int resolver_starts(void *resolver, void *reserved, void *context) {
     (void)resolver, (void)reserved;
     afc__exchange *exchange = context;
     afc__exchange_pause_trace(exchange);
-    if (!exchange->hop.was_connecting) {
-        exchange->hop.was_connecting = true;
-        exchange->hop.owner.connecting(exchange->hop.owner.context, afc__now_us());
-    }
+    afc__exchange_report_connecting(exchange, afc__now_us());
     /* A return value other than 0 prevents the lookup, and the transfer fails. */
     return begin_lookup(exchange) ? 0 : 1;
 }

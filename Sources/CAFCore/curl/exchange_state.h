@@ -19,16 +19,16 @@ typedef struct afc__exchange_hop {
     afc__transfer *transfer;
     afc__exchange_owner owner;
     afc__attempt attempt;
-    unsigned slot;       /**< See afc__isolation_take(). */
-    bool is_looking_up;  /**< libcurl looks its host up over HTTPS. */
-    bool was_connecting; /**< The owner was notified. */
-    bool avoids_reuse;   /**< A pooled connection had unexpected input. */
-    bool was_repeated;   /**< libcurl has sent it more than once. */
-    bool is_multiplexed; /**< Activity on the connection may belong to other exchanges. */
-    unsigned tls_layers; /**< TLS layers prepared for the connection being made. */
-    int socket_error;    /**< errno if no socket could be opened; 0: it could. */
-    long connect_error;  /**< errno of an address that failed, if another one was connected. */
-    long connections;    /**< Opened for it by the time its request was last about to be sent. */
+    unsigned slot;                /**< See afc__isolation_take(). */
+    bool is_looking_up;           /**< libcurl looks its host up over HTTPS. */
+    bool has_reported_connecting; /**< See afc__exchange_report_connecting(). */
+    bool avoids_reuse;            /**< A pooled connection had unexpected input. */
+    bool was_repeated;            /**< libcurl has sent it more than once. */
+    bool is_multiplexed;          /**< Activity on the connection may belong to other exchanges. */
+    unsigned tls_layers;          /**< TLS layers prepared for the connection being made. */
+    int socket_error;             /**< errno if no socket could be opened; 0: it could. */
+    long connect_error; /**< errno of an address that failed, if another one was connected. */
+    long connections;   /**< Opened for it by the time its request was last about to be sent. */
     /** No field line was received since libcurl freed the last response's fields. */
     bool awaits_field;
     bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
@@ -109,6 +109,22 @@ static inline void afc__exchange_enter(afc__exchange *exchange, afc__attempt att
 /** Returns whether the hop has its connection; see afc__attempt_is_connected(). */
 static inline bool afc__exchange_is_connected(const afc__exchange *exchange) {
     return afc__attempt_is_connected(exchange->hop.attempt);
+}
+
+/**
+ * Reports that a connection, or the lookup of its host, began at `since_us`; once, and once more after
+ * afc__exchange_report_queued().
+ */
+static inline void afc__exchange_report_connecting(afc__exchange *exchange, int64_t since_us) {
+    if (exchange->hop.has_reported_connecting) return;
+    exchange->hop.has_reported_connecting = true;
+    exchange->hop.owner.connecting(exchange->hop.owner.context, since_us);
+}
+
+/** Reports that the addresses are known. What begins now is a wait for a free connection, as far as is known. */
+static inline void afc__exchange_report_queued(afc__exchange *exchange) {
+    exchange->hop.has_reported_connecting = false;
+    exchange->hop.owner.queued(exchange->hop.owner.context);
 }
 
 #endif

@@ -197,11 +197,9 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
     entry->name = afc__name_of_connection(exchange);
     afc__exchange_names_are_loaded(exchange);
     afc__exchange_add_scope(exchange, address);
-    if (!exchange->hop.was_connecting && exchange->hop.transfer != NULL) {
-        exchange->hop.was_connecting = true;
+    if (exchange->hop.transfer != NULL) {
         /* The lookup counts towards the timeout, the wait for a free connection doesn't. */
-        int64_t since = afc__now_us() - exchange->hosts.waited_us;
-        exchange->hop.owner.connecting(exchange->hop.owner.context, since);
+        afc__exchange_report_connecting(exchange, afc__now_us() - exchange->hosts.waited_us);
     }
     return descriptor;
 }
