@@ -119,7 +119,7 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
     afc_slice chunk = {bytes, size};
     bool is_flushing = exchange->flush == AFC__FLUSHING;
     if (!is_flushing) {
-        exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
+        afc__exchange_note_activity(exchange);
         exchange->hop.has_yielded = has_had_its_turn(exchange);
     }
     afc__flow flow = is_flushing ? keep(exchange, chunk, received)
@@ -148,7 +148,7 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
 
 size_t afc__exchange_read_body(char *buffer, size_t one, size_t size, void *context) {
     afc__exchange *exchange = context;
-    exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
+    afc__exchange_note_activity(exchange);
     ptrdiff_t count = (ptrdiff_t)afc__direct_take_unsent(exchange, buffer, one * size);
     if (count == 0) count = afc__transfer_read_body(exchange->hop.transfer, buffer, one * size);
     if (count >= 0) {

@@ -325,7 +325,7 @@ int afc__exchange_connected(void *context, char *remote, char *local, int remote
                                                     !afc__must_not_share(exchange->driver,
                                                                          exchange->hop.transfer);
     afc__exchange_trace_ready(exchange);
-    exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
+    afc__exchange_note_activity(exchange);
     afc__exchange_begin_waiting(exchange);
     exchange->hop.owner.connected(exchange->hop.owner.context);
     return CURL_PREREQFUNC_OK;

@@ -146,7 +146,7 @@ static afc_status prepare(afc__driver *driver, afc__exchange **exchange, afc__tr
     }
     (*exchange)->hop.transfer = transfer;
     (*exchange)->hop.owner = owner;
-    (*exchange)->hop.last_activity_us = afc__loop_now(driver->loop);
+    afc__exchange_note_activity(*exchange);
     (*exchange)->serial++;
     afc_status status = afc__exchange_prepare(*exchange, failure);
     if (status == AFC_OK) return AFC_OK;
@@ -307,7 +307,7 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
 }
 
 bool afc__exchange_continue(afc__exchange *exchange) {
-    exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
+    afc__exchange_note_activity(exchange);
     if (exchange->hosts.stage != AFC__STAGE_ADDED) return true;
     /* The response may have completed before the challenge was refused. */
     exchange->has_whole_response = afc__exchange_has_whole_response(exchange);

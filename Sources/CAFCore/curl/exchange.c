@@ -73,10 +73,6 @@ static afc_status report_option(afc__exchange *exchange, afc_failure *failure) {
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
-static void note_activity(afc__exchange *exchange) {
-    exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
-}
-
 /**
  * Refuses a folded first field line (RFC 9112 2.2), which libcurl 8.1.0 to 8.17.0 accept in a response to CONNECT. false: the
  * hop ends here.
@@ -93,7 +89,7 @@ static bool accept_connect_line(afc__exchange *exchange, afc_slice line) {
 
 /** Returns false if the hop ends here. */
 static bool accept_line(afc__exchange *exchange, afc_slice line) {
-    note_activity(exchange);
+    afc__exchange_note_activity(exchange);
     bool is_connected = afc__exchange_is_connected(exchange);
     if (is_connected) afc__exchange_enter(exchange, AFC__ATTEMPT_HEARD);
     afc__exchange_trace_line(exchange, line);

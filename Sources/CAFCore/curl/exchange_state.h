@@ -111,6 +111,11 @@ static inline bool afc__exchange_is_connected(const afc__exchange *exchange) {
     return afc__attempt_is_connected(exchange->hop.attempt);
 }
 
+/** Records that something happened, for the idle time limit. */
+static inline void afc__exchange_note_activity(afc__exchange *exchange) {
+    exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
+}
+
 /**
  * Reports that a connection, or the lookup of its host, began at `since_us`; once, and once more after
  * afc__exchange_report_queued().

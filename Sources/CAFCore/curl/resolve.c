@@ -243,7 +243,7 @@ static void give_to_waiting(afc__name *name) {
         give(use, name);
         if (exchange->hosts.missing > 0) continue;
         exchange->hosts.waited_us = afc__now_us() - exchange->hosts.began_us;
-        exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
+        afc__exchange_note_activity(exchange);
         afc__exchange_report_queued(exchange);
         add_to_libcurl(exchange);
     }

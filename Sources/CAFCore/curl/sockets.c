@@ -27,9 +27,8 @@
  * precise.
  */
 static void note_activity(afc__exchange *exchange) {
-    if (exchange != NULL && exchange->hop.transfer != NULL && !exchange->hop.is_multiplexed) {
-        exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);
-    }
+    if (exchange != NULL && exchange->hop.transfer != NULL && !exchange->hop.is_multiplexed)
+        afc__exchange_note_activity(exchange);
 }
 
 static void forget_socket(afc__driver *driver, afc__socket *entry) {
