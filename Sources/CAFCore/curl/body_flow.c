@@ -163,14 +163,7 @@ size_t afc__exchange_read_body(char *buffer, size_t one, size_t size, void *cont
     return CURL_READFUNC_ABORT;
 }
 
-/** Ends the exchange with a result that libcurl doesn't report as a message. */
-static void end_with(afc__exchange *exchange, CURLcode code) {
-    exchange->hop.has_ended = true;
-    exchange->hop.code = code;
-}
-
-/** Reports the end of an exchange where its owner doesn't ask for it. */
-static void add_broken(afc__exchange *exchange) {
+void afc__exchange_report_end(afc__exchange *exchange) {
     if (exchange->broken_node.next != NULL) return;
     afc__list_append(&exchange->driver->bodies.broken, &exchange->broken_node);
 }
@@ -199,8 +192,8 @@ void afc__exchange_take_received(afc__exchange *exchange, afc_slice chunk) {
         exchange->hop.passed += (int64_t)chunk.size;
         return;
     }
-    end_with(exchange, CURLE_WRITE_ERROR);
-    add_broken(exchange);
+    afc__exchange_end_with(exchange, CURLE_WRITE_ERROR);
+    afc__exchange_report_end(exchange);
 }
 
 /* ---- Ends that libcurl doesn't report ------------------------------------------------------- */
@@ -233,7 +226,8 @@ afc__exchange *afc__driver_next_silent(afc__driver *driver) {
         afc__exchange *exchange = AFC__OWNER(node, afc__exchange, silent_node);
         afc__list_remove(node);
         if (!has_peer_ended(exchange)) continue;
-        end_with(exchange, afc__hop_in_head(exchange->hop.transfer) ? CURLE_GOT_NOTHING : CURLE_OK);
+        afc__exchange_end_with(
+            exchange, afc__hop_in_head(exchange->hop.transfer) ? CURLE_GOT_NOTHING : CURLE_OK);
         return exchange;
     }
     return NULL;
@@ -286,7 +280,8 @@ static void flush(afc__exchange *exchange) {
     }
     exchange->flush = AFC__FLUSH_NONE;
     /* Without a connection the exchange has ended, and libcurl's message follows. */
-    if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);
+    if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
+        afc__exchange_end_with(exchange, code);
 }
 
 void afc__driver_flush(afc__driver *driver) {
@@ -295,7 +290,7 @@ void afc__driver_flush(afc__driver *driver) {
         afc__exchange *exchange = AFC__OWNER(node, afc__exchange, flush_node);
         afc__list_remove(node);
         flush(exchange);
-        if (exchange->hop.has_ended) add_broken(exchange);
+        if (exchange->hop.has_ended) afc__exchange_report_end(exchange);
     }
 }
 
@@ -363,7 +358,8 @@ bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
     CURLcode code = curl_easy_pause(exchange->easy, receiving | CURLPAUSE_SEND);
     if (code == CURLE_OK) code = curl_easy_pause(exchange->easy, receiving);
     /* Without a connection the exchange has ended, and libcurl's message follows. */
-    if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);
+    if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
+        afc__exchange_end_with(exchange, code);
     flush_if_due(exchange);
     return !exchange->hop.has_ended;
 }
@@ -388,7 +384,7 @@ bool afc__exchange_resume(afc__exchange *exchange) {
     if (afc__direct_send(exchange)) return true;
     afc__flow flow = deliver(exchange);
     if (flow == AFC__STOP) {
-        end_with(exchange, CURLE_WRITE_ERROR);
+        afc__exchange_end_with(exchange, CURLE_WRITE_ERROR);
         return false;
     }
     if (flow == AFC__PAUSED) {
@@ -414,7 +410,8 @@ bool afc__exchange_resume(afc__exchange *exchange) {
     CURLcode code = resume(exchange, receiving);
     if (!afc__reading_begins(exchange) && code == CURLE_OK) code = CURLE_ABORTED_BY_CALLBACK;
     /* Here libcurl returns a callback's error instead of ending the transfer with it. */
-    if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT) end_with(exchange, code);
+    if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
+        afc__exchange_end_with(exchange, code);
     flush_if_due(exchange);
     return !exchange->hop.has_ended;
 }

@@ -33,7 +33,10 @@ bool afc__exchange_cannot_decode(const afc__exchange *exchange);
  */
 void afc__driver_flush(afc__driver *driver);
 
-/** Returns the next exchange that ended in afc__driver_flush(), or NULL. */
+/** Reports the end of an exchange that libcurl doesn't report, by afc__driver_next_broken(). */
+void afc__exchange_report_end(afc__exchange *exchange);
+
+/** Returns the next exchange whose end was reported by afc__exchange_report_end(), or NULL. */
 afc__exchange *afc__driver_next_broken(afc__driver *driver);
 
 /** Removes the exchange from the driver's lists of this file, before it is recycled. */

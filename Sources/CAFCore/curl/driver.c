@@ -223,8 +223,7 @@ static bool use_another(afc__exchange *exchange) {
                                         .avoids_reuse = true};
     if (afc__exchange_prepare(exchange, &exchange->retry_failure) != AFC_OK ||
         afc__exchange_begin(exchange, &exchange->retry_failure) != AFC_OK) {
-        exchange->hop.has_ended = true;
-        exchange->hop.code = CURLE_OUT_OF_MEMORY;
+        afc__exchange_end_with(exchange, CURLE_OUT_OF_MEMORY);
         return false;
     }
     if (exchange->hosts.stage == AFC__STAGE_LOOKING_UP)
@@ -246,7 +245,7 @@ static bool reinject(afc__exchange *exchange) {
         curl_multi_add_handle(exchange->driver->multi.handle, exchange->easy) == CURLM_OK) {
         return true;
     }
-    exchange->hop.has_ended = true;
+    afc__exchange_end_with(exchange, CURLE_SEND_ERROR);
     return false;
 }
 
@@ -262,12 +261,11 @@ afc__exchange *afc__driver_next_ended(afc__driver *driver) {
         CURLMsg *message = curl_multi_info_read(driver->multi.handle, &left);
         if (message == NULL) return afc__driver_next_silent(driver);
         if (message->msg != CURLMSG_DONE) continue;
-        char *private = NULL;
         CURLcode code = message->data.result;
+        char *private = NULL;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private);
         afc__exchange *exchange = (afc__exchange *)(void *)private;
-        exchange->hop.has_ended = true;
-        exchange->hop.code = code;
+        afc__exchange_end_with(exchange, code);
         if (exchange->hop.attempt == AFC__ATTEMPT_UNCLEAN && use_another(exchange)) continue;
         if (!exchange->is_reinjected && reinject(exchange)) continue;
         afc__exchange_finish_body(exchange);
@@ -312,8 +310,7 @@ bool afc__exchange_continue(afc__exchange *exchange) {
     /* The response may have completed before the challenge was refused. */
     exchange->has_whole_response = afc__exchange_has_whole_response(exchange);
     if (exchange->has_whole_response) {
-        exchange->hop.has_ended = true;
-        exchange->hop.code = CURLE_WRITE_ERROR;
+        afc__exchange_end_with(exchange, CURLE_WRITE_ERROR);
         return false;
     }
     return !exchange->hop.has_paused || afc__exchange_resume(exchange);

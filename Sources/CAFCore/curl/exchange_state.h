@@ -111,6 +111,12 @@ static inline bool afc__exchange_is_connected(const afc__exchange *exchange) {
     return afc__attempt_is_connected(exchange->hop.attempt);
 }
 
+/** Ends the exchange with this result. */
+static inline void afc__exchange_end_with(afc__exchange *exchange, CURLcode code) {
+    exchange->hop.has_ended = true;
+    exchange->hop.code = code;
+}
+
 /** Records that something happened, for the idle time limit. */
 static inline void afc__exchange_note_activity(afc__exchange *exchange) {
     exchange->hop.last_activity_us = afc__loop_now(exchange->driver->loop);

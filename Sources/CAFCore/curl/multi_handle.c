@@ -42,17 +42,14 @@ void afc__multi_free(afc__driver *driver) {
 /* ---- Replacing ----------------------------------------------------------------------------- */
 
 static void end_exchange(afc__exchange *exchange, CURLMcode error) {
-    afc__driver *driver = exchange->driver;
-    curl_multi_remove_handle(driver->multi.handle, exchange->easy);
+    curl_multi_remove_handle(exchange->driver->multi.handle, exchange->easy);
     afc__direct_reset(exchange);
     bool lacks_memory = error == CURLM_OUT_OF_MEMORY;
     afc_status status = lacks_memory ? AFC_ENOMEM : AFC_EINTERNAL;
     afc__fail(&exchange->retry_failure, status, "libcurl failed: %s", curl_multi_strerror(error));
-    exchange->hop.has_ended = true;
-    exchange->hop.code = lacks_memory ? CURLE_OUT_OF_MEMORY : CURLE_FAILED_INIT;
+    afc__exchange_end_with(exchange, lacks_memory ? CURLE_OUT_OF_MEMORY : CURLE_FAILED_INIT);
     /* One that failed before libcurl got it is in another list, and ends as well. */
-    if (exchange->hosts.stage == AFC__STAGE_FAILED || exchange->broken_node.next != NULL) return;
-    afc__list_append(&driver->bodies.broken, &exchange->broken_node);
+    if (exchange->hosts.stage != AFC__STAGE_FAILED) afc__exchange_report_end(exchange);
 }
 
 afc_status afc__multi_replace_if_broken(afc__driver *driver, afc_failure *failure) {
