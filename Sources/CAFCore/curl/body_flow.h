@@ -11,8 +11,8 @@
 typedef struct afc__body_lists {
     afc__list to_flush; /**< Flushed once libcurl has returned. */
     afc__list silent;   /**< Upgrades that may have ended; see afc__driver_next_silent(). */
-    afc__list
-        broken; /**< Exchanges whose end libcurl doesn't report; see afc__driver_next_broken(). */
+    /** Exchanges whose end libcurl doesn't report; see afc__driver_next_broken(). */
+    afc__list broken;
 } afc__body_lists;
 
 void afc__body_lists_init(afc__body_lists *lists);

@@ -221,8 +221,8 @@ static bool use_another(afc__exchange *exchange) {
                                         .was_repeated = last.was_repeated,
                                         .connect_error = last.connect_error,
                                         .avoids_reuse = true};
-    if (afc__exchange_prepare(exchange, &exchange->retry_failure) != AFC_OK ||
-        afc__exchange_begin(exchange, &exchange->retry_failure) != AFC_OK) {
+    if (afc__exchange_prepare(exchange, &exchange->own_failure) != AFC_OK ||
+        afc__exchange_begin(exchange, &exchange->own_failure) != AFC_OK) {
         afc__exchange_end_with(exchange, CURLE_OUT_OF_MEMORY);
         return false;
     }
@@ -285,8 +285,8 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
         afc__exchange_collect_reinjected(exchange, &outcome->hop);
     else
         afc__exchange_collect_timings(exchange, &outcome->hop);
-    if (exchange->retry_failure.status != AFC_OK) {
-        outcome->failure = exchange->retry_failure;
+    if (exchange->own_failure.status != AFC_OK) {
+        outcome->failure = exchange->own_failure;
     } else if (exchange->hosts.stage == AFC__STAGE_FAILED) {
         afc__exchange_explain_names(exchange, &outcome->failure);
     } else if (exchange->hop.has_ended) {

@@ -733,7 +733,7 @@ void afc__exchange_reset(afc__exchange *exchange) {
     afc__isolation_give_back(exchange->driver, exchange->hop.slot);
     afc__exchange_set_carrier(exchange, NULL);
     afc__exchange_leave_lists(exchange);
-    exchange->retry_failure.status = AFC_OK;
+    exchange->own_failure.status = AFC_OK;
     afc__direct_reset(exchange);
     exchange->hop = (afc__exchange_hop){.slot = AFC__ISOLATE_NONE};
 }

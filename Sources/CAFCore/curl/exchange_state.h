@@ -35,10 +35,10 @@ typedef struct afc__exchange_hop {
     bool has_paused;
     bool has_yielded; /**< Paused until the next turn of the loop; see body_flow.c. */
     uint64_t turn;    /**< The turn that the next member belongs to. */
-    int64_t
-        turn_began_us; /**< When it got its second piece of the body in that turn; 0: it hasn't. */
-    int64_t passed;    /**< Body bytes that the transfer has consumed. */
-    curl_off_t moved;  /**< If multiplexed: body bytes at the last check. */
+    /** When it got its second piece of the body in that turn; 0: it hasn't. */
+    int64_t turn_began_us;
+    int64_t passed;   /**< Body bytes that the transfer has consumed. */
+    curl_off_t moved; /**< If multiplexed: body bytes at the last check. */
     int64_t last_activity_us;
     int64_t continue_due_us; /**< See afc__exchange_continue_due(); 0: never. */
     bool has_ended;
@@ -65,8 +65,8 @@ struct afc__exchange {
 
     /* This hop. */
     afc__exchange_hop hop;
-    afc_failure
-        retry_failure;  /**< Why it couldn't begin again; AFC_OK: it could, or didn't have to. */
+    /** Replaces libcurl's result. AFC_OK: libcurl's counts. */
+    afc_failure own_failure;
     uint64_t carrier;   /**< Number of the HTTP/2 connection that carried it last; 0: none. */
     int carrier_socket; /**< That connection's descriptor at the time. */
     /** Peer of the connection that carried it last; NULL: none or no TLS. */

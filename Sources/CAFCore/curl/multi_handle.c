@@ -46,7 +46,7 @@ static void end_exchange(afc__exchange *exchange, CURLMcode error) {
     afc__direct_reset(exchange);
     bool lacks_memory = error == CURLM_OUT_OF_MEMORY;
     afc_status status = lacks_memory ? AFC_ENOMEM : AFC_EINTERNAL;
-    afc__fail(&exchange->retry_failure, status, "libcurl failed: %s", curl_multi_strerror(error));
+    afc__fail(&exchange->own_failure, status, "libcurl failed: %s", curl_multi_strerror(error));
     afc__exchange_end_with(exchange, lacks_memory ? CURLE_OUT_OF_MEMORY : CURLE_FAILED_INIT);
     /* One that failed before libcurl got it is in another list, and ends as well. */
     if (exchange->hosts.stage != AFC__STAGE_FAILED) afc__exchange_report_end(exchange);
