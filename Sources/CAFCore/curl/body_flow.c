@@ -53,27 +53,27 @@ bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
  * shared connection are read together, so one of them can't yield for the others.
  */
 static bool has_had_its_turn(afc__exchange *exchange) {
-    afc__exchange_hop *hop = &exchange->hop;
+    afc__exchange_run *run = &exchange->run;
     uint64_t turn = afc__loop_turn(exchange->driver->loop);
-    if (hop->turn != turn) {
-        hop->turn = turn;
-        hop->turn_began_us = 0;
+    if (run->turn != turn) {
+        run->turn = turn;
+        run->turn_began_us = 0;
         return false;
     }
-    if (hop->is_multiplexed) return false;
+    if (run->is_multiplexed) return false;
     int64_t now = afc__now_us();
-    if (hop->turn_began_us == 0) hop->turn_began_us = now;
-    return now - hop->turn_began_us >= TURN_US;
+    if (run->turn_began_us == 0) run->turn_began_us = now;
+    return now - run->turn_began_us >= TURN_US;
 }
 
 bool afc__exchange_has_yielded(const afc__exchange *exchange) {
-    return exchange->hop.has_yielded;
+    return exchange->run.has_yielded;
 }
 
 /* ---- Callbacks ----------------------------------------------------------------------------- */
 
 static void wait_for_transfer(afc__exchange *exchange) {
-    exchange->hop.has_paused = true;
+    exchange->run.has_paused = true;
     exchange->hop.owner.waiting(exchange->hop.owner.context);
 }
 
@@ -107,7 +107,7 @@ static int64_t count_received(const afc__exchange *exchange, size_t size) {
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
     if (afc__hop_is_decoded(exchange->hop.transfer)) return received;
-    int64_t passed = exchange->hop.passed + (int64_t)size;
+    int64_t passed = exchange->run.passed + (int64_t)size;
     return passed > received ? passed : received;
 }
 
@@ -120,16 +120,16 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
     bool is_flushing = exchange->flush == AFC__FLUSHING;
     if (!is_flushing) {
         afc__exchange_note_activity(exchange);
-        exchange->hop.has_yielded = has_had_its_turn(exchange);
+        exchange->run.has_yielded = has_had_its_turn(exchange);
     }
     afc__flow flow = is_flushing ? keep(exchange, chunk, received)
-                     : exchange->hop.has_yielded
+                     : exchange->run.has_yielded
                          ? AFC__PAUSED
                          : afc__transfer_on_body(exchange->hop.transfer, chunk, received);
     if (flow != AFC__STOP && afc__exchange_cannot_decode(exchange)) return 0;
     switch (flow) {
     case AFC__CONSUMED:
-        exchange->hop.passed += (int64_t)size;
+        exchange->run.passed += (int64_t)size;
         if (is_flushing) return size;
         tell_filled(exchange);
         exchange->has_whole_response = afc__exchange_has_whole_response(exchange);
@@ -185,11 +185,11 @@ static afc__flow hold(afc__exchange *exchange, afc_slice chunk, int64_t received
 }
 
 void afc__exchange_take_received(afc__exchange *exchange, afc_slice chunk) {
-    int64_t received = exchange->hop.passed + (int64_t)chunk.size;
+    int64_t received = exchange->run.passed + (int64_t)chunk.size;
     afc__flow flow = afc__transfer_on_body(exchange->hop.transfer, chunk, received);
     if (flow == AFC__PAUSED) flow = hold(exchange, chunk, received);
     if (flow != AFC__STOP) {
-        exchange->hop.passed += (int64_t)chunk.size;
+        exchange->run.passed += (int64_t)chunk.size;
         return;
     }
     afc__exchange_end_with(exchange, CURLE_WRITE_ERROR);
@@ -215,8 +215,8 @@ void afc__exchange_waits_for_nothing(afc__exchange *exchange, curl_socket_t desc
 static bool has_peer_ended(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     if (transfer->hop.is_held || afc__transfer_is_suspended(transfer)) return false;
-    if (exchange->hop.has_yielded) return false;
-    if (exchange->hop.has_ended || !exchange->hop.has_paused) return false;
+    if (exchange->run.has_yielded) return false;
+    if (exchange->run.has_ended || !exchange->run.has_paused) return false;
     return !afc__driver_waits_on(exchange->driver, exchange->silent_socket);
 }
 
@@ -259,7 +259,7 @@ static CURLcode resume(afc__exchange *exchange, int receiving) {
     int sending = sending_to_pause(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, receiving | sending);
     /* While it is paused again, libcurl can't finish it, so its sending may stay paused. */
-    if (code != CURLE_OK || sending == 0 || exchange->hop.has_paused) return code;
+    if (code != CURLE_OK || sending == 0 || exchange->run.has_paused) return code;
     return curl_easy_pause(exchange->easy, receiving);
 }
 
@@ -290,7 +290,7 @@ void afc__driver_flush(afc__driver *driver) {
         afc__exchange *exchange = AFC__OWNER(node, afc__exchange, flush_node);
         afc__list_remove(node);
         flush(exchange);
-        if (exchange->hop.has_ended) afc__exchange_report_end(exchange);
+        if (exchange->run.has_ended) afc__exchange_report_end(exchange);
     }
 }
 
@@ -299,7 +299,7 @@ static void flush_if_due(afc__exchange *exchange) {
     if (exchange->flush != AFC__FLUSH_DUE) return;
     afc__list_remove(&exchange->flush_node);
     exchange->flush = AFC__FLUSH_NONE;
-    if (!exchange->hop.has_ended) flush(exchange);
+    if (!exchange->run.has_ended) flush(exchange);
 }
 
 void afc__exchange_leave_lists(afc__exchange *exchange) {
@@ -328,20 +328,20 @@ enum {
 };
 
 static void wait_for_continue(afc__exchange *exchange, int64_t wait_ms) {
-    exchange->hop.continue_due_us = afc__now_us() + wait_ms * 1000;
+    exchange->run.continue_due_us = afc__now_us() + wait_ms * 1000;
 }
 
 void afc__exchange_begin_waiting(afc__exchange *exchange) {
-    exchange->hop.continue_due_us = 0;
+    exchange->run.continue_due_us = 0;
     if (!exchange->driver->quirks.forgets_waiting_body) return;
     if (!afc__transfer_expects(exchange->hop.transfer)) return;
     wait_for_continue(exchange, exchange->state.expect_ms + AFTER_TIMER_MS);
 }
 
 int64_t afc__exchange_continue_due(const afc__exchange *exchange) {
-    bool waits = exchange->hop.continue_due_us != 0 && !exchange->hop.has_ended &&
+    bool waits = exchange->run.continue_due_us != 0 && !exchange->run.has_ended &&
                  afc__transfer_awaits_continue(exchange->hop.transfer);
-    return waits ? exchange->hop.continue_due_us : INT64_MAX;
+    return waits ? exchange->run.continue_due_us : INT64_MAX;
 }
 
 /**
@@ -349,19 +349,19 @@ int64_t afc__exchange_continue_due(const afc__exchange *exchange) {
  * paused if it was.
  */
 bool afc__exchange_send_waiting_body(afc__exchange *exchange) {
-    int receiving = exchange->hop.has_paused ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
+    int receiving = exchange->run.has_paused ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT;
     if (afc__multi_is_broken(&exchange->driver->multi)) return true;
     curl_easy_setopt(exchange->easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 0L);
     exchange->state.expect_ms = 0;
     wait_for_continue(exchange, NEXT_TRY_MS);
-    if (exchange->hop.has_paused) afc__reading_stops(exchange);
+    if (exchange->run.has_paused) afc__reading_stops(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, receiving | CURLPAUSE_SEND);
     if (code == CURLE_OK) code = curl_easy_pause(exchange->easy, receiving);
     /* Without a connection the exchange has ended, and libcurl's message follows. */
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
         afc__exchange_end_with(exchange, code);
     flush_if_due(exchange);
-    return !exchange->hop.has_ended;
+    return !exchange->run.has_ended;
 }
 
 /* ---- Resuming ------------------------------------------------------------------------------ */
@@ -377,8 +377,8 @@ static afc__flow deliver(afc__exchange *exchange) {
 }
 
 bool afc__exchange_resume(afc__exchange *exchange) {
-    exchange->hop.has_yielded = false;
-    exchange->hop.turn_began_us = 0;
+    exchange->run.has_yielded = false;
+    exchange->run.turn_began_us = 0;
     /* curl_easy_pause() would use the broken handle. The exchange ends once that is replaced. */
     if (afc__multi_is_broken(&exchange->driver->multi)) return true;
     if (afc__direct_send(exchange)) return true;
@@ -389,10 +389,10 @@ bool afc__exchange_resume(afc__exchange *exchange) {
     }
     if (flow == AFC__PAUSED) {
         /* Then libcurl has nothing to do either, unless the request body may have bytes again. */
-        if (exchange->hop.has_ended || !exchange->hop.transfer->request.sends_body) return true;
+        if (exchange->run.has_ended || !exchange->hop.transfer->request.sends_body) return true;
     } else {
-        exchange->hop.has_paused = false;
-        if (exchange->hop.has_ended) return false;
+        exchange->run.has_paused = false;
+        if (exchange->run.has_ended) return false;
     }
     /* What was received without libcurl comes before what libcurl would read. */
     bool is_held = flow == AFC__PAUSED && afc__hop_is_upgraded(exchange->hop.transfer);
@@ -413,13 +413,13 @@ bool afc__exchange_resume(afc__exchange *exchange) {
     if (code != CURLE_OK && code != CURLE_BAD_FUNCTION_ARGUMENT)
         afc__exchange_end_with(exchange, code);
     flush_if_due(exchange);
-    return !exchange->hop.has_ended;
+    return !exchange->run.has_ended;
 }
 
 bool afc__exchange_must_deliver(afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
-    bool is_orderly = exchange->hop.code == CURLE_OK ||
-                      afc__exchange_is_upgrade_over(exchange, exchange->hop.code);
+    bool is_orderly = exchange->run.code == CURLE_OK ||
+                      afc__exchange_is_upgrade_over(exchange, exchange->run.code);
     if (!is_orderly || afc__transfer_has_failed(transfer)) return false;
     if (!afc__transfer_has_kept(transfer)) return false;
     wait_for_transfer(exchange);

@@ -116,7 +116,7 @@ static afc__socket *register_new(afc__exchange *exchange, const reuse_route *rou
         afc__socket *socket = AFC__OWNER(node, afc__socket, opener_node);
         if (!is_opened_for(socket, exchange, route)) continue;
         afc__socket_set_opener(socket, NULL);
-        socket->kind = exchange->hop.is_multiplexed ? AFC__CONNECTION_HTTP_2
+        socket->kind = exchange->run.is_multiplexed ? AFC__CONNECTION_HTTP_2
                                                     : AFC__CONNECTION_HTTP_1;
         socket->local_port = route->local_port;
         copy_text(socket->local, sizeof socket->local, route->local);
@@ -144,7 +144,7 @@ static bool is_on_route(const afc__socket *socket, const reuse_route *route) {
  */
 static bool serves_another(const afc__socket *socket, const afc__exchange *exchange) {
     if (socket->kind == AFC__CONNECTION_HTTP_2 || socket->last == exchange) return false;
-    return socket->wanted != 0 || (is_in_use(socket) && socket->last->hop.has_paused);
+    return socket->wanted != 0 || (is_in_use(socket) && socket->last->run.has_paused);
 }
 
 /**
@@ -245,7 +245,7 @@ static bool was_refused(const afc__exchange *exchange) {
 }
 
 static bool may_send(afc__exchange *exchange) {
-    if (exchange->hop.attempt != AFC__ATTEMPT_SENT) return true;
+    if (exchange->run.attempt != AFC__ATTEMPT_SENT) return true;
     exchange->hop.was_repeated = true;
     if (afc__request_head_is_idempotent(&exchange->hop.transfer->request) ||
         was_refused(exchange)) {
@@ -271,11 +271,11 @@ static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
     bool is_clean = true;
     if (!may_send(exchange)) return false;
     curl_easy_getinfo(exchange->easy, CURLINFO_NUM_CONNECTS, &connections);
-    bool is_new = connections != exchange->hop.connections;
-    exchange->hop.connections = connections;
+    bool is_new = connections != exchange->run.connections;
+    exchange->run.connections = connections;
     afc__socket *socket = is_new ? register_new(exchange, route)
                                  : find_pooled(exchange, route, &is_clean);
-    if (!is_clean && exchange->hop.attempt == AFC__ATTEMPT_HEARD) {
+    if (!is_clean && exchange->run.attempt == AFC__ATTEMPT_HEARD) {
         return afc__transfer_fail_text(exchange->hop.transfer, AFC_EPROTOCOL,
                                        "the server sent data after its response");
     }
@@ -320,8 +320,8 @@ int afc__exchange_connected(void *context, char *remote, char *local, int remote
     afc__result_set_verification(exchange->hop.transfer->result,
                                  afc__tls_peer_copy_verification(exchange->peer));
     exchange->hop.transfer->hop.shares_connection = exchange->driver->quirks.multiplexes &&
-                                                    exchange->hop.is_multiplexed &&
-                                                    exchange->hop.slot == AFC__ISOLATE_NONE &&
+                                                    exchange->run.is_multiplexed &&
+                                                    exchange->run.slot == AFC__ISOLATE_NONE &&
                                                     !afc__must_not_share(exchange->driver,
                                                                          exchange->hop.transfer);
     afc__exchange_trace_ready(exchange);
@@ -335,5 +335,5 @@ bool afc__exchange_claims_http_2(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     bool is_claimed = transfer->hop.reader->head.version == AFC_HTTP_2 &&
                       afc__exchange_is_connected(exchange);
-    return is_claimed && !exchange->hop.is_multiplexed && transfer->version != AFC_HTTP_PREFER_3;
+    return is_claimed && !exchange->run.is_multiplexed && transfer->version != AFC_HTTP_PREFER_3;
 }

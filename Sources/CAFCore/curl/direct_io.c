@@ -63,7 +63,7 @@ static bool can_bypass_libcurl(const afc__exchange *exchange) {
     const afc__direct *direct = &exchange->direct;
     curl_off_t sent = 0;
     if (direct->sender != AFC__SENDER_DRIVER || direct->socket == CURL_SOCKET_BAD) return false;
-    if (exchange->hop.has_ended || exchange->hop.tls_layers > 0 || direct->holds_input)
+    if (exchange->run.has_ended || exchange->run.tls_layers > 0 || direct->holds_input)
         return false;
     if (!afc__hop_is_upgraded(exchange->hop.transfer)) return false;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);

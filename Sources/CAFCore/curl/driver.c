@@ -200,46 +200,15 @@ bool afc__driver_handle_post(afc__driver *driver, const afc__post *post) {
 
 /* ---- Beginning once more ------------------------------------------------------------------- */
 
-/** Starts an ended exchange again on a new connection, if nothing was sent. false: it has ended. */
-static bool use_another(afc__exchange *exchange) {
-    afc__driver *driver = exchange->driver;
-    const afc__exchange_hop last = exchange->hop;
-    curl_multi_remove_handle(driver->multi.handle, exchange->easy);
-    afc__isolation_give_back(driver, last.slot);
-    afc__tls_peer_release(exchange->peer);
-    afc__tls_peer_release(exchange->carrier_peer);
-    exchange->peer = exchange->carrier_peer = NULL;
-    exchange->early_response.size = 0;
-    afc__exchange_set_carrier(exchange, NULL);
-    afc__direct_reset(exchange);
-    afc__exchange_release_names(exchange);
-    exchange->hop = (afc__exchange_hop){.transfer = last.transfer,
-                                        .owner = last.owner,
-                                        .last_activity_us = last.last_activity_us,
-                                        .has_reported_connecting = last.has_reported_connecting,
-                                        .is_looking_up = last.is_looking_up,
-                                        .was_repeated = last.was_repeated,
-                                        .connect_error = last.connect_error,
-                                        .avoids_reuse = true};
-    if (afc__exchange_prepare(exchange, &exchange->own_failure) != AFC_OK ||
-        afc__exchange_begin(exchange, &exchange->own_failure) != AFC_OK) {
-        afc__exchange_end_with(exchange, CURLE_OUT_OF_MEMORY);
-        return false;
-    }
-    if (exchange->hosts.stage == AFC__STAGE_LOOKING_UP)
-        afc__exchange_report_connecting(exchange, afc__now_us());
-    return true;
-}
-
 /** Starts an ended exchange again with the early response that was kept. false: there is none. */
 static bool reinject(afc__exchange *exchange) {
-    if (exchange->hop.code != CURLE_SEND_ERROR || exchange->early_response.size == 0) return false;
+    if (exchange->run.code != CURLE_SEND_ERROR || exchange->early_response.size == 0) return false;
     if (!afc__hop_in_head(exchange->hop.transfer)) return false;
     afc__exchange_collect_timings(exchange, &exchange->measured);
     curl_multi_remove_handle(exchange->driver->multi.handle, exchange->easy);
     exchange->is_reinjected = true;
-    exchange->hop.has_ended = exchange->hop.has_paused = false;
-    exchange->hop.passed = 0;
+    exchange->run.has_ended = exchange->run.has_paused = false;
+    exchange->run.passed = 0;
     /* If that fails, the failure to send is reported: it is why the response couldn't be read. */
     if (afc__exchange_prepare(exchange, NULL) == AFC_OK &&
         curl_multi_add_handle(exchange->driver->multi.handle, exchange->easy) == CURLM_OK) {
@@ -266,7 +235,8 @@ afc__exchange *afc__driver_next_ended(afc__driver *driver) {
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private);
         afc__exchange *exchange = (afc__exchange *)(void *)private;
         afc__exchange_end_with(exchange, code);
-        if (exchange->hop.attempt == AFC__ATTEMPT_UNCLEAN && use_another(exchange)) continue;
+        if (exchange->run.attempt == AFC__ATTEMPT_UNCLEAN && afc__exchange_restart(exchange))
+            continue;
         if (!exchange->is_reinjected && reinject(exchange)) continue;
         afc__exchange_finish_body(exchange);
         if (afc__exchange_must_deliver(exchange)) continue;
@@ -289,8 +259,8 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
         outcome->failure = exchange->own_failure;
     } else if (exchange->hosts.stage == AFC__STAGE_FAILED) {
         afc__exchange_explain_names(exchange, &outcome->failure);
-    } else if (exchange->hop.has_ended) {
-        afc__exchange_map_result(exchange, exchange->hop.code, &outcome->failure);
+    } else if (exchange->run.has_ended) {
+        afc__exchange_map_result(exchange, exchange->run.code, &outcome->failure);
     } else {
         afc__fail(&outcome->failure, AFC_ECANCELED, "broken off");
     }
@@ -313,21 +283,21 @@ bool afc__exchange_continue(afc__exchange *exchange) {
         afc__exchange_end_with(exchange, CURLE_WRITE_ERROR);
         return false;
     }
-    return !exchange->hop.has_paused || afc__exchange_resume(exchange);
+    return !exchange->run.has_paused || afc__exchange_resume(exchange);
 }
 
 bool afc__exchange_is_paused(const afc__exchange *exchange) {
-    return exchange->hop.has_paused;
+    return exchange->run.has_paused;
 }
 
 int64_t afc__exchange_last_activity(afc__exchange *exchange) {
     curl_off_t sent = 0, received = 0;
-    if (exchange->hop.is_multiplexed) {
+    if (exchange->run.is_multiplexed) {
         curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
         curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
     }
-    if (sent + received != exchange->hop.moved) exchange->hop.last_activity_us = afc__now_us();
-    exchange->hop.moved = sent + received;
+    if (sent + received != exchange->run.moved) exchange->hop.last_activity_us = afc__now_us();
+    exchange->run.moved = sent + received;
     return exchange->hop.last_activity_us;
 }
 

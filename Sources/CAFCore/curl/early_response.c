@@ -32,7 +32,7 @@ enum { LONGEST_RESPONSE = 128 * 1024 };
 
 static bool may_have_response(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
-    if (transfer == NULL || exchange->hop.has_ended || exchange->is_reinjected ||
+    if (transfer == NULL || exchange->run.has_ended || exchange->is_reinjected ||
         exchange->state.connection_auth || !transfer->request.sends_body ||
         transfer->request.url.is_https || afc__transfer_is_clear_http_2(transfer) ||
         afc__transfer_has_failed(transfer) || afc__transfer_is_cancelled(transfer)) {
@@ -153,13 +153,13 @@ void afc__exchange_finish_body(afc__exchange *exchange) {
      * versions of libcurl 8 report that as a failure to send. HTTP/2 bodies never end with their
      * connection.
      */
-    bool is_reset = exchange->hop.code == CURLE_HTTP2_STREAM ||
-                    exchange->hop.code == CURLE_SEND_ERROR;
+    bool is_reset = exchange->run.code == CURLE_HTTP2_STREAM ||
+                    exchange->run.code == CURLE_SEND_ERROR;
     if (is_reset && afc__hop_is_http_2(transfer)) {
         exchange->has_whole_response = afc__hop_is_whole(transfer);
         return;
     }
-    if (exchange->hop.code != CURLE_SEND_ERROR || !afc__hop_in_body(transfer)) return;
+    if (exchange->run.code != CURLE_SEND_ERROR || !afc__hop_in_body(transfer)) return;
     if (afc__transfer_has_failed(transfer) || !afc__hop_has_plain_body(transfer)) return;
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);

@@ -79,11 +79,11 @@ static afc_status report_option(afc__exchange *exchange, afc_failure *failure) {
  */
 static bool accept_connect_line(afc__exchange *exchange, afc_slice line) {
     bool is_folded = line.bytes[0] == ' ' || line.bytes[0] == '\t';
-    if (is_folded && exchange->hop.is_behind_status_line) {
+    if (is_folded && exchange->run.is_behind_status_line) {
         return afc__transfer_fail_text(exchange->hop.transfer, AFC_EPROTOCOL,
                                        "the proxy's response has a folded first field line");
     }
-    exchange->hop.is_behind_status_line = afc__is_status_line(line);
+    exchange->run.is_behind_status_line = afc__is_status_line(line);
     return afc__transfer_on_connect_line(exchange->hop.transfer, line);
 }
 
@@ -616,7 +616,7 @@ static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
     }
     /* Waiting only makes sense if a connection may turn out to be multiplexed. */
     bool waits = exchange->driver->quirks.multiplexes && version != CURL_HTTP_VERSION_1_1 &&
-                 exchange->hop.slot == AFC__ISOLATE_NONE &&
+                 exchange->run.slot == AFC__ISOLATE_NONE &&
                  (transfer->request.url.is_https || version != CURL_HTTP_VERSION_2TLS);
     if (waits != exchange->state.waits_for_multiplex) {
         AFC__SET(exchange, CURLOPT_PIPEWAIT, waits ? 1L : 0L);
@@ -633,8 +633,8 @@ static bool is_at_connection_limit(const afc__driver *driver) {
 }
 
 static void isolate(afc__exchange *exchange) {
-    exchange->hop.slot = afc__isolation_take(exchange->driver, exchange->hop.transfer);
-    long options = afc__isolation_options(exchange->hop.slot);
+    exchange->run.slot = afc__isolation_take(exchange->driver, exchange->hop.transfer);
+    long options = afc__isolation_options(exchange->run.slot);
     if (options == exchange->state.tls_options) return;
     AFC__SET(exchange, CURLOPT_SSL_OPTIONS, options);
     exchange->state.tls_options = options;
@@ -644,7 +644,7 @@ static void set_rest(afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     afc__easy_state *state = &exchange->state;
     isolate(exchange);
-    bool is_alone = exchange->hop.slot == AFC__ISOLATE_ONE_SHOT || exchange->is_reinjected;
+    bool is_alone = exchange->run.slot == AFC__ISOLATE_ONE_SHOT || exchange->is_reinjected;
     bool would_block_others = transfer->connect_only && transfer->request.url.is_https &&
                               wants_response_first(exchange);
     afc__exchange_close_after(exchange,
@@ -654,7 +654,7 @@ static void set_rest(afc__exchange *exchange) {
         AFC__SET(exchange, CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
         state->decodes = decodes;
     }
-    bool is_fresh = transfer->is_retry || exchange->hop.avoids_reuse ||
+    bool is_fresh = transfer->is_retry || exchange->run.avoids_reuse ||
                     afc__must_not_share(exchange->driver, transfer) || is_alone;
     if (is_fresh != state->is_fresh) {
         AFC__SET(exchange, CURLOPT_FRESH_CONNECT, is_fresh ? 1L : 0L);
@@ -701,7 +701,7 @@ afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) 
     afc_status pins = check_pins(exchange, failure);
     if (pins != AFC_OK) return pins;
     exchange->error_text[0] = '\0';
-    exchange->hop.awaits_field = exchange->driver->quirks.appends_to_freed_field;
+    exchange->run.awaits_field = exchange->driver->quirks.appends_to_freed_field;
     if (set_url(exchange) != AFC_OK) return afc__fail_memory(failure);
     set_body(exchange);
     set_connect_only(exchange);
@@ -721,19 +721,42 @@ afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure) 
     return report_option(exchange, failure);
 }
 
-void afc__exchange_reset(afc__exchange *exchange) {
-    afc__exchange_end_trace(exchange);
-    afc__exchange_forget_fields(exchange);
+/* ---- The end of a hop ---------------------------------------------------------------------- */
+
+/** Releases what the hop has of its connection. */
+static void release_connection(afc__exchange *exchange) {
     afc__exchange_release_names(exchange);
     afc__tls_peer_release(exchange->peer);
     afc__tls_peer_release(exchange->proxy_peer);
     afc__tls_peer_release(exchange->carrier_peer);
     exchange->peer = exchange->proxy_peer = exchange->carrier_peer = NULL;
-    afc__exchange_end_reinjection(exchange);
-    afc__isolation_give_back(exchange->driver, exchange->hop.slot);
+    afc__isolation_give_back(exchange->driver, exchange->run.slot);
     afc__exchange_set_carrier(exchange, NULL);
+    afc__direct_reset(exchange);
+    exchange->run = (afc__exchange_run){.slot = AFC__ISOLATE_NONE};
+}
+
+bool afc__exchange_restart(afc__exchange *exchange) {
+    curl_multi_remove_handle(exchange->driver->multi.handle, exchange->easy);
+    release_connection(exchange);
+    exchange->early_response.size = 0;
+    exchange->run.avoids_reuse = true;
+    if (afc__exchange_prepare(exchange, &exchange->own_failure) != AFC_OK ||
+        afc__exchange_begin(exchange, &exchange->own_failure) != AFC_OK) {
+        afc__exchange_end_with(exchange, CURLE_OUT_OF_MEMORY);
+        return false;
+    }
+    if (exchange->hosts.stage == AFC__STAGE_LOOKING_UP)
+        afc__exchange_report_connecting(exchange, afc__now_us());
+    return true;
+}
+
+void afc__exchange_reset(afc__exchange *exchange) {
+    afc__exchange_end_trace(exchange);
+    afc__exchange_forget_fields(exchange);
+    release_connection(exchange);
+    afc__exchange_end_reinjection(exchange);
     afc__exchange_leave_lists(exchange);
     exchange->own_failure.status = AFC_OK;
-    afc__direct_reset(exchange);
-    exchange->hop = (afc__exchange_hop){.slot = AFC__ISOLATE_NONE};
+    exchange->hop = (afc__exchange_hop){0};
 }

@@ -14,6 +14,9 @@ void afc__exchange_free(afc__exchange *exchange);
 /** Sets the options of this hop. */
 afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure);
 
+/** Starts the hop, which ended before its request was sent, again on a new connection. false: it has ended. */
+bool afc__exchange_restart(afc__exchange *exchange);
+
 /** Resets everything that belongs to the hop. */
 void afc__exchange_reset(afc__exchange *exchange);
 

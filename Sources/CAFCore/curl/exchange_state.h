@@ -14,21 +14,26 @@
 #include <assert.h>
 #include <curl/curl.h>
 
-/** What is true of one hop only. Plain values: what must be released is beside it. */
+/** What is true of one hop only, also if it begins again. Plain values: what must be released is beside it. */
 typedef struct afc__exchange_hop {
     afc__transfer *transfer;
     afc__exchange_owner owner;
-    afc__attempt attempt;
-    unsigned slot;                /**< See afc__isolation_take(). */
+    int64_t last_activity_us;
     bool is_looking_up;           /**< libcurl looks its host up over HTTPS. */
     bool has_reported_connecting; /**< See afc__exchange_report_connecting(). */
-    bool avoids_reuse;            /**< A pooled connection had unexpected input. */
     bool was_repeated;            /**< libcurl has sent it more than once. */
-    bool is_multiplexed;          /**< Activity on the connection may belong to other exchanges. */
-    unsigned tls_layers;          /**< TLS layers prepared for the connection being made. */
-    int socket_error;             /**< errno if no socket could be opened; 0: it could. */
     long connect_error; /**< errno of an address that failed, if another one was connected. */
-    long connections;   /**< Opened for it by the time its request was last about to be sent. */
+} afc__exchange_hop;
+
+/** What is true until the hop ends, or begins again with another connection. Plain values, too. */
+typedef struct afc__exchange_run {
+    afc__attempt attempt;
+    unsigned slot;       /**< See afc__isolation_take(). */
+    bool avoids_reuse;   /**< A pooled connection had unexpected input. */
+    bool is_multiplexed; /**< Activity on the connection may belong to other exchanges. */
+    unsigned tls_layers; /**< TLS layers prepared for the connection being made. */
+    int socket_error;    /**< errno if no socket could be opened; 0: it could. */
+    long connections;    /**< Opened for it by the time its request was last about to be sent. */
     /** No field line was received since libcurl freed the last response's fields. */
     bool awaits_field;
     bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
@@ -37,13 +42,12 @@ typedef struct afc__exchange_hop {
     uint64_t turn;    /**< The turn that the next member belongs to. */
     /** When it got its second piece of the body in that turn; 0: it hasn't. */
     int64_t turn_began_us;
-    int64_t passed;   /**< Body bytes that the transfer has consumed. */
-    curl_off_t moved; /**< If multiplexed: body bytes at the last check. */
-    int64_t last_activity_us;
+    int64_t passed;          /**< Body bytes that the transfer has consumed. */
+    curl_off_t moved;        /**< If multiplexed: body bytes at the last check. */
     int64_t continue_due_us; /**< See afc__exchange_continue_due(); 0: never. */
     bool has_ended;
     CURLcode code;
-} afc__exchange_hop;
+} afc__exchange_run;
 
 struct afc__exchange {
     afc__exchange *next_free;
@@ -65,6 +69,7 @@ struct afc__exchange {
 
     /* This hop. */
     afc__exchange_hop hop;
+    afc__exchange_run run;
     /** Replaces libcurl's result. AFC_OK: libcurl's counts. */
     afc_failure own_failure;
     uint64_t carrier;   /**< Number of the HTTP/2 connection that carried it last; 0: none. */
@@ -102,19 +107,19 @@ struct afc__exchange {
 
 /** Records what has become of the request. */
 static inline void afc__exchange_enter(afc__exchange *exchange, afc__attempt attempt) {
-    assert(afc__attempt_may_become(exchange->hop.attempt, attempt));
-    exchange->hop.attempt = attempt;
+    assert(afc__attempt_may_become(exchange->run.attempt, attempt));
+    exchange->run.attempt = attempt;
 }
 
 /** Returns whether the hop has its connection; see afc__attempt_is_connected(). */
 static inline bool afc__exchange_is_connected(const afc__exchange *exchange) {
-    return afc__attempt_is_connected(exchange->hop.attempt);
+    return afc__attempt_is_connected(exchange->run.attempt);
 }
 
 /** Ends the exchange with this result. */
 static inline void afc__exchange_end_with(afc__exchange *exchange, CURLcode code) {
-    exchange->hop.has_ended = true;
-    exchange->hop.code = code;
+    exchange->run.has_ended = true;
+    exchange->run.code = code;
 }
 
 /** Records that something happened, for the idle time limit. */

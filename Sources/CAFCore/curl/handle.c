@@ -40,20 +40,20 @@ void afc__exchange_set_verbose(afc__exchange *exchange, bool is_on) {
  * authentication for example.
  */
 void afc__exchange_guard_fields(afc__exchange *exchange, afc_slice line) {
-    if (!exchange->hop.awaits_field) return;
+    if (!exchange->run.awaits_field) return;
     if (afc__is_status_line(line)) {
         afc__exchange_set_verbose(exchange, true);
         return;
     }
     /* The end of an interim head without fields: the next line is another status line. */
     if (line.bytes[0] == '\r' || line.bytes[0] == '\n') return;
-    exchange->hop.awaits_field = false;
+    exchange->run.awaits_field = false;
     if (!afc__transfer_is_traced(exchange->hop.transfer))
         afc__exchange_set_verbose(exchange, false);
 }
 
 void afc__exchange_guard_line(const afc__exchange *exchange, char *line) {
-    if (exchange->hop.awaits_field && (line[0] == ' ' || line[0] == '\t')) line[0] = '\0';
+    if (exchange->run.awaits_field && (line[0] == ' ' || line[0] == '\t')) line[0] = '\0';
 }
 
 /* ---- Behind a response --------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ void afc__exchange_watch_excess(afc__exchange *exchange) {
 
 void afc__exchange_close_after_excess(afc__exchange *exchange, afc_slice text) {
     static const char *const marks[] = {"Excess found", "Leftovers after chunking"};
-    if (exchange->hop.attempt != AFC__ATTEMPT_HEARD) return;
+    if (exchange->run.attempt != AFC__ATTEMPT_HEARD) return;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         if (memmem(text.bytes, text.size, marks[i], strlen(marks[i])) != NULL) {
             afc__exchange_close_after(exchange, true);

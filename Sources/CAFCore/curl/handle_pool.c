@@ -16,9 +16,9 @@ enum { MOST_IDLE_HANDLES = 128 };
 static bool must_be_parked(const afc__exchange *exchange) {
     if (!exchange->driver->quirks.frees_lookups_too_early || !exchange->hop.is_looking_up)
         return false;
-    bool has_no_name = exchange->hop.code == CURLE_COULDNT_RESOLVE_HOST ||
-                       exchange->hop.code == CURLE_COULDNT_RESOLVE_PROXY;
-    return !exchange->hop.has_ended || !has_no_name;
+    bool has_no_name = exchange->run.code == CURLE_COULDNT_RESOLVE_HOST ||
+                       exchange->run.code == CURLE_COULDNT_RESOLVE_PROXY;
+    return !exchange->run.has_ended || !has_no_name;
 }
 
 /** Returns whether the handle, whose hop has ended, may carry another one. */
@@ -36,7 +36,7 @@ static bool may_serve_again(const afc__exchange *exchange) {
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
     if (system_error != 0) return false;
     /* libcurl's own handles may still be looking up its name; they are freed with it. */
-    bool is_done = exchange->hop.has_ended && exchange->hop.code == CURLE_OK;
+    bool is_done = exchange->run.has_ended && exchange->run.code == CURLE_OK;
     return afc__network_doh_host(driver->network) == NULL || is_done;
 }
 

@@ -88,7 +88,7 @@ void afc__driver_place(const afc__driver *driver, const afc__transfer *transfer,
 
 afc__sharing afc__exchange_sharing(const afc__exchange *exchange) {
     if (exchange->is_reinjected) return AFC__SHARING_UNKNOWN;
-    if (exchange->hop.is_multiplexed && exchange->driver->quirks.multiplexes)
+    if (exchange->run.is_multiplexed && exchange->driver->quirks.multiplexes)
         return AFC__SHARING_STREAMS;
     /* The request may have chosen HTTP/1.1. */
     return is_alone(exchange->driver, exchange->hop.transfer) ? AFC__SHARING_UNKNOWN

@@ -148,7 +148,7 @@ static bool is_reset_stream(const afc__exchange *exchange, CURLcode code) {
  * isn't the cause.
  */
 static bool lacks_sockets(const afc__exchange *exchange, CURLcode code) {
-    int error = exchange->hop.socket_error;
+    int error = exchange->run.socket_error;
     bool is_short = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
     return code == CURLE_COULDNT_CONNECT && is_short;
 }
@@ -185,7 +185,7 @@ static bool has_rest_behind_encoding(const afc__exchange *exchange, CURLcode cod
 
 /** Detects libcurl's limit for decoded bytes of a paused body, 64 MiB. */
 static bool decodes_too_much(const afc__exchange *exchange, CURLcode code) {
-    return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) && exchange->hop.has_paused &&
+    return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) && exchange->run.has_paused &&
            afc__hop_in_body(exchange->hop.transfer) && afc__hop_is_decoded(exchange->hop.transfer);
 }
 
@@ -303,8 +303,8 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     }
     if (lacks_sockets(exchange, code)) {
         status = AFC_ENOMEM;
-        system_error = exchange->hop.socket_error;
-        text = exchange->hop.socket_error == EMFILE || exchange->hop.socket_error == ENFILE
+        system_error = exchange->run.socket_error;
+        text = exchange->run.socket_error == EMFILE || exchange->run.socket_error == ENFILE
                    ? "cannot open a connection: too many open files"
                    : "out of memory for a connection";
     }
@@ -479,7 +479,7 @@ void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop) 
     hop->request_sent_us = reached(request, first_byte);
     if (!hop->is_reused) collect_connect_times(easy, transfer->request.url.is_https, request, hop);
     /* Of a hop that we end, libcurl has the time at which it last did something. */
-    hop->total_us = exchange->hop.has_ended ? number(easy, CURLINFO_TOTAL_TIME_T)
+    hop->total_us = exchange->run.has_ended ? number(easy, CURLINFO_TOTAL_TIME_T)
                                             : afc__now_us() - exchange->hosts.added_us;
     int64_t sent = transfer->request.sends_body ? number(easy, CURLINFO_SIZE_UPLOAD_T) : 0;
     hop->sent = sent;

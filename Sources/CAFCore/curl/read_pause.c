@@ -31,7 +31,7 @@ static bool is_shared(const afc__socket *socket) {
 static bool has_stopped(const afc__socket *socket) {
     if (is_shared(socket)) return socket->streams > 0 && socket->stopped == socket->streams;
     const afc__exchange *exchange = socket->exchange;
-    return exchange != NULL && exchange->is_stopped && !exchange->hop.is_multiplexed;
+    return exchange != NULL && exchange->is_stopped && !exchange->run.is_multiplexed;
 }
 
 static void set_stopped(afc__exchange *exchange, bool is_stopped) {

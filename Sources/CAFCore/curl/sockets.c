@@ -27,7 +27,7 @@
  * precise.
  */
 static void note_activity(afc__exchange *exchange) {
-    if (exchange != NULL && exchange->hop.transfer != NULL && !exchange->hop.is_multiplexed)
+    if (exchange != NULL && exchange->hop.transfer != NULL && !exchange->run.is_multiplexed)
         afc__exchange_note_activity(exchange);
 }
 
@@ -164,7 +164,7 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
     (void)purpose;
     afc__exchange *exchange = context;
     if (!exchange->is_reinjected) exchange->early_response.size = 0;
-    exchange->hop.tls_layers = 0;
+    exchange->run.tls_layers = 0;
     exchange->hop.is_looking_up = false;
     if (!afc__exchange_may_connect(exchange, address)) return CURL_SOCKET_BAD;
     /*
@@ -175,7 +175,7 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
                                    : socket(address->family, address->socktype | SOCK_CLOEXEC,
                                             address->protocol);
     if (descriptor < 0) {
-        exchange->hop.socket_error = errno;
+        exchange->run.socket_error = errno;
         return CURL_SOCKET_BAD;
     }
     if (!exchange->is_reinjected) afc__exchange_trace_socket(exchange, address);

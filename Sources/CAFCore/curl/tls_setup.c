@@ -37,7 +37,7 @@ static CURLcode prepare_proxy(afc__exchange *exchange, void *ssl_context) {
  */
 static bool is_for_proxy(afc__exchange *exchange) {
     const afc__proxy *via = exchange->hop.transfer->hop.proxy;
-    bool is_outer = exchange->hop.tls_layers++ == 0;
+    bool is_outer = exchange->run.tls_layers++ == 0;
     return is_outer && via != NULL && via->kind == AFC__PROXY_HTTPS;
 }
 
@@ -118,11 +118,11 @@ CURLcode afc__exchange_prepare_tls(CURL *easy, void *ssl_context, void *context)
 
 void afc__exchange_attach_peer(afc__exchange *exchange) {
     const struct curl_tlssessioninfo *tls = NULL;
-    exchange->hop.is_multiplexed = afc__transfer_is_clear_http_2(exchange->hop.transfer);
+    exchange->run.is_multiplexed = afc__transfer_is_clear_http_2(exchange->hop.transfer);
     if (!exchange->hop.transfer->request.url.is_https) return;
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls == NULL || tls->internals == NULL) return;
     afc__tls_peer_release(exchange->peer);
     exchange->peer = afc__tls_peer_of(tls->internals);
-    exchange->hop.is_multiplexed = afc__tls_is_multiplexed(tls->internals);
+    exchange->run.is_multiplexed = afc__tls_is_multiplexed(tls->internals);
 }
