@@ -10,15 +10,12 @@
 #include "curl/early_response.h"
 #include "curl/exchange.h"
 #include "curl/exchange_state.h"
-#include "curl/handle.h"
 #include "curl/idn.h"
-#include "curl/isolation.h"
 #include "curl/library.h"
 #include "curl/multi_handle.h"
 #include "curl/network.h"
 #include "curl/outcome.h"
 #include "curl/proxy.h"
-#include "curl/read_pause.h"
 #include "curl/sockets.h"
 
 #include <string.h>

@@ -1,10 +1,9 @@
 /* The options of an easy handle that are changed and read while libcurl runs it. */
 #include "curl/handle.h"
 
+#include "curl/error_texts.h"
 #include "curl/exchange_state.h"
 #include "transfer/trace.h"
-
-#include <string.h>
 
 /* ---- Switches ------------------------------------------------------------------------------ */
 
@@ -74,11 +73,6 @@ void afc__exchange_watch_excess(afc__exchange *exchange) {
 }
 
 void afc__exchange_close_after_excess(afc__exchange *exchange, afc_slice text) {
-    static const char *const marks[] = {"Excess found", "Leftovers after chunking"};
     if (exchange->run.attempt != AFC__ATTEMPT_HEARD) return;
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if (memmem(text.bytes, text.size, marks[i], strlen(marks[i])) != NULL) {
-            afc__exchange_close_after(exchange, true);
-        }
-    }
+    if (afc__text_means(text, AFC__TEXT_EXCESS)) afc__exchange_close_after(exchange, true);
 }

@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/failure.h"
-#include "base/text.h"
 #include "curl/direct_io.h"
+#include "curl/error_texts.h"
 #include "curl/exchange_state.h"
 #include "curl/network.h"
 #include "curl/proxy.h"
@@ -83,17 +83,14 @@ static afc_status status_of(CURLcode code) {
     }
 }
 
-/**
- * Detects invalid chunks, which libcurl reports as a failure to receive; since 8.14 with several
- * texts.
- */
+/** Returns whether libcurl's text has this meaning. */
+static bool text_means(const afc__exchange *exchange, afc__text_meaning meaning) {
+    return afc__text_means(afc_slice_of(exchange->error_text), meaning);
+}
+
+/** Detects invalid chunks, which libcurl reports as a failure to receive. */
 static bool is_bad_chunk(const afc__exchange *exchange, CURLcode code) {
-    static const char *const texts[] = {"chunked-encoding", "chunk hex-length",
-                                        "invalid chunk size"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (strstr(exchange->error_text, texts[i]) != NULL) return code == CURLE_RECV_ERROR;
-    }
-    return false;
+    return code == CURLE_RECV_ERROR && text_means(exchange, AFC__TEXT_BAD_CHUNK);
 }
 
 /**
@@ -102,9 +99,7 @@ static bool is_bad_chunk(const afc__exchange *exchange, CURLcode code) {
  */
 static bool is_long_line(const afc__exchange *exchange, CURLcode code) {
     curl_off_t first_byte = 0;
-    if (code == CURLE_RECV_ERROR) {
-        return strstr(exchange->error_text, "memory in chunked-encoding") != NULL;
-    }
+    if (code == CURLE_RECV_ERROR) return text_means(exchange, AFC__TEXT_LONG_TRAILER);
     curl_easy_getinfo(exchange->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
     return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) &&
            afc__hop_in_head(exchange->hop.transfer) && first_byte > 0 &&
@@ -131,7 +126,7 @@ static bool lacks_close_notify(const afc__exchange *exchange) {
 /** Returns whether the peer cut a TLS connection without close_notify, in the middle of a body. */
 static bool is_cut_short(const afc__exchange *exchange, CURLcode code) {
     return code == CURLE_RECV_ERROR && afc__hop_in_body(exchange->hop.transfer) &&
-           strstr(exchange->error_text, "unexpected eof") != NULL;
+           text_means(exchange, AFC__TEXT_CUT_TLS);
 }
 
 /**
@@ -140,7 +135,7 @@ static bool is_cut_short(const afc__exchange *exchange, CURLcode code) {
  */
 static bool is_reset_stream(const afc__exchange *exchange, CURLcode code) {
     return code == CURLE_HTTP2_STREAM && afc__hop_in_body(exchange->hop.transfer) &&
-           strstr(exchange->error_text, "PROTOCOL_ERROR") == NULL;
+           !text_means(exchange, AFC__TEXT_PROTOCOL_ERROR);
 }
 
 /**
@@ -155,12 +150,11 @@ static bool lacks_sockets(const afc__exchange *exchange, CURLcode code) {
 
 /**
  * Detects frames that nghttp2 refuses, including floods, which libcurl reports as a failure to
- * receive. The text begins with "nghttp2_session_mem_recv()" before 8.13.0, and with "nghttp2 recv
- * error" or "nghttp2 shuts down connection" since.
+ * receive.
  */
 static bool is_bad_frame(const afc__exchange *exchange, CURLcode code) {
     bool is_code = code == CURLE_RECV_ERROR || code == CURLE_HTTP2;
-    return is_code && strstr(exchange->error_text, "nghttp2") != NULL;
+    return is_code && text_means(exchange, AFC__TEXT_BAD_FRAME);
 }
 
 /**
@@ -170,7 +164,7 @@ static bool is_bad_frame(const afc__exchange *exchange, CURLcode code) {
 static bool has_different_targets(const afc__exchange *exchange, CURLcode code) {
     int status = exchange->hop.transfer->hop.reader->head.status;
     return code == CURLE_WEIRD_SERVER_REPLY && status >= 300 && status < 400 &&
-           strstr(exchange->error_text, "Multiple Location headers") != NULL;
+           text_means(exchange, AFC__TEXT_DIFFERENT_LOCATIONS);
 }
 
 /**
@@ -247,23 +241,11 @@ static bool describe_proxy(const afc__exchange *exchange, CURLcode code, afc_sta
     return true;
 }
 
-/** Recognises OpenSSL's reasons, with which libcurl's texts end. */
+/** Returns the reason of a TLS failure. */
 static afc_reason reason_of_tls(const char *text) {
-    static const struct {
-        const char *text;
-        afc_reason reason;
-    } reasons[] = {
-        /* Bytes that aren't TLS, such as a response in plain HTTP. */
-        {"wrong version number", AFC_REASON_NOT_TLS},
-        {"packet length too long", AFC_REASON_NOT_TLS},
-        /* Of either side. */
-        {"protocol version", AFC_REASON_TLS_VERSION},
-        {"unsupported protocol", AFC_REASON_TLS_VERSION},
-    };
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
-        if (afc__ends_with(afc_slice_of(text), reasons[i].text)) return reasons[i].reason;
-    }
-    return AFC_REASON_NONE;
+    if (afc__text_means(afc_slice_of(text), AFC__TEXT_NOT_TLS)) return AFC_REASON_NOT_TLS;
+    return afc__text_means(afc_slice_of(text), AFC__TEXT_TLS_VERSION) ? AFC_REASON_TLS_VERSION
+                                                                      : AFC_REASON_NONE;
 }
 
 void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_failure *failure) {

@@ -1,0 +1,26 @@
+/**
+ * What the texts of libcurl say beyond its codes. Its texts aren't part of its interface: a new libcurl is compared with
+ * the table in error_texts.c. Pure.
+ */
+#ifndef AFC_CURL_ERROR_TEXTS_H
+#define AFC_CURL_ERROR_TEXTS_H
+
+#include <afcore/base.h>
+#include <stdbool.h>
+
+typedef enum afc__text_meaning {
+    AFC__TEXT_BAD_CHUNK,           /**< The chunks of a body are invalid. */
+    AFC__TEXT_LONG_TRAILER,        /**< A trailer line exceeds libcurl's buffer. */
+    AFC__TEXT_CUT_TLS,             /**< The peer ended a TLS connection without close_notify. */
+    AFC__TEXT_PROTOCOL_ERROR,      /**< A stream was reset because the protocol was violated. */
+    AFC__TEXT_BAD_FRAME,           /**< nghttp2 refused a frame. */
+    AFC__TEXT_DIFFERENT_LOCATIONS, /**< A head has several Location fields. */
+    AFC__TEXT_EXCESS,              /**< Bytes behind a response were discarded. */
+    AFC__TEXT_NOT_TLS,             /**< The peer doesn't speak TLS. */
+    AFC__TEXT_TLS_VERSION          /**< The peers have no version of TLS in common. */
+} afc__text_meaning;
+
+/** Returns whether this is a text with that meaning. */
+bool afc__text_means(afc_slice text, afc__text_meaning meaning);
+
+#endif
