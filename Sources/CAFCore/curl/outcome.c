@@ -138,14 +138,28 @@ static bool is_reset_stream(const afc__exchange *exchange, CURLcode code) {
            !text_means(exchange, AFC__TEXT_PROTOCOL_ERROR);
 }
 
+static bool lacks_descriptors(const afc__exchange *exchange, CURLcode code) {
+    int error = exchange->run.socket_error;
+    return code == CURLE_COULDNT_CONNECT && (error == EMFILE || error == ENFILE);
+}
+
+static bool lacks_socket_memory(const afc__exchange *exchange, CURLcode code) {
+    int error = exchange->run.socket_error;
+    return code == CURLE_COULDNT_CONNECT && (error == ENOBUFS || error == ENOMEM);
+}
+
 /**
  * No socket could be opened: the process or the system ran out of descriptors or memory. The host
  * isn't the cause.
  */
 static bool lacks_sockets(const afc__exchange *exchange, CURLcode code) {
-    int error = exchange->run.socket_error;
-    bool is_short = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-    return code == CURLE_COULDNT_CONNECT && is_short;
+    return lacks_descriptors(exchange, code) || lacks_socket_memory(exchange, code);
+}
+
+/** Detects rounds of authentication, which libcurl counts as redirects; it follows no real ones. */
+static bool takes_too_many_rounds(const afc__exchange *exchange, CURLcode code) {
+    (void)exchange;
+    return code == CURLE_TOO_MANY_REDIRECTS;
 }
 
 /**
@@ -228,17 +242,67 @@ static bool ended_at_proxy(const afc__exchange *exchange) {
     return exchange->peer == NULL && exchange->proxy_peer != NULL;
 }
 
+/* ---- Causes -------------------------------------------------------------------------------- */
+
+/** What is known of a failure. */
+typedef struct failure_cause {
+    afc_status status;
+    afc_reason reason;
+    afc_trust_reason trust;
+    long system_error;
+    const char *text; /* Also `described`. */
+    char described[AFC_FAILURE_TEXT_SIZE];
+} failure_cause;
+
 /**
- * Adds which proxy it was that couldn't be reached, or that didn't connect. false: the cause is no proxy.
+ * What libcurl's code doesn't say by itself. The first rule that fits counts: later ones may take the same code for
+ * something more general.
  */
-static bool describe_proxy(const afc__exchange *exchange, CURLcode code, afc_status by_proxy,
-                           const char *text, char out[AFC_FAILURE_TEXT_SIZE]) {
-    const afc__proxy *proxy = exchange->hop.transfer->hop.proxy;
-    if (proxy == NULL || (code != CURLE_COULDNT_CONNECT && by_proxy == AFC_OK)) return false;
-    char address[AFC__PROXY_ADDRESS_SIZE];
-    afc__proxy_write_address(address, sizeof address, proxy);
-    snprintf(out, AFC_FAILURE_TEXT_SIZE, "%.100s (proxy %.80s)", text, address);
-    return true;
+static const struct {
+    bool (*fits)(const afc__exchange *exchange, CURLcode code);
+    afc_status status;
+    afc_reason reason;
+    const char *text; /* NULL: libcurl's. */
+} rules[] = {
+    {is_ended_connection, AFC_ELOST, AFC_REASON_NONE, "the server had closed the connection"},
+    {takes_too_many_rounds, AFC_EAUTH, AFC_REASON_NONE,
+     "connection authentication takes too many rounds"},
+    {has_different_targets, AFC_EREDIRECT, AFC_REASON_NONE,
+     "the redirect has conflicting Locations"},
+    {decodes_too_much, AFC_ETOOBIG, AFC_REASON_PIECE_LIMIT,
+     "the paused body exceeds the limit after decoding"},
+    {has_rest_behind_encoding, AFC_EPROTOCOL, AFC_REASON_NONE,
+     "unexpected bytes after the encoded body, perhaps another gzip member, "
+     "which libcurl can't decode"},
+    {lacks_descriptors, AFC_ENOMEM, AFC_REASON_NONE,
+     "cannot open a connection: too many open files"},
+    {lacks_socket_memory, AFC_ENOMEM, AFC_REASON_NONE, "out of memory for a connection"},
+    {is_bad_frame, AFC_EPROTOCOL, AFC_REASON_NONE,
+     "HTTP/2 protocol error, or too many frames from the server"},
+    {is_long_line, AFC_ETOOBIG, AFC_REASON_LINE_LIMIT,
+     "a line of the response's head or trailers is too long"},
+    {is_bad_chunk, AFC_EPROTOCOL, AFC_REASON_NONE, NULL},
+    {is_cut_short, AFC_ETRUNCATED, AFC_REASON_NONE, NULL},
+    {is_reset_stream, AFC_ETRUNCATED, AFC_REASON_NONE, NULL},
+};
+
+static void apply_rules(const afc__exchange *exchange, CURLcode code, failure_cause *cause) {
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (!rules[i].fits(exchange, code)) continue;
+        cause->status = rules[i].status;
+        cause->reason = rules[i].reason;
+        if (rules[i].text != NULL) cause->text = rules[i].text;
+        return;
+    }
+}
+
+/** Names the Unix-domain socket that couldn't be connected. libcurl names an address, which has nothing to do with it. */
+static void describe_socket(const afc__exchange *exchange, CURLcode code, failure_cause *cause) {
+    const char *socket = afc__driver_socket(exchange->driver, exchange->hop.transfer);
+    if (code != CURLE_COULDNT_CONNECT || socket == NULL || cause->system_error == 0) return;
+    snprintf(cause->described, sizeof cause->described, "cannot connect to the socket %s: %s",
+             socket, strerror((int)cause->system_error));
+    cause->text = cause->described;
 }
 
 /** Returns the reason of a TLS failure. */
@@ -248,117 +312,93 @@ static afc_reason reason_of_tls(const char *text) {
                                                                       : AFC_REASON_NONE;
 }
 
-void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_failure *failure) {
-    afc_trust_reason trust = AFC_TRUST_OTHER;
-    afc_reason reason = AFC_REASON_NONE;
-    const char *text = exchange->error_text;
-    afc_status status = status_of(code);
-    if (status == AFC_OK && lacks_close_notify(exchange)) {
+/** Adds what our own verification and the peer's alert say of a failed TLS connection. */
+static void describe_tls(const afc__exchange *exchange, failure_cause *cause) {
+    bool may_be_tls = cause->status == AFC_EUNTRUSTED || cause->status == AFC_ETLS ||
+                      cause->status == AFC_ELOST;
+    if (!may_be_tls) return;
+    bool is_proxys = ended_at_proxy(exchange);
+    const afc__tls_peer *peer = is_proxys ? exchange->proxy_peer : exchange->peer;
+    afc_status verdict = afc__tls_peer_get_verdict(peer, &cause->trust, &cause->text);
+    const char *alert = afc__tls_peer_get_alert(peer, &cause->reason);
+    /* libcurl takes some alerts about our certificate for a failed verification of the server's. */
+    if (cause->status == AFC_EUNTRUSTED || alert != NULL) cause->status = AFC_ETLS;
+    if (verdict != AFC_OK) {
+        cause->status = verdict;
+        cause->reason = AFC_REASON_NONE;
+    }
+    if (cause->status == AFC_ETLS && alert != NULL) {
+        snprintf(cause->described, sizeof cause->described, "the %s closed the TLS connection: %s",
+                 is_proxys ? "proxy" : "server", alert);
+        cause->text = cause->described;
+    } else if (cause->status == AFC_ETLS) {
+        cause->reason = reason_of_tls(cause->text);
+    } else if (verdict == AFC_EUNTRUSTED && is_proxys) {
+        snprintf(cause->described, sizeof cause->described, "the proxy isn't trusted: %s",
+                 cause->text);
+        cause->text = cause->described;
+    }
+}
+
+/** Adds which proxy it was that couldn't be reached, or that didn't connect. */
+static void describe_proxy(const afc__exchange *exchange, CURLcode code, failure_cause *cause) {
+    const afc__proxy *proxy = exchange->hop.transfer->hop.proxy;
+    afc_status by_proxy = afc__exchange_map_proxy_result(exchange, code);
+    if (by_proxy != AFC_OK) cause->status = by_proxy;
+    if (by_proxy == AFC_EAUTH) cause->reason = AFC_REASON_PROXY_CREDENTIALS;
+    if (cause->text[0] == '\0') cause->text = curl_easy_strerror(code);
+    if (proxy == NULL || (code != CURLE_COULDNT_CONNECT && by_proxy == AFC_OK)) return;
+    if (lacks_sockets(exchange, code)) return;
+    char address[AFC__PROXY_ADDRESS_SIZE], text[AFC_FAILURE_TEXT_SIZE];
+    afc__proxy_write_address(address, sizeof address, proxy);
+    snprintf(text, sizeof text, "%.100s (proxy %.80s)", cause->text, address);
+    snprintf(cause->described, sizeof cause->described, "%s", text);
+    cause->text = cause->described;
+}
+
+/** Returns whether the hop didn't fail, or with something that libcurl doesn't know; `failure` is set then. */
+static bool is_settled(const afc__exchange *exchange, CURLcode code, afc_failure *failure) {
+    if (code == CURLE_OK && lacks_close_notify(exchange)) {
         afc__fail(failure, AFC_ETRUNCATED, "the connection was closed before the end of the body");
     }
     /* The transfer knows how much of its head was received. */
-    if (status == AFC_OK || is_cut_head(exchange, code)) return;
-    if (exchange->has_whole_response || ends_by_reset(exchange, code)) return;
-    if (is_connected_only(exchange, code) || afc__exchange_is_upgrade_over(exchange, code)) return;
+    if (code == CURLE_OK || is_cut_head(exchange, code)) return true;
+    if (exchange->has_whole_response || ends_by_reset(exchange, code)) return true;
+    if (is_connected_only(exchange, code) || afc__exchange_is_upgrade_over(exchange, code))
+        return true;
     if (exchange->is_reinjected && afc__hop_has_no_response(exchange->hop.transfer)) {
         afc__fail(failure, AFC_ELOST, "the connection was lost while the request was being sent");
-        return;
+        return true;
     }
-    if (status == AFC_ETIMEOUT) {
-        /* libcurl was a moment earlier than the task's own alarm. */
-        afc__fail_connect_timeout(failure, exchange->hop.transfer->timeouts.connect_ms);
-        failure->curl_code = (int)code;
-        return;
-    }
-    long system_error = 0;
-    curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &system_error);
-    if (is_cut_short(exchange, code) || is_reset_stream(exchange, code)) status = AFC_ETRUNCATED;
-    if (is_bad_chunk(exchange, code)) status = AFC_EPROTOCOL;
-    if (is_long_line(exchange, code)) {
-        status = AFC_ETOOBIG;
-        reason = AFC_REASON_LINE_LIMIT;
-        text = "a line of the response's head or trailers is too long";
-    }
-    if (is_bad_frame(exchange, code)) {
-        status = AFC_EPROTOCOL;
-        text = "HTTP/2 protocol error, or too many frames from the server";
-    }
-    if (lacks_sockets(exchange, code)) {
-        status = AFC_ENOMEM;
-        system_error = exchange->run.socket_error;
-        text = exchange->run.socket_error == EMFILE || exchange->run.socket_error == ENFILE
-                   ? "cannot open a connection: too many open files"
-                   : "out of memory for a connection";
-    }
-    if (has_rest_behind_encoding(exchange, code)) {
-        status = AFC_EPROTOCOL;
-        text = "unexpected bytes after the encoded body, perhaps another gzip member, "
-               "which libcurl can't decode";
-    }
-    if (decodes_too_much(exchange, code)) {
-        status = AFC_ETOOBIG;
-        reason = AFC_REASON_PIECE_LIMIT;
-        text = "the paused body exceeds the limit after decoding";
-    }
-    if (has_different_targets(exchange, code)) {
-        status = AFC_EREDIRECT;
-        text = "the redirect has conflicting Locations";
-    }
-    if (status == AFC_EAUTH) text = "connection authentication takes too many rounds";
-    if (is_ended_connection(exchange, code)) {
-        status = AFC_ELOST;
-        text = "the server had closed the connection";
-    }
-    char described[AFC_FAILURE_TEXT_SIZE];
-    const char *socket = afc__driver_socket(exchange->driver, exchange->hop.transfer);
-    if (code == CURLE_COULDNT_CONNECT && socket != NULL && system_error != 0) {
-        /* libcurl names an address, which has nothing to do with it. */
-        snprintf(described, sizeof described, "cannot connect to the socket %s: %s", socket,
-                 strerror((int)system_error));
-        text = described;
-    }
-    if (status == AFC_EUNTRUSTED || status == AFC_ETLS || status == AFC_ELOST) {
-        const afc__tls_peer *peer = ended_at_proxy(exchange) ? exchange->proxy_peer
-                                                             : exchange->peer;
-        const char *who = ended_at_proxy(exchange) ? "proxy" : "server";
-        afc_status verdict = afc__tls_peer_get_verdict(peer, &trust, &text);
-        const char *alert = afc__tls_peer_get_alert(peer, &reason);
-        /*
-         * libcurl takes some alerts about our certificate for a failed verification of the
-         * server's.
-         */
-        if (status == AFC_EUNTRUSTED || alert != NULL) status = AFC_ETLS;
-        if (verdict != AFC_OK) {
-            status = verdict;
-            reason = AFC_REASON_NONE;
-        }
-        if (status == AFC_ETLS && alert == NULL) reason = reason_of_tls(text);
-        if (status == AFC_ETLS && alert != NULL) {
-            snprintf(described, sizeof described, "the %s closed the TLS connection: %s", who,
-                     alert);
-            text = described;
-        } else if (verdict == AFC_EUNTRUSTED && ended_at_proxy(exchange)) {
-            snprintf(described, sizeof described, "the proxy isn't trusted: %s", text);
-            text = described;
-        }
-    }
-    afc_status by_proxy = afc__exchange_map_proxy_result(exchange, code);
-    if (by_proxy != AFC_OK) status = by_proxy;
-    if (by_proxy == AFC_EAUTH) reason = AFC_REASON_PROXY_CREDENTIALS;
+    if (code != CURLE_OPERATION_TIMEDOUT) return false;
+    /* libcurl was a moment earlier than the task's own alarm. */
+    afc__fail_connect_timeout(failure, exchange->hop.transfer->timeouts.connect_ms);
+    failure->curl_code = (int)code;
+    return true;
+}
+
+void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_failure *failure) {
+    if (is_settled(exchange, code, failure)) return;
+    failure_cause cause = {.status = status_of(code),
+                           .reason = AFC_REASON_NONE,
+                           .trust = AFC_TRUST_OTHER,
+                           .text = exchange->error_text};
+    curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &cause.system_error);
+    if (lacks_sockets(exchange, code)) cause.system_error = exchange->run.socket_error;
+    apply_rules(exchange, code, &cause);
+    describe_socket(exchange, code, &cause);
+    describe_tls(exchange, &cause);
+    describe_proxy(exchange, code, &cause);
     /* Other names are looked up before libcurl gets the request. */
-    if (status == AFC_EDNS && code == CURLE_COULDNT_RESOLVE_HOST) {
-        reason = AFC_REASON_DNS_OVER_HTTPS;
-    }
-    if (text[0] == '\0') text = curl_easy_strerror(code);
-    char with_proxy[AFC_FAILURE_TEXT_SIZE];
-    bool is_proxys = !lacks_sockets(exchange, code) &&
-                     describe_proxy(exchange, code, by_proxy, text, with_proxy);
-    afc__fail(failure, status, "%s", is_proxys ? with_proxy : text);
-    if (status == AFC_EUNTRUSTED) failure->trust = trust;
-    failure->reason = reason;
+    if (cause.status == AFC_EDNS && code == CURLE_COULDNT_RESOLVE_HOST)
+        cause.reason = AFC_REASON_DNS_OVER_HTTPS;
+    afc__fail(failure, cause.status, "%s", cause.text);
+    if (cause.status == AFC_EUNTRUSTED) failure->trust = cause.trust;
+    failure->reason = cause.reason;
     failure->curl_code = (int)code;
     /* Not the error of an address that was tried before the connected one. */
-    if (system_error != exchange->hop.connect_error) failure->system_error = (int)system_error;
+    if (cause.system_error != exchange->hop.connect_error)
+        failure->system_error = (int)cause.system_error;
 }
 
 /* ---- Names ---------------------------------------------------------------------------------- */
