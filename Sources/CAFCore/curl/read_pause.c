@@ -47,32 +47,14 @@ static void hold(afc__socket *socket) {
     afc__loop *loop = socket->driver->loop;
     unsigned others = socket->wanted & ~(unsigned)AFC__READABLE;
     if (!is_shared(socket)) socket->exchange->held = socket;
-    if (others != 0 && afc__loop_watch(loop, &socket->watch, others, false) == AFC_OK) {
-        socket->watched = others;
-        return;
-    }
+    if (others != 0 && afc__loop_watch(loop, &socket->watch, others) == AFC_OK) return;
     afc__loop_unwatch(loop, &socket->watch);
-    socket->is_registered = false;
-    socket->watched = 0;
-}
-
-/** Returns false if the socket can't be watched. */
-static bool let_go(afc__socket *socket) {
-    if (socket == NULL || socket->wanted == 0) return true;
-    if (socket->is_registered && socket->watched == socket->wanted) return true;
-    afc__loop *loop = socket->driver->loop;
-    if (afc__loop_watch(loop, &socket->watch, socket->wanted, !socket->is_registered) != AFC_OK) {
-        return false;
-    }
-    socket->is_registered = true;
-    socket->watched = socket->wanted;
-    return true;
 }
 
 unsigned afc__reading_filter(afc__socket *socket, unsigned readiness) {
     if (!socket->driver->quirks.reads_while_paused || !has_stopped(socket)) return readiness;
     hold(socket);
-    return socket->watched == 0 ? 0 : readiness & ~(unsigned)AFC__READABLE;
+    return socket->watch.watched == 0 ? 0 : readiness & ~(unsigned)AFC__READABLE;
 }
 
 bool afc__reading_is_mixed(const afc__socket *socket) {
@@ -97,7 +79,7 @@ bool afc__reading_begins(afc__exchange *exchange) {
     if (socket == NULL || (!is_shared(socket) && socket->exchange != exchange)) return true;
     /* curl_easy_pause() has allowed all exchanges of the connection to read. */
     if (afc__reading_is_mixed(socket)) socket->driver->rechecks = socket->must_recheck = true;
-    return let_go(socket);
+    return afc__socket_watch(socket);
 }
 
 CURLMcode afc__driver_recheck(afc__driver *driver) {
@@ -126,5 +108,5 @@ bool afc__exchange_set_carrier(afc__exchange *exchange, afc__socket *socket) {
     exchange->carrier = socket->number;
     exchange->carrier_socket = socket->watch.descriptor;
     socket->streams++;
-    return !exchange->driver->quirks.reads_while_paused || let_go(socket);
+    return !exchange->driver->quirks.reads_while_paused || afc__socket_watch(socket);
 }

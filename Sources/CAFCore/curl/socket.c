@@ -24,6 +24,11 @@ void afc__socket_set_opener(afc__socket *socket, afc__exchange *exchange) {
          exchange != NULL ? &exchange->opened : NULL);
 }
 
+bool afc__socket_watch(afc__socket *socket) {
+    if (socket->wanted == 0) return true;
+    return afc__loop_watch(socket->driver->loop, &socket->watch, socket->wanted) == AFC_OK;
+}
+
 bool afc__driver_waits_on(const afc__driver *driver, int descriptor) {
     return driver->sockets[descriptor]->wanted != 0;
 }

@@ -26,11 +26,9 @@ struct afc__socket {
     uint64_t last_serial;    /**< if this is still its hop. */
     /* In the lists of these exchanges, and of `opener`; only socket.c changes them. */
     afc__node exchange_node, last_node, opener_node;
-    afc__name *name;    /**< The host that it was opened for; NULL: no lookup. */
-    unsigned wanted;    /**< Readiness that libcurl waits for. */
-    unsigned watched;   /**< Readiness that epoll reports. */
-    bool is_registered; /**< Registered with epoll. */
-    bool is_own;        /**< Opened by this driver, so closing it is reported. */
+    afc__name *name; /**< The host that it was opened for; NULL: no lookup. */
+    unsigned wanted; /**< Readiness that libcurl waits for. */
+    bool is_own;     /**< Opened by this driver, so closing it is reported. */
 
     /* Of a connection; see connection_reuse.c. */
     afc__connection kind;
@@ -53,6 +51,9 @@ struct afc__socket {
 void afc__socket_set_exchange(afc__socket *socket, afc__exchange *exchange);
 void afc__socket_set_last(afc__socket *socket, afc__exchange *exchange);
 void afc__socket_set_opener(afc__socket *socket, afc__exchange *exchange);
+
+/** Watches the socket for what libcurl waits for, if it waits for anything. false: that isn't possible. */
+bool afc__socket_watch(afc__socket *socket);
 
 /** Returns whether libcurl waits for this socket to be ready. */
 bool afc__driver_waits_on(const afc__driver *driver, int descriptor);

@@ -32,9 +32,8 @@ static void note_activity(afc__exchange *exchange) {
 }
 
 static void forget_socket(afc__driver *driver, afc__socket *entry) {
-    if (entry->is_registered) afc__loop_unwatch(driver->loop, &entry->watch);
-    entry->is_registered = false;
-    entry->wanted = entry->watched = 0;
+    afc__loop_unwatch(driver->loop, &entry->watch);
+    entry->wanted = 0;
     afc__socket_set_exchange(entry, NULL);
     curl_multi_assign(driver->multi.handle, entry->watch.descriptor, NULL);
 }
@@ -62,13 +61,10 @@ static void socket_is_ready(afc__watch *watch, unsigned readiness) {
     if (entry->wanted == 0) {
         /* Still watched from its last use; that it is writable isn't relevant. */
         if (readiness == AFC__WRITABLE &&
-            afc__loop_watch(driver->loop, watch, AFC__READABLE, false) == AFC_OK) {
-            entry->watched = AFC__READABLE;
+            afc__loop_watch(driver->loop, watch, AFC__READABLE) == AFC_OK) {
             return;
         }
         afc__loop_unwatch(driver->loop, watch);
-        entry->is_registered = false;
-        entry->watched = 0;
         afc__reuse_heard(entry);
         return;
     }
@@ -103,7 +99,7 @@ static afc__socket *socket_entry(afc__driver *driver, curl_socket_t descriptor) 
     if (driver->sockets[index] == NULL) {
         afc__socket *entry = afc__zalloc(sizeof *entry);
         if (entry == NULL) return NULL;
-        entry->watch = (afc__watch){descriptor, socket_is_ready};
+        entry->watch = (afc__watch){.descriptor = descriptor, .ready = socket_is_ready};
         entry->driver = driver;
         driver->sockets[index] = entry;
     }
@@ -148,15 +144,9 @@ static int socket_changed(CURL *easy, curl_socket_t descriptor, int what, void *
         entry->last_serial = entry->last->serial;
         if (wanted & AFC__READABLE) afc__direct_watches(entry->last, descriptor, true);
     }
-    if (!entry->is_own && !entry->is_registered) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    if (!entry->is_own && entry->watch.watched == 0) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     entry->wanted = wanted;
-    if (entry->is_registered && entry->watched == wanted) return 0;
-    if (afc__loop_watch(driver->loop, &entry->watch, wanted, !entry->is_registered) != AFC_OK) {
-        return -1;
-    }
-    entry->is_registered = true;
-    entry->watched = wanted;
-    return 0;
+    return afc__socket_watch(entry) ? 0 : -1;
 }
 
 curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
@@ -191,8 +181,8 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
     }
     entry->is_own = true;
     afc__reuse_opened(entry, exchange);
-    entry->is_registered = false;
-    entry->wanted = entry->watched = 0;
+    afc__loop_unwatch(exchange->driver->loop, &entry->watch);
+    entry->wanted = 0;
     entry->name = afc__name_of_connection(exchange);
     afc__exchange_names_are_loaded(exchange);
     afc__exchange_add_scope(exchange, address);
@@ -215,9 +205,9 @@ int afc__driver_close_socket(void *context, curl_socket_t descriptor) {
         if (entry->name != NULL) afc__name_connection_closed(driver, entry->name);
         entry->name = NULL;
         afc__reuse_closing(entry);
-        if (entry->is_registered) afc__loop_unwatch(driver->loop, &entry->watch);
-        entry->is_registered = entry->is_own = false;
-        entry->wanted = entry->watched = 0;
+        afc__loop_unwatch(driver->loop, &entry->watch);
+        entry->is_own = false;
+        entry->wanted = 0;
         afc__socket_set_exchange(entry, NULL);
     }
     return close(descriptor);

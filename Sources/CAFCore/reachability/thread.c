@@ -190,7 +190,7 @@ static bool start_over(afc__reach_thread *thread) {
     close(thread->netlink);
     thread->netlink = thread->watch.descriptor = fresh;
     afc__link_table_restart(&thread->table);
-    return afc__loop_watch(&thread->loop, &thread->watch, AFC__READABLE, true) == AFC_OK;
+    return afc__loop_watch(&thread->loop, &thread->watch, AFC__READABLE) == AFC_OK;
 }
 
 /** The monitors keep their states meanwhile. */
@@ -351,10 +351,10 @@ static afc_status set_up(afc__reach_thread *thread, afc_failure *failure) {
     }
     thread->netlink = afc__reach_open();
     if (thread->netlink < 0) return fail_system(failure, -thread->netlink, "no netlink socket");
-    thread->watch = (afc__watch){thread->netlink, netlink_ready};
+    thread->watch = (afc__watch){.descriptor = thread->netlink, .ready = netlink_ready};
     status = afc__resolver_open(&thread->names, &thread->loop, failure);
     if (status != AFC_OK) return status;
-    status = afc__loop_watch(&thread->loop, &thread->watch, AFC__READABLE, true);
+    status = afc__loop_watch(&thread->loop, &thread->watch, AFC__READABLE);
     if (status != AFC_OK) return afc__fail(failure, status, "cannot watch the netlink socket");
     return afc__loop_start(&thread->loop, failure);
 }

@@ -298,23 +298,29 @@ int64_t afc__loop_now(const afc__loop *loop) {
     return loop->now_us;
 }
 
-afc_status afc__loop_watch(afc__loop *loop, afc__watch *watch, unsigned readiness, bool is_new) {
+afc_status afc__loop_watch(afc__loop *loop, afc__watch *watch, unsigned readiness) {
+    unsigned watched = readiness | AFC__BROKEN;
+    if (watch->watched == watched) return AFC_OK;
     struct epoll_event event = {.data.ptr = watch};
     if (readiness & AFC__READABLE) event.events |= EPOLLIN;
     if (readiness & AFC__WRITABLE) event.events |= EPOLLOUT;
-    int operation = is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    int operation = watch->watched == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
     int result = epoll_ctl(loop->epoll_descriptor, operation, watch->descriptor, &event);
     if (result != 0 && errno == EEXIST) {
         /* The descriptor was closed and its number reused before the old watch was removed. */
         result = epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_MOD, watch->descriptor, &event);
     } else if (result != 0 && errno == ENOENT) {
+        /* It was closed, which removed the old watch, and its number reused. */
         result = epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_ADD, watch->descriptor, &event);
     }
-    if (result == 0) return AFC_OK;
-    return errno == ENOMEM || errno == ENOSPC ? AFC_ENOMEM : AFC_EINTERNAL;
+    if (result != 0) return errno == ENOMEM || errno == ENOSPC ? AFC_ENOMEM : AFC_EINTERNAL;
+    watch->watched = watched;
+    return AFC_OK;
 }
 
 void afc__loop_unwatch(afc__loop *loop, afc__watch *watch) {
+    if (watch->watched == 0) return;
+    watch->watched = 0;
     /* Fails if the descriptor was closed first, which removed it from epoll. */
     epoll_ctl(loop->epoll_descriptor, EPOLL_CTL_DEL, watch->descriptor, NULL);
     for (int i = loop->batch_next; i < loop->batch_count; i++) {

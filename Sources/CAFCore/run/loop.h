@@ -21,6 +21,8 @@ enum { AFC__READABLE = 1u, AFC__WRITABLE = 2u, AFC__BROKEN = 4u };
 /** A watched descriptor, a member of its owner. Must not move while it is watched. */
 typedef struct afc__watch {
     int descriptor;
+    /** The loop's. Readiness that is reported, with AFC__BROKEN; 0: it isn't watched. */
+    unsigned watched;
     void (*ready)(struct afc__watch *watch, unsigned readiness);
 } afc__watch;
 
@@ -121,8 +123,13 @@ uint64_t afc__loop_turn(const afc__loop *loop);
 /** Returns the time when the loop last woke: cheaper than the clock, and at most a turn behind. */
 int64_t afc__loop_now(const afc__loop *loop);
 
-/** Watches a descriptor; `is_new` tells whether it is already watched. */
-afc_status afc__loop_watch(afc__loop *loop, afc__watch *watch, unsigned readiness, bool is_new);
+/**
+ * Watches a descriptor for this readiness from now on. AFC_ENOMEM, AFC_EINTERNAL: it is watched as before, or not at
+ * all.
+ */
+afc_status afc__loop_watch(afc__loop *loop, afc__watch *watch, unsigned readiness);
+
+/** Ends that, also for what is ready in this turn. Does nothing if it isn't watched. */
 void afc__loop_unwatch(afc__loop *loop, afc__watch *watch);
 
 /** Reserves capacity for `count` alarms, so that arming can't fail. */

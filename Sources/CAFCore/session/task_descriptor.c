@@ -12,7 +12,7 @@ void afc__task_watch_body(afc_task *task, void (*ready)(afc__watch *watch, unsig
     }
     task->body_watch = (afc__watch){.descriptor = source->descriptor, .ready = ready};
     afc__loop *loop = &task->session->loop;
-    if (afc__loop_watch(loop, &task->body_watch, AFC__READABLE, true) != AFC_OK) {
+    if (afc__loop_watch(loop, &task->body_watch, AFC__READABLE) != AFC_OK) {
         task->body_watch.ready = NULL;
         source->ready_us = afc__now_us() + LOOK_AGAIN_US;
     }
@@ -29,7 +29,7 @@ bool afc__task_watch_sink(afc_task *task, void (*ready)(afc__watch *watch, unsig
     task->sink_watch = (afc__watch){.descriptor = task->transfer.sink.output.descriptor,
                                     .ready = ready};
     afc__loop *loop = &task->session->loop;
-    if (afc__loop_watch(loop, &task->sink_watch, AFC__WRITABLE, true) == AFC_OK) return true;
+    if (afc__loop_watch(loop, &task->sink_watch, AFC__WRITABLE) == AFC_OK) return true;
     task->sink_watch.ready = NULL;
     return false;
 }

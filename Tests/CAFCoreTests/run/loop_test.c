@@ -327,12 +327,15 @@ static void reports_readable_descriptors(void **state) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     make(&owner);
-    pipe_end end = {{ends[0], read_byte}, &owner};
-    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE, true), AFC_OK);
-    /* Told wrongly whether it is watched already, the loop finds out. */
-    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE, true), AFC_OK);
+    pipe_end end = {{.descriptor = ends[0], .ready = read_byte}, &owner};
+    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE), AFC_OK);
+    /* As if the descriptor was closed and its number used again, either here or before the watch was removed. */
+    end.watch.watched = 0;
+    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE), AFC_OK);
     afc__loop_unwatch(&owner.loop, &end.watch);
-    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE, false), AFC_OK);
+    afc__loop_unwatch(&owner.loop, &end.watch);
+    end.watch.watched = AFC__WRITABLE;
+    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE), AFC_OK);
     start(&owner);
     for (size_t i = 1; i <= 10; i++) {
         assert_int_equal(write(ends[1], "x", 1), 1);
@@ -348,8 +351,8 @@ static void refuses_closed_descriptor(void **state) {
     (void)state;
     owner owner;
     make(&owner);
-    pipe_end end = {{-1, read_byte}, &owner};
-    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE, true), AFC_EINTERNAL);
+    pipe_end end = {{.descriptor = -1, .ready = read_byte}, &owner};
+    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE), AFC_EINTERNAL);
     start(&owner);
     stop(&owner);
 }
