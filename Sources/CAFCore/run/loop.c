@@ -259,9 +259,6 @@ void afc__loop_drive(afc__loop *loop) {
     atomic_store(&loop->is_asleep, true);
 }
 
-/* Results are gathered for a few turns; see finish_turn(). */
-enum { MOST_TURNS = 8 };
-
 bool afc__loop_dispatch(afc__loop *loop) {
     struct epoll_event batch[BATCH];
     const afc__loop *outer = current_loop;
@@ -270,7 +267,7 @@ bool afc__loop_dispatch(afc__loop *loop) {
     loop->is_dispatching = true;
     if (!atomic_exchange(&loop->is_asleep, false)) loop->wakeups_due++;
     loop->next = AFC__TURN_LOOK;
-    for (int turns = 0; turns < MOST_TURNS && loop->next == AFC__TURN_LOOK; turns++) {
+    for (int turns = 0; turns < AFC__LOOP_DISPATCH_TURNS && loop->next == AFC__TURN_LOOK; turns++) {
         loop->next = take_turn(loop, batch, false);
     }
     current_loop = outer;

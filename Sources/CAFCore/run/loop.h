@@ -96,6 +96,9 @@ afc_status afc__loop_start(afc__loop *loop, afc_failure *failure);
  */
 void afc__loop_drive(afc__loop *loop);
 
+/** Turns of one dispatch, as long as the owner asks for another one (AFC__TURN_LOOK). */
+enum { AFC__LOOP_DISPATCH_TURNS = 8 };
+
 /** Handles what is ready, without waiting. One thread at a time. False: the loop has ended, and its owner with it. */
 bool afc__loop_dispatch(afc__loop *loop);
 

@@ -65,6 +65,8 @@ static void take_posts(void *context, afc__post *post) {
  * requests come one by one there is nothing to wait for, and gathered results are reported at once, too.
  */
 enum { MOST_BATCH_TURNS = 4 };
+_Static_assert((int)MOST_BATCH_TURNS < (int)AFC__LOOP_DISPATCH_TURNS,
+               "a dispatch reports what it gathers");
 
 static void end_batches(afc_session *session) {
     afc__node *node;
