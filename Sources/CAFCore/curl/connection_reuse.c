@@ -319,11 +319,7 @@ int afc__exchange_connected(void *context, char *remote, char *local, int remote
     if (!is_ready) return CURL_PREREQFUNC_ABORT;
     afc__result_set_verification(exchange->hop.transfer->result,
                                  afc__tls_peer_copy_verification(exchange->peer));
-    exchange->hop.transfer->hop.shares_connection = exchange->driver->quirks.multiplexes &&
-                                                    exchange->run.is_multiplexed &&
-                                                    exchange->run.slot == AFC__ISOLATE_NONE &&
-                                                    !afc__must_not_share(exchange->driver,
-                                                                         exchange->hop.transfer);
+    exchange->hop.transfer->hop.shares_connection = afc__exchange_shares_connection(exchange);
     afc__exchange_trace_ready(exchange);
     afc__exchange_note_activity(exchange);
     afc__exchange_begin_waiting(exchange);

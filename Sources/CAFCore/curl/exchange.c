@@ -615,9 +615,7 @@ static afc_status set_version(afc__exchange *exchange, afc_failure *failure) {
         exchange->state.http_version = version;
     }
     /* Waiting only makes sense if a connection may turn out to be multiplexed. */
-    bool waits = exchange->driver->quirks.multiplexes && version != CURL_HTTP_VERSION_1_1 &&
-                 exchange->run.slot == AFC__ISOLATE_NONE &&
-                 (transfer->request.url.is_https || version != CURL_HTTP_VERSION_2TLS);
+    bool waits = exchange->run.use == AFC__USE_SHARED;
     if (waits != exchange->state.waits_for_multiplex) {
         AFC__SET(exchange, CURLOPT_PIPEWAIT, waits ? 1L : 0L);
         exchange->state.waits_for_multiplex = waits;
@@ -633,8 +631,7 @@ static bool is_at_connection_limit(const afc__driver *driver) {
 }
 
 static void isolate(afc__exchange *exchange) {
-    exchange->run.slot = afc__isolation_take(exchange->driver, exchange->hop.transfer);
-    long options = afc__isolation_options(exchange->run.slot);
+    long options = afc__isolation_begin(exchange);
     if (options == exchange->state.tls_options) return;
     AFC__SET(exchange, CURLOPT_SSL_OPTIONS, options);
     exchange->state.tls_options = options;
@@ -644,18 +641,19 @@ static void set_rest(afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
     afc__easy_state *state = &exchange->state;
     isolate(exchange);
-    bool is_alone = exchange->run.slot == AFC__ISOLATE_ONE_SHOT || exchange->is_reinjected;
+    afc__connection_use use = exchange->run.use;
+    bool is_one_shot = use == AFC__USE_ONE_SHOT || exchange->is_reinjected;
     bool would_block_others = transfer->connect_only && transfer->request.url.is_https &&
                               wants_response_first(exchange);
     afc__exchange_close_after(exchange,
-                              exchange->driver->forbids_reuse || is_alone || would_block_others);
+                              exchange->driver->forbids_reuse || is_one_shot || would_block_others);
     bool decodes = transfer->coding != AFC__CODING_KEPT;
     if (decodes != state->decodes) {
         AFC__SET(exchange, CURLOPT_ACCEPT_ENCODING, decodes ? "" : NULL);
         state->decodes = decodes;
     }
-    bool is_fresh = transfer->is_retry || exchange->run.avoids_reuse ||
-                    afc__must_not_share(exchange->driver, transfer) || is_alone;
+    bool is_fresh = transfer->is_retry || exchange->run.avoids_reuse || use == AFC__USE_FRESH ||
+                    is_one_shot;
     if (is_fresh != state->is_fresh) {
         AFC__SET(exchange, CURLOPT_FRESH_CONNECT, is_fresh ? 1L : 0L);
         state->is_fresh = is_fresh;
@@ -730,10 +728,10 @@ static void release_connection(afc__exchange *exchange) {
     afc__tls_peer_release(exchange->proxy_peer);
     afc__tls_peer_release(exchange->carrier_peer);
     exchange->peer = exchange->proxy_peer = exchange->carrier_peer = NULL;
-    afc__isolation_give_back(exchange->driver, exchange->run.slot);
+    afc__isolation_end(exchange);
     afc__exchange_set_carrier(exchange, NULL);
     afc__direct_reset(exchange);
-    exchange->run = (afc__exchange_run){.slot = AFC__ISOLATE_NONE};
+    exchange->run = (afc__exchange_run){0};
 }
 
 bool afc__exchange_restart(afc__exchange *exchange) {

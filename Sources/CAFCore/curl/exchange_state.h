@@ -7,6 +7,7 @@
 #include "curl/direct_io.h"
 #include "curl/driver_internal.h"
 #include "curl/easy_options.h"
+#include "curl/isolation.h"
 #include "curl/resolve.h"
 #include "curl/trace.h"
 #include "tls/tls.h"
@@ -28,12 +29,13 @@ typedef struct afc__exchange_hop {
 /** What is true until the hop ends, or begins again with another connection. Plain values, too. */
 typedef struct afc__exchange_run {
     afc__attempt attempt;
-    unsigned slot;       /**< See afc__isolation_take(). */
-    bool avoids_reuse;   /**< A pooled connection had unexpected input. */
-    bool is_multiplexed; /**< Activity on the connection may belong to other exchanges. */
-    unsigned tls_layers; /**< TLS layers prepared for the connection being made. */
-    int socket_error;    /**< errno if no socket could be opened; 0: it could. */
-    long connections;    /**< Opened for it by the time its request was last about to be sent. */
+    afc__connection_use use; /**< Decided by afc__isolation_begin(), */
+    unsigned slot;           /**< with its slot; 0: none. */
+    bool avoids_reuse;       /**< A pooled connection had unexpected input. */
+    bool is_multiplexed;     /**< Activity on the connection may belong to other exchanges. */
+    unsigned tls_layers;     /**< TLS layers prepared for the connection being made. */
+    int socket_error;        /**< errno if no socket could be opened; 0: it could. */
+    long connections; /**< Opened for it by the time its request was last about to be sent. */
     /** No field line was received since libcurl freed the last response's fields. */
     bool awaits_field;
     bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */

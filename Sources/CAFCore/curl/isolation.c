@@ -21,63 +21,89 @@
 static const long marks[] = {CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT,
                              CURLSSLOPT_AUTO_CLIENT_CERT};
 
+/* A slot is a combination of these marks. That of ONE_SHOT connections isn't reserved. */
+enum { NO_SLOT = 0, LAST_SLOT = 6, ONE_SHOT_SLOT = 7 };
+
+/* ---- The decision -------------------------------------------------------------------------- */
+
 static bool may_have_to_wait(const afc__transfer *transfer) {
     return transfer->receive_rate.per_second != 0 || transfer->sink.kind != AFC_SINK_MEMORY;
 }
 
-unsigned afc__isolation_take(afc__driver *driver, const afc__transfer *transfer) {
+/** Returns how the next hop of the transfer uses its connection. */
+static afc__connection_use use_of(const afc__driver *driver, const afc__transfer *transfer) {
+    unsigned scheme;
     /*
      * libcurl compares proxy credentials only for SOCKS: a tunnel made with some would be used for
      * a request with others. The session's own are always the same.
      */
-    if (transfer->own_proxy != NULL) return AFC__ISOLATE_ONE_SHOT;
+    if (transfer->own_proxy != NULL) return AFC__USE_ONE_SHOT;
     /* After a 101 the connection speaks another protocol. */
-    if (transfer->upgrades) return AFC__ISOLATE_ONE_SHOT;
+    if (transfer->upgrades) return AFC__USE_ONE_SHOT;
     /*
      * The connection itself is authenticated, and several versions of libcurl reused such
      * connections wrongly (CVE-2026-1965, CVE-2026-5545). So it is never reused.
      */
-    unsigned scheme;
-    if (afc__transfer_connection_auth(transfer, false, &scheme) != NULL)
-        return AFC__ISOLATE_ONE_SHOT;
-    if (afc__transfer_identifies_to_proxy(transfer)) return AFC__ISOLATE_ONE_SHOT;
-    if (!may_have_to_wait(transfer) || transfer->version == AFC_HTTP_PREFER_1_1)
-        return AFC__ISOLATE_NONE;
-    if (!driver->quirks.multiplexes) return AFC__ISOLATE_NONE;
-    if (!transfer->request.url.is_https) {
-        /* Without TLS a connection can only be isolated by closing it afterwards. */
-        bool is_shared = afc__transfer_is_clear_http_2(transfer);
-        return is_shared ? AFC__ISOLATE_ONE_SHOT : AFC__ISOLATE_NONE;
+    if (afc__transfer_connection_auth(transfer, false, &scheme) != NULL) return AFC__USE_ONE_SHOT;
+    if (afc__transfer_identifies_to_proxy(transfer)) return AFC__USE_ONE_SHOT;
+    bool is_clear_http_2 = afc__transfer_is_clear_http_2(transfer);
+    if (!driver->quirks.multiplexes) {
+        bool is_fresh = is_clear_http_2 && driver->quirks.fails_on_second_clear_request;
+        return is_fresh ? AFC__USE_FRESH : AFC__USE_EXCLUSIVE;
     }
-    for (unsigned slot = AFC__ISOLATE_NONE + 1; slot < AFC__ISOLATE_ONE_SHOT; slot++) {
+    bool is_https = transfer->request.url.is_https;
+    if (transfer->version == AFC_HTTP_PREFER_1_1) return AFC__USE_EXCLUSIVE;
+    if (!is_https && !is_clear_http_2) return AFC__USE_EXCLUSIVE;
+    if (!may_have_to_wait(transfer)) return AFC__USE_SHARED;
+    /* Without TLS a connection can only be isolated by closing it afterwards. */
+    return is_https ? AFC__USE_SLOT : AFC__USE_ONE_SHOT;
+}
+
+/* ---- Slots --------------------------------------------------------------------------------- */
+
+/** Returns a slot that was free, or NO_SLOT. */
+static unsigned reserve_slot(afc__driver *driver) {
+    for (unsigned slot = NO_SLOT + 1; slot <= LAST_SLOT; slot++) {
         if ((driver->slots & 1u << slot) != 0) continue;
         driver->slots |= 1u << slot;
         return slot;
     }
-    return AFC__ISOLATE_ONE_SHOT;
+    return NO_SLOT;
 }
 
-void afc__isolation_give_back(afc__driver *driver, unsigned slot) {
-    driver->slots &= ~(1u << slot);
+long afc__isolation_begin(afc__exchange *exchange) {
+    afc__exchange_run *run = &exchange->run;
+    run->use = use_of(exchange->driver, exchange->hop.transfer);
+    run->slot = run->use == AFC__USE_SLOT ? reserve_slot(exchange->driver) : NO_SLOT;
+    if (run->use == AFC__USE_SLOT && run->slot == NO_SLOT) run->use = AFC__USE_ONE_SHOT;
+    unsigned slot = run->use == AFC__USE_ONE_SHOT ? ONE_SHOT_SLOT : run->slot;
+    long options = 0;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if ((slot & 1u << i) != 0) options |= marks[i];
+    }
+    return options;
 }
 
-/** Returns whether it is known in advance that the hop shares its connection with no other. */
-static bool is_alone(const afc__driver *driver, const afc__transfer *transfer) {
-    unsigned scheme;
-    if (!driver->quirks.multiplexes) return true;
-    bool is_clear = !transfer->request.url.is_https && !afc__transfer_is_clear_http_2(transfer);
-    return is_clear || transfer->version == AFC_HTTP_PREFER_1_1 || may_have_to_wait(transfer) ||
-           transfer->own_proxy != NULL || afc__transfer_identifies_to_proxy(transfer) ||
-           afc__transfer_connection_auth(transfer, false, &scheme) != NULL ||
-           afc__must_not_share(driver, transfer);
+void afc__isolation_end(afc__exchange *exchange) {
+    if (exchange->run.slot != NO_SLOT) exchange->driver->slots &= ~(1u << exchange->run.slot);
+    exchange->run.slot = NO_SLOT;
 }
+
+bool afc__exchange_shares_connection(const afc__exchange *exchange) {
+    afc__connection_use use = exchange->run.use;
+    return exchange->driver->quirks.multiplexes && exchange->run.is_multiplexed &&
+           (use == AFC__USE_SHARED || use == AFC__USE_EXCLUSIVE);
+}
+
+/* ---- For the queue ------------------------------------------------------------------------- */
 
 void afc__driver_place(const afc__driver *driver, const afc__transfer *transfer,
                        afc__queue_key *key, afc__lane *lane) {
     const afc__url *url = &transfer->request.url;
     const afc__proxy *proxy;
     *key = (afc__queue_key){url->host, url->port, afc__driver_socket(driver, transfer)};
-    *lane = is_alone(driver, transfer) ? AFC__LANE_ALONE : AFC__LANE_SHARED;
+    bool is_shared = use_of(driver, transfer) == AFC__USE_SHARED;
+    *lane = is_shared ? AFC__LANE_SHARED : AFC__LANE_ISOLATED;
     /* An invalid proxy ends the hop when the hop is prepared. */
     if (afc__driver_choose_proxy(driver, transfer, &proxy, NULL) != AFC_OK || proxy == NULL) return;
     /* libcurl counts connections per forwarding proxy, and otherwise per server. */
@@ -91,18 +117,5 @@ afc__sharing afc__exchange_sharing(const afc__exchange *exchange) {
     if (exchange->run.is_multiplexed && exchange->driver->quirks.multiplexes)
         return AFC__SHARING_STREAMS;
     /* The request may have chosen HTTP/1.1. */
-    return is_alone(exchange->driver, exchange->hop.transfer) ? AFC__SHARING_UNKNOWN
-                                                              : AFC__SHARING_NONE;
-}
-
-long afc__isolation_options(unsigned slot) {
-    long options = 0;
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if ((slot & 1u << i) != 0) options |= marks[i];
-    }
-    return options;
-}
-
-bool afc__must_not_share(const afc__driver *driver, const afc__transfer *transfer) {
-    return driver->quirks.fails_on_second_clear_request && afc__transfer_is_clear_http_2(transfer);
+    return exchange->run.use == AFC__USE_SHARED ? AFC__SHARING_NONE : AFC__SHARING_UNKNOWN;
 }

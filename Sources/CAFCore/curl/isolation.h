@@ -4,23 +4,28 @@
 
 #include "curl/driver.h"
 
-/** Kinds of isolation: which exchanges may share a connection. */
-enum {
-    AFC__ISOLATE_NONE = 0,    /**< A shared connection, the default. */
-    AFC__ISOLATE_ONE_SHOT = 7 /**< A new one, never reused; 1 to 6: the one of that slot. */
-};
+/** Which other requests may use the connection of a hop. Every hop but a SHARED one is isolated. */
+typedef enum afc__connection_use {
+    AFC__USE_SHARED,    /**< Any, also at the same time, if the server speaks HTTP/2. */
+    AFC__USE_EXCLUSIVE, /**< Any afterwards: HTTP/1.1, or a libcurl that can't multiplex. */
+    AFC__USE_FRESH, /**< None: the connection is new, and libcurl can't send a second request on it. */
+    AFC__USE_SLOT, /**< Those with the same slot afterwards: HTTP/2, but of one stream at a time. */
+    AFC__USE_ONE_SHOT /**< None: the connection is new, and closed afterwards. */
+} afc__connection_use;
 
 /**
- * Takes a slot if this hop must have its own connection. The slot is reserved until it is given
- * back.
+ * Decides how the hop uses its connection, and reserves a slot if it needs one; without a free slot its connection is
+ * ONE_SHOT. Returns the CURLOPT_SSL_OPTIONS that keep other exchanges off it.
  */
-unsigned afc__isolation_take(afc__driver *driver, const afc__transfer *transfer);
-void afc__isolation_give_back(afc__driver *driver, unsigned slot);
+long afc__isolation_begin(afc__exchange *exchange);
 
-/** Returns whether each request needs its own connection. */
-bool afc__must_not_share(const afc__driver *driver, const afc__transfer *transfer);
+/**
+ * Returns whether others may use the hop's connection at the same time. Call it when the hop has that. A request that prefers
+ * HTTP/1.1 may have got one that others opened for HTTP/2.
+ */
+bool afc__exchange_shares_connection(const afc__exchange *exchange);
 
-/** Returns the CURLOPT_SSL_OPTIONS that keep other exchanges off a slot's connection. */
-long afc__isolation_options(unsigned slot);
+/** Gives the slot back, if the hop has one. */
+void afc__isolation_end(afc__exchange *exchange);
 
 #endif

@@ -174,7 +174,7 @@ static void put_aside(afc__queue *queue, afc__queue_host *host) {
 static uint32_t connections_of(const afc__queue_host *host) {
     uint32_t shared = host->lanes[AFC__LANE_SHARED].running;
     if (host->sharing == AFC__SHARING_STREAMS && shared > 0) shared = 1;
-    return shared + host->lanes[AFC__LANE_ALONE].running;
+    return shared + host->lanes[AFC__LANE_ISOLATED].running;
 }
 
 static bool has_connection_left(const afc__queue *queue, const afc__queue_host *host) {
@@ -184,10 +184,10 @@ static bool has_connection_left(const afc__queue *queue, const afc__queue_host *
 /** Returns whether one more stream may start on the existing connections. */
 static bool has_stream_left(const afc__queue *queue, const afc__queue_host *host) {
     uint32_t shared = host->lanes[AFC__LANE_SHARED].running;
-    uint32_t alone = host->lanes[AFC__LANE_ALONE].running;
+    uint32_t isolated = host->lanes[AFC__LANE_ISOLATED].running;
     if (host->sharing != AFC__SHARING_STREAMS || shared == 0) return false;
     if (queue->limits.per_host == 0) return true;
-    uint32_t most = queue->limits.per_host > alone ? queue->limits.per_host - alone : 1;
+    uint32_t most = queue->limits.per_host > isolated ? queue->limits.per_host - isolated : 1;
     return shared / queue->limits.streams < most;
 }
 
@@ -197,13 +197,13 @@ static bool comes_before(const afc__entry *a, const afc__entry *b) {
 
 /**
  * Returns whether a host must give up its connection: endless streams must not keep the last one from an entry
- * that needs a connection alone.
+ * that needs a connection of its own.
  */
 static bool must_make_way(const afc__queue *queue, const afc__queue_host *host) {
-    const afc__entry *alone = first_of(&host->lanes[AFC__LANE_ALONE]);
-    return alone != NULL && host->lanes[AFC__LANE_ALONE].running == 0 &&
+    const afc__entry *isolated = first_of(&host->lanes[AFC__LANE_ISOLATED]);
+    return isolated != NULL && host->lanes[AFC__LANE_ISOLATED].running == 0 &&
            !has_connection_left(queue, host) &&
-           comes_before(alone, first_of(&host->lanes[AFC__LANE_SHARED]));
+           comes_before(isolated, first_of(&host->lanes[AFC__LANE_SHARED]));
 }
 
 /** Returns the first entry of the shared lane if it may run without another connection. */
@@ -217,14 +217,14 @@ static afc__entry *next_stream(const afc__queue *queue, const afc__queue_host *h
 /** Returns the first entry that may run with one more connection. */
 static afc__entry *next_connection(const afc__queue *queue, const afc__queue_host *host) {
     afc__entry *shared = first_of(&host->lanes[AFC__LANE_SHARED]);
-    afc__entry *alone = first_of(&host->lanes[AFC__LANE_ALONE]);
-    if ((shared == NULL && alone == NULL) || !has_connection_left(queue, host)) return NULL;
+    afc__entry *isolated = first_of(&host->lanes[AFC__LANE_ISOLATED]);
+    if ((shared == NULL && isolated == NULL) || !has_connection_left(queue, host)) return NULL;
     bool streams = host->sharing == AFC__SHARING_STREAMS &&
                    host->lanes[AFC__LANE_SHARED].running > 0;
     bool has_shared = shared != NULL && !streams &&
                       (host->sharing == AFC__SHARING_NONE || host->unconnected < MOST_UNCONNECTED);
-    if (!has_shared) return alone;
-    return alone != NULL && comes_before(alone, shared) ? alone : shared;
+    if (!has_shared) return isolated;
+    return isolated != NULL && comes_before(isolated, shared) ? isolated : shared;
 }
 
 /** Moves a host to the end of the list that it now belongs to. */

@@ -26,7 +26,7 @@ static void add_to(afc__queue *queue, afc__entry *entry, const char *host, afc__
 }
 
 static void add(afc__queue *queue, afc__entry *entry, const char *host) {
-    add_to(queue, entry, host, AFC__LANE_ALONE, NORMAL);
+    add_to(queue, entry, host, AFC__LANE_ISOLATED, NORMAL);
 }
 
 static void check_next(afc__queue *queue, const afc__entry *expected) {
@@ -75,7 +75,7 @@ static void runs_begun_tasks_and_higher_priorities_first(void **state) {
     afc__entry entries[COUNT_OF(ranks)] = {0};
     make(&queue, 1, 0);
     for (size_t i = 0; i < COUNT_OF(ranks); i++) {
-        add_to(&queue, &entries[i], "a", AFC__LANE_ALONE, ranks[i]);
+        add_to(&queue, &entries[i], "a", AFC__LANE_ISOLATED, ranks[i]);
     }
     for (size_t i = 0; i < COUNT_OF(order); i++) {
         check_next(&queue, &entries[order[i]]);
@@ -93,7 +93,7 @@ static void keeps_the_order_when_waiting_entries_are_removed(void **state) {
         afc__entry entries[COUNT] = {0};
         make(&queue, 0, 0);
         for (size_t i = 0; i < COUNT; i++) {
-            add_to(&queue, &entries[i], "a", AFC__LANE_ALONE, i % 2 == 0 ? 20 : 10);
+            add_to(&queue, &entries[i], "a", AFC__LANE_ISOLATED, i % 2 == 0 ? 20 : 10);
         }
         for (size_t i = 0; i < COUNT; i++) {
             if (removed >> i & 1) afc__queue_remove(&queue, &entries[i]);
@@ -145,17 +145,17 @@ static void distinguishes_hosts_by_name_port_and_socket(void **state) {
     make(&queue, 1, 0);
     for (size_t i = 0; i < COUNT_OF(entries); i++) {
         const afc__queue_key *key = &keys[i % COUNT_OF(keys)];
-        check_status(afc__queue_add(&queue, &entries[i], key, AFC__LANE_ALONE, NORMAL), AFC_OK);
+        check_status(afc__queue_add(&queue, &entries[i], key, AFC__LANE_ISOLATED, NORMAL), AFC_OK);
     }
     assert_int_equal(run_all(&queue), COUNT_OF(keys));
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         for (size_t j = 0; j < COUNT_OF(keys); j++) {
-            bool keeps = afc__queue_keeps_place(&entries[i], &keys[j], AFC__LANE_ALONE);
+            bool keeps = afc__queue_keeps_place(&entries[i], &keys[j], AFC__LANE_ISOLATED);
             assert_int_equal(keeps, i == j);
         }
         assert_false(afc__queue_keeps_place(&entries[i], &keys[i], AFC__LANE_SHARED));
         assert_false(
-            afc__queue_keeps_place(&entries[i + COUNT_OF(keys)], &keys[i], AFC__LANE_ALONE));
+            afc__queue_keeps_place(&entries[i + COUNT_OF(keys)], &keys[i], AFC__LANE_ISOLATED));
     }
     clear(&queue, entries, COUNT_OF(entries));
 }
@@ -245,40 +245,40 @@ static void multiplies_connections_by_streams(void **state) {
 static void streams_pass_entries_that_need_a_connection(void **state) {
     (void)state;
     afc__queue queue;
-    afc__entry shared[4] = {0}, alone[4] = {0};
+    afc__entry shared[4] = {0}, isolated[4] = {0};
     make(&queue, 3, 0);
     add_to(&queue, &shared[0], "a", AFC__LANE_SHARED, NORMAL);
     check_next(&queue, &shared[0]);
     afc__queue_connected(&queue, &shared[0], AFC__SHARING_STREAMS);
-    for (size_t i = 0; i < 4; i++) add(&queue, &alone[i], "a");
+    for (size_t i = 0; i < 4; i++) add(&queue, &isolated[i], "a");
     for (size_t i = 1; i < 4; i++) add_to(&queue, &shared[i], "a", AFC__LANE_SHARED, NORMAL);
     /* Two connections are left for the lane; the others wait for them, and nobody waits for those. */
     assert_int_equal(run_all(&queue), 5);
-    assert_int_equal(alone[2].state, AFC__ENTRY_WAITING);
-    assert_int_equal(alone[3].state, AFC__ENTRY_WAITING);
-    for (size_t i = 0; i < 4; i++) afc__queue_remove(&queue, &alone[i]);
+    assert_int_equal(isolated[2].state, AFC__ENTRY_WAITING);
+    assert_int_equal(isolated[3].state, AFC__ENTRY_WAITING);
+    for (size_t i = 0; i < 4; i++) afc__queue_remove(&queue, &isolated[i]);
     clear(&queue, shared, 4);
 }
 
 static void streams_yield_to_entries_that_need_their_connection(void **state) {
     (void)state;
     afc__queue queue;
-    afc__entry shared[4] = {0}, alone = {0};
+    afc__entry shared[4] = {0}, isolated = {0};
     make(&queue, 1, 0);
     add_to(&queue, &shared[0], "a", AFC__LANE_SHARED, NORMAL);
     add_to(&queue, &shared[1], "a", AFC__LANE_SHARED, NORMAL);
     check_next(&queue, &shared[0]);
     afc__queue_connected(&queue, &shared[0], AFC__SHARING_STREAMS);
     check_next(&queue, &shared[1]);
-    add(&queue, &alone, "a");
+    add(&queue, &isolated, "a");
     add_to(&queue, &shared[2], "a", AFC__LANE_SHARED, NORMAL);
     check_next(&queue, NULL);
     afc__queue_remove(&queue, &shared[0]);
     check_next(&queue, NULL);
     afc__queue_remove(&queue, &shared[1]);
-    check_next(&queue, &alone);
+    check_next(&queue, &isolated);
     check_next(&queue, NULL);
-    afc__queue_remove(&queue, &alone);
+    afc__queue_remove(&queue, &isolated);
     check_next(&queue, &shared[2]);
     clear(&queue, shared, 4);
 }
@@ -362,7 +362,8 @@ static void refuses_entries_without_memory(void **state) {
             char host[16];
             snprintf(host, sizeof host, "host%zu", i);
             afc__queue_key key = key_of(host);
-            afc_status added = afc__queue_add(&queue, &entries[i], &key, AFC__LANE_ALONE, NORMAL);
+            afc_status added = afc__queue_add(&queue, &entries[i], &key, AFC__LANE_ISOLATED,
+                                              NORMAL);
             assert_true(added == AFC_OK || added == AFC_ENOMEM);
             assert_int_equal(entries[i].state == AFC__ENTRY_WAITING, added == AFC_OK);
         }
@@ -392,7 +393,7 @@ static void limits_hold_for_any_sequence(void **state) {
         for (size_t step = 0; step < STEPS; step++) {
             afc__entry *entry = &entries[random_number(&random, ENTRIES)];
             if (entry->state == AFC__ENTRY_OUT) {
-                add_to(&queue, entry, hosts[random_number(&random, 4)], AFC__LANE_ALONE,
+                add_to(&queue, entry, hosts[random_number(&random, 4)], AFC__LANE_ISOLATED,
                        1 + random_number(&random, 3));
             } else {
                 afc__queue_remove(&queue, entry);
@@ -407,9 +408,10 @@ static void limits_hold_for_any_sequence(void **state) {
             size_t host = 0;
             while (host < 3) {
                 afc__queue_key key = key_of(hosts[host]);
-                afc__entry like = {
-                    .state = AFC__ENTRY_RUNNING, .lane = AFC__LANE_ALONE, .host = entries[i].host};
-                if (afc__queue_keeps_place(&like, &key, AFC__LANE_ALONE)) break;
+                afc__entry like = {.state = AFC__ENTRY_RUNNING,
+                                   .lane = AFC__LANE_ISOLATED,
+                                   .host = entries[i].host};
+                if (afc__queue_keeps_place(&like, &key, AFC__LANE_ISOLATED)) break;
                 host++;
             }
             bool runs = entries[i].state == AFC__ENTRY_RUNNING;
