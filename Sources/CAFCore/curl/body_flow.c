@@ -132,8 +132,8 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
         exchange->run.passed += (int64_t)size;
         if (is_flushing) return size;
         tell_filled(exchange);
-        exchange->has_whole_response = afc__exchange_has_whole_response(exchange);
-        return exchange->has_whole_response ? 0 : size;
+        exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
+        return exchange->early.is_complete ? 0 : size;
     case AFC__PAUSED:
         wait_for_transfer(exchange);
         afc__direct_hold_input(exchange);

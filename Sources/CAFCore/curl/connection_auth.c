@@ -32,7 +32,7 @@ void afc__exchange_set_auth(afc__exchange *exchange) {
     unsigned scheme;
     const afc_credentials *credentials = afc__transfer_connection_auth(exchange->hop.transfer,
                                                                        false, &scheme);
-    if (credentials == NULL || exchange->is_reinjected) return;
+    if (credentials == NULL || afc__exchange_uses_own_listener(exchange)) return;
     /*
      * libcurl keeps more authentication state than can be reset, so this handle isn't reused after
      * this hop.

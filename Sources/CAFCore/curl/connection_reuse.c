@@ -310,12 +310,13 @@ int afc__exchange_connected(void *context, char *remote, char *local, int remote
     afc__exchange_names_are_loaded(exchange);
     curl_easy_getinfo(exchange->easy, CURLINFO_OS_ERRNO, &exchange->hop.connect_error);
     afc__exchange_attach_peer(exchange);
-    if (exchange->is_reinjected)
+    if (afc__exchange_uses_own_listener(exchange))
         afc__exchange_enter(exchange, AFC__ATTEMPT_SENT);
     else if (!take_connection(exchange, &route))
         return CURL_PREREQFUNC_ABORT;
-    bool is_ready = exchange->is_reinjected ? afc__exchange_feed_reinjection(exchange)
-                                            : afc__transfer_begin_body(exchange->hop.transfer);
+    bool is_ready = afc__exchange_uses_own_listener(exchange)
+                        ? afc__exchange_feed_reinjection(exchange)
+                        : afc__transfer_begin_body(exchange->hop.transfer);
     if (!is_ready) return CURL_PREREQFUNC_ABORT;
     afc__result_set_verification(exchange->hop.transfer->result,
                                  afc__tls_peer_copy_verification(exchange->peer));

@@ -195,26 +195,6 @@ bool afc__driver_handle_post(afc__driver *driver, const afc__post *post) {
     return true;
 }
 
-/* ---- Beginning once more ------------------------------------------------------------------- */
-
-/** Starts an ended exchange again with the early response that was kept. false: there is none. */
-static bool reinject(afc__exchange *exchange) {
-    if (exchange->run.code != CURLE_SEND_ERROR || exchange->early_response.size == 0) return false;
-    if (!afc__hop_in_head(exchange->hop.transfer)) return false;
-    afc__exchange_collect_timings(exchange, &exchange->measured);
-    curl_multi_remove_handle(exchange->driver->multi.handle, exchange->easy);
-    exchange->is_reinjected = true;
-    exchange->run.has_ended = exchange->run.has_paused = false;
-    exchange->run.passed = 0;
-    /* If that fails, the failure to send is reported: it is why the response couldn't be read. */
-    if (afc__exchange_prepare(exchange, NULL) == AFC_OK &&
-        curl_multi_add_handle(exchange->driver->multi.handle, exchange->easy) == CURLM_OK) {
-        return true;
-    }
-    afc__exchange_end_with(exchange, CURLE_SEND_ERROR);
-    return false;
-}
-
 /* ---- Ending -------------------------------------------------------------------------------- */
 
 afc__exchange *afc__driver_next_ended(afc__driver *driver) {
@@ -234,7 +214,7 @@ afc__exchange *afc__driver_next_ended(afc__driver *driver) {
         afc__exchange_end_with(exchange, code);
         if (exchange->run.attempt == AFC__ATTEMPT_UNCLEAN && afc__exchange_restart(exchange))
             continue;
-        if (!exchange->is_reinjected && reinject(exchange)) continue;
+        if (afc__exchange_restart_with_response(exchange)) continue;
         afc__exchange_finish_body(exchange);
         if (afc__exchange_must_deliver(exchange)) continue;
         return exchange;
@@ -248,7 +228,7 @@ void *afc__exchange_get_context(const afc__exchange *exchange) {
 void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome *outcome) {
     *outcome = (afc__outcome){0};
     outcome->verification = afc__tls_peer_copy_verification(exchange->peer);
-    if (exchange->is_reinjected)
+    if (afc__exchange_uses_own_listener(exchange))
         afc__exchange_collect_reinjected(exchange, &outcome->hop);
     else
         afc__exchange_collect_timings(exchange, &outcome->hop);
@@ -275,8 +255,8 @@ bool afc__exchange_continue(afc__exchange *exchange) {
     afc__exchange_note_activity(exchange);
     if (exchange->hosts.stage != AFC__STAGE_ADDED) return true;
     /* The response may have completed before the challenge was refused. */
-    exchange->has_whole_response = afc__exchange_has_whole_response(exchange);
-    if (exchange->has_whole_response) {
+    exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
+    if (exchange->early.is_complete) {
         afc__exchange_end_with(exchange, CURLE_WRITE_ERROR);
         return false;
     }

@@ -20,7 +20,9 @@
 #include "curl/early_response.h"
 
 #include "curl/exchange_state.h"
+#include "curl/outcome.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -30,12 +32,36 @@
 /* The size that a socket accepts at once. The rest of a longer response is lost. */
 enum { LONGEST_RESPONSE = 128 * 1024 };
 
+#define TO(state) (1u << AFC__EARLY_##state)
+
+static const unsigned followers[AFC__EARLY_STATES] = {
+    [AFC__EARLY_NONE] = TO(KEPT),
+    [AFC__EARLY_KEPT] = TO(NONE) | TO(REINJECTED),
+    [AFC__EARLY_REINJECTED] = TO(NONE),
+};
+
+bool afc__early_may_become(afc__early_state from, afc__early_state to) {
+    return (followers[from] >> to & 1) != 0;
+}
+
+static void enter(afc__exchange *exchange, afc__early_state state) {
+    assert(afc__early_may_become(exchange->early.state, state));
+    exchange->early.state = state;
+}
+
+void afc__early_response_init(afc__early_response *early) {
+    *early = (afc__early_response){.listener = -1, .peer = -1};
+    afc__buffer_init(&early->bytes, UINT32_MAX);
+}
+
+/* ---- Keeping ------------------------------------------------------------------------------- */
+
 static bool may_have_response(const afc__exchange *exchange) {
     const afc__transfer *transfer = exchange->hop.transfer;
-    if (transfer == NULL || exchange->run.has_ended || exchange->is_reinjected ||
-        exchange->state.connection_auth || !transfer->request.sends_body ||
-        transfer->request.url.is_https || afc__transfer_is_clear_http_2(transfer) ||
-        afc__transfer_has_failed(transfer) || afc__transfer_is_cancelled(transfer)) {
+    if (transfer == NULL || exchange->run.has_ended || exchange->state.connection_auth ||
+        !transfer->request.sends_body || transfer->request.url.is_https ||
+        afc__transfer_is_clear_http_2(transfer) || afc__transfer_has_failed(transfer) ||
+        afc__transfer_is_cancelled(transfer)) {
         return false;
     }
     if (transfer->hop.proxy != NULL && transfer->hop.proxy->kind == AFC__PROXY_HTTPS) return false;
@@ -45,22 +71,46 @@ static bool may_have_response(const afc__exchange *exchange) {
     return transfer->hop.proxy == NULL || transfer->hop.proxy->kind == AFC__PROXY_HTTP;
 }
 
-void afc__exchange_recover_early_response(afc__exchange *exchange, curl_socket_t descriptor) {
+void afc__exchange_drop_early_response(afc__exchange *exchange) {
+    if (exchange->early.state != AFC__EARLY_KEPT) return;
+    exchange->early.bytes.size = 0;
+    enter(exchange, AFC__EARLY_NONE);
+}
+
+/** Reads what is left in the socket; as much as the buffer may hold. */
+static void read_rest(afc__exchange *exchange, curl_socket_t descriptor) {
     char bytes[16 * 1024];
-    exchange->early_response.size = 0;
-    if (!may_have_response(exchange)) return;
+    afc__buffer *kept = &exchange->early.bytes;
     for (;;) {
         ssize_t count = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return;
-        size_t capacity = LONGEST_RESPONSE - exchange->early_response.size;
+        size_t capacity = LONGEST_RESPONSE - kept->size;
         size_t size = (size_t)count < capacity ? (size_t)count : capacity;
         if (size == 0) return;
-        if (afc__buffer_append(&exchange->early_response, bytes, size) != AFC_OK) {
-            exchange->early_response.size = 0;
+        if (afc__buffer_append(kept, bytes, size) != AFC_OK) {
+            kept->size = 0;
             return;
         }
     }
+}
+
+void afc__exchange_recover_early_response(afc__exchange *exchange, curl_socket_t descriptor) {
+    afc__exchange_drop_early_response(exchange);
+    if (exchange->early.state != AFC__EARLY_NONE || !may_have_response(exchange)) return;
+    read_rest(exchange, descriptor);
+    if (exchange->early.bytes.size > 0) enter(exchange, AFC__EARLY_KEPT);
+}
+
+/* ---- Reinjecting --------------------------------------------------------------------------- */
+
+bool afc__exchange_begin_reinjection(afc__exchange *exchange) {
+    bool may = exchange->early.state == AFC__EARLY_KEPT && exchange->run.code == CURLE_SEND_ERROR &&
+               afc__hop_in_head(exchange->hop.transfer);
+    if (!may) return false;
+    afc__exchange_collect_timings(exchange, &exchange->early.measured);
+    enter(exchange, AFC__EARLY_REINJECTED);
+    return true;
 }
 
 /**
@@ -87,8 +137,8 @@ curl_socket_t afc__exchange_open_reinjection(afc__exchange *exchange,
         return CURL_SOCKET_BAD;
     }
     /* libcurl may have given up an earlier one, and asks for another socket. */
-    if (exchange->reinjection_listener >= 0) close(exchange->reinjection_listener);
-    exchange->reinjection_listener = listener;
+    if (exchange->early.listener >= 0) close(exchange->early.listener);
+    exchange->early.listener = listener;
     address->family = AF_UNIX;
     address->protocol = 0;
     address->addrlen = size;
@@ -106,14 +156,14 @@ static bool is_own(int descriptor) {
 
 bool afc__exchange_feed_reinjection(afc__exchange *exchange) {
     int capacity = 2 * LONGEST_RESPONSE;
-    int peer = accept4(exchange->reinjection_listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int peer = accept4(exchange->early.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (peer < 0) return false;
     /* Receives the request that libcurl sends before it reads; its bytes are ignored. */
-    exchange->reinjection_peer = peer;
+    exchange->early.peer = peer;
     if (!is_own(peer)) return false;
     setsockopt(peer, SOL_SOCKET, SO_SNDBUF, &capacity, sizeof capacity);
-    const char *bytes = exchange->early_response.bytes;
-    size_t left = exchange->early_response.size;
+    const char *bytes = exchange->early.bytes.bytes;
+    size_t left = exchange->early.bytes.size;
     while (left > 0) {
         ssize_t count = send(peer, bytes, left, MSG_NOSIGNAL);
         if (count < 0 && errno == EINTR) continue;
@@ -124,6 +174,8 @@ bool afc__exchange_feed_reinjection(afc__exchange *exchange) {
     shutdown(peer, SHUT_WR);
     return true;
 }
+
+/* ---- Complete responses -------------------------------------------------------------------- */
 
 static bool sends_unwanted_body(const afc__exchange *exchange) {
     return exchange->driver->quirks.sends_unwanted_body &&
@@ -156,37 +208,40 @@ void afc__exchange_finish_body(afc__exchange *exchange) {
     bool is_reset = exchange->run.code == CURLE_HTTP2_STREAM ||
                     exchange->run.code == CURLE_SEND_ERROR;
     if (is_reset && afc__hop_is_http_2(transfer)) {
-        exchange->has_whole_response = afc__hop_is_whole(transfer);
+        exchange->early.is_complete = afc__hop_is_whole(transfer);
         return;
     }
     if (exchange->run.code != CURLE_SEND_ERROR || !afc__hop_in_body(transfer)) return;
     if (afc__transfer_has_failed(transfer) || !afc__hop_has_plain_body(transfer)) return;
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-    afc_slice rest = {exchange->early_response.bytes, exchange->early_response.size};
+    afc_slice rest = {NULL, 0};
+    if (exchange->early.state == AFC__EARLY_KEPT)
+        rest = (afc_slice){exchange->early.bytes.bytes, exchange->early.bytes.size};
     int64_t missing = afc__hop_bytes_missing(transfer, received);
     if ((int64_t)rest.size > missing) rest.size = (size_t)missing;
     if (rest.size > 0) {
         received += (curl_off_t)rest.size;
         if (afc__transfer_on_body(transfer, rest, received) != AFC__CONSUMED) return;
-        exchange->recovered_size = (int64_t)rest.size;
+        exchange->early.recovered_size = (int64_t)rest.size;
     }
-    exchange->has_whole_response = missing == INT64_MAX || (int64_t)rest.size == missing;
+    exchange->early.is_complete = missing == INT64_MAX || (int64_t)rest.size == missing;
 }
 
 void afc__exchange_end_reinjection(afc__exchange *exchange) {
-    if (exchange->reinjection_listener >= 0) close(exchange->reinjection_listener);
-    if (exchange->reinjection_peer >= 0) close(exchange->reinjection_peer);
-    exchange->reinjection_listener = exchange->reinjection_peer = -1;
-    exchange->is_reinjected = exchange->has_whole_response = false;
-    exchange->recovered_size = 0;
-    afc__buffer_clear(&exchange->early_response);
+    if (exchange->early.listener >= 0) close(exchange->early.listener);
+    if (exchange->early.peer >= 0) close(exchange->early.peer);
+    exchange->early.listener = exchange->early.peer = -1;
+    exchange->early.is_complete = false;
+    if (exchange->early.state != AFC__EARLY_NONE) enter(exchange, AFC__EARLY_NONE);
+    exchange->early.recovered_size = 0;
+    afc__buffer_clear(&exchange->early.bytes);
 }
 
 void afc__exchange_collect_reinjected(const afc__exchange *exchange, afc_hop *hop) {
     curl_off_t received = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
-    *hop = exchange->measured;
+    *hop = exchange->early.measured;
     hop->received = received;
     hop->first_byte_us = hop->total_us;
 }

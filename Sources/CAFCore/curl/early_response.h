@@ -5,14 +5,54 @@
 #ifndef AFC_CURL_EARLY_RESPONSE_H
 #define AFC_CURL_EARLY_RESPONSE_H
 
+#include "base/buffer.h"
 #include "curl/driver.h"
 
 #include <curl/curl.h>
 
 /**
+ * What has become of a response that libcurl would lose. Only early_response.c changes it.
+ *
+ *     from        to
+ *     NONE        KEPT
+ *     KEPT        NONE (the hop gets another connection, or is over), REINJECTED
+ *     REINJECTED  NONE: the hop is over
+ */
+typedef enum afc__early_state {
+    AFC__EARLY_NONE,
+    AFC__EARLY_KEPT,      /**< Bytes of it were left when its connection broke. */
+    AFC__EARLY_REINJECTED /**< libcurl is given the bytes again, by a listener of our own. */
+} afc__early_state;
+
+enum { AFC__EARLY_STATES = AFC__EARLY_REINJECTED + 1 };
+
+bool afc__early_may_become(afc__early_state from, afc__early_state to);
+
+/** The early response of a hop. */
+typedef struct afc__early_response {
+    afc__early_state state;
+    afc__buffer bytes;
+    int listener, peer;     /**< Of the reinjection; -1: none. */
+    afc_hop measured;       /**< The timings when the connection broke. */
+    bool is_complete;       /**< Its body is complete, although ours wasn't sent completely. */
+    int64_t recovered_size; /**< Bytes of it that libcurl doesn't know about. */
+} afc__early_response;
+
+void afc__early_response_init(afc__early_response *early);
+
+/**
  * Keeps what was received of a response, when libcurl is about to close a socket of the exchange.
  */
 void afc__exchange_recover_early_response(afc__exchange *exchange, curl_socket_t descriptor);
+
+/** Forgets what was kept, as the hop gets another connection. What is reinjected stays. */
+void afc__exchange_drop_early_response(afc__exchange *exchange);
+
+/**
+ * Decides whether the hop, which has ended, begins again with what was kept. Then the exchange uses our own listener once
+ * it is started again.
+ */
+bool afc__exchange_begin_reinjection(afc__exchange *exchange);
 
 /**
  * Opens a socket that connects to a listener of our own, which will give libcurl the kept response.

@@ -100,7 +100,7 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
                                        "the server sent an HTTP/2 status line over HTTP/1");
     }
     /* What follows depends on a complete head. */
-    exchange->has_whole_response = false;
+    exchange->early.is_complete = false;
     if (afc__hop_in_head(exchange->hop.transfer)) return true;
     if (afc__exchange_cannot_decode(exchange)) return false;
     afc__exchange_grow_reads(exchange);
@@ -108,8 +108,8 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
     if (transfer->hop.framing.must_close || afc__transfer_expects_unsent_body(transfer))
         afc__exchange_close_after(exchange, true);
     afc__exchange_watch_excess(exchange);
-    exchange->has_whole_response = afc__exchange_has_whole_response(exchange);
-    return !exchange->has_whole_response;
+    exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
+    return !exchange->early.is_complete;
 }
 
 static size_t take_line(char *bytes, size_t one, size_t size, void *context) {
@@ -213,10 +213,9 @@ afc_status afc__exchange_new(afc__exchange **out, afc__driver *driver, afc_failu
     exchange->url = curl_url();
     afc__buffer_init(&exchange->field_text, UINT32_MAX);
     afc__buffer_init(&exchange->proxy_text, UINT32_MAX);
-    afc__buffer_init(&exchange->early_response, UINT32_MAX);
     afc__exchange_init_trace(exchange);
     afc__direct_reset(exchange);
-    exchange->reinjection_listener = exchange->reinjection_peer = -1;
+    afc__early_response_init(&exchange->early);
     exchange->state = (afc__easy_state){.request_kind = AFC__KIND_GET,
                                         .http_version = CURL_HTTP_VERSION_2TLS,
                                         .connect_ms = -1,
@@ -517,13 +516,13 @@ static void set_body(afc__exchange *exchange) {
     const afc_slice *memory = afc__source_in_memory(&transfer->source);
     afc__easy_state *state = &exchange->state;
     int kind = AFC__KIND_GET;
-    if (!transfer->request.sends_body || exchange->is_reinjected) {
+    if (!transfer->request.sends_body || afc__exchange_uses_own_listener(exchange)) {
         if (strcmp(method, "HEAD") == 0) kind = AFC__KIND_HEAD;
         /*
          * RFC 9110 8.6: a method that anticipates content states its absence with Content-Length:
          * 0.
          */
-        else if (takes_content(method) && !exchange->is_reinjected)
+        else if (takes_content(method) && !afc__exchange_uses_own_listener(exchange))
             kind = AFC__KIND_POST;
     } else {
         /* A body sent with the head isn't read piece by piece, as a rate limit requires. */
@@ -642,7 +641,7 @@ static void set_rest(afc__exchange *exchange) {
     afc__easy_state *state = &exchange->state;
     isolate(exchange);
     afc__connection_use use = exchange->run.use;
-    bool is_one_shot = use == AFC__USE_ONE_SHOT || exchange->is_reinjected;
+    bool is_one_shot = use == AFC__USE_ONE_SHOT || afc__exchange_uses_own_listener(exchange);
     bool would_block_others = transfer->connect_only && transfer->request.url.is_https &&
                               wants_response_first(exchange);
     afc__exchange_close_after(exchange,
@@ -737,7 +736,7 @@ static void release_connection(afc__exchange *exchange) {
 bool afc__exchange_restart(afc__exchange *exchange) {
     curl_multi_remove_handle(exchange->driver->multi.handle, exchange->easy);
     release_connection(exchange);
-    exchange->early_response.size = 0;
+    afc__exchange_drop_early_response(exchange);
     exchange->run.avoids_reuse = true;
     if (afc__exchange_prepare(exchange, &exchange->own_failure) != AFC_OK ||
         afc__exchange_begin(exchange, &exchange->own_failure) != AFC_OK) {
@@ -747,6 +746,21 @@ bool afc__exchange_restart(afc__exchange *exchange) {
     if (exchange->hosts.stage == AFC__STAGE_LOOKING_UP)
         afc__exchange_report_connecting(exchange, afc__now_us());
     return true;
+}
+
+bool afc__exchange_restart_with_response(afc__exchange *exchange) {
+    if (!afc__exchange_begin_reinjection(exchange)) return false;
+    CURLM *multi = exchange->driver->multi.handle;
+    curl_multi_remove_handle(multi, exchange->easy);
+    exchange->run.has_ended = exchange->run.has_paused = false;
+    exchange->run.passed = 0;
+    /* If that fails, the failure to send is reported: it is why the response couldn't be read. */
+    if (afc__exchange_prepare(exchange, NULL) == AFC_OK &&
+        curl_multi_add_handle(multi, exchange->easy) == CURLM_OK) {
+        return true;
+    }
+    afc__exchange_end_with(exchange, CURLE_SEND_ERROR);
+    return false;
 }
 
 void afc__exchange_reset(afc__exchange *exchange) {

@@ -17,6 +17,9 @@ afc_status afc__exchange_prepare(afc__exchange *exchange, afc_failure *failure);
 /** Starts the hop, which ended before its request was sent, again on a new connection. false: it has ended. */
 bool afc__exchange_restart(afc__exchange *exchange);
 
+/** Starts the hop, which has ended, again with the early response that was kept. false: it has ended. */
+bool afc__exchange_restart_with_response(afc__exchange *exchange);
+
 /** Resets everything that belongs to the hop. */
 void afc__exchange_reset(afc__exchange *exchange);
 

@@ -6,6 +6,7 @@
 #include "curl/attempt.h"
 #include "curl/direct_io.h"
 #include "curl/driver_internal.h"
+#include "curl/early_response.h"
 #include "curl/easy_options.h"
 #include "curl/isolation.h"
 #include "curl/resolve.h"
@@ -98,13 +99,7 @@ struct afc__exchange {
     afc__trace trace;
     afc__hosts hosts;
 
-    /* A response that libcurl would have lost; see early_response.c. */
-    afc__buffer early_response;
-    bool is_reinjected;
-    int reinjection_listener, reinjection_peer; /**< -1: none. */
-    afc_hop measured;                           /**< The timings when the connection broke. */
-    bool has_whole_response; /**< Its body is complete, although ours wasn't sent completely. */
-    int64_t recovered_size;  /**< Bytes of it that libcurl doesn't know about. */
+    afc__early_response early;
 };
 
 /** Records what has become of the request. */
@@ -116,6 +111,11 @@ static inline void afc__exchange_enter(afc__exchange *exchange, afc__attempt att
 /** Returns whether the hop has its connection; see afc__attempt_is_connected(). */
 static inline bool afc__exchange_is_connected(const afc__exchange *exchange) {
     return afc__attempt_is_connected(exchange->run.attempt);
+}
+
+/** Returns whether the hop reads an early response from a listener of our own, and not from its server. */
+static inline bool afc__exchange_uses_own_listener(const afc__exchange *exchange) {
+    return exchange->early.state == AFC__EARLY_REINJECTED;
 }
 
 /** Ends the exchange with this result. */

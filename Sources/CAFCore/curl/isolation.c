@@ -113,7 +113,7 @@ void afc__driver_place(const afc__driver *driver, const afc__transfer *transfer,
 }
 
 afc__sharing afc__exchange_sharing(const afc__exchange *exchange) {
-    if (exchange->is_reinjected) return AFC__SHARING_UNKNOWN;
+    if (afc__exchange_uses_own_listener(exchange)) return AFC__SHARING_UNKNOWN;
     if (exchange->run.is_multiplexed && exchange->driver->quirks.multiplexes)
         return AFC__SHARING_STREAMS;
     /* The request may have chosen HTTP/1.1. */

@@ -191,7 +191,8 @@ static bool read_address(afc__ip *out, const struct curl_sockaddr *address) {
 bool afc__exchange_may_connect(const afc__exchange *exchange, const struct curl_sockaddr *address) {
     const afc__network *network = exchange->driver->network;
     afc__ip ip;
-    bool is_open = network == NULL || !network->require_public_addresses || exchange->is_reinjected;
+    bool is_open = network == NULL || !network->require_public_addresses ||
+                   afc__exchange_uses_own_listener(exchange);
     if (is_open || exchange->hop.transfer == NULL || exchange->hop.transfer->hop.proxy != NULL)
         return true;
     if (!read_address(&ip, address) || afc__ip_is_public(&ip)) return true;

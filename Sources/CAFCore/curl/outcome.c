@@ -363,10 +363,11 @@ static bool is_settled(const afc__exchange *exchange, CURLcode code, afc_failure
     }
     /* The transfer knows how much of its head was received. */
     if (code == CURLE_OK || is_cut_head(exchange, code)) return true;
-    if (exchange->has_whole_response || ends_by_reset(exchange, code)) return true;
+    if (exchange->early.is_complete || ends_by_reset(exchange, code)) return true;
     if (is_connected_only(exchange, code) || afc__exchange_is_upgrade_over(exchange, code))
         return true;
-    if (exchange->is_reinjected && afc__hop_has_no_response(exchange->hop.transfer)) {
+    if (afc__exchange_uses_own_listener(exchange) &&
+        afc__hop_has_no_response(exchange->hop.transfer)) {
         afc__fail(failure, AFC_ELOST, "the connection was lost while the request was being sent");
         return true;
     }
@@ -505,7 +506,7 @@ void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop) 
                                             : afc__now_us() - exchange->hosts.added_us;
     int64_t sent = transfer->request.sends_body ? number(easy, CURLINFO_SIZE_UPLOAD_T) : 0;
     hop->sent = sent;
-    hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T) + exchange->recovered_size;
+    hop->received = number(easy, CURLINFO_SIZE_DOWNLOAD_T) + exchange->early.recovered_size;
     afc__direct_add_bytes(exchange, hop);
     if (connections > 0) {
         atomic_fetch_add_explicit(&exchange->driver->connections, (uint64_t)connections,

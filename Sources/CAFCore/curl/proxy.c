@@ -75,7 +75,7 @@ static afc_status choose(afc__exchange *exchange, const afc__proxy **out, afc_fa
      * up another host.
      */
     *out = exchange->hop.transfer->hop.proxy;
-    if (exchange->is_reinjected) return AFC_OK;
+    if (afc__exchange_uses_own_listener(exchange)) return AFC_OK;
     return afc__driver_choose_proxy(exchange->driver, exchange->hop.transfer, out, failure);
 }
 

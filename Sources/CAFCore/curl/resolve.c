@@ -367,7 +367,8 @@ static afc_status need_all(afc__exchange *exchange) {
     const afc__proxy *proxy = exchange->hop.transfer->hop.proxy;
     uint16_t doh_port = 0;
     afc_slice doh = afc__network_doh_server(network, &doh_port);
-    if (exchange->is_reinjected || afc__exchange_uses_socket(exchange)) return AFC_OK;
+    if (afc__exchange_uses_own_listener(exchange) || afc__exchange_uses_socket(exchange))
+        return AFC_OK;
     /* c-ares uses no threads, and only c-ares supports custom DNS servers. */
     if (afc__network_has_servers(network)) return AFC_OK;
     /* With DNS over HTTPS libcurl looks up one name only, that of the DNS server. */
@@ -498,7 +499,9 @@ bool afc__exchange_may_look_up(const afc__exchange *exchange) {
 void afc__exchange_add_scope(const afc__exchange *exchange, struct curl_sockaddr *address) {
     const afc__resolved *resolved = exchange->hosts.uses[0].resolved;
     struct sockaddr_in6 in;
-    if (address->family != AF_INET6 || resolved == NULL || exchange->is_reinjected) return;
+    if (address->family != AF_INET6 || resolved == NULL ||
+        afc__exchange_uses_own_listener(exchange))
+        return;
     memcpy(&in, &address->addr, sizeof in);
     for (size_t i = 0; i < resolved->addresses->count; i++) {
         const afc__address *known = &resolved->addresses->list[i];
@@ -513,7 +516,7 @@ void afc__exchange_add_scope(const afc__exchange *exchange, struct curl_sockaddr
 
 afc__name *afc__name_of_connection(afc__exchange *exchange) {
     afc__name *name = exchange->hosts.uses[0].name;
-    if (name == NULL || exchange->is_reinjected) return NULL;
+    if (name == NULL || afc__exchange_uses_own_listener(exchange)) return NULL;
     name->connections++;
     use(&exchange->driver->names, name);
     return name;

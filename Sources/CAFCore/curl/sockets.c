@@ -153,14 +153,14 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
                                       struct curl_sockaddr *address) {
     (void)purpose;
     afc__exchange *exchange = context;
-    if (!exchange->is_reinjected) exchange->early_response.size = 0;
+    afc__exchange_drop_early_response(exchange);
     exchange->run.tls_layers = 0;
     exchange->hop.is_looking_up = false;
     if (!afc__exchange_may_connect(exchange, address)) return CURL_SOCKET_BAD;
     /*
      * Close-on-exec from the start, so that programs started by the host process don't inherit it.
      */
-    curl_socket_t descriptor = exchange->is_reinjected
+    curl_socket_t descriptor = afc__exchange_uses_own_listener(exchange)
                                    ? afc__exchange_open_reinjection(exchange, address)
                                    : socket(address->family, address->socktype | SOCK_CLOEXEC,
                                             address->protocol);
@@ -168,7 +168,7 @@ curl_socket_t afc__driver_open_socket(void *context, curlsocktype purpose,
         exchange->run.socket_error = errno;
         return CURL_SOCKET_BAD;
     }
-    if (!exchange->is_reinjected) afc__exchange_trace_socket(exchange, address);
+    if (!afc__exchange_uses_own_listener(exchange)) afc__exchange_trace_socket(exchange, address);
     afc__socket *entry = socket_entry(exchange->driver, descriptor);
     if (entry == NULL) {
         /* libcurl only knows that there is no socket, and would report a refused connection. */

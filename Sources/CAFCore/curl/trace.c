@@ -107,7 +107,7 @@ void afc__exchange_trace_ready(afc__exchange *exchange) {
     if (!afc__transfer_is_traced(exchange->hop.transfer)) return;
     forget_head(&exchange->trace.head);
     afc__exchange_set_verbose(exchange, true);
-    if (!exchange->is_reinjected) report_connection(exchange);
+    if (!afc__exchange_uses_own_listener(exchange)) report_connection(exchange);
 }
 
 /* ---- Heads --------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ static void take_sent(afc__exchange *exchange, afc_slice bytes) {
     /*
      * The request on the connection to ourselves, which returns an early response, isn't reported.
      */
-    if (exchange->is_reinjected) return;
+    if (afc__exchange_uses_own_listener(exchange)) return;
     if (head->size == 0 && is_tunnel) report_connection(exchange);
     if (afc__buffer_append(head, bytes.bytes, bytes.size) != AFC_OK) {
         afc__transfer_fail_text(exchange->hop.transfer, AFC_ENOMEM, "out of memory for the trace");

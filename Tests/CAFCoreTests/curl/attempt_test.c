@@ -1,5 +1,6 @@
-/* Which state of a hop's request may follow which: every pair. */
+/* Which state of a hop's request, and of its early response, may follow which: every pair. */
 #include "curl/attempt.h"
+#include "curl/early_response.h"
 #include "support/check.h"
 
 /* One row for each state that is left, one column for each that is entered, both in the order of afc__attempt. */
@@ -41,11 +42,29 @@ static void connection_is_never_lost_within_an_attempt(void **state) {
     }
 }
 
+/** A response is given to libcurl once, and only if bytes of it were kept. */
+static void early_response_is_reinjected_once(void **state) {
+    (void)state;
+    static const char followers[AFC__EARLY_STATES][AFC__EARLY_STATES + 1] = {
+        /*                  N K R */
+        [AFC__EARLY_NONE] = ".K.",
+        [AFC__EARLY_KEPT] = "N.R",
+        [AFC__EARLY_REINJECTED] = "N..",
+    };
+    for (int from = 0; from < AFC__EARLY_STATES; from++) {
+        for (int to = 0; to < AFC__EARLY_STATES; to++) {
+            bool may = afc__early_may_become((afc__early_state)from, (afc__early_state)to);
+            assert_int_equal(may, followers[from][to] != '.');
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allows_the_listed_pairs_and_no_other),
         cmocka_unit_test(only_a_sent_request_gets_a_response),
         cmocka_unit_test(connection_is_never_lost_within_an_attempt),
+        cmocka_unit_test(early_response_is_reinjected_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
