@@ -77,7 +77,7 @@ static void wait_for_transfer(afc__exchange *exchange) {
     exchange->hop.owner.waiting(exchange->hop.owner.context);
 }
 
-static void tell_filled(afc__exchange *exchange) {
+static void report_filled(afc__exchange *exchange) {
     if (!afc__sink_has_block(&exchange->hop.transfer->sink)) return;
     exchange->hop.owner.filled(exchange->hop.owner.context);
 }
@@ -92,7 +92,7 @@ static void flush_later(afc__exchange *exchange) {
  * Keeps a chunk that libcurl had collected. The last chunk is shorter and stays in libcurl: as long
  * as libcurl holds bytes, it neither reads nor ends the exchange.
  */
-static afc__flow keep(afc__exchange *exchange, afc_slice chunk, int64_t received) {
+static afc__flow keep_collected(afc__exchange *exchange, afc_slice chunk, int64_t received) {
     bool is_last = chunk.size < LONGEST_CHUNK;
     exchange->flush = is_last ? AFC__FLUSH_STOPPED : AFC__FLUSHING;
     return afc__transfer_keep(exchange->hop.transfer, chunk, received, !is_last);
@@ -122,7 +122,7 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
         afc__exchange_note_activity(exchange);
         exchange->run.has_yielded = has_had_its_turn(exchange);
     }
-    afc__flow flow = is_flushing ? keep(exchange, chunk, received)
+    afc__flow flow = is_flushing ? keep_collected(exchange, chunk, received)
                      : exchange->run.has_yielded
                          ? AFC__PAUSED
                          : afc__transfer_on_body(exchange->hop.transfer, chunk, received);
@@ -131,7 +131,7 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
     case AFC__CONSUMED:
         exchange->run.passed += (int64_t)size;
         if (is_flushing) return size;
-        tell_filled(exchange);
+        report_filled(exchange);
         exchange->early.is_complete = afc__exchange_has_whole_response(exchange);
         return exchange->early.is_complete ? 0 : size;
     case AFC__PAUSED:
@@ -174,7 +174,7 @@ void afc__exchange_report_end(afc__exchange *exchange) {
  * Keeps what the transfer didn't take, and pauses libcurl as if it had passed these bytes on. `holds_input` says the same to
  * direct_io.c: libcurl 8.5.0 watches the socket of a paused exchange; see read_pause.c.
  */
-static afc__flow hold(afc__exchange *exchange, afc_slice chunk, int64_t received) {
+static afc__flow hold_input(afc__exchange *exchange, afc_slice chunk, int64_t received) {
     if (afc__transfer_keep(exchange->hop.transfer, chunk, received, true) == AFC__STOP)
         return AFC__STOP;
     wait_for_transfer(exchange);
@@ -187,7 +187,7 @@ static afc__flow hold(afc__exchange *exchange, afc_slice chunk, int64_t received
 void afc__exchange_take_received(afc__exchange *exchange, afc_slice chunk) {
     int64_t received = exchange->run.passed + (int64_t)chunk.size;
     afc__flow flow = afc__transfer_on_body(exchange->hop.transfer, chunk, received);
-    if (flow == AFC__PAUSED) flow = hold(exchange, chunk, received);
+    if (flow == AFC__PAUSED) flow = hold_input(exchange, chunk, received);
     if (flow != AFC__STOP) {
         exchange->run.passed += (int64_t)chunk.size;
         return;
@@ -371,7 +371,7 @@ static afc__flow deliver(afc__exchange *exchange) {
     while (afc__transfer_has_kept(exchange->hop.transfer)) {
         afc__flow flow = afc__transfer_deliver(exchange->hop.transfer);
         if (flow != AFC__CONSUMED) return flow;
-        tell_filled(exchange);
+        report_filled(exchange);
     }
     return AFC__CONSUMED;
 }

@@ -69,7 +69,7 @@ typedef struct reuse_route {
     int local_port;
 } reuse_route;
 
-static afc__socket **place_of(afc__driver *driver, int local_port) {
+static afc__socket **bucket_of(afc__driver *driver, int local_port) {
     return &driver->pooled.by_port[(unsigned)local_port % AFC__PORT_PLACES];
 }
 
@@ -122,7 +122,7 @@ static afc__socket *register_new(afc__exchange *exchange, const reuse_route *rou
         copy_text(socket->local, sizeof socket->local, route->local);
         copy_text(socket->remote, sizeof socket->remote, route->remote);
         socket->proxy = afc__tls_peer_retain(exchange->proxy_peer);
-        afc__socket **place = place_of(driver, route->local_port);
+        afc__socket **place = bucket_of(driver, route->local_port);
         socket->next_alike = *place;
         *place = socket;
         return socket;
@@ -158,7 +158,7 @@ static afc__socket *find_pooled(const afc__exchange *exchange, const reuse_route
     size_t count = 0;
     bool is_taken = false;
     *is_clean = true;
-    for (afc__socket *at = *place_of(exchange->driver, route->local_port); at != NULL;
+    for (afc__socket *at = *bucket_of(exchange->driver, route->local_port); at != NULL;
          at = at->next_alike) {
         if (!is_on_route(at, route)) continue;
         if (serves_another(at, exchange)) {
@@ -185,7 +185,7 @@ void afc__reuse_opened(afc__socket *socket, afc__exchange *exchange) {
 void afc__reuse_closing(afc__socket *socket) {
     afc__driver *driver = socket->driver;
     if (socket->kind != AFC__CONNECTION_UNKNOWN) {
-        afc__socket **at = place_of(driver, socket->local_port);
+        afc__socket **at = bucket_of(driver, socket->local_port);
         while (*at != NULL && *at != socket) at = &(*at)->next_alike;
         if (*at == socket) *at = socket->next_alike;
         /*
@@ -301,8 +301,8 @@ static bool take_connection(afc__exchange *exchange, const reuse_route *route) {
     return true;
 }
 
-int afc__exchange_connected(void *context, char *remote, char *local, int remote_port,
-                            int local_port) {
+int afc__exchange_on_prerequest(void *context, char *remote, char *local, int remote_port,
+                                int local_port) {
     (void)remote_port;
     afc__exchange *exchange = context;
     reuse_route route = {remote != NULL ? remote : "", local != NULL ? local : "", local_port};

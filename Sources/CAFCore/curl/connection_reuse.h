@@ -14,8 +14,8 @@ typedef struct afc__connections {
 } afc__connections;
 
 /** CURLOPT_PREREQFUNCTION; the context is an exchange. */
-int afc__exchange_connected(void *exchange, char *remote, char *local, int remote_port,
-                            int local_port);
+int afc__exchange_on_prerequest(void *exchange, char *remote, char *local, int remote_port,
+                                int local_port);
 
 /** Handles a socket that was opened for the exchange and is about to be closed. */
 void afc__reuse_opened(afc__socket *socket, afc__exchange *exchange);

@@ -71,14 +71,14 @@ static bool can_bypass_libcurl(const afc__exchange *exchange) {
 }
 
 /** Makes a buffer of the driver at its first use. false: out of memory. */
-static bool has_buffer(char **buffer) {
+static bool make_buffer(char **buffer) {
     if (*buffer == NULL) *buffer = afc__alloc(AFC__UPGRADED_BUFFER);
     return *buffer != NULL;
 }
 
 /* ---- Sending ------------------------------------------------------------------------------- */
 
-static void keep(afc__exchange *exchange, afc_slice rest) {
+static void keep_unsent(afc__exchange *exchange, afc_slice rest) {
     afc__buffer *unsent = &exchange->direct.unsent;
     exchange->direct.unsent_offset = 0;
     unsent->size = 0;
@@ -113,7 +113,7 @@ bool afc__direct_send(afc__exchange *exchange) {
     afc__direct *direct = &exchange->direct;
     afc__driver *driver = exchange->driver;
     if (!can_bypass_libcurl(exchange)) return false;
-    if (!has_buffer(&driver->direct.outgoing)) return false;
+    if (!make_buffer(&driver->direct.outgoing)) return false;
     for (int writes = 0; writes < MOST_WRITES; writes++) {
         afc_slice lent = afc__transfer_lend_body(exchange->hop.transfer);
         if (lent.size > 0) {
@@ -131,7 +131,7 @@ bool afc__direct_send(afc__exchange *exchange) {
         size_t sent = write_some(direct->socket, driver->direct.outgoing, (size_t)count);
         direct->sent += (int64_t)sent;
         if (sent == (size_t)count) continue;
-        keep(exchange, (afc_slice){driver->direct.outgoing + sent, (size_t)count - sent});
+        keep_unsent(exchange, (afc_slice){driver->direct.outgoing + sent, (size_t)count - sent});
         return false;
     }
     return false;
@@ -143,7 +143,7 @@ bool afc__direct_receive(afc__exchange *exchange, curl_socket_t descriptor, afc_
     afc__driver *driver = exchange->driver;
     *out = (afc_slice){NULL, 0};
     if (!can_bypass_libcurl(exchange) || descriptor != exchange->direct.socket) return false;
-    if (!has_buffer(&driver->direct.incoming)) return false;
+    if (!make_buffer(&driver->direct.incoming)) return false;
     ssize_t count;
     do {
         count = recv(descriptor, driver->direct.incoming, AFC__UPGRADED_BUFFER, MSG_DONTWAIT);

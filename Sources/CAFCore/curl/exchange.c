@@ -186,7 +186,7 @@ static void set_constants(afc__exchange *exchange) {
     AFC__SET(exchange, CURLOPT_CLOSESOCKETDATA, driver);
     AFC__SET(exchange, CURLOPT_RESOLVER_START_FUNCTION, resolver_starts);
     AFC__SET(exchange, CURLOPT_RESOLVER_START_DATA, exchange);
-    AFC__SET(exchange, CURLOPT_PREREQFUNCTION, afc__exchange_connected);
+    AFC__SET(exchange, CURLOPT_PREREQFUNCTION, afc__exchange_on_prerequest);
     AFC__SET(exchange, CURLOPT_PREREQDATA, exchange);
 
     /*

@@ -43,7 +43,7 @@ static void set_stopped(afc__exchange *exchange, bool is_stopped) {
 
 /* ---- Watching ------------------------------------------------------------------------------ */
 
-static void hold(afc__socket *socket) {
+static void stop_watching_input(afc__socket *socket) {
     afc__loop *loop = socket->driver->loop;
     unsigned others = socket->wanted & ~(unsigned)AFC__READABLE;
     if (!is_shared(socket)) socket->exchange->held = socket;
@@ -53,7 +53,7 @@ static void hold(afc__socket *socket) {
 
 unsigned afc__reading_filter(afc__socket *socket, unsigned readiness) {
     if (!socket->driver->quirks.reads_while_paused || !has_stopped(socket)) return readiness;
-    hold(socket);
+    stop_watching_input(socket);
     return socket->watch.watched == 0 ? 0 : readiness & ~(unsigned)AFC__READABLE;
 }
 

@@ -138,7 +138,7 @@ static void make_idle(afc__names *names, afc__name *name) {
     names->idle_count++;
 }
 
-static void use(afc__names *names, afc__name *name) {
+static void use_name(afc__names *names, afc__name *name) {
     if (name->users++ > 0) return;
     if (name->idle.next != NULL) names->idle_count--;
     afc__list_remove(&name->idle);
@@ -154,7 +154,7 @@ static void use(afc__names *names, afc__name *name) {
     name->is_loaded = false;
 }
 
-static void stop_using(afc__names *names, afc__name *name) {
+static void stop_using_name(afc__names *names, afc__name *name) {
     if (--name->users == 0) make_idle(names, name);
 }
 
@@ -229,7 +229,7 @@ static void stop_waiting(afc__host_use *use) {
     use->exchange->hosts.missing--;
 }
 
-static void give(afc__host_use *use, const afc__name *name) {
+static void set_addresses(afc__host_use *use, const afc__name *name) {
     stop_waiting(use);
     use->resolved = name->resolved;
     if (use->resolved != NULL) use->resolved->references++;
@@ -240,7 +240,7 @@ static void give_to_waiting(afc__name *name) {
     while ((node = afc__list_first(&name->waiting)) != NULL) {
         afc__host_use *use = AFC__OWNER(node, afc__host_use, node);
         afc__exchange *exchange = use->exchange;
-        give(use, name);
+        set_addresses(use, name);
         if (exchange->hosts.missing > 0) continue;
         exchange->hosts.waited_us = afc__now_us() - exchange->hosts.began_us;
         afc__exchange_note_activity(exchange);
@@ -264,7 +264,7 @@ static void fail_waiting(afc__name *name, int error, int system_error) {
 }
 
 /** Handles the end of a lookup. Uses that wait for it continue. */
-static void take(afc__name *name) {
+static void handle_lookup_end(afc__name *name) {
     afc__addresses *found = name->lookup.found;
     int error = name->lookup.error, system_error = name->lookup.system_error;
     name->lookup = (afc__lookup){0};
@@ -299,14 +299,14 @@ static void look_up(afc__driver *driver, afc__name *name) {
     int family = afc__network_family(driver->network);
     if (afc__resolver_begin(&name->lookup, &driver->names.client, host, family,
                             AFC__LOOKUP_SHARED)) {
-        take(name);
+        handle_lookup_end(name);
     }
 }
 
 void afc__names_take_ended(afc__driver *driver) {
     afc__lookup *lookup;
     while ((lookup = afc__resolver_take_ended(&driver->names.client)) != NULL) {
-        take(AFC__OWNER(lookup, afc__name, lookup));
+        handle_lookup_end(AFC__OWNER(lookup, afc__name, lookup));
     }
 }
 
@@ -320,7 +320,7 @@ static bool is_built_in(afc_slice host) {
     return afc__ends_with(host, ".localhost");
 }
 
-static afc__name *find(const afc__names *names, const char *key, size_t size) {
+static afc__name *find_name(const afc__names *names, const char *key, size_t size) {
     afc__text_entry *entry = afc__text_table_find(&names->table, (afc_slice){key, size});
     return entry != NULL ? AFC__OWNER(entry, afc__name, entry) : NULL;
 }
@@ -330,11 +330,11 @@ static bool has_wildcard(const afc__names *names, const char *port, size_t size)
     char key[8] = "*";
     if (!names->has_wildcard) return false;
     memcpy(key + 1, port, size);
-    return find(names, key, size + 1) != NULL;
+    return find_name(names, key, size + 1) != NULL;
 }
 
 /** Adds a name that the exchange needs. AFC_ENOMEM. */
-static afc_status need(afc__exchange *exchange, size_t index, afc_slice host, uint16_t port) {
+static afc_status need_name(afc__exchange *exchange, size_t index, afc_slice host, uint16_t port) {
     afc__names *names = &exchange->driver->names;
     char key[KEY_SIZE];
     if (is_built_in(host) || host.size > AFC__HOST_LONGEST) return AFC_OK;
@@ -347,7 +347,7 @@ static afc_status need(afc__exchange *exchange, size_t index, afc_slice host, ui
     }
     size_t port_size = (size_t)(afc__write_port(key + host.size, port) - (key + host.size));
     size_t size = host.size + port_size;
-    afc__name *name = find(names, key, size);
+    afc__name *name = find_name(names, key, size);
     if (name == NULL) {
         if (has_wildcard(names, key + host.size, port_size)) return AFC_OK;
         evict(names, exchange);
@@ -355,13 +355,13 @@ static afc_status need(afc__exchange *exchange, size_t index, afc_slice host, ui
         if (name == NULL) return AFC_ENOMEM;
     }
     if (name->is_override) return AFC_OK;
-    use(names, name);
+    use_name(names, name);
     exchange->hosts.uses[index].exchange = exchange;
     exchange->hosts.uses[index].name = name;
     return AFC_OK;
 }
 
-static afc_status need_all(afc__exchange *exchange) {
+static afc_status need_names(afc__exchange *exchange) {
     const afc__network *network = exchange->driver->network;
     const afc__url *url = &exchange->hop.transfer->request.url;
     const afc__proxy *proxy = exchange->hop.transfer->hop.proxy;
@@ -372,12 +372,12 @@ static afc_status need_all(afc__exchange *exchange) {
     /* c-ares uses no threads, and only c-ares supports custom DNS servers. */
     if (afc__network_has_servers(network)) return AFC_OK;
     /* With DNS over HTTPS libcurl looks up one name only, that of the DNS server. */
-    if (doh.size > 0) return need(exchange, 0, doh, doh_port);
-    if (proxy == NULL) return need(exchange, 0, url->host, url->port);
-    afc_status status = need(exchange, 0, afc_slice_of(proxy->host), proxy->port);
+    if (doh.size > 0) return need_name(exchange, 0, doh, doh_port);
+    if (proxy == NULL) return need_name(exchange, 0, url->host, url->port);
+    afc_status status = need_name(exchange, 0, afc_slice_of(proxy->host), proxy->port);
     /* A SOCKS5 proxy gets an address; with socks5h it gets the name. */
     if (status == AFC_OK && proxy->kind == AFC__PROXY_SOCKS5) {
-        status = need(exchange, 1, url->host, url->port);
+        status = need_name(exchange, 1, url->host, url->port);
     }
     return status;
 }
@@ -414,7 +414,7 @@ afc_status afc__exchange_begin(afc__exchange *exchange, afc_failure *failure) {
     afc__hosts *hosts = &exchange->hosts;
     afc__driver *driver = exchange->driver;
     int64_t now = afc__loop_now(driver->loop);
-    if (need_all(exchange) != AFC_OK) {
+    if (need_names(exchange) != AFC_OK) {
         afc__exchange_release_names(exchange);
         return afc__fail_memory(failure);
     }
@@ -432,7 +432,7 @@ afc_status afc__exchange_begin(afc__exchange *exchange, afc_failure *failure) {
         afc__host_use *use = &hosts->uses[i];
         if (use->name == NULL) continue;
         bool waits = use->node.next != NULL;
-        if (!waits && use->resolved == NULL) give(use, use->name);
+        if (!waits && use->resolved == NULL) set_addresses(use, use->name);
         if (waits || must_refresh(use->name, now)) {
             look_up(driver, use->name);
         }
@@ -480,7 +480,7 @@ void afc__exchange_release_names(afc__exchange *exchange) {
         afc__host_use *use = &hosts->uses[i];
         afc__list_remove(&use->node);
         release_resolved(use->resolved);
-        if (use->name != NULL) stop_using(names, use->name);
+        if (use->name != NULL) stop_using_name(names, use->name);
     }
     if (hosts->evicted != NULL) {
         hosts->evicted->evictor = NULL;
@@ -518,13 +518,13 @@ afc__name *afc__name_of_connection(afc__exchange *exchange) {
     afc__name *name = exchange->hosts.uses[0].name;
     if (name == NULL || afc__exchange_uses_own_listener(exchange)) return NULL;
     name->connections++;
-    use(&exchange->driver->names, name);
+    use_name(&exchange->driver->names, name);
     return name;
 }
 
 void afc__name_connection_closed(afc__driver *driver, afc__name *name) {
     name->connections--;
-    stop_using(&driver->names, name);
+    stop_using_name(&driver->names, name);
 }
 
 /* ---- Making and ending --------------------------------------------------------------------- */
@@ -535,7 +535,7 @@ static afc_status add_override(afc__names *names, const char *text) {
     if (end == NULL) return AFC_OK;
     size_t size = (size_t)(end - text);
     if (text[0] == '*') names->has_wildcard = true;
-    if (find(names, text, size) != NULL) return AFC_OK;
+    if (find_name(names, text, size) != NULL) return AFC_OK;
     afc__name *name = new_name(names, (afc_slice){text, size}, (size_t)(colon - text));
     if (name == NULL) return AFC_ENOMEM;
     name->is_override = true;
