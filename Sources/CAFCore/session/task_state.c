@@ -1,5 +1,7 @@
 #include "session/task_state.h"
 
+#include "base/state.h"
+
 #define TO(state) (1u << AFC__STATE_##state)
 
 enum {
@@ -26,5 +28,5 @@ static const unsigned followers[AFC__TASK_STATES] = {
 };
 
 bool afc__task_may_enter(afc__task_state from, afc__task_state to) {
-    return (followers[from] >> to & 1) != 0;
+    return afc__state_may_follow(followers, from, to);
 }

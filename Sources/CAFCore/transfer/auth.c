@@ -346,7 +346,7 @@ static afc__auth_action use(afc__transfer *transfer, auth_target *target,
     target->scheme = choice->scheme;
     target->attempts++;
     drop_own_field(&transfer->request, field_name(transfer->auth, target));
-    transfer->hop.phase = AFC__PHASE_CHALLENGED;
+    afc__hop_enter(&transfer->hop, AFC__PHASE_CHALLENGED);
     return AFC__AUTH_REPEAT;
 }
 
@@ -429,7 +429,7 @@ static afc__auth_action ask(afc__transfer *transfer, auth_target *target,
     clear_info(&info);
     bool has_failed = afc__transfer_has_failed(transfer);
     if (!has_failed && answer == AFC_CHALLENGE_LATER) {
-        transfer->hop.phase = AFC__PHASE_AWAITING_ANSWER;
+        afc__hop_enter(&transfer->hop, AFC__PHASE_AWAITING_ANSWER);
         return AFC__AUTH_AWAIT;
     }
     atomic_store(&transfer->awaited, 0);
@@ -647,6 +647,6 @@ afc__auth_action afc__auth_on_answer(afc__transfer *transfer, afc_challenge_answ
     *body = auth->body;
     *received = auth->received;
     afc__buffer_init(&auth->body, transfer->sink.limit);
-    transfer->hop.phase = AFC__PHASE_HEAD;
+    afc__hop_enter(&transfer->hop, AFC__PHASE_HEAD);
     return apply_decision(transfer, challenger(transfer), answer, identity);
 }

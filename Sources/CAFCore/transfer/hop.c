@@ -2,6 +2,7 @@
 #include "transfer/cookies_hsts.h"
 #include "transfer/transfer_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void forget_next(afc__hop *hop) {
@@ -16,6 +17,11 @@ void afc__hop_clear(afc__hop *hop) {
     forget_next(hop);
     afc_free(hop->location);
     memset(hop, 0, sizeof *hop);
+}
+
+void afc__hop_enter(afc__hop *hop, afc__phase phase) {
+    assert(afc__phase_may_follow(hop->phase, phase));
+    hop->phase = phase;
 }
 
 afc__request_head *afc__hop_make_next(afc__hop *hop) {

@@ -109,7 +109,7 @@ static bool make_next(afc__transfer *transfer, const afc__redirect_plan *plan,
     }
     transfer->hop.next->sends_body = plan->keeps_body;
     transfer->redirects++;
-    transfer->hop.phase = AFC__PHASE_DISCARDING;
+    afc__hop_enter(&transfer->hop, AFC__PHASE_DISCARDING);
     return true;
 }
 

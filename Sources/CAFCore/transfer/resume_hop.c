@@ -124,7 +124,7 @@ bool afc__transfer_check_partial_response(afc__transfer *transfer, bool *is_refu
     }
     transfer->refusal = transfer->resume_decision.reason;
     transfer->range = AFC__RANGE_REFUSED;
-    transfer->hop.phase = AFC__PHASE_DISCARDING;
+    afc__hop_enter(&transfer->hop, AFC__PHASE_DISCARDING);
     *is_refused = true;
     return true;
 }

@@ -290,7 +290,7 @@ static bool give_up_expectation(afc__transfer *transfer) {
                                        "the request can't be retried after a 417: "
                                        "its body can be read only once");
     }
-    transfer->hop.phase = AFC__PHASE_EXPECT_FAILED;
+    afc__hop_enter(&transfer->hop, AFC__PHASE_EXPECT_FAILED);
     return false;
 }
 
@@ -329,7 +329,7 @@ static bool accept_head(afc__transfer *transfer) {
     bool is_refused;
     if (!afc__transfer_check_partial_response(transfer, &is_refused) || is_refused)
         return is_refused;
-    transfer->hop.phase = AFC__PHASE_BODY;
+    afc__hop_enter(&transfer->hop, AFC__PHASE_BODY);
     transfer->progress.received_total = transfer->hop.framing.kind == AFC__FRAMING_NONE
                                             ? 0
                                             : transfer->hop.framing.length;
@@ -357,7 +357,7 @@ static bool accept_upgrade(afc__transfer *transfer) {
 static bool on_final_head(afc__transfer *transfer) {
     const afc_head *head = &transfer->hop.reader->head;
     afc_failure failure;
-    transfer->hop.phase = AFC__PHASE_HEAD;
+    afc__hop_enter(&transfer->hop, AFC__PHASE_HEAD);
     /* Cookies are stored once, when they come from the server. */
     if (!afc__transfer_is_replaying(transfer) && !afc__transfer_save_cookies(transfer))
         return false;
@@ -409,7 +409,7 @@ static bool on_final_head(afc__transfer *transfer) {
 /** A round of authentication on the connection is followed by the next, or its head was the last. */
 static bool take_line_between_rounds(afc__transfer *transfer, afc_slice line) {
     if (!afc__is_status_line(line)) return on_final_head(transfer);
-    transfer->hop.phase = AFC__PHASE_HEAD;
+    afc__hop_enter(&transfer->hop, AFC__PHASE_HEAD);
     afc__head_reader_reopen(transfer->hop.reader);
     return true;
 }
@@ -455,7 +455,7 @@ bool afc__transfer_on_line(afc__transfer *transfer, afc_slice line) {
         return true;
     case AFC__HEAD_FINAL:
         if (!afc__transfer_head_is_pending(transfer)) return on_final_head(transfer);
-        transfer->hop.phase = AFC__PHASE_HEAD_PENDING;
+        afc__hop_enter(&transfer->hop, AFC__PHASE_HEAD_PENDING);
         return true;
     }
     return true;

@@ -13,6 +13,7 @@
 #include "message/credentials.h"
 #include "message/head.h"
 #include "message/proxy.h"
+#include "transfer/phase.h"
 #include "transfer/request_head.h"
 #include "transfer/result.h"
 
@@ -42,17 +43,6 @@ typedef enum afc__flow {
     AFC__PAUSED, /**< Not consumed: stop reading, and pass the same bytes again later. */
     AFC__STOP    /**< End the exchange now. */
 } afc__flow;
-
-typedef enum afc__phase {
-    AFC__PHASE_HEAD,         /**< Waiting for the final head of the hop. */
-    AFC__PHASE_HEAD_PENDING, /**< It is there, but may be one of several rounds of authentication. */
-    AFC__PHASE_BODY,         /**< The body goes to the sink. */
-    AFC__PHASE_DISCARDING, /**< A redirect, or a useless part: the body goes nowhere, `next` follows. */
-    AFC__PHASE_EXPECT_FAILED,   /**< 417: the same request again, without Expect. */
-    AFC__PHASE_AWAITING_ANSWER, /**< 401, 407: not known yet whether the body goes anywhere. */
-    AFC__PHASE_SUPERSEDED, /**< A stored response is used instead, or the server is asked again: the body goes nowhere. */
-    AFC__PHASE_CHALLENGED /**< 401, 407: the body goes nowhere, then the same with credentials. */
-} afc__phase;
 
 /** One hop. All of it begins anew with each: afc__hop_clear() clears it as one. */
 typedef struct afc__hop {

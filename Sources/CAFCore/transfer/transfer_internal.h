@@ -16,6 +16,9 @@ void afc__transfer_report_progress(afc__transfer *transfer);
 /** Frees what a hop has; the next one may begin. */
 void afc__hop_clear(afc__hop *hop);
 
+/** Enters a phase, which the one before must allow; see transfer/phase.h. */
+void afc__hop_enter(afc__hop *hop, afc__phase phase);
+
 /** Begins a hop: with nothing of the one before, and with its cookies. false: the transfer has failed. */
 bool afc__transfer_reset_hop(afc__transfer *transfer);
 

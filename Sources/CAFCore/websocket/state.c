@@ -1,5 +1,7 @@
 #include "websocket/state.h"
 
+#include "base/state.h"
+
 #define IN(state) (1u << AFC__WEBSOCKET_##state)
 
 static const unsigned followers[AFC__WEBSOCKET_STATES] = {
@@ -12,5 +14,5 @@ static const unsigned followers[AFC__WEBSOCKET_STATES] = {
 };
 
 bool afc__websocket_may_enter(afc__websocket_state from, afc__websocket_state to) {
-    return (followers[from] >> to & 1u) != 0;
+    return afc__state_may_follow(followers, from, to);
 }

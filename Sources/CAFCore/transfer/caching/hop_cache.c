@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "http_cache/key.h"
 
+#include <assert.h>
 #include <string.h>
 #include <time.h>
 
@@ -31,6 +32,11 @@ void afc__hop_cache_free_kept(void) {
     afc__freelist_empty(&freelist);
 }
 
+void afc__hop_cache_enter(afc__hop_cache *cache, afc__hop_cache_state state) {
+    assert(afc__hop_cache_may_enter(cache->state, state));
+    cache->state = state;
+}
+
 /* ---- Forgetting ---------------------------------------------------------------------------- */
 
 void afc__hop_cache_release_stored(afc__hop_cache *cache) {
@@ -53,7 +59,7 @@ void afc__hop_cache_release_waiters(afc__hop_cache *cache) {
     while ((node = afc__list_first(&cache->waiters)) != NULL) {
         afc__hop_cache *waiter = AFC__OWNER(node, afc__hop_cache, waiter);
         afc__list_remove(node);
-        waiter->state = AFC__HOP_CACHE_NEW;
+        afc__hop_cache_enter(waiter, AFC__HOP_CACHE_NEW);
         waiter->wake.wake(waiter->wake.context);
     }
 }
@@ -79,7 +85,7 @@ static void pass_on_waiters(afc__transfer *transfer) {
     /* Others find it at once, although it looks into the cache first. */
     afc__list_append(transfer->store->fills, &next->fill);
     next->is_next = true;
-    next->state = AFC__HOP_CACHE_NEW;
+    afc__hop_cache_enter(next, AFC__HOP_CACHE_NEW);
     next->wake.wake(next->wake.context);
 }
 
@@ -126,7 +132,7 @@ void afc__transfer_forget_hop_cache(afc__transfer *transfer) {
     cache->not_stored = NULL;
     cache->wants_validation = false;
     cache->use = AFC_HTTP_CACHE_UNUSED;
-    cache->state = AFC__HOP_CACHE_NEW;
+    afc__hop_cache_enter(cache, AFC__HOP_CACHE_NEW);
 }
 
 void afc__transfer_clear_hop_cache(afc__transfer *transfer) {
@@ -209,7 +215,7 @@ void afc__transfer_cache_begin_hop(afc__transfer *transfer) {
     }
     afc__transfer_forget_hop_cache(transfer);
     cache->key.size = 0;
-    cache->state = AFC__HOP_CACHE_IGNORED;
+    afc__hop_cache_enter(cache, AFC__HOP_CACHE_IGNORED);
 }
 
 bool afc__transfer_takes_validation(afc__transfer *transfer) {

@@ -16,6 +16,7 @@
 #include "http_cache/store.h"
 #include "http_cache/validators.h"
 #include "http_cache/vary.h"
+#include "transfer/caching/state.h"
 #include "transfer/transfer.h"
 
 enum {
@@ -24,21 +25,6 @@ enum {
     /** Longest key that needs no memory of its own, in bytes. */
     AFC__HOP_CACHE_KEY_SIZE = 128
 };
-
-/** What the cache does about the hop that is or will be under way. */
-typedef enum afc__hop_cache_state {
-    AFC__HOP_CACHE_NEW,        /**< Nothing was looked up for this request yet. */
-    AFC__HOP_CACHE_WAITING,    /**< Another transfer asks the server for the same. */
-    AFC__HOP_CACHE_FINDING,    /**< The store looks for responses. */
-    AFC__HOP_CACHE_OPENING,    /**< The store reads the first piece of the body. */
-    AFC__HOP_CACHE_REPLAYING,  /**< A stored response is used. */
-    AFC__HOP_CACHE_PASSING,    /**< The server is asked; its response may be stored. */
-    AFC__HOP_CACHE_VALIDATING, /**< The server is asked whether the stored response is valid. */
-    AFC__HOP_CACHE_COLLECTING, /**< The store reads a part that the server shall complete. */
-    AFC__HOP_CACHE_COMPLETING, /**< The server is asked for the rest of a stored part. */
-    AFC__HOP_CACHE_CHOSEN,     /**< The hop is over, and the stored response will be used. */
-    AFC__HOP_CACHE_IGNORED     /**< The cache isn't used, but unsafe methods invalidate. */
-} afc__hop_cache_state;
 
 typedef struct afc__hop_cache {
     afc__hop_cache_state state;
@@ -203,6 +189,9 @@ void afc__hop_cache_set_head(afc__transfer *transfer, const afc_head *head, int6
 
 /** Takes over what a stored head says. */
 void afc__hop_cache_set_stored(afc__transfer *transfer, afc__http_cache_stored *stored);
+
+/** Enters a state, which the one before must allow; see transfer/caching/state.h. */
+void afc__hop_cache_enter(afc__hop_cache *cache, afc__hop_cache_state state);
 
 void afc__hop_cache_release_stored(afc__hop_cache *cache);
 

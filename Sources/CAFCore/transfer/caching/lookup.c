@@ -155,10 +155,10 @@ static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_stat
         afc__hop_cache_release_stored(cache);
         afc__list_append(&other->waiters, &cache->waiter);
         cache->has_waited = true;
-        cache->state = AFC__HOP_CACHE_WAITING;
+        afc__hop_cache_enter(cache, AFC__HOP_CACHE_WAITING);
         return AFC__CACHE_NEXT_WAIT;
     }
-    cache->state = state;
+    afc__hop_cache_enter(cache, state);
     if (!afc__request_head_is(&transfer->request, "GET")) {
         /* If it has the place of another transfer, it can't do for others what that one would have done. */
         afc__hop_cache_release_waiters(cache);
@@ -179,7 +179,7 @@ static afc__cache_next use_missing(afc__transfer *transfer) {
     cache->use = AFC_HTTP_CACHE_MISSING;
     cache->left = 0;
     cache->has_end = true;
-    cache->state = AFC__HOP_CACHE_REPLAYING;
+    afc__hop_cache_enter(cache, AFC__HOP_CACHE_REPLAYING);
     afc__hop_cache_release_waiters(cache);
     return AFC__CACHE_NEXT_REPLAY;
 }
@@ -210,7 +210,7 @@ static bool open_stored(afc__transfer *transfer) {
     }
     if (afc__request_head_is(&transfer->request, "HEAD") || cache->response.is_not_modified)
         cache->left = 0;
-    cache->state = AFC__HOP_CACHE_OPENING;
+    afc__hop_cache_enter(cache, AFC__HOP_CACHE_OPENING);
     if (cache->left == 0) return true;
     cache->reader = afc__http_cache_reader_open(cache->http_cache, cache->stored, offset,
                                                 cache->wake);
@@ -229,7 +229,7 @@ static afc__cache_next read_first(afc__transfer *transfer) {
     int64_t now = (int64_t)time(NULL);
     cache->response.age = afc__hop_cache_age(cache, now);
     cache->response.lifetime = cache->freshness.lifetime;
-    cache->state = AFC__HOP_CACHE_REPLAYING;
+    afc__hop_cache_enter(cache, AFC__HOP_CACHE_REPLAYING);
     afc__hop_cache_release_waiters(cache);
     afc__http_cache_touch(cache->http_cache, cache->stored);
     return AFC__CACHE_NEXT_REPLAY;
@@ -257,7 +257,7 @@ static afc__cache_next collect(afc__transfer *transfer) {
 
 static afc__cache_next begin_collecting(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
-    cache->state = AFC__HOP_CACHE_COLLECTING;
+    afc__hop_cache_enter(cache, AFC__HOP_CACHE_COLLECTING);
     cache->reader = afc__http_cache_reader_open(cache->http_cache, cache->stored, 0, cache->wake);
     return collect(transfer);
 }
@@ -364,13 +364,13 @@ static afc__cache_next begin(afc__transfer *transfer, afc__http_cache_wake wake)
     if (!is_usable || is_ignored(transfer)) {
         if (!is_usable) cache->key.size = 0;
         if (is_local) return use_missing(transfer);
-        cache->state = AFC__HOP_CACHE_IGNORED;
+        afc__hop_cache_enter(cache, AFC__HOP_CACHE_IGNORED);
         return AFC__CACHE_NEXT_SEND;
     }
     /* Cookies may select. */
     if (!afc__transfer_reset_hop(transfer)) return AFC__CACHE_NEXT_FAIL;
     if (transfer->cache_policy == AFC_HTTP_CACHE_RELOAD) return miss(transfer);
-    cache->state = AFC__HOP_CACHE_FINDING;
+    afc__hop_cache_enter(cache, AFC__HOP_CACHE_FINDING);
     afc_slice key = {cache->key.bytes, cache->key.size};
     afc__http_cache_step step = afc__http_cache_find_begin(cache->http_cache, key, wake,
                                                            &cache->find, &found);

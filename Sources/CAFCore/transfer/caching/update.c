@@ -296,8 +296,8 @@ static void store(afc__transfer *transfer) {
 
 static bool supersede(afc__transfer *transfer, afc_http_cache_use use) {
     transfer->hop_cache->use = use;
-    transfer->hop_cache->state = AFC__HOP_CACHE_CHOSEN;
-    transfer->hop.phase = AFC__PHASE_SUPERSEDED;
+    afc__hop_cache_enter(transfer->hop_cache, AFC__HOP_CACHE_CHOSEN);
+    afc__hop_enter(&transfer->hop, AFC__PHASE_SUPERSEDED);
     return true;
 }
 
@@ -306,8 +306,8 @@ static bool ask_again(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     afc__http_cache_drop(cache->http_cache, cache->stored);
     afc__hop_cache_release_stored(cache);
-    cache->state = AFC__HOP_CACHE_NEW;
-    transfer->hop.phase = AFC__PHASE_SUPERSEDED;
+    afc__hop_cache_enter(cache, AFC__HOP_CACHE_NEW);
+    afc__hop_enter(&transfer->hop, AFC__PHASE_SUPERSEDED);
     return true;
 }
 
@@ -495,5 +495,5 @@ bool afc__transfer_may_use_stale(const afc__transfer *transfer) {
 
 void afc__transfer_choose_stale(afc__transfer *transfer) {
     transfer->hop_cache->use = AFC_HTTP_CACHE_STALE;
-    transfer->hop_cache->state = AFC__HOP_CACHE_CHOSEN;
+    afc__hop_cache_enter(transfer->hop_cache, AFC__HOP_CACHE_CHOSEN);
 }
