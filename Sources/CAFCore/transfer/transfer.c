@@ -517,9 +517,7 @@ static void record_hop(afc__transfer *transfer, const afc__outcome *outcome, boo
     hop.version = has_head ? transfer->hop.reader->head.version : AFC_HTTP_UNKNOWN;
     hop.head_received = (int64_t)transfer->hop.reader->bytes;
     hop.is_retried = transfer->is_retry || outcome->hop.is_retried;
-    if (afc__transfer_is_replaying(transfer)) hop.cache = transfer->hop_cache->use;
-    transfer->result->not_stored = NULL;
-    if (transfer->hop_cache != NULL) transfer->result->not_stored = transfer->hop_cache->not_stored;
+    afc__transfer_record_cache(transfer, &hop);
     if (hop.url == NULL) {
         afc_free((char *)(uintptr_t)hop.location);
         afc__transfer_fail_memory(transfer);

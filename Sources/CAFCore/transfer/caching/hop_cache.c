@@ -1,5 +1,5 @@
 /* What the files of the cache share: the state of a transfer's cache, and what a stored head says. */
-#include "transfer/caching/hop_cache.h"
+#include "transfer/caching/hop_cache_internal.h"
 
 #include "base/freelist.h"
 #include "base/text.h"
@@ -223,4 +223,26 @@ bool afc__transfer_takes_validation(afc__transfer *transfer) {
     bool wants = cache != NULL && cache->wants_validation;
     if (wants) cache->wants_validation = false;
     return wants;
+}
+
+const afc_header *afc__transfer_conditions(const afc__transfer *transfer, size_t *count) {
+    const afc__hop_cache *cache = transfer->hop_cache;
+    bool has_some = cache != NULL && (cache->state == AFC__HOP_CACHE_VALIDATING ||
+                                      cache->state == AFC__HOP_CACHE_COMPLETING);
+    *count = has_some ? cache->condition_count : 0;
+    return has_some ? cache->conditions : NULL;
+}
+
+bool afc__transfer_is_replaying(const afc__transfer *transfer) {
+    return transfer->hop_cache != NULL && transfer->hop_cache->state == AFC__HOP_CACHE_REPLAYING;
+}
+
+bool afc__transfer_stores_body(const afc__transfer *transfer) {
+    return transfer->hop_cache != NULL && transfer->hop_cache->writing != NULL;
+}
+
+void afc__transfer_record_cache(const afc__transfer *transfer, afc_hop *hop) {
+    const afc__hop_cache *cache = transfer->hop_cache;
+    if (afc__transfer_is_replaying(transfer)) hop->cache = cache->use;
+    transfer->result->not_stored = cache != NULL ? cache->not_stored : NULL;
 }

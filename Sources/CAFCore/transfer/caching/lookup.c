@@ -4,7 +4,7 @@
 #include "http_cache/key.h"
 #include "http_cache/storability.h"
 #include "transfer/auth.h"
-#include "transfer/caching/hop_cache.h"
+#include "transfer/caching/hop_cache_internal.h"
 #include "transfer/cookies_hsts.h"
 #include "transfer/transfer_internal.h"
 

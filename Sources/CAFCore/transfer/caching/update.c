@@ -5,7 +5,7 @@
 #include "http_cache/storability.h"
 #include "http_cache/stored_fields.h"
 #include "transfer/auth.h"
-#include "transfer/caching/hop_cache.h"
+#include "transfer/caching/hop_cache_internal.h"
 #include "transfer/transfer_internal.h"
 
 #include <string.h>
