@@ -317,7 +317,7 @@ static void make_body(run *run, afc_request *request, unsigned choice) {
     }
 }
 
-static afc_status make_transfer(run *run, const afc__store *store) {
+static afc_status make_transfer(run *run, const afc__session_stores *stores) {
     static const char *const methods[] = {"GET", "HEAD", "POST", "PUT"};
     static afc__transfer_counters counters;
     static const afc_header fields[] = {{{"Authorization", 13}, {"Basic x", 7}, AFC_HEADER_SECRET}};
@@ -353,7 +353,7 @@ static afc_status make_transfer(run *run, const afc__store *store) {
     run->is_shared = (second & 32) != 0 && request.sink.kind == AFC_SINK_MEMORY;
     afc_status status = afc__transfer_init(&run->transfer, &request, &events, &counters, NULL);
     if (status != AFC_OK) return status;
-    if ((second & 64) != 0) run->transfer.store = store;
+    if ((second & 64) != 0) run->transfer.stores = stores;
     status = afc__transfer_allow_schemes(&run->transfer, AFC_AUTH_NTLM | AFC_AUTH_NEGOTIATE, NULL);
     if (status != AFC_OK) afc__transfer_clear(&run->transfer);
     return status;
@@ -362,11 +362,12 @@ static afc_status make_transfer(run *run, const afc__store *store) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static run run;
     static const char proxy[] = "http://u:p@proxy.test:8080";
-    afc__store store = {.cookie_policy = AFC_COOKIES_ALWAYS, .to_ascii = to_ascii};
+    afc__session_stores stores = {.cookie_policy = AFC_COOKIES_ALWAYS, .to_ascii = to_ascii};
     run = (struct run){.input = {data, size}};
     if (afc__proxy_parse(&run.proxy, afc_slice_of(proxy), NULL) == AFC_OK &&
-        afc_cookie_jar_new(&store.cookies, NULL, NULL) == AFC_OK &&
-        afc_hsts_new(&store.hsts, NULL, NULL) == AFC_OK && make_transfer(&run, &store) == AFC_OK) {
+        afc_cookie_jar_new(&stores.cookies, NULL, NULL) == AFC_OK &&
+        afc_hsts_new(&stores.hsts, NULL, NULL) == AFC_OK &&
+        make_transfer(&run, &stores) == AFC_OK) {
         begin_hop(&run);
         for (int i = 0; i < MOST_STEPS && run.input.size > 0 && !run.is_over; i++) step(&run);
         /* At most one more hop for every event that is still possible without a byte. */
@@ -375,7 +376,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         require(run.dones == 1);
     }
     afc__proxy_clear(&run.proxy);
-    afc_cookie_jar_release(store.cookies);
-    afc_hsts_release(store.hsts);
+    afc_cookie_jar_release(stores.cookies);
+    afc_hsts_release(stores.hsts);
     return 0;
 }

@@ -103,7 +103,7 @@ afc_status afc__driver_new(afc__driver **out, afc__loop *loop, const afc_session
     return AFC_OK;
 }
 
-void afc__driver_get_fields(const afc__driver *driver, afc__store *out) {
+void afc__driver_get_fields(const afc__driver *driver, afc__session_stores *out) {
     out->user_agent = driver->user_agent;
     out->accept_encoding = driver->encodings;
 }

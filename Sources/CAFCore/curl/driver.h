@@ -73,7 +73,7 @@ afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__tran
                              afc__exchange_owner owner, afc_failure *failure);
 
 /** Sets the fields that the driver adds to requests: User-Agent and Accept-Encoding. They live as long as it. */
-void afc__driver_get_fields(const afc__driver *driver, afc__store *out);
+void afc__driver_get_fields(const afc__driver *driver, afc__session_stores *out);
 
 /** Returns the next exchange that ended by itself, or NULL. Call afc__driver_end() for it. */
 afc__exchange *afc__driver_next_ended(afc__driver *driver);

@@ -22,7 +22,7 @@ static uint32_t units_of(uint64_t bytes) {
 
 /* ---- The journal ---------------------------------------------------------------------------- */
 
-static afc__journal_record removal_of(afc__store_name name) {
+static afc__journal_record removal_of(afc__cache_store_name name) {
     return (afc__journal_record){
         .kind = AFC__JOURNAL_REMOVE, .primary = name.primary, .variant = name.variant};
 }
@@ -34,7 +34,7 @@ static void take_record(void *context, const afc__journal_record *record) {
     if (record->kind != AFC__JOURNAL_USE) {
         /* What this process has in memory for that key is no longer current. */
         disk->changes[record->primary % AFC__DISK_BUCKETS]++;
-        afc__store_leave_memory(disk->cache, record->primary);
+        afc__cache_store_leave_memory(disk->cache, record->primary);
     }
     afc__disk_apply(disk, record);
     afc__disk_unlock(disk);
@@ -110,11 +110,11 @@ static void record_gone(afc__disk *disk, removals *gone) {
     gone->count = 0;
 }
 
-static void add_gone(afc__disk *disk, removals *gone, afc__store_name name) {
+static void add_gone(afc__disk *disk, removals *gone, afc__cache_store_name name) {
     if (gone->count == MOST_GONE) record_gone(disk, gone);
     gone->records[gone->count++] = removal_of(name);
     afc__disk_lock(disk);
-    afc__store_leave_disk(disk->cache, name.primary, name.variant);
+    afc__cache_store_leave_disk(disk->cache, name.primary, name.variant);
     afc__disk_unlock(disk);
 }
 
@@ -147,7 +147,7 @@ static bool select_victims(afc__disk *disk) {
 }
 
 /** Returns the least recently used entry; false if there are no entries. */
-static bool next_victim(afc__disk *disk, afc__store_name *name, uint32_t *units) {
+static bool next_victim(afc__disk *disk, afc__cache_store_name *name, uint32_t *units) {
     for (unsigned selections = 0; selections < 2;) {
         if (disk->next_victim == disk->victim_count) {
             selections++;
@@ -188,7 +188,7 @@ static bool evict_until(afc__disk *disk, uint64_t needed, uint64_t number, int *
     uint64_t capacity = capacity_of(disk);
     if (needed > capacity) return false;
     while (units_used(disk) + needed > capacity) {
-        afc__store_name name;
+        afc__cache_store_name name;
         uint32_t units;
         if (!next_victim(disk, &name, &units)) return false;
         bool is_reused = file != NULL && *file < 0 && is_like(units, (uint32_t)needed);
@@ -207,7 +207,7 @@ static bool evict_until(afc__disk *disk, uint64_t needed, uint64_t number, int *
 /** Returns the record of a response whose file has this size, stored now. */
 static afc__journal_record put_of(afc__disk *disk, const afc__http_cache_stored *stored,
                                   uint32_t units) {
-    afc__store_name name = {stored->id.primary, stored->id.variant};
+    afc__cache_store_name name = {stored->id.primary, stored->id.variant};
     return afc__disk_put_record(disk, name, stored, units, (uint32_t)time(NULL));
 }
 
@@ -221,7 +221,7 @@ static bool publish(afc__disk *disk, const afc__http_cache_stored *stored, uint6
     gone->count = 0;
     if (!is_recorded) return false;
     if (!afc__folder_publish(&disk->folder, number, id->primary, id->variant)) {
-        add_gone(disk, gone, (afc__store_name){id->primary, id->variant});
+        add_gone(disk, gone, (afc__cache_store_name){id->primary, id->variant});
         return false;
     }
     afc__disk_lock(disk);
@@ -231,7 +231,7 @@ static bool publish(afc__disk *disk, const afc__http_cache_stored *stored, uint6
 }
 
 /** Stops counting the file that is about to be replaced, and returns its size; 0 without one. */
-static uint32_t take_units(afc__disk *disk, afc__store_name name) {
+static uint32_t take_units(afc__disk *disk, afc__cache_store_name name) {
     afc__disk_lock(disk);
     afc__entry_record *record = afc__entry_table_find(&disk->cache->table, name.primary,
                                                       name.variant);
@@ -256,7 +256,7 @@ static bool put(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t 
                 removals *gone) {
     const afc__http_cache_id *id = &stored->id;
     uint32_t needed = units_of(afc__entry_size(stored->body_size, stored->block.size));
-    uint32_t old = take_units(disk, (afc__store_name){id->primary, id->variant});
+    uint32_t old = take_units(disk, (afc__cache_store_name){id->primary, id->variant});
     int file = -1;
     if (is_like(old, needed)) {
         file = afc__folder_reuse(&disk->folder, id->primary, id->variant, number);
@@ -289,7 +289,7 @@ static bool change_locked(afc__disk *disk, const afc__http_cache_stored *stored,
         /* What was there before must not come back. */
         afc__folder_remove_entry(&disk->folder, stored->id.primary, stored->id.variant);
         afc__disk_lock(disk);
-        afc__store_leave_disk(disk->cache, stored->id.primary, stored->id.variant);
+        afc__cache_store_leave_disk(disk->cache, stored->id.primary, stored->id.variant);
         afc__disk_unlock(disk);
     }
     return is_stored;
@@ -299,7 +299,7 @@ static bool publish_after_eviction(afc__disk *disk, const afc__http_cache_stored
                                    uint64_t number, removals *gone) {
     const afc__http_cache_id *id = &stored->id;
     uint32_t needed = units_of(afc__entry_size(stored->body_size, stored->block.size));
-    if (take_units(disk, (afc__store_name){id->primary, id->variant}) != 0) {
+    if (take_units(disk, (afc__cache_store_name){id->primary, id->variant}) != 0) {
         afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
     }
     return evict_until(disk, needed, number, NULL, gone) &&
@@ -348,7 +348,7 @@ static bool order_change(afc__disk *disk, afc__http_cache_stored *stored, uint64
 
 static bool work_put(afc__disk_job *work) {
     change_job *job = AFC__OWNER(work, change_job, job);
-    change_locked(work->disk, job->stored, afc__store_new_content(work->disk->cache), put);
+    change_locked(work->disk, job->stored, afc__cache_store_new_content(work->disk->cache), put);
     end_change_job(job);
     return false;
 }
@@ -357,7 +357,7 @@ bool afc__disk_put(afc__disk *disk, afc__http_cache_stored *stored) {
     return order_change(disk, stored, stored->id.variant, work_put);
 }
 
-static bool has_content(afc__disk *disk, afc__store_name name, uint64_t content) {
+static bool has_content(afc__disk *disk, afc__cache_store_name name, uint64_t content) {
     afc__entry_head head;
     int file = afc__folder_open_entry(&disk->folder, name.primary, name.variant, AFC__FOLDER_READ);
     if (file < 0) return false;
@@ -370,7 +370,7 @@ static bool has_content(afc__disk *disk, afc__store_name name, uint64_t content)
 static bool change_meta(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number,
                         removals *gone) {
     const afc__http_cache_id *id = &stored->id;
-    afc__store_name old = {id->primary, number};
+    afc__cache_store_name old = {id->primary, number};
     uint64_t size;
     int file = afc__folder_open_entry(&disk->folder, id->primary, old.variant, AFC__FOLDER_CHANGE);
     if (file < 0) return false;
@@ -384,7 +384,7 @@ static bool change_meta(afc__disk *disk, const afc__http_cache_stored *stored, u
         add_gone(disk, gone, old);
     }
     /* The file may have grown. It isn't evicted itself: its units don't count meanwhile. */
-    take_units(disk, (afc__store_name){id->primary, id->variant});
+    take_units(disk, (afc__cache_store_name){id->primary, id->variant});
     if (!evict_until(disk, units_of(size), 0, NULL, gone)) return false;
     afc__journal_record put = put_of(disk, stored, units_of(size));
     afc__disk_lock(disk);
@@ -400,7 +400,7 @@ static void leave_if_unwritten(afc__disk *disk, const afc__http_cache_id *id) {
     const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, id->primary,
                                                             id->variant);
     if (record != NULL && record->units == 0) {
-        afc__store_leave_disk(disk->cache, id->primary, id->variant);
+        afc__cache_store_leave_disk(disk->cache, id->primary, id->variant);
     }
     afc__disk_unlock(disk);
 }
@@ -408,7 +408,7 @@ static void leave_if_unwritten(afc__disk *disk, const afc__http_cache_id *id) {
 static bool work_change(afc__disk_job *work) {
     change_job *job = AFC__OWNER(work, change_job, job);
     const afc__http_cache_id *id = &job->stored->id;
-    afc__store_name old = {id->primary, job->old_variant};
+    afc__cache_store_name old = {id->primary, job->old_variant};
     if (!has_content(work->disk, old, id->content)) {
         /* Replaced or removed since. */
         if (old.variant != id->variant) leave_if_unwritten(work->disk, id);
@@ -431,20 +431,20 @@ typedef struct removal_job {
     uint64_t content;
     uint64_t clock; /* When it was ordered: what was put later stays. */
     size_t count;
-    afc__store_name names[];
+    afc__cache_store_name names[];
 } removal_job;
 
-static void leave_disk_before(afc__disk *disk, afc__store_name name, uint64_t clock) {
+static void leave_disk_before(afc__disk *disk, afc__cache_store_name name, uint64_t clock) {
     afc__disk_lock(disk);
     const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, name.primary,
                                                             name.variant);
     if (record != NULL && record->used <= clock) {
-        afc__store_leave_disk(disk->cache, name.primary, name.variant);
+        afc__cache_store_leave_disk(disk->cache, name.primary, name.variant);
     }
     afc__disk_unlock(disk);
 }
 
-static void remove_one(afc__disk *disk, afc__store_name name, const removal_job *job,
+static void remove_one(afc__disk *disk, afc__cache_store_name name, const removal_job *job,
                        removals *gone) {
     if (job->content != 0 && !has_content(disk, name, job->content)) return;
     afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
@@ -470,7 +470,7 @@ static bool work_remove(afc__disk_job *work) {
     return false;
 }
 
-void afc__disk_remove(afc__disk *disk, const afc__store_name *names, size_t count,
+void afc__disk_remove(afc__disk *disk, const afc__cache_store_name *names, size_t count,
                       uint64_t content) {
     removal_job *job = afc__alloc(sizeof *job + count * sizeof *names);
     bool is_ordered = job != NULL && count != 0;
@@ -493,7 +493,7 @@ void afc__disk_remove(afc__disk *disk, const afc__store_name *names, size_t coun
 
 typedef struct unknown_job {
     afc__disk_job job;
-    afc__store_filter filter;
+    afc__cache_store_filter filter;
 } unknown_job;
 
 /**
@@ -508,13 +508,13 @@ static bool work_remove_unknown(afc__disk_job *work) {
     if (afc__journal_lock(&disk->journal)) {
         afc__entry_record *entries = afc__disk_copy_entries(disk, &count);
         for (size_t i = 0; entries != NULL && i < count; i++) {
-            if (!afc__store_matches(&entries[i], &job->filter)) continue;
+            if (!afc__cache_store_matches(&entries[i], &job->filter)) continue;
             afc__disk_lock(disk);
             bool is_waiting = disk->pending[entries[i].primary % AFC__DISK_BUCKETS] != 0;
             afc__disk_unlock(disk);
             if (is_waiting) continue;
             afc__folder_remove_entry(&disk->folder, entries[i].primary, entries[i].variant);
-            add_gone(disk, &gone, (afc__store_name){entries[i].primary, entries[i].variant});
+            add_gone(disk, &gone, (afc__cache_store_name){entries[i].primary, entries[i].variant});
         }
         record_gone(disk, &gone);
         afc__journal_unlock(&disk->journal);
@@ -524,7 +524,7 @@ static bool work_remove_unknown(afc__disk_job *work) {
     return false;
 }
 
-void afc__disk_remove_unknown(afc__disk *disk, const afc__store_filter *filter) {
+void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *filter) {
     afc__disk_scan_without(disk, filter->has_primary ? &filter->primary : NULL);
     if (!afc__journal_has_changed(&disk->journal)) return;
     unknown_job *job = afc__zalloc(sizeof *job);
@@ -533,7 +533,7 @@ void afc__disk_remove_unknown(afc__disk *disk, const afc__store_filter *filter) 
     if (!afc__disk_order(disk, &job->job, work_remove_unknown)) afc_free(job);
 }
 
-void afc__disk_remove_now(afc__disk *disk, afc__store_name name) {
+void afc__disk_remove_now(afc__disk *disk, afc__cache_store_name name) {
     removals gone = {.count = 0};
     bool is_locked = afc__journal_lock(&disk->journal);
     afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
@@ -546,7 +546,8 @@ void afc__disk_remove_now(afc__disk *disk, afc__store_name name) {
 /* ---- Finding and using ------------------------------------------------------------------------ */
 
 /** Reads one entry. NULL: it isn't there, is being replaced, or was damaged and is removed. */
-static afc__http_cache_stored *read_entry(afc__disk *disk, afc__store_name name, afc_slice key) {
+static afc__http_cache_stored *read_entry(afc__disk *disk, afc__cache_store_name name,
+                                          afc_slice key) {
     int file = afc__folder_open_entry(&disk->folder, name.primary, name.variant, AFC__FOLDER_READ);
     if (file < 0) {
         bool is_missing = errno == ENOENT || errno == ELOOP || errno == ENXIO;
@@ -588,7 +589,7 @@ void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__http_
     afc__disk_unlock(disk);
     for (size_t i = 0; i < count; i++) {
         if ((variants[i].places & AFC__ENTRY_ON_DISK) == 0) continue;
-        afc__store_name name = {primary, variants[i].variant};
+        afc__cache_store_name name = {primary, variants[i].variant};
         afc__http_cache_stored *stored = read_entry(disk, name, key);
         if (stored != NULL) afc__http_cache_found_insert(out, stored);
     }
@@ -612,7 +613,7 @@ static bool order_plain(afc__disk *disk, bool (*work)(afc__disk_job *job)) {
 void afc__disk_use(afc__disk *disk, uint64_t primary, uint64_t variant) {
     /* When the journal lags behind, a use may get lost: the order is a hint. */
     if (disk->use_count < AFC__DISK_USES) {
-        disk->uses[disk->use_count++] = (afc__store_name){primary, variant};
+        disk->uses[disk->use_count++] = (afc__cache_store_name){primary, variant};
     }
     if (disk->use_count < AFC__DISK_USES / 2 || disk->is_tidy_ordered) return;
     /* If it can't be ordered now, the next use tries again. */

@@ -34,7 +34,7 @@ afc__disk_stream *afc__disk_stream_new(afc__disk *disk, uint64_t content) {
     if (stream == NULL) return NULL;
     stream->disk = disk;
     stream->content = content;
-    stream->number = afc__store_new_content(disk->cache);
+    stream->number = afc__cache_store_new_content(disk->cache);
     stream->file = -1;
     return stream;
 }
@@ -160,7 +160,7 @@ static bool work_last(afc__disk_job *work) {
         if (stream->file >= 0) afc__folder_discard(&disk->folder, stream->number);
         if (stored != NULL) {
             /* What was there before must not come back. */
-            afc__store_name name = {stored->id.primary, stored->id.variant};
+            afc__cache_store_name name = {stored->id.primary, stored->id.variant};
             afc__disk_remove_now(disk, name);
         }
     }

@@ -74,14 +74,14 @@ static void look_at(folder_scan *scan, uint64_t primary, uint64_t variant) {
     if (file < 0) return;
     afc__http_cache_stored *stored = afc__entry_read_meta(file);
     bool is_valid = stored != NULL &&
-                    afc__store_is_at_home(disk->cache, stored, primary, variant) &&
+                    afc__cache_store_is_at_home(disk->cache, stored, primary, variant) &&
                     fstat(file, &facts) == 0;
     close(file);
     if (is_valid) {
         uint64_t units = ((uint64_t)facts.st_size + AFC__ENTRY_UNIT - 1) / AFC__ENTRY_UNIT;
-        afc__journal_record record = afc__disk_put_record(disk, (afc__store_name){primary, variant},
-                                                          stored, (uint32_t)units,
-                                                          (uint32_t)facts.st_mtim.tv_sec);
+        afc__journal_record record = afc__disk_put_record(
+            disk, (afc__cache_store_name){primary, variant}, stored, (uint32_t)units,
+            (uint32_t)facts.st_mtim.tv_sec);
         keep(scan, &(found_entry){.record = record, .changed = facts.st_mtim});
     } else {
         afc__folder_remove_entry(&disk->folder, primary, variant);

@@ -42,7 +42,7 @@ bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary) {
 
 /* ---- Records -------------------------------------------------------------------------------- */
 
-afc__journal_record afc__disk_put_record(afc__disk *disk, afc__store_name name,
+afc__journal_record afc__disk_put_record(afc__disk *disk, afc__cache_store_name name,
                                          const afc__http_cache_stored *stored, uint32_t units,
                                          uint32_t stored_s) {
     return (afc__journal_record){
@@ -51,7 +51,7 @@ afc__journal_record afc__disk_put_record(afc__disk *disk, afc__store_name name,
         .variant = name.variant,
         .units = units,
         .stored_s = stored_s,
-        .host = afc__store_hash_host(disk->cache, afc__http_cache_key_host(stored->key)),
+        .host = afc__cache_store_hash_host(disk->cache, afc__http_cache_key_host(stored->key)),
     };
 }
 
@@ -64,7 +64,7 @@ void afc__disk_apply(afc__disk *disk, const afc__journal_record *record) {
     if (record->kind == AFC__JOURNAL_USE) {
         if (known != NULL) known->used = ++cache->clock;
     } else if (record->kind == AFC__JOURNAL_REMOVE) {
-        afc__store_leave_disk(cache, record->primary, record->variant);
+        afc__cache_store_leave_disk(cache, record->primary, record->variant);
     } else {
         afc__entry_record put = {.primary = record->primary,
                                  .variant = record->variant,

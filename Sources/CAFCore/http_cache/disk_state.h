@@ -19,7 +19,7 @@ enum {
 
 /** An entry that may be evicted, unless it was used since. */
 typedef struct afc__disk_victim {
-    afc__store_name name;
+    afc__cache_store_name name;
     uint64_t used;
 } afc__disk_victim;
 
@@ -38,7 +38,7 @@ struct afc__disk {
     uint64_t unfinished_bytes;           /**< Of bodies whose responses aren't complete yet. */
     uint32_t pending[AFC__DISK_BUCKETS]; /**< Changes that wait, by the hash of their keys. */
     uint32_t changes[AFC__DISK_BUCKETS]; /**< Changes ever made. */
-    afc__store_name uses[AFC__DISK_USES];
+    afc__cache_store_name uses[AFC__DISK_USES];
     size_t use_count;
     bool is_tidy_ordered;                  /**< They are about to be recorded. */
     bool scans_without[AFC__DISK_BUCKETS]; /**< Entries removed while the folder is scanned. */
@@ -79,7 +79,7 @@ void afc__disk_end_change(afc__disk *disk, uint64_t primary);
 bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary);
 
 /** Returns the record of a response whose file has this name and size. */
-afc__journal_record afc__disk_put_record(afc__disk *disk, afc__store_name name,
+afc__journal_record afc__disk_put_record(afc__disk *disk, afc__cache_store_name name,
                                          const afc__http_cache_stored *stored, uint32_t units,
                                          uint32_t stored_s);
 

@@ -35,7 +35,7 @@ static afc_status make_memory(afc_http_cache *cache) {
     options.capacity = options.purge_to = UINT64_MAX;
     options.retain = retain_set;
     options.release = release_set;
-    options.on_evict = afc__store_on_evict;
+    options.on_evict = afc__cache_store_on_evict;
     options.context = cache;
     return afc_lru_new(&cache->memory, &options);
 }
@@ -104,7 +104,7 @@ afc_http_cache *afc_http_cache_retain(afc_http_cache *cache) {
 
 void afc_http_cache_release(afc_http_cache *cache) {
     if (cache == NULL || atomic_fetch_sub(&cache->references, 1) != 1) return;
-    if (cache->disk != NULL && afc__store_is_usable(cache)) {
+    if (cache->disk != NULL && afc__cache_store_is_usable(cache)) {
         afc__disk_close(cache->disk);
     } else {
         free_cache(cache);
@@ -125,26 +125,26 @@ afc_status afc_http_cache_remove_url(afc_http_cache *cache, const char *partitio
 }
 
 /** Removes all entries that match. Those that only the disk knows of follow. */
-static void remove_matching(afc_http_cache *cache, const afc__store_filter *filter) {
-    if (!afc__store_is_usable(cache)) return;
+static void remove_matching(afc_http_cache *cache, const afc__cache_store_filter *filter) {
+    if (!afc__cache_store_is_usable(cache)) return;
     pthread_mutex_lock(&cache->lock);
     atomic_fetch_add(&cache->removals, 1);
     size_t count = 0, most = cache->table.count;
-    afc__store_name *names = cache->disk != NULL ? afc__alloc(most * sizeof *names) : NULL;
+    afc__cache_store_name *names = cache->disk != NULL ? afc__alloc(most * sizeof *names) : NULL;
     for (size_t i = 0; i < cache->table.capacity;) {
         const afc__entry_record *record = &cache->table.slots[i];
-        if (record->places == 0 || !afc__store_matches(record, filter)) {
+        if (record->places == 0 || !afc__cache_store_matches(record, filter)) {
             i++;
             continue;
         }
-        afc__store_name name = {record->primary, record->variant};
+        afc__cache_store_name name = {record->primary, record->variant};
         if (names != NULL) {
             names[count++] = name;
         } else if (cache->disk != NULL) {
             afc__disk_remove(cache->disk, &name, 1, 0);
         }
         /* Another record may have moved to this slot then. */
-        afc__store_forget(cache, name.primary, name.variant);
+        afc__cache_store_forget(cache, name.primary, name.variant);
     }
     if (names != NULL) afc__disk_remove(cache->disk, names, count, 0);
     if (cache->disk != NULL) afc__disk_remove_unknown(cache->disk, filter);
@@ -153,18 +153,18 @@ static void remove_matching(afc_http_cache *cache, const afc__store_filter *filt
 }
 
 void afc_http_cache_remove_host(afc_http_cache *cache, const char *host) {
-    afc__store_filter filter = {.has_host = true, .since = INT64_MIN};
-    filter.host = afc__store_hash_host(cache, afc_slice_of(host));
+    afc__cache_store_filter filter = {.has_host = true, .since = INT64_MIN};
+    filter.host = afc__cache_store_hash_host(cache, afc_slice_of(host));
     remove_matching(cache, &filter);
 }
 
 void afc_http_cache_remove_since(afc_http_cache *cache, int64_t unix_seconds) {
-    afc__store_filter filter = {.since = unix_seconds};
+    afc__cache_store_filter filter = {.since = unix_seconds};
     remove_matching(cache, &filter);
 }
 
 void afc_http_cache_remove_all(afc_http_cache *cache) {
-    afc__store_filter filter = {.since = INT64_MIN};
+    afc__cache_store_filter filter = {.since = INT64_MIN};
     remove_matching(cache, &filter);
 }
 
@@ -172,10 +172,10 @@ void afc_http_cache_remove_all(afc_http_cache *cache) {
 
 void afc_http_cache_set_capacity(afc_http_cache *cache, uint64_t memory_bytes,
                                  uint64_t disk_bytes) {
-    if (!afc__store_is_usable(cache)) return;
+    if (!afc__cache_store_is_usable(cache)) return;
     pthread_mutex_lock(&cache->lock);
     cache->memory_bytes = memory_bytes;
-    afc__store_trim(cache);
+    afc__cache_store_trim(cache);
     if (cache->disk != NULL) afc__disk_set_capacity(cache->disk, disk_bytes);
     pthread_mutex_unlock(&cache->lock);
 }
@@ -196,7 +196,7 @@ static bool work_flush(afc__disk_job *work) {
 }
 
 void afc_http_cache_flush(afc_http_cache *cache) {
-    if (!afc__store_is_usable(cache) || cache->disk == NULL) return;
+    if (!afc__cache_store_is_usable(cache) || cache->disk == NULL) return;
     flush_job job = {.waiter = AFC__WAITER_INIT};
     if (afc__disk_order(cache->disk, &job.job, work_flush)) afc__waiter_wait(&job.waiter);
 }
@@ -207,7 +207,7 @@ static uint64_t count_of(const afc_http_cache *cache, afc__http_cache_event even
 
 void afc_http_cache_get_statistics(afc_http_cache *cache, afc_http_cache_statistics *out) {
     *out = (afc_http_cache_statistics){0};
-    if (!afc__store_is_usable(cache)) return;
+    if (!afc__cache_store_is_usable(cache)) return;
     pthread_mutex_lock(&cache->lock);
     out->entries = cache->table.count;
     out->memory_used = afc_lru_get_cost(cache->memory);

@@ -29,7 +29,7 @@ static afc__entry_record *copy_records(afc_http_cache *cache, size_t *count) {
 /** Returns the response of a record, with a reference; NULL if it was removed or is damaged. */
 static afc__http_cache_stored *read_record(afc_http_cache *cache, const afc__entry_record *record) {
     afc__http_cache_stored *stored = NULL;
-    afc__response_set *set = afc__store_copy_set(cache, record->primary);
+    afc__response_set *set = afc__cache_store_copy_set(cache, record->primary);
     if (set != NULL) stored = afc__http_cache_found_variant(&set->found, record->variant);
     if (stored != NULL) afc__http_cache_stored_retain(stored);
     afc__response_set_release(set);
@@ -39,7 +39,8 @@ static afc__http_cache_stored *read_record(afc_http_cache *cache, const afc__ent
     if (file < 0) return NULL;
     stored = afc__entry_read_meta(file);
     close(file);
-    if (stored == NULL || afc__store_is_at_home(cache, stored, record->primary, record->variant)) {
+    if (stored == NULL ||
+        afc__cache_store_is_at_home(cache, stored, record->primary, record->variant)) {
         return stored;
     }
     afc__http_cache_stored_release(stored);
@@ -62,7 +63,7 @@ afc_status afc_http_cache_list_begin(afc_http_cache_list **out, afc_http_cache *
     afc_http_cache_list *list = afc__zalloc(sizeof *list);
     if (list == NULL) return afc__fail_memory(failure);
     list->cache = afc_http_cache_retain(cache);
-    if (afc__store_is_usable(cache)) {
+    if (afc__cache_store_is_usable(cache)) {
         list->records = copy_records(cache, &list->count);
         if (list->records == NULL) {
             afc_http_cache_list_free(list);
@@ -150,7 +151,7 @@ static file_state check_file(afc_http_cache *cache, const afc__entry_record *rec
     if (file < 0) return FILE_GONE;
     afc__http_cache_stored *stored = afc__entry_read_meta(file);
     bool is_valid = stored != NULL &&
-                    afc__store_is_at_home(cache, stored, record->primary, record->variant) &&
+                    afc__cache_store_is_at_home(cache, stored, record->primary, record->variant) &&
                     is_body_valid(file, stored, buffer);
     if (is_valid) *body_size = stored->body_size;
     afc__http_cache_stored_release(stored);
@@ -168,10 +169,10 @@ static void verify_one(afc_http_cache *cache, const afc__entry_record *record, c
         out->entries++;
         out->body_bytes += body_size;
     } else if (state == FILE_DAMAGED) {
-        afc__store_name name = {record->primary, record->variant};
+        afc__cache_store_name name = {record->primary, record->variant};
         out->damaged++;
         pthread_mutex_lock(&cache->lock);
-        afc__store_remove(cache, &name, 1);
+        afc__cache_store_remove(cache, &name, 1);
         pthread_mutex_unlock(&cache->lock);
     }
 }
@@ -180,7 +181,7 @@ afc_status afc_http_cache_verify(afc_http_cache_verification *out, afc_http_cach
                                  afc_failure *failure) {
     size_t count;
     *out = (afc_http_cache_verification){0};
-    if (!afc__store_is_usable(cache) || cache->disk == NULL) return AFC_OK;
+    if (!afc__cache_store_is_usable(cache) || cache->disk == NULL) return AFC_OK;
     afc__entry_record *records = copy_records(cache, &count);
     char *buffer = afc__alloc(AFC__ENTRY_BLOCK);
     afc_status status = AFC_OK;

@@ -11,16 +11,17 @@ static afc__entry_record *find_record(const afc_http_cache *cache, const afc__ht
 
 /* ---- Putting and removing ------------------------------------------------------------------ */
 
-void afc__store_remove(afc_http_cache *cache, const afc__store_name *names, size_t count) {
+void afc__cache_store_remove(afc_http_cache *cache, const afc__cache_store_name *names,
+                             size_t count) {
     for (size_t i = 0; i < count; i++) {
-        afc__store_forget(cache, names[i].primary, names[i].variant);
+        afc__cache_store_forget(cache, names[i].primary, names[i].variant);
     }
     if (cache->disk != NULL) afc__disk_remove(cache->disk, names, count, 0);
 }
 
 static void remove_one(afc_http_cache *cache, const afc__http_cache_id *id) {
-    afc__store_name name = {id->primary, id->variant};
-    afc__store_remove(cache, &name, 1);
+    afc__cache_store_name name = {id->primary, id->variant};
+    afc__cache_store_remove(cache, &name, 1);
 }
 
 /** Makes room for one more variant of a key. */
@@ -32,11 +33,11 @@ static void limit_variants(afc_http_cache *cache, const afc__http_cache_id *id) 
     for (size_t i = 1; i < count; i++) {
         if (variants[i].used < variants[oldest].used) oldest = i;
     }
-    afc__store_name name = {id->primary, variants[oldest].variant};
-    afc__store_remove(cache, &name, 1);
+    afc__cache_store_name name = {id->primary, variants[oldest].variant};
+    afc__cache_store_remove(cache, &name, 1);
 }
 
-bool afc__store_put_record(afc_http_cache *cache, const afc__http_cache_stored *stored) {
+bool afc__cache_store_put_record(afc_http_cache *cache, const afc__http_cache_stored *stored) {
     limit_variants(cache, &stored->id);
     const afc__entry_record *old = find_record(cache, &stored->id);
     afc__entry_record record = {
@@ -45,7 +46,7 @@ bool afc__store_put_record(afc_http_cache *cache, const afc__http_cache_stored *
         .used = ++cache->clock,
         .units = old != NULL ? old->units : 0,
         .stored_s = (uint32_t)time(NULL),
-        .host = afc__store_hash_host(cache, afc__http_cache_key_host(stored->key)),
+        .host = afc__cache_store_hash_host(cache, afc__http_cache_key_host(stored->key)),
         .places = cache->disk != NULL ? AFC__ENTRY_ON_DISK : AFC__ENTRY_IN_MEMORY,
     };
     return afc__entry_table_put(&cache->table, &record);
@@ -70,29 +71,29 @@ static bool are_others_in_memory(afc_http_cache *cache, const afc__http_cache_id
            (find_record(cache, id) != NULL ? 1 : 0);
 }
 
-bool afc__store_put(afc_http_cache *cache, afc__http_cache_stored *stored) {
+bool afc__cache_store_put(afc_http_cache *cache, afc__http_cache_stored *stored) {
     const afc__http_cache_id *id = &stored->id;
     afc__http_cache_found found;
     pthread_mutex_lock(&cache->lock);
-    bool is_recorded = afc__store_put_record(cache, stored);
-    afc__response_set *set = afc__store_copy_set(cache, id->primary);
+    bool is_recorded = afc__cache_store_put_record(cache, stored);
+    afc__response_set *set = afc__cache_store_copy_set(cache, id->primary);
     bool is_complete = is_recorded && are_others_in_memory(cache, id, set, &found);
     if (is_complete) {
         afc__http_cache_found_insert(&found, stored);
-        afc__store_set_variants(cache, id->primary, &found);
+        afc__cache_store_set_variants(cache, id->primary, &found);
     } else {
-        afc__store_leave_memory(cache, id->primary);
+        afc__cache_store_leave_memory(cache, id->primary);
     }
     bool is_on_disk = is_recorded && cache->disk != NULL && afc__disk_put(cache->disk, stored);
     if (!is_recorded) {
         remove_one(cache, id);
     } else if (cache->disk != NULL && !is_on_disk) {
         /* The disk is behind. Neither may an older one stay there. */
-        afc__store_name name = {id->primary, id->variant};
-        afc__store_leave_disk(cache, id->primary, id->variant);
+        afc__cache_store_name name = {id->primary, id->variant};
+        afc__cache_store_leave_disk(cache, id->primary, id->variant);
         afc__disk_remove(cache->disk, &name, 1, 0);
     }
-    afc__store_trim(cache);
+    afc__cache_store_trim(cache);
     bool is_stored = find_record(cache, id) != NULL;
     pthread_mutex_unlock(&cache->lock);
     afc__response_set_release(set);
@@ -120,8 +121,8 @@ static void promote(afc_http_cache *cache, const afc__http_cache_find *op) {
     }
     if (in_memory == 0 || in_memory != op->found.count) return;
     if (cache->disk->changes[op->primary % AFC__DISK_BUCKETS] != op->changes) return;
-    afc__store_set_variants(cache, op->primary, &op->found);
-    afc__store_trim(cache);
+    afc__cache_store_set_variants(cache, op->primary, &op->found);
+    afc__cache_store_trim(cache);
 }
 
 static bool work_find(afc__disk_job *work) {
@@ -145,7 +146,7 @@ static afc__http_cache_step find_in_memory(afc_http_cache *cache, uint64_t prima
                                            afc__http_cache_found *out) {
     afc__entry_record variant;
     bool has_changed = cache->disk != NULL && afc__journal_has_changed(&cache->disk->journal);
-    afc__response_set *set = !has_changed ? afc__store_copy_set(cache, primary) : NULL;
+    afc__response_set *set = !has_changed ? afc__cache_store_copy_set(cache, primary) : NULL;
     if (set != NULL) afc__http_cache_found_copy(out, &set->found, key);
     afc__response_set_release(set);
     if (set != NULL || cache->disk == NULL) return AFC__HTTP_CACHE_READY;
@@ -162,9 +163,9 @@ afc__http_cache_step afc__http_cache_find_begin(afc_http_cache *cache, afc_slice
                                                 afc__http_cache_found *out) {
     *out_op = NULL;
     out->count = 0;
-    if (!afc__store_is_usable(cache) || key.size > AFC__HTTP_CACHE_LONGEST_KEY)
+    if (!afc__cache_store_is_usable(cache) || key.size > AFC__HTTP_CACHE_LONGEST_KEY)
         return AFC__HTTP_CACHE_READY;
-    uint64_t primary = afc__store_hash_key(cache, key);
+    uint64_t primary = afc__cache_store_hash_key(cache, key);
     afc__http_cache_step step = find_in_memory(cache, primary, key, out);
     if (step == AFC__HTTP_CACHE_READY) return step;
     afc__http_cache_find *op = afc__alloc(sizeof *op + key.size);
@@ -192,7 +193,7 @@ void afc__http_cache_find_free(afc__http_cache_find *op) {
 }
 
 void afc__http_cache_touch(afc_http_cache *cache, const afc__http_cache_stored *stored) {
-    if (!afc__store_is_usable(cache)) return;
+    if (!afc__cache_store_is_usable(cache)) return;
     pthread_mutex_lock(&cache->lock);
     afc__entry_record *record = find_record(cache, &stored->id);
     if (record != NULL) {
@@ -213,7 +214,7 @@ typedef enum standing {
 } standing;
 
 static standing standing_of(afc_http_cache *cache, const afc__http_cache_stored *stored) {
-    afc__response_set *set = afc__store_copy_set(cache, stored->id.primary);
+    afc__response_set *set = afc__cache_store_copy_set(cache, stored->id.primary);
     if (set == NULL) return cache->disk != NULL ? UNKNOWN : REPLACED;
     const afc__http_cache_stored *now = afc__http_cache_found_variant(&set->found,
                                                                       stored->id.variant);
@@ -229,7 +230,7 @@ static afc__http_cache_stored *with_meta(afc_http_cache *cache,
     afc__http_cache_stored *made = afc__http_cache_stored_new(stored->key, meta);
     if (made == NULL) return NULL;
     made->id = stored->id;
-    made->id.variant = afc__store_hash_variant(cache, stored->id.primary, made->block);
+    made->id.variant = afc__cache_store_hash_variant(cache, stored->id.primary, made->block);
     made->body_size = stored->body_size;
     made->body = stored->body;
     if (made->body != NULL) atomic_fetch_add(&made->body->references, 1);
@@ -239,18 +240,18 @@ static afc__http_cache_stored *with_meta(afc_http_cache *cache,
 /** Changes what only the disk has; it looks whether that is still the same body. */
 static void change_on_disk(afc_http_cache *cache, afc__http_cache_stored *changed,
                            uint64_t old_variant) {
-    afc__store_leave_memory(cache, changed->id.primary);
-    if (!afc__store_put_record(cache, changed) ||
+    afc__cache_store_leave_memory(cache, changed->id.primary);
+    if (!afc__cache_store_put_record(cache, changed) ||
         !afc__disk_change(cache->disk, changed, old_variant)) {
-        afc__store_name names[] = {{changed->id.primary, old_variant},
-                                   {changed->id.primary, changed->id.variant}};
-        afc__store_remove(cache, names, 2);
+        afc__cache_store_name names[] = {{changed->id.primary, old_variant},
+                                         {changed->id.primary, changed->id.variant}};
+        afc__cache_store_remove(cache, names, 2);
     }
 }
 
 void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *stored,
                             const afc__http_cache_meta *meta) {
-    if (!afc__store_is_usable(cache)) return;
+    if (!afc__cache_store_is_usable(cache)) return;
     afc__http_cache_stored *changed = with_meta(cache, stored, meta);
     pthread_mutex_lock(&cache->lock);
     standing is = standing_of(cache, stored);
@@ -258,7 +259,7 @@ void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *store
         if (is != REPLACED) remove_one(cache, &stored->id);
     } else if (is == CURRENT) {
         if (changed->id.variant != stored->id.variant) remove_one(cache, &stored->id);
-        afc__store_put(cache, changed);
+        afc__cache_store_put(cache, changed);
     } else if (is == UNKNOWN && find_record(cache, &stored->id) != NULL) {
         change_on_disk(cache, changed, stored->id.variant);
     }
@@ -269,12 +270,12 @@ void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *store
 /* ---- Removing ------------------------------------------------------------------------------ */
 
 void afc__http_cache_drop(afc_http_cache *cache, const afc__http_cache_stored *stored) {
-    if (!afc__store_is_usable(cache)) return;
+    if (!afc__cache_store_is_usable(cache)) return;
     pthread_mutex_lock(&cache->lock);
     standing is = standing_of(cache, stored);
     if (is == CURRENT) remove_one(cache, &stored->id);
     if (is == UNKNOWN) {
-        afc__store_name name = {stored->id.primary, stored->id.variant};
+        afc__cache_store_name name = {stored->id.primary, stored->id.variant};
         afc__disk_remove(cache->disk, &name, 1, stored->id.content);
     }
     pthread_mutex_unlock(&cache->lock);
@@ -282,22 +283,22 @@ void afc__http_cache_drop(afc_http_cache *cache, const afc__http_cache_stored *s
 
 void afc__http_cache_remove_key(afc_http_cache *cache, afc_slice key) {
     afc__entry_record variants[AFC__HTTP_CACHE_MOST_VARIANTS];
-    afc__store_name names[AFC__HTTP_CACHE_MOST_VARIANTS];
-    if (!afc__store_is_usable(cache)) return;
-    uint64_t primary = afc__store_hash_key(cache, key);
+    afc__cache_store_name names[AFC__HTTP_CACHE_MOST_VARIANTS];
+    if (!afc__cache_store_is_usable(cache)) return;
+    uint64_t primary = afc__cache_store_hash_key(cache, key);
     size_t count;
     pthread_mutex_lock(&cache->lock);
-    atomic_fetch_add(&cache->key_removals[primary % AFC__STORE_REMOVALS], 1);
+    atomic_fetch_add(&cache->key_removals[primary % AFC__CACHE_STORE_REMOVALS], 1);
     /* Processes that didn't know of each other's variants have stored more together. */
     do {
         count = afc__entry_table_variants(&cache->table, primary, variants,
                                           AFC__HTTP_CACHE_MOST_VARIANTS);
         for (size_t i = 0; i < count; i++) {
-            names[i] = (afc__store_name){primary, variants[i].variant};
+            names[i] = (afc__cache_store_name){primary, variants[i].variant};
         }
-        afc__store_remove(cache, names, count);
+        afc__cache_store_remove(cache, names, count);
     } while (count == AFC__HTTP_CACHE_MOST_VARIANTS);
-    afc__store_filter filter = {.has_primary = true, .primary = primary};
+    afc__cache_store_filter filter = {.has_primary = true, .primary = primary};
     if (cache->disk != NULL) afc__disk_remove_unknown(cache->disk, &filter);
     pthread_mutex_unlock(&cache->lock);
 }

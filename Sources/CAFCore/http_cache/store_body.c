@@ -34,15 +34,15 @@ static afc__http_cache_stored *new_stored(afc_http_cache *cache, afc_slice key,
                                           const afc__http_cache_meta *meta) {
     afc__http_cache_stored *stored = afc__http_cache_stored_new(key, meta);
     if (stored == NULL) return NULL;
-    stored->id.primary = afc__store_hash_key(cache, key);
-    stored->id.variant = afc__store_hash_variant(cache, stored->id.primary, stored->block);
-    stored->id.content = afc__store_new_content(cache);
+    stored->id.primary = afc__cache_store_hash_key(cache, key);
+    stored->id.variant = afc__cache_store_hash_variant(cache, stored->id.primary, stored->block);
+    stored->id.content = afc__cache_store_new_content(cache);
     return stored;
 }
 
 afc__http_cache_writing *afc__http_cache_begin(afc_http_cache *cache, afc_slice key,
                                                const afc__http_cache_meta *meta, int64_t expected) {
-    if (!afc__store_is_usable(cache)) return NULL;
+    if (!afc__cache_store_is_usable(cache)) return NULL;
     uint64_t largest = largest_body(cache);
     if (expected >= 0 && (uint64_t)expected > largest) return NULL;
     afc__http_cache_writing *writing = afc__zalloc(sizeof *writing);
@@ -53,7 +53,7 @@ afc__http_cache_writing *afc__http_cache_begin(afc_http_cache *cache, afc_slice 
         return NULL;
     }
     writing->cache = afc_http_cache_retain(cache);
-    writing->mark = afc__store_take_mark(cache, writing->stored->id.primary);
+    writing->mark = afc__cache_store_take_mark(cache, writing->stored->id.primary);
     writing->largest = largest;
     bool is_memory_only = cache->disk == NULL || largest < AFC__ENTRY_LOADED;
     writing->piece = is_memory_only ? (size_t)largest : AFC__ENTRY_LOADED;
@@ -99,7 +99,7 @@ typedef enum ending { STORED, REFUSED, OUTDATED } ending;
 
 /** Under the lock, so that a removal comes before this or finds the entry. */
 static bool is_outdated(const afc__http_cache_writing *writing) {
-    return !afc__store_is_current(writing->cache, writing->stored->id.primary, writing->mark);
+    return !afc__cache_store_is_current(writing->cache, writing->stored->id.primary, writing->mark);
 }
 
 /** Stores a body that is in memory. */
@@ -111,9 +111,9 @@ static ending commit_memory(afc__http_cache_writing *writing) {
     }
     if (writing->stored->body == NULL) return REFUSED;
     pthread_mutex_lock(&cache->lock);
-    ending result = is_outdated(writing)                     ? OUTDATED
-                    : afc__store_put(cache, writing->stored) ? STORED
-                                                             : REFUSED;
+    ending result = is_outdated(writing)                           ? OUTDATED
+                    : afc__cache_store_put(cache, writing->stored) ? STORED
+                                                                   : REFUSED;
     pthread_mutex_unlock(&cache->lock);
     return result;
 }
@@ -122,11 +122,11 @@ static ending commit_stream(afc__http_cache_writing *writing, afc__http_cache_pa
     afc_http_cache *cache = writing->cache;
     if (writing->body.size != 0 && !flush(writing, pace)) return REFUSED;
     pthread_mutex_lock(&cache->lock);
-    ending result = is_outdated(writing)                            ? OUTDATED
-                    : afc__store_put_record(cache, writing->stored) ? STORED
-                                                                    : REFUSED;
+    ending result = is_outdated(writing)                                  ? OUTDATED
+                    : afc__cache_store_put_record(cache, writing->stored) ? STORED
+                                                                          : REFUSED;
     if (result == STORED) {
-        afc__store_leave_memory(cache, writing->stored->id.primary);
+        afc__cache_store_leave_memory(cache, writing->stored->id.primary);
         afc__disk_stream_commit(writing->stream, writing->stored);
         writing->stream = NULL;
     }
@@ -142,9 +142,9 @@ bool afc__http_cache_commit(afc__http_cache_writing *writing, afc__http_cache_pa
     if (result == STORED) afc__http_cache_count(cache, AFC__HTTP_CACHE_STORED);
     if (result == REFUSED) {
         /* The previous response must no longer be used. */
-        afc__store_name name = {stored->id.primary, stored->id.variant};
+        afc__cache_store_name name = {stored->id.primary, stored->id.variant};
         pthread_mutex_lock(&cache->lock);
-        afc__store_remove(cache, &name, 1);
+        afc__cache_store_remove(cache, &name, 1);
         pthread_mutex_unlock(&cache->lock);
     }
     afc__http_cache_abandon(writing);

@@ -16,20 +16,20 @@
 typedef struct afc__disk afc__disk;
 
 /** The name of an entry. */
-typedef struct afc__store_name {
+typedef struct afc__cache_store_name {
     uint64_t primary, variant;
-} afc__store_name;
+} afc__cache_store_name;
 
 /** Selects entries. */
-typedef struct afc__store_filter {
+typedef struct afc__cache_store_filter {
     bool has_primary, has_host;
     uint64_t primary;
     uint32_t host;
     int64_t since; /**< Stored then, in Unix seconds, or later. */
-} afc__store_filter;
+} afc__cache_store_filter;
 
 /** Counters of removals; keys share them. */
-enum { AFC__STORE_REMOVALS = 1024 };
+enum { AFC__CACHE_STORE_REMOVALS = 1024 };
 
 struct afc_http_cache {
     atomic_uint references;
@@ -39,7 +39,7 @@ struct afc_http_cache {
     atomic_uint_fast64_t content_count;
     atomic_uint_fast64_t events[AFC__HTTP_CACHE_EVENTS];
     /** How often something was removed: of a key, and of many. Raised under the lock; what is requested later may be stored. */
-    atomic_uint key_removals[AFC__STORE_REMOVALS], removals;
+    atomic_uint key_removals[AFC__CACHE_STORE_REMOVALS], removals;
     afc_lru *memory; /**< Response sets, by the hash of their key. */
     afc__disk *disk; /**< NULL: memory only. */
     /** Recursive: the memory reports evictions to this store while this store adds to it. */
@@ -51,53 +51,56 @@ struct afc_http_cache {
 };
 
 /** Returns whether the cache belongs to this process. */
-bool afc__store_is_usable(const afc_http_cache *cache);
+bool afc__cache_store_is_usable(const afc_http_cache *cache);
 
 /** Hashes a key. */
-uint64_t afc__store_hash_key(const afc_http_cache *cache, afc_slice key);
+uint64_t afc__cache_store_hash_key(const afc_http_cache *cache, afc_slice key);
 
 /** Hashes a host, in any case. */
-uint32_t afc__store_hash_host(const afc_http_cache *cache, afc_slice host);
+uint32_t afc__cache_store_hash_host(const afc_http_cache *cache, afc_slice host);
 
-bool afc__store_matches(const afc__entry_record *record, const afc__store_filter *filter);
+bool afc__cache_store_matches(const afc__entry_record *record,
+                              const afc__cache_store_filter *filter);
 
 /** Returns the hash of a variant: of the hash of its key, and the selecting fields of its meta. */
-uint64_t afc__store_hash_variant(const afc_http_cache *cache, uint64_t primary, afc_slice block);
+uint64_t afc__cache_store_hash_variant(const afc_http_cache *cache, uint64_t primary,
+                                       afc_slice block);
 
 /** Returns whether a response is where its key belongs. It isn't after the folder's key was lost. */
-bool afc__store_is_at_home(const afc_http_cache *cache, const afc__http_cache_stored *stored,
-                           uint64_t primary, uint64_t variant);
+bool afc__cache_store_is_at_home(const afc_http_cache *cache, const afc__http_cache_stored *stored,
+                                 uint64_t primary, uint64_t variant);
 
 /** afc__http_cache_take_mark() and afc__http_cache_is_current(), by the hash of the key. */
-afc__http_cache_mark afc__store_take_mark(afc_http_cache *cache, uint64_t primary);
-bool afc__store_is_current(afc_http_cache *cache, uint64_t primary, afc__http_cache_mark mark);
+afc__http_cache_mark afc__cache_store_take_mark(afc_http_cache *cache, uint64_t primary);
+bool afc__cache_store_is_current(afc_http_cache *cache, uint64_t primary,
+                                 afc__http_cache_mark mark);
 
 /** Returns a new number for a body. */
-uint64_t afc__store_new_content(afc_http_cache *cache);
+uint64_t afc__cache_store_new_content(afc_http_cache *cache);
 
 /* ---- The table and the memory, under the lock -------------------------------------------------- */
 
 /** Returns the variants of a key that are in memory: all that are stored, or NULL. The reference is the caller's. */
-afc__response_set *afc__store_copy_set(afc_http_cache *cache, uint64_t primary);
+afc__response_set *afc__cache_store_copy_set(afc_http_cache *cache, uint64_t primary);
 
 /** Puts all variants of a key into memory; without any, or if that fails, none is there. */
-void afc__store_set_variants(afc_http_cache *cache, uint64_t primary,
-                             const afc__http_cache_found *found);
+void afc__cache_store_set_variants(afc_http_cache *cache, uint64_t primary,
+                                   const afc__http_cache_found *found);
 
 /** Removes all variants of a key from memory. */
-void afc__store_leave_memory(afc_http_cache *cache, uint64_t primary);
+void afc__cache_store_leave_memory(afc_http_cache *cache, uint64_t primary);
 
 /** Records that an entry is no longer on disk. */
-void afc__store_leave_disk(afc_http_cache *cache, uint64_t primary, uint64_t variant);
+void afc__cache_store_leave_disk(afc_http_cache *cache, uint64_t primary, uint64_t variant);
 
 /** Removes an entry from table and memory. */
-void afc__store_forget(afc_http_cache *cache, uint64_t primary, uint64_t variant);
+void afc__cache_store_forget(afc_http_cache *cache, uint64_t primary, uint64_t variant);
 
 /** Reacts to a set that the memory has evicted. */
-void afc__store_on_evict(void *context, afc_slice key, void *value, afc_lru_reason reason);
+void afc__cache_store_on_evict(void *context, afc_slice key, void *value, afc_lru_reason reason);
 
 /** Evicts from memory what exceeds its capacity. */
-void afc__store_trim(afc_http_cache *cache);
+void afc__cache_store_trim(afc_http_cache *cache);
 
 /* ---- The store's parts for each other ----------------------------------------------------------- */
 
@@ -105,12 +108,13 @@ void afc__store_trim(afc_http_cache *cache);
  * Adds a response, or replaces its variant. Doesn't take the reference. false: there is no place for it, and it isn't
  * recorded.
  */
-bool afc__store_put(afc_http_cache *cache, afc__http_cache_stored *stored);
+bool afc__cache_store_put(afc_http_cache *cache, afc__http_cache_stored *stored);
 
 /** Records a response whose body was written to disk. Under the lock. */
-bool afc__store_put_record(afc_http_cache *cache, const afc__http_cache_stored *stored);
+bool afc__cache_store_put_record(afc_http_cache *cache, const afc__http_cache_stored *stored);
 
 /** Removes entries everywhere. Under the lock. */
-void afc__store_remove(afc_http_cache *cache, const afc__store_name *names, size_t count);
+void afc__cache_store_remove(afc_http_cache *cache, const afc__cache_store_name *names,
+                             size_t count);
 
 #endif

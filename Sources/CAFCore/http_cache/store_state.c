@@ -5,38 +5,40 @@
 
 /* ---- Hashes -------------------------------------------------------------------------------- */
 
-bool afc__store_is_usable(const afc_http_cache *cache) {
+bool afc__cache_store_is_usable(const afc_http_cache *cache) {
     return cache->generation == afc__process_generation();
 }
 
-uint64_t afc__store_hash_key(const afc_http_cache *cache, afc_slice key) {
+uint64_t afc__cache_store_hash_key(const afc_http_cache *cache, afc_slice key) {
     return afc__siphash13(cache->key_seed, key);
 }
 
-uint32_t afc__store_hash_host(const afc_http_cache *cache, afc_slice host) {
+uint32_t afc__cache_store_hash_host(const afc_http_cache *cache, afc_slice host) {
     char lower[256];
     if (host.size > sizeof lower) host.size = sizeof lower;
     for (size_t i = 0; i < host.size; i++) lower[i] = afc__lower(host.bytes[i]);
     return (uint32_t)afc__siphash13(cache->key_seed, (afc_slice){lower, host.size});
 }
 
-uint64_t afc__store_hash_variant(const afc_http_cache *cache, uint64_t primary, afc_slice block) {
+uint64_t afc__cache_store_hash_variant(const afc_http_cache *cache, uint64_t primary,
+                                       afc_slice block) {
     const uint64_t seed[2] = {cache->key_seed[0] ^ primary, ~cache->key_seed[1]};
     return afc__siphash13(seed, afc__http_cache_selecting_part(block));
 }
 
-bool afc__store_is_at_home(const afc_http_cache *cache, const afc__http_cache_stored *stored,
-                           uint64_t primary, uint64_t variant) {
-    return afc__store_hash_key(cache, stored->key) == primary &&
-           afc__store_hash_variant(cache, primary, stored->block) == variant;
+bool afc__cache_store_is_at_home(const afc_http_cache *cache, const afc__http_cache_stored *stored,
+                                 uint64_t primary, uint64_t variant) {
+    return afc__cache_store_hash_key(cache, stored->key) == primary &&
+           afc__cache_store_hash_variant(cache, primary, stored->block) == variant;
 }
 
-uint64_t afc__store_new_content(afc_http_cache *cache) {
+uint64_t afc__cache_store_new_content(afc_http_cache *cache) {
     uint64_t number = atomic_fetch_add_explicit(&cache->content_count, 1, memory_order_relaxed);
     return afc__siphash13(cache->content_seed, (afc_slice){(char *)&number, sizeof number});
 }
 
-bool afc__store_matches(const afc__entry_record *record, const afc__store_filter *filter) {
+bool afc__cache_store_matches(const afc__entry_record *record,
+                              const afc__cache_store_filter *filter) {
     if (filter->has_primary && record->primary != filter->primary) return false;
     if (filter->has_host && record->host != filter->host) return false;
     return record->stored_s >= filter->since;
@@ -44,22 +46,24 @@ bool afc__store_matches(const afc__entry_record *record, const afc__store_filter
 
 /* ---- Removals ------------------------------------------------------------------------------ */
 
-afc__http_cache_mark afc__store_take_mark(afc_http_cache *cache, uint64_t primary) {
-    return (afc__http_cache_mark){atomic_load(&cache->key_removals[primary % AFC__STORE_REMOVALS]),
-                                  atomic_load(&cache->removals)};
+afc__http_cache_mark afc__cache_store_take_mark(afc_http_cache *cache, uint64_t primary) {
+    return (afc__http_cache_mark){
+        atomic_load(&cache->key_removals[primary % AFC__CACHE_STORE_REMOVALS]),
+        atomic_load(&cache->removals)};
 }
 
-bool afc__store_is_current(afc_http_cache *cache, uint64_t primary, afc__http_cache_mark mark) {
-    afc__http_cache_mark now = afc__store_take_mark(cache, primary);
+bool afc__cache_store_is_current(afc_http_cache *cache, uint64_t primary,
+                                 afc__http_cache_mark mark) {
+    afc__http_cache_mark now = afc__cache_store_take_mark(cache, primary);
     return now.of_key == mark.of_key && now.of_all == mark.of_all;
 }
 
 afc__http_cache_mark afc__http_cache_take_mark(afc_http_cache *cache, afc_slice key) {
-    return afc__store_take_mark(cache, afc__store_hash_key(cache, key));
+    return afc__cache_store_take_mark(cache, afc__cache_store_hash_key(cache, key));
 }
 
 bool afc__http_cache_is_current(afc_http_cache *cache, afc_slice key, afc__http_cache_mark mark) {
-    return afc__store_is_current(cache, afc__store_hash_key(cache, key), mark);
+    return afc__cache_store_is_current(cache, afc__cache_store_hash_key(cache, key), mark);
 }
 
 /* ---- The memory ---------------------------------------------------------------------------- */
@@ -68,7 +72,7 @@ static afc_slice set_key(const uint64_t *primary) {
     return (afc_slice){(const char *)primary, sizeof *primary};
 }
 
-afc__response_set *afc__store_copy_set(afc_http_cache *cache, uint64_t primary) {
+afc__response_set *afc__cache_store_copy_set(afc_http_cache *cache, uint64_t primary) {
     return afc_lru_copy(cache->memory, set_key(&primary));
 }
 
@@ -96,20 +100,20 @@ static void take_memory_places(afc_http_cache *cache, uint64_t primary) {
     }
 }
 
-void afc__store_leave_memory(afc_http_cache *cache, uint64_t primary) {
+void afc__cache_store_leave_memory(afc_http_cache *cache, uint64_t primary) {
     if (afc_lru_get_cost(cache->memory) != 0) afc_lru_remove(cache->memory, set_key(&primary));
     /* Also without a set: a response that was recorded may have found no room. */
     take_memory_places(cache, primary);
 }
 
-void afc__store_leave_disk(afc_http_cache *cache, uint64_t primary, uint64_t variant) {
+void afc__cache_store_leave_disk(afc_http_cache *cache, uint64_t primary, uint64_t variant) {
     afc__entry_record *record = afc__entry_table_find(&cache->table, primary, variant);
     if (record == NULL) return;
     afc__entry_table_set_units(&cache->table, record, 0);
     leave_place(cache, primary, variant, AFC__ENTRY_ON_DISK);
 }
 
-void afc__store_on_evict(void *context, afc_slice key, void *value, afc_lru_reason reason) {
+void afc__cache_store_on_evict(void *context, afc_slice key, void *value, afc_lru_reason reason) {
     afc_http_cache *cache = context;
     uint64_t primary;
     (void)value;
@@ -117,20 +121,20 @@ void afc__store_on_evict(void *context, afc_slice key, void *value, afc_lru_reas
     memcpy(&primary, key.bytes, sizeof primary);
     pthread_mutex_lock(&cache->lock);
     /* A new set may have taken the place of the evicted one. */
-    afc__response_set *set = afc__store_copy_set(cache, primary);
+    afc__response_set *set = afc__cache_store_copy_set(cache, primary);
     if (set == NULL) take_memory_places(cache, primary);
     afc__response_set_release(set);
     pthread_mutex_unlock(&cache->lock);
 }
 
-void afc__store_trim(afc_http_cache *cache) {
+void afc__cache_store_trim(afc_http_cache *cache) {
     uint64_t capacity = cache->memory_bytes;
     if (afc_lru_get_cost(cache->memory) <= capacity) return;
     afc_lru_trim(cache->memory, capacity - capacity / 8, AFC_LRU_COST);
 }
 
-void afc__store_set_variants(afc_http_cache *cache, uint64_t primary,
-                             const afc__http_cache_found *found) {
+void afc__cache_store_set_variants(afc_http_cache *cache, uint64_t primary,
+                                   const afc__http_cache_found *found) {
     afc__response_set *set = found->count != 0 ? afc__response_set_new(found) : NULL;
     if (set != NULL && set->cost > cache->memory_bytes) {
         afc__response_set_release(set);
@@ -139,7 +143,7 @@ void afc__store_set_variants(afc_http_cache *cache, uint64_t primary,
     bool is_kept = set != NULL &&
                    afc_lru_put(cache->memory, set_key(&primary), set, set->cost) == AFC_OK;
     if (!is_kept) {
-        afc__store_leave_memory(cache, primary);
+        afc__cache_store_leave_memory(cache, primary);
         return;
     }
     for (size_t i = 0; i < found->count; i++) {
@@ -149,13 +153,13 @@ void afc__store_set_variants(afc_http_cache *cache, uint64_t primary,
     }
 }
 
-void afc__store_forget(afc_http_cache *cache, uint64_t primary, uint64_t variant) {
+void afc__cache_store_forget(afc_http_cache *cache, uint64_t primary, uint64_t variant) {
     afc__entry_record *record = afc__entry_table_find(&cache->table, primary, variant);
     if (record != NULL) afc__entry_table_remove(&cache->table, record);
-    afc__response_set *set = afc__store_copy_set(cache, primary);
+    afc__response_set *set = afc__cache_store_copy_set(cache, primary);
     if (set == NULL) return;
     afc__http_cache_found found = set->found;
     if (afc__http_cache_found_remove(&found, variant))
-        afc__store_set_variants(cache, primary, &found);
+        afc__cache_store_set_variants(cache, primary, &found);
     afc__response_set_release(set);
 }

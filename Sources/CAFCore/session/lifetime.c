@@ -17,7 +17,7 @@ void afc__session_reference(afc_session *session) {
 void afc__session_unreference(afc_session *session) {
     if (atomic_fetch_sub(&session->references, 1) != 1) return;
     afc__loop_clear(&session->loop);
-    afc__session_clear_store(session);
+    afc__session_clear_stores(session);
     afc_free(session);
     /* Another session, if there is one, soon has its own again. */
     afc__freelist_empty(&freelist);

@@ -151,24 +151,24 @@ static void ended(void *context) {
     afc__session_unreference(session);
 }
 
-/* ---- What is remembered -------------------------------------------------------------------- */
+/* ---- Stores -------------------------------------------------------------------------------- */
 
 /** false: out of memory. */
-static bool set_store(afc_session *session, const afc_session_options *options) {
-    session->store.cookie_policy = options->cookie_policy;
-    session->store.to_ascii = afc__driver_host_to_ascii;
-    session->store.fills = &session->fills;
+static bool set_stores(afc_session *session, const afc_session_options *options) {
+    session->stores.cookie_policy = options->cookie_policy;
+    session->stores.to_ascii = afc__driver_host_to_ascii;
+    session->stores.fills = &session->fills;
     afc__list_init(&session->fills);
     if (options->cookies != NULL) {
-        session->store.cookies = afc_cookie_jar_retain(options->cookies);
+        session->stores.cookies = afc_cookie_jar_retain(options->cookies);
     }
-    if (options->hsts != NULL) session->store.hsts = afc_hsts_retain(options->hsts);
+    if (options->hsts != NULL) session->stores.hsts = afc_hsts_retain(options->hsts);
     if (options->http_cache != NULL) {
-        session->store.http_cache = afc_http_cache_retain(options->http_cache);
+        session->stores.http_cache = afc_http_cache_retain(options->http_cache);
     }
     if (options->cache_partition == NULL) return true;
-    session->store.cache_partition = afc__copy_text(afc_slice_of(options->cache_partition));
-    return session->store.cache_partition != NULL;
+    session->stores.cache_partition = afc__copy_text(afc_slice_of(options->cache_partition));
+    return session->stores.cache_partition != NULL;
 }
 
 /* ---- The callers' side --------------------------------------------------------------------- */
@@ -187,7 +187,7 @@ static void discard(afc_session *session) {
     if (session->driver != NULL) afc__driver_free(session->driver);
     afc__queue_clear(&session->queue);
     afc__loop_clear(&session->loop);
-    afc__session_clear_store(session);
+    afc__session_clear_stores(session);
     afc_free(session);
 }
 
@@ -241,7 +241,7 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
     session->executor = options->executor;
     session->on_closed = options->on_closed;
     session->on_wake = options->on_wake;
-    if (!set_store(session, options)) status = afc__fail_memory(failure);
+    if (!set_stores(session, options)) status = afc__fail_memory(failure);
     session->context = options->context;
     afc__loop_owner owner = {session, take_posts, finish_exchanges, finish_turn, ended, "af-loop"};
     afc_status loop_status = afc__loop_init(&session->loop, owner, failure);
@@ -260,7 +260,7 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
         if (status != AFC_OK)
             afc__fail(failure, status, "out of memory or no random bytes for the queue");
     }
-    if (status == AFC_OK) afc__driver_get_fields(session->driver, &session->store);
+    if (status == AFC_OK) afc__driver_get_fields(session->driver, &session->stores);
     atomic_init(&session->handles, 1);
     atomic_init(&session->holders, 1);    /* All handles together. */
     atomic_init(&session->references, 2); /* The loop thread, and all holders together. */

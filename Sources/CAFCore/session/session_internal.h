@@ -40,8 +40,8 @@ struct afc_session {
     afc__loop loop;
     bool gathers_results;
     bool is_driven; /**< By the program: it has no thread. */
-    afc__store store;
-    afc__list fills;       /**< store.fills. Loop thread. */
+    afc__session_stores stores;
+    afc__list fills;       /**< stores.fills. Loop thread. */
     afc_executor executor; /**< `post` is NULL: none. */
     void (*on_closed)(void *context);
     void (*on_wake)(void *context); /**< NULL: none. */
@@ -124,11 +124,11 @@ struct afc_task {
     afc__transfer transfer;
 };
 
-static inline void afc__session_clear_store(afc_session *session) {
-    afc_cookie_jar_release(session->store.cookies);
-    afc_hsts_release(session->store.hsts);
-    afc_http_cache_release(session->store.http_cache);
-    afc_free((char *)(uintptr_t)session->store.cache_partition);
+static inline void afc__session_clear_stores(afc_session *session) {
+    afc_cookie_jar_release(session->stores.cookies);
+    afc_hsts_release(session->stores.hsts);
+    afc_http_cache_release(session->stores.http_cache);
+    afc_free((char *)(uintptr_t)session->stores.cache_partition);
 }
 
 /* ---- lifetime.c ---------------------------------------------------------------------------- */

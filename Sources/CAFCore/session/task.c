@@ -696,7 +696,7 @@ static afc_status make_task(afc_task **out, afc_session *session, const afc_requ
     task->alarm.callback = on_alarm;
     task->job.run = run_job;
     task->session = session;
-    task->transfer.store = &session->store;
+    task->transfer.stores = &session->stores;
     afc__delivery_set_task(&task->transfer.events, task);
     afc__session_reference(session);
     afc__session_keep_alive(session);

@@ -17,9 +17,9 @@ enum { MOST_SET_COOKIES = 50 };
 typedef char host_text[AFC__HOST_LONGEST + 1];
 
 /** Reads a host. Normalised for comparison: A-labels, without a dot at its end. URLs have it in lower case. */
-static bool read_host(const afc__store *store, afc_slice host, host_text out) {
+static bool read_host(const afc__session_stores *stores, afc_slice host, host_text out) {
     if (host.size > AFC__HOST_LONGEST) return false;
-    if (!afc__is_ascii(host)) return store->to_ascii(out, sizeof(host_text), host);
+    if (!afc__is_ascii(host)) return stores->to_ascii(out, sizeof(host_text), host);
     if (host.size > 1 && host.bytes[host.size - 1] == '.') host.size--;
     memcpy(out, host.bytes, host.size);
     out[host.size] = '\0';
@@ -27,13 +27,13 @@ static bool read_host(const afc__store *store, afc_slice host, host_text out) {
 }
 
 afc__to_ascii *afc__transfer_to_ascii(const afc__transfer *transfer) {
-    return transfer->store != NULL ? transfer->store->to_ascii : NULL;
+    return transfer->stores != NULL ? transfer->stores->to_ascii : NULL;
 }
 
 /* ---- The request's part -------------------------------------------------------------------- */
 
-afc_status afc__transfer_init_store(afc__transfer *transfer, const afc_request *request,
-                                    afc_failure *failure) {
+afc_status afc__transfer_init_cookies(afc__transfer *transfer, const afc_request *request,
+                                      afc_failure *failure) {
     afc__url url = {0};
     transfer->ignores_cookies = request->ignore_cookies;
     if (request->main_document_url == NULL) return AFC_OK;
@@ -46,7 +46,7 @@ afc_status afc__transfer_init_store(afc__transfer *transfer, const afc_request *
     return afc__fail_memory(failure);
 }
 
-void afc__transfer_clear_store(afc__transfer *transfer) {
+void afc__transfer_clear_cookies(afc__transfer *transfer) {
     afc_free(transfer->document_host);
     transfer->document_host = NULL;
 }
@@ -56,15 +56,15 @@ void afc__transfer_clear_store(afc__transfer *transfer) {
 bool afc__transfer_wants_https(const void *context, const afc__url *url) {
     const afc__transfer *transfer = context;
     host_text host;
-    if (transfer->store == NULL || transfer->store->hsts == NULL) return false;
+    if (transfer->stores == NULL || transfer->stores->hsts == NULL) return false;
     /* A host without A-labels can't be looked up, so it may be one of the store. */
-    if (!read_host(transfer->store, url->host, host)) return true;
-    return afc__hsts_wants(transfer->store->hsts, host, (int64_t)time(NULL));
+    if (!read_host(transfer->stores, url->host, host)) return true;
+    return afc__hsts_wants(transfer->stores->hsts, host, (int64_t)time(NULL));
 }
 
 bool afc__transfer_upgrade(afc__transfer *transfer) {
     afc__url *url = &transfer->request.url;
-    if (transfer->store == NULL || url->is_https || !afc__transfer_wants_https(transfer, url)) {
+    if (transfer->stores == NULL || url->is_https || !afc__transfer_wants_https(transfer, url)) {
         return true;
     }
     afc_failure failure = {0};
@@ -75,7 +75,7 @@ void afc__transfer_store_hsts(afc__transfer *transfer, const afc__verification *
     host_text host;
     afc__hsts_field field;
     const afc_head *head = &transfer->hop.reader->head;
-    bool is_asked = transfer->store != NULL && transfer->store->hsts != NULL &&
+    bool is_asked = transfer->stores != NULL && transfer->stores->hsts != NULL &&
                     transfer->request.url.is_https;
     if (!is_asked || transfer->hop.reader->state != AFC__HEAD_DONE) return;
     if (!afc__verification_is_faultless(verification)) return;
@@ -83,8 +83,8 @@ void afc__transfer_store_hsts(afc__transfer *transfer, const afc__verification *
         if (!afc__same_name(head->headers[i].name, "Strict-Transport-Security")) continue;
         /* The first one counts. Without memory this time is as if it had not been said. */
         bool is_read = afc__hsts_read(&field, head->headers[i].value) &&
-                       read_host(transfer->store, transfer->request.url.host, host);
-        if (is_read) afc__hsts_keep(transfer->store->hsts, host, &field, (int64_t)time(NULL));
+                       read_host(transfer->stores, transfer->request.url.host, host);
+        if (is_read) afc__hsts_keep(transfer->stores->hsts, host, &field, (int64_t)time(NULL));
         return;
     }
 }
@@ -92,7 +92,7 @@ void afc__transfer_store_hsts(afc__transfer *transfer, const afc__verification *
 /* ---- Cookies ------------------------------------------------------------------------------- */
 
 static bool uses_cookies(const afc__transfer *transfer) {
-    return transfer->store != NULL && transfer->store->cookies != NULL &&
+    return transfer->stores != NULL && transfer->stores->cookies != NULL &&
            !transfer->ignores_cookies;
 }
 
@@ -103,7 +103,7 @@ static bool read_site(const afc__transfer *transfer, host_text storage, afc__coo
     const char *mark = memchr(path.bytes, '?', path.size);
     if (mark != NULL) path.size = (size_t)(mark - path.bytes);
     *out = (afc__cookie_site){storage, path, url->is_https};
-    return read_host(transfer->store, url->host, storage);
+    return read_host(transfer->stores, url->host, storage);
 }
 
 static bool choose_cookies(afc__transfer *transfer) {
@@ -111,21 +111,21 @@ static bool choose_cookies(afc__transfer *transfer) {
     afc__cookie_site site;
     if (afc__request_head_mentions(&transfer->request, "Cookie")) return true;
     if (!read_site(transfer, storage, &site)) return true;
-    afc_status status = afc__cookie_jar_write(transfer->store->cookies, &site, (int64_t)time(NULL),
+    afc_status status = afc__cookie_jar_write(transfer->stores->cookies, &site, (int64_t)time(NULL),
                                               &transfer->hop.cookies);
     return status == AFC_OK || afc__transfer_fail_memory(transfer);
 }
 
 /** The first URL of the task is that of the main document unless it is named. */
 static bool remember_document(afc__transfer *transfer) {
-    bool is_asked = transfer->store->cookie_policy == AFC_COOKIES_MAIN_DOCUMENT;
+    bool is_asked = transfer->stores->cookie_policy == AFC_COOKIES_MAIN_DOCUMENT;
     if (!is_asked || transfer->document_host != NULL) return true;
     transfer->document_host = afc__copy_text(transfer->request.url.host);
     return transfer->document_host != NULL || afc__transfer_fail_memory(transfer);
 }
 
 bool afc__transfer_apply_cookies_and_hsts(afc__transfer *transfer) {
-    if (transfer->store == NULL) return true;
+    if (transfer->stores == NULL) return true;
     if (!afc__transfer_upgrade(transfer)) return false;
     if (!uses_cookies(transfer)) return true;
     return remember_document(transfer) && choose_cookies(transfer);
@@ -135,12 +135,12 @@ bool afc__transfer_apply_cookies_and_hsts(afc__transfer *transfer) {
 static bool is_of_document(const afc__transfer *transfer, const char *host) {
     host_text document;
     return transfer->document_host != NULL &&
-           read_host(transfer->store, afc_slice_of(transfer->document_host), document) &&
+           read_host(transfer->stores, afc_slice_of(transfer->document_host), document) &&
            afc__is_same_site(host, document);
 }
 
 static bool keeps_cookies(const afc__transfer *transfer, const char *host) {
-    switch (transfer->store->cookie_policy) {
+    switch (transfer->stores->cookie_policy) {
     case AFC_COOKIES_ALWAYS:
         return true;
     case AFC_COOKIES_MAIN_DOCUMENT:
@@ -163,7 +163,7 @@ bool afc__transfer_save_cookies(afc__transfer *transfer) {
         const afc_header *field = &head->headers[i];
         if (!afc__same_name(field->name, "Set-Cookie")) continue;
         count++;
-        afc_status status = afc__cookie_jar_keep(transfer->store->cookies, &site, field->value,
+        afc_status status = afc__cookie_jar_keep(transfer->stores->cookies, &site, field->value,
                                                  (int64_t)time(NULL), &why);
         if (status == AFC_ENOMEM) return afc__transfer_fail_memory(transfer);
     }

@@ -8,9 +8,9 @@
 #include "transfer/transfer.h"
 
 /** Copies what the request sets for it. AFC_EINVAL, AFC_ENOMEM. */
-afc_status afc__transfer_init_store(afc__transfer *transfer, const afc_request *request,
-                                    afc_failure *failure);
-void afc__transfer_clear_store(afc__transfer *transfer);
+afc_status afc__transfer_init_cookies(afc__transfer *transfer, const afc_request *request,
+                                      afc_failure *failure);
+void afc__transfer_clear_cookies(afc__transfer *transfer);
 
 /** Returns how the session converts hosts; NULL: it doesn't. */
 afc__to_ascii *afc__transfer_to_ascii(const afc__transfer *transfer);

@@ -146,7 +146,7 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
     if (status == AFC_OK) status = check_flags(request, failure);
     if (status == AFC_OK) status = afc__transfer_init_sink(transfer, request, events, failure);
     if (status == AFC_OK) status = init_proxy(transfer, request->proxy, failure);
-    if (status == AFC_OK) status = afc__transfer_init_store(transfer, request, failure);
+    if (status == AFC_OK) status = afc__transfer_init_cookies(transfer, request, failure);
     if (status == AFC_OK) status = init_socket(transfer, request->unix_socket, failure);
     if (status == AFC_OK) status = afc__transfer_init_request(transfer, request, failure);
     if (status == AFC_OK) status = afc__transfer_init_auth(transfer, request, events, failure);
@@ -182,7 +182,7 @@ void afc__transfer_clear(afc__transfer *transfer) {
     if (transfer->own_proxy != NULL) afc__proxy_clear(transfer->own_proxy);
     afc_free(transfer->own_proxy);
     transfer->own_proxy = NULL;
-    afc__transfer_clear_store(transfer);
+    afc__transfer_clear_cookies(transfer);
     afc__transfer_clear_hop_cache(transfer);
     afc_free(transfer->unix_socket);
     transfer->unix_socket = NULL;

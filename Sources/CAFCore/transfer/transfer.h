@@ -75,8 +75,8 @@ typedef enum afc__coding {
 /** The longest read of a body that may have to wait after it was decoded, in bytes. */
 #define AFC__DECODED_READ (32 * 1024)
 
-/** What a session remembers of its servers. */
-typedef struct afc__store {
+/** What a session stores about its servers, and what it says to them. */
+typedef struct afc__session_stores {
     afc_cookie_jar *cookies; /**< NULL: none are kept. */
     afc_cookie_policy cookie_policy;
     afc_hsts *hsts; /**< NULL: http stays http. */
@@ -86,7 +86,7 @@ typedef struct afc__store {
     afc__list *fills; /**< Transfers whose responses may be stored: `fill` of afc__hop_cache. */
     /* The fields that the driver adds, as responses may depend on them. NULL: none. */
     const char *user_agent, *accept_encoding;
-} afc__store;
+} afc__session_stores;
 
 /** Holds the method of a request without fields, which then needs no memory of its own. */
 enum { AFC__TRANSFER_STORAGE_SIZE = 16 };
@@ -136,8 +136,8 @@ typedef struct afc__transfer {
     afc__proxy *own_proxy; /**< With has_own_proxy: NULL is none at all. */
     char *unix_socket;     /**< NULL: the session's; "": none. */
 
-    const afc__store *store;          /**< The session's; NULL without a cache. */
-    char *document_host;              /**< Of the main document; NULL: unknown, or not needed. */
+    const afc__session_stores *stores; /**< The session's; NULL without a cache. */
+    char *document_host;               /**< Of the main document; NULL: unknown, or not needed. */
     struct afc__hop_cache *hop_cache; /**< NULL: there is no cache, or nothing was looked up yet. */
 
     afc__request_head request; /**< Of the hop that is or will be under way. */

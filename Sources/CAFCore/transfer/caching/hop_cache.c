@@ -18,7 +18,7 @@ afc__hop_cache *afc__transfer_make_hop_cache(afc__transfer *transfer) {
     afc__hop_cache *cache = afc__freelist_take(&freelist);
     if (cache == NULL) return NULL;
     memset(cache, 0, offsetof(afc__hop_cache, key_storage));
-    cache->http_cache = transfer->store->http_cache;
+    cache->http_cache = transfer->stores->http_cache;
     afc__storage key = {cache->key_storage, sizeof cache->key_storage};
     afc__buffer_init(&cache->key, AFC__HTTP_CACHE_LONGEST_KEY);
     afc__buffer_use_storage(&cache->key, key);
@@ -83,7 +83,7 @@ static void pass_on_waiters(afc__transfer *transfer) {
         afc__list_append(&next->waiters, node);
     }
     /* Others find it at once, although it looks into the cache first. */
-    afc__list_append(transfer->store->fills, &next->fill);
+    afc__list_append(transfer->stores->fills, &next->fill);
     next->is_next = true;
     afc__hop_cache_enter(next, AFC__HOP_CACHE_NEW);
     next->wake.wake(next->wake.context);
@@ -106,7 +106,7 @@ static bool is_same_key(const afc__hop_cache *a, const afc__hop_cache *b) {
 }
 
 afc__hop_cache *afc__hop_cache_find_fill(const afc__transfer *transfer) {
-    const afc__list *fills = transfer->store->fills;
+    const afc__list *fills = transfer->stores->fills;
     for (afc__node *node = fills->head.next; node != &fills->head; node = node->next) {
         afc__hop_cache *other = AFC__OWNER(node, afc__hop_cache, fill);
         if (other != transfer->hop_cache && is_same_key(other, transfer->hop_cache)) return other;
@@ -152,8 +152,8 @@ afc__http_cache_request afc__hop_cache_request(const afc__transfer *transfer) {
         .headers = transfer->request.headers,
         .header_count = transfer->request.header_count,
         .cookies = transfer->hop.cookies,
-        .user_agent = transfer->store->user_agent,
-        .accept_encoding = decodes ? transfer->store->accept_encoding : "identity",
+        .user_agent = transfer->stores->user_agent,
+        .accept_encoding = decodes ? transfer->stores->accept_encoding : "identity",
         .identity = transfer->hop_cache->identity,
     };
 }

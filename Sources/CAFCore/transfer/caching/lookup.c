@@ -36,7 +36,7 @@ static bool make_key(afc__transfer *transfer) {
         AFC_OK) {
         return false;
     }
-    return afc__http_cache_key_make(&cache->key, afc_slice_of(transfer->store->cache_partition),
+    return afc__http_cache_key_make(&cache->key, afc_slice_of(transfer->stores->cache_partition),
                                     afc_slice_of(transfer->request.url.text)) == AFC_OK;
 }
 
@@ -163,7 +163,7 @@ static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_stat
         /* If it has the place of another transfer, it can't do for others what that one would have done. */
         afc__hop_cache_release_waiters(cache);
     } else if (!cache->is_next) {
-        afc__list_append(transfer->store->fills, &cache->fill);
+        afc__list_append(transfer->stores->fills, &cache->fill);
     }
     cache->is_next = false;
     if (state != AFC__HOP_CACHE_VALIDATING)
@@ -402,7 +402,7 @@ static afc__cache_next leave_out(afc__transfer *transfer) {
 }
 
 afc__cache_next afc__transfer_ask_cache(afc__transfer *transfer, afc__http_cache_wake wake) {
-    if (transfer->store == NULL || transfer->store->http_cache == NULL) return ask_none(transfer);
+    if (transfer->stores == NULL || transfer->stores->http_cache == NULL) return ask_none(transfer);
     afc__hop_cache *cache = transfer->hop_cache;
     if (cache == NULL) cache = afc__transfer_make_hop_cache(transfer);
     if (cache == NULL) return leave_out(transfer);

@@ -141,7 +141,7 @@ static void update_by_head(afc__transfer *transfer) {
 static void remove_url(afc__transfer *transfer, const afc__url *url) {
     afc__buffer key;
     afc__buffer_init(&key, AFC__HTTP_CACHE_LONGEST_KEY);
-    if (afc__http_cache_key_make(&key, afc_slice_of(transfer->store->cache_partition),
+    if (afc__http_cache_key_make(&key, afc_slice_of(transfer->stores->cache_partition),
                                  afc_slice_of(url->text)) == AFC_OK) {
         afc__http_cache_remove_key(transfer->hop_cache->http_cache,
                                    (afc_slice){key.bytes, key.size});
@@ -272,7 +272,7 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
     return cache->writing != NULL ? NULL : "it is too large for the cache";
 }
 
-static void store(afc__transfer *transfer) {
+static void begin_storing(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     const afc_head *head = received_head(transfer);
     afc__http_cache_control control;
@@ -406,13 +406,13 @@ bool afc__transfer_cache_head(afc__transfer *transfer) {
         bool may_store = afc__request_head_is(&transfer->request, "POST") &&
                          transfer->cache_policy != AFC_HTTP_CACHE_BYPASS &&
                          !afc__request_is_unkeyed(request->headers, request->header_count);
-        if (may_store) store(transfer);
+        if (may_store) begin_storing(transfer);
         return false;
     }
     if (cache->state == AFC__HOP_CACHE_VALIDATING && take_verdict(transfer)) return true;
     if (cache->state == AFC__HOP_CACHE_COMPLETING && take_rest(transfer)) return true;
     if (!afc__transfer_has_failed(transfer) && afc__request_head_is(&transfer->request, "GET"))
-        store(transfer);
+        begin_storing(transfer);
     return false;
 }
 
