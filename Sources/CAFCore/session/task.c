@@ -81,7 +81,7 @@ static void body_ready(afc__watch *watch, unsigned readiness) {
     afc_task *task = AFC__OWNER(watch, afc_task, body_watch);
     (void)readiness;
     afc__task_unwatch_body(task);
-    task->transfer.source.is_waiting = false;
+    afc__transfer_body_is_ready(&task->transfer);
     if (continue_exchange(task)) afc__task_arm(task);
 }
 
@@ -325,12 +325,9 @@ static void validate_in_background(afc_task *task) {
     request.limits.redirects = -1;
     if (request.timeouts.total_ms == 0) request.timeouts.total_ms = VALIDATION_MS;
     if (afc_task_new(&made, task->session, &request, NULL, NULL) != AFC_OK) return;
-    made->transfer.only_stores = true;
-    const char *document = transfer->document_host;
-    if (document != NULL) {
-        made->transfer.document_host = afc__copy_text(afc_slice_of(document));
+    if (afc__transfer_set_validation_only(&made->transfer, transfer->document_host)) {
+        afc_task_start(made);
     }
-    if (document == NULL || made->transfer.document_host != NULL) afc_task_start(made);
     afc_task_release(made);
 }
 
@@ -477,7 +474,7 @@ static void on_alarm(afc__alarm *alarm) {
         proceed(task, AFC__NEXT_HOP);
         break;
     case AFC__DUE_BYTES:
-        afc__task_stop_waiting(task, now);
+        afc__transfer_stop_waiting(&task->transfer, now);
         if (continue_exchange(task)) afc__task_arm(task);
         break;
     case AFC__DUE_BODY:
@@ -738,7 +735,7 @@ static void start(afc_task *task) {
         return;
     }
     atomic_fetch_add_explicit(&session->tasks, 1, memory_order_relaxed);
-    task->transfer.cancellations = atomic_load(&session->counters.cancellations);
+    afc__transfer_begin(&task->transfer);
     afc__task_post(task, AFC__TASK_START);
 }
 

@@ -31,25 +31,13 @@ static int64_t idle_deadline(const afc_task *task) {
     return after(afc__exchange_last_activity(task->exchange), task->transfer.timeouts.idle_ms);
 }
 
-static int64_t body_deadline(const afc_task *task) {
-    const afc__source *source = &task->transfer.source;
-    return source->is_waiting && source->ready_us != 0 ? source->ready_us : INT64_MAX;
-}
-
-/** The moment when a direction that its rate holds may move on. */
-static int64_t rate_deadline(const afc__rate *rate) {
-    return rate->wakeup_us != 0 ? rate->wakeup_us : INT64_MAX;
-}
-
 /** The next turn of the loop, if the exchange has let others come first. */
 static int64_t turn_deadline(const afc_task *task) {
     return task->exchange != NULL && afc__exchange_has_yielded(task->exchange) ? 0 : INT64_MAX;
 }
 
 static int64_t next_try(const afc_task *task) {
-    int64_t rates = earlier(rate_deadline(&task->transfer.send_rate),
-                            rate_deadline(&task->transfer.receive_rate));
-    return earlier(earlier(rates, turn_deadline(task)), body_deadline(task));
+    return earlier(afc__transfer_wakeup(&task->transfer), turn_deadline(task));
 }
 
 static int64_t continue_deadline(const afc_task *task) {
@@ -59,13 +47,6 @@ static int64_t continue_deadline(const afc_task *task) {
 
 static int64_t network_deadline(const afc_task *task) {
     return task->network.retry_us != 0 ? task->network.retry_us : INT64_MAX;
-}
-
-void afc__task_stop_waiting(afc_task *task, int64_t now) {
-    afc__transfer *transfer = &task->transfer;
-    if (now >= body_deadline(task)) transfer->source.is_waiting = false;
-    if (now >= rate_deadline(&transfer->send_rate)) transfer->send_rate.wakeup_us = 0;
-    if (now >= rate_deadline(&transfer->receive_rate)) transfer->receive_rate.wakeup_us = 0;
 }
 
 void afc__task_arm(afc_task *task) {

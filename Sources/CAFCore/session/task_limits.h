@@ -20,9 +20,6 @@ afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure);
 /** Fills in the failure of a task whose total limit is reached. */
 void afc__task_say_incomplete(const afc_task *task, afc_failure *failure);
 
-/** Forgets the moments that have passed; a direction that must still wait sets its own again. */
-void afc__task_stop_waiting(afc_task *task, int64_t now);
-
 /** Sets the alarm for whatever is due next. */
 void afc__task_arm(afc_task *task);
 

@@ -436,7 +436,7 @@ static afc_status on_head(void *context, afc_response *response) {
         return status;
     }
     /* The limit was for the handshake. */
-    socket->task->transfer.timeouts.total_ms = 0;
+    afc__transfer_end_total_limit(&socket->task->transfer);
     afc__task_arm(socket->task);
     afc__keepalive_begin(&socket->keepalive, socket->options.ping_interval_ms,
                          socket->options.pong_timeout_ms, afc__now_us());

@@ -107,7 +107,7 @@ afc_status afc__transfer_init(afc__transfer *transfer, const afc_request *reques
                               afc_failure *failure) {
     memset(transfer, 0, offsetof(afc__transfer, storage));
     transfer->counters = counters;
-    transfer->cancellations = atomic_load(&counters->cancellations);
+    afc__transfer_begin(transfer);
     transfer->limits = with_defaults(request->limits);
     transfer->timeouts = request->timeouts;
     transfer->version = request->version;
@@ -171,6 +171,17 @@ void afc__transfer_await_upgrade(afc__transfer *transfer, const afc__upgrade *up
     transfer->expect = AFC_EXPECT_NEVER;
     transfer->coding = AFC__CODING_KEPT;
     transfer->cache_policy = AFC_HTTP_CACHE_BYPASS;
+}
+
+bool afc__transfer_set_validation_only(afc__transfer *transfer, const char *document_host) {
+    transfer->only_stores = true;
+    if (document_host == NULL) return true;
+    transfer->document_host = afc__copy_text(afc_slice_of(document_host));
+    return transfer->document_host != NULL;
+}
+
+void afc__transfer_begin(afc__transfer *transfer) {
+    transfer->cancellations = atomic_load(&transfer->counters->cancellations);
 }
 
 void afc__transfer_clear(afc__transfer *transfer) {
@@ -488,6 +499,28 @@ bool afc__transfer_on_answer(afc__transfer *transfer, uint32_t number, afc_chall
 }
 
 /* ---- Moving on ----------------------------------------------------------------------------- */
+
+static int64_t body_wakeup(const afc__source *source) {
+    return source->is_waiting && source->ready_us != 0 ? source->ready_us : INT64_MAX;
+}
+
+static int64_t rate_wakeup(const afc__rate *rate) {
+    return rate->wakeup_us != 0 ? rate->wakeup_us : INT64_MAX;
+}
+
+int64_t afc__transfer_wakeup(const afc__transfer *transfer) {
+    int64_t body = body_wakeup(&transfer->source);
+    int64_t sent = rate_wakeup(&transfer->send_rate);
+    int64_t received = rate_wakeup(&transfer->receive_rate);
+    int64_t rates = sent < received ? sent : received;
+    return body < rates ? body : rates;
+}
+
+void afc__transfer_stop_waiting(afc__transfer *transfer, int64_t now) {
+    if (now >= body_wakeup(&transfer->source)) transfer->source.is_waiting = false;
+    if (now >= rate_wakeup(&transfer->send_rate)) transfer->send_rate.wakeup_us = 0;
+    if (now >= rate_wakeup(&transfer->receive_rate)) transfer->receive_rate.wakeup_us = 0;
+}
 
 void afc__transfer_wake(afc__transfer *transfer) {
     transfer->hop.is_held = transfer->source.is_waiting = false;

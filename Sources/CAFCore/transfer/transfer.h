@@ -339,6 +339,31 @@ afc__flow afc__transfer_deliver(afc__transfer *transfer);
 /** Takes bytes of the body, decoded; `received` counts those of this hop on the wire. */
 afc__flow afc__transfer_on_body(afc__transfer *transfer, afc_slice bytes, int64_t received);
 
+/** Starts it: what was cancelled before, together with all others, doesn't count. Any thread. */
+void afc__transfer_begin(afc__transfer *transfer);
+
+/**
+ * Before the start: makes it a validation in the background, which ends once its body isn't stored. Its cookies are those
+ * of a document of `document_host`; NULL: unknown. false: out of memory.
+ */
+bool afc__transfer_set_validation_only(afc__transfer *transfer, const char *document_host);
+
+/** Ends the limit of the total time, as what follows may take any time. */
+static inline void afc__transfer_end_total_limit(afc__transfer *transfer) {
+    transfer->timeouts.total_ms = 0;
+}
+
+/** Records that the request body can be read again. */
+static inline void afc__transfer_body_is_ready(afc__transfer *transfer) {
+    transfer->source.is_waiting = false;
+}
+
+/** Returns when a direction that waits for a rate or a reader may move on. INT64_MAX: no moment is known. */
+int64_t afc__transfer_wakeup(const afc__transfer *transfer);
+
+/** Forgets those moments that have passed; a direction that must still wait sets its own again. */
+void afc__transfer_stop_waiting(afc__transfer *transfer, int64_t now);
+
 /** Retries what was paused, in either direction. */
 void afc__transfer_wake(afc__transfer *transfer);
 
