@@ -5,6 +5,7 @@
 #include "base/failure.h"
 #include "input.h"
 #include "transfer/auth.h"
+#include "transfer/response_body.h"
 #include "transfer/transfer.h"
 #include "transfer/transfer_internal.h"
 

@@ -17,6 +17,7 @@
 #include "curl/outcome.h"
 #include "curl/read_pause.h"
 #include "curl/socket.h"
+#include "transfer/response_body.h"
 
 enum {
     /* The most that libcurl passes on at once (CURL_MAX_WRITE_SIZE). */

@@ -1,8 +1,9 @@
 /* From a request to the head of its first hop. */
+#include "transfer/first_hop.h"
+
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "message/credentials.h"
-#include "transfer/transfer_internal.h"
 
 #include <string.h>
 

@@ -1,3 +1,6 @@
+/* The state of one hop: beginning, changing and clearing it. */
+#include "transfer/hop.h"
+
 #include "base/alloc.h"
 #include "transfer/cookies_hsts.h"
 #include "transfer/transfer_internal.h"

@@ -1,4 +1,6 @@
 /* From a redirect to the next hop: what it would send, the callback's decision, the checks. */
+#include "transfer/redirect_hop.h"
+
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "transfer/auth.h"

@@ -1,4 +1,6 @@
 /* Response bodies: bytes are checked against the limits when they come, and passed on when the sink takes them. */
+#include "transfer/response_body.h"
+
 #include "base/clock.h"
 #include "base/failure.h"
 #include "transfer/auth.h"

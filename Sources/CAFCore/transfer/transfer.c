@@ -9,7 +9,10 @@
 #include "transfer/auth.h"
 #include "transfer/caching/hop_cache.h"
 #include "transfer/cookies_hsts.h"
+#include "transfer/first_hop.h"
 #include "transfer/next_step.h"
+#include "transfer/redirect_hop.h"
+#include "transfer/response_body.h"
 #include "transfer/resume_hop.h"
 #include "transfer/transfer_internal.h"
 

@@ -11,10 +11,7 @@
 #include "body/sink.h"
 #include "body/source.h"
 #include "message/credentials.h"
-#include "message/head.h"
-#include "message/proxy.h"
-#include "transfer/phase.h"
-#include "transfer/request_head.h"
+#include "transfer/hop.h"
 #include "transfer/result.h"
 
 #include <afcore/cookie.h>
@@ -43,27 +40,6 @@ typedef enum afc__flow {
     AFC__PAUSED, /**< Not consumed: stop reading, and pass the same bytes again later. */
     AFC__STOP    /**< End the exchange now. */
 } afc__flow;
-
-/** One hop. All of it begins anew with each: afc__hop_clear() clears it as one. */
-typedef struct afc__hop {
-    afc__phase phase;
-    bool shares_connection;   /**< With others, which a pause of this one would stop. */
-    bool has_invalid_head;    /**< A stale response is used instead. */
-    bool is_held;             /**< on_body returned AFC_EAGAIN, and nothing has woken it since. */
-    char *cookies;            /**< The value of Cookie; NULL: none. A secret. */
-    const afc__proxy *proxy;  /**< Chosen by the driver; NULL: directly. */
-    afc__head_reader *reader; /**< The result's; NULL before the first hop. */
-    afc__framing framing;     /**< Once the final head is there. */
-    uint64_t decoded;         /**< Bytes of the body after decoding. */
-    uint64_t discarded;       /**< Bytes of a body that goes nowhere. */
-    /* Decoded bytes that couldn't be passed on yet; those before `kept_offset` have been. */
-    afc__buffer kept;
-    uint32_t kept_offset;
-    uint32_t from_cache;     /**< Bytes of the body that don't come from the server. */
-    int64_t kept_received;   /**< Bytes on the wire when the last of them came. */
-    afc__request_head *next; /**< DISCARDING: what to send after this hop; else NULL. */
-    char *location;          /**< DISCARDING: the target of a redirect, for the hop's record. */
-} afc__hop;
 
 /** What happens to the encodings of a body that libcurl can decode. */
 typedef enum afc__coding {
@@ -292,12 +268,6 @@ static inline bool afc__hop_has_coded_body(const afc__transfer *transfer) {
     return !afc__hop_in_head(transfer) && framing->kind != AFC__FRAMING_NONE && framing->has_coding;
 }
 
-/** Returns how many bytes are missing of a body of which `received` were received. INT64_MAX: its head doesn't say. */
-int64_t afc__hop_bytes_missing(const afc__transfer *transfer, int64_t received);
-
-/** Returns whether all bytes of the body were received, as far as its head says how many there are. */
-bool afc__hop_is_whole(const afc__transfer *transfer);
-
 /* ---- Steps --------------------------------------------------------------------------------- */
 
 /** Before a hop is sent: opens or rewinds the source. false: the transfer has failed. */
@@ -320,21 +290,6 @@ bool afc__transfer_on_line(afc__transfer *transfer, afc_slice line);
 
 /** Takes the final head, parsed before and not received as lines; it is copied. false: end the exchange. */
 bool afc__transfer_on_head(afc__transfer *transfer, const afc_head *head);
-
-/**
- * Checks decoded bytes that were paused against the limits, and keeps them if `keeps`. AFC__CONSUMED if they
- * are kept, AFC__PAUSED if they are within the limits, AFC__STOP.
- */
-afc__flow afc__transfer_keep(afc__transfer *transfer, afc_slice bytes, int64_t received,
-                             bool keeps);
-
-/** Returns whether there are bytes that afc__transfer_deliver() must pass on before others. */
-static inline bool afc__transfer_has_kept(const afc__transfer *transfer) {
-    return transfer->hop.kept.size > transfer->hop.kept_offset;
-}
-
-/** Passes on the next piece of what is kept: AFC__CONSUMED, AFC__PAUSED if it is still too early, AFC__STOP. */
-afc__flow afc__transfer_deliver(afc__transfer *transfer);
 
 /** Takes bytes of the body, decoded; `received` counts those of this hop on the wire. */
 afc__flow afc__transfer_on_body(afc__transfer *transfer, afc_slice bytes, int64_t received);

@@ -1,0 +1,11 @@
+/** From a request to the head of its first hop. */
+#ifndef AFC_TRANSFER_FIRST_HOP_H
+#define AFC_TRANSFER_FIRST_HOP_H
+
+#include "transfer/transfer.h"
+
+/** Makes the head of the first hop: checks and copies. */
+afc_status afc__transfer_init_request(afc__transfer *transfer, const afc_request *request,
+                                      afc_failure *failure);
+
+#endif

@@ -1,0 +1,52 @@
+/** The state of one hop: one request on the wire. */
+#ifndef AFC_TRANSFER_HOP_H
+#define AFC_TRANSFER_HOP_H
+
+#include "base/buffer.h"
+#include "message/head.h"
+#include "message/proxy.h"
+#include "transfer/phase.h"
+#include "transfer/request_head.h"
+
+typedef struct afc__transfer afc__transfer;
+
+/** One hop. All of it begins anew with each: afc__hop_clear() clears it as one. */
+typedef struct afc__hop {
+    afc__phase phase;
+    bool shares_connection;   /**< With others, which a pause of this one would stop. */
+    bool has_invalid_head;    /**< A stale response is used instead. */
+    bool is_held;             /**< on_body returned AFC_EAGAIN, and nothing has woken it since. */
+    char *cookies;            /**< The value of Cookie; NULL: none. A secret. */
+    const afc__proxy *proxy;  /**< Chosen by the driver; NULL: directly. */
+    afc__head_reader *reader; /**< The result's; NULL before the first hop. */
+    afc__framing framing;     /**< Once the final head is there. */
+    uint64_t decoded;         /**< Bytes of the body after decoding. */
+    uint64_t discarded;       /**< Bytes of a body that goes nowhere. */
+    /* Decoded bytes that couldn't be passed on yet; those before `kept_offset` have been. */
+    afc__buffer kept;
+    uint32_t kept_offset;
+    uint32_t from_cache;     /**< Bytes of the body that don't come from the server. */
+    int64_t kept_received;   /**< Bytes on the wire when the last of them came. */
+    afc__request_head *next; /**< DISCARDING: what to send after this hop; else NULL. */
+    char *location;          /**< DISCARDING: the target of a redirect, for the hop's record. */
+} afc__hop;
+
+/** Enters a phase, which the one before must allow; see transfer/phase.h. */
+void afc__hop_enter(afc__hop *hop, afc__phase phase);
+
+/** Frees what a hop has; the next one may begin. */
+void afc__hop_clear(afc__hop *hop);
+
+/** Makes an empty head for the hop after this one, in `next`; NULL when out of memory. */
+afc__request_head *afc__hop_make_next(afc__hop *hop);
+
+/** Begins a hop: with nothing of the one before, and with its cookies. false: the transfer has failed. */
+bool afc__transfer_reset_hop(afc__transfer *transfer);
+
+/** Returns how many bytes are missing of a body of which `received` were received. INT64_MAX: its head doesn't say. */
+int64_t afc__hop_bytes_missing(const afc__transfer *transfer, int64_t received);
+
+/** Returns whether all bytes of the body were received, as far as its head says how many there are. */
+bool afc__hop_is_whole(const afc__transfer *transfer);
+
+#endif
