@@ -1,7 +1,8 @@
-#include "body/sink_internal.h"
+#include "body/sink.h"
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "body/sink_write.h"
 
 #include <string.h>
 #include <time.h>
@@ -39,7 +40,6 @@ static afc_status set_flags(afc__sink *sink, unsigned flags, afc_failure *failur
     /* Otherwise a second failure would lose what the first one has left. */
     if ((flags & AFC_SINK_RESUME) != 0) flags |= AFC_SINK_KEEP_PARTIAL;
     sink->flags = flags;
-    sink->is_resumable = sink->may_resume && (flags & AFC_SINK_KEEP_PARTIAL) != 0;
     return AFC_OK;
 }
 
@@ -109,7 +109,7 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
     afc__file_clear(&sink->file);
     afc__output_close(&sink->output);
     if (sink->kind != AFC_SINK_FILE) set_kind(sink, AFC_SINK_FILE, UINT64_MAX);
-    return afc__file_init(&sink->file, path, sink->flags, sink->is_resumable, failure);
+    return afc__file_init(&sink->file, path, sink->flags, afc__sink_is_resumable(sink), failure);
 }
 
 afc_status afc__sink_set_descriptor(afc__sink *sink, int descriptor) {
@@ -121,7 +121,6 @@ afc_status afc__sink_set_descriptor(afc__sink *sink, int descriptor) {
     afc__file_clear(&sink->file);
     afc__output_close(&sink->output);
     sink->output = output;
-    sink->is_resumable = false;
     sink->flags = 0;
     set_kind(sink, AFC_SINK_FD, UINT64_MAX);
     return AFC_OK;
@@ -138,21 +137,23 @@ void afc__sink_clear(afc__sink *sink) {
     afc__sink_zero(sink);
 }
 
-/** `size` is the announced size, or what there is so far. */
-static afc_status too_big(const afc__sink *sink, uint64_t size, bool is_announced,
+/** What the size of a body is taken from. */
+typedef enum size_kind { ANNOUNCED, RECEIVED_SO_FAR } size_kind;
+
+static afc_status too_big(const afc__sink *sink, uint64_t size, size_kind kind,
                           afc_failure *failure) {
     return afc__give_reason(
         failure, AFC_REASON_BODY_LIMIT,
         afc__fail(failure, AFC_ETOOBIG,
                   "the response body exceeds the limit of %llu bytes: it has %s%llu",
-                  (unsigned long long)sink->limit, is_announced ? "" : "at least ",
+                  (unsigned long long)sink->limit, kind == ANNOUNCED ? "" : "at least ",
                   (unsigned long long)size));
 }
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
 afc_status afc__sink_find_partial(afc__sink *sink, afc_slice url, afc_failure *failure) {
-    bool continues = sink->is_resumable && (sink->flags & AFC_SINK_RESUME) != 0;
+    bool continues = afc__sink_is_resumable(sink) && (sink->flags & AFC_SINK_RESUME) != 0;
     if (!continues || sink->file.path == NULL) return AFC_OK;
     return afc__file_find(&sink->file, url, sink->given, failure);
 }
@@ -166,11 +167,14 @@ static afc_status open_memory(afc__sink *sink, uint64_t expected, bool is_encode
                      (unsigned long long)expected);
 }
 
+/** What a response has of the file. */
+typedef enum file_part { WHOLE_FILE, REST_OF_FILE } file_part;
+
 /** The server's digests are for the bytes on the wire, so a decoded body can't be checked against them. */
-static afc__digest declared_digest(afc__sink *sink, const afc__sink_start *start, bool is_whole) {
-    bool is_checked = sink->is_resumable && !sink->file.is_device && !start->is_encoded;
+static afc__digest declared_digest(afc__sink *sink, const afc__sink_start *start, file_part part) {
+    bool is_checked = afc__sink_is_resumable(sink) && !sink->file.is_device && !start->is_encoded;
     if (!is_checked) return (afc__digest){0};
-    afc__digest declared = afc__declared_digest(start->head, is_whole);
+    afc__digest declared = afc__declared_digest(start->head, part == WHOLE_FILE);
     /* A later response may declare no digest, or a weaker one. */
     afc__resume_token *token = &sink->file.token;
     if (declared.kind < token->digest.kind) return token->digest;
@@ -179,9 +183,9 @@ static afc__digest declared_digest(afc__sink *sink, const afc__sink_start *start
 }
 
 /** Starts to hash the file, if the caller expects a digest, or else the server declares one. */
-static afc_status begin_digest(afc__sink *sink, const afc__sink_start *start, bool is_whole,
+static afc_status begin_digest(afc__sink *sink, const afc__sink_start *start, file_part part,
                                afc_failure *failure) {
-    afc__digest declared = declared_digest(sink, start, is_whole);
+    afc__digest declared = declared_digest(sink, start, part);
     if (!sink->expects_digest) sink->digest = declared;
     if (sink->digest.kind == AFC__DIGEST_NONE) return AFC_OK;
     if (afc__hasher_begin(&sink->hasher, sink->digest.kind)) return AFC_OK;
@@ -204,8 +208,8 @@ static afc_status open_new(afc__sink *sink, const afc__sink_start *start, afc_fa
     }
     afc_status status = afc__file_create(&sink->file, failure);
     if (status != AFC_OK) return status;
-    if (!sink->is_resumable || sink->file.is_device)
-        return begin_digest(sink, start, true, failure);
+    if (!afc__sink_is_resumable(sink) || sink->file.is_device)
+        return begin_digest(sink, start, WHOLE_FILE, failure);
     afc__resume_token token;
     const char *obstacle;
     status = afc__resume_make(&token, start->url, start->head, start->framing, (int64_t)time(NULL),
@@ -217,7 +221,7 @@ static afc_status open_new(afc__sink *sink, const afc__sink_start *start, afc_fa
     if (status != AFC_OK) return status;
     bool has_length = start->framing->kind == AFC__FRAMING_LENGTH && !start->is_encoded;
     if (has_length) sink->end = sink->total = start->length;
-    status = begin_digest(sink, start, true, failure);
+    status = begin_digest(sink, start, WHOLE_FILE, failure);
     if (status != AFC_OK || !has_length) return status;
     return afc__file_check_space(&sink->file, start->length, failure);
 }
@@ -227,11 +231,12 @@ static afc_status open_behind(afc__sink *sink, const afc__sink_start *start, afc
     sink->offset = sink->file.size;
     sink->end = start->decision->end;
     sink->total = start->decision->total;
-    if ((uint64_t)sink->end > sink->limit) return too_big(sink, (uint64_t)sink->end, true, failure);
+    if ((uint64_t)sink->end > sink->limit)
+        return too_big(sink, (uint64_t)sink->end, ANNOUNCED, failure);
     afc_status status = afc__file_resume(&sink->file, failure);
     if (status != AFC_OK) return status;
     sink->file.token.total = sink->total;
-    status = begin_digest(sink, start, false, failure);
+    status = begin_digest(sink, start, REST_OF_FILE, failure);
     if (status != AFC_OK) return status;
     status = afc__file_write_token(&sink->file, &sink->file.token, failure);
     if (status != AFC_OK) return status;
@@ -243,8 +248,9 @@ static afc_status open_complete(afc__sink *sink, const afc__sink_start *start,
     sink->resumption = AFC_RESUMPTION_COMPLETE;
     sink->target = AFC__SINK_TO_NOTHING;
     sink->offset = sink->end = sink->total = sink->file.size;
-    if ((uint64_t)sink->end > sink->limit) return too_big(sink, (uint64_t)sink->end, true, failure);
-    afc_status status = begin_digest(sink, start, false, failure);
+    if ((uint64_t)sink->end > sink->limit)
+        return too_big(sink, (uint64_t)sink->end, ANNOUNCED, failure);
+    afc_status status = begin_digest(sink, start, REST_OF_FILE, failure);
     if (status == AFC_OK) status = afc__file_resume(&sink->file, failure);
     return status == AFC_OK ? afc__file_write_token(&sink->file, &sink->file.token, failure)
                             : status;
@@ -286,7 +292,8 @@ static afc_status open_file(afc__sink *sink, const afc__sink_start *start, afc_f
 afc_status afc__sink_open(afc__sink *sink, const afc__sink_start *start, afc_failure *failure) {
     uint64_t expected = start->length > 0 ? (uint64_t)start->length : 0;
     sink->can_wait = start->can_wait;
-    if (!start->is_encoded && expected > sink->limit) return too_big(sink, expected, true, failure);
+    if (!start->is_encoded && expected > sink->limit)
+        return too_big(sink, expected, ANNOUNCED, failure);
     switch (sink->kind) {
     case AFC_SINK_MEMORY:
         return open_memory(sink, expected, start->is_encoded, failure);
@@ -312,7 +319,7 @@ afc_status afc__sink_admit(afc__sink *sink, size_t size, afc_failure *failure) {
     } else {
         before += (uint64_t)sink->offset;
     }
-    if (size > limit - before) return too_big(sink, before + size, false, failure);
+    if (size > limit - before) return too_big(sink, before + size, RECEIVED_SO_FAR, failure);
     return AFC_OK;
 }
 
@@ -323,7 +330,7 @@ static afc_status write_memory(afc__sink *sink, afc_slice bytes, afc_failure *fa
         return afc__fail(failure, status, "out of memory for a body of more than %zu bytes",
                          sink->memory.size);
     }
-    return too_big(sink, (uint64_t)sink->memory.size + bytes.size, false, failure);
+    return too_big(sink, (uint64_t)sink->memory.size + bytes.size, RECEIVED_SO_FAR, failure);
 }
 
 afc_status afc__sink_write(afc__sink *sink, afc_slice bytes, afc_failure *failure) {

@@ -21,10 +21,9 @@ typedef enum afc__sink_target {
 
 typedef struct afc__sink {
     afc_sink_kind kind;
-    unsigned flags;    /**< AFC_SINK_… */
-    bool may_resume;   /**< The request allows it. */
-    bool is_resumable; /**< It does, and the flags ask for it. */
-    bool can_wait;     /**< A full sink delays no other exchange. */
+    unsigned flags;  /**< AFC_SINK_… */
+    bool may_resume; /**< The request allows it; see afc__sink_is_resumable(). */
+    bool can_wait;   /**< A full sink delays no other exchange. */
     /* FILE and FD. Two flags, as the writer may find one while the loop finds the other. */
     bool is_invalid;     /**< The bytes written are unusable. */
     bool is_broken;      /**< A write failed, so nothing may follow. */
@@ -73,6 +72,11 @@ typedef struct afc__sink_start {
     const afc__resume_decision *decision; /**< NULL: no range was requested. */
 } afc__sink_start;
 
+/** Returns whether the file can be resumed later: the request allows it, and the flags ask for it. */
+static inline bool afc__sink_is_resumable(const afc__sink *sink) {
+    return sink->may_resume && (sink->flags & AFC_SINK_KEEP_PARTIAL) != 0;
+}
+
 /** Zeroes a sink, except for the members where another value means "none". */
 void afc__sink_zero(afc__sink *sink);
 
@@ -110,12 +114,6 @@ afc_status afc__sink_open(afc__sink *sink, const afc__sink_start *start, afc_fai
 /** Writes bytes to MEMORY, FILE and FD. AFC_ETOOBIG, AFC_EFILE, AFC_EPROTOCOL, AFC_ENOMEM. */
 afc_status afc__sink_write(afc__sink *sink, afc_slice bytes, afc_failure *failure);
 
-/**
- * Allows the next afc__sink_write() to be of this size, which may be larger than what is gathered otherwise. Call it
- * while the sink isn't full.
- */
-void afc__sink_reserve(afc__sink *sink, size_t size);
-
 /** Returns the size of the body that was kept: in the file, or in memory. */
 static inline uint64_t afc__sink_body_size(const afc__sink *sink) {
     return sink->target == AFC__SINK_TO_KIND ? sink->written : sink->memory.size;
@@ -123,64 +121,6 @@ static inline uint64_t afc__sink_body_size(const afc__sink *sink) {
 
 /** Checks whether this many more bytes are within the limit. AFC_ETOOBIG. */
 afc_status afc__sink_admit(afc__sink *sink, size_t size, afc_failure *failure);
-
-/**
- * Ends the body: it is complete, or the task has failed with `verdict`. A complete file is checked
- * and renamed; a resumable one is kept, if requested. AFC_EFILE, AFC_ETRUNCATED, AFC_EPROTOCOL;
- * `verdict` otherwise. Does nothing if the writer has ended it.
- */
-afc_status afc__sink_end(afc__sink *sink, afc_status verdict, afc_failure *failure);
-
-/**
- * Returns whether the work below is waiting for a descriptor to have room. Then the loop waits for it, and runs
- * afc__sink_do() when it is writable, instead of the writer thread.
- */
-static inline bool afc__sink_is_polled(const afc__sink *sink) {
-    return sink->kind == AFC_SINK_FD && afc__output_is_polled(&sink->output);
-}
-
-/** Returns whether a polled sink holds back what it has, for the end of the loop's turn: then call afc__sink_flush(). */
-bool afc__sink_gathers(const afc__sink *sink);
-
-/** Writes what a polled sink has gathered. What there is no room for is a block then. AFC_EFILE. */
-afc_status afc__sink_flush(afc__sink *sink, afc_failure *failure);
-
-/** The block under way can't be written, or the task has failed: nothing more is written. Polled sinks. */
-void afc__sink_give_up(afc__sink *sink, const afc_failure *failure);
-
-/*
- * Slow work is done on the writer thread instead of the loop's. After starting some, run
- * afc__sink_do() there, then call afc__sink_return() on the loop. Until then, only the functions
- * below may be called, and afc__sink_write() unless the sink is being ended.
- */
-
-/** Returns whether the sink accepts no more bytes until the writer returns. */
-bool afc__sink_is_full(const afc__sink *sink);
-
-/** Returns whether a block is ready for the writer, and none is in flight. */
-bool afc__sink_has_block(const afc__sink *sink);
-void afc__sink_begin_block(afc__sink *sink);
-
-/**
- * Starts afc__sink_end() on the writer; nothing may be in flight. false: call afc__sink_end() itself,
- * which is fast.
- */
-bool afc__sink_begin_end(afc__sink *sink, afc_status verdict);
-
-bool afc__sink_is_under_way(const afc__sink *sink);
-bool afc__sink_is_ending(const afc__sink *sink);
-
-/** Cancels the end with `status`, unless it is too late. */
-void afc__sink_stop(afc__sink *sink, afc_status status);
-
-/** Runs on the writer. true: call it again, after other work. */
-bool afc__sink_do(afc__sink *sink);
-
-/**
- * Takes the work back from the writer. Returns the result as afc__sink_write() and afc__sink_end()
- * do.
- */
-afc_status afc__sink_return(afc__sink *sink, afc_failure *failure);
 
 /** Returns the token of the kept file, NUL-terminated; NULL if none is kept, or out of memory. */
 char *afc__sink_copy_token(const afc__sink *sink);

@@ -6,10 +6,11 @@
  * What a pipe or socket gets is gathered for one turn of the loop at most, because each write wakes its reader. What it has
  * no room for is such a block, which the loop writes when there is room again; until then the sink is full.
  */
+#include "body/sink_write.h"
+
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/text.h"
-#include "body/sink_internal.h"
 
 #include <errno.h>
 #include <stdatomic.h>

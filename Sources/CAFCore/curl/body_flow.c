@@ -11,6 +11,7 @@
 #include "curl/body_flow.h"
 
 #include "base/clock.h"
+#include "body/sink_write.h"
 #include "curl/direct_io.h"
 #include "curl/early_response.h"
 #include "curl/exchange_state.h"

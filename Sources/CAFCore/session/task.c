@@ -3,6 +3,7 @@
 #include "base/failure.h"
 #include "base/freelist.h"
 #include "base/sized.h"
+#include "body/sink_write.h"
 #include "run/threads.h"
 #include "session/delivery.h"
 #include "session/session_internal.h"

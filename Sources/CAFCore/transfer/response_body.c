@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/failure.h"
+#include "body/sink_write.h"
 #include "transfer/auth.h"
 #include "transfer/caching/hop_cache.h"
 #include "transfer/transfer_internal.h"

@@ -30,12 +30,12 @@ afc_status afc__transfer_init_sink(afc__transfer *transfer, const afc_request *r
     };
     afc_status status = afc__sink_init(&transfer->sink, &config, failure);
     if (status != AFC_OK) return status;
-    if (transfer->sink.is_resumable && transfer->coding == AFC__CODING_DECODED) {
+    if (afc__sink_is_resumable(&transfer->sink) && transfer->coding == AFC__CODING_DECODED) {
         transfer->coding = AFC__CODING_AVOIDED;
     }
     const afc_header *range = find_range_field(request);
     if (range == NULL) return AFC_OK;
-    if (transfer->sink.is_resumable) {
+    if (afc__sink_is_resumable(&transfer->sink)) {
         return afc__fail(failure, AFC_EINVAL, "%s can't be set: a resumable download sets it",
                          afc__same_name(range->name, "Range") ? "Range" : "If-Range");
     }

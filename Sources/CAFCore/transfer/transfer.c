@@ -5,6 +5,7 @@
 #include "base/failure.h"
 #include "base/list.h"
 #include "base/sized.h"
+#include "body/sink_write.h"
 #include "message/route.h"
 #include "transfer/auth.h"
 #include "transfer/caching/hop_cache.h"

@@ -9,5 +9,4 @@ static inline void afc__transfer_count_event(afc__transfer *transfer) {
     atomic_fetch_add_explicit(&transfer->counters->events, 1, memory_order_relaxed);
 }
 
-
 #endif

@@ -1,6 +1,6 @@
 /* Response bodies written to descriptors: pipes, sockets, files. Their readers may be slow, or leave. */
 #include "body/descriptor.h"
-#include "body/sink.h"
+#include "body/sink_write.h"
 #include "support/call.h"
 #include "support/files.h"
 #include "support/h2.h"

@@ -48,8 +48,9 @@ static bool is_elsewhere(const afc__transfer *transfer) {
 /** Returns whether the cache is bypassed. A download that may be resumed keeps the bytes received so far in its own file. */
 static bool is_ignored(const afc__transfer *transfer) {
     const afc__request_head *request = &transfer->request;
-    return transfer->cache_policy == AFC_HTTP_CACHE_BYPASS || transfer->sink.is_resumable ||
-           is_elsewhere(transfer) || request->sends_body ||
+    return transfer->cache_policy == AFC_HTTP_CACHE_BYPASS ||
+           afc__sink_is_resumable(&transfer->sink) || is_elsewhere(transfer) ||
+           request->sends_body ||
            (!afc__request_head_is(&transfer->request, "GET") &&
             !afc__request_head_is(&transfer->request, "HEAD")) ||
            afc__request_is_unkeyed(request->headers, request->header_count);
