@@ -7,7 +7,7 @@
 #include "http_cache/identity.h"
 #include "http_cache/key.h"
 #include "http_cache/storability.h"
-#include "http_cache/store.h"
+#include "http_cache/store_body.h"
 #include "http_cache/stored_fields.h"
 #include "http_cache/vary.h"
 #include "http_cache/waiter.h"

@@ -32,6 +32,12 @@ typedef enum afc__http_cache_step {
     AFC__HTTP_CACHE_BROKEN   /**< The body is damaged or gone; its entry was removed. */
 } afc__http_cache_step;
 
+/** What happens to bytes for which a slow disk has no room yet. */
+typedef enum afc__http_cache_pace {
+    AFC__HTTP_CACHE_DROP, /**< The response isn't stored. */
+    AFC__HTTP_CACHE_WAIT /**< The calling thread, which mustn't be a loop's, waits until the disk has written others. */
+} afc__http_cache_pace;
+
 /** The flags of afc__http_cache_meta. */
 enum { AFC__META_DECODED = 1u << 0 /**< The body is stored without its Content-Encoding. */ };
 
@@ -98,21 +104,6 @@ void afc__http_cache_find_free(afc__http_cache_find *op);
 /** Marks a response as used just now. */
 void afc__http_cache_touch(afc_http_cache *cache, const afc__http_cache_stored *stored);
 
-/* ---- Reading a body ------------------------------------------------------------------------ */
-
-typedef struct afc__http_cache_reader afc__http_cache_reader;
-
-/** Reads a body from `offset` on. Cache and response must outlive the reader. NULL: out of memory. */
-afc__http_cache_reader *afc__http_cache_reader_open(afc_http_cache *cache,
-                                                    afc__http_cache_stored *stored, uint64_t offset,
-                                                    afc__http_cache_wake wake);
-
-/** READY: `*piece` is valid until the next call. Every byte was verified against its checksum before. */
-afc__http_cache_step afc__http_cache_read(afc__http_cache_reader *reader, afc_slice *piece);
-
-/** NULL is allowed. */
-void afc__http_cache_reader_close(afc__http_cache_reader *reader);
-
 /* ---- Removals ------------------------------------------------------------------------------ */
 
 /** What was removed of a key before some moment, by this process. A response that was requested before then may be outdated. */
@@ -125,42 +116,6 @@ afc__http_cache_mark afc__http_cache_take_mark(afc_http_cache *cache, afc_slice 
 
 /** Returns whether nothing of the key was removed since. Rarely also false because of another key. */
 bool afc__http_cache_is_current(afc_http_cache *cache, afc_slice key, afc__http_cache_mark mark);
-
-/* ---- Writing an entry ---------------------------------------------------------------------- */
-
-typedef struct afc__http_cache_writing afc__http_cache_writing;
-
-/** `expected` is the size of the body if it is known, else -1. NULL: the response isn't stored. */
-afc__http_cache_writing *afc__http_cache_begin(afc_http_cache *cache, afc_slice key,
-                                               const afc__http_cache_meta *meta, int64_t expected);
-
-/** What happens to bytes for which a slow disk has no room yet. */
-typedef enum afc__http_cache_pace {
-    AFC__HTTP_CACHE_DROP, /**< The response isn't stored. */
-    AFC__HTTP_CACHE_WAIT /**< The calling thread, which mustn't be a loop's, waits until the disk has written others. */
-} afc__http_cache_pace;
-
-/** Copies bytes. false: given up, because the body is too large, the disk too slow or memory out. */
-bool afc__http_cache_append(afc__http_cache_writing *writing, afc_slice bytes,
-                            afc__http_cache_pace pace);
-
-/** The entry isn't stored if something of its key was removed since this mark, instead of since the beginning. */
-void afc__http_cache_set_mark(afc__http_cache_writing *writing, afc__http_cache_mark mark);
-
-/**
- * Stores the entry in place of the same variant and evicts others, unless something of its key was removed meanwhile. Frees
- * `writing`. false: it isn't stored because of a removal.
- */
-bool afc__http_cache_commit(afc__http_cache_writing *writing, afc__http_cache_pace pace);
-
-/**
- * Does the same with a body that has ended early: a 200 becomes the beginning of a representation of `total` bytes, as a
- * 206 would be.
- */
-bool afc__http_cache_commit_beginning(afc__http_cache_writing *writing, int64_t total);
-
-/** Frees `writing` without storing it. NULL is allowed. */
-void afc__http_cache_abandon(afc__http_cache_writing *writing);
 
 /* ---- Changing and removing ----------------------------------------------------------------- */
 

@@ -1,4 +1,6 @@
 /* Bodies that are written and read piece by piece. */
+#include "http_cache/store_body.h"
+
 #include "base/alloc.h"
 #include "http_cache/disk_body.h"
 #include "http_cache/entry_file.h"

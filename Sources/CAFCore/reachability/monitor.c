@@ -3,8 +3,11 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "base/sized.h"
+#include "reachability/netlink.h"
+#include "reachability/thread.h"
 #include "run/threads.h"
 
+#include <netdb.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -31,6 +34,16 @@ static size_t internet(afc__reach_address *out) {
     return 2;
 }
 
+/** Parses a numeric address, which needs no lookup; false if `host` isn't one. */
+static bool parse_address(const char *host, afc__reach_address *out) {
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_DGRAM};
+    struct addrinfo *found;
+    if (getaddrinfo(host, NULL, &hints, &found) != 0) return false;
+    bool is_address = afc__reach_address_of(out, found->ai_addr);
+    freeaddrinfo(found);
+    return is_address;
+}
+
 static afc_status set_host(afc_reach_monitor *monitor, const char *host, afc_failure *failure) {
     if (host == NULL) {
         monitor->address_count = internet(monitor->addresses);
@@ -40,7 +53,7 @@ static afc_status set_host(afc_reach_monitor *monitor, const char *host, afc_fai
     if (text.size == 0 || text.size > LONGEST_HOST) {
         return afc__fail(failure, AFC_EINVAL, "invalid host: expected 1 to %d bytes", LONGEST_HOST);
     }
-    if (afc__reach_parse(host, monitor->addresses)) {
+    if (parse_address(host, monitor->addresses)) {
         monitor->address_count = 1;
         return AFC_OK;
     }

@@ -1,12 +1,14 @@
 /* The thread af-reach: receives changes, decides what they mean for each monitor, and reports it. */
+#include "reachability/thread.h"
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/failure.h"
-#include "reachability/monitor.h"
 #include "reachability/netlink.h"
 #include "run/threads.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -63,6 +65,24 @@ static void retry_rang(afc__alarm *alarm) {
     monitor->thread->is_due = true;
 }
 
+/** Copies the first addresses that were found to `out`. Returns their number. */
+static size_t copy_addresses(const afc__addresses *found,
+                             afc__reach_address out[AFC__REACH_MOST_ADDRESSES]) {
+    size_t count = 0;
+    for (; count < found->count && count < AFC__REACH_MOST_ADDRESSES; count++) {
+        const afc__address *address = &found->list[count];
+        out[count] = (afc__reach_address){.family = (uint8_t)address->family,
+                                          .scope = (int)address->scope};
+        memcpy(out[count].bytes, address->bytes, sizeof out[count].bytes);
+    }
+    return count;
+}
+
+/** Returns whether a lookup that failed with this EAI_… may succeed later. */
+static bool is_temporary(int error) {
+    return error == EAI_AGAIN || error == EAI_SYSTEM || error == EAI_MEMORY;
+}
+
 /** Takes the result of a lookup. The monitor must be active. */
 static void take_lookup(afc_reach_monitor *monitor) {
     afc__addresses *found = monitor->lookup.found;
@@ -73,9 +93,9 @@ static void take_lookup(afc_reach_monitor *monitor) {
     monitor->thread->lookups--;
     monitor->thread->is_due = true;
     if (found != NULL) {
-        monitor->address_count = afc__reach_take_addresses(found, monitor->addresses);
+        monitor->address_count = copy_addresses(found, monitor->addresses);
         afc__addresses_release(found);
-    } else if (afc__reach_is_temporary(error)) {
+    } else if (is_temporary(error)) {
         /* A temporary failure doesn't invalidate known addresses. */
         look_up_later(monitor);
     } else {

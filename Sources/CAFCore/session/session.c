@@ -6,7 +6,7 @@
 #include "base/sized.h"
 #include "curl/library.h"
 #include "message/fields.h"
-#include "reachability/monitor.h"
+#include "reachability/thread.h"
 #include "run/resolver.h"
 #include "run/threads.h"
 

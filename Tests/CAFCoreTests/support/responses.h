@@ -2,7 +2,7 @@
 #ifndef AFC_TESTS_RESPONSES_H
 #define AFC_TESTS_RESPONSES_H
 
-#include "http_cache/store.h"
+#include "http_cache/store_body.h"
 #include "support/check.h"
 
 /** A response: what it is stored under, and what it consists of. */

@@ -6,6 +6,7 @@
 #include "http_cache/completion.h"
 #include "http_cache/fingerprint.h"
 #include "http_cache/reuse.h"
+#include "http_cache/store_body.h"
 #include "http_cache/validators.h"
 #include "http_cache/vary.h"
 #include "transfer/caching/hop_cache.h"
