@@ -2,6 +2,8 @@
 
 #include "base/alloc.h"
 #include "run/threads.h"
+#include "session/lifetime.h"
+#include "session/task_wait.h"
 
 #include <pthread.h>
 
@@ -192,4 +194,13 @@ bool afc__delivery_completes(const afc_task_events *events) {
 
 void afc__delivery_set_task(const afc_task_events *events, afc_task *task) {
     if (afc__delivery_completes(events)) ((afc__delivery *)events->context)->task = task;
+}
+
+void afc__task_release_events(afc_task *task) {
+    afc_task_events *events = &task->transfer.events;
+    bool is_completed_here = !afc__delivery_completes(events);
+    void (*call)(void *) = events->release;
+    events->release = NULL;
+    if (call != NULL) call(events->context);
+    if (is_completed_here) afc__task_set_complete(task);
 }

@@ -5,7 +5,7 @@
 #ifndef AFC_SESSION_DELIVERY_H
 #define AFC_SESSION_DELIVERY_H
 
-#include "session/session_internal.h"
+#include "session/task_internal.h"
 
 typedef struct afc__delivery afc__delivery;
 
@@ -23,5 +23,8 @@ void afc__delivery_set_task(const afc_task_events *events, afc_task *task);
 
 /** Returns whether these events belong to a delivery, which completes the task once the callbacks have returned. */
 bool afc__delivery_completes(const afc_task_events *events);
+
+/** Calls `release`, the last callback of a task. Threads that wait for the task go on after it. */
+void afc__task_release_events(afc_task *task);
 
 #endif

@@ -1,8 +1,9 @@
 /* What keeps sessions and tasks alive, and how work gets to their threads. */
+#include "session/lifetime.h"
+
 #include "base/alloc.h"
 #include "base/freelist.h"
 #include "run/threads.h"
-#include "session/session_internal.h"
 #include "transfer/caching/hop_cache.h"
 
 /** A busy program makes one for each request. */

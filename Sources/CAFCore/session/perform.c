@@ -1,6 +1,6 @@
 /* A request and its result, in one call. */
 #include "base/failure.h"
-#include "session/session_internal.h"
+#include "session/task_calls.h"
 
 static void keep_result(void *context, afc_result *result) {
     *(afc_result **)context = result;

@@ -9,6 +9,8 @@
 #include "reachability/thread.h"
 #include "run/resolver.h"
 #include "run/threads.h"
+#include "session/lifetime.h"
+#include "session/task.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>

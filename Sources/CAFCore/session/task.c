@@ -1,29 +1,21 @@
-#include "base/alloc.h"
+/* A task on the loop: its hops, its waits, what the writer does for it, and its end. */
+#include "session/task.h"
+
 #include "base/clock.h"
 #include "base/failure.h"
-#include "base/freelist.h"
-#include "base/sized.h"
 #include "body/sink_write.h"
-#include "run/threads.h"
 #include "session/delivery.h"
-#include "session/session_internal.h"
+#include "session/lifetime.h"
+#include "session/task_cache.h"
 #include "session/task_connectivity.h"
 #include "session/task_descriptor.h"
 #include "session/task_limits.h"
-#include "transfer/auth.h"
-#include "transfer/caching/hop_cache.h"
-#include "transfer/cookies_hsts.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 /* Of requests that name none; HTTP/2's default weight, RFC 7540 5.3.5. */
 enum { DEFAULT_PRIORITY = 16 };
-
-/* Of a validation in the background whose request has no total limit: nothing else would end it. */
-enum { VALIDATION_MS = 60 * 1000 };
 
 /* ---- States -------------------------------------------------------------------------------- */
 
@@ -149,22 +141,12 @@ static void finish(afc_task *task) {
     afc__list_append(&session->completed, &task->node);
 }
 
-/** The last callback; waiting threads go on after it. */
-static void release_events(afc_task *task) {
-    afc_task_events *events = &task->transfer.events;
-    bool is_completed_here = !afc__delivery_completes(events);
-    void (*release)(void *) = events->release;
-    events->release = NULL;
-    if (release != NULL) release(events->context);
-    if (is_completed_here) afc__task_set_complete(task);
-}
-
 void afc__task_complete(afc_task *task) {
     afc__list_remove(&task->node);
     task->session->completed_count--;
     afc__transfer_finish(&task->transfer);
     unsigned pending = atomic_fetch_or(&task->requests, AFC__TASK_FINISHED);
-    release_events(task);
+    afc__task_release_events(task);
     /* An operation on its way still needs the loop; the task leaves when that has been taken. */
     enter(task, pending != 0 ? AFC__STATE_LEAVING : AFC__STATE_DETACHED);
     if (pending == 0) leave(task);
@@ -271,87 +253,36 @@ static void queue_hop(afc_task *task) {
 
 static void proceed(afc_task *task, afc__next next);
 
-/** On any thread: the store has what was asked for, and gives the reference to the task back. */
-static void on_cache_wake(void *context) {
-    afc_task *task = context;
-    afc__task_post(task, AFC__TASK_CACHED);
-    afc_task_release(task);
-}
-
 /** Passes the stored response on until it ends or has to wait. */
 static void replay(afc_task *task) {
     afc__outcome outcome = {0};
-    afc__transfer *transfer = &task->transfer;
-    afc__replay step = afc__transfer_replay(transfer);
-    if (afc__sink_has_block(&transfer->sink)) filled(task);
+    afc__replay step = afc__task_replay(task);
+    if (afc__sink_has_block(&task->transfer.sink)) filled(task);
     switch (step) {
     case AFC__REPLAY_DONE:
-        proceed(task, afc__transfer_end_hop(transfer, &outcome));
+        proceed(task, afc__transfer_end_hop(&task->transfer, &outcome));
         break;
     case AFC__REPLAY_MORE:
-        afc__task_post(task, AFC__TASK_CACHED);
         break;
     case AFC__REPLAY_PENDING:
-        /* It may have come and gone already: the loop has a reference of its own. */
-        afc_task_retain(task);
-        afc__task_arm(task);
-        break;
     case AFC__REPLAY_PAUSED:
         afc__task_arm(task);
         break;
     }
 }
 
-/**
- * Validates a stale response that has just been used, in the background. What the request demands of its connection, its
- * response and its cookies holds there, too. A redirect is stored, but not followed: on_redirect isn't asked.
- */
-static void validate_in_background(afc_task *task) {
-    afc_task *made;
-    const afc__transfer *transfer = &task->transfer;
-    afc_request request = AFC_REQUEST_INIT;
-    request.url = transfer->request.url.text;
-    request.headers = transfer->request.headers;
-    request.header_count = transfer->request.header_count;
-    request.sink.kind = AFC_SINK_CALLBACK;
-    request.keep_encoding = transfer->coding == AFC__CODING_KEPT;
-    request.ignore_cookies = transfer->ignores_cookies;
-    request.cache_policy = AFC_HTTP_CACHE_REVALIDATE;
-    request.flags = AFC_REQUEST_COLLAPSE;
-    request.version = transfer->version;
-    request.priority = transfer->priority;
-    request.max_receive_rate = transfer->receive_rate.per_second;
-    request.timeouts = transfer->timeouts;
-    request.limits = transfer->limits;
-    request.limits.redirects = -1;
-    if (request.timeouts.total_ms == 0) request.timeouts.total_ms = VALIDATION_MS;
-    if (afc_task_new(&made, task->session, &request, NULL, NULL) != AFC_OK) return;
-    if (afc__transfer_set_validation_only(&made->transfer, transfer->document_host)) {
-        afc_task_start(made);
-    }
-    afc_task_release(made);
-}
-
 /** Before a hop: the cache answers, or looks for what may, or the hop is sent. */
 static void ask_cache(afc_task *task) {
-    afc__transfer *transfer = &task->transfer;
-    /* May choose another host's queue. What HSTS learns of the host while the task waits is applied with the hop. */
-    if (!afc__transfer_upgrade(transfer)) {
-        begin_writing(task);
-        return;
-    }
-    switch (afc__transfer_ask_cache(transfer, (afc__http_cache_wake){on_cache_wake, task})) {
+    switch (afc__task_ask_cache(task)) {
     case AFC__CACHE_NEXT_SEND:
         queue_hop(task);
         break;
     case AFC__CACHE_NEXT_WAIT:
         enter(task, AFC__STATE_IN_CACHE);
-        afc_task_retain(task);
         afc__task_arm(task);
         break;
     case AFC__CACHE_NEXT_REPLAY:
         enter(task, AFC__STATE_IN_CACHE);
-        if (afc__transfer_takes_validation(transfer)) validate_in_background(task);
         replay(task);
         break;
     case AFC__CACHE_NEXT_FAIL:
@@ -494,6 +425,7 @@ static void on_alarm(afc__alarm *alarm) {
 static void begin(afc_task *task) {
     afc_session *session = task->session;
     afc_failure failure = {0};
+    task->alarm.callback = on_alarm;
     task->started_us = afc__now_us();
     afc__list_append(&session->active, &task->node);
     session->active_count++;
@@ -515,9 +447,20 @@ static void on_network_report(afc_task *task) {
     apply_network_decision(task, afc__task_decide_network(task), afc__task_network_failure(task));
 }
 
+/** Passes on the answer to a challenge. Returns false without one, or if it is no longer awaited. */
+static bool take_answer(afc_task *task) {
+    afc__reply *reply = atomic_exchange(&task->reply, NULL);
+    if (reply == NULL) return false;
+    bool was_awaited = afc__transfer_on_answer(&task->transfer, reply->number, reply->answer,
+                                               reply->identity);
+    reply->identity = NULL;
+    afc__reply_free(reply);
+    return was_awaited;
+}
+
 static void on_challenge_answer(afc_task *task) {
     afc__transfer *transfer = &task->transfer;
-    if (!afc__task_take_answer(task)) return;
+    if (!take_answer(task)) return;
     if (afc__transfer_has_failed(transfer)) {
         abort_task(task, &transfer->result->failure);
         return;
@@ -598,176 +541,4 @@ void afc__task_handle(afc_task *task) {
         if (has_flags && is_active(task)) check_flags(task, (requests & AFC__TASK_WAKE) != 0);
     }
     afc_task_release(task);
-}
-
-/* ---- On any thread ------------------------------------------------------------------------- */
-
-static bool run_job(afc__job *job) {
-    afc_task *task = AFC__OWNER(job, afc_task, job);
-    if (afc__sink_do(&task->transfer.sink)) return true;
-    afc__task_post(task, AFC__TASK_WORKED);
-    return false;
-}
-
-/** The structs of a caller whose headers have another version. NULL: not initialised, so nothing in it is used. */
-typedef struct read_structs {
-    const afc_request *request;
-    const afc_task_events *events;
-    afc_request request_storage;
-    afc_task_events events_storage;
-} read_structs;
-
-const afc_request *afc__task_read_request(afc_request *storage, const afc_request *given,
-                                          afc_failure *failure) {
-    static const afc_request defaults = AFC_REQUEST_INIT;
-    return afc__sized_read(storage, &defaults, given, AFC__SIZED(afc_request, proxy_credentials),
-                           "AFC_REQUEST_INIT", failure);
-}
-
-static afc_status read_given(read_structs *out, const afc_request *request,
-                             const afc_task_events *events, afc_failure *failure) {
-    static const afc_task_events no_events = AFC_TASK_EVENTS_INIT;
-    afc_failure second;
-    out->request = afc__task_read_request(&out->request_storage, request, failure);
-    out->events = afc__sized_read(&out->events_storage, &no_events, events,
-                                  AFC__SIZED(afc_task_events, on_trace), "AFC_TASK_EVENTS_INIT",
-                                  &second);
-    if (failure->status == AFC_OK) *failure = second;
-    return failure->status;
-}
-
-static void give_back(const read_structs *given) {
-    const afc_task_events *events = given->events;
-    if (given->request != NULL) afc__body_release(&given->request->body);
-    if (events != NULL && events->release != NULL) events->release(events->context);
-}
-
-void afc__task_release_request(const afc_request *request) {
-    afc_request storage;
-    afc_failure ignored;
-    request = afc__task_read_request(&storage, request, &ignored);
-    if (request != NULL) afc__body_release(&request->body);
-}
-
-/** The callbacks of `given` go to the session's executor, if it has one. AFC_ENOMEM. */
-static afc_status deliver_elsewhere(read_structs *given, afc_session *session) {
-    if (!afc__delivery_is_needed(session, given->events)) return AFC_OK;
-    given->events_storage = *given->events;
-    given->events = &given->events_storage;
-    return afc__delivery_begin(session, &given->events_storage);
-}
-
-static afc_status make_task(afc_task **out, afc_session *session, const afc_request *request,
-                            const afc_task_events *events, bool uses_executor,
-                            afc_failure *failure) {
-    afc_failure ignored;
-    if (failure == NULL) failure = &ignored;
-    *out = NULL;
-    read_structs given;
-    afc_status status = read_given(&given, request, events, failure);
-    if (status == AFC_OK && session->generation != afc__process_generation()) {
-        status = afc__fail(failure, AFC_ECLOSED, "the session belongs to the parent process");
-    }
-    if (status == AFC_OK && uses_executor && deliver_elsewhere(&given, session) != AFC_OK) {
-        status = afc__fail_memory(failure);
-    }
-    afc_task *task = status == AFC_OK ? afc__task_take_spare() : NULL;
-    if (task == NULL) {
-        if (status == AFC_OK) status = afc__fail_memory(failure);
-        give_back(&given);
-        return status;
-    }
-    memset(task, 0, offsetof(afc_task, transfer));
-    status = afc__transfer_init(&task->transfer, given.request, given.events, &session->counters,
-                                failure);
-    if (status == AFC_OK) {
-        unsigned schemes = afc__driver_auth_schemes(session->driver);
-        status = afc__transfer_allow_schemes(&task->transfer, schemes, failure);
-        if (status != AFC_OK) afc__transfer_clear(&task->transfer);
-    }
-    if (status != AFC_OK) {
-        afc__task_give_spare(task);
-        if (given.events->release != NULL) given.events->release(given.events->context);
-        return status;
-    }
-    atomic_init(&task->references, 1);
-    task->alarm.callback = on_alarm;
-    task->job.run = run_job;
-    task->session = session;
-    task->transfer.stores = &session->stores;
-    afc__delivery_set_task(&task->transfer.events, task);
-    afc__session_reference(session);
-    afc__session_keep_alive(session);
-    *out = task;
-    return AFC_OK;
-}
-
-afc_status afc_task_new(afc_task **out, afc_session *session, const afc_request *request,
-                        const afc_task_events *events, afc_failure *failure) {
-    return make_task(out, session, request, events, true, failure);
-}
-
-afc_status afc__task_make(afc_task **out, afc_session *session, const afc_request *request,
-                          const afc_task_events *events, afc_failure *failure) {
-    return make_task(out, session, request, events, false, failure);
-}
-
-static void complete_in_child(afc_task *task) {
-    afc_failure failure = {0};
-    afc__fail(&failure, AFC_ECLOSED, "the session belongs to the parent process");
-    afc__transfer_fail(&task->transfer, &failure);
-    afc__transfer_finish(&task->transfer);
-    release_events(task);
-    afc_task_release(task);
-}
-
-static void run_closed(void *context) {
-    afc__thread_will_end();
-    complete_in_child(context);
-}
-
-/** Starts a task that wasn't started yet. Takes a reference, for the loop, until it leaves. */
-static void start(afc_task *task) {
-    afc_session *session = task->session;
-    if (session->generation != afc__process_generation()) {
-        atomic_store(&task->completes_in_child, true);
-        /* A child has no loop thread: the completion comes on a thread of its own, or else on this one. */
-        if (afc__thread_start("af-closed", run_closed, task) != 0) complete_in_child(task);
-        return;
-    }
-    atomic_fetch_add_explicit(&session->tasks, 1, memory_order_relaxed);
-    afc__transfer_begin(&task->transfer);
-    afc__task_post(task, AFC__TASK_START);
-}
-
-void afc_task_start(afc_task *task) {
-    if (!atomic_exchange(&task->was_started, true)) start(afc_task_retain(task));
-}
-
-afc_status afc_task_begin(afc_task **out, afc_session *session, const afc_request *request,
-                          const afc_task_events *events, afc_failure *failure) {
-    afc_task *task;
-    afc_status status = afc_task_new(&task, session, request, events, failure);
-    if (out != NULL) *out = task;
-    if (status != AFC_OK) return status;
-    if (out != NULL) afc_task_retain(task);
-    atomic_store_explicit(&task->was_started, true, memory_order_relaxed);
-    start(task);
-    return AFC_OK;
-}
-
-void afc_task_suspend(afc_task *task) {
-    atomic_store(&task->transfer.is_suspended, true);
-}
-
-void afc_task_resume(afc_task *task) {
-    if (atomic_exchange(&task->transfer.is_suspended, false)) afc__task_post(task, AFC__TASK_CHECK);
-}
-
-void afc_task_cancel(afc_task *task) {
-    if (!atomic_exchange(&task->transfer.is_cancelled, true)) afc__task_post(task, AFC__TASK_CHECK);
-}
-
-void afc_task_wake(afc_task *task) {
-    afc__task_post(task, AFC__TASK_WAKE);
 }

@@ -1,7 +1,7 @@
 /* Answers to challenges, from any thread to the loop. */
 #include "base/alloc.h"
 #include "base/failure.h"
-#include "session/session_internal.h"
+#include "session/lifetime.h"
 #include "transfer/auth.h"
 
 static afc_status make_reply(afc__reply **out, uint32_t number, afc_challenge_answer answer,
@@ -39,14 +39,4 @@ afc_status afc_task_answer_challenge(afc_task *task, uint32_t number, afc_challe
     afc__reply_free(atomic_exchange(&task->reply, reply));
     afc__task_post(task, AFC__TASK_ANSWERED);
     return AFC_OK;
-}
-
-bool afc__task_take_answer(afc_task *task) {
-    afc__reply *reply = atomic_exchange(&task->reply, NULL);
-    if (reply == NULL) return false;
-    bool was_awaited = afc__transfer_on_answer(&task->transfer, reply->number, reply->answer,
-                                               reply->identity);
-    reply->identity = NULL;
-    afc__reply_free(reply);
-    return was_awaited;
 }

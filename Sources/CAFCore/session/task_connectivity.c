@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "session/lifetime.h"
 
 #include <afcore/reachability.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 #ifndef AFC_SESSION_TASK_CONNECTIVITY_H
 #define AFC_SESSION_TASK_CONNECTIVITY_H
 
-#include "session/session_internal.h"
+#include "session/task_internal.h"
 
 /** What to do after AFC__NEXT_WAIT, or after a report on the network. */
 typedef enum afc__network_decision {

@@ -2,7 +2,7 @@
 #ifndef AFC_SESSION_TASK_DESCRIPTOR_H
 #define AFC_SESSION_TASK_DESCRIPTOR_H
 
-#include "session/session_internal.h"
+#include "session/task_internal.h"
 
 /** Watches the descriptor if the body waits for it; called whenever a body has no bytes. */
 void afc__task_watch_body(afc_task *task, void (*ready)(afc__watch *watch, unsigned readiness));

@@ -2,7 +2,7 @@
 #ifndef AFC_SESSION_TASK_LIMITS_H
 #define AFC_SESSION_TASK_LIMITS_H
 
-#include "session/session_internal.h"
+#include "session/task_internal.h"
 
 /** What has to happen now. */
 typedef enum afc__due {

@@ -1,9 +1,10 @@
 /* Waiting for a task on any thread but a loop's. */
+#include "session/task_wait.h"
+
 #include "base/clock.h"
 #include "base/futex.h"
 #include "run/loop.h"
 #include "run/threads.h"
-#include "session/session_internal.h"
 
 #include <limits.h>
 

@@ -11,6 +11,8 @@
 #include "base/sized.h"
 #include "message/fields.h"
 #include "message/url.h"
+#include "session/task.h"
+#include "session/task_calls.h"
 #include "session/task_limits.h"
 #include "session/websocket_internal.h"
 

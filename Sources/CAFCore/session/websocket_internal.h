@@ -2,7 +2,7 @@
 #ifndef AFC_SESSION_WEBSOCKET_INTERNAL_H
 #define AFC_SESSION_WEBSOCKET_INTERNAL_H
 
-#include "session/session_internal.h"
+#include "session/task_internal.h"
 #include "websocket/closing.h"
 #include "websocket/handshake.h"
 #include "websocket/keepalive.h"

@@ -1,6 +1,6 @@
 /* Tasks that wait for their host: their order, their limits, and what ends them meanwhile. */
 #include "curl/driver_internal.h"
-#include "session/session_internal.h"
+#include "session/task_internal.h"
 #include "support/call.h"
 #include "support/h2.h"
 

@@ -1,7 +1,7 @@
 /* Sessions without a thread, which the program drives. */
 #include "curl/allocator.h"
 #include "curl/driver_internal.h"
-#include "session/session_internal.h"
+#include "session/task_internal.h"
 #include "support/call.h"
 #include "support/child.h"
 #include "support/files.h"

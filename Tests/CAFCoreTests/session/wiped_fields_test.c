@@ -2,7 +2,7 @@
 #include "support/call.h"
 
 #include "curl/exchange_state.h"
-#include "session/session_internal.h"
+#include "session/task_internal.h"
 #include "transfer/request_head.h"
 
 #include <string.h>
