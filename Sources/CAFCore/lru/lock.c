@@ -22,7 +22,7 @@ static inline void rest(void) {
 }
 
 /** Spins with reads only until the lock looks free, so that waiting threads don't move its cache line around. */
-static bool try_some_time(afc__lock *lock) {
+static bool try_some_time(afc__lru_lock *lock) {
     for (int i = 0; i < LOOKS; i++) {
         if (atomic_load_explicit(&lock->is_held, memory_order_relaxed) == 0 &&
             atomic_exchange_explicit(&lock->is_held, 1, memory_order_acquire) == 0) {
@@ -41,7 +41,7 @@ static bool put_barrier_everywhere(void) {
            syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-void afc__lock_wait(afc__lock *lock) {
+void afc__lru_lock_wait(afc__lru_lock *lock) {
     if (try_some_time(lock)) return;
     int error = errno;
     atomic_fetch_add_explicit(&lock->sleepers, 1, memory_order_seq_cst);
@@ -54,7 +54,7 @@ void afc__lock_wait(afc__lock *lock) {
     errno = error;
 }
 
-void afc__lock_wake(afc__lock *lock) {
+void afc__lru_lock_wake(afc__lru_lock *lock) {
     int error = errno;
     afc__futex_wake(&lock->is_held, 1);
     errno = error;

@@ -10,27 +10,27 @@
 #include <stdatomic.h>
 
 /** Zero: unlocked. It needs no destructor. */
-typedef struct afc__lock {
+typedef struct afc__lru_lock {
     atomic_uint is_held;
     atomic_uint sleepers; /**< Threads that sleep or are about to. */
-} afc__lock;
+} afc__lru_lock;
 
 /** Waits for a lock that is held, and takes it. */
-void afc__lock_wait(afc__lock *lock);
+void afc__lru_lock_wait(afc__lru_lock *lock);
 
 /** Wakes one sleeping thread. */
-void afc__lock_wake(afc__lock *lock);
+void afc__lru_lock_wake(afc__lru_lock *lock);
 
-static inline void afc__lock_take(afc__lock *lock) {
+static inline void afc__lru_lock_take(afc__lru_lock *lock) {
     if (atomic_exchange_explicit(&lock->is_held, 1, memory_order_acquire) != 0)
-        afc__lock_wait(lock);
+        afc__lru_lock_wait(lock);
 }
 
-static inline void afc__lock_give(afc__lock *lock) {
+static inline void afc__lru_lock_give(afc__lru_lock *lock) {
     atomic_store_explicit(&lock->is_held, 0, memory_order_release);
     /* For the compiler only; the sleeping thread orders the processor's accesses. */
     atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&lock->sleepers, memory_order_relaxed) != 0) afc__lock_wake(lock);
+    if (atomic_load_explicit(&lock->sleepers, memory_order_relaxed) != 0) afc__lru_lock_wake(lock);
 }
 
 #endif

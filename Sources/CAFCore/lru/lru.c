@@ -30,7 +30,7 @@ static void release_value(const afc_lru *cache, void *value) {
     if (cache->options.release != NULL) cache->options.release(cache->options.context, value);
 }
 
-static void free_entry(const afc_lru *cache, afc__entry *entry) {
+static void free_entry(const afc_lru *cache, afc__lru_entry *entry) {
     release_value(cache, entry->value);
     afc_free(entry);
 }
@@ -40,7 +40,7 @@ static void free_entry(const afc_lru *cache, afc__entry *entry) {
  * `readers` counts them under the lock, `left` those that are done. Removing the entry subtracts `readers` from
  * `left`; the thread that makes the difference 0 is the last one.
  */
-static void begin_reading(afc__entry *entry) {
+static void begin_reading(afc__lru_entry *entry) {
     if (entry->readers == UINT32_MAX) {
         uint32_t left = atomic_load_explicit(&entry->left, memory_order_relaxed);
         atomic_fetch_sub_explicit(&entry->left, left, memory_order_relaxed);
@@ -49,18 +49,18 @@ static void begin_reading(afc__entry *entry) {
     entry->readers++;
 }
 
-static void end_reading(const afc_lru *cache, afc__entry *entry) {
+static void end_reading(const afc_lru *cache, afc__lru_entry *entry) {
     if (atomic_fetch_add_explicit(&entry->left, 1, memory_order_acq_rel) + 1 == 0) {
         free_entry(cache, entry);
     }
 }
 
-static bool has_readers(const afc__entry *entry) {
+static bool has_readers(const afc__lru_entry *entry) {
     return atomic_load_explicit(&entry->left, memory_order_acquire) != entry->readers;
 }
 
 /** Frees a removed entry, or leaves that to its last reader. */
-static void drop(const afc_lru *cache, afc__entry *entry) {
+static void drop(const afc_lru *cache, afc__lru_entry *entry) {
     uint32_t readers = entry->readers;
     if (!has_readers(entry) ||
         atomic_fetch_sub_explicit(&entry->left, readers, memory_order_acq_rel) == readers) {
@@ -68,13 +68,13 @@ static void drop(const afc_lru *cache, afc__entry *entry) {
     }
 }
 
-static afc_slice key_of(const afc_lru *cache, afc__entry *entry) {
-    afc_slice key = {afc__entry_key(entry, cache->key_offset), entry->key_size};
+static afc_slice key_of(const afc_lru *cache, afc__lru_entry *entry) {
+    afc_slice key = {afc__lru_entry_key(entry, cache->key_offset), entry->key_size};
     return key;
 }
 
 /** Reports evicted entries and frees them. */
-static void let_go(const afc_lru *cache, afc__entry *const *entries, uint32_t count,
+static void let_go(const afc_lru *cache, afc__lru_entry *const *entries, uint32_t count,
                    afc_lru_reason reason) {
     for (uint32_t i = 0; i < count; i++) {
         if (cache->options.on_evict != NULL) {
@@ -99,7 +99,7 @@ static void raise_clock(afc_lru *cache, uint64_t stamp) {
  * ones except their last reads. A counter that every read increments would be exact for those too, but all threads
  * would contend for its cache line.
  */
-static uint64_t stamp(afc_lru *cache, afc__shard *shard, bool is_put) {
+static uint64_t stamp(afc_lru *cache, afc__lru_shard *shard, bool is_put) {
     uint64_t stamp = shard->clock;
     if (cache->shard_count > 1) {
         uint64_t shared = atomic_load_explicit(&cache->clock, memory_order_relaxed);
@@ -111,30 +111,30 @@ static uint64_t stamp(afc_lru *cache, afc__shard *shard, bool is_put) {
     return shard->clock = stamp + 1;
 }
 
-static void note_oldest(afc__shard *shard) {
-    afc__place oldest = shard->table.oldest;
+static void note_oldest(afc__lru_shard *shard) {
+    afc__lru_place oldest = shard->table.oldest;
     uint64_t stamp = oldest != 0 ? shard->table.links[oldest].stamp : NEVER;
     atomic_store_explicit(&shard->oldest_stamp, stamp, memory_order_relaxed);
 }
 
-static void use(afc_lru *cache, afc__shard *shard, afc__place place) {
+static void use(afc_lru *cache, afc__lru_shard *shard, afc__lru_place place) {
     bool was_oldest = shard->table.oldest == place;
-    afc__table_use(&shard->table, place, stamp(cache, shard, false));
+    afc__lru_table_use(&shard->table, place, stamp(cache, shard, false));
     if (was_oldest) note_oldest(shard);
 }
 
 /* ---- Under a shard's lock ------------------------------------------------------------------ */
 
-static afc__shard *shard_of(const afc_lru *cache, uint64_t hash) {
+static afc__lru_shard *shard_of(const afc_lru *cache, uint64_t hash) {
     return &cache->shards[hash >> 32 & (cache->shard_count - 1)];
 }
 
 static size_t block_size(const afc_lru *cache, size_t key_size) {
     size_t size = cache->key_offset + key_size;
-    return size < sizeof(afc__entry) ? sizeof(afc__entry) : size;
+    return size < sizeof(afc__lru_entry) ? sizeof(afc__lru_entry) : size;
 }
 
-static void count_in(afc_lru *cache, afc__shard *shard, const afc__entry *entry) {
+static void count_in(afc_lru *cache, afc__lru_shard *shard, const afc__lru_entry *entry) {
     shard->cost += entry->cost;
     shard->memory += block_size(cache, entry->key_size);
     atomic_fetch_add_explicit(&cache->cost, entry->cost, memory_order_relaxed);
@@ -143,7 +143,7 @@ static void count_in(afc_lru *cache, afc__shard *shard, const afc__entry *entry)
     }
 }
 
-static void count_out(afc_lru *cache, afc__shard *shard, const afc__entry *entry) {
+static void count_out(afc_lru *cache, afc__lru_shard *shard, const afc__lru_entry *entry) {
     shard->cost -= entry->cost;
     shard->memory -= block_size(cache, entry->key_size);
     atomic_fetch_sub_explicit(&cache->cost, entry->cost, memory_order_relaxed);
@@ -153,29 +153,29 @@ static void count_out(afc_lru *cache, afc__shard *shard, const afc__entry *entry
 }
 
 /** Subtracts an entry from the totals and returns it. The caller frees it after releasing the lock. */
-static afc__entry *count_leaver(afc_lru *cache, afc__shard *shard, afc__place place) {
-    afc__entry *entry = afc__table_entry(&shard->table, place);
+static afc__lru_entry *count_leaver(afc_lru *cache, afc__lru_shard *shard, afc__lru_place place) {
+    afc__lru_entry *entry = afc__lru_table_entry(&shard->table, place);
     count_out(cache, shard, entry);
-    entry->value = afc__table_value(&shard->table, place);
+    entry->value = afc__lru_table_value(&shard->table, place);
     return entry;
 }
 
 /** The same, and removes it from the table and the order. */
-static afc__entry *detach(afc_lru *cache, afc__shard *shard, afc__place place) {
+static afc__lru_entry *detach(afc_lru *cache, afc__lru_shard *shard, afc__lru_place place) {
     bool was_oldest = shard->table.oldest == place;
-    afc__entry *entry = count_leaver(cache, shard, place);
-    afc__table_remove(&shard->table, place);
+    afc__lru_entry *entry = count_leaver(cache, shard, place);
+    afc__lru_table_remove(&shard->table, place);
     if (was_oldest) note_oldest(shard);
     return entry;
 }
 
-static inline int64_t expiry(const afc__entry *entry) {
+static inline int64_t expiry(const afc__lru_entry *entry) {
     int64_t expires_us;
-    memcpy(&expires_us, (const char *)entry + AFC__ENTRY_END, sizeof expires_us);
+    memcpy(&expires_us, (const char *)entry + AFC__LRU_ENTRY_END, sizeof expires_us);
     return expires_us;
 }
 
-static bool is_expired(const afc_lru *cache, const afc__entry *entry, int64_t now_us) {
+static bool is_expired(const afc_lru *cache, const afc__lru_entry *entry, int64_t now_us) {
     return cache->ttl_us != 0 && now_us > expiry(entry);
 }
 
@@ -191,8 +191,8 @@ static bool is_above(afc_lru *cache, const purge_goal *goal) {
 }
 
 /** Returns the shard with the oldest entry of all; NULL if all are empty. `*next` is the second oldest stamp. */
-static afc__shard *find_oldest(afc_lru *cache, uint64_t *next) {
-    afc__shard *found = NULL;
+static afc__lru_shard *find_oldest(afc_lru *cache, uint64_t *next) {
+    afc__lru_shard *found = NULL;
     uint64_t first = NEVER;
     *next = NEVER;
     for (uint32_t i = 0; i < cache->shard_count; i++) {
@@ -209,37 +209,37 @@ static afc__shard *find_oldest(afc_lru *cache, uint64_t *next) {
 }
 
 typedef struct leaver_list {
-    afc__entry *entries[AT_ONCE];
+    afc__lru_entry *entries[AT_ONCE];
     uint32_t count;
 } leaver_list;
 
 /** Prefetches what the next iterations need: evicted entries are seldom in the processor's cache. */
-static void look_ahead(const afc__table *table) {
+static void look_ahead(const afc__lru_table *table) {
     enum { BUCKETS = 6, ENTRIES = 3 };
-    afc__place place = table->oldest;
+    afc__lru_place place = table->oldest;
     for (int ahead = 1; ahead <= BUCKETS; ahead++) {
         place = table->links[place].newer;
         if (place == 0) return;
         if (ahead != ENTRIES) continue;
-        __builtin_prefetch(afc__table_entry(table, place));
-        __builtin_prefetch(afc__table_value(table, place));
+        __builtin_prefetch(afc__lru_table_entry(table, place));
+        __builtin_prefetch(afc__lru_table_value(table, place));
     }
-    __builtin_prefetch(afc__table_bucket(table, place));
+    __builtin_prefetch(afc__lru_table_bucket(table, place));
     __builtin_prefetch(&table->links[place]);
 }
 
 /** Removes the oldest entries of a shard, those older than `next` only. */
-static void take_oldest(afc_lru *cache, afc__shard *shard, uint64_t next, const purge_goal *goal,
-                        leaver_list *leavers) {
-    const afc__table *table = &shard->table;
-    afc__lock_take(&shard->lock);
+static void take_oldest(afc_lru *cache, afc__lru_shard *shard, uint64_t next,
+                        const purge_goal *goal, leaver_list *leavers) {
+    const afc__lru_table *table = &shard->table;
+    afc__lru_lock_take(&shard->lock);
     while (leavers->count < AT_ONCE && table->oldest != 0 && is_above(cache, goal)) {
         if (table->links[table->oldest].stamp > next) break;
         look_ahead(table);
         leavers->entries[leavers->count++] = detach(cache, shard, table->oldest);
         shard->evictions++;
     }
-    afc__lock_give(&shard->lock);
+    afc__lru_lock_give(&shard->lock);
 }
 
 static uint64_t purge(afc_lru *cache, const purge_goal *goal, afc_lru_reason reason) {
@@ -251,7 +251,7 @@ static uint64_t purge(afc_lru *cache, const purge_goal *goal, afc_lru_reason rea
         pthread_mutex_lock(&cache->purging);
         while (leavers.count < AT_ONCE && is_above(cache, goal)) {
             uint64_t next;
-            afc__shard *shard = find_oldest(cache, &next);
+            afc__lru_shard *shard = find_oldest(cache, &next);
             if (shard == NULL) break;
             take_oldest(cache, shard, next, goal, &leavers);
         }
@@ -284,8 +284,8 @@ static int64_t now(const afc_lru *cache) {
     return options->now_us != NULL ? options->now_us(options->context) : afc__now_us();
 }
 
-static afc__entry *make_entry(const afc_lru *cache, afc_slice key, uint64_t cost) {
-    afc__entry *entry = afc__alloc(block_size(cache, key.size));
+static afc__lru_entry *make_entry(const afc_lru *cache, afc_slice key, uint64_t cost) {
+    afc__lru_entry *entry = afc__alloc(block_size(cache, key.size));
     if (entry == NULL) return NULL;
     entry->cost = cost;
     entry->key_size = (uint16_t)key.size;
@@ -294,35 +294,35 @@ static afc__entry *make_entry(const afc_lru *cache, afc_slice key, uint64_t cost
     if (cache->ttl_us != 0) {
         int64_t expires_us = now(cache);
         if (__builtin_add_overflow(expires_us, cache->ttl_us, &expires_us)) expires_us = INT64_MAX;
-        memcpy((char *)entry + AFC__ENTRY_END, &expires_us, sizeof expires_us);
+        memcpy((char *)entry + AFC__LRU_ENTRY_END, &expires_us, sizeof expires_us);
     }
-    if (key.size != 0) memcpy(afc__entry_key(entry, cache->key_offset), key.bytes, key.size);
+    if (key.size != 0) memcpy(afc__lru_entry_key(entry, cache->key_offset), key.bytes, key.size);
     return entry;
 }
 
 /** Inserts an entry; false when out of memory. `*old` is the replaced one, or NULL. */
-static bool insert(afc_lru *cache, uint64_t hash, afc__entry *entry, void *value,
-                   afc__entry **old) {
-    afc__shard *shard = shard_of(cache, hash);
-    afc__table *table = &shard->table;
-    afc__lock_take(&shard->lock);
-    afc__place place = afc__table_find(table, (uint32_t)hash, key_of(cache, entry));
-    bool stored = place != 0 || afc__table_reserve(table);
+static bool insert(afc_lru *cache, uint64_t hash, afc__lru_entry *entry, void *value,
+                   afc__lru_entry **old) {
+    afc__lru_shard *shard = shard_of(cache, hash);
+    afc__lru_table *table = &shard->table;
+    afc__lru_lock_take(&shard->lock);
+    afc__lru_place place = afc__lru_table_find(table, (uint32_t)hash, key_of(cache, entry));
+    bool stored = place != 0 || afc__lru_table_reserve(table);
     if (stored) {
         bool changes_oldest = table->oldest == place;
         uint64_t used = stamp(cache, shard, true);
         if (place != 0) {
             *old = count_leaver(cache, shard, place);
-            afc__table_replace(table, place, entry, value);
-            afc__table_use(table, place, used);
+            afc__lru_table_replace(table, place, entry, value);
+            afc__lru_table_use(table, place, used);
         } else {
-            afc__table_add(table, (uint32_t)hash, entry, value, used);
+            afc__lru_table_add(table, (uint32_t)hash, entry, value, used);
         }
         if (changes_oldest) note_oldest(shard);
         count_in(cache, shard, entry);
         shard->puts++;
     }
-    afc__lock_give(&shard->lock);
+    afc__lru_lock_give(&shard->lock);
     return stored;
 }
 
@@ -334,9 +334,9 @@ afc_status afc_lru_put(afc_lru *cache, afc_slice key, void *value, uint64_t cost
     }
     uint64_t hash = afc__keyed_hash(&cache->seed, key);
     afc_status status = cost > cache->options.max_cost ? AFC_ETOOBIG : AFC_OK;
-    afc__entry *old = NULL;
+    afc__lru_entry *old = NULL;
     if (status == AFC_OK) {
-        afc__entry *entry = make_entry(cache, key, cost);
+        afc__lru_entry *entry = make_entry(cache, key, cost);
         if (entry == NULL || !insert(cache, hash, entry, value, &old)) {
             afc_free(entry);
             status = AFC_ENOMEM;
@@ -353,30 +353,49 @@ afc_status afc_lru_put(afc_lru *cache, afc_slice key, void *value, uint64_t cost
     return AFC_OK;
 }
 
-void *afc_lru_copy(afc_lru *cache, afc_slice key) {
-    if (key.size > AFC_LRU_KEY_MAX) return NULL;
+/** What a key was found to have, with the lock of its shard. */
+typedef struct lookup {
+    afc__lru_shard *shard;
+    afc__lru_place place;
+    afc__lru_entry *entry; /**< NULL: none. */
+    bool is_expired;       /**< The entry is too old. */
+} lookup;
+
+/** Takes the lock of the key's shard, and finds its entry. */
+static inline lookup lock_and_find(afc_lru *cache, afc_slice key) {
     uint64_t hash = afc__keyed_hash(&cache->seed, key);
     int64_t now_us = now(cache);
-    afc__shard *shard = shard_of(cache, hash);
-    afc__lock_take(&shard->lock);
-    afc__place place = afc__table_find(&shard->table, (uint32_t)hash, key);
-    afc__entry *entry = place != 0 ? afc__table_entry(&shard->table, place) : NULL;
-    if (entry == NULL || is_expired(cache, entry, now_us)) {
+    lookup found = {.shard = shard_of(cache, hash)};
+    afc__lru_lock_take(&found.shard->lock);
+    found.place = afc__lru_table_find(&found.shard->table, (uint32_t)hash, key);
+    if (found.place == 0) return found;
+    found.entry = afc__lru_table_entry(&found.shard->table, found.place);
+    found.is_expired = is_expired(cache, found.entry, now_us);
+    return found;
+}
+
+void *afc_lru_copy(afc_lru *cache, afc_slice key) {
+    if (key.size > AFC_LRU_KEY_MAX) return NULL;
+    lookup found = lock_and_find(cache, key);
+    afc__lru_shard *shard = found.shard;
+    afc__lru_place place = found.place;
+    afc__lru_entry *entry = found.entry;
+    if (entry == NULL || found.is_expired) {
         shard->misses++;
         if (entry != NULL) {
             detach(cache, shard, place);
             shard->evictions++;
         }
-        afc__lock_give(&shard->lock);
+        afc__lru_lock_give(&shard->lock);
         if (entry != NULL) let_go(cache, &entry, 1, AFC_LRU_EXPIRED);
         return NULL;
     }
     shard->hits++;
     use(cache, shard, place);
-    void *value = afc__table_value(&shard->table, place);
+    void *value = afc__lru_table_value(&shard->table, place);
     bool is_counted = cache->options.retain != NULL;
     if (is_counted) begin_reading(entry);
-    afc__lock_give(&shard->lock);
+    afc__lru_lock_give(&shard->lock);
     if (is_counted) {
         cache->options.retain(cache->options.context, value);
         end_reading(cache, entry);
@@ -385,27 +404,22 @@ void *afc_lru_copy(afc_lru *cache, afc_slice key) {
 }
 
 /** Removes and returns the entry of a key, which the caller frees; NULL if there is none. */
-static afc__entry *take_entry(afc_lru *cache, afc_slice key) {
+static afc__lru_entry *take_entry(afc_lru *cache, afc_slice key) {
     if (key.size > AFC_LRU_KEY_MAX) return NULL;
-    uint64_t hash = afc__keyed_hash(&cache->seed, key);
-    int64_t now_us = now(cache);
-    afc__shard *shard = shard_of(cache, hash);
-    afc__lock_take(&shard->lock);
-    afc__place place = afc__table_find(&shard->table, (uint32_t)hash, key);
-    afc__entry *entry = place != 0 ? afc__table_entry(&shard->table, place) : NULL;
-    bool expired = entry != NULL && is_expired(cache, entry, now_us);
+    lookup found = lock_and_find(cache, key);
+    afc__lru_entry *entry = found.entry;
     if (entry != NULL) {
-        detach(cache, shard, place);
-        shard->evictions += expired;
+        detach(cache, found.shard, found.place);
+        found.shard->evictions += found.is_expired;
     }
-    afc__lock_give(&shard->lock);
-    if (!expired) return entry;
+    afc__lru_lock_give(&found.shard->lock);
+    if (!found.is_expired) return entry;
     let_go(cache, &entry, 1, AFC_LRU_EXPIRED);
     return NULL;
 }
 
 void *afc_lru_take(afc_lru *cache, afc_slice key) {
-    afc__entry *entry = take_entry(cache, key);
+    afc__lru_entry *entry = take_entry(cache, key);
     if (entry == NULL) return NULL;
     void *value = entry->value;
     if (!has_readers(entry)) {
@@ -419,36 +433,36 @@ void *afc_lru_take(afc_lru *cache, afc_slice key) {
 }
 
 bool afc_lru_remove(afc_lru *cache, afc_slice key) {
-    afc__entry *entry = take_entry(cache, key);
+    afc__lru_entry *entry = take_entry(cache, key);
     if (entry == NULL) return false;
     drop(cache, entry);
     return true;
 }
 
-static void drop_table(const afc_lru *cache, afc__table *table) {
-    for (afc__place place = table->newest; place != 0; place = table->links[place].older) {
-        afc__entry *entry = afc__table_entry(table, place);
-        entry->value = afc__table_value(table, place);
+static void drop_table(const afc_lru *cache, afc__lru_table *table) {
+    for (afc__lru_place place = table->newest; place != 0; place = table->links[place].older) {
+        afc__lru_entry *entry = afc__lru_table_entry(table, place);
+        entry->value = afc__lru_table_value(table, place);
         drop(cache, entry);
     }
-    afc__table_clear(table);
+    afc__lru_table_clear(table);
 }
 
 uint64_t afc_lru_remove_all(afc_lru *cache) {
     uint64_t count = 0;
     for (uint32_t i = 0; i < cache->shard_count; i++) {
-        afc__shard *shard = &cache->shards[i];
-        afc__lock_take(&shard->lock);
-        afc__table table = shard->table;
+        afc__lru_shard *shard = &cache->shards[i];
+        afc__lru_lock_take(&shard->lock);
+        afc__lru_table table = shard->table;
         uint64_t removed = table.count;
-        shard->table = (afc__table){.key_offset = table.key_offset};
+        shard->table = (afc__lru_table){.key_offset = table.key_offset};
         note_oldest(shard);
         atomic_fetch_sub_explicit(&cache->cost, shard->cost, memory_order_relaxed);
         if (cache->options.max_count != 0) {
             atomic_fetch_sub_explicit(&cache->count, removed, memory_order_relaxed);
         }
         shard->cost = shard->memory = 0;
-        afc__lock_give(&shard->lock);
+        afc__lru_lock_give(&shard->lock);
         drop_table(cache, &table);
         count += removed;
     }
@@ -462,16 +476,16 @@ uint64_t afc_lru_get_cost(const afc_lru *cache) {
 void afc_lru_get_statistics(afc_lru *cache, afc_lru_statistics *out) {
     *out = (afc_lru_statistics){0};
     for (uint32_t i = 0; i < cache->shard_count; i++) {
-        afc__shard *shard = &cache->shards[i];
-        afc__lock_take(&shard->lock);
+        afc__lru_shard *shard = &cache->shards[i];
+        afc__lru_lock_take(&shard->lock);
         out->hits += shard->hits;
         out->misses += shard->misses;
         out->puts += shard->puts;
         out->evictions += shard->evictions;
         out->count += shard->table.count;
         out->cost += shard->cost;
-        out->memory += shard->memory + afc__table_size(&shard->table);
-        afc__lock_give(&shard->lock);
+        out->memory += shard->memory + afc__lru_table_size(&shard->table);
+        afc__lru_lock_give(&shard->lock);
     }
 }
 
@@ -539,12 +553,12 @@ static void set_limits(afc_lru *cache) {
 }
 
 static bool init_shards(afc_lru *cache) {
-    cache->block = afc__zalloc(sizeof(afc__shard) * cache->shard_count + LINE - 1);
+    cache->block = afc__zalloc(sizeof(afc__lru_shard) * cache->shard_count + LINE - 1);
     if (cache->block == NULL) return false;
-    cache->shards = (afc__shard *)(void *)(((uintptr_t)cache->block + LINE - 1) &
-                                           ~(uintptr_t)(LINE - 1));
+    cache->shards = (afc__lru_shard *)(void *)(((uintptr_t)cache->block + LINE - 1) &
+                                               ~(uintptr_t)(LINE - 1));
     for (uint32_t i = 0; i < cache->shard_count; i++) {
-        afc__shard *shard = &cache->shards[i];
+        afc__lru_shard *shard = &cache->shards[i];
         note_oldest(shard);
         shard->table.key_offset = cache->key_offset;
     }
@@ -565,7 +579,7 @@ afc_status afc_lru_new(afc_lru **out, const afc_lru_options *options) {
     cache->options = *options;
     set_limits(cache);
     cache->shard_count = options->shards != 0 ? options->shards : usual_shards();
-    cache->key_offset = AFC__ENTRY_END + (cache->ttl_us != 0 ? (uint32_t)sizeof(int64_t) : 0);
+    cache->key_offset = AFC__LRU_ENTRY_END + (cache->ttl_us != 0 ? (uint32_t)sizeof(int64_t) : 0);
     bool has_seed = afc__hash_seed_make(&cache->seed);
     if (!has_seed || !init_shards(cache)) {
         afc_free(cache);

@@ -1,5 +1,5 @@
 /**
- * The internals of a cache, for cache/ and its tests.
+ * The internals of an LRU cache, for lru/ and its tests.
  */
 #ifndef AFC_LRU_LRU_INTERNAL_H
 #define AFC_LRU_LRU_INTERNAL_H
@@ -15,19 +15,19 @@
 #include <stdatomic.h>
 
 /** A shard: the entries with some of the hashes. Everything that a hit needs is in its first cache line. */
-typedef struct afc__shard {
-    _Alignas(64) afc__lock lock; /**< Protects the following fields. */
-    uint64_t clock;              /**< Stamp of the last use. */
+typedef struct afc__lru_shard {
+    _Alignas(64) afc__lru_lock lock; /**< Protects the following fields. */
+    uint64_t clock;                  /**< Stamp of the last use. */
     uint64_t hits;
-    afc__table table;
+    afc__lru_table table;
     uint64_t cost, memory;
     uint64_t misses, puts, evictions;
     _Atomic uint64_t
         oldest_stamp; /**< Stamp of the oldest entry, readable without the lock. UINT64_MAX: none. */
-} afc__shard;
+} afc__lru_shard;
 
 _Static_assert(sizeof(void *) != 8 ||
-                   offsetof(afc__shard, table) + offsetof(afc__table, block) <= 64,
+                   offsetof(afc__lru_shard, table) + offsetof(afc__lru_table, block) <= 64,
                "a hit stays within the first line");
 
 struct afc_lru {
@@ -35,7 +35,7 @@ struct afc_lru {
     afc__hash_seed seed;
     int64_t ttl_us;
     uint64_t keep_under_pressure;
-    afc__shard *shards;
+    afc__lru_shard *shards;
     void *block;
     uint32_t shard_count;
     uint32_t key_offset;     /**< Offset of the key in each entry. */

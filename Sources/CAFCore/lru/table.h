@@ -21,7 +21,7 @@
  * An entry: one block of this struct, in caches with a time to live the expiry time (int64_t, unaligned), and the
  * key.
  */
-typedef struct afc__entry {
+typedef struct afc__lru_entry {
     union {
         uint64_t cost;
         void *value; /**< After removal; before that it is in the bucket. */
@@ -29,82 +29,86 @@ typedef struct afc__entry {
     uint32_t readers;  /**< Readers that found the entry; under the lock. */
     atomic_uint left;  /**< Readers that have retained the value. */
     uint16_t key_size; /**< Size of the key, which is at the table's `key_offset`. */
-} afc__entry;
+} afc__lru_entry;
 
 enum {
-    AFC__BUCKET_SLOTS = 3,
+    AFC__LRU_BUCKET_SLOTS = 3,
     /** End of the last member, without the struct's padding. */
-    AFC__ENTRY_END = offsetof(afc__entry, key_size) + sizeof(uint16_t)
+    AFC__LRU_ENTRY_END = offsetof(afc__lru_entry, key_size) + sizeof(uint16_t)
 };
 
-typedef struct afc__bucket {
-    uint32_t hash[AFC__BUCKET_SLOTS];
+typedef struct afc__lru_bucket {
+    uint32_t hash[AFC__LRU_BUCKET_SLOTS];
     /** Entries whose first bucket is this one but which are stored in a later one. */
     uint32_t passed_by;
-    afc__entry *slot[AFC__BUCKET_SLOTS];
-    void *value[AFC__BUCKET_SLOTS];
-} afc__bucket;
+    afc__lru_entry *slot[AFC__LRU_BUCKET_SLOTS];
+    void *value[AFC__LRU_BUCKET_SLOTS];
+} afc__lru_bucket;
 
 /** The slot of an entry, numbered from 1, valid until the table grows. 0: none. */
-typedef uint32_t afc__place;
+typedef uint32_t afc__lru_place;
 
 /** The links of a slot in the order of use. */
-typedef struct afc__links {
-    afc__place newer, older; /**< 0 after the newest and before the oldest. */
-    uint64_t stamp;          /**< Last use, in the cache's own count. */
-} afc__links;
+typedef struct afc__lru_links {
+    afc__lru_place newer, older; /**< 0 after the newest and before the oldest. */
+    uint64_t stamp;              /**< Last use, in the cache's own count. */
+} afc__lru_links;
 
-typedef struct afc__table {
-    afc__bucket *buckets; /**< NULL if there are none; aligned to a cache line within `block`. */
-    afc__links *links;    /**< Indexed by place; in the same block. */
+typedef struct afc__lru_table {
+    afc__lru_bucket
+        *buckets;          /**< NULL if there are none; aligned to a cache line within `block`. */
+    afc__lru_links *links; /**< Indexed by place; in the same block. */
     uint32_t bucket_count;
     uint32_t count;
-    afc__place newest, oldest; /**< Least and most recently used; 0: the table is empty. */
-    uint32_t key_offset;       /**< Offset of the key in each entry. */
+    afc__lru_place newest, oldest; /**< Least and most recently used; 0: the table is empty. */
+    uint32_t key_offset;           /**< Offset of the key in each entry. */
     void *block;
-} afc__table;
+} afc__lru_table;
 
-static inline char *afc__entry_key(afc__entry *entry, uint32_t key_offset) {
+static inline char *afc__lru_entry_key(afc__lru_entry *entry, uint32_t key_offset) {
     return (char *)entry + key_offset;
 }
 
-static inline afc__bucket *afc__table_bucket(const afc__table *table, afc__place place) {
-    return &table->buckets[(place - 1) / AFC__BUCKET_SLOTS];
+static inline afc__lru_bucket *afc__lru_table_bucket(const afc__lru_table *table,
+                                                     afc__lru_place place) {
+    return &table->buckets[(place - 1) / AFC__LRU_BUCKET_SLOTS];
 }
 
 /** Returns the entry at an occupied place. */
-static inline afc__entry *afc__table_entry(const afc__table *table, afc__place place) {
-    return afc__table_bucket(table, place)->slot[(place - 1) % AFC__BUCKET_SLOTS];
+static inline afc__lru_entry *afc__lru_table_entry(const afc__lru_table *table,
+                                                   afc__lru_place place) {
+    return afc__lru_table_bucket(table, place)->slot[(place - 1) % AFC__LRU_BUCKET_SLOTS];
 }
 
 /** Returns its value. */
-static inline void *afc__table_value(const afc__table *table, afc__place place) {
-    return afc__table_bucket(table, place)->value[(place - 1) % AFC__BUCKET_SLOTS];
+static inline void *afc__lru_table_value(const afc__lru_table *table, afc__lru_place place) {
+    return afc__lru_table_bucket(table, place)->value[(place - 1) % AFC__LRU_BUCKET_SLOTS];
 }
 
 /** Returns the place of the entry with this key and hash, or 0. */
-afc__place afc__table_find(const afc__table *table, uint32_t hash, afc_slice key);
+afc__lru_place afc__lru_table_find(const afc__lru_table *table, uint32_t hash, afc_slice key);
 
 /** Reserves capacity for one more entry; false when out of memory and full. Add the entry before any other change. */
-bool afc__table_reserve(afc__table *table);
+bool afc__lru_table_reserve(afc__lru_table *table);
 
 /** Adds an entry as the most recently used, at `stamp`. Its key must not be in the table, and there must be capacity. */
-void afc__table_add(afc__table *table, uint32_t hash, afc__entry *entry, void *value,
-                    uint64_t stamp);
+void afc__lru_table_add(afc__lru_table *table, uint32_t hash, afc__lru_entry *entry, void *value,
+                        uint64_t stamp);
 
 /** Replaces an entry by one with the same key. */
-void afc__table_replace(afc__table *table, afc__place place, afc__entry *entry, void *value);
+void afc__lru_table_replace(afc__lru_table *table, afc__lru_place place, afc__lru_entry *entry,
+                            void *value);
 
 /** Makes an entry the most recently used, at `stamp`. */
-void afc__table_use(afc__table *table, afc__place place, uint64_t stamp);
+void afc__lru_table_use(afc__lru_table *table, afc__lru_place place, uint64_t stamp);
 
 /** Removes the entry at a place. */
-void afc__table_remove(afc__table *table, afc__place place);
+void afc__lru_table_remove(afc__lru_table *table, afc__lru_place place);
 
 /** Removes all entries and frees the memory. */
-void afc__table_clear(afc__table *table);
+void afc__lru_table_clear(afc__lru_table *table);
 
 /** Returns the size of a table in bytes, without its entries. */
-size_t afc__table_size(const afc__table *table);
+size_t afc__lru_table_size(const afc__lru_table *table);
 
 #endif

@@ -10,44 +10,45 @@
 enum { MOST = 600 };
 
 typedef struct pool {
-    afc__table table;
-    afc__entry *entries[MOST]; /* By their number, which is the key; NULL: not in the table. */
-    uint64_t used[MOST];       /* When each was used last. */
+    afc__lru_table table;
+    afc__lru_entry *entries[MOST]; /* By their number, which is the key; NULL: not in the table. */
+    uint64_t used[MOST];           /* When each was used last. */
     uint64_t now;
 } pool;
 
 static pool *pool_new(void) {
     pool *pool = calloc(1, sizeof *pool);
     assert_non_null(pool);
-    pool->table.key_offset = AFC__ENTRY_END;
+    pool->table.key_offset = AFC__LRU_ENTRY_END;
     return pool;
 }
 
 static void pool_free(pool *pool) {
     for (uint32_t i = 0; i < MOST; i++) free(pool->entries[i]);
-    afc__table_clear(&pool->table);
+    afc__lru_table_clear(&pool->table);
     free(pool);
 }
 
-static afc__entry *entry_new(uint32_t number) {
-    afc__entry *entry = calloc(1, sizeof *entry + sizeof number);
+static afc__lru_entry *entry_new(uint32_t number) {
+    afc__lru_entry *entry = calloc(1, sizeof *entry + sizeof number);
     assert_non_null(entry);
     entry->key_size = sizeof number;
-    memcpy((char *)entry + AFC__ENTRY_END, &number, sizeof number);
+    memcpy((char *)entry + AFC__LRU_ENTRY_END, &number, sizeof number);
     return entry;
 }
 
-static afc__place place_of(const pool *pool, uint32_t number, uint32_t hash) {
-    return afc__table_find(&pool->table, hash, (afc_slice){(const char *)&number, sizeof number});
+static afc__lru_place place_of(const pool *pool, uint32_t number, uint32_t hash) {
+    return afc__lru_table_find(&pool->table, hash,
+                               (afc_slice){(const char *)&number, sizeof number});
 }
 
 /** What is found is what was put there, with its value: the slot of the entry. */
-static afc__place check_found(pool *pool, uint32_t number, uint32_t hash) {
-    afc__place place = place_of(pool, number, hash);
+static afc__lru_place check_found(pool *pool, uint32_t number, uint32_t hash) {
+    afc__lru_place place = place_of(pool, number, hash);
     assert_int_equal(place != 0, pool->entries[number] != NULL);
     if (place != 0) {
-        assert_ptr_equal(afc__table_entry(&pool->table, place), pool->entries[number]);
-        assert_ptr_equal(afc__table_value(&pool->table, place), &pool->entries[number]);
+        assert_ptr_equal(afc__lru_table_entry(&pool->table, place), pool->entries[number]);
+        assert_ptr_equal(afc__lru_table_value(&pool->table, place), &pool->entries[number]);
     }
     return place;
 }
@@ -55,27 +56,28 @@ static afc__place check_found(pool *pool, uint32_t number, uint32_t hash) {
 static void add(pool *pool, uint32_t number, uint32_t hash) {
     pool->entries[number] = entry_new(number);
     pool->used[number] = ++pool->now;
-    afc__table_add(&pool->table, hash, pool->entries[number], &pool->entries[number], pool->now);
+    afc__lru_table_add(&pool->table, hash, pool->entries[number], &pool->entries[number],
+                       pool->now);
 }
 
-static void remove_entry(pool *pool, uint32_t number, afc__place place) {
-    afc__table_remove(&pool->table, place);
+static void remove_entry(pool *pool, uint32_t number, afc__lru_place place) {
+    afc__lru_table_remove(&pool->table, place);
     free(pool->entries[number]);
     pool->entries[number] = NULL;
 }
 
 static void change(pool *pool, uint32_t number, uint32_t hash, uint32_t kind) {
-    afc__place place = check_found(pool, number, hash);
+    afc__lru_place place = check_found(pool, number, hash);
     if (place == 0) {
-        assert_true(afc__table_reserve(&pool->table));
+        assert_true(afc__lru_table_reserve(&pool->table));
         add(pool, number, hash);
     } else if (kind == 0) {
         free(pool->entries[number]);
         pool->entries[number] = entry_new(number);
-        afc__table_replace(&pool->table, place, pool->entries[number], &pool->entries[number]);
+        afc__lru_table_replace(&pool->table, place, pool->entries[number], &pool->entries[number]);
     } else if (kind == 1) {
         pool->used[number] = ++pool->now;
-        afc__table_use(&pool->table, place, pool->now);
+        afc__lru_table_use(&pool->table, place, pool->now);
     } else {
         remove_entry(pool, number, place);
     }
@@ -83,13 +85,13 @@ static void change(pool *pool, uint32_t number, uint32_t hash, uint32_t kind) {
 
 /** From the oldest on, each is newer than the one before, and all are there, forth and back. */
 static void check_order(const pool *pool) {
-    const afc__table *table = &pool->table;
+    const afc__lru_table *table = &pool->table;
     uint64_t last = 0;
     uint32_t count = 0;
-    afc__place before = 0;
-    for (afc__place place = table->oldest; place != 0; place = table->links[place].newer) {
+    afc__lru_place before = 0;
+    for (afc__lru_place place = table->oldest; place != 0; place = table->links[place].newer) {
         uint32_t number;
-        const char *key = afc__entry_key(afc__table_entry(table, place), table->key_offset);
+        const char *key = afc__lru_entry_key(afc__lru_table_entry(table, place), table->key_offset);
         memcpy(&number, key, sizeof number);
         assert_true(table->links[place].stamp == pool->used[number]);
         assert_true(table->links[place].stamp > last);
@@ -128,7 +130,7 @@ static void finds_entries_that_collide(void **state) {
         }
         check_order(pool);
         for (uint32_t number = 0; number < MOST; number++) {
-            afc__place place = check_found(pool, number, hash_by(kind, number));
+            afc__lru_place place = check_found(pool, number, hash_by(kind, number));
             if (place != 0) remove_entry(pool, number, place);
         }
         assert_int_equal(pool->table.count, 0);
@@ -161,16 +163,16 @@ static void growing_keeps_the_order(void **state) {
 
 static void accepts_the_empty_key(void **state) {
     (void)state;
-    afc__table table = {.key_offset = AFC__ENTRY_END};
-    assert_int_equal(afc__table_find(&table, 3, (afc_slice){NULL, 0}), 0);
-    afc__entry entry = {.key_size = 0};
-    assert_true(afc__table_reserve(&table));
-    afc__table_add(&table, 3, &entry, &table, 1);
-    afc__place place = afc__table_find(&table, 3, (afc_slice){NULL, 0});
+    afc__lru_table table = {.key_offset = AFC__LRU_ENTRY_END};
+    assert_int_equal(afc__lru_table_find(&table, 3, (afc_slice){NULL, 0}), 0);
+    afc__lru_entry entry = {.key_size = 0};
+    assert_true(afc__lru_table_reserve(&table));
+    afc__lru_table_add(&table, 3, &entry, &table, 1);
+    afc__lru_place place = afc__lru_table_find(&table, 3, (afc_slice){NULL, 0});
     assert_int_not_equal(place, 0);
-    assert_ptr_equal(afc__table_entry(&table, place), &entry);
-    assert_int_equal(afc__table_find(&table, 3, S("a")), 0);
-    afc__table_clear(&table);
+    assert_ptr_equal(afc__lru_table_entry(&table, place), &entry);
+    assert_int_equal(afc__lru_table_find(&table, 3, S("a")), 0);
+    afc__lru_table_clear(&table);
 }
 
 static void fills_table_that_cannot_grow(void **state) {
@@ -180,13 +182,13 @@ static void fills_table_that_cannot_grow(void **state) {
     uint32_t number = 1;
     for (;;) {
         afc__alloc_fail_at(1);
-        bool has_room = afc__table_reserve(&pool->table);
+        bool has_room = afc__lru_table_reserve(&pool->table);
         afc__alloc_fail_at(0);
         if (!has_room) break;
         number++;
         add(pool, number, number);
     }
-    assert_int_equal(pool->table.count, pool->table.bucket_count * AFC__BUCKET_SLOTS);
+    assert_int_equal(pool->table.count, pool->table.bucket_count * AFC__LRU_BUCKET_SLOTS);
     check_order(pool);
     for (; number != 0; number--) check_found(pool, number, number);
     assert_int_equal(place_of(pool, 0, 1), 0);

@@ -37,7 +37,7 @@ static void check_kept(afc_lru *cache, const char *numbers) {
         afc_slice key = cached_key(room, number);
         uint64_t hash = afc__keyed_hash(&cache->seed, key);
         for (uint32_t i = 0; i < cache->shard_count; i++) {
-            if (afc__table_find(&cache->shards[i].table, (uint32_t)hash, key) == 0) continue;
+            if (afc__lru_table_find(&cache->shards[i].table, (uint32_t)hash, key) == 0) continue;
             size_t size = strlen(text);
             snprintf(text + size, sizeof text - size, "%s%llu", size != 0 ? " " : "",
                      (unsigned long long)number);
@@ -249,7 +249,7 @@ static void counts_each_operation(void **state) {
     assert_int_equal(statistics.evictions, 5);
     assert_int_equal(statistics.count, 5);
     assert_int_equal(statistics.cost, 5);
-    assert_true(statistics.memory >= 5 * (AFC__ENTRY_END + sizeof "http://h/1"));
+    assert_true(statistics.memory >= 5 * (AFC__LRU_ENTRY_END + sizeof "http://h/1"));
     finish(cache, &world);
 }
 
@@ -282,7 +282,7 @@ static void entry_overhead_is_within_the_documented_limit(void **state) {
         options.ttl_ms = ttl_ms;
         afc_lru *cache = cache_new(&options);
         uint64_t keys = 0, blocks = 0;
-        size_t head = AFC__ENTRY_END + (ttl_ms != 0 ? sizeof(int64_t) : 0);
+        size_t head = AFC__LRU_ENTRY_END + (ttl_ms != 0 ? sizeof(int64_t) : 0);
         for (uint64_t number = 1; number <= 50000; number++) {
             /* Keys of all lengths alike; each moment counts, those right after a growth most. */
             char key[128];
@@ -292,7 +292,7 @@ static void entry_overhead_is_within_the_documented_limit(void **state) {
             keys += (uint64_t)size;
             blocks += heap_takes(head + (uint64_t)size);
             if (number < 1000) continue;
-            uint64_t tables = heap_takes(afc__table_size(&cache->shards->table));
+            uint64_t tables = heap_takes(afc__lru_table_size(&cache->shards->table));
             assert_true(blocks + tables - keys <= number * AFC_LRU_OVERHEAD_MAX);
         }
         afc_lru_free(cache);

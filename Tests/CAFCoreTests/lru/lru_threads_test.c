@@ -28,16 +28,16 @@ static afc_lru *cache_new(const afc_lru_options *options) {
 enum { COUNTERS = 3, COUNTS = 50000 };
 
 typedef struct counted {
-    afc__lock lock;
+    afc__lru_lock lock;
     uint64_t count; /* Under the lock. */
 } counted;
 
 static void *count_up(void *context) {
     counted *counted = context;
     for (int i = 0; i < COUNTS; i++) {
-        afc__lock_take(&counted->lock);
+        afc__lru_lock_take(&counted->lock);
         counted->count++;
-        afc__lock_give(&counted->lock);
+        afc__lru_lock_give(&counted->lock);
     }
     return NULL;
 }
@@ -46,13 +46,13 @@ static void lock_excludes_and_wakes_sleepers(void **state) {
     (void)state;
     counted counted = {.count = 0};
     pthread_t threads[COUNTERS];
-    afc__lock_take(&counted.lock);
+    afc__lru_lock_take(&counted.lock);
     for (size_t i = 0; i < COUNTERS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, count_up, &counted), 0);
     }
     while (atomic_load(&counted.lock.sleepers) < COUNTERS) sched_yield();
     assert_true(counted.count == 0);
-    afc__lock_give(&counted.lock);
+    afc__lru_lock_give(&counted.lock);
     for (size_t i = 0; i < COUNTERS; i++) pthread_join(threads[i], NULL);
     assert_int_equal(atomic_load(&counted.lock.sleepers), 0);
     assert_true(counted.count == (uint64_t)COUNTERS * COUNTS);
@@ -215,8 +215,8 @@ static void reader_count_may_wrap(void **state) {
     options.shards = 1;
     afc_lru *cache = cache_new(&options);
     cached_put(cache, &world, 1, 1);
-    const afc__table *table = &cache->shards->table;
-    afc__entry *entry = afc__table_entry(table, table->newest);
+    const afc__lru_table *table = &cache->shards->table;
+    afc__lru_entry *entry = afc__lru_table_entry(table, table->newest);
     entry->readers = UINT32_MAX - 3;
     atomic_store(&entry->left, UINT32_MAX - 3);
     for (int n = 0; n < 10; n++) assert_true(cached_use(cache, &world, 1));
