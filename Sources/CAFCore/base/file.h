@@ -1,5 +1,5 @@
 /**
- * Reads whole files. Contents may be secret: they are read to their final place and no copy remains elsewhere,
+ * Reads and writes whole files, and follows links. Contents may be secret: they are read to their final place and no copy remains elsewhere,
  * unless the file was longer than fstat() reported.
  */
 #ifndef AFC_BASE_FILE_H
@@ -32,5 +32,12 @@ typedef enum afc__file_kind {
  */
 afc_status afc__read_file(afc__buffer *out, const char *path, afc__file_kind kind,
                           afc_failure *failure);
+
+/**
+ * Returns the target of `path`, of a file that may not exist yet: itself, unless its last component is a symbolic link.
+ * Free it with afc_free(). NULL with an errno in `*error` if the links are circular or can't be read; NULL without one
+ * when out of memory.
+ */
+char *afc__follow_links(const char *path, int *error);
 
 #endif

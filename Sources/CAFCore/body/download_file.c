@@ -2,9 +2,9 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/file.h"
 #include "base/temporary_file.h"
 #include "body/resume_file.h"
-#include "body/symlink.h"
 
 #include <errno.h>
 #include <fcntl.h>

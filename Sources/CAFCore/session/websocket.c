@@ -131,7 +131,7 @@ static void on_alarm(afc__alarm *alarm) {
         return;
     }
     /* A pong may be among what the caller doesn't let us read. */
-    if (socket->is_held) afc__keepalive_excuse(&socket->keepalive, now);
+    if (socket->is_held) afc__keepalive_postpone(&socket->keepalive, now);
     switch (afc__keepalive_check(&socket->keepalive, now, oldest_ping_of(socket))) {
     case AFC__KEEPALIVE_GIVE_UP:
         end_late(socket, "pong", AFC_REASON_NO_PONG, socket->options.pong_timeout_ms);
@@ -239,7 +239,7 @@ static afc_status deliver_held(afc_websocket *socket) {
     if (status == AFC_EAGAIN) return status;
     socket->is_held = false;
     afc__buffer_clear(&socket->held_bytes);
-    afc__keepalive_excuse(&socket->keepalive, afc__now_us());
+    afc__keepalive_postpone(&socket->keepalive, afc__now_us());
     return status;
 }
 
@@ -290,7 +290,7 @@ static afc_status on_body(void *context, afc_slice chunk) {
     if (status == AFC_OK) status = read_input(socket, &input);
     if (status == AFC_EAGAIN) socket->skip += chunk.size - input.size;
     if (afc__websocket_reader_is_in_frame(&socket->reader)) {
-        afc__keepalive_excuse(&socket->keepalive, afc__loop_now(&socket->task->session->loop));
+        afc__keepalive_postpone(&socket->keepalive, afc__loop_now(&socket->task->session->loop));
     }
     if (status == AFC_OK || status == AFC_EAGAIN) return status;
     return refuse_message(socket, status);
@@ -304,7 +304,7 @@ static void took_outgoing(afc_websocket *socket, afc__websocket_state state, siz
     bool is_close_sent = socket->outbox.farewell == AFC__FAREWELL_SENT;
     afc__outgoing *sent = afc__outbox_take_sent(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
-    if (delays_ping) afc__keepalive_excuse(&socket->keepalive, afc__now_us());
+    if (delays_ping) afc__keepalive_postpone(&socket->keepalive, afc__now_us());
     report_sent(socket, sent);
     /* The time counts from the close frame, not from the messages before it; but no fault of the peer's is worth waiting. */
     bool delays_close = count > 0 && state == AFC__WEBSOCKET_CLOSING;

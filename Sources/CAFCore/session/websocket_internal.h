@@ -3,9 +3,8 @@
 #define AFC_SESSION_WEBSOCKET_INTERNAL_H
 
 #include "session/task_internal.h"
-#include "websocket/closing.h"
+#include "websocket/deadlines.h"
 #include "websocket/handshake.h"
-#include "websocket/keepalive.h"
 #include "websocket/outbox.h"
 #include "websocket/reader.h"
 #include "websocket/state.h"

@@ -1,8 +1,8 @@
-/* Cookie files: the Netscape format, with SameSite in a comment line before its cookie. */
+#include "store/cookie_file.h"
+
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "message/fields.h"
-#include "store/cookie_jar.h"
 #include "store/file.h"
 
 #include <stdio.h>

@@ -77,19 +77,4 @@ afc_status afc__cookie_jar_write(afc_cookie_jar *jar, const afc__cookie_site *si
 afc_status afc__cookie_jar_list(afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,
                                 afc_cookie_list **out);
 
-/** Loads a file into the jar. Invalid lines are skipped. */
-afc_status afc__cookie_file_load(afc_cookie_jar *jar, const char *path, int64_t now,
-                                 afc_failure *failure);
-
-/**
- * Writes the text of a file with the cookies of the list. Those without an expiry are left out, or have the time 0 with
- * `includes_session`. `*out` is the caller's, afc_free(). AFC_EFILE: the text is too long; AFC_ENOMEM.
- */
-afc_status afc__cookie_file_write(const afc_cookie_list *list, bool includes_session,
-                                  afc_bytes *out, afc_failure *failure);
-
-/** Saves the persistent cookies of the list. */
-afc_status afc__cookie_file_save(const afc_cookie_list *list, const char *path,
-                                 afc_failure *failure);
-
 #endif

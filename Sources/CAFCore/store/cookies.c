@@ -4,7 +4,7 @@
 #include "base/sized.h"
 #include "base/text.h"
 #include "message/url.h"
-#include "store/cookie_jar.h"
+#include "store/cookie_file.h"
 
 #include <time.h>
 

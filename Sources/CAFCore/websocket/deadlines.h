@@ -1,15 +1,17 @@
-/** When the next automatic ping of a WebSocket is due, and how long its peer may owe a pong. Pure. */
-#ifndef AFC_WEBSOCKET_KEEPALIVE_H
-#define AFC_WEBSOCKET_KEEPALIVE_H
+/** When a WebSocket sends automatic pings, and how long its peer may take for pongs and for the closing handshake. Pure. */
+#ifndef AFC_WEBSOCKET_DEADLINES_H
+#define AFC_WEBSOCKET_DEADLINES_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* ---- Pings and pongs ----------------------------------------------------------------------- */
 
 /** Zeroed: there are no automatic pings. */
 typedef struct afc__keepalive {
     int64_t interval_us, timeout_us;
     int64_t ping_due_us, deadline_us; /**< 0: none. */
-    int64_t excused_us;               /**< Until then the peer couldn't have answered. */
+    int64_t postponed_us;             /**< Until then the peer couldn't have answered. */
 } afc__keepalive;
 
 /** What is to be done now. */
@@ -30,8 +32,8 @@ void afc__keepalive_end(afc__keepalive *keepalive);
  * The peer can't have answered by now: the ping waits behind a longer frame of ours, of which some was just sent, its pong
  * behind one of the peer's, or the caller doesn't let us read.
  */
-static inline void afc__keepalive_excuse(afc__keepalive *keepalive, int64_t now_us) {
-    keepalive->excused_us = now_us;
+static inline void afc__keepalive_postpone(afc__keepalive *keepalive, int64_t now_us) {
+    keepalive->postponed_us = now_us;
 }
 
 /**
@@ -46,5 +48,21 @@ afc__keepalive_action afc__keepalive_check(afc__keepalive *keepalive, int64_t no
 
 /** Returns when afc__keepalive_check() is due again; 0: never. */
 int64_t afc__keepalive_due(const afc__keepalive *keepalive);
+
+/* ---- The closing handshake ----------------------------------------------------------------- */
+
+/** Zeroed: it hasn't begun. */
+typedef struct afc__closing {
+    int64_t timeout_us;
+    int64_t due_us;     /**< When it ends the socket; 0: never. */
+    int64_t sent_by_us; /**< When our close frame must have been sent. */
+} afc__closing;
+
+/** Begins; `queued` bytes of messages are sent before our close frame. */
+void afc__closing_begin(afc__closing *closing, uint32_t timeout_ms, uint64_t queued,
+                        int64_t now_us);
+
+/** Bytes were sent. `is_sent`: our close frame was the last of them. */
+void afc__closing_moved(afc__closing *closing, bool is_sent, int64_t now_us);
 
 #endif

@@ -1,6 +1,15 @@
-#include "websocket/keepalive.h"
+#include "websocket/deadlines.h"
 
-enum { US_PER_MS = 1000 };
+enum {
+    US_PER_MS = 1000,
+    /* Of messages that have the timeout once. */
+    SHARE = 64 * 1024
+};
+
+/* Keeps times in range. */
+static const uint64_t MOST_SHARES = UINT64_C(1) << 20;
+
+/* ---- Pings and pongs ----------------------------------------------------------------------- */
 
 void afc__keepalive_begin(afc__keepalive *keepalive, uint32_t interval_ms, uint32_t timeout_ms,
                           int64_t now_us) {
@@ -14,14 +23,14 @@ void afc__keepalive_end(afc__keepalive *keepalive) {
 }
 
 void afc__keepalive_update(afc__keepalive *keepalive, int64_t oldest_us) {
-    int64_t since = oldest_us > keepalive->excused_us ? oldest_us : keepalive->excused_us;
+    int64_t since = oldest_us > keepalive->postponed_us ? oldest_us : keepalive->postponed_us;
     bool is_awaited = keepalive->interval_us != 0 && oldest_us != 0;
     keepalive->deadline_us = is_awaited ? since + keepalive->timeout_us : 0;
 }
 
 afc__keepalive_action afc__keepalive_check(afc__keepalive *keepalive, int64_t now_us,
                                            int64_t oldest_us) {
-    /* Excuses don't move the deadline at once: they come with every read and write. */
+    /* Postponing doesn't move the deadline at once: it is done with every read and write. */
     afc__keepalive_update(keepalive, oldest_us);
     if (keepalive->deadline_us != 0 && now_us >= keepalive->deadline_us) {
         return AFC__KEEPALIVE_GIVE_UP;
@@ -35,4 +44,22 @@ int64_t afc__keepalive_due(const afc__keepalive *keepalive) {
     int64_t ping = keepalive->ping_due_us, deadline = keepalive->deadline_us;
     if (ping == 0 || deadline == 0) return ping + deadline;
     return ping < deadline ? ping : deadline;
+}
+
+/* ---- The closing handshake ----------------------------------------------------------------- */
+
+void afc__closing_begin(afc__closing *closing, uint32_t timeout_ms, uint64_t queued,
+                        int64_t now_us) {
+    int64_t timeout = (int64_t)timeout_ms * US_PER_MS;
+    uint64_t shares = queued / SHARE + 1;
+    if (shares > MOST_SHARES) shares = MOST_SHARES;
+    *closing = (afc__closing){.timeout_us = timeout,
+                              .due_us = now_us + timeout,
+                              .sent_by_us = now_us + timeout * (int64_t)shares};
+}
+
+void afc__closing_moved(afc__closing *closing, bool is_sent, int64_t now_us) {
+    closing->due_us = now_us + closing->timeout_us;
+    /* A peer that takes a byte now and then must not keep the socket for ever. */
+    if (!is_sent && closing->due_us > closing->sent_by_us) closing->due_us = closing->sent_by_us;
 }

@@ -3,8 +3,7 @@
  * handshake may take.
  */
 #include "support/check.h"
-#include "websocket/closing.h"
-#include "websocket/keepalive.h"
+#include "websocket/deadlines.h"
 
 enum { INTERVAL_MS = 30, TIMEOUT_MS = 20, MS = 1000 };
 
@@ -74,7 +73,7 @@ static void follows_every_row(void **state) {
             int64_t now = step->at_ms * MS, oldest = step->oldest_ms * MS;
             if (step->event == CHECK) action = afc__keepalive_check(&keepalive, now, oldest);
             if (step->event == ANSWER) afc__keepalive_update(&keepalive, oldest);
-            if (step->event == EXCUSE) afc__keepalive_excuse(&keepalive, now);
+            if (step->event == EXCUSE) afc__keepalive_postpone(&keepalive, now);
             if (action == PING) afc__keepalive_update(&keepalive, oldest != 0 ? oldest : now);
             if (action == step->expected && afc__keepalive_due(&keepalive) == step->due_ms * MS)
                 continue;

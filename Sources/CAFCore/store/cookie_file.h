@@ -1,0 +1,22 @@
+/** Cookie files: the Netscape format, with SameSite in a comment line before its cookie. */
+#ifndef AFC_STORE_COOKIE_FILE_H
+#define AFC_STORE_COOKIE_FILE_H
+
+#include "store/cookie_jar.h"
+
+/** Loads a file into the jar. Invalid lines are skipped. */
+afc_status afc__cookie_file_load(afc_cookie_jar *jar, const char *path, int64_t now,
+                                 afc_failure *failure);
+
+/**
+ * Writes the text of a file with the cookies of the list. Those without an expiry are left out, or have the time 0 with
+ * `includes_session`. `*out` is the caller's, afc_free(). AFC_EFILE: the text is too long; AFC_ENOMEM.
+ */
+afc_status afc__cookie_file_write(const afc_cookie_list *list, bool includes_session,
+                                  afc_bytes *out, afc_failure *failure);
+
+/** Saves the persistent cookies of the list. */
+afc_status afc__cookie_file_save(const afc_cookie_list *list, const char *path,
+                                 afc_failure *failure);
+
+#endif
