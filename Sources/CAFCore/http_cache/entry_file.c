@@ -15,13 +15,14 @@ static const char MAGIC[8] = {'A', 'F', 'e', 'n', 't', 'r', 'y', '1'};
 
 /* ---- The head ------------------------------------------------------------------------------- */
 
-uint64_t afc__entry_span(uint64_t body_size) {
+/** Returns the size in the file of a body with its checksums. */
+static uint64_t span_of(uint64_t body_size) {
     uint64_t blocks = (body_size + AFC__ENTRY_BLOCK - 1) / AFC__ENTRY_BLOCK;
     return body_size + blocks * AFC__ENTRY_CHECKSUM;
 }
 
 uint64_t afc__entry_size(uint64_t body_size, size_t meta_size) {
-    return AFC__ENTRY_HEAD_SIZE + afc__entry_span(body_size) + meta_size;
+    return AFC__ENTRY_HEAD_SIZE + span_of(body_size) + meta_size;
 }
 
 void afc__entry_head_write(char out[AFC__ENTRY_HEAD_SIZE], const afc__entry_head *head) {
@@ -37,12 +38,13 @@ void afc__entry_head_write(char out[AFC__ENTRY_HEAD_SIZE], const afc__entry_head
 
 /** Returns whether this part of the file is behind the body, and has a size that a meta may have. */
 static bool is_valid_extent(const afc__entry_head *head, uint64_t offset, uint64_t size) {
-    uint64_t end = AFC__ENTRY_HEAD_SIZE + afc__entry_span(head->body_size);
+    uint64_t end = AFC__ENTRY_HEAD_SIZE + span_of(head->body_size);
     return offset >= end && offset - end <= 2 * AFC__HTTP_CACHE_LONGEST_META &&
            size <= AFC__HTTP_CACHE_LONGEST_META;
 }
 
-bool afc__entry_head_parse(afc__entry_head *out, const char bytes[AFC__ENTRY_HEAD_SIZE]) {
+/** Reads the head of a file. false: not a head, a damaged one, or one of another version. */
+static bool parse_head(afc__entry_head *out, const char bytes[AFC__ENTRY_HEAD_SIZE]) {
     if (memcmp(bytes, MAGIC, sizeof MAGIC) != 0) return false;
     *out = (afc__entry_head){
         .content = afc__load_64(bytes + 8),
@@ -122,7 +124,7 @@ int afc__entry_finish(int descriptor, const afc__http_cache_stored *stored) {
     afc__entry_head head = {
         .content = stored->id.content,
         .body_size = stored->body_size,
-        .meta_offset = AFC__ENTRY_HEAD_SIZE + afc__entry_span(stored->body_size),
+        .meta_offset = AFC__ENTRY_HEAD_SIZE + span_of(stored->body_size),
         .meta_size = (uint32_t)meta.size,
         .meta_checksum = afc__checksum(stored->id.content, meta.bytes, meta.size),
     };
@@ -134,7 +136,7 @@ int afc__entry_finish(int descriptor, const afc__http_cache_stored *stored) {
 
 bool afc__entry_read_head(int descriptor, afc__entry_head *out) {
     char bytes[AFC__ENTRY_HEAD_SIZE];
-    return read_at(descriptor, bytes, sizeof bytes, 0) && afc__entry_head_parse(out, bytes);
+    return read_at(descriptor, bytes, sizeof bytes, 0) && parse_head(out, bytes);
 }
 
 int64_t afc__entry_read_block(int descriptor, uint64_t content, uint64_t body_size, uint64_t block,
@@ -218,7 +220,7 @@ afc__http_cache_stored *afc__entry_read(int descriptor) {
 bool afc__entry_change(int descriptor, uint64_t content, afc_slice meta, uint64_t *size) {
     afc__entry_head head;
     if (!afc__entry_read_head(descriptor, &head) || head.content != content) return false;
-    uint64_t body_end = AFC__ENTRY_HEAD_SIZE + afc__entry_span(head.body_size);
+    uint64_t body_end = AFC__ENTRY_HEAD_SIZE + span_of(head.body_size);
     uint64_t old_end = head.meta_offset + head.meta_size;
     /* Before the valid meta, where the one before it was, else behind it. */
     bool fits_before = head.meta_offset - body_end >= meta.size;

@@ -33,16 +33,11 @@ typedef struct afc__entry_head {
 /** Largest body: the size of its file, in units of 512 bytes, fits the 32 bits that the journal has for it. */
 #define AFC__ENTRY_LARGEST_BODY (UINT64_C(1) << 40)
 
-/** Returns the size in the file of a body with its checksums. */
-uint64_t afc__entry_span(uint64_t body_size);
-
 /** Returns the size of a new file. */
 uint64_t afc__entry_size(uint64_t body_size, size_t meta_size);
 
+/** Writes the head of a file. Declared for tests. */
 void afc__entry_head_write(char out[AFC__ENTRY_HEAD_SIZE], const afc__entry_head *head);
-
-/** false: not a head, a damaged one, or one of another version. */
-bool afc__entry_head_parse(afc__entry_head *out, const char bytes[AFC__ENTRY_HEAD_SIZE]);
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 

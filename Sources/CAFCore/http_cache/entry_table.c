@@ -27,7 +27,8 @@ static void insert(afc__entry_table *table, const afc__entry_record *record) {
     table->slots[at] = *record;
 }
 
-bool afc__entry_table_reserve(afc__entry_table *table, size_t count) {
+/** Reserves capacity for `count` records. false: out of memory. */
+static bool reserve(afc__entry_table *table, size_t count) {
     if (count > MOST_RECORDS) return false;
     size_t capacity = table->capacity != 0 ? table->capacity : FIRST_CAPACITY;
     while (capacity / 4 * 3 < count) capacity *= 2;
@@ -79,7 +80,7 @@ bool afc__entry_table_put(afc__entry_table *table, const afc__entry_record *reco
         *old = *record;
         return true;
     }
-    if (!afc__entry_table_reserve(table, table->count + 1)) return false;
+    if (!reserve(table, table->count + 1)) return false;
     insert(table, record);
     table->count++;
     table->units += record->units;

@@ -33,9 +33,6 @@ typedef struct afc__entry_table {
 
 void afc__entry_table_clear(afc__entry_table *table);
 
-/** Reserves capacity for `count` records. false: out of memory. */
-bool afc__entry_table_reserve(afc__entry_table *table, size_t count);
-
 /**
  * Returns the record with these hashes, or NULL. It stays valid until the next put or removal. The caller may change it,
  * except for its hashes and units.

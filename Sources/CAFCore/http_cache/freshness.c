@@ -25,7 +25,10 @@ bool afc__status_has_heuristic(int status) {
     return false;
 }
 
-int64_t afc__age_read(const afc_head *head) {
+/**
+ * Returns the first Age field's first member (RFC 9111 5.1); an invalid one counts as none. 0: there is none.
+ */
+static int64_t read_age(const afc_head *head) {
     int64_t age;
     const afc_header *header = afc_head_find(head, "Age");
     if (header == NULL) return 0;
@@ -73,7 +76,7 @@ afc__freshness afc__freshness_of(const afc__freshness_question *question) {
     /* RFC 9111 4.2.3. A clock that was set back while the request was under way makes no negative delay. */
     int64_t apparent_age = elapsed(date, response_time);
     int64_t delay = at_most(elapsed(question->request_time, response_time), AFC__DELTA_MOST);
-    out.initial_age = at_most(at_least(apparent_age, afc__age_read(head) + delay), AFC__DELTA_MOST);
+    out.initial_age = at_most(at_least(apparent_age, read_age(head) + delay), AFC__DELTA_MOST);
     if (question->control->max_age != AFC__CONTROL_ABSENT) {
         out.source = AFC__LIFETIME_EXPLICIT;
         out.lifetime = question->control->max_age;

@@ -38,11 +38,6 @@ int64_t afc__current_age(const afc__freshness *freshness, int64_t response_time,
 /** Returns whether this status may be fresh without explicit freshness (RFC 9110 15.1). */
 bool afc__status_has_heuristic(int status);
 
-/**
- * The first Age field's first member (RFC 9111 5.1); an invalid one counts as none. 0: there is none.
- */
-int64_t afc__age_read(const afc_head *head);
-
 /** A date of a field, in any of the three forms and any case (RFC 9111 4.2). `now` tells the century. */
 bool afc__http_cache_date_read(const afc_head *head, const char *name, int64_t now, int64_t *out);
 

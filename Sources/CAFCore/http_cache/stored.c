@@ -40,7 +40,7 @@ afc__http_cache_body *afc__http_cache_body_new(afc_bytes bytes) {
     return body;
 }
 
-void afc__http_cache_body_release(afc__http_cache_body *body) {
+static void release_body(afc__http_cache_body *body) {
     if (body == NULL || atomic_fetch_sub(&body->references, 1) != 1) return;
     afc_free(body->bytes.bytes);
     afc_free(body);
@@ -284,7 +284,7 @@ afc__http_cache_stored *afc__http_cache_stored_retain(afc__http_cache_stored *st
 
 void afc__http_cache_stored_release(afc__http_cache_stored *stored) {
     if (stored == NULL || atomic_fetch_sub(&stored->references, 1) != 1) return;
-    afc__http_cache_body_release(stored->body);
+    release_body(stored->body);
     if (stored->descriptor >= 0) close(stored->descriptor);
     afc_free(stored);
 }

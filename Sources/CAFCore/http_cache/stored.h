@@ -25,7 +25,6 @@ typedef struct afc__http_cache_body {
 
 /** Takes `bytes`, also on failure. NULL: out of memory. */
 afc__http_cache_body *afc__http_cache_body_new(afc_bytes bytes);
-void afc__http_cache_body_release(afc__http_cache_body *body);
 
 /** Which entry this is. */
 typedef struct afc__http_cache_id {
@@ -55,10 +54,10 @@ struct afc__http_cache_stored {
     afc_header headers[];
 };
 
-/** Returns the size of an encoded key and meta. 0: it would be too large. */
+/** Returns the size of an encoded key and meta. 0: it would be too large. Declared for tests. */
 size_t afc__http_cache_encoded_size(afc_slice key, const afc__http_cache_meta *meta);
 
-/** Writes them where there is room for that size. */
+/** Writes them where there is room for that size. Declared for tests. */
 void afc__http_cache_encode(char *at, afc_slice key, const afc__http_cache_meta *meta);
 
 /** Returns the part of an encoded meta that the selecting fields are; the same for the same variant. */

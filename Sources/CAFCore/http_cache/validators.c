@@ -40,7 +40,8 @@ static bool next_tag(afc_slice *rest, afc_slice *out) {
     return true;
 }
 
-bool afc__entity_tag_is_among(afc_slice list, afc_slice tag) {
+/** Returns whether this entity-tag is among those of If-None-Match. Compares weakly (RFC 9110 8.8.3.2); "*" is any. */
+static bool is_among(afc_slice list, afc_slice tag) {
     afc_slice each;
     while (next_tag(&list, &each)) {
         if (afc__is_same(each, afc_slice_of("*"))) return true;
@@ -75,7 +76,7 @@ bool afc__has_conditions(const afc_header *headers, size_t count) {
 static bool is_among_all(const afc_header *headers, size_t count, afc_slice tag) {
     for (size_t i = 0; i < count; i++) {
         bool is_list = is_sent(&headers[i], "If-None-Match");
-        if (is_list && afc__entity_tag_is_among(headers[i].value, tag)) return true;
+        if (is_list && is_among(headers[i].value, tag)) return true;
     }
     return false;
 }

@@ -27,9 +27,6 @@ afc__condition afc__condition_of(const afc_header *headers, size_t count, const 
 /** Does the request have any conditional field but If-Range? */
 bool afc__has_conditions(const afc_header *headers, size_t count);
 
-/** Is this entity-tag among those of If-None-Match? Compares weakly (RFC 9110 8.8.3.2); "*" is any. */
-bool afc__entity_tag_is_among(afc_slice list, afc_slice tag);
-
 /**
  * Does If-Range allow a part of the stored response (RFC 9110 13.1.5)? An entity-tag must be strong and equal; a date must
  * be that of Last-Modified, which is strong: a minute older than Date.

@@ -47,7 +47,7 @@ struct afc_lru {
     _Atomic uint64_t count; /**< Sum of all shards if there is a max_count; else 0. */
 };
 
-/** Watches a descriptor, which it takes; see afc_lru_watch_pressure(). */
+/** Watches a descriptor, which it takes; see afc_lru_watch_pressure(). Declared for tests. */
 afc_status afc__lru_watch(afc_lru *cache, int descriptor, uint64_t keep, afc_failure *failure);
 
 #endif

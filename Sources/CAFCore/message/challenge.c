@@ -241,7 +241,8 @@ bool afc__access_terms_read(const afc__challenge *challenge, bool knows_body,
 
 /* ---- Choosing ------------------------------------------------------------------------------ */
 
-unsigned afc__auth_scheme(afc_slice name) {
+/** Returns the AFC_AUTH_… of a scheme; 0 if it isn't supported. */
+static unsigned scheme_of(afc_slice name) {
     static const struct {
         const char *name;
         unsigned scheme;
@@ -293,7 +294,7 @@ void afc__challenge_choose(const afc__challenge_question *question, afc__challen
     afc__challenge_reader_init(&reader, question->head, question->is_proxy);
     while (afc__challenge_next(&reader, &challenge)) {
         afc__access_terms terms = {.hash = AFC__ACCESS_UNKNOWN};
-        unsigned scheme = afc__auth_scheme(challenge.scheme);
+        unsigned scheme = scheme_of(challenge.scheme);
         if (scheme == AFC_AUTH_DIGEST) {
             has_digest = true;
             if (!afc__access_terms_read(&challenge, question->knows_body, &terms)) continue;

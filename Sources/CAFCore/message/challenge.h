@@ -33,6 +33,7 @@ typedef struct afc__challenge_reader {
     size_t count;
 } afc__challenge_reader;
 
+/** Reads the challenges of a head one by one. Declared for tests. */
 void afc__challenge_reader_init(afc__challenge_reader *reader, const afc_head *head, bool is_proxy);
 
 /**
@@ -52,9 +53,6 @@ afc_status afc__challenge_unescape(afc_slice value, afc__buffer *out);
 
 /** Appends a value as a quoted string. AFC_ENOMEM, AFC_ETOOBIG. */
 afc_status afc__challenge_quote(afc_slice value, afc__buffer *out);
-
-/** Returns the AFC_AUTH_… of a scheme; 0 if it isn't supported. */
-unsigned afc__auth_scheme(afc_slice name);
 
 /** In increasing order of strength. */
 typedef enum afc__access_hash {
@@ -79,7 +77,7 @@ typedef struct afc__access_terms {
 /**
  * Reads a Digest challenge. false: it can't be answered, because of another scheme, a missing nonce, an unknown
  * algorithm, a quality of protection other than auth and (if the body's bytes are known in advance) auth-int, or a
- * control character in a value.
+ * control character in a value. Declared for tests.
  */
 bool afc__access_terms_read(const afc__challenge *challenge, bool knows_body,
                             afc__access_terms *out);

@@ -25,7 +25,7 @@ typedef struct afc__cookie_line {
 /** Parses a Set-Cookie. `now` is Unix time. false: invalid; `*why` is the reason. */
 bool afc__cookie_read(afc__cookie_line *out, afc_slice line, int64_t now, const char **why);
 
-/** Parses a cookie date by the tolerant rules of RFC 6265 5.1.1. */
+/** Parses a cookie date by the tolerant rules of RFC 6265 5.1.1. Declared for tests. */
 bool afc__cookie_date(afc_slice text, int64_t *seconds);
 
 /** Returns whether name and value are valid; otherwise `*why` is the reason. */

@@ -50,7 +50,8 @@ static afc_status refuse_colon(const char *whose, afc_failure *failure) {
                      whose);
 }
 
-bool afc__userinfo_allows_basic(const char *userinfo) {
+/** Returns whether the user has no colon once it is decoded (RFC 7617 2). */
+static bool allows_basic(const char *userinfo) {
     for (const char *at = userinfo; *at != '\0' && *at != ':'; at++) {
         if (strncasecmp(at, "%3a", 3) == 0) return false;
     }
@@ -59,7 +60,7 @@ bool afc__userinfo_allows_basic(const char *userinfo) {
 
 afc_status afc__basic_credentials(char **out, const char *userinfo, afc_failure *failure) {
     *out = NULL;
-    if (!afc__userinfo_allows_basic(userinfo)) return refuse_colon("the URL's", failure);
+    if (!allows_basic(userinfo)) return refuse_colon("the URL's", failure);
     size_t capacity = strlen(userinfo) + 2;
     unsigned char *plain = afc__alloc(capacity);
     if (plain == NULL) return afc__fail_memory(failure);

@@ -16,7 +16,7 @@
  * Invalid ones are skipped: an unknown charset, invalid percent-encoding or UTF-8, a string without its
  * closing quote, a name without safe characters. Octets above 127 in filename are UTF-8 if they are valid
  * UTF-8, otherwise ISO-8859-1. A backslash before a letter or digit is a separator of a Windows path, not an
- * escape.
+ * escape. Declared for tests.
  */
 bool afc__disposition_file_name(char name[AFC_FILE_NAME_MAX + 1], afc_slice value);
 

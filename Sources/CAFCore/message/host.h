@@ -51,7 +51,7 @@ static inline size_t afc__authority_host_size(const afc__authority *authority) {
  */
 bool afc__is_dns_name(afc_slice text);
 
-/** Returns whether a text is an IPv6 address (RFC 4291 2.2) without a zone. */
+/** Returns whether a text is an IPv6 address (RFC 4291 2.2) without a zone. Declared for tests. */
 bool afc__is_ipv6(afc_slice text);
 
 #endif

@@ -64,7 +64,7 @@ bool afc__libcurl_has_proxy(const afc__url *url, afc__variable *variable, void *
 afc_status afc__proxies_choose(const afc__proxies *proxies, const afc__url *url,
                                const afc__proxy **out, afc_failure *failure);
 
-/** Returns whether a host, as in afc__url, matches a list in the format of no_proxy. */
+/** Returns whether a host, as in afc__url, matches a list in the format of no_proxy. Declared for tests. */
 bool afc__bypass_has(afc_slice list, afc_slice host, uint16_t port);
 
 #endif

@@ -2,8 +2,6 @@
 #include "support/check.h"
 #include "transfer/next_step.h"
 
-enum { PHASES = AFC__PHASE_CHALLENGED + 1 };
-
 /** The facts of a row are just those that it needs. */
 static const struct {
     afc__phase phase;
@@ -79,7 +77,7 @@ static afc__step expected(afc__phase phase, unsigned facts) {
 
 static void each_combination_gives_the_expected_step(void **state) {
     (void)state;
-    for (unsigned i = 0; i < (unsigned)PHASES << AFC__FACTS; i++) {
+    for (unsigned i = 0; i < (unsigned)AFC__PHASES << AFC__FACTS; i++) {
         afc__phase phase = (afc__phase)(i >> AFC__FACTS);
         unsigned facts = i & ((1u << AFC__FACTS) - 1);
         if (afc__next_step(phase, facts) != expected(phase, facts)) {
