@@ -28,6 +28,20 @@ typedef struct afc__sized {
 const void *afc__sized_read(void *storage, const void *defaults, const void *given,
                             afc__sized sized, const char *macro, afc_failure *failure);
 
+/**
+ * Reads `given`, the options of a public function: a sized struct of this type, whose first version ended with the field
+ * `last`. Afterwards `given` is safe to read until the function returns, and `failure` isn't NULL. If it can't be read, the
+ * function returns why: put what it leaves behind then, as `*out = NULL`, before this.
+ */
+#define AFC__READ_SIZED(type, init, last, given, failure)                                          \
+    static const type sized_defaults = init;                                                       \
+    type sized_storage;                                                                            \
+    afc_failure sized_ignored;                                                                     \
+    if ((failure) == NULL) (failure) = &sized_ignored;                                             \
+    (given) = afc__sized_read(&sized_storage, &sized_defaults, given, AFC__SIZED(type, last),      \
+                              #init, failure);                                                     \
+    if ((failure)->status != AFC_OK) return (failure)->status
+
 /** Checks `reserved` of a struct of fixed size. AFC_EUNSUPPORTED, with the struct's name. */
 #define AFC__CHECK_RESERVED(value, name, failure)                                                  \
     afc__check_reserved((value)->reserved, sizeof(value)->reserved, name, failure)

@@ -40,12 +40,8 @@ static void clear_query(cache_query *query) {
 /** On failure there is nothing to clear. */
 static afc_status read_query(cache_query *out, const afc_http_cache_request *given,
                              afc_failure *failure) {
-    static const afc_http_cache_request defaults = AFC_HTTP_CACHE_REQUEST_INIT;
-    afc_http_cache_request storage;
-    given = afc__sized_read(&storage, &defaults, given,
-                            AFC__SIZED(afc_http_cache_request, credentials),
-                            "AFC_HTTP_CACHE_REQUEST_INIT", failure);
-    if (failure->status != AFC_OK) return failure->status;
+    AFC__READ_SIZED(afc_http_cache_request, AFC_HTTP_CACHE_REQUEST_INIT, credentials, given,
+                    failure);
     if (given->url == NULL) return afc__fail(failure, AFC_EINVAL, "the request has no URL");
     afc_status status = afc__check_header_pointers(given->headers, given->header_count, failure);
     if (status != AFC_OK) return status;
@@ -307,16 +303,10 @@ static afc_status store(afc_http_cache *cache, const cache_query *query,
 
 afc_status afc_http_cache_store(afc_http_cache *cache, const afc_http_cache_request *request,
                                 const afc_http_cache_response *response, afc_failure *failure) {
-    static const afc_http_cache_response defaults = AFC_HTTP_CACHE_RESPONSE_INIT;
-    afc_http_cache_response storage;
-    afc_failure ignored;
     afc__http_cache_control control;
     cache_query query;
-    if (failure == NULL) failure = &ignored;
-    response = afc__sized_read(&storage, &defaults, response,
-                               AFC__SIZED(afc_http_cache_response, lifetime_s),
-                               "AFC_HTTP_CACHE_RESPONSE_INIT", failure);
-    if (failure->status != AFC_OK) return failure->status;
+    AFC__READ_SIZED(afc_http_cache_response, AFC_HTTP_CACHE_RESPONSE_INIT, lifetime_s, response,
+                    failure);
     afc_status status = read_query(&query, request, failure);
     if (status != AFC_OK) return status;
     status = check_head(response, &query, &control, failure);

@@ -65,15 +65,9 @@ static afc_status fill(afc_http_cache *cache, const afc_http_cache_options *opti
 
 afc_status afc_http_cache_open(afc_http_cache **out, const afc_http_cache_options *options,
                                afc_failure *failure) {
-    static const afc_http_cache_options defaults = AFC_HTTP_CACHE_OPTIONS_INIT;
-    afc_http_cache_options storage;
-    afc_failure ignored;
-    if (failure == NULL) failure = &ignored;
     *out = NULL;
-    options = afc__sized_read(&storage, &defaults, options,
-                              AFC__SIZED(afc_http_cache_options, max_entry_bytes),
-                              "AFC_HTTP_CACHE_OPTIONS_INIT", failure);
-    if (failure->status != AFC_OK) return failure->status;
+    AFC__READ_SIZED(afc_http_cache_options, AFC_HTTP_CACHE_OPTIONS_INIT, max_entry_bytes, options,
+                    failure);
     afc_http_cache *cache = afc__zalloc(sizeof *cache);
     if (cache == NULL) return afc__fail_memory(failure);
     atomic_init(&cache->references, 1);

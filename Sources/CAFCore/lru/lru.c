@@ -498,13 +498,7 @@ static void on_pressure(void *context) {
 
 afc_status afc_lru_watch_pressure(afc_lru *cache, const afc_pressure_options *options,
                                   afc_failure *failure) {
-    static const afc_pressure_options defaults = AFC_PRESSURE_INIT;
-    afc_pressure_options storage;
-    afc_failure ignored;
-    if (failure == NULL) failure = &ignored;
-    options = afc__sized_read(&storage, &defaults, options, AFC__SIZED(afc_pressure_options, keep),
-                              "AFC_PRESSURE_INIT", failure);
-    if (failure->status != AFC_OK) return failure->status;
+    AFC__READ_SIZED(afc_pressure_options, AFC_PRESSURE_INIT, keep, options, failure);
     int descriptor;
     afc_status status = afc__pressure_open(&descriptor, options, afc__pressure_check_file, failure);
     return status != AFC_OK ? status : afc__lru_watch(cache, descriptor, options->keep, failure);

@@ -63,15 +63,9 @@ static afc_status set_host(afc_reach_monitor *monitor, const char *host, afc_fai
 
 afc_status afc_reach_monitor_new(afc_reach_monitor **out, const afc_reach_monitor_options *options,
                                  afc_failure *failure) {
-    static const afc_reach_monitor_options defaults = AFC_REACH_MONITOR_OPTIONS_INIT;
-    afc_reach_monitor_options storage;
-    afc_failure ignored;
-    if (failure == NULL) failure = &ignored;
     *out = NULL;
-    options = afc__sized_read(&storage, &defaults, options,
-                              AFC__SIZED(afc_reach_monitor_options, context),
-                              "AFC_REACH_MONITOR_OPTIONS_INIT", failure);
-    if (failure->status != AFC_OK) return failure->status;
+    AFC__READ_SIZED(afc_reach_monitor_options, AFC_REACH_MONITOR_OPTIONS_INIT, context, options,
+                    failure);
     afc_reach_monitor *monitor = afc__zalloc(sizeof *monitor);
     if (monitor == NULL) return afc__fail_memory(failure);
     afc_status status = set_host(monitor, options->host, failure);

@@ -199,15 +199,8 @@ static bool is_partition(const char *text) {
 
 static afc_status make_session(afc_session **out, const afc_session_options *options,
                                afc_failure *failure) {
-    static const afc_session_options defaults = AFC_SESSION_OPTIONS_INIT;
-    afc_session_options storage;
-    afc_failure ignored;
-    if (failure == NULL) failure = &ignored;
     *out = NULL;
-    options = afc__sized_read(&storage, &defaults, options,
-                              AFC__SIZED(afc_session_options, proxy_trust),
-                              "AFC_SESSION_OPTIONS_INIT", failure);
-    if (failure->status != AFC_OK) return failure->status;
+    AFC__READ_SIZED(afc_session_options, AFC_SESSION_OPTIONS_INIT, proxy_trust, options, failure);
     if ((unsigned)options->cookie_policy > AFC_COOKIES_MAIN_DOCUMENT) {
         return afc__fail(failure, AFC_EINVAL, "invalid cookie policy: %d",
                          (int)options->cookie_policy);

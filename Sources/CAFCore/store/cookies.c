@@ -42,15 +42,9 @@ static afc_status begin(afc_cookie_jar *jar, const char *path, afc_failure *fail
 
 afc_status afc_cookie_jar_new(afc_cookie_jar **out, const afc_cookie_jar_options *options,
                               afc_failure *failure) {
-    static const afc_cookie_jar_options defaults = AFC_COOKIE_JAR_OPTIONS_INIT;
-    afc_cookie_jar_options storage;
-    afc_failure ignored;
-    if (failure == NULL) failure = &ignored;
     *out = NULL;
-    options = afc__sized_read(&storage, &defaults, options,
-                              AFC__SIZED(afc_cookie_jar_options, max_cookies),
-                              "AFC_COOKIE_JAR_OPTIONS_INIT", failure);
-    if (failure->status != AFC_OK) return failure->status;
+    AFC__READ_SIZED(afc_cookie_jar_options, AFC_COOKIE_JAR_OPTIONS_INIT, max_cookies, options,
+                    failure);
     afc_cookie_jar *jar = afc__zalloc(sizeof *jar);
     if (jar == NULL) return afc__fail_memory(failure);
     atomic_init(&jar->references, 1);

@@ -424,14 +424,8 @@ static afc_status begin(afc_hsts *hsts, const char *path, afc_failure *failure) 
 }
 
 afc_status afc_hsts_new(afc_hsts **out, const afc_hsts_options *options, afc_failure *failure) {
-    static const afc_hsts_options defaults = AFC_HSTS_OPTIONS_INIT;
-    afc_hsts_options storage;
-    afc_failure ignored;
-    if (failure == NULL) failure = &ignored;
     *out = NULL;
-    options = afc__sized_read(&storage, &defaults, options, AFC__SIZED(afc_hsts_options, reserved),
-                              "AFC_HSTS_OPTIONS_INIT", failure);
-    if (failure->status != AFC_OK) return failure->status;
+    AFC__READ_SIZED(afc_hsts_options, AFC_HSTS_OPTIONS_INIT, reserved, options, failure);
     afc_status checked = afc__check_reserved(&options->reserved, sizeof options->reserved,
                                              "afc_hsts_options", failure);
     if (checked != AFC_OK) return checked;

@@ -227,6 +227,7 @@ afc_status afc_trust_policy_new(afc_trust_policy **out, const afc_trust_options 
     options = afc__sized_read(&storage, &defaults, options, AFC__SIZED(afc_trust_options, hook),
                               "AFC_TRUST_OPTIONS_INIT", failure);
     if (options == NULL) return failure->status;
+    /* Options that set what this version doesn't have fail below, where the context of their hook is released. */
     afc_status status = failure->status;
     afc_trust_policy *policy = status == AFC_OK ? afc__zalloc(sizeof *policy) : NULL;
     if (policy != NULL) {
