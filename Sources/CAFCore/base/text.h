@@ -39,13 +39,29 @@ static inline int afc__hex_value(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/** Writes two lower-case digits for each octet, and a NUL. */
-void afc__hex_write(char *out, const unsigned char *octets, size_t size);
+/** Writes two lower-case digits for each byte, and a NUL. */
+void afc__hex_write(char *out, const unsigned char *bytes, size_t size);
 
-/** Returns whether no octet exceeds 127. */
+/** Returns whether no byte exceeds 127. */
 bool afc__is_ascii(afc_slice text);
 
+/** Returns whether there is a control. */
 bool afc__has_control(afc_slice text);
+
+/**
+ * Returns whether `is_among` finds one of its bytes in a text. Looks at eight bytes at a time: `may_have`, which must never
+ * miss one, says whether it is worth asking. Inline, so that both are.
+ */
+static inline bool afc__has_any(afc_slice text, bool (*may_have)(uint64_t bytes),
+                                bool (*is_among)(const char *bytes, size_t size)) {
+    const char *at = text.bytes;
+    size_t left = text.size;
+    for (uint64_t bytes; left >= sizeof bytes; at += sizeof bytes, left -= sizeof bytes) {
+        memcpy(&bytes, at, sizeof bytes);
+        if (may_have(bytes) && is_among(at, sizeof bytes)) return true;
+    }
+    return is_among(at, left);
+}
 
 /** Returns whether the bytes are equal. */
 static inline bool afc__is_same(afc_slice a, afc_slice b) {

@@ -262,24 +262,18 @@ static bool has_forbidden(const char *bytes, size_t size) {
     return false;
 }
 
-/** Returns whether one of eight octets is below 16. In practice only tabs are. */
-static bool has_low_octet(uint64_t octets) {
+/** Returns whether one of eight bytes is below 16. In practice only tabs are. */
+static bool has_low_byte(uint64_t bytes) {
     const uint64_t each = UINT64_C(0x0101010101010101);
-    return ((octets - each * 16) & ~octets & each * 0x80) != 0;
+    return ((bytes - each * 16) & ~bytes & each * 0x80) != 0;
 }
 
 /*
- * Called for every line of every head, so it tests eight octets at a time: in row small_64 of Benchmarks/run this saves some
+ * Called for every line of every head, so it tests eight bytes at a time: in row small_64 of Benchmarks/run this saves some
  * 1,000 of 76,000 instructions (callgrind).
  */
 bool afc__is_field_value(afc_slice text) {
-    const char *at = text.bytes;
-    size_t left = text.size;
-    for (uint64_t octets; left >= sizeof octets; at += sizeof octets, left -= sizeof octets) {
-        memcpy(&octets, at, sizeof octets);
-        if (has_low_octet(octets) && has_forbidden(at, sizeof octets)) return false;
-    }
-    return !has_forbidden(at, left);
+    return !afc__has_any(text, has_low_byte, has_forbidden);
 }
 
 /*
