@@ -393,8 +393,10 @@ static void select_for(const afc_cookie_jar *jar, const afc__cookie_site *site, 
     if (out->count > 1) qsort(out->cookies, out->count, sizeof *out->cookies, compare);
 }
 
+/** Writes the field to `context`, a `char **`. */
 static afc_status write_selection(afc_cookie_jar *jar, const cookie_selection *selection,
-                                  char **out) {
+                                  void *context) {
+    char **out = context;
     afc__buffer text;
     afc__buffer_init(&text, AFC__COOKIES_LONGEST + 1);
     afc_status status = AFC_OK;
@@ -425,19 +427,27 @@ static afc_status write_selection(afc_cookie_jar *jar, const cookie_selection *s
     return status;
 }
 
-afc_status afc__cookie_jar_write(afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,
-                                 char **out) {
+/** Calls `use` with the cookies for `site`, under the lock. */
+static afc_status use_selection(afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,
+                                afc_status (*use)(afc_cookie_jar *jar,
+                                                  const cookie_selection *selection, void *context),
+                                void *context) {
     cookie_selection selection = {0};
-    *out = NULL;
     pthread_mutex_lock(&jar->lock);
     select_for(jar, site, now, &selection);
-    afc_status status = selection.lacks_memory ? AFC_ENOMEM : write_selection(jar, &selection, out);
+    afc_status status = selection.lacks_memory ? AFC_ENOMEM : use(jar, &selection, context);
     pthread_mutex_unlock(&jar->lock);
     afc_free(selection.cookies);
     return status;
 }
 
-static afc_cookie tell(const afc__jar_cookie *cookie, char **storage) {
+afc_status afc__cookie_jar_write(afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,
+                                 char **out) {
+    *out = NULL;
+    return use_selection(jar, site, now, write_selection, out);
+}
+
+static afc_cookie export_cookie(const afc__jar_cookie *cookie, char **storage) {
     afc_cookie public_cookie = AFC_COOKIE_INIT;
     public_cookie.name = place(storage, cookie->name).bytes;
     public_cookie.value = place(storage, cookie->value).bytes;
@@ -451,31 +461,28 @@ static afc_cookie tell(const afc__jar_cookie *cookie, char **storage) {
     return public_cookie;
 }
 
-static afc_cookie_list *make_list(const cookie_selection *selection) {
+/** Makes a list in `context`, an `afc_cookie_list **`. */
+static afc_status make_list(afc_cookie_jar *jar, const cookie_selection *selection, void *context) {
+    (void)jar;
     size_t count = selection->count, size = sizeof(afc_cookie_list) + count * sizeof(afc_cookie);
     for (size_t i = 0; i < count; i++) {
         const afc__jar_cookie *cookie = selection->cookies[i];
         size += cookie->name.size + cookie->value.size + cookie->domain.size + cookie->path.size;
     }
     afc_cookie_list *list = afc__alloc(size + count * 4);
-    if (list == NULL) return NULL;
+    if (list == NULL) return AFC_ENOMEM;
     afc_cookie *cookies = (afc_cookie *)(void *)(list + 1);
     char *storage = (char *)(cookies + count);
-    for (size_t i = 0; i < count; i++) cookies[i] = tell(selection->cookies[i], &storage);
+    for (size_t i = 0; i < count; i++) cookies[i] = export_cookie(selection->cookies[i], &storage);
     *list = (afc_cookie_list){cookies, count};
-    return list;
+    *(afc_cookie_list **)context = list;
+    return AFC_OK;
 }
 
 afc_status afc__cookie_jar_list(afc_cookie_jar *jar, const afc__cookie_site *site, int64_t now,
                                 afc_cookie_list **out) {
-    cookie_selection selection = {0};
     *out = NULL;
-    pthread_mutex_lock(&jar->lock);
-    select_for(jar, site, now, &selection);
-    if (!selection.lacks_memory) *out = make_list(&selection);
-    pthread_mutex_unlock(&jar->lock);
-    afc_free(selection.cookies);
-    return *out != NULL ? AFC_OK : AFC_ENOMEM;
+    return use_selection(jar, site, now, make_list, out);
 }
 
 static bool is_meant(afc_slice text, const char *wanted) {
