@@ -21,6 +21,11 @@ typedef struct afc__buffer {
     afc__storage storage;
 } afc__buffer;
 
+/** Returns what is in a buffer, valid until it changes. */
+static inline afc_slice afc__buffer_slice(const afc__buffer *buffer) {
+    return (afc_slice){buffer->bytes, buffer->size};
+}
+
 /** Makes an empty buffer without memory that holds at most `limit` bytes. */
 void afc__buffer_init(afc__buffer *buffer, uint64_t limit);
 

@@ -30,7 +30,7 @@ afc_status afc__token_load(const char *path, afc__resume_token *out) {
     afc__buffer_init(&text, AFC__RESUME_LONGEST);
     afc_status status = afc__read_all(&text, descriptor);
     close(descriptor);
-    if (status == AFC_OK) status = afc__resume_read(out, (afc_slice){text.bytes, text.size}, NULL);
+    if (status == AFC_OK) status = afc__resume_read(out, afc__buffer_slice(&text), NULL);
     afc__buffer_clear(&text);
     return status == AFC_ENOMEM ? status : AFC_OK;
 }

@@ -25,7 +25,7 @@ typedef struct cache_query {
 } cache_query;
 
 static afc_slice key_of(const cache_query *query) {
-    return (afc_slice){query->key.bytes, query->key.size};
+    return afc__buffer_slice(&query->key);
 }
 
 static bool url_has_query(const cache_query *query) {

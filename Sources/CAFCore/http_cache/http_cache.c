@@ -112,7 +112,7 @@ afc_status afc_http_cache_remove_url(afc_http_cache *cache, const char *partitio
     afc__buffer key;
     afc__buffer_init(&key, AFC__HTTP_CACHE_LONGEST_KEY);
     afc_status status = afc__http_cache_key_parse(&key, partition, url, failure);
-    if (status == AFC_OK) afc__http_cache_remove_key(cache, (afc_slice){key.bytes, key.size});
+    if (status == AFC_OK) afc__http_cache_remove_key(cache, afc__buffer_slice(&key));
     afc__buffer_clear(&key);
     /* What is too long was never stored. */
     return status == AFC_ETOOBIG ? AFC_OK : status;

@@ -43,7 +43,7 @@ bool afc__identity_of(char out[AFC__FINGERPRINT_SIZE], const afc__identity_quest
     out[0] = '\0';
     afc_status status = add_all(&text, question);
     bool is_made = status == AFC_OK &&
-                   (text.size == 0 || afc__fingerprint(out, (afc_slice){text.bytes, text.size}));
+                   (text.size == 0 || afc__fingerprint(out, afc__buffer_slice(&text)));
     if (text.bytes != NULL) explicit_bzero(text.bytes, text.size);
     afc__buffer_clear(&text);
     return is_made;

@@ -84,7 +84,7 @@ static afc_status sort_languages(afc__buffer *value) {
 
 static afc_status hide(afc__buffer *value) {
     char text[AFC__FINGERPRINT_SIZE];
-    bool is_made = afc__fingerprint(text, (afc_slice){value->bytes, value->size});
+    bool is_made = afc__fingerprint(text, afc__buffer_slice(value));
     explicit_bzero(value->bytes, value->size);
     value->size = 0;
     if (!is_made) return AFC_ENOMEM;
@@ -149,8 +149,7 @@ static afc_status add_one(afc__fields *out, const afc__http_cache_request *reque
     afc__buffer_init(&value, AFC__SELECTING_LONGEST);
     afc_status status = read_value(&value, request, name);
     if (status == AFC_OK) {
-        status = afc__fields_add(out, (afc_slice){lower, name.size},
-                                 (afc_slice){value.bytes, value.size});
+        status = afc__fields_add(out, (afc_slice){lower, name.size}, afc__buffer_slice(&value));
     }
     afc__buffer_clear(&value);
     return status;
@@ -181,7 +180,7 @@ static bool matches(const afc_header *selecting, const afc__http_cache_request *
     afc__buffer value;
     afc__buffer_init(&value, AFC__SELECTING_LONGEST);
     bool is_same = read_value(&value, request, selecting->name) == AFC_OK &&
-                   afc__is_same(selecting->value, (afc_slice){value.bytes, value.size});
+                   afc__is_same(selecting->value, afc__buffer_slice(&value));
     afc__buffer_clear(&value);
     return is_same;
 }

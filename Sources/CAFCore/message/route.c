@@ -102,7 +102,7 @@ afc_status afc__route_write_override(char **out, const afc_host_override *given,
     }
     if (status == AFC_OK) status = append_addresses(&text, given->addresses, failure);
     if (status == AFC_OK) {
-        *out = afc__copy_text((afc_slice){text.bytes, text.size});
+        *out = afc__copy_text(afc__buffer_slice(&text));
         if (*out == NULL) status = afc__fail_memory(failure);
     }
     afc__buffer_clear(&text);

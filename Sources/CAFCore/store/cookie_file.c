@@ -81,7 +81,7 @@ afc_status afc__cookie_file_load(afc_cookie_jar *jar, const char *path, int64_t 
     afc__buffer_init(&text, LONGEST_FILE);
     afc_status status = afc__file_load(&text, path, failure);
     if (status == AFC_OK && text.size > 0) {
-        status = read_lines(jar, (afc_slice){text.bytes, text.size}, now);
+        status = read_lines(jar, afc__buffer_slice(&text), now);
         if (status != AFC_OK) afc__fail_memory(failure);
         memset(text.bytes, 0, text.size);
     }

@@ -419,7 +419,7 @@ static afc_status write_selection(afc_cookie_jar *jar, const cookie_selection *s
         }
     }
     if (status == AFC_OK && text.size > 0) {
-        *out = afc__copy_text((afc_slice){text.bytes, text.size});
+        *out = afc__copy_text(afc__buffer_slice(&text));
         if (*out == NULL) status = AFC_ENOMEM;
     }
     if (text.size > 0) memset(text.bytes, 0, text.size);

@@ -372,7 +372,7 @@ afc_status afc_hsts_save(afc_hsts *hsts, const char *path, afc_failure *failure)
     pthread_mutex_lock(&hsts->saving);
     afc_status status = write_entries(hsts, is_own, &had_changed, &text, failure);
     if (status == AFC_OK) {
-        status = afc__file_save(target, (afc_slice){text.bytes, text.size}, failure);
+        status = afc__file_save(target, afc__buffer_slice(&text), failure);
     }
     if (status != AFC_OK && is_own && had_changed) {
         pthread_mutex_lock(&hsts->lock);

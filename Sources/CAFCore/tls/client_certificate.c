@@ -29,7 +29,7 @@ static void clear_secret(secret_bytes *secret) {
 
 static afc_status read_file(secret_bytes *out, const char *path, afc_failure *failure) {
     afc_status status = afc__read_file(&out->owned, path, AFC__FILE_REGULAR, failure);
-    out->bytes = (afc_slice){out->owned.bytes, out->owned.size};
+    out->bytes = afc__buffer_slice(&out->owned);
     bool is_none = status == AFC_ETOOBIG || status == AFC_EINVAL ||
                    (status == AFC_OK && out->bytes.size == 0);
     if (!is_none) return status;

@@ -496,7 +496,7 @@ bool afc__transfer_on_answer(afc__transfer *transfer, uint32_t number, afc_chall
     /* A proxy's response to CONNECT isn't passed to the caller. */
     bool is_response = action == AFC__AUTH_ACCEPT && !afc__hop_has_no_response(transfer);
     if (is_response && accept_head(transfer) && body.size > 0) {
-        afc__transfer_pass_kept_body(transfer, (afc_slice){body.bytes, body.size}, received);
+        afc__transfer_pass_kept_body(transfer, afc__buffer_slice(&body), received);
     }
     afc__buffer_clear(&body);
     return true;

@@ -40,8 +40,7 @@ static afc_status add_file(BIO *pem, const char *path, afc__file_kind kind, afc_
         status = afc__fail(failure, AFC_EINVAL, "%s: empty file", path);
     }
     if (status == AFC_OK) {
-        status = afc__certificates_parse(&certificates, (afc_slice){text.bytes, text.size}, path,
-                                         failure);
+        status = afc__certificates_parse(&certificates, afc__buffer_slice(&text), path, failure);
     }
     for (int i = 0; status == AFC_OK && i < sk_X509_num(certificates); i++) {
         if (PEM_write_bio_X509(pem, sk_X509_value(certificates, i)) != 1) {

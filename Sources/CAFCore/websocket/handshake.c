@@ -27,7 +27,7 @@ static afc_status add_protocol(afc__buffer *list, const char *name, afc_failure 
     if (!afc__is_token(protocol)) {
         return afc__fail(failure, AFC_EINVAL, "a WebSocket subprotocol is not a token");
     }
-    if (is_among((afc_slice){list->bytes, list->size}, protocol)) {
+    if (is_among(afc__buffer_slice(list), protocol)) {
         return afc__fail(failure, AFC_EINVAL, "the WebSocket subprotocol \"%.64s\" is there twice",
                          name);
     }

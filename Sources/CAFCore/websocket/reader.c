@@ -277,7 +277,7 @@ static afc_status read_plain(afc__websocket_reader *reader, afc_slice *input,
         if (afc__buffer_append(&reader->body, part.bytes, part.size) != AFC_OK) {
             return fail_memory(code, failure);
         }
-        part = (afc_slice){reader->body.bytes, reader->body.size};
+        part = afc__buffer_slice(&reader->body);
     }
     if (reader->frame_left == 0) status = end_frame(reader, part, item, code, failure);
     bool is_piece = reader->deliver_in_pieces && part.size > 0 && status == AFC_OK &&
@@ -336,7 +336,7 @@ static afc_status read_compressed(afc__websocket_reader *reader, afc_slice *inpu
                   (reader->body.size > 0 &&
                    (reader->frame_left > 0 || (is_complete && !reader->frame.is_final)));
     if (reader->deliver_in_pieces && is_due) {
-        give(reader, (afc_slice){reader->body.bytes, reader->body.size}, false, item);
+        give(reader, afc__buffer_slice(&reader->body), false, item);
     }
     return is_complete ? end_frame(reader, (afc_slice){NULL, 0}, item, code, failure) : AFC_OK;
 }

@@ -101,8 +101,7 @@ void afc__transfer_release_waiters(afc__transfer *transfer) {
 }
 
 static bool is_same_key(const afc__hop_cache *a, const afc__hop_cache *b) {
-    return afc__is_same((afc_slice){a->key.bytes, a->key.size},
-                        (afc_slice){b->key.bytes, b->key.size});
+    return afc__is_same(afc__buffer_slice(&a->key), afc__buffer_slice(&b->key));
 }
 
 afc__hop_cache *afc__hop_cache_find_fill(const afc__transfer *transfer) {
@@ -199,7 +198,7 @@ afc__reuse_question afc__hop_cache_question(const afc__transfer *transfer) {
 /** Returns whether the URL is still that of the lookup. HSTS may have upgraded it since. */
 static bool has_key_of_url(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
-    afc_slice key = {cache->key.bytes, cache->key.size};
+    afc_slice key = afc__buffer_slice(&cache->key);
     return afc__is_same(afc__http_cache_key_url(key), afc_slice_of(transfer->request.url.text));
 }
 
@@ -209,7 +208,7 @@ void afc__transfer_cache_begin_hop(afc__transfer *transfer) {
     cache->request_time = (int64_t)time(NULL);
     if (cache->key.size == 0) return;
     if (has_key_of_url(transfer)) {
-        afc_slice key = {cache->key.bytes, cache->key.size};
+        afc_slice key = afc__buffer_slice(&cache->key);
         cache->mark = afc__http_cache_take_mark(cache->http_cache, key);
         return;
     }

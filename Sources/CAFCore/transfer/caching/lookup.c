@@ -372,7 +372,7 @@ static afc__cache_next begin(afc__transfer *transfer, afc__http_cache_wake wake)
     if (!afc__transfer_reset_hop(transfer)) return AFC__CACHE_NEXT_FAIL;
     if (transfer->cache_policy == AFC_HTTP_CACHE_RELOAD) return miss(transfer);
     afc__hop_cache_enter(cache, AFC__HOP_CACHE_FINDING);
-    afc_slice key = {cache->key.bytes, cache->key.size};
+    afc_slice key = afc__buffer_slice(&cache->key);
     afc__http_cache_step step = afc__http_cache_find_begin(cache->http_cache, key, wake,
                                                            &cache->find, &found);
     return step == AFC__HTTP_CACHE_PENDING ? AFC__CACHE_NEXT_WAIT : choose(transfer, &found);

@@ -22,12 +22,9 @@ static const afc_head *received_head(const afc__transfer *transfer) {
 static const char outdated[] = "it was removed meanwhile, or an unsafe request has changed it";
 static const char unverified[] = "the server's certificate wasn't verified without a fault";
 
-static afc_slice key_of(const afc__hop_cache *cache) {
-    return (afc_slice){cache->key.bytes, cache->key.size};
-}
-
 static bool is_current(const afc__hop_cache *cache) {
-    return afc__http_cache_is_current(cache->http_cache, key_of(cache), cache->mark);
+    return afc__http_cache_is_current(cache->http_cache, afc__buffer_slice(&cache->key),
+                                      cache->mark);
 }
 
 /** Returns why this hop's response may not be stored, whatever its fields say; NULL if they decide. */
@@ -143,8 +140,7 @@ static void remove_url(afc__transfer *transfer, const afc__url *url) {
     afc__buffer_init(&key, AFC__HTTP_CACHE_LONGEST_KEY);
     if (afc__http_cache_key_make(&key, afc_slice_of(transfer->stores->cache_partition),
                                  afc_slice_of(url->text)) == AFC_OK) {
-        afc__http_cache_remove_key(transfer->hop_cache->http_cache,
-                                   (afc_slice){key.bytes, key.size});
+        afc__http_cache_remove_key(transfer->hop_cache->http_cache, afc__buffer_slice(&key));
     }
     afc__buffer_clear(&key);
 }
@@ -164,7 +160,8 @@ static void invalidate(afc__transfer *transfer) {
     }
     /* The response to the change itself may be stored. */
     afc__hop_cache *cache = transfer->hop_cache;
-    if (was_current) cache->mark = afc__http_cache_take_mark(cache->http_cache, key_of(cache));
+    if (was_current)
+        cache->mark = afc__http_cache_take_mark(cache->http_cache, afc__buffer_slice(&cache->key));
 }
 
 /* ---- Storing ------------------------------------------------------------------------------- */
@@ -262,7 +259,8 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
         int64_t expected = !has_body                       ? 0
                            : afc__hop_is_decoded(transfer) ? AFC_LENGTH_UNKNOWN
                                                            : framing->length;
-        cache->writing = afc__http_cache_begin(cache->http_cache, key_of(cache), &meta, expected);
+        cache->writing = afc__http_cache_begin(cache->http_cache, afc__buffer_slice(&cache->key),
+                                               &meta, expected);
         if (cache->writing != NULL) afc__http_cache_set_mark(cache->writing, cache->mark);
         cache->written = 0;
     }
