@@ -105,7 +105,7 @@ static void ping(afc_websocket *socket, int64_t now) {
     afc_slice bytes = {(const char *)payload, sizeof payload};
     pthread_mutex_lock(&socket->lock);
     /* AFC_EAGAIN: so many are unanswered that there is a pong to wait for. */
-    (void)afc__outbox_add_ping(&socket->outbox, bytes, true, now);
+    (void)afc__outbox_add_automatic_ping(&socket->outbox, bytes, now);
     int64_t oldest = afc__outbox_oldest_ping(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
     afc__keepalive_update(&socket->keepalive, oldest);
@@ -152,7 +152,7 @@ static void fail(afc_websocket *socket, uint16_t code, const afc_failure *failur
     record(socket, failure);
     pthread_mutex_lock(&socket->lock);
     afc__websocket_enter(socket, AFC__WEBSOCKET_FAILING);
-    afc__outbox_add_close(&socket->outbox, code, (afc_slice){NULL, 0}, false);
+    afc__outbox_add_close(&socket->outbox, code, (afc_slice){NULL, 0}, AFC__CLOSE_FRAME_LAST);
     pthread_mutex_unlock(&socket->lock);
     await_close(socket, 0);
     afc_task_wake(socket->task);
@@ -166,7 +166,7 @@ static void take_close(afc_websocket *socket, const afc__websocket_item *item) {
     pthread_mutex_lock(&socket->lock);
     afc__websocket_enter(socket, AFC__WEBSOCKET_ANSWERING);
     uint16_t code = item->code == AFC_WEBSOCKET_NO_CODE ? 0 : item->code;
-    afc__outbox_add_close(&socket->outbox, code, (afc_slice){NULL, 0}, true);
+    afc__outbox_add_close(&socket->outbox, code, (afc_slice){NULL, 0}, AFC__CLOSE_FRAME_NEXT);
     pthread_mutex_unlock(&socket->lock);
     await_close(socket, 0);
     afc_task_wake(socket->task);
@@ -301,7 +301,7 @@ static afc_status on_body(void *context, afc_slice chunk) {
 /** Call it with the lock, which it releases, after bytes were taken out of the outbox. */
 static void took_outgoing(afc_websocket *socket, afc__websocket_state state, size_t count) {
     bool delays_ping = count > 0 && afc__outbox_has_ping_to_send(&socket->outbox);
-    bool is_close_sent = socket->outbox.farewell == AFC__FAREWELL_SENT;
+    bool is_close_sent = socket->outbox.close_frame == AFC__CLOSE_FRAME_SENT;
     afc__outgoing *sent = afc__outbox_take_sent(&socket->outbox);
     pthread_mutex_unlock(&socket->lock);
     if (delays_ping) afc__keepalive_postpone(&socket->keepalive, afc__now_us());
@@ -358,11 +358,11 @@ static uint64_t queued_by(afc_websocket *socket) {
 static void on_wake(void *context) {
     afc_websocket *socket = context;
     afc__websocket_state state = afc__websocket_state_of(socket);
-    afc_status stuck = atomic_load(&socket->stuck);
-    if (stuck != AFC_OK && state == AFC__WEBSOCKET_OPEN) {
+    afc_status status = atomic_load(&socket->message_failure);
+    if (status != AFC_OK && state == AFC__WEBSOCKET_OPEN) {
         afc_failure failure = {0};
-        afc__fail(&failure, stuck, "cannot compress the rest of a message: %s",
-                  afc_status_text(stuck));
+        afc__fail(&failure, status, "cannot compress the rest of a message: %s",
+                  afc_status_text(status));
         fail(socket, INTERNAL_ERROR, &failure);
     } else if (state == AFC__WEBSOCKET_CLOSING && socket->closing.due_us == 0) {
         await_close(socket, queued_by(socket));

@@ -69,11 +69,11 @@ static afc_status add(afc_websocket *socket, afc__draft *draft, afc__outgoing *f
     if (status == AFC_OK && is_late) status = AFC_ECLOSED;
     if (status == AFC_OK) status = afc__outbox_add(&socket->outbox, draft, frame, context);
     if (status != AFC_OK) afc__outbox_abandon(&socket->outbox, draft, status);
-    bool is_stuck = !is_late && afc__outbox_is_stuck(&socket->outbox);
-    if (is_stuck) socket->stuck = status;
+    bool cannot_finish = !is_late && afc__outbox_cannot_finish(&socket->outbox);
+    if (cannot_finish) socket->message_failure = status;
     pthread_mutex_unlock(&socket->lock);
     if (status == AFC_OK) return status;
-    if (is_stuck) afc_task_wake(socket->task);
+    if (cannot_finish) afc_task_wake(socket->task);
     afc_free(frame);
     afc__encoder_close(&draft->encoder);
     return status;
@@ -109,7 +109,7 @@ afc_status afc_websocket_ping(afc_websocket *socket, afc_slice payload) {
     if (is_parents(socket)) return status;
     pthread_mutex_lock(&socket->lock);
     if (socket->state == AFC__WEBSOCKET_OPEN) {
-        status = afc__outbox_add_ping(&socket->outbox, payload, false, afc__now_us());
+        status = afc__outbox_add_ping(&socket->outbox, payload, afc__now_us());
     }
     pthread_mutex_unlock(&socket->lock);
     if (status == AFC_OK) afc_task_wake(socket->task);
@@ -127,7 +127,7 @@ afc_status afc_websocket_close(afc_websocket *socket, uint16_t code, afc_slice r
     afc__websocket_state state = socket->state;
     if (state == AFC__WEBSOCKET_OPEN) {
         afc__websocket_enter(socket, AFC__WEBSOCKET_CLOSING);
-        afc__outbox_add_close(&socket->outbox, code, reason, false);
+        afc__outbox_add_close(&socket->outbox, code, reason, AFC__CLOSE_FRAME_LAST);
     }
     pthread_mutex_unlock(&socket->lock);
     if (state == AFC__WEBSOCKET_OPEN) afc_task_wake(socket->task);

@@ -24,8 +24,9 @@ struct afc_websocket {
     /* Any thread, under the lock, which is never held for long. */
     pthread_mutex_t lock;
     _Atomic(afc__websocket_state) state; /**< May be read without it. */
-    _Atomic(afc_status) stuck; /**< Why a message can't be finished; AFC_OK: none. As `state`. */
-    afc__outbox outbox;        /**< Its encoder's stream is used with the turn. */
+    _Atomic(afc_status)
+        message_failure; /**< Why a message can't be finished; AFC_OK: none. As `state`. */
+    afc__outbox outbox;  /**< Its encoder's stream is used with the turn. */
     /* Constant once it is opened. */
     afc_websocket_options options; /**< Its pointers aren't used. */
     afc_websocket_codec codec;

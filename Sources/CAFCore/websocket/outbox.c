@@ -48,7 +48,7 @@ afc_status afc__outbox_begin(afc__outbox *outbox, afc_websocket_kind kind, size_
                              unsigned flags, afc__order order, afc__draft *out) {
     afc_status status = check(outbox, kind, size, flags, order);
     if (status != AFC_OK) return status;
-    if (afc__outbox_is_stuck(outbox)) return AFC_ECLOSED;
+    if (afc__outbox_cannot_finish(outbox)) return AFC_ECLOSED;
     bool is_first = outbox->kind == 0;
     const afc__encoder *encoder = &outbox->encoder;
     bool is_compressed = outbox->is_compressed;
@@ -109,14 +109,22 @@ static void write_control(afc__outbox *outbox, afc__control *control, uint8_t op
     control->size = head + payload.size;
 }
 
-afc_status afc__outbox_add_ping(afc__outbox *outbox, afc_slice payload, bool is_automatic,
-                                int64_t now_us) {
+static afc_status add_ping(afc__outbox *outbox, afc_slice payload, bool is_automatic,
+                           int64_t now_us) {
     if (payload.size > AFC__FRAME_CONTROL_MAX) return AFC_EINVAL;
     if (outbox->ping_count == AFC__PINGS) return AFC_EAGAIN;
     afc__ping *ping = &outbox->pings[outbox->ping_count++];
     *ping = (afc__ping){.size = payload.size, .is_automatic = is_automatic, .sent_us = now_us};
     if (payload.size > 0) memcpy(ping->payload, payload.bytes, payload.size);
     return AFC_OK;
+}
+
+afc_status afc__outbox_add_ping(afc__outbox *outbox, afc_slice payload, int64_t now_us) {
+    return add_ping(outbox, payload, false, now_us);
+}
+
+afc_status afc__outbox_add_automatic_ping(afc__outbox *outbox, afc_slice payload, int64_t now_us) {
+    return add_ping(outbox, payload, true, now_us);
 }
 
 void afc__outbox_add_pong(afc__outbox *outbox, afc_slice payload) {
@@ -148,20 +156,21 @@ bool afc__outbox_take_pong(afc__outbox *outbox, afc_slice payload, afc__ping *ou
     return false;
 }
 
-void afc__outbox_add_close(afc__outbox *outbox, uint16_t code, afc_slice reason, bool is_next) {
+void afc__outbox_add_close(afc__outbox *outbox, uint16_t code, afc_slice reason,
+                           afc__close_frame when) {
     unsigned char payload[AFC__FRAME_CONTROL_MAX] = {(unsigned char)(code >> 8),
                                                      (unsigned char)code};
     size_t size = code != 0 ? 2 : 0;
-    if (outbox->farewell == AFC__FAREWELL_SENT) return;
-    if (outbox->farewell == AFC__FAREWELL_NONE) {
+    if (outbox->close_frame == AFC__CLOSE_FRAME_SENT) return;
+    if (outbox->close_frame == AFC__CLOSE_FRAME_NONE) {
         if (code != 0 && reason.size > 0) memcpy(payload + 2, reason.bytes, reason.size);
         if (code != 0) size += reason.size;
         write_control(outbox, &outbox->close, AFC__OP_CLOSE, (afc_slice){(char *)payload, size});
     }
-    if (is_next) {
-        outbox->farewell = AFC__FAREWELL_NEXT;
-    } else if (outbox->farewell == AFC__FAREWELL_NONE) {
-        outbox->farewell = AFC__FAREWELL_LAST;
+    if (when == AFC__CLOSE_FRAME_NEXT) {
+        outbox->close_frame = AFC__CLOSE_FRAME_NEXT;
+    } else if (outbox->close_frame == AFC__CLOSE_FRAME_NONE) {
+        outbox->close_frame = AFC__CLOSE_FRAME_LAST;
     }
 }
 
@@ -222,7 +231,7 @@ static afc__control *next_control(afc__outbox *outbox) {
     }
     const afc__outgoing *message = first_message(outbox);
     if (message != NULL && message->offset > 0) return NULL;
-    if (outbox->farewell == AFC__FAREWELL_NEXT) {
+    if (outbox->close_frame == AFC__CLOSE_FRAME_NEXT) {
         afc__outbox_drop(outbox);
         return &outbox->close;
     }
@@ -239,14 +248,14 @@ static afc__control *next_control(afc__outbox *outbox) {
                       (afc_slice){(const char *)ping->payload, ping->size});
     }
     if (is_pending(&outbox->ping)) return &outbox->ping;
-    return message == NULL && outbox->farewell == AFC__FAREWELL_LAST ? &outbox->close : NULL;
+    return message == NULL && outbox->close_frame == AFC__CLOSE_FRAME_LAST ? &outbox->close : NULL;
 }
 
 /** Returns whether a control frame comes before the next message. */
 static bool has_control(const afc__outbox *outbox) {
     return is_pending(&outbox->pong) || is_pending(&outbox->ping) || has_begun(&outbox->close) ||
            !afc__list_is_empty(&outbox->pongs) || outbox->pings_written < outbox->ping_count ||
-           outbox->farewell == AFC__FAREWELL_NEXT;
+           outbox->close_frame == AFC__CLOSE_FRAME_NEXT;
 }
 
 afc_slice afc__outbox_lend(const afc__outbox *outbox) {
@@ -260,12 +269,12 @@ afc_slice afc__outbox_lend(const afc__outbox *outbox) {
 
 size_t afc__outbox_read(afc__outbox *outbox, char *out, size_t size) {
     size_t count = 0;
-    while (count < size && outbox->farewell != AFC__FAREWELL_SENT) {
+    while (count < size && outbox->close_frame != AFC__CLOSE_FRAME_SENT) {
         afc__control *control = next_control(outbox);
         if (control != NULL) {
             count += copy_control(control, out + count, size - count);
             bool is_over = control == &outbox->close && !is_pending(control);
-            if (is_over) outbox->farewell = AFC__FAREWELL_SENT;
+            if (is_over) outbox->close_frame = AFC__CLOSE_FRAME_SENT;
         } else if (!afc__list_is_empty(&outbox->messages)) {
             count += copy_message(outbox, out + count, size - count);
         } else {

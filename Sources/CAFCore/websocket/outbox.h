@@ -38,12 +38,13 @@ typedef struct afc__ping {
     int64_t sent_us;
 } afc__ping;
 
-typedef enum afc__farewell {
-    AFC__FAREWELL_NONE,
-    AFC__FAREWELL_LAST, /**< A close frame follows the messages. */
-    AFC__FAREWELL_NEXT, /**< A close frame follows the frame that has begun. */
-    AFC__FAREWELL_SENT
-} afc__farewell;
+/** What has become of the close frame. */
+typedef enum afc__close_frame {
+    AFC__CLOSE_FRAME_NONE,
+    AFC__CLOSE_FRAME_LAST, /**< A close frame follows the messages. */
+    AFC__CLOSE_FRAME_NEXT, /**< A close frame follows the frame that has begun. */
+    AFC__CLOSE_FRAME_SENT
+} afc__close_frame;
 
 typedef struct afc__outbox {
     uint64_t limit;  /**< Of `queued`. */
@@ -61,7 +62,7 @@ typedef struct afc__outbox {
     afc__control pong, ping, close;
     afc__list pongs; /**< Answers that haven't begun, oldest first. */
     size_t pong_count;
-    afc__farewell farewell;
+    afc__close_frame close_frame;
     afc__ping pings[AFC__PINGS]; /**< Unanswered, oldest first. */
     size_t ping_count, pings_written;
 } afc__outbox;
@@ -77,7 +78,7 @@ static inline bool afc__outbox_may_overtake(const afc__outbox *outbox, unsigned 
 }
 
 /** Returns whether a message can't be finished: after a failure to compress a piece, its rest has no meaning either. */
-static inline bool afc__outbox_is_stuck(const afc__outbox *outbox) {
+static inline bool afc__outbox_cannot_finish(const afc__outbox *outbox) {
     return outbox->kind != 0 && outbox->is_compressed && outbox->encoder.stream == NULL;
 }
 
@@ -99,9 +100,11 @@ afc_status afc__outbox_add(afc__outbox *outbox, const afc__draft *draft, afc__ou
  */
 void afc__outbox_abandon(afc__outbox *outbox, afc__draft *draft, afc_status status);
 
-/** Adds a ping. AFC_EAGAIN: AFC__PINGS are unanswered. */
-afc_status afc__outbox_add_ping(afc__outbox *outbox, afc_slice payload, bool is_automatic,
-                                int64_t now_us);
+/** Adds a ping of the caller. AFC_EAGAIN: AFC__PINGS are unanswered. */
+afc_status afc__outbox_add_ping(afc__outbox *outbox, afc_slice payload, int64_t now_us);
+
+/** Adds a ping that no caller has asked for. AFC_EAGAIN as above. */
+afc_status afc__outbox_add_automatic_ping(afc__outbox *outbox, afc_slice payload, int64_t now_us);
 
 /** Returns when the oldest ping without a pong was added, or 0 if each ping has its pong. */
 static inline int64_t afc__outbox_oldest_ping(const afc__outbox *outbox) {
@@ -126,10 +129,11 @@ void afc__outbox_add_pong(afc__outbox *outbox, afc_slice payload);
 bool afc__outbox_take_pong(afc__outbox *outbox, afc_slice payload, afc__ping *out);
 
 /**
- * Adds the close frame; without a code it is empty. `is_next`: messages that haven't begun are dropped. A second close frame is
- * ignored, but may become the next.
+ * Adds the close frame; without a code it is empty. `when` is AFC__CLOSE_FRAME_LAST or _NEXT; with the latter, messages that
+ * haven't begun are dropped. A second close frame is ignored, but may become the next.
  */
-void afc__outbox_add_close(afc__outbox *outbox, uint16_t code, afc_slice reason, bool is_next);
+void afc__outbox_add_close(afc__outbox *outbox, uint16_t code, afc_slice reason,
+                           afc__close_frame when);
 
 /** Writes the next bytes. 0: there are none at the moment. */
 size_t afc__outbox_read(afc__outbox *outbox, char *out, size_t size);

@@ -80,10 +80,10 @@ static void sends_control_frames_before_messages_that_wait(void **state) {
         check_status(add(&outbox, "one", 0), AFC_OK);
         check_status(add(&outbox, "two", AFC_WEBSOCKET_MORE), AFC_OK);
         check_status(add(&outbox, "three", 0), AFC_OK);
-        check_status(afc__outbox_add_ping(&outbox, S("p"), false, 5), AFC_OK);
+        check_status(afc__outbox_add_ping(&outbox, S("p"), 5), AFC_OK);
         afc__outbox_add_pong(&outbox, S("first"));
         afc__outbox_add_pong(&outbox, S("last"));
-        afc__outbox_add_close(&outbox, 1000, S("bye"), false);
+        afc__outbox_add_close(&outbox, 1000, S("bye"), AFC__CLOSE_FRAME_LAST);
         read_all(&outbox, portion, log, sizeof log);
         assert_string_equal(log, "O:first;O:last;P:p;T:one;T+:two;C:three;X:\x03\xe8"
                                  "bye;");
@@ -112,7 +112,7 @@ static void lends_long_messages_behind_control_frames(void **state) {
     assert_int_equal(afc__outbox_lend(&outbox).size, frame);
     afc__outbox_took(&outbox, 1000);
     /* Within a frame nothing else is sent. */
-    check_status(afc__outbox_add_ping(&outbox, S("ping"), false, 5), AFC_OK);
+    check_status(afc__outbox_add_ping(&outbox, S("ping"), 5), AFC_OK);
     assert_int_equal(afc__outbox_lend(&outbox).size, frame - 1000);
     afc__outbox_took(&outbox, 0);
     assert_int_equal(outbox.queued, frame - 1000);
@@ -122,7 +122,7 @@ static void lends_long_messages_behind_control_frames(void **state) {
     assert_int_equal(afc__outbox_lend(&outbox).size, 0);
     assert_int_equal(afc__outbox_read(&outbox, control, 6 + 4), 6 + 4);
     assert_int_equal(afc__outbox_lend(&outbox).size, frame);
-    afc__outbox_add_close(&outbox, 1000, S(""), true);
+    afc__outbox_add_close(&outbox, 1000, S(""), AFC__CLOSE_FRAME_NEXT);
     assert_int_equal(afc__outbox_lend(&outbox).size, 0);
     end(&outbox);
 }
@@ -136,7 +136,7 @@ static void finishes_the_frame_that_has_begun_before_an_urgent_close(void **stat
     check_status(add(&outbox, "dropped", 0), AFC_OK);
     assert_int_equal(afc__outbox_read(&outbox, first, 3), 3);
     afc__outbox_add_pong(&outbox, S("pong"));
-    afc__outbox_add_close(&outbox, 0, S(""), true);
+    afc__outbox_add_close(&outbox, 0, S(""), AFC__CLOSE_FRAME_NEXT);
     char rest[64];
     size_t count = afc__outbox_read(&outbox, rest, sizeof rest);
     /* 8 bytes of the first frame are left: 3 of its head, 5 of its payload; then an empty close frame of 6. */
@@ -216,9 +216,9 @@ static void matches_pongs_with_pings(void **state) {
     afc__outbox_init(&outbox, 1000);
     for (int i = 0; i < AFC__PINGS; i++) {
         snprintf(name, sizeof name, "%d", i);
-        check_status(afc__outbox_add_ping(&outbox, afc_slice_of(name), false, i), AFC_OK);
+        check_status(afc__outbox_add_ping(&outbox, afc_slice_of(name), i), AFC_OK);
     }
-    check_status(afc__outbox_add_ping(&outbox, S("x"), false, 9), AFC_EAGAIN);
+    check_status(afc__outbox_add_ping(&outbox, S("x"), 9), AFC_EAGAIN);
     assert_false(afc__outbox_take_pong(&outbox, S("0"), &ping));
     read_all(&outbox, 7, log, sizeof log);
     assert_string_equal(log, "P:0;P:1;P:2;P:3;P:4;P:5;P:6;P:7;");
@@ -228,7 +228,7 @@ static void matches_pongs_with_pings(void **state) {
     /* The answer to a later ping is one to those before it. */
     assert_false(afc__outbox_take_pong(&outbox, S("2"), &ping));
     assert_int_equal(outbox.ping_count, 4);
-    check_status(afc__outbox_add_ping(&outbox, S("x"), true, 9), AFC_OK);
+    check_status(afc__outbox_add_automatic_ping(&outbox, S("x"), 9), AFC_OK);
     read_all(&outbox, 7, log, sizeof log);
     /* So the answer to an automatic ping is one to the caller's. */
     assert_true(afc__outbox_take_pong(&outbox, S("x"), &ping));
@@ -236,7 +236,7 @@ static void matches_pongs_with_pings(void **state) {
     assert_int_equal(ping.sent_us, 7);
     assert_memory_equal(ping.payload, "7", ping.size);
     assert_int_equal(outbox.ping_count, 0);
-    check_status(afc__outbox_add_ping(&outbox, S("x"), true, 9), AFC_OK);
+    check_status(afc__outbox_add_automatic_ping(&outbox, S("x"), 9), AFC_OK);
     read_all(&outbox, 7, log, sizeof log);
     assert_true(afc__outbox_take_pong(&outbox, S("x"), &ping));
     assert_true(ping.is_automatic);
@@ -258,7 +258,7 @@ static void compresses_messages_of_the_threshold(void **state) {
     use_codec(&outbox, &codec, 5);
     check_status(add(&outbox, "four", 0), AFC_OK);
     check_status(add(&outbox, "fives", 0), AFC_OK);
-    check_status(afc__outbox_add_ping(&outbox, S("longer"), false, 0), AFC_OK);
+    check_status(afc__outbox_add_ping(&outbox, S("longer"), 0), AFC_OK);
     read_all(&outbox, 100, log, sizeof log);
     check_contains(log, "P:longer;T:four;Tz:");
     free_sent(&outbox);
@@ -420,7 +420,7 @@ static void survives_every_failed_allocation(void **state) {
         use_codec(&outbox, &codec, 5);
         afc_status first = add(&outbox, "hello", AFC_WEBSOCKET_MORE);
         afc_status second = first == AFC_OK ? add(&outbox, "world", 0) : AFC_ENOMEM;
-        afc__outbox_add_close(&outbox, 1000, S(""), false);
+        afc__outbox_add_close(&outbox, 1000, S(""), AFC__CLOSE_FRAME_LAST);
         read_all(&outbox, 3, log, sizeof log);
         assert_true(second == AFC_OK || second == AFC_ENOMEM);
         check_contains(log, "X:\x03\xe8;");
