@@ -126,8 +126,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     head.header_count = read_fields(&rest, received);
     size_t count = read_fields(&rest, sent);
     afc__http_cache_control request, response;
-    afc__http_cache_control_read(&request, sent, count, true);
-    afc__http_cache_control_read(&response, head.headers, head.header_count, false);
+    afc__request_control_read(&request, sent, count);
+    afc__response_control_read(&response, head.headers, head.header_count);
     afc__storable_question storable = {"GET", &head, &request, &response, false, false};
     (void)afc__storable_of(&storable);
     (void)afc__condition_of(sent, count, &head, NOW);

@@ -235,7 +235,7 @@ static afc_status check_head(const afc_http_cache_response *response, const cach
             return afc__fail(failure, AFC_EINVAL, "field %zu has an invalid name or value", i);
         }
     }
-    afc__http_cache_control_read(control, head->headers, head->header_count, false);
+    afc__response_control_read(control, head->headers, head->header_count);
     afc__storable_question question = {.method = "GET",
                                        .head = head,
                                        .request = &none,

@@ -110,8 +110,12 @@ static bool says_no_cache(const afc_header *header) {
     return false;
 }
 
-void afc__http_cache_control_read(afc__http_cache_control *out, const afc_header *headers,
-                                  size_t count, bool is_request) {
+/** Whose fields are read. */
+typedef enum sender { CLIENT, SERVER } sender;
+
+static void read_control(afc__http_cache_control *out, const afc_header *headers, size_t count,
+                         sender from) {
+    bool is_request = from == CLIENT;
     *out = (afc__http_cache_control){
         .max_age = AFC__CONTROL_ABSENT,
         .s_maxage = AFC__CONTROL_ABSENT,
@@ -134,6 +138,16 @@ void afc__http_cache_control_read(afc__http_cache_control *out, const afc_header
         }
     }
     if (has_pragma && !has_control) out->flags |= AFC__CONTROL_NO_CACHE | AFC__CONTROL_PRESENT;
+}
+
+void afc__request_control_read(afc__http_cache_control *out, const afc_header *headers,
+                               size_t count) {
+    read_control(out, headers, count, CLIENT);
+}
+
+void afc__response_control_read(afc__http_cache_control *out, const afc_header *headers,
+                                size_t count) {
+    read_control(out, headers, count, SERVER);
 }
 
 bool afc__http_cache_control_hides(const afc__http_cache_control *control, afc_slice name) {

@@ -42,11 +42,15 @@ typedef struct afc__http_cache_control {
     size_t no_cache_count;
 } afc__http_cache_control;
 
-/** Reads all Cache-Control fields. In a request without one, Pragma: no-cache counts as no-cache (RFC 9111 5.4). */
-void afc__http_cache_control_read(afc__http_cache_control *out, const afc_header *headers,
-                                  size_t count, bool is_request);
+/** Reads all Cache-Control fields of a request. Without one, Pragma: no-cache counts as no-cache (RFC 9111 5.4). */
+void afc__request_control_read(afc__http_cache_control *out, const afc_header *headers,
+                               size_t count);
 
-/** Is this field named in no-cache="…"? Such fields aren't stored. */
+/** Reads all Cache-Control fields of a response. */
+void afc__response_control_read(afc__http_cache_control *out, const afc_header *headers,
+                                size_t count);
+
+/** Returns whether this field is named in no-cache="…". Such fields aren't stored. */
 bool afc__http_cache_control_hides(const afc__http_cache_control *control, afc_slice name);
 
 /** Reads delta-seconds (RFC 9111 1.2.2); numbers above AFC__DELTA_MOST become that. false: not 1*DIGIT. */

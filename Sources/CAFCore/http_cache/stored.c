@@ -249,7 +249,7 @@ static void read_terms(const afc__http_cache_stored *stored, afc__http_cache_ter
     const afc__http_cache_meta *meta = &stored->meta;
     afc_slice url = afc__http_cache_key_url(stored->key);
     bool has_query = url.size > 0 && memchr(url.bytes, '?', url.size) != NULL;
-    afc__http_cache_control_read(&out->control, meta->head.headers, meta->head.header_count, false);
+    afc__response_control_read(&out->control, meta->head.headers, meta->head.header_count);
     afc__freshness_question question = {&meta->head, &out->control, meta->request_time,
                                         meta->response_time, has_query};
     out->freshness = afc__freshness_of(&question);

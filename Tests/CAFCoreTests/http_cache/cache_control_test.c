@@ -8,7 +8,11 @@ enum { NONE = AFC__CONTROL_ABSENT };
 static void read_it(afc__http_cache_control *out, written *head, const char *fields,
                     bool is_request) {
     write_head(head, 200, fields);
-    afc__http_cache_control_read(out, head->headers, head->head.header_count, is_request);
+    if (is_request) {
+        afc__request_control_read(out, head->headers, head->head.header_count);
+    } else {
+        afc__response_control_read(out, head->headers, head->head.header_count);
+    }
 }
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
@@ -166,7 +170,7 @@ static void removed_fields_of_requests_are_not_read(void **state) {
     (void)state;
     afc__http_cache_control control;
     const afc_header header = {S("Cache-Control"), S("no-store"), AFC_HEADER_REMOVE};
-    afc__http_cache_control_read(&control, &header, 1, true);
+    afc__request_control_read(&control, &header, 1);
     assert_int_equal(control.flags, 0);
 }
 
@@ -222,7 +226,7 @@ static void flags_are_read_in_each_form(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         afc__http_cache_control control;
         const afc_header header = {S("Cache-Control"), afc_slice_of(rows[i].fields), 0};
-        afc__http_cache_control_read(&control, &header, 1, false);
+        afc__response_control_read(&control, &header, 1);
         unsigned flags = control.flags & ~(unsigned)AFC__CONTROL_PRESENT;
         if (flags != rows[i].flags) fail_msg("%s: 0x%x", rows[i].fields, flags);
     }
@@ -260,9 +264,9 @@ static void too_many_lists_of_names_count_as_no_cache(void **state) {
     for (size_t i = 0; i < COUNT_OF(headers); i++) {
         headers[i] = (afc_header){S("Cache-Control"), S("no-cache=\"a\""), 0};
     }
-    afc__http_cache_control_read(&control, headers, COUNT_OF(headers) - 1, false);
+    afc__response_control_read(&control, headers, COUNT_OF(headers) - 1);
     assert_int_equal(control.flags, AFC__CONTROL_PRESENT);
-    afc__http_cache_control_read(&control, headers, COUNT_OF(headers), false);
+    afc__response_control_read(&control, headers, COUNT_OF(headers));
     assert_true((control.flags & AFC__CONTROL_NO_CACHE) != 0);
 }
 

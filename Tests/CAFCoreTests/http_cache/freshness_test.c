@@ -16,7 +16,7 @@ static afc__freshness freshness_of(int status, const char *fields, int64_t reque
     written head;
     afc__http_cache_control control;
     write_head(&head, status, fields);
-    afc__http_cache_control_read(&control, head.headers, head.head.header_count, false);
+    afc__response_control_read(&control, head.headers, head.head.header_count);
     afc__freshness_question question = {&head.head, &control, request_time, response_time,
                                         has_query};
     return afc__freshness_of(&question);

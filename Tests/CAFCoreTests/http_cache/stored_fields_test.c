@@ -28,7 +28,7 @@ static void check_stored(const char *given, const char *expected) {
     afc__field_list fields;
     afc__buffer lines;
     write_head(&head, 200, given);
-    afc__http_cache_control_read(&control, head.headers, head.head.header_count, false);
+    afc__response_control_read(&control, head.headers, head.head.header_count);
     check_status(afc__stored_fields_select(&fields, &head.head, &control), AFC_OK);
     assert_string_equal(lines_of(&lines, &fields), expected);
     afc__buffer_clear(&lines);
@@ -113,7 +113,7 @@ static void later_head_replaces_all_fields_of_a_name(void **state) {
         afc__buffer lines;
         write_head(&stored, 200, rows[i].stored);
         write_head(&update, 304, rows[i].update);
-        afc__http_cache_control_read(&control, update.headers, update.head.header_count, false);
+        afc__response_control_read(&control, update.headers, update.head.header_count);
         check_status(afc__stored_fields_update(&fields, &stored.head, &update.head, &control),
                      AFC_OK);
         assert_string_equal(lines_of(&lines, &fields), rows[i].expected);
@@ -130,7 +130,7 @@ static void head_that_is_too_large_is_refused(void **state) {
     afc_head head = {.status = 200, .headers = &header, .header_count = 1};
     afc__http_cache_control control;
     afc__field_list fields;
-    afc__http_cache_control_read(&control, &header, 1, false);
+    afc__response_control_read(&control, &header, 1);
     check_status(afc__stored_fields_select(&fields, &head, &control), AFC_ETOOBIG);
 }
 

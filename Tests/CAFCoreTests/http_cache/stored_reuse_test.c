@@ -6,7 +6,11 @@
 
 static void read_text(afc__http_cache_control *out, const char *directives, bool is_request) {
     const afc_header header = {S("Cache-Control"), afc_slice_of(directives), 0};
-    afc__http_cache_control_read(out, &header, directives != NULL ? 1 : 0, is_request);
+    if (is_request) {
+        afc__request_control_read(out, &header, directives != NULL ? 1 : 0);
+    } else {
+        afc__response_control_read(out, &header, directives != NULL ? 1 : 0);
+    }
 }
 
 typedef struct row {

@@ -162,7 +162,7 @@ void afc__hop_cache_set_head(afc__transfer *transfer, const afc_head *head, int6
     afc__hop_cache *cache = transfer->hop_cache;
     cache->head = *head;
     cache->response_time = response_time;
-    afc__http_cache_control_read(&cache->control, head->headers, head->header_count, false);
+    afc__response_control_read(&cache->control, head->headers, head->header_count);
     afc__freshness_question question = {head, &cache->control, request_time, response_time,
                                         afc__hop_cache_has_query(transfer)};
     cache->freshness = afc__freshness_of(&question);

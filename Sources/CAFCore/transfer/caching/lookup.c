@@ -358,7 +358,7 @@ static afc__cache_next begin(afc__transfer *transfer, afc__http_cache_wake wake)
     afc__hop_cache *cache = transfer->hop_cache;
     const afc__request_head *request = &transfer->request;
     cache->wake = wake;
-    afc__http_cache_control_read(&cache->request, request->headers, request->header_count, true);
+    afc__request_control_read(&cache->request, request->headers, request->header_count);
     bool is_local = afc__reuse_is_local(&cache->request, transfer->cache_policy);
     bool is_usable = afc__hop_cache_identify(transfer, cache->identity) && make_key(transfer) &&
                      !is_elsewhere(transfer);

@@ -101,7 +101,7 @@ static void update_stored(afc__transfer *transfer, const afc_head *head) {
     const afc__http_cache_meta *old = afc__http_cache_stored_meta(cache->stored);
     afc__http_cache_control control;
     afc__fields fields;
-    afc__http_cache_control_read(&control, head->headers, head->header_count, false);
+    afc__response_control_read(&control, head->headers, head->header_count);
     if (!copy_updated(&fields, &old->head, head, &control)) {
         afc__http_cache_drop(cache->http_cache, cache->stored);
         return;
@@ -274,14 +274,14 @@ static void begin_storing(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     const afc_head *head = received_head(transfer);
     afc__http_cache_control control;
-    afc__http_cache_control_read(&control, head->headers, head->header_count, false);
+    afc__response_control_read(&control, head->headers, head->header_count);
     cache->not_stored = afc__storable_text(check_storable(transfer, &control));
     if (cache->not_stored == NULL) cache->not_stored = why_not_kept(transfer);
     afc_head stored = *head;
     if (cache->not_stored == NULL) cache->not_stored = ask_caller(transfer, &stored);
     if (cache->not_stored == NULL) {
         if (is_edited(transfer, &stored)) {
-            afc__http_cache_control_read(&control, stored.headers, stored.header_count, false);
+            afc__response_control_read(&control, stored.headers, stored.header_count);
         }
         cache->not_stored = begin_writing(transfer, &stored, &control);
     }
@@ -366,7 +366,7 @@ static bool complete_head(afc__transfer *transfer) {
     afc__cached_response_head whole;
     afc_head head = *received;
     bool fits = false;
-    afc__http_cache_control_read(&control, received->headers, received->header_count, false);
+    afc__response_control_read(&control, received->headers, received->header_count);
     /* A copy: the reader that has the received fields is about to get the whole. */
     if (!copy_updated(&fields, &meta->head, received, &control)) return false;
     head.headers = fields.headers;
