@@ -26,52 +26,58 @@ static bool names_host(X509 *leaf, const afc__trust_host *host) {
 }
 
 /** The state of one evaluation. */
-typedef struct judgement {
+typedef struct evaluation_state {
     const afc_trust_policy *policy;
     const afc__trust_rule *rule;
     const afc__trust_host *host; /**< NULL: no name is compared. */
     X509 *leaf;
     STACK_OF(X509) *untrusted;
     afc__verdict *verdict;
-    STACK_OF(X509) *chain; /**< The verified path; owned. */
-    bool is_blamed;        /**< There is a path to the pins, but it has an error. */
-} judgement;
+    STACK_OF(X509) *chain;       /**< The verified path; owned. */
+    bool has_faulty_pinned_path; /**< There is a path to the pins, but it has an error. */
+} evaluation_state;
 
-static bool prepare(const judgement *judged, bool is_partial, X509_STORE_CTX *context) {
-    const afc_trust_policy *policy = judged->policy;
+/** Where a path of certificates may end. */
+typedef enum path_end {
+    AT_ROOT,
+    AT_ANY_ANCHOR /**< Also an intermediate or the server's own certificate, if it is trusted as such. */
+} path_end;
+
+static bool prepare(const evaluation_state *evaluation, path_end end, X509_STORE_CTX *context) {
+    const afc_trust_policy *policy = evaluation->policy;
     if (X509_STORE_CTX_set_default(context, "ssl_server") != 1) return false;
     X509_VERIFY_PARAM *parameters = X509_STORE_CTX_get0_param(context);
     /* Without the last two flags OpenSSL treats a delta CRL as a complete one. */
     unsigned long flags = X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_EXTENDED_CRL_SUPPORT |
                           X509_V_FLAG_USE_DELTAS;
-    if (is_partial) flags |= X509_V_FLAG_PARTIAL_CHAIN;
+    if (end == AT_ANY_ANCHOR) flags |= X509_V_FLAG_PARTIAL_CHAIN;
     if (policy->has_crls) flags |= X509_V_FLAG_CRL_CHECK;
     if (policy->has_crls && policy->check_authorities) flags |= X509_V_FLAG_CRL_CHECK_ALL;
     X509_VERIFY_PARAM_set_flags(parameters, flags);
     int level = policy->security_level != 0 ? policy->security_level : DEFAULT_LEVEL;
     X509_VERIFY_PARAM_set_auth_level(parameters, level);
     if (policy->time_s != 0) X509_VERIFY_PARAM_set_time(parameters, (time_t)policy->time_s);
-    const afc__trust_host *host = judged->host;
+    const afc__trust_host *host = evaluation->host;
     if (host == NULL) return true;
     X509_VERIFY_PARAM_set_hostflags(parameters, host_flags);
     if (host->is_address) return X509_VERIFY_PARAM_set1_ip_asc(parameters, host->text) == 1;
     return X509_VERIFY_PARAM_set1_host(parameters, host->text, strlen(host->text)) == 1;
 }
 
-/** Verifies the chain. X509_V_OK: judged->chain is the path. Otherwise `*depth` is the position of the error. */
-static int verify(judgement *judged, X509_STORE *store, bool is_partial, int *depth) {
+/** Verifies the chain. X509_V_OK: evaluation->chain is the path. Otherwise `*depth` is the position of the error. */
+static int verify(evaluation_state *evaluation, X509_STORE *store, path_end end, int *depth) {
     int error = X509_V_ERR_OUT_OF_MEM;
     X509_STORE_CTX *context = X509_STORE_CTX_new();
     *depth = 0;
     if (context != NULL && store != NULL &&
-        X509_STORE_CTX_init(context, store, judged->leaf, judged->untrusted) == 1 &&
-        prepare(judged, is_partial, context)) {
+        X509_STORE_CTX_init(context, store, evaluation->leaf, evaluation->untrusted) == 1 &&
+        prepare(evaluation, end, context)) {
         bool is_good = X509_verify_cert(context) == 1;
         error = X509_STORE_CTX_get_error(context);
         *depth = X509_STORE_CTX_get_error_depth(context);
         if (is_good) {
-            judged->chain = X509_STORE_CTX_get1_chain(context);
-            error = judged->chain != NULL ? X509_V_OK : X509_V_ERR_OUT_OF_MEM;
+            evaluation->chain = X509_STORE_CTX_get1_chain(context);
+            error = evaluation->chain != NULL ? X509_V_OK : X509_V_ERR_OUT_OF_MEM;
         } else if (error == X509_V_OK) {
             error = X509_V_ERR_UNSPECIFIED;
         }
@@ -124,14 +130,14 @@ static void say(afc__verdict *verdict, afc_trust_reason reason, int error, const
     snprintf(verdict->text, sizeof verdict->text, "%s", text);
 }
 
-static void blame(const judgement *judged, int error, int depth) {
-    afc__verdict *verdict = judged->verdict;
+static void set_error(const evaluation_state *evaluation, int error, int depth) {
+    afc__verdict *verdict = evaluation->verdict;
     afc_trust_reason reason = afc__trust_reason_of(error);
     verdict->depth = depth;
     say(verdict, reason, error, X509_verify_cert_error_string(error));
-    if (reason == AFC_TRUST_WRONG_HOST && judged->host != NULL) {
-        afc__wrong_host_write(verdict->text, sizeof verdict->text, judged->host->text,
-                              judged->leaf);
+    if (reason == AFC_TRUST_WRONG_HOST && evaluation->host != NULL) {
+        afc__wrong_host_write(verdict->text, sizeof verdict->text, evaluation->host->text,
+                              evaluation->leaf);
     }
 }
 
@@ -143,12 +149,12 @@ static void miss_pins(afc__verdict *verdict) {
 }
 
 /** Returns whether a pin mismatch is accepted: pins expired, or report only. */
-static bool forgives(const judgement *judged) {
-    const afc__trust_rule *rule = judged->rule;
-    bool is_over = afc__rule_has_expired(judged->policy, rule);
+static bool forgives(const evaluation_state *evaluation) {
+    const afc__trust_rule *rule = evaluation->rule;
+    bool is_over = afc__rule_has_expired(evaluation->policy, rule);
     if (!is_over && !rule->report_only) return false;
-    miss_pins(judged->verdict);
-    judged->verdict->pins = is_over ? AFC_PINS_EXPIRED : AFC_PINS_REPORTED;
+    miss_pins(evaluation->verdict);
+    evaluation->verdict->pins = is_over ? AFC_PINS_EXPIRED : AFC_PINS_REPORTED;
     return true;
 }
 
@@ -156,17 +162,18 @@ static bool forgives(const judgement *judged) {
  * Verifies with the pinned certificates as the only anchors. They may be roots, intermediates or the server's
  * certificate.
  */
-static bool verify_by_pins(judgement *judged) {
-    STACK_OF(X509) *chain = judged->chain;
-    afc__verdict *verdict = judged->verdict;
+static bool verify_by_pins(evaluation_state *evaluation) {
+    STACK_OF(X509) *chain = evaluation->chain;
+    afc__verdict *verdict = evaluation->verdict;
     int depth;
-    judged->chain = NULL;
-    int error = verify(judged, judged->rule->store, true, &depth);
+    evaluation->chain = NULL;
+    int error = verify(evaluation, evaluation->rule->store, AT_ANY_ANCHOR, &depth);
     if (error != X509_V_OK) {
-        judged->chain = chain;
+        evaluation->chain = chain;
         /* A path without an anchor misses the pins; any other error is that of a path to them. */
-        judged->is_blamed = !verdict->is_verified && !afc__trust_lacks_anchor(error);
-        if (judged->is_blamed) blame(judged, error, depth);
+        evaluation->has_faulty_pinned_path = !verdict->is_verified &&
+                                             !afc__trust_lacks_anchor(error);
+        if (evaluation->has_faulty_pinned_path) set_error(evaluation, error, depth);
         return false;
     }
     sk_X509_pop_free(chain, X509_free);
@@ -177,51 +184,52 @@ static bool verify_by_pins(judgement *judged) {
     return true;
 }
 
-static bool match_pins(judgement *judged) {
-    const afc__trust_rule *rule = judged->rule;
-    bool was_verified = judged->verdict->is_verified;
-    if (pins_match(rule, judged->leaf, was_verified ? judged->chain : NULL)) return true;
+static bool match_pins(evaluation_state *evaluation) {
+    const afc__trust_rule *rule = evaluation->rule;
+    bool was_verified = evaluation->verdict->is_verified;
+    if (pins_match(rule, evaluation->leaf, was_verified ? evaluation->chain : NULL)) return true;
     if (rule->store == NULL) return false;
     /* The end of such a path is pinned; other matches were checked above. */
     if (was_verified && rule->match != AFC_PIN_MATCH_ANY) return false;
-    if (rule->match != AFC_PIN_MATCH_ANY && !pins_hold(rule, judged->leaf)) return false;
-    return verify_by_pins(judged);
+    if (rule->match != AFC_PIN_MATCH_ANY && !pins_hold(rule, evaluation->leaf)) return false;
+    return verify_by_pins(evaluation);
 }
 
-static void judge_pins(judgement *judged) {
-    afc__verdict *verdict = judged->verdict;
+static void evaluate_pins(evaluation_state *evaluation) {
+    afc__verdict *verdict = evaluation->verdict;
     verdict->is_accepted = false;
-    if (match_pins(judged)) {
+    if (match_pins(evaluation)) {
         verdict->pins = AFC_PINS_MATCHED;
         verdict->is_accepted = true;
-    } else if (verdict->is_verified && forgives(judged)) {
+    } else if (verdict->is_verified && forgives(evaluation)) {
         verdict->is_accepted = true;
-    } else if (!judged->is_blamed) {
+    } else if (!evaluation->has_faulty_pinned_path) {
         miss_pins(verdict);
     }
 }
 
-static void judge(judgement *judged) {
-    afc__verdict *verdict = judged->verdict;
-    const afc__trust_rule *rule = judged->rule;
-    int depth, error = verify(judged, afc__policy_store(judged->policy),
-                              judged->policy->has_own_anchors, &depth);
+static void evaluate(evaluation_state *evaluation) {
+    afc__verdict *verdict = evaluation->verdict;
+    const afc__trust_rule *rule = evaluation->rule;
+    const afc_trust_policy *policy = evaluation->policy;
+    path_end end = policy->has_own_anchors ? AT_ANY_ANCHOR : AT_ROOT;
+    int depth, error = verify(evaluation, afc__policy_store(policy), end, &depth);
     verdict->is_verified = error == X509_V_OK;
     verdict->error = error;
     if (error != X509_V_OK) {
-        blame(judged, error, depth);
+        set_error(evaluation, error, depth);
         if (!rule->allow_invalid_certificates || error == X509_V_ERR_OUT_OF_MEM) return;
         /*
          * An invalid chain may be accepted, a wrong name not: verification may have stopped before the name was
          * compared.
          */
-        if (judged->host != NULL && !names_host(judged->leaf, judged->host)) {
-            blame(judged, X509_V_ERR_HOSTNAME_MISMATCH, 0);
+        if (evaluation->host != NULL && !names_host(evaluation->leaf, evaluation->host)) {
+            set_error(evaluation, X509_V_ERR_HOSTNAME_MISMATCH, 0);
             return;
         }
     }
     verdict->is_accepted = true;
-    if (rule->mode != AFC_PINNING_NONE) judge_pins(judged);
+    if (rule->mode != AFC_PINNING_NONE) evaluate_pins(evaluation);
 }
 
 /* ---- Verification ------------------------------------------------------------------------------ */
@@ -260,26 +268,27 @@ afc__verification *afc__trust_evaluate(const afc_trust_policy *policy,
     atomic_init(&verification->references, 1);
     bool has_host = trust_case->host != NULL;
     bool is_host = has_host && afc__trust_host_read(&verification->host, trust_case->host);
-    judgement judged = {.policy = policy,
-                        .rule = afc__policy_rule_for(policy, is_host ? &verification->host : NULL),
-                        .leaf = trust_case->leaf,
-                        .verdict = &verification->verdict};
-    if (has_host && !judged.rule->skip_host_check) judged.host = &verification->host;
+    evaluation_state evaluation = {
+        .policy = policy,
+        .rule = afc__policy_rule_for(policy, is_host ? &verification->host : NULL),
+        .leaf = trust_case->leaf,
+        .verdict = &verification->verdict};
+    if (has_host && !evaluation.rule->skip_host_check) evaluation.host = &verification->host;
     if (has_host && !is_host) {
         /* Without a valid host no rule can be found, so even a policy that compares no names must refuse. */
         verification->host.text[0] = '\0';
         say(&verification->verdict, AFC_TRUST_WRONG_HOST, X509_V_ERR_HOSTNAME_MISMATCH,
             "invalid host: a certificate can't name it");
     } else {
-        judged.untrusted = gather(policy, trust_case);
+        evaluation.untrusted = gather(policy, trust_case);
         say(&verification->verdict, AFC_TRUST_OTHER, X509_V_ERR_OUT_OF_MEM, "out of memory");
-        if (judged.untrusted != NULL) {
+        if (evaluation.untrusted != NULL) {
             verification->verdict = (afc__verdict){0};
-            judge(&judged);
+            evaluate(&evaluation);
         }
-        sk_X509_free(judged.untrusted);
+        sk_X509_free(evaluation.untrusted);
     }
-    verification->chain = judged.chain != NULL ? judged.chain : list_sent(trust_case);
+    verification->chain = evaluation.chain != NULL ? evaluation.chain : list_sent(trust_case);
     if (verification->verdict.is_accepted) verification->verdict.error = X509_V_OK;
     if (verification->chain != NULL) return verification;
     afc__verification_release(verification);
