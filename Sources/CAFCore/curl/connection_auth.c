@@ -31,7 +31,7 @@ unsigned afc__driver_auth_schemes(const afc__driver *driver) {
 void afc__exchange_set_auth(afc__exchange *exchange) {
     unsigned scheme;
     const afc_credentials *credentials = afc__transfer_connection_auth(exchange->hop.transfer,
-                                                                       false, &scheme);
+                                                                       AFC__AUTH_TO_ORIGIN, &scheme);
     if (credentials == NULL || afc__exchange_uses_own_listener(exchange)) return;
     /*
      * libcurl keeps more authentication state than can be reset, so this handle isn't reused after
@@ -77,7 +77,8 @@ afc_status afc__exchange_set_proxy_auth(afc__exchange *exchange, afc_failure *fa
     const char *value = afc__transfer_proxy_authorization(transfer);
     if (set_field(exchange, value) != AFC_OK) return afc__fail_memory(failure);
     unsigned scheme;
-    const afc_credentials *credentials = afc__transfer_connection_auth(transfer, true, &scheme);
+    const afc_credentials *credentials = afc__transfer_connection_auth(transfer, AFC__AUTH_TO_PROXY,
+                                                                       &scheme);
     if (credentials != NULL) {
         exchange->state.connection_auth = true;
         AFC__SET(exchange, CURLOPT_MAXREDIRS, MOST_ROUNDS);

@@ -32,7 +32,6 @@ static bool may_have_to_wait(const afc__transfer *transfer) {
 
 /** Returns how the next hop of the transfer uses its connection. */
 static afc__connection_use use_of(const afc__driver *driver, const afc__transfer *transfer) {
-    unsigned scheme;
     /*
      * libcurl compares proxy credentials only for SOCKS: a tunnel made with some would be used for
      * a request with others. The session's own are always the same.
@@ -44,7 +43,7 @@ static afc__connection_use use_of(const afc__driver *driver, const afc__transfer
      * The connection itself is authenticated, and several versions of libcurl reused such
      * connections wrongly (CVE-2026-1965, CVE-2026-5545). So it is never reused.
      */
-    if (afc__transfer_connection_auth(transfer, false, &scheme) != NULL) return AFC__USE_ONE_SHOT;
+    if (afc__transfer_authenticates_connection(transfer)) return AFC__USE_ONE_SHOT;
     if (afc__transfer_identifies_to_proxy(transfer)) return AFC__USE_ONE_SHOT;
     bool is_clear_http_2 = afc__transfer_is_clear_http_2(transfer);
     if (!driver->quirks.multiplexes) {

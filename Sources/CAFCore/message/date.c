@@ -165,9 +165,12 @@ static bool take_asctime(date_rest *rest, afc__date *out) {
            take_text(rest, " ") && take_number(rest, 4, &out->year);
 }
 
-static bool parse(afc_slice text, bool ignores_case, int64_t now, int64_t *seconds) {
+/** How names of days and months are compared. */
+typedef enum letter_case { AS_WRITTEN, ANY_CASE } letter_case;
+
+static bool parse(afc_slice text, letter_case names, int64_t now, int64_t *seconds) {
     if (text.size == 0) return false;
-    date_rest rest = {text.bytes, text.bytes + text.size, ignores_case};
+    date_rest rest = {text.bytes, text.bytes + text.size, names == ANY_CASE};
     afc__date date = {0};
     bool is_long;
     if (!take_weekday(&rest, &is_long)) return false;
@@ -183,11 +186,11 @@ static bool parse(afc_slice text, bool ignores_case, int64_t now, int64_t *secon
 }
 
 bool afc_date_parse(afc_slice text, int64_t now, int64_t *seconds) {
-    return parse(text, false, now, seconds);
+    return parse(text, AS_WRITTEN, now, seconds);
 }
 
 bool afc__date_parse_any_case(afc_slice text, int64_t now, int64_t *seconds) {
-    return parse(text, true, now, seconds);
+    return parse(text, ANY_CASE, now, seconds);
 }
 
 bool afc_date_write(char out[AFC_DATE_SIZE], int64_t seconds) {

@@ -593,8 +593,10 @@ bool afc__transfer_identifies_to_proxy(const afc__transfer *transfer) {
     return auth != NULL && (auth->proxy.configured != NULL || auth->proxy.active != NULL);
 }
 
-const afc_credentials *afc__transfer_connection_auth(const afc__transfer *transfer, bool is_proxy,
+const afc_credentials *afc__transfer_connection_auth(const afc__transfer *transfer,
+                                                     afc__auth_receiver receiver,
                                                      unsigned *scheme) {
+    bool is_proxy = receiver == AFC__AUTH_TO_PROXY;
     const afc__auth *auth = transfer->auth;
     *scheme = 0;
     if (auth == NULL || (is_proxy && !has_http_proxy(transfer))) return NULL;
@@ -603,12 +605,24 @@ const afc_credentials *afc__transfer_connection_auth(const afc__transfer *transf
     return *scheme != 0 ? &target->active->credentials : NULL;
 }
 
-bool afc__transfer_head_is_pending(const afc__transfer *transfer) {
+static bool authenticates(const afc__transfer *transfer, afc__auth_receiver receiver) {
     unsigned scheme;
-    int status = transfer->hop.reader->head.status;
-    bool is_proxy = status == PROXY_AUTHENTICATION_REQUIRED;
-    return (is_proxy || status == UNAUTHORIZED) &&
-           afc__transfer_connection_auth(transfer, is_proxy, &scheme) != NULL;
+    return afc__transfer_connection_auth(transfer, receiver, &scheme) != NULL;
+}
+
+bool afc__transfer_authenticates_connection(const afc__transfer *transfer) {
+    return authenticates(transfer, AFC__AUTH_TO_ORIGIN);
+}
+
+bool afc__transfer_head_is_pending(const afc__transfer *transfer) {
+    switch (transfer->hop.reader->head.status) {
+    case UNAUTHORIZED:
+        return authenticates(transfer, AFC__AUTH_TO_ORIGIN);
+    case PROXY_AUTHENTICATION_REQUIRED:
+        return authenticates(transfer, AFC__AUTH_TO_PROXY);
+    default:
+        return false;
+    }
 }
 
 /* ---- While a challenge waits for its answer ------------------------------------------------ */

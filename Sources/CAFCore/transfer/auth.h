@@ -47,12 +47,18 @@ const char *afc__transfer_proxy_authorization(const afc__transfer *transfer);
 /** Returns whether it sends credentials of its own to the proxy. Then no other transfer may use the connection. */
 bool afc__transfer_identifies_to_proxy(const afc__transfer *transfer);
 
+/** Whom credentials are for. */
+typedef enum afc__auth_receiver { AFC__AUTH_TO_ORIGIN, AFC__AUTH_TO_PROXY } afc__auth_receiver;
+
 /**
  * Returns the credentials for the connection to the origin or the proxy, and their scheme (AFC_AUTH_NTLM,
  * AFC_AUTH_NEGOTIATE); NULL: none.
  */
-const afc_credentials *afc__transfer_connection_auth(const afc__transfer *transfer, bool is_proxy,
-                                                     unsigned *scheme);
+const afc_credentials *afc__transfer_connection_auth(const afc__transfer *transfer,
+                                                     afc__auth_receiver receiver, unsigned *scheme);
+
+/** Returns whether there are such credentials for the connection to the origin. */
+bool afc__transfer_authenticates_connection(const afc__transfer *transfer);
 
 /** Returns whether this final head may be one of several, of which the last counts. */
 bool afc__transfer_head_is_pending(const afc__transfer *transfer);

@@ -139,35 +139,38 @@ static afc_status add_text(afc__buffer *out, const char *text) {
 }
 
 /** `, name=value`; what is not quoted here must not be quoted on the wire (RFC 7616 3.4). */
-static afc_status add(afc__buffer *out, const char *name, afc_slice value, bool is_quoted) {
+static afc_status add_quoted(afc__buffer *out, const char *name, afc_slice value) {
     afc_status status = add_text(out, name);
-    if (status != AFC_OK) return status;
-    return is_quoted ? afc__challenge_quote(value, out)
-                     : afc__buffer_append(out, value.bytes, value.size);
+    return status == AFC_OK ? afc__challenge_quote(value, out) : status;
+}
+
+static afc_status add_token(afc__buffer *out, const char *name, afc_slice value) {
+    afc_status status = add_text(out, name);
+    return status == AFC_OK ? afc__buffer_append(out, value.bytes, value.size) : status;
 }
 
 static afc_status write_answer(const afc__access *access, const afc__access_request *request,
                                const char *cnonce, const digest_answer *answer, afc__buffer *out) {
     const afc__access_terms *terms = &access->terms;
     const char *user = terms->hashes_user ? answer->user : request->user;
-    afc_status status = add(out, "Digest username=", afc_slice_of(user), true);
-    if (status == AFC_OK) status = add(out, ", realm=", terms->realm, true);
-    if (status == AFC_OK) status = add(out, ", nonce=", terms->nonce, true);
-    if (status == AFC_OK) status = add(out, ", uri=", afc_slice_of(request->target), true);
+    afc_status status = add_quoted(out, "Digest username=", afc_slice_of(user));
+    if (status == AFC_OK) status = add_quoted(out, ", realm=", terms->realm);
+    if (status == AFC_OK) status = add_quoted(out, ", nonce=", terms->nonce);
+    if (status == AFC_OK) status = add_quoted(out, ", uri=", afc_slice_of(request->target));
     if (status == AFC_OK && terms->algorithm.size > 0) {
-        status = add(out, ", algorithm=", terms->algorithm, false);
+        status = add_token(out, ", algorithm=", terms->algorithm);
     }
     if (terms->qop != AFC__QOP_NONE) {
         const char *qop = terms->qop == AFC__QOP_AUTH ? ", qop=auth" : ", qop=auth-int";
         if (status == AFC_OK) status = add_text(out, qop);
-        if (status == AFC_OK) status = add(out, ", nc=", afc_slice_of(answer->count), false);
+        if (status == AFC_OK) status = add_token(out, ", nc=", afc_slice_of(answer->count));
     }
     if (status == AFC_OK && (terms->qop != AFC__QOP_NONE || terms->is_session)) {
-        status = add(out, ", cnonce=", afc_slice_of(cnonce), true);
+        status = add_quoted(out, ", cnonce=", afc_slice_of(cnonce));
     }
-    if (status == AFC_OK) status = add(out, ", response=", afc_slice_of(answer->response), true);
+    if (status == AFC_OK) status = add_quoted(out, ", response=", afc_slice_of(answer->response));
     if (status == AFC_OK && terms->opaque.bytes != NULL) {
-        status = add(out, ", opaque=", terms->opaque, true);
+        status = add_quoted(out, ", opaque=", terms->opaque);
     }
     if (status == AFC_OK && terms->hashes_user) status = add_text(out, ", userhash=true");
     return status == AFC_OK ? afc__buffer_append(out, "", 1) : status;

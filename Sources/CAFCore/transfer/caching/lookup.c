@@ -15,9 +15,8 @@
 
 /** Returns whether credentials are sent that replace the request's own field. */
 static bool sends_credentials(const afc__transfer *transfer) {
-    unsigned scheme;
     return afc__transfer_authorization(transfer) != NULL ||
-           afc__transfer_connection_auth(transfer, false, &scheme) != NULL;
+           afc__transfer_authenticates_connection(transfer);
 }
 
 bool afc__hop_cache_identify(const afc__transfer *transfer, char out[AFC__FINGERPRINT_SIZE]) {
