@@ -11,7 +11,7 @@ void afc__timers_init(afc__timers *timers) {
 }
 
 void afc__timers_clear(afc__timers *timers) {
-    for (size_t i = 0; i < timers->count; i++) timers->heap[i]->place = 0;
+    for (size_t i = 0; i < timers->count; i++) timers->heap[i]->heap_slot = 0;
     afc_free(timers->heap);
     afc__timers_init(timers);
 }
@@ -41,7 +41,7 @@ void afc__timers_shrink(afc__timers *timers, size_t count) {
 
 static void put(afc__timers *timers, size_t index, afc__timer *timer) {
     timers->heap[index] = timer;
-    timer->place = index + 1;
+    timer->heap_slot = index + 1;
 }
 
 /** Move `timer` up from the free slot `index` until its parent is not later. */
@@ -83,8 +83,8 @@ static void place_timer(afc__timers *timers, size_t index, afc__timer *timer) {
 
 void afc__timers_arm(afc__timers *timers, afc__timer *timer, int64_t deadline) {
     timer->deadline = deadline;
-    if (timer->place != 0) {
-        place_timer(timers, timer->place - 1, timer);
+    if (timer->heap_slot != 0) {
+        place_timer(timers, timer->heap_slot - 1, timer);
         return;
     }
     assert(timers->count < timers->capacity);
@@ -93,9 +93,9 @@ void afc__timers_arm(afc__timers *timers, afc__timer *timer, int64_t deadline) {
 }
 
 void afc__timers_disarm(afc__timers *timers, afc__timer *timer) {
-    if (timer->place == 0) return;
-    size_t index = timer->place - 1;
-    timer->place = 0;
+    if (timer->heap_slot == 0) return;
+    size_t index = timer->heap_slot - 1;
+    timer->heap_slot = 0;
     timers->count--;
     if (index < timers->count) place_timer(timers, index, timers->heap[timers->count]);
 }

@@ -10,7 +10,7 @@
 /** Zeroed: not armed. Must not move in memory while it is armed. */
 typedef struct afc__timer {
     int64_t deadline; /**< In the clock and unit of the heap's owner. */
-    size_t place;     /**< 1 + index in the heap; 0: not armed. */
+    size_t heap_slot; /**< 1 + index in the heap; 0: not armed. */
 } afc__timer;
 
 typedef struct afc__timers {
@@ -18,6 +18,12 @@ typedef struct afc__timers {
     size_t count, capacity;
 } afc__timers;
 
+/** Returns whether a timer is armed. */
+static inline bool afc__timer_is_armed(const afc__timer *timer) {
+    return timer->heap_slot != 0;
+}
+
+/** Makes an empty heap. */
 void afc__timers_init(afc__timers *timers);
 
 /** Disarms all timers and frees the memory. */

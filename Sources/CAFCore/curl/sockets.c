@@ -230,7 +230,7 @@ static int timer_changed(CURLM *multi, long timeout_ms, void *context) {
 static void timer_rang(afc__alarm *alarm) {
     afc__driver *driver = AFC__OWNER(alarm, afc__driver, alarm);
     drive(driver, CURL_SOCKET_TIMEOUT, 0);
-    if (alarm->timer.place != 0 || !afc__multi_is_usable(&driver->multi)) return;
+    if (afc__timer_is_armed(&alarm->timer) || !afc__multi_is_usable(&driver->multi)) return;
     /*
      * libcurl doesn't call back if its next timeout equals the last one. If ours fired slightly too
      * early, it would never fire again.

@@ -10,7 +10,7 @@ enum { AFC__REST_FIELDS = 2 };
 /** Size of a written Range value, with its NUL. */
 #define AFC__REST_RANGE_SIZE 32
 
-/** Is this the beginning of a representation whose size is known, and not all of it? */
+/** Returns whether this is the beginning of a representation whose size is known, and not all of it. */
 bool afc__part_is_beginning(const afc__http_cache_meta *meta, uint64_t size);
 
 /**

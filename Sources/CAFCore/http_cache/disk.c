@@ -174,7 +174,7 @@ static uint64_t units_used(afc__disk *disk) {
     return units;
 }
 
-/** Is a file of this size worth to be overwritten by one of that size? */
+/** Returns whether a file of this size is worth overwriting with one of that size. */
 static bool is_like(uint32_t units, uint32_t needed) {
     return units >= needed && units <= 2 * needed + 16;
 }

@@ -6,10 +6,10 @@
 
 #include <afcore/message.h>
 
-/** Is this method safe (RFC 9110 9.2.1)? Methods that aren't known may not be. */
+/** Returns whether this method is safe (RFC 9110 9.2.1). Methods that aren't known may not be. */
 bool afc__method_is_safe(const char *method);
 
-/** Has a response with this status to an unsafe method changed what it was sent to? */
+/** Returns whether a response with this status to an unsafe method says that something was changed. */
 static inline bool afc__status_invalidates(int status) {
     return status >= 200 && status <= 399;
 }
@@ -21,7 +21,7 @@ static inline bool afc__status_invalidates(int status) {
 bool afc__invalidated_url(afc__url *out, const afc__url *request, const afc_head *head,
                           size_t which);
 
-/** Is Content-Location the URL of the request? */
+/** Returns whether Content-Location is the URL of the request. */
 bool afc__content_is_of_url(const afc__url *request, const afc_head *head);
 
 #endif

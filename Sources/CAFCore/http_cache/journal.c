@@ -140,7 +140,7 @@ static int open_file(int folder, const char *name, int flags) {
     return openat(folder, name, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
 }
 
-/** Is this open file still the journal? */
+/** Returns whether this open file is still the journal. */
 static bool is_in_place(const afc__journal *journal) {
     struct stat facts;
     return fstat(journal->descriptor, &facts) == 0 && facts.st_nlink > 0;

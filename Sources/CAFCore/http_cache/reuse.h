@@ -24,10 +24,10 @@ typedef struct afc__reuse_question {
 
 afc__reuse afc__reuse_of(const afc__reuse_question *question);
 
-/** May it be used because the server sent no valid head, or a server error (RFC 5861 4)? */
+/** Returns whether it may be used because the server sent no valid head, or a server error (RFC 5861 4). */
 bool afc__reuse_on_error(const afc__reuse_question *question);
 
-/** Is this a status for which stale-if-error applies (RFC 5861 4)? */
+/** Returns whether stale-if-error applies to this status (RFC 5861 4). */
 static inline bool afc__status_is_error(int status) {
     return status == 500 || status == 502 || status == 503 || status == 504;
 }

@@ -88,7 +88,7 @@ static bool names_known_options(const afc_header *field) {
     return true;
 }
 
-/** Do Connection or no-cache="…" name other fields? In most heads they don't. */
+/** Returns whether Connection or no-cache="…" name other fields. In most heads they don't. */
 static bool names_fields(const afc_head *head, const afc__http_cache_control *control) {
     if (control->no_cache_count > 0) return true;
     for (size_t i = 0; i < head->header_count; i++) {

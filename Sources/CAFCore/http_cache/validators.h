@@ -24,7 +24,7 @@ typedef enum afc__condition {
 afc__condition afc__condition_of(const afc_header *headers, size_t count, const afc_head *stored,
                                  int64_t response_time);
 
-/** Does the request have any conditional field but If-Range? */
+/** Returns whether the request has any conditional field but If-Range. */
 bool afc__has_conditions(const afc_header *headers, size_t count);
 
 /**
@@ -36,7 +36,7 @@ bool afc__if_range_allows(afc_slice value, const afc_head *stored);
 /** Returns ETag if it is strong, or else Last-Modified if that is (RFC 9110 8.8.2.2); NULL: neither. */
 const afc_header *afc__strong_validator(const afc_head *head);
 
-/** Do two heads describe the same representation: equal entity-tags, or else equal dates of modification? */
+/** Returns whether two heads describe the same representation: by equal entity-tags, or else equal dates of modification. */
 bool afc__validators_agree(const afc_head *a, const afc_head *b);
 
 /**

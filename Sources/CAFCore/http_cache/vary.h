@@ -23,7 +23,7 @@ typedef struct afc__http_cache_request {
     const char *identity;
 } afc__http_cache_request;
 
-/** Does Vary have a member "*"? Then no request selects the response (RFC 9111 4.1). Also if it has too many names. */
+/** Returns whether Vary has a member "*", or too many names. Then no request selects the response (RFC 9111 4.1). */
 bool afc__vary_is_any(const afc_head *head);
 
 /**
@@ -36,7 +36,7 @@ bool afc__vary_is_any(const afc_head *head);
 afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
                                      const afc__http_cache_request *request, bool is_public);
 
-/** Has the request the same values? false also when out of memory. */
+/** Returns whether the request has the same values. false also when out of memory. */
 bool afc__selecting_fields_match(const afc_header *selecting, size_t count,
                                  const afc__http_cache_request *request);
 

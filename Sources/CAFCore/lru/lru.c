@@ -74,8 +74,8 @@ static afc_slice key_of(const afc_lru *cache, afc__lru_entry *entry) {
 }
 
 /** Reports evicted entries and frees them. */
-static void let_go(const afc_lru *cache, afc__lru_entry *const *entries, uint32_t count,
-                   afc_lru_reason reason) {
+static void report_evicted(const afc_lru *cache, afc__lru_entry *const *entries, uint32_t count,
+                           afc_lru_reason reason) {
     for (uint32_t i = 0; i < count; i++) {
         if (cache->options.on_evict != NULL) {
             cache->options.on_evict(cache->options.context, key_of(cache, entries[i]),
@@ -256,7 +256,7 @@ static uint64_t purge(afc_lru *cache, const purge_goal *goal, afc_lru_reason rea
             take_oldest(cache, shard, next, goal, &leavers);
         }
         pthread_mutex_unlock(&cache->purging);
-        let_go(cache, leavers.entries, leavers.count, reason);
+        report_evicted(cache, leavers.entries, leavers.count, reason);
         count += leavers.count;
     } while (leavers.count == AT_ONCE);
     return count;
@@ -387,7 +387,7 @@ void *afc_lru_copy(afc_lru *cache, afc_slice key) {
             shard->evictions++;
         }
         afc__lru_lock_give(&shard->lock);
-        if (entry != NULL) let_go(cache, &entry, 1, AFC_LRU_EXPIRED);
+        if (entry != NULL) report_evicted(cache, &entry, 1, AFC_LRU_EXPIRED);
         return NULL;
     }
     shard->hits++;
@@ -414,7 +414,7 @@ static afc__lru_entry *take_entry(afc_lru *cache, afc_slice key) {
     }
     afc__lru_lock_give(&found.shard->lock);
     if (!found.is_expired) return entry;
-    let_go(cache, &entry, 1, AFC_LRU_EXPIRED);
+    report_evicted(cache, &entry, 1, AFC_LRU_EXPIRED);
     return NULL;
 }
 

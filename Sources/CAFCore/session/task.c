@@ -19,7 +19,7 @@ enum { DEFAULT_PRIORITY = 16 };
 
 /* ---- States -------------------------------------------------------------------------------- */
 
-/** Leaving a state gives back what only that state needs. */
+/** Enters a state. Gives back what only the former one needed. */
 static void enter(afc_task *task, afc__task_state state) {
     assert(afc__task_may_enter(task->state, state));
     bool has_entry = state >= AFC__STATE_QUEUED && state <= AFC__STATE_CONNECTED;
@@ -28,7 +28,7 @@ static void enter(afc_task *task, afc__task_state state) {
     task->state = state;
 }
 
-/** Between its start and the end of its work? */
+/** Returns whether the task is between its start and the end of its work. */
 static bool is_active(const afc_task *task) {
     return task->state > AFC__STATE_NEW && task->state < AFC__STATE_COMPLETED;
 }
@@ -37,7 +37,7 @@ static bool is_active(const afc_task *task) {
 
 static void continue_from_cache(afc_task *task);
 
-/** In both directions; one whose callback returns AFC_EAGAIN pauses again. false: there is none, or it ended. */
+/** Continues in both directions; one whose callback returns AFC_EAGAIN pauses again. false: there is none, or it ended. */
 static bool continue_exchange(afc_task *task) {
     if (task->state == AFC__STATE_IN_CACHE && afc__transfer_is_replaying(&task->transfer)) {
         continue_from_cache(task);
@@ -85,7 +85,7 @@ static void waiting(void *context) {
 
 static void worked(afc_task *task);
 
-/** The descriptor of the sink has room again, or is broken. */
+/** Writes on, as the descriptor of the sink has room again, or is broken. */
 static void write_on(afc__watch *watch, unsigned readiness) {
     afc_task *task = AFC__OWNER(watch, afc_task, sink_watch);
     (void)readiness;
@@ -94,7 +94,7 @@ static void write_on(afc__watch *watch, unsigned readiness) {
     worked(task);
 }
 
-/** On the writer, or, once its descriptor has room, on the loop. */
+/** Starts the sink's work on the writer, or, once its descriptor has room, on the loop. */
 static void start_work(afc_task *task) {
     afc__sink *sink = &task->transfer.sink;
     if (!afc__sink_is_polled(sink)) {
@@ -173,7 +173,7 @@ static void give_up_writing(afc_task *task) {
     worked(task);
 }
 
-/** No hop follows. The writer may have work to finish first. */
+/** Ends the task, as no hop follows. The writer may have work to finish first. */
 static void begin_writing(afc_task *task) {
     afc__sink *sink = &task->transfer.sink;
     enter(task, AFC__STATE_WRITING);
@@ -209,7 +209,7 @@ static void run_hop(afc_task *task) {
     begin_writing(task);
 }
 
-/** Is it suspended now, until it is resumed? A task that has failed isn't. */
+/** Suspends the task between two hops if that was asked for. A task that has failed goes on to its end. */
 static bool suspends(afc_task *task, afc__next next) {
     if (!afc__transfer_is_suspended(&task->transfer) || afc__transfer_has_failed(&task->transfer)) {
         return false;
@@ -225,7 +225,7 @@ static void fail(afc_task *task, const afc_failure *failure) {
     begin_writing(task);
 }
 
-/** At once if it stays on its host, else when it is its turn; tasks that have begun go before others. */
+/** Runs the hop at once if it stays on its host, else when it is its turn; tasks that have begun go before others. */
 static void queue_hop(afc_task *task) {
     afc__queue *queue = &task->session->queue;
     afc__transfer *transfer = &task->transfer;
@@ -271,7 +271,7 @@ static void replay(afc_task *task) {
     }
 }
 
-/** Before a hop: the cache answers, or looks for what may, or the hop is sent. */
+/** Asks the cache before a hop: it answers, or looks for what may, or the hop is sent. */
 static void ask_cache(afc_task *task) {
     switch (afc__task_ask_cache(task)) {
     case AFC__CACHE_NEXT_SEND:
@@ -291,7 +291,7 @@ static void ask_cache(afc_task *task) {
     }
 }
 
-/** The wake of the store, or another turn. */
+/** Goes on with what the cache has, after its wake or in another turn. */
 static void continue_from_cache(afc_task *task) {
     if (task->state != AFC__STATE_IN_CACHE) return;
     if (afc__transfer_is_replaying(&task->transfer)) {
@@ -305,7 +305,7 @@ void afc__task_run(afc_task *task) {
     if (!suspends(task, AFC__NEXT_HOP)) run_hop(task);
 }
 
-/** Once it isn't suspended. */
+/** Does what comes next, once the task isn't suspended. */
 static void proceed(afc_task *task, afc__next next) {
     if (next == AFC__NEXT_ASK) {
         enter(task, AFC__STATE_WAITING_FOR_CREDENTIALS);
@@ -353,7 +353,7 @@ void afc__task_exchange_ended(afc_task *task) {
     end_exchange(task, NULL);
 }
 
-/** End now, in whatever state. */
+/** Ends the task now, in whatever state. */
 static void abort_task(afc_task *task, const afc_failure *failure) {
     afc__sink *sink = &task->transfer.sink;
     if (afc__sink_is_ending(sink)) {
@@ -381,7 +381,7 @@ bool afc__task_is_cancelled(const afc_task *task) {
     return afc__transfer_is_cancelled(&task->transfer);
 }
 
-/** A limit of the hop fails the task, unless a stale response replaces what the server didn't send. */
+/** Fails the task at a limit of its hop, unless a stale response replaces what the server didn't send. */
 static void end_late_hop(afc_task *task, const afc_failure *failure) {
     const afc__transfer *transfer = &task->transfer;
     if (afc__hop_in_head(transfer) && afc__transfer_may_use_stale(transfer)) {
@@ -488,7 +488,7 @@ static void check_flags(afc_task *task, bool is_woken) {
     continue_exchange(task);
 }
 
-/** The writer, or the descriptor, is done with what the sink has begun. */
+/** Goes on after the writer, or the descriptor, is done with what the sink has begun. */
 static void worked(afc_task *task) {
     afc__transfer *transfer = &task->transfer;
     afc_failure failure;
@@ -511,7 +511,7 @@ static void worked(afc_task *task) {
     }
 }
 
-/** What can be read now was read. */
+/** Writes what was gathered, as all that can be read now was read. */
 static void on_gathered(afc_task *task) {
     afc__sink *sink = &task->transfer.sink;
     if (task->state == AFC__STATE_WRITING) return;

@@ -73,7 +73,7 @@ static void arm(afc_websocket *socket) {
     }
 }
 
-/** `queued` bytes are sent before our close frame, or none is worth to be waited for. */
+/** Begins to wait for the end of the closing handshake, before which `queued` bytes of messages are sent; 0: don't wait for any. */
 static void await_close(afc_websocket *socket, uint64_t queued) {
     afc__closing_begin(&socket->closing, socket->options.close_timeout_ms, queued, afc__now_us());
     afc__keepalive_end(&socket->keepalive);
@@ -473,7 +473,7 @@ static void on_done(void *context, afc_result *result) {
     afc_websocket *socket = context;
     explain_end(socket, result);
     /* In a forked child there is no loop. */
-    if (socket->alarm.timer.place != 0) {
+    if (afc__timer_is_armed(&socket->alarm.timer)) {
         afc__loop_disarm(&socket->task->session->loop, &socket->alarm);
     }
     pthread_mutex_lock(&socket->lock);

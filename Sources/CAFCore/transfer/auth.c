@@ -45,7 +45,7 @@ typedef struct afc__auth {
 
 /* ---- Targets ------------------------------------------------------------------------------- */
 
-/** Only a proxy that speaks HTTP sends a 407. */
+/** Returns whether there is a proxy that speaks HTTP: only such a one sends a 407. */
 static bool has_http_proxy(const afc__transfer *transfer) {
     return transfer->hop.proxy != NULL && afc__proxy_speaks_http(transfer->hop.proxy);
 }
@@ -54,20 +54,20 @@ static const char *field_name(const afc__auth *auth, const auth_target *target) 
     return target == &auth->proxy ? "Proxy-Authorization" : "Authorization";
 }
 
-/** The body of a message to this target; NULL: there is none, or it isn't known. */
+/** Returns the body of a message to this target; NULL: there is none, or it isn't known. */
 static const afc_slice *known_body(const afc__transfer *transfer, const auth_target *target) {
     bool is_connect = target == &transfer->auth->proxy && afc__transfer_needs_tunnel(transfer);
     return transfer->request.sends_body && !is_connect ? afc__source_in_memory(&transfer->source)
                                                        : NULL;
 }
 
-/** Overwrite and free what the hop was to send to this target. */
+/** Overwrites and frees what the hop was to send to this target. */
 static void free_field(auth_target *target) {
     if (target->field != NULL) afc__free_secret(target->field, strlen(target->field));
     target->field = NULL;
 }
 
-/** Send no credentials until the next challenge. */
+/** Sends no credentials until the next challenge. */
 static void forget_attempt(auth_target *target) {
     free_field(target);
     afc__access_clear(&target->access);
@@ -155,7 +155,7 @@ afc_status afc__transfer_allow_schemes(afc__transfer *transfer, unsigned schemes
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
 
-/** The driver has sent user and password of a proxy's URL as Basic. */
+/** Takes over user and password of the proxy's URL, which the driver has sent as Basic. false: the transfer has failed. */
 static bool take_from_url(afc__transfer *transfer) {
     const afc__proxy *proxy = transfer->hop.proxy;
     auth_target *target = &transfer->auth->proxy;
@@ -173,7 +173,7 @@ static bool take_from_url(afc__transfer *transfer) {
     return true;
 }
 
-/** A hop has a response of its own only after the proxy's to CONNECT, so that one is the last so far. */
+/** Returns whether the last response so far is the proxy's to CONNECT: a hop has one of its own only after that. */
 static bool is_for_connect(const afc__transfer *transfer) {
     return afc__hop_has_no_response(transfer);
 }
@@ -183,7 +183,7 @@ static const afc_head *challenge_head(const afc__transfer *transfer) {
                                     : &transfer->hop.reader->head;
 }
 
-/** The target whose challenge this is; NULL: none that we would answer. */
+/** Returns the target whose challenge this is; NULL: none that we would answer. */
 static auth_target *challenger(const afc__transfer *transfer) {
     bool is_connect = is_for_connect(transfer);
     int status = challenge_head(transfer)->status;
@@ -212,7 +212,7 @@ static void choose(const afc__transfer *transfer, const auth_target *target,
     afc__challenge_choose(&question, out);
 }
 
-/** Were the credentials right, but the nonce too old? Then the challenge has a new nonce. */
+/** Returns whether the credentials were right, but the nonce too old. Then the challenge has a new nonce. */
 static bool is_only_stale(const auth_target *target, const afc__challenge_choice *choice) {
     if (target->scheme != AFC_AUTH_DIGEST || choice->scheme != AFC_AUTH_DIGEST) return false;
     const afc_slice old = target->access.terms.nonce, new = choice->terms.nonce;
@@ -220,12 +220,12 @@ static bool is_only_stale(const auth_target *target, const afc__challenge_choice
            (old.size != new.size || memcmp(old.bytes, new.bytes, old.size) != 0);
 }
 
-/** The identity that was sent, or would be first; NULL: none. */
+/** Returns the identity that was sent, or would be first; NULL: none. */
 static const afc__identity *candidate(const auth_target *target) {
     return target->active != NULL ? target->active : target->configured;
 }
 
-/** The identity to propose, with `choice` made for it; NULL: none. Notes which scheme was refused. */
+/** Returns the identity to propose, with `choice` made for it; NULL: none. Notes which scheme was refused. */
 static const afc__identity *propose(const afc__transfer *transfer, auth_target *target,
                                     afc__challenge_choice *choice) {
     const afc__identity *identity = candidate(target);
@@ -308,7 +308,7 @@ static bool report_answered(afc__transfer *transfer, const auth_target *target,
 
 /* ---- Answering ----------------------------------------------------------------------------- */
 
-/** Remove the request's own field of this name: the challenge is the response to it. */
+/** Removes the request's own field of this name: the challenge is the response to it. */
 static void drop_own_field(afc__request_head *request, const char *name) {
     size_t count = 0;
     for (size_t i = 0; i < request->header_count; i++) {
@@ -322,8 +322,10 @@ static void drop_own_field(afc__request_head *request, const char *name) {
     request->header_count = count;
 }
 
-static afc__auth_action use(afc__transfer *transfer, auth_target *target,
-                            const afc__identity *identity, const afc__challenge_choice *choice) {
+/** Sends the same request again with these credentials. */
+static afc__auth_action send_credentials(afc__transfer *transfer, auth_target *target,
+                                         const afc__identity *identity,
+                                         const afc__challenge_choice *choice) {
     afc__access access = {.count = 0};
     if (transfer->request.sends_body && !afc__source_can_rewind(&transfer->source)) {
         afc__transfer_fail_text(transfer, AFC_EREPLAY,
@@ -367,7 +369,7 @@ static afc__auth_action leave_unanswered(afc__transfer *transfer, const auth_tar
     return AFC__AUTH_FAIL;
 }
 
-/** Takes `identity`. */
+/** Answers with the credentials of the caller. Takes `identity`. */
 static afc__auth_action use_answer(afc__transfer *transfer, auth_target *target,
                                    afc__identity *identity) {
     afc__challenge_choice choice;
@@ -376,10 +378,10 @@ static afc__auth_action use_answer(afc__transfer *transfer, auth_target *target,
     target->from_callback = identity;
     choose(transfer, target, identity, &choice);
     if (choice.scheme == 0) return leave_unanswered(transfer, target, identity);
-    return use(transfer, target, identity, &choice);
+    return send_credentials(transfer, target, identity, &choice);
 }
 
-/** Takes `identity`. */
+/** Applies what the caller has decided. Takes `identity`. */
 static afc__auth_action apply_decision(afc__transfer *transfer, auth_target *target,
                                        afc_challenge_answer answer, afc__identity *identity) {
     if (answer == AFC_CHALLENGE_USE) return use_answer(transfer, target, identity);
@@ -391,7 +393,8 @@ static afc__auth_action apply_decision(afc__transfer *transfer, auth_target *tar
         choose(transfer, target, proposed, &choice);
         if (choice.scheme == 0) return leave_unanswered(transfer, target, proposed);
         bool is_refused = (choice.scheme & target->refused) != 0;
-        return is_refused ? AFC__AUTH_ACCEPT : use(transfer, target, proposed, &choice);
+        return is_refused ? AFC__AUTH_ACCEPT
+                          : send_credentials(transfer, target, proposed, &choice);
     }
     if (answer == AFC_CHALLENGE_CANCEL) {
         afc__transfer_fail_text(transfer, AFC_ECANCELED, afc_status_text(AFC_ECANCELED));
@@ -407,7 +410,7 @@ static afc__auth_action apply_decision(afc__transfer *transfer, auth_target *tar
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
-/** Call on_challenge, also when no credentials are known: it may have some. */
+/** Calls on_challenge, also when no credentials are known: it may have some. */
 static afc__auth_action ask(afc__transfer *transfer, auth_target *target,
                             const afc__identity *proposed, const afc__challenge_choice *choice) {
     afc_credentials credentials = AFC_CREDENTIALS_INIT;
@@ -446,10 +449,10 @@ static afc__auth_action handle(afc__transfer *transfer) {
     transfer->auth->number++;
     if (transfer->events.on_challenge != NULL) return ask(transfer, target, proposed, &choice);
     if (proposed == NULL) return leave_unanswered(transfer, target, candidate(target));
-    return use(transfer, target, proposed, &choice);
+    return send_credentials(transfer, target, proposed, &choice);
 }
 
-/** A transfer without `auth` may still have the credentials of its proxy's URL. */
+/** Returns whether there may be credentials: without `auth` they are those of the proxy's URL. */
 static bool may_answer(const afc__transfer *transfer) {
     return transfer->auth != NULL ||
            (has_http_proxy(transfer) && transfer->hop.proxy->user != NULL);
@@ -484,7 +487,7 @@ void afc__transfer_handle_connect_challenge(afc__transfer *transfer) {
 
 /* ---- Sending ------------------------------------------------------------------------------- */
 
-/** The one scheme that needs no challenge to begin with; 0: there is none. */
+/** Returns the one scheme that needs no challenge to begin with; 0: there is none. */
 static unsigned first_scheme(const afc__transfer *transfer, const afc_credentials *credentials) {
     unsigned fit = afc__credentials_fit(credentials);
     if ((fit & AFC_AUTH_BEARER) != 0) return AFC_AUTH_BEARER;
@@ -523,7 +526,7 @@ static bool write_digest(afc__transfer *transfer, auth_target *target, const cha
            afc__transfer_fail(transfer, &failure);
 }
 
-/** Digest has another value for each request, with a count; Basic and Bearer repeat theirs. */
+/** Writes the field for this hop. Digest has another value for each request, with a count; Basic and Bearer repeat theirs. */
 static bool write_field(afc__transfer *transfer, auth_target *target, const char *method,
                         const char *request_target) {
     if (target->active == NULL) return true;

@@ -96,7 +96,7 @@ static afc_status call_on_body(afc__transfer *transfer, afc_slice bytes, afc_fai
     return AFC_OK;
 }
 
-/** Must the body wait, whatever it is? */
+/** Returns whether the body must wait, whatever it is. */
 static bool must_wait(afc__transfer *transfer) {
     /* A connection that is shared can't be left unread; the body has a limit. */
     if (afc__transfer_is_suspended(transfer) && !transfer->hop.shares_connection) return true;

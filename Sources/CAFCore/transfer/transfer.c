@@ -49,7 +49,7 @@ static bool make_new_storage(afc__transfer *transfer) {
     return true;
 }
 
-/** Before the first line of the first response. */
+/** Makes the storage of the response, before its first line. */
 static inline bool make_storage(afc__transfer *transfer) {
     return transfer->result->block->storage != NULL || make_new_storage(transfer);
 }
@@ -74,7 +74,7 @@ static afc_status init_socket(afc__transfer *transfer, const char *path, afc_fai
     return transfer->unix_socket != NULL ? AFC_OK : afc__fail_memory(failure);
 }
 
-/** The request's own field Expect, or its removal, overrides `expect`. */
+/** Returns what to expect: the request's own field Expect, or its removal, overrides `expect`. */
 static afc_expect expectation_of(const afc_request *request) {
     for (size_t i = 0; i < request->header_count; i++) {
         const afc_header *header = &request->headers[i];
@@ -339,7 +339,7 @@ static bool report_head(afc__transfer *transfer, afc_response *response) {
     return afc__transfer_fail(transfer, &failure);
 }
 
-/** The final head is that of the response. false: end the exchange. */
+/** Accepts the final head as that of the response. false: end the exchange. */
 static bool accept_head(afc__transfer *transfer) {
     bool is_refused;
     if (!afc__transfer_check_partial_response(transfer, &is_refused) || is_refused)
@@ -355,7 +355,7 @@ static bool accept_head(afc__transfer *transfer) {
            afc__transfer_open_sink(transfer, &reported.response);
 }
 
-/** A 101 ends HTTP on the connection, so nothing of HTTP frames what follows (RFC 9112 6.3). */
+/** Accepts a 101. It ends HTTP on the connection, so nothing of HTTP frames what follows (RFC 9112 6.3). */
 static bool accept_upgrade(afc__transfer *transfer) {
     const afc__framing *framing = &transfer->hop.framing;
     bool is_framed = framing->length != AFC_LENGTH_UNKNOWN || framing->is_encoded ||
@@ -368,7 +368,7 @@ static bool accept_upgrade(afc__transfer *transfer) {
     return accept_head(transfer);
 }
 
-/** It is complete. false: end the exchange. */
+/** Decides what the final head means, which is complete. false: end the exchange. */
 static bool on_final_head(afc__transfer *transfer) {
     const afc_head *head = &transfer->hop.reader->head;
     afc_failure failure;
@@ -421,7 +421,7 @@ static bool on_final_head(afc__transfer *transfer) {
     return accept_head(transfer);
 }
 
-/** A round of authentication on the connection is followed by the next, or its head was the last. */
+/** Takes the line after a round of authentication on the connection: it begins the next round, or that head was the last. */
 static bool take_line_between_rounds(afc__transfer *transfer, afc_slice line) {
     if (!afc__is_status_line(line)) return on_final_head(transfer);
     afc__hop_enter(&transfer->hop, AFC__PHASE_HEAD);
@@ -438,7 +438,7 @@ bool afc__transfer_on_head(afc__transfer *transfer, const afc_head *head) {
     return on_final_head(transfer);
 }
 
-/** An invalid head fails the task, unless a stale response replaces it. Returns false, for callers to return. */
+/** Fails the task because of an invalid head, unless a stale response replaces it. Returns false, for callers to return. */
 static bool refuse_line(afc__transfer *transfer, const afc_failure *failure) {
     bool is_replaceable = transfer->hop.phase == AFC__PHASE_HEAD &&
                           failure->status == AFC_EPROTOCOL && afc__transfer_may_use_stale(transfer);
@@ -535,7 +535,7 @@ void afc__transfer_wake(afc__transfer *transfer) {
 
 /* ---- Ending -------------------------------------------------------------------------------- */
 
-/** The text of a URL that isn't needed any more. */
+/** Takes the text of a URL that isn't needed any more. */
 static char *take_text(afc__url *url) {
     char *text = url->text;
     url->text = NULL;
@@ -676,7 +676,7 @@ afc__next afc__transfer_resume_hop(afc__transfer *transfer) {
     return apply_next_step(transfer, afc__auth_take_outcome(transfer));
 }
 
-/** The task ends while a challenge waits for its answer: its hop is recorded all the same. */
+/** Records the hop of a task that ends while a challenge waits for its answer. */
 static void end_challenge(afc__transfer *transfer) {
     atomic_store(&transfer->awaited, 0);
     const afc__outcome *outcome = afc__auth_take_outcome(transfer);

@@ -67,7 +67,7 @@ typedef struct afc__session_stores {
 /** Holds the method of a request without fields, which then needs no memory of its own. */
 enum { AFC__TRANSFER_STORAGE_SIZE = 16 };
 
-/** Was only the rest of a file asked for? */
+/** Whether only the rest of a file was asked for. */
 typedef enum afc__range {
     AFC__RANGE_UNSOUGHT, /**< It wasn't looked yet for a partial file. */
     AFC__RANGE_NONE,     /**< The whole is asked for. */

@@ -375,8 +375,8 @@ static afc_status parse_chain(STACK_OF(X509) *list, const afc_slice *chain, size
     return AFC_OK;
 }
 
-static afc_status judge_chain(afc_trust_report **out, const afc_trust_policy *policy,
-                              STACK_OF(X509) *list, const char *host, afc_failure *failure) {
+static afc_status evaluate_chain(afc_trust_report **out, const afc_trust_policy *policy,
+                                 STACK_OF(X509) *list, const char *host, afc_failure *failure) {
     afc__trust_case trust_case = {host, sk_X509_value(list, 0), list};
     afc__verification *verification = afc__trust_evaluate(policy, &trust_case);
     if (verification == NULL) return afc__fail_memory(failure);
@@ -409,7 +409,7 @@ afc_status afc_trust_evaluate(afc_trust_report **out, const afc_trust_policy *po
     afc__fork_gate_enter(NULL);
     STACK_OF(X509) *list = sk_X509_new_null();
     status = list != NULL ? parse_chain(list, chain, count, failure) : afc__fail_memory(failure);
-    if (status == AFC_OK) status = judge_chain(out, policy, list, host, failure);
+    if (status == AFC_OK) status = evaluate_chain(out, policy, list, host, failure);
     sk_X509_pop_free(list, X509_free);
     afc__fork_gate_leave(NULL);
     return status;

@@ -25,10 +25,10 @@ static bool read_address(afc__trust_host *out) {
 static bool has_good_labels(const char *text) {
     size_t length = 0;
     for (const char *at = text; *at != '\0'; at++) {
-        unsigned char octet = (unsigned char)*at;
-        if (octet <= ' ' || octet >= 127 || strchr("*:/[]@\\", octet) != NULL) return false;
-        if (octet == '.' && length == 0) return false;
-        length = octet == '.' ? 0 : length + 1;
+        unsigned char byte = (unsigned char)*at;
+        if (byte <= ' ' || byte >= 127 || strchr("*:/[]@\\", byte) != NULL) return false;
+        if (byte == '.' && length == 0) return false;
+        length = byte == '.' ? 0 : length + 1;
     }
     return length > 0;
 }

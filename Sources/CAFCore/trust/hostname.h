@@ -16,7 +16,7 @@ typedef struct afc__trust_host {
 } afc__trust_host;
 
 /**
- * Reads a host. false: a certificate can't name it, for example a name with an empty label or octets above 127.
+ * Reads a host. false: a certificate can't name it, for example a name with an empty label or bytes above 127.
  * Short forms of addresses ("127.1") are expanded.
  */
 bool afc__trust_host_read(afc__trust_host *out, const char *text);

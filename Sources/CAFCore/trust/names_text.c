@@ -19,7 +19,7 @@ void afc__hex_print(BIO *bio, const unsigned char *bytes, int size) {
     for (int i = 0; i < size; i++) BIO_printf(bio, "%02x", bytes[i]);
 }
 
-/** A name may contain any octets; escapes those that a reader could take for its end. */
+/** Writes a name, which may contain any bytes; escapes those that a reader could take for its end. */
 static void write_escaped(BIO *bio, const ASN1_STRING *name) {
     const unsigned char *bytes = ASN1_STRING_get0_data(name);
     for (int i = 0; i < ASN1_STRING_length(name); i++) {

@@ -43,7 +43,7 @@ static char *take_text(BIO *bio) {
 }
 
 static char *name_text(BIO *bio, const X509_NAME *name) {
-    /* Escapes control characters, but not the octets of UTF-8. */
+    /* Escapes control characters, but not the bytes of UTF-8. */
     unsigned long form = XN_FLAG_RFC2253 & ~(unsigned long)ASN1_STRFLGS_ESC_MSB;
     X509_NAME_print_ex(bio, name, 0, form);
     return take_text(bio);

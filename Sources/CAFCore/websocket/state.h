@@ -26,12 +26,12 @@ enum { AFC__WEBSOCKET_STATES = AFC__WEBSOCKET_ENDED + 1 };
 
 bool afc__websocket_may_enter(afc__websocket_state from, afc__websocket_state to);
 
-/** Does the peer get messages that are added now? */
+/** Returns whether the peer gets messages that are added now. */
 static inline bool afc__websocket_takes_messages(afc__websocket_state state) {
     return state == AFC__WEBSOCKET_OPENING || state == AFC__WEBSOCKET_OPEN;
 }
 
-/** Is what the peer sends passed on? */
+/** Returns whether what the peer sends is passed on. */
 static inline bool afc__websocket_receives(afc__websocket_state state) {
     return state == AFC__WEBSOCKET_OPEN || state == AFC__WEBSOCKET_CLOSING;
 }

@@ -57,7 +57,7 @@ static bool is_ignored(const afc__transfer *transfer) {
 
 /* ---- Choosing ------------------------------------------------------------------------------ */
 
-/** Is the body in the form that the task wants, encoded or decoded? */
+/** Returns whether the body is in the form that the task wants, encoded or decoded. */
 static bool fits_coding(const afc__transfer *transfer, afc__http_cache_stored *stored) {
     afc__http_cache_terms storage;
     bool is_decoded = (afc__http_cache_stored_meta(stored)->flags & AFC__META_DECODED) != 0;
@@ -146,7 +146,7 @@ static bool may_complete(afc__transfer *transfer, afc__http_cache_stored *stored
 
 /* ---- Using a response ---------------------------------------------------------------------- */
 
-/** The server is asked, unless another transfer does that for both. */
+/** Asks the server, unless another transfer does that for both. */
 static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_state state) {
     afc__hop_cache *cache = transfer->hop_cache;
     bool may_wait = transfer->collapses && !cache->has_waited;
@@ -171,7 +171,7 @@ static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_stat
     return AFC__CACHE_NEXT_SEND;
 }
 
-/** The server may not be asked. */
+/** Ends with a response that says so, as the server may not be asked. */
 static afc__cache_next use_missing(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     if (!afc__transfer_reset_hop(transfer)) return AFC__CACHE_NEXT_FAIL;
@@ -184,7 +184,7 @@ static afc__cache_next use_missing(afc__transfer *transfer) {
     return AFC__CACHE_NEXT_REPLAY;
 }
 
-/** Nothing is stored that may be used. */
+/** Goes on without a stored response, as none may be used. */
 static afc__cache_next miss(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     afc__hop_cache_release_stored(cache);
@@ -217,7 +217,7 @@ static bool open_stored(afc__transfer *transfer) {
     return cache->reader != NULL;
 }
 
-/** The first piece is read before the head is passed on: an entry that is gone is a miss. */
+/** Reads the first piece before the head is passed on: an entry that is gone is a miss. */
 static afc__cache_next read_first(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     afc__http_cache_step step = cache->left == 0
@@ -235,7 +235,7 @@ static afc__cache_next read_first(afc__transfer *transfer) {
     return AFC__CACHE_NEXT_REPLAY;
 }
 
-/** The server is asked for the rest once all of the part is in memory: it may leave the store meanwhile. */
+/** Reads all of the part into memory, as it may leave the store meanwhile, and then asks the server for the rest. */
 static afc__cache_next collect(afc__transfer *transfer) {
     afc_slice piece;
     afc__hop_cache *cache = transfer->hop_cache;
@@ -288,7 +288,7 @@ static bool may_validate_alone(const afc__transfer *transfer) {
     return transfer->auth == NULL && transfer->events.on_cache == NULL && !transfer->has_own_proxy;
 }
 
-/** A stored response fits; may it be used? */
+/** Decides whether a stored response that fits may be used. */
 static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
     afc__hop_cache *cache = transfer->hop_cache;
     const afc__request_head *request = &transfer->request;
@@ -321,7 +321,7 @@ static afc__cache_next consider(afc__transfer *transfer, bool is_part) {
     return miss(transfer);
 }
 
-/** The newest of those that fit best. Without any, the newest part that can be completed. */
+/** Chooses the newest of those that fit best. Without any, the newest part that can be completed. */
 static afc__cache_next choose(afc__transfer *transfer, const afc__http_cache_found *found) {
     afc__hop_cache *cache = transfer->hop_cache;
     fit best = FITS_NOT;
@@ -386,7 +386,7 @@ static afc__cache_next take_found(afc__transfer *transfer) {
     return choose(transfer, &found);
 }
 
-/** Without a cache nothing is stored. */
+/** Sends the request without a cache, where nothing is stored. */
 static afc__cache_next ask_none(afc__transfer *transfer) {
     if (transfer->cache_policy != AFC_HTTP_CACHE_ONLY) return AFC__CACHE_NEXT_SEND;
     afc__transfer_fail_text(transfer, AFC_EINVAL,
@@ -394,7 +394,7 @@ static afc__cache_next ask_none(afc__transfer *transfer) {
     return AFC__CACHE_NEXT_FAIL;
 }
 
-/** There is no memory for the cache. */
+/** Sends the request without the cache, for which there is no memory. */
 static afc__cache_next leave_out(afc__transfer *transfer) {
     if (transfer->cache_policy != AFC_HTTP_CACHE_ONLY) return AFC__CACHE_NEXT_SEND;
     afc__transfer_fail_memory(transfer);
