@@ -22,7 +22,7 @@ typedef struct owner {
     bool is_stopping; /* Loop thread only. */
     void (*taken)(struct owner *owner, afc__post *post);
     bool has_ended;
-    size_t posts, rings;
+    size_t posts, rings, reads;
     size_t sockets; /* Loop thread only: how often `after_socket` was called. */
     int order[8];
     size_t order_count;
@@ -295,18 +295,6 @@ static void rearm(afc__alarm *alarm) {
     count(owner, &owner->rings);
 }
 
-static void timer_that_is_always_due_starves_nothing(void **state) {
-    (void)state;
-    owner owner;
-    bell bell;
-    make(&owner);
-    arm(&owner, &bell, 0, afc__now_us());
-    bell.alarm.callback = rearm;
-    start(&owner);
-    wait_for(&owner, &owner.rings, 100);
-    stop(&owner);
-}
-
 /* ---- Descriptors --------------------------------------------------------------------------- */
 
 typedef struct pipe_end {
@@ -318,7 +306,47 @@ static void read_byte(afc__watch *watch, unsigned readiness) {
     pipe_end *end = (pipe_end *)(void *)watch;
     char byte;
     if ((readiness & AFC__READABLE) == 0 || read(watch->descriptor, &byte, 1) != 1) return;
-    count(end->owner, &end->owner->rings);
+    count(end->owner, &end->owner->reads);
+}
+
+static void count_post(owner *owner, afc__post *post) {
+    (void)post;
+    count(owner, &owner->posts);
+}
+
+static size_t rings_of(owner *owner) {
+    pthread_mutex_lock(&owner->lock);
+    size_t rings = owner->rings;
+    pthread_mutex_unlock(&owner->lock);
+    return rings;
+}
+
+static void timer_that_is_always_due_starves_nothing(void **state) {
+    (void)state;
+    owner owner;
+    bell bell;
+    int ends[2];
+    afc__post post = {0};
+    assert_int_equal(pipe(ends), 0);
+    make(&owner);
+    owner.taken = count_post;
+    pipe_end end = {{ends[0], read_byte}, &owner};
+    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE, true), AFC_OK);
+    arm(&owner, &bell, 0, afc__now_us());
+    bell.alarm.callback = rearm;
+    start(&owner);
+    wait_for(&owner, &owner.rings, 100);
+    /* From here on the timer is always due. */
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    wait_for(&owner, &owner.reads, 1);
+    afc__loop_post(&owner.loop, &post);
+    wait_for(&owner, &owner.posts, 1);
+    wait_for(&owner, &owner.rings, rings_of(&owner) + 100);
+    stop(&owner);
+    assert_int_equal(owner.reads, 1);
+    assert_int_equal(owner.posts, 1);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 static void reports_readable_descriptors(void **state) {
@@ -339,7 +367,7 @@ static void reports_readable_descriptors(void **state) {
     start(&owner);
     for (size_t i = 1; i <= 10; i++) {
         assert_int_equal(write(ends[1], "x", 1), 1);
-        wait_for(&owner, &owner.rings, i);
+        wait_for(&owner, &owner.reads, i);
     }
     stop(&owner);
     assert_int_equal(owner.sockets, 10);
