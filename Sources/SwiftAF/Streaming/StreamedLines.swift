@@ -8,7 +8,7 @@ extension StreamedResponse {
     ///
     /// CR, LF and CRLF end a line and aren't part of it. Empty lines are included, and so is an unterminated last line.
     /// The text is decoded by the charset of Content-Type; without one as UTF-8, where invalid bytes become U+FFFD.
-    /// UTF-16 and UTF-32 have no lines in this sense: the iterator throws ``SessionError/Code/decoding``.
+    /// UTF-16 and UTF-32 have no lines in this sense: the iterator throws ``SessionError/Code/serialization``.
     ///
     /// - Parameter maximumLength: The maximum length of a line in bytes. A longer one cancels the transfer, and the
     ///   iterator throws ``SessionError/Code/tooLarge``.
@@ -83,7 +83,7 @@ private final class LineReader {
             if Task.isCancelled { throw failure(SessionError(.cancelled)) }
             guard !charset.isWide else {
                 throw failure(
-                    SessionError(.decoding, message: "only charsets whose line ends are single bytes have lines"))
+                    SessionError(.serialization, message: "only charsets whose line ends are single bytes have lines"))
             }
             while true {
                 if let line = try split() { return line }

@@ -330,8 +330,8 @@ static void timer_that_is_always_due_starves_nothing(void **state) {
     assert_int_equal(pipe(ends), 0);
     make(&owner);
     owner.taken = count_post;
-    pipe_end end = {{ends[0], read_byte}, &owner};
-    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE, true), AFC_OK);
+    pipe_end end = {{.descriptor = ends[0], .ready = read_byte}, &owner};
+    check_status(afc__loop_watch(&owner.loop, &end.watch, AFC__READABLE), AFC_OK);
     arm(&owner, &bell, 0, afc__now_us());
     bell.alarm.callback = rearm;
     start(&owner);

@@ -153,7 +153,7 @@ struct StreamedLinesTests {
         #expect(try await Array(unknown.lines) == ["é"])
         let wide = try await open(
             .respond(headers: ["Content-Type": "text/plain; charset=utf-16"], body: Data([0, 0x61, 0, 0x0A])))
-        await #expect { try await Array(wide.lines) } throws: { $0.asSessionError?.code == .decoding }
+        await #expect { try await Array(wide.lines) } throws: { $0.asSessionError?.code == .serialization }
     }
 }
 
