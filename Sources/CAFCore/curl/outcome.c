@@ -305,6 +305,16 @@ static void describe_socket(const afc__exchange *exchange, CURLcode code, failur
     cause->text = cause->described;
 }
 
+/** Adds why no address could be connected. libcurl says only which one was tried last. */
+static void describe_connect(const afc__exchange *exchange, CURLcode code, failure_cause *cause) {
+    bool is_known = code == CURLE_COULDNT_CONNECT && cause->system_error != 0 &&
+                    cause->text == exchange->error_text && cause->text[0] != '\0';
+    if (!is_known) return;
+    snprintf(cause->described, sizeof cause->described, "%.140s (%s)", cause->text,
+             strerror((int)cause->system_error));
+    cause->text = cause->described;
+}
+
 /** Returns the reason of a TLS failure. */
 static afc_reason reason_of_tls(const char *text) {
     if (afc__text_means(afc_slice_of(text), AFC__TEXT_NOT_TLS)) return AFC_REASON_NOT_TLS;
@@ -388,6 +398,7 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     if (lacks_sockets(exchange, code)) cause.system_error = exchange->run.socket_error;
     apply_rules(exchange, code, &cause);
     describe_socket(exchange, code, &cause);
+    describe_connect(exchange, code, &cause);
     describe_tls(exchange, &cause);
     describe_proxy(exchange, code, &cause);
     /* Other names are looked up before libcurl gets the request. */

@@ -331,6 +331,9 @@ static afc__resume_decision decide_beyond(const afc__resume_token *token, int64_
     const char *fault = find_fault(kind);
     if (fault != NULL) return refuse(fault);
     bool is_complete = kind == AFC__CONTENT_RANGE_UNSATISFIED && total == offset;
+    if (kind == AFC__CONTENT_RANGE_UNSATISFIED && total > offset) {
+        return refuse("the server refused a range that its file has");
+    }
     if (!is_complete) return refuse("the file is shorter now");
     if (token->total != AFC_LENGTH_UNKNOWN && token->total != total) {
         return refuse("the file's length has changed");

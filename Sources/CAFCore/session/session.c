@@ -22,14 +22,23 @@ enum { SPARE_ALARMS = 64 };
 
 enum { LONGEST_PARTITION = 255 };
 
+/* How many tasks one turn cancels. */
+enum { MOST_CANCELLED = 64 };
+
 /* ---- The loop's side ----------------------------------------------------------------------- */
 
-/** Tasks whose start is still in the inbox are cancelled when they begin: see afc__task_is_cancelled(). */
-static void cancel_all(afc_session *session) {
-    size_t count = session->active_count;
-    for (size_t i = 0; i < count; i++) {
+/**
+ * Looks at some of the tasks that were there when all were cancelled. libcurl takes the longer to remove a handle the more
+ * hosts there are, so others come in between. Tasks whose start is still in the inbox are cancelled when they begin: see
+ * afc__task_is_cancelled().
+ */
+static void cancel_some(afc_session *session) {
+    for (unsigned i = 0; i < MOST_CANCELLED && session->to_cancel > 0; i++, session->to_cancel--) {
         afc__node *node = afc__list_first(&session->active);
-        if (node == NULL) return;
+        if (node == NULL) {
+            session->to_cancel = 0;
+            return;
+        }
         /* A task whose file is being closed stays in the list, behind those that come next. */
         afc__list_remove(node);
         afc__list_append(&session->active, node);
@@ -52,7 +61,7 @@ static void take_posts(void *context, afc__post *post) {
         if (post == &session->post) {
             unsigned requests = atomic_exchange(&session->requests, 0);
             if (requests & AFC__SESSION_CLOSE) session->is_closing = true;
-            if (requests & AFC__SESSION_CANCEL_ALL) cancel_all(session);
+            if (requests & AFC__SESSION_CANCEL_ALL) session->to_cancel = session->active_count;
             if (requests & AFC__SESSION_WAKE) session->is_woken = true;
         } else if (!afc__driver_handle_post(session->driver, post)) {
             afc__task_handle(AFC__OWNER(post, afc_task, post));
@@ -123,6 +132,7 @@ static void finish_exchanges(void *context) {
 
 static afc__turn finish_turn(void *context, bool was_idle) {
     afc_session *session = context;
+    cancel_some(session);
     finish_exchanges(session);
     /* Connections that were made, and tasks that an alarm has ended, make room as well. */
     run_queue(session);
@@ -137,7 +147,7 @@ static afc__turn finish_turn(void *context, bool was_idle) {
     bool was_burst = session->most_active >= BURST &&
                      session->active_count < session->most_active / 8;
     if (was_burst && afc__list_is_empty(&session->completed)) give_memory_back(session);
-    if (is_woken) return AFC__TURN_LOOK;
+    if (is_woken || session->to_cancel > 0) return AFC__TURN_LOOK;
     return session->is_closing ? AFC__TURN_END : AFC__TURN_SLEEP;
 }
 

@@ -52,6 +52,7 @@ struct afc_session {
     afc__queue queue;    /**< Of tasks that wait for their host to have a connection for them. */
     afc__list active;    /**< Tasks under way. */
     size_t active_count;
+    size_t to_cancel;       /**< How many of them afc_session_cancel_all() still has to look at. */
     size_t completed_count; /**< Finished, but not reported: in `completed`. */
     size_t most_active;     /**< Since memory was given back; see give_memory_back(). */
     afc__list completed;    /**< Tasks whose on_done is due. */

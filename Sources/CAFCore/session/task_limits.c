@@ -75,7 +75,10 @@ static void fail_late(afc_failure *failure, afc_timeout which, const char *what,
 }
 
 void afc__task_say_incomplete(const afc_task *task, afc_failure *failure) {
-    fail_late(failure, AFC_TIMEOUT_TOTAL, "total timeout: not complete",
+    bool is_queued = task->state == AFC__STATE_QUEUED;
+    fail_late(failure, AFC_TIMEOUT_TOTAL,
+              is_queued ? "total timeout: no connection to the host was free"
+                        : "total timeout: not complete",
               task->transfer.timeouts.total_ms);
 }
 

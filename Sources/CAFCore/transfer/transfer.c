@@ -708,7 +708,10 @@ void afc__transfer_finish(afc__transfer *transfer) {
         afc__transfer_fail(transfer, &failure);
     }
     afc__transfer_report_file(transfer);
-    result->has_head = afc__hop_in_body(transfer);
+    /* A redirect that isn't followed says where it leads. */
+    bool is_refused = result->failure.status == AFC_EREDIRECT && transfer->hop.reader != NULL &&
+                      transfer->hop.reader->state == AFC__HEAD_DONE;
+    result->has_head = is_refused || afc__hop_in_body(transfer);
     if (transfer->hop.reader != NULL) afc__head_reader_finish(transfer->hop.reader);
     transfer->hop.reader = NULL;
     result->body_size = afc__sink_body_size(&transfer->sink);

@@ -262,6 +262,8 @@ static void reports_refused_connection(void **state) {
     check_port_is_held(afts_server_port(world->server));
     call *call = call_fetch(world, "/");
     check_ended(call, AFC_ECONNECT);
+    check_contains(call->failure.text, strerror(ECONNREFUSED));
+    assert_int_equal(call->failure.system_error, ECONNREFUSED);
     assert_int_equal(call->hop_count, 1);
     assert_int_equal(call->hops[0].status, 0);
     call_free(call);

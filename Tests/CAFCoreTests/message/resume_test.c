@@ -390,7 +390,7 @@ static void status_416_is_complete_only_at_the_end(void **state) {
         {BY_DATE, 10, 416, "Content-Range: bytes */10\n" LONG_AGO, AFC__RESUME_COMPLETE, NULL, 10,
          10},
         {BY_TAG, 4, 416, "Content-Range: bytes */3", AFC__RESUME_REFUSE, "shorter", 0, 0},
-        {BY_TAG, 4, 416, "Content-Range: bytes */10", AFC__RESUME_REFUSE, "shorter", 0, 0},
+        {BY_TAG, 4, 416, "Content-Range: bytes */10", AFC__RESUME_REFUSE, "refused a range", 0, 0},
         {BY_TAG, 4, 416, "Content-Range: bytes 4-9/4", AFC__RESUME_REFUSE, "invalid", 0, 0},
         {BY_TAG, 4, 416, "Content-Range: bytes 0-3/4", AFC__RESUME_REFUSE, "shorter", 0, 0},
         {BY_TAG, 4, 416, "Content-Range: bytes */4", AFC__RESUME_REFUSE, "length has changed", 0,

@@ -44,9 +44,8 @@ struct StreamStateTests {
         }
 
         func finish() {
-            guard case .nothing = state.finish(SessionError(.truncated)) else {
-                return Issue.record("a call was resumed")
-            }
+            if case .nothing = state.finish(SessionError(.truncated)) { return }
+            Issue.record("a call was resumed")
         }
     }
 
@@ -202,7 +201,7 @@ struct StreamStateTests {
     @Test func keepsAHeadThatArrivesBeforeItIsAwaitedAndTheFailureBehindIt() async {
         let state = Locked(StreamState.reading())
         state.withLock { $0.finish(SessionError(.truncated)) }.resume()
-        guard case .head(let head) = await opening(of: state), head.status == 200 else {
+        guard case .head(let head) = await Self.opening(of: state), head.status == 200 else {
             Issue.record("no head")
             return
         }
@@ -222,10 +221,10 @@ struct StreamStateTests {
     @Test func failsToOpenWithTheErrorOfATransferWithoutAHead() async {
         for isWaiting in [true, false] {
             let state = Locked(StreamState())
-            let opening = Task { await opening(of: state) }
+            let waiting = Task { await Self.opening(of: state) }
             if isWaiting { await eventually { state.withLock { $0.hasOpener } } }
             state.withLock { $0.finish(SessionError(.dns)) }.resume()
-            guard case .failed(let error) = await opening.value else {
+            guard case .failed(let error) = await waiting.value else {
                 Issue.record("opened")
                 return
             }
@@ -233,7 +232,7 @@ struct StreamStateTests {
         }
     }
 
-    private func opening(of state: borrowing Locked<StreamState>) async -> StreamState.Opening {
+    private static func opening(of state: borrowing Locked<StreamState>) async -> StreamState.Opening {
         await withUnsafeContinuation { opener in
             let opening = state.withLock { $0.waitForHead(opener) }
             if let opening { opener.resume(returning: opening) }
