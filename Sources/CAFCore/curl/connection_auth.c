@@ -30,8 +30,8 @@ unsigned afc__driver_auth_schemes(const afc__driver *driver) {
 
 void afc__exchange_set_auth(afc__exchange *exchange) {
     unsigned scheme;
-    const afc_credentials *credentials = afc__transfer_connection_auth(exchange->hop.transfer,
-                                                                       AFC__AUTH_TO_ORIGIN, &scheme);
+    const afc_credentials *credentials = afc__transfer_connection_auth(
+        exchange->hop.transfer, AFC__AUTH_TO_ORIGIN, &scheme);
     if (credentials == NULL || afc__exchange_uses_own_listener(exchange)) return;
     /*
      * libcurl keeps more authentication state than can be reset, so this handle isn't reused after
