@@ -20,15 +20,8 @@
 #include "curl/socket.h"
 #include "transfer/response_body.h"
 
-enum {
-    /* The most that libcurl passes on at once (CURL_MAX_WRITE_SIZE). */
-    LONGEST_CHUNK = 16 * 1024,
-    /*
-     * How long an exchange may receive in one turn of the loop while others wait. A large read costs far less. But libcurl
-     * reads up to 100 times before it returns, and a peer may send a chunk or a WebSocket message with every byte.
-     */
-    TURN_US = 5 * 1000
-};
+/* The most that libcurl passes on at once (CURL_MAX_WRITE_SIZE). */
+enum { LONGEST_CHUNK = 16 * 1024 };
 
 void afc__body_lists_init(afc__body_lists *lists) {
     afc__list_init(&lists->to_flush);
@@ -51,21 +44,12 @@ bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
 /* ---- Turns --------------------------------------------------------------------------------- */
 
 /**
- * Returns whether the exchange has had its time in this turn. Most responses are one piece, and need no clock. Streams of a
- * shared connection are read together, so one of them can't yield for the others.
+ * Returns whether others come first. Streams of a shared connection are read together, so one of them can't yield for the
+ * others.
  */
-static bool has_had_its_turn(afc__exchange *exchange) {
-    afc__exchange_run *run = &exchange->run;
-    uint64_t turn = afc__loop_turn(exchange->driver->loop);
-    if (run->turn != turn) {
-        run->turn = turn;
-        run->turn_began_us = 0;
-        return false;
-    }
-    if (run->is_multiplexed) return false;
-    int64_t now = afc__now_us();
-    if (run->turn_began_us == 0) run->turn_began_us = now;
-    return now - run->turn_began_us >= TURN_US;
+static bool must_yield(afc__exchange *exchange) {
+    if (exchange->run.is_multiplexed) return false;
+    return afc__turn_budget_is_spent(&exchange->run.budget, afc__loop_turn(exchange->driver->loop));
 }
 
 bool afc__exchange_has_yielded(const afc__exchange *exchange) {
@@ -122,7 +106,7 @@ size_t afc__exchange_take_body(char *bytes, size_t one, size_t size, void *conte
     bool is_flushing = exchange->flush == AFC__FLUSHING;
     if (!is_flushing) {
         afc__exchange_note_activity(exchange);
-        exchange->run.has_yielded = has_had_its_turn(exchange);
+        exchange->run.has_yielded = must_yield(exchange);
     }
     afc__flow flow = is_flushing ? keep_collected(exchange, chunk, received)
                      : exchange->run.has_yielded
@@ -380,7 +364,7 @@ static afc__flow deliver(afc__exchange *exchange) {
 
 bool afc__exchange_resume(afc__exchange *exchange) {
     exchange->run.has_yielded = false;
-    exchange->run.turn_began_us = 0;
+    exchange->run.budget.since_us = 0;
     /* curl_easy_pause() would use the broken handle. The exchange ends once that is replaced. */
     if (afc__multi_is_broken(&exchange->driver->multi)) return true;
     if (afc__direct_send(exchange)) return true;

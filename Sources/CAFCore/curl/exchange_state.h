@@ -3,6 +3,7 @@
 #define AFC_CURL_EXCHANGE_STATE_H
 
 #include "base/list.h"
+#include "base/turn_budget.h"
 #include "curl/attempt.h"
 #include "curl/direct_io.h"
 #include "curl/driver_internal.h"
@@ -42,9 +43,7 @@ typedef struct afc__exchange_run {
     bool is_behind_status_line; /**< The last line of a response to CONNECT was its first. */
     bool has_paused;
     bool has_yielded; /**< Paused until the next turn of the loop; see body_flow.c. */
-    uint64_t turn;    /**< The turn that the next member belongs to. */
-    /** When it got its second piece of the body in that turn; 0: it hasn't. */
-    int64_t turn_began_us;
+    afc__turn_budget budget;
     int64_t passed;          /**< Body bytes that the transfer has consumed. */
     curl_off_t moved;        /**< If multiplexed: body bytes at the last check. */
     int64_t continue_due_us; /**< See afc__exchange_continue_due(); 0: never. */

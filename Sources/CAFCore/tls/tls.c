@@ -1,9 +1,9 @@
 #include "tls/tls.h"
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/failure.h"
 #include "base/sized.h"
+#include "base/turn_budget.h"
 #include "tls/certificate_request.h"
 #include "tls/client_certificate.h"
 #include "tls/sessions.h"
@@ -17,9 +17,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-
-/* How long a connection may read in a turn. A record of 16 KiB takes some 10 us to decrypt. */
-enum { TURN_US = 5 * 1000 };
 
 struct afc__tls {
     afc_trust_policy *policy;
@@ -42,14 +39,13 @@ struct afc__tls_peer {
     bool got_close_notify;           /* The server sent close_notify. */
     bool is_closing;                 /* libcurl sent close_notify. */
     bool has_ended;                  /* Before that the server did, or reading or writing failed. */
-    bool spoke_last;       /* Before that libcurl wrote something since it read something. */
-    unsigned writes;       /* Since it read something. */
-    uint64_t turn;         /* The last turn in which it read, */
-    int64_t turn_began_us; /* and when it read there for the second time; 0: it didn't. */
-    afc_status choice;     /* AFC_OK, unless the hook wanted no handshake. */
-    char choice_text[80];  /* Why, unless it is AFC_OK. */
-    int last_alert;        /* The alert by which it ended the connection; 0: none. */
-    const SSL *ssl;        /* Once the handshake is done; lives as long as the connection. */
+    bool spoke_last;         /* Before that libcurl wrote something since it read something. */
+    unsigned writes;         /* Since it read something. */
+    afc__turn_budget budget; /* Of its reads. */
+    afc_status choice;       /* AFC_OK, unless the hook wanted no handshake. */
+    char choice_text[80];    /* Why, unless it is AFC_OK. */
+    int last_alert;          /* The alert by which it ended the connection; 0: none. */
+    const SSL *ssl;          /* Once the handshake is done; lives as long as the connection. */
     char host[];
 };
 
@@ -354,18 +350,6 @@ static void note_end(afc__tls_peer *peer) {
     if (!peer->is_closing) peer->has_ended = true;
 }
 
-/** Returns whether the connection has read for so long in this turn that others come first; see afc__tls_begin_turn(). */
-static bool has_had_its_turn(afc__tls_peer *peer) {
-    if (peer->turn != peer->tls->turn) {
-        peer->turn = peer->tls->turn;
-        peer->turn_began_us = 0;
-        return false;
-    }
-    int64_t now = afc__now_us();
-    if (peer->turn_began_us == 0) peer->turn_began_us = now;
-    return now - peer->turn_began_us >= TURN_US;
-}
-
 /** Tells OpenSSL that there is no input yet. */
 static long defer_read(BIO *bio) {
     BIO_clear_retry_flags(bio);
@@ -380,7 +364,8 @@ static long watch_transport(BIO *bio, int operation, const char *bytes, size_t s
     bool is_over = operation == (BIO_CB_READ | BIO_CB_RETURN) ||
                    operation == (BIO_CB_WRITE | BIO_CB_RETURN);
     afc__tls_peer *peer = (afc__tls_peer *)(void *)BIO_get_callback_arg(bio);
-    if (operation == BIO_CB_READ && has_had_its_turn(peer)) return defer_read(bio);
+    if (operation == BIO_CB_READ && afc__turn_budget_is_spent(&peer->budget, peer->tls->turn))
+        return defer_read(bio);
     if (!is_over) return result;
     if (result > 0)
         peer->writes = operation == (BIO_CB_READ | BIO_CB_RETURN) ? 0 : peer->writes + 1;
