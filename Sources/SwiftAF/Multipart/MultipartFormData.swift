@@ -87,7 +87,11 @@ public struct MultipartFormData: Sendable {
 
     /// Adds a field with bytes of a media type, such as JSON that describes the files of the form.
     ///
-    /// - Parameter headers: Further fields, sent after Content-Disposition and Content-Type, which they must not contain.
+    /// - Parameters:
+    ///   - data: The bytes.
+    ///   - name: The name of the field.
+    ///   - mediaType: The media type.
+    ///   - headers: Further fields, sent after Content-Disposition and Content-Type, which they must not contain.
     public mutating func append(
         _ data: Data, name: String, mediaType: String, headers: HTTPHeaders = [:]
     ) throws(SessionError) {
