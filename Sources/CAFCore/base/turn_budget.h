@@ -15,16 +15,19 @@ enum { AFC__TURN_BUDGET_US = 5 * 1000 };
 /** Zero-initialised: nothing was read yet. */
 typedef struct afc__turn_budget {
     uint64_t turn;    /**< The last turn in which there was something to read, */
-    int64_t since_us; /**< and when there was for the second time; 0: there wasn't. */
+    unsigned pieces;  /**< how many pieces there were, */
+    int64_t since_us; /**< and when more than the free ones came; 0: they didn't. */
 } afc__turn_budget;
 
 /**
- * Returns whether the time in this turn is over; called for each piece. The first piece never is too late, and needs no
- * clock: most responses have only one.
+ * Returns whether the time in this turn is over; called for each piece. The first `free` pieces of a turn are never too late,
+ * however slow the machine is, and need no clock.
  */
-static inline bool afc__turn_budget_is_spent(afc__turn_budget *budget, uint64_t turn) {
-    if (budget->turn != turn) {
-        *budget = (afc__turn_budget){.turn = turn};
+static inline bool afc__turn_budget_is_spent(afc__turn_budget *budget, uint64_t turn,
+                                             unsigned free) {
+    if (budget->turn != turn) *budget = (afc__turn_budget){.turn = turn};
+    if (budget->pieces < free) {
+        budget->pieces++;
         return false;
     }
     int64_t now = afc__now_us();

@@ -44,12 +44,13 @@ bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
 /* ---- Turns --------------------------------------------------------------------------------- */
 
 /**
- * Returns whether others come first. Streams of a shared connection are read together, so one of them can't yield for the
+ * Returns whether others come first. Most responses are one piece. Streams of a shared connection are read together, so one of them can't yield for the
  * others.
  */
 static bool must_yield(afc__exchange *exchange) {
     if (exchange->run.is_multiplexed) return false;
-    return afc__turn_budget_is_spent(&exchange->run.budget, afc__loop_turn(exchange->driver->loop));
+    return afc__turn_budget_is_spent(&exchange->run.budget, afc__loop_turn(exchange->driver->loop),
+                                     1);
 }
 
 bool afc__exchange_has_yielded(const afc__exchange *exchange) {
@@ -364,7 +365,7 @@ static afc__flow deliver(afc__exchange *exchange) {
 
 bool afc__exchange_resume(afc__exchange *exchange) {
     exchange->run.has_yielded = false;
-    exchange->run.budget.since_us = 0;
+    exchange->run.budget = (afc__turn_budget){0};
     /* curl_easy_pause() would use the broken handle. The exchange ends once that is replaced. */
     if (afc__multi_is_broken(&exchange->driver->multi)) return true;
     if (afc__direct_send(exchange)) return true;

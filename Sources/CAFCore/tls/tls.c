@@ -18,6 +18,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/*
+ * How many reads a connection always has in a turn, two for each record. What comes with a handshake is fewer, and must not be
+ * left unread: a connection with unread input isn't used again.
+ */
+enum { FREE_READS = 64 };
+
 struct afc__tls {
     afc_trust_policy *policy;
     int min_version, max_version;
@@ -364,7 +370,8 @@ static long watch_transport(BIO *bio, int operation, const char *bytes, size_t s
     bool is_over = operation == (BIO_CB_READ | BIO_CB_RETURN) ||
                    operation == (BIO_CB_WRITE | BIO_CB_RETURN);
     afc__tls_peer *peer = (afc__tls_peer *)(void *)BIO_get_callback_arg(bio);
-    if (operation == BIO_CB_READ && afc__turn_budget_is_spent(&peer->budget, peer->tls->turn))
+    if (operation == BIO_CB_READ &&
+        afc__turn_budget_is_spent(&peer->budget, peer->tls->turn, FREE_READS))
         return defer_read(bio);
     if (!is_over) return result;
     if (result > 0)

@@ -213,7 +213,7 @@ static void messages_yield_and_arrive_before_the_end(void **state) {
 
 /* ---- Frames --------------------------------------------------------------------------------- */
 
-enum { FRAMES = 64 * 1024, FRAME_SIZE = 9, UNKNOWN_TYPE = 0x42 };
+enum { FRAMES = 256 * 1024, FRAME_SIZE = 9, UNKNOWN_TYPE = 0x42 };
 
 /** Sends frames without content, which mean nothing to libcurl (RFC 9113 4.1), and only then the response. */
 static void send_empty_frames(afts_conn *conn, const struct afts_request *request, void *payload) {
@@ -246,7 +246,9 @@ static void empty_frames_yield(void **state) {
     check_ended(call, AFC_OK);
     call_free(call);
     world_free(world);
-    check_turns(&slow);
+    /* Each turn has 64 reads for nothing. */
+    assert_true(slow.pieces >= 200);
+    assert_in_range(slow.last_turn - slow.first_turn, slow.pieces / 100, UINT64_MAX);
 }
 
 int main(void) {
