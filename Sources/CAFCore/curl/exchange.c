@@ -683,7 +683,10 @@ static void set_rest(afc__exchange *exchange) {
     afc__exchange_set_auth(exchange);
 }
 
-/** Refuses a request without TLS to a host with pins, which nobody would compare. A local socket has no network. */
+/**
+ * Refuses a request without TLS to a host with pins: there is no certificate to compare them with. A request over a
+ * Unix-domain socket is allowed, because it doesn't use the network.
+ */
 static afc_status check_pins(const afc__exchange *exchange, afc_failure *failure) {
     const afc__url *url = &exchange->hop.transfer->request.url;
     if (url->is_https || afc__exchange_uses_socket(exchange)) return AFC_OK;

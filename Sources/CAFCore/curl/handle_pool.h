@@ -18,7 +18,7 @@ typedef struct afc__handle_pool {
 /** Makes a handle, to be given back. Fails like afc__exchange_new(). */
 afc_status afc__handle_pool_make(afc__exchange **out, afc__driver *driver, afc_failure *failure);
 
-/** Returns an idle handle, to be given back; NULL: there is none. */
+/** Takes an idle handle out of the pool. Returns NULL if the pool is empty. The caller gives the handle back. */
 afc__exchange *afc__handle_pool_take(afc__handle_pool *pool);
 
 /** Resets the handle, whose hop has ended, and keeps or frees it. */

@@ -26,7 +26,7 @@ bool afc__status_has_heuristic(int status) {
 }
 
 /**
- * Returns the first Age field's first member (RFC 9111 5.1); an invalid one counts as none. 0: there is none.
+ * Returns the first value of the first Age field (RFC 9111 5.1). Returns 0 if the field is missing or invalid.
  */
 static int64_t read_age(const afc_head *head) {
     int64_t age;

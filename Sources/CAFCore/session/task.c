@@ -37,7 +37,10 @@ static bool is_active(const afc_task *task) {
 
 static void continue_from_cache(afc_task *task);
 
-/** Continues in both directions; one whose callback returns AFC_EAGAIN pauses again. false: there is none, or it ended. */
+/**
+ * Continues the exchange in both directions. A direction pauses again if its callback returns AFC_EAGAIN. Returns false if
+ * the task has no exchange, or if the exchange has ended.
+ */
 static bool continue_exchange(afc_task *task) {
     if (task->state == AFC__STATE_IN_CACHE && afc__transfer_is_replaying(&task->transfer)) {
         continue_from_cache(task);
@@ -291,7 +294,7 @@ static void ask_cache(afc_task *task) {
     }
 }
 
-/** Goes on with what the cache has, after its wake or in another turn. */
+/** Continues with the stored response, when the cache has woken the task or in the next turn. */
 static void continue_from_cache(afc_task *task) {
     if (task->state != AFC__STATE_IN_CACHE) return;
     if (afc__transfer_is_replaying(&task->transfer)) {

@@ -54,7 +54,7 @@ static const char *field_name(const afc__auth *auth, const auth_target *target) 
     return target == &auth->proxy ? "Proxy-Authorization" : "Authorization";
 }
 
-/** Returns the body of a message to this target; NULL: there is none, or it isn't known. */
+/** Returns the body of the request to this target. Returns NULL if it has no body, or if the body isn't known. */
 static const afc_slice *known_body(const afc__transfer *transfer, const auth_target *target) {
     bool is_connect = target == &transfer->auth->proxy && afc__transfer_needs_tunnel(transfer);
     return transfer->request.sends_body && !is_connect ? afc__source_in_memory(&transfer->source)
@@ -487,7 +487,7 @@ void afc__transfer_handle_connect_challenge(afc__transfer *transfer) {
 
 /* ---- Sending ------------------------------------------------------------------------------- */
 
-/** Returns the one scheme that needs no challenge to begin with; 0: there is none. */
+/** Returns the scheme that is used without waiting for a challenge. Returns 0 if no scheme can be. */
 static unsigned first_scheme(const afc__transfer *transfer, const afc_credentials *credentials) {
     unsigned fit = afc__credentials_fit(credentials);
     if ((fit & AFC_AUTH_BEARER) != 0) return AFC_AUTH_BEARER;

@@ -675,8 +675,8 @@ typedef struct afc_hop {
 AFC_API const afc_failure *afc_result_get_failure(const afc_result *result);
 
 /**
- * Returns the head of the final response, also if its body failed, or of the redirect that couldn't be followed
- * (AFC_EREDIRECT); NULL if there is none.
+ * Returns the head of the final response, also if its body failed. After AFC_EREDIRECT it returns the head of the
+ * redirect that wasn't followed. Returns NULL if no head was received.
  *
  * Thread: owner.    Owns: borrowed, lives with `result`.    Fails: never.
  */
