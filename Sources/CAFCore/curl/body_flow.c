@@ -44,8 +44,8 @@ bool afc__exchange_cannot_decode(const afc__exchange *exchange) {
 /* ---- Turns --------------------------------------------------------------------------------- */
 
 /**
- * Returns whether others come first. Most responses are one piece. Streams of a shared connection are read together, so one of them can't yield for the
- * others.
+ * Returns whether others come first. Most responses are one piece. Streams of a shared connection are
+ * read together, so one of them can't yield for the others.
  */
 static bool must_yield(afc__exchange *exchange) {
     if (exchange->run.is_multiplexed) return false;

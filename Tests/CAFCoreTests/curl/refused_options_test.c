@@ -78,11 +78,15 @@ static void reports_option_of_request(void **state) {
     }
 }
 
-/** The second request takes the connection of the first one, finds input there, and can't begin on another. */
+/**
+ * The second request takes the connection of the first one, finds input there, and can't begin on another. The body is longer
+ * than a read, so that what follows it isn't read with it, and not longer than two, which always have time in one turn: in the
+ * next one the loop itself would find the input.
+ */
 static void reports_option_of_second_try(void **state) {
     (void)state;
-    enum { LARGE = 40000 };
-    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 40000\r\n\r\n";
+    enum { LARGE = 20000 };
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n";
     static char bytes[sizeof head + LARGE];
     memcpy(bytes, head, sizeof head - 1);
     memset(bytes + sizeof head - 1, 'x', LARGE + 1);
