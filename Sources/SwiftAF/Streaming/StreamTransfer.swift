@@ -102,23 +102,27 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     var isAtRest: Bool { state.withLock { $0.isAtRest } }
 
     private func waitForHead() async -> StreamState.Opening {
-        await withTaskCancellationHandler {
+        let opening = await withTaskCancellationHandler {
             await withUnsafeContinuation { opener in
                 if let opening = state.withLock({ $0.waitForHead(opener) }) { opener.resume(returning: opening) }
             }
         } onCancel: {
             cancel()
         }
+        state.synchronizeContinuation()
+        return opening
     }
 
     private func waitForChunk() async -> StreamState.Next {
-        await withTaskCancellationHandler {
+        let next = await withTaskCancellationHandler {
             await withUnsafeContinuation { reader in
                 if let next = state.withLock({ $0.waitForChunk(reader) }) { reader.resume(returning: next) }
             }
         } onCancel: {
             cancel()
         }
+        state.synchronizeContinuation()
+        return next
     }
 
     override func didReceiveHead(_ response: HTTPResponse) -> ResponseDecision {

@@ -29,7 +29,7 @@ final class OneValueChannel<Value: Sendable>: Sendable {
 
     /// Waits for the next value. Only one task may wait at a time.
     func wait() async -> Value {
-        await withUnsafeContinuation { continuation in
+        let value = await withUnsafeContinuation { continuation in
             let value = state.withLock { state -> Value? in
                 if case .sent(let value) = state {
                     state = .idle
@@ -40,6 +40,8 @@ final class OneValueChannel<Value: Sendable>: Sendable {
             }
             if let value { continuation.resume(returning: value) }
         }
+        state.synchronizeContinuation()
+        return value
     }
 }
 

@@ -124,9 +124,11 @@ public final class SessionTask: Sendable {
     ///
     /// - Returns: The token; nil if the download has succeeded or nothing was kept.
     public func cancelProducingResumeToken() async -> ResumeToken? {
-        await withCheckedContinuation { continuation in
+        let token = await withCheckedContinuation { continuation in
             cancel(notifying: { continuation.resume(returning: $0) })
         }
+        storage.synchronizeContinuation()
+        return token
     }
 
     private func cancel(notifying receiver: @escaping TokenReceiver) {

@@ -76,6 +76,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         } onCancel: {
             cancel()
         }
+        state.synchronizeContinuation()
         return try opened.get()
     }
 
@@ -207,6 +208,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
         } onCancel: {
             cancelWait(id, take)
         }
+        state.synchronizeContinuation()
         return try result.get()
     }
 
