@@ -173,8 +173,8 @@ static void secret_fields_stay_at_their_origin(void **state) {
     serve(scene->world, "/from", answer(302, location, ""));
     serve(scene->world, "/to", answer(200, "", "there"));
     fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/from"));
-    afgio_request_mark_header_secret(fetch->request, "X-API-KEY");
-    afgio_request_set_header(fetch->request, "X-Api-Key", "key");
+    afgio_request_mark_header_secret(fetch->request, "X-KEY");
+    afgio_request_set_header(fetch->request, "X-Key", "key");
     afgio_request_set_header(fetch->request, "X-Other", "1");
     fetch_send(fetch, NULL);
     fetch_wait(fetch);
@@ -183,8 +183,8 @@ static void secret_fields_stay_at_their_origin(void **state) {
     afts_request *second = afts_copy_request(scene->world->server, 1);
     assert_non_null(first);
     assert_non_null(second);
-    assert_string_equal(afts_request_header(first, "X-Api-Key"), "key");
-    assert_null(afts_request_header(second, "X-Api-Key"));
+    assert_string_equal(afts_request_header(first, "X-Key"), "key");
+    assert_null(afts_request_header(second, "X-Key"));
     assert_string_equal(afts_request_header(second, "X-Other"), "1");
     afts_request_free(first);
     afts_request_free(second);

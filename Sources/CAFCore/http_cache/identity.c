@@ -2,6 +2,7 @@
 
 #include "base/buffer.h"
 #include "base/text.h"
+#include "message/fields.h"
 
 #include <string.h>
 
@@ -26,8 +27,9 @@ static afc_status add_all(afc__buffer *text, const afc__identity_question *quest
         const afc_header *header = &question->headers[i];
         if ((header->flags & AFC_HEADER_REMOVE) != 0) continue;
         bool is_field = afc__same_name(header->name, "Authorization");
-        bool is_secret = (header->flags & AFC_HEADER_SECRET) != 0 &&
-                         !afc_header_is_credential(header->name);
+        bool is_secret = afc__header_is_key(header->name) ||
+                         ((header->flags & AFC_HEADER_SECRET) != 0 &&
+                          !afc_header_is_credential(header->name));
         if (is_field ? question->replaces_field : !is_secret) continue;
         has_field = has_field || is_field;
         status = add(text, header->name);

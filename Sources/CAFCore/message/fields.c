@@ -246,13 +246,24 @@ bool afc__is_token(afc_slice text) {
     return text.size != 0 && afc_token_size(text) == text.size;
 }
 
-bool afc_header_is_credential(afc_slice name) {
-    static const char *const names[] = {
-        "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "Cookie2", "Set-Cookie2"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (afc__same_name(name, names[i])) return true;
+static bool is_one_of(afc_slice name, const char *const *names) {
+    for (; *names != NULL; names++) {
+        if (afc__same_name(name, *names)) return true;
     }
     return false;
+}
+
+bool afc__header_is_key(afc_slice name) {
+    static const char *const names[] = {"X-Api-Key", "Api-Key", "X-Auth-Token", "X-CSRF-Token",
+                                        NULL};
+    return is_one_of(name, names);
+}
+
+bool afc_header_is_credential(afc_slice name) {
+    static const char *const names[] = {
+        "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie",
+        "Cookie2",       "Set-Cookie2",         NULL};
+    return is_one_of(name, names) || afc__header_is_key(name);
 }
 
 static bool has_forbidden(const char *bytes, size_t size) {

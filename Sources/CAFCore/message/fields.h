@@ -109,6 +109,12 @@ bool afc__parse_clamped(afc_slice text, int64_t largest, int64_t *out);
 /** Parses 1*DIGIT that fits int64_t. */
 bool afc__parse_length(afc_slice text, int64_t *out);
 
+/**
+ * Returns whether the value of a field of this name is by convention a key of an API. No standard says so, unlike for the other
+ * names of afc_header_is_credential().
+ */
+bool afc__header_is_key(afc_slice name);
+
 /** Returns whether a text is a token (RFC 9110 5.6.2). */
 bool afc__is_token(afc_slice text);
 

@@ -3,7 +3,7 @@
 /// ```swift
 /// var headers: HTTPHeaders = ["Accept": "application/json"]
 /// headers["X-Trace"] = "17"
-/// headers.add(name: "X-Api-Key", value: key, isSecret: true)
+/// headers.add(name: "X-License", value: key, isSecret: true)
 /// headers.suppressDefault("User-Agent")
 /// ```
 public struct HTTPHeaders: Sendable {
@@ -282,7 +282,10 @@ extension HTTPHeaders {
             isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
         }
 
-        /// Whether the value is hidden: a credential field, or a marked one.
+        /// Whether the value is a secret: it is hidden in logs, and not sent to another origin after a redirect.
+        ///
+        /// Fields that were marked are, and `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, `Cookie2`,
+        /// `Set-Cookie2`, `X-Api-Key`, `Api-Key`, `X-Auth-Token` and `X-CSRF-Token` always.
         public var isSecret: Bool {
             isMarkedSecret || CoreField.isCredential(name)
         }

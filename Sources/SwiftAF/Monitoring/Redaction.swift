@@ -1,11 +1,9 @@
 /// Decides what is hidden in logs, shell commands and archives.
 public struct Redaction: Sendable, Hashable {
-    /// Whether values of fields with credentials are hidden: `Authorization`, `Proxy-Authorization`, `Cookie`,
-    /// `Set-Cookie`, `Cookie2`, `Set-Cookie2`, and those that were marked secret. Default: true.
+    /// Whether values of secret fields are hidden (``HTTPHeaders/Field/isSecret``). Default: true.
     public var hidesCredentials = true
-    /// The names of further fields to hide, case-insensitive. Default: `X-Api-Key`, `X-Auth-Token`, `X-CSRF-Token` and
-    /// `Api-Key`.
-    public var headers: Set<String> = Set(Self.secretHeaders)
+    /// The names of further fields to hide, case-insensitive. Default: none.
+    public var headers: Set<String> = []
     /// The names of query items to hide, case-insensitive. Default: common names of secrets, such as `access_token`,
     /// `api_key` and `password`.
     public var queryItems: Set<String> = [
@@ -20,18 +18,10 @@ public struct Redaction: Sendable, Hashable {
     /// Hides credentials and common names of secrets.
     public static let standard = Redaction()
 
-    private static let secretHeaders = ["X-Api-Key", "X-Auth-Token", "X-CSRF-Token", "Api-Key"]
-
-    /// Whether ``standard`` hides fields of this name. Makes no set, which costs time at a program's start.
-    package static func isSecretHeader(_ name: String) -> Bool {
-        CoreField.isCredential(name) || secretHeaders.contains { ASCII.equalIgnoringCase($0, name) }
-    }
-
     /// Hides nothing, not even user information in URLs.
     public static let none: Redaction = {
         var redaction = Redaction()
         redaction.hidesCredentials = false
-        redaction.headers = []
         redaction.queryItems = []
         return redaction
     }()

@@ -30,7 +30,7 @@ enum SecretPart: Sendable {
     private static func fieldValue(in line: [UInt8]) -> Int? {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon + 1 < line.count else { return nil }
         let name = String(decoding: line[..<colon], as: UTF8.self)
-        if Redaction.isSecretHeader(name) { return colon + 1 }
+        if HTTPHeaders.Field(name: name, value: "").isSecret { return colon + 1 }
         return name.lowercased() == "referer" ? userInfo(in: line[(colon + 1)...]) : nil
     }
 

@@ -125,8 +125,6 @@ struct RequestBuilder {
             }
         }
         addCookies(to: &headers)
-        // Hidden, and not sent to another origin after a redirect.
-        for field in headers.fields where Redaction.isSecretHeader(field.name) { headers.markSecret(field.name) }
         if let secret = options.bearerToken {
             // A curl command hides the token.
             let token =

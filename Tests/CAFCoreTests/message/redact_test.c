@@ -25,6 +25,7 @@ static void hides_values_of_credentials(void **state) {
         {"COOKIE: a=b\n", "COOKIE: <hidden>\n"},
         {"Set-Cookie : a=b\r\n", "Set-Cookie : <hidden>\r\n"},
         {"Cookie2: $Version=1\r\n", "Cookie2: <hidden>\r\n"},
+        {"x-api-key: k\r\n", "x-api-key: <hidden>\r\n"},
         {"set-cookie2: a=b\r\n", "set-cookie2: <hidden>\r\n"},
         {"x-key: 1\r\n", "x-key: <hidden>\r\n"},
         {"Cookie:", "Cookie: <hidden>"},

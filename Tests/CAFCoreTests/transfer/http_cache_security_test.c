@@ -326,9 +326,10 @@ static void public_response_that_varies_by_authorization_is_for_one_user(void **
     assert_int_equal(fetch_as(site, "bob"), 'a');
 }
 
-static char fetch_with_secret(cached_site *site, const char *value) {
-    afc_header header = field("X-Api-Key", value);
-    header.flags = AFC_HEADER_SECRET;
+static char fetch_with_secret(cached_site *site, const char *name, unsigned flags,
+                              const char *value) {
+    afc_header header = field(name, value);
+    header.flags = flags;
     call *call = call_new(site->world, "/");
     call->request.headers = &header;
     call->request.header_count = 1;
@@ -337,14 +338,27 @@ static char fetch_with_secret(cached_site *site, const char *value) {
 
 static void secret_fields_keep_responses_apart_unless_they_are_public(void **state) {
     cached_site *site = *state;
-    static const char *const fields[] = {FRESH, FRESH ", public"};
-    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+    static const struct {
+        const char *fields, *name;
+        unsigned flags;
+        char second; /**< What another value gets. */
+    } rows[] = {
+        {FRESH, "X-Key", AFC_HEADER_SECRET, 'b'},
+        {FRESH ", public", "X-Key", AFC_HEADER_SECRET, 'a'},
+        {FRESH, "X-Key", 0, 'a'},
+        {FRESH, "X-Api-Key", AFC_HEADER_SECRET, 'b'},
+        {FRESH, "X-Api-Key", 0, 'b'},
+        {FRESH, "x-auth-token", 0, 'b'},
+        {FRESH ", public", "X-Api-Key", 0, 'a'},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         afc_http_cache_remove_all(site->cache);
-        serve(site->world, "/", answer(200, fields[i], "a"));
-        assert_int_equal(fetch_with_secret(site, "one"), 'a');
-        serve(site->world, "/", answer(200, fields[i], "b"));
-        assert_int_equal(fetch_with_secret(site, "one"), 'a');
-        assert_int_equal(fetch_with_secret(site, "two"), i == 0 ? 'b' : 'a');
+        serve(site->world, "/", answer(200, rows[i].fields, "a"));
+        assert_int_equal(fetch_with_secret(site, rows[i].name, rows[i].flags, "one"), 'a');
+        serve(site->world, "/", answer(200, rows[i].fields, "b"));
+        assert_int_equal(fetch_with_secret(site, rows[i].name, rows[i].flags, "one"), 'a');
+        assert_int_equal(fetch_with_secret(site, rows[i].name, rows[i].flags, "two"),
+                         rows[i].second);
     }
 }
 

@@ -245,7 +245,8 @@ static void ignores_broken_redirect_body(void **state) {
 
 static const afc_header secrets[] = {{{"Authorization", 13}, {"Bearer one", 10}, 0},
                                      {{"Cookie", 6}, {"two=2", 5}, 0},
-                                     {{"X-Api-Key", 9}, {"three", 5}, AFC_HEADER_SECRET},
+                                     {{"X-Api-Key", 9}, {"three", 5}, 0},
+                                     {{"X-Key", 5}, {"three", 5}, AFC_HEADER_SECRET},
                                      {{"Proxy-Authorization", 19}, {"four", 4}, 0},
                                      {{"Host", 4}, {"five.test", 9}, 0},
                                      {{"X-Public", 8}, {"six", 3}, 0}};

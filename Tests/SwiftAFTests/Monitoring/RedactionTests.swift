@@ -45,6 +45,7 @@ import Testing
     @Test(arguments: [
         ("Authorization", true), ("proxy-authorization", true), ("COOKIE", true), ("Set-Cookie", true),
         ("Cookie2", true), ("set-cookie2", true), ("Cookie3", false), ("X-Name", false), ("", false),
+        ("x-api-key", true), ("Api-Key", true), ("X-Auth-Token", true), ("X-CSRF-Token", true),
     ])
     func hidesFieldsOfCredentials(name: String, isHidden: Bool) {
         let field = HTTPHeaders.Field(name: name, value: "s3cret")

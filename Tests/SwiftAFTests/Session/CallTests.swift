@@ -332,10 +332,13 @@ struct CallTests {
         other.route("/", .text("x"))
         manager.headers.authorization = .basic(user: "u", password: "p")
         manager.headers["X-A"] = "1"
+        manager.headers["X-Api-Key"] = "k"
         try await manager.get(other.urlString("/"))
         #expect(other.requests[0]["Authorization"] == nil && other.requests[0]["X-A"] == "1")
+        #expect(other.requests[0]["X-Api-Key"] == nil)
         try await manager.get(server.urlString("/user"))
         #expect(server.requests[0]["Authorization"] == "Basic dTpw")
+        #expect(server.requests[0]["X-Api-Key"] == "k")
         let free = HTTPSessionManager()
         free.headers.authorization = .bearer("t")
         try await free.get(other.urlString("/"))

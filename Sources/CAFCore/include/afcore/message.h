@@ -61,7 +61,8 @@ AFC_API size_t afc_token_size(afc_slice text);
 
 /**
  * Returns whether a header name, in any case, is one of those whose values are credentials: Authorization,
- * Proxy-Authorization, Cookie, Set-Cookie, Cookie2 and Set-Cookie2. They are treated as if they had AFC_HEADER_SECRET.
+ * Proxy-Authorization, Cookie, Set-Cookie, Cookie2, Set-Cookie2, and the common names of keys X-Api-Key, Api-Key,
+ * X-Auth-Token and X-CSRF-Token. They are treated as if they had AFC_HEADER_SECRET.
  *
  * Thread: any.    Owns: nothing.    Fails: never.
  */
