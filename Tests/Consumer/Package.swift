@@ -10,7 +10,8 @@ let package = Package(
         .target(
             name: "Consumer",
             dependencies: [
-                .product(name: "SwiftAF", package: "SwiftAF"), .product(name: "SwiftAFFoundation", package: "SwiftAF"),
+                .product(name: "AFTestServer", package: "SwiftAF"), .product(name: "SwiftAF", package: "SwiftAF"),
+                .product(name: "SwiftAFFoundation", package: "SwiftAF"),
             ])
     ],
     swiftLanguageModes: [.v6]

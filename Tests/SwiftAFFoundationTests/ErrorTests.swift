@@ -59,6 +59,7 @@ import Testing
     @Test(
         arguments: [
             (.redirect, .redirectLimit, .httpTooManyRedirects), (.invalidInput, .noScheme, .unsupportedURL),
+            (.dns, .offline, .notConnectedToInternet), (.connect, .offline, .notConnectedToInternet),
             (.invalidInput, .ipv6Zone, .badURL), (.tls, .certificateRequired, .clientCertificateRequired),
             (.tls, .certificateRefused, .clientCertificateRejected), (.tls, .notTLS, .secureConnectionFailed),
             (.untrusted, .expired, .serverCertificateUntrusted),

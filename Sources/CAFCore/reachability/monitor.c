@@ -34,6 +34,15 @@ static size_t internet(afc__reach_address *out) {
     return 2;
 }
 
+bool afc__reach_has_internet(void) {
+    afc__reach_address addresses[AFC__REACH_MOST_ADDRESSES];
+    size_t count = internet(addresses);
+    for (size_t i = 0; i < count; i++) {
+        if (afc__reach_probe(&addresses[i]).exists) return true;
+    }
+    return false;
+}
+
 /** Parses a numeric address, which needs no lookup; false if `host` isn't one. */
 static bool parse_address(const char *host, afc__reach_address *out) {
     struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_DGRAM};

@@ -49,4 +49,10 @@ struct afc_reach_monitor {
     struct afc__reach_thread *thread;
 };
 
+/**
+ * Returns whether there is a route to the internet: to addresses beyond the local network, of either family. Sends nothing and
+ * doesn't block.
+ */
+bool afc__reach_has_internet(void);
+
 #endif

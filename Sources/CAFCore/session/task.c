@@ -343,6 +343,7 @@ static void end_exchange(afc_task *task, const afc_failure *failure) {
     task->exchange = NULL;
     afc__driver_end(task->session->driver, exchange, &outcome);
     if (failure != NULL) outcome.failure = *failure;
+    afc__task_explain_offline(&outcome.failure);
     afc__next next = afc__transfer_end_hop(&task->transfer, &outcome);
     if (next == AFC__NEXT_WAIT) {
         apply_network_decision(task, afc__task_await_network(task, &outcome.failure),

@@ -2,10 +2,11 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "reachability/monitor.h"
 #include "session/lifetime.h"
 
-#include <afcore/reachability.h>
 #include <errno.h>
+#include <stdio.h>
 
 enum {
     /* After 0.5, 1, 2 and 4 s: a name server may be known later than the route to it. */
@@ -53,6 +54,21 @@ static void release_wait(void *context) {
 }
 
 /* ---- On the loop --------------------------------------------------------------------------- */
+
+static bool may_be_offline(const afc_failure *failure) {
+    if (failure->reason != AFC_REASON_NONE) return false;
+    if (failure->status == AFC_EDNS) return true;
+    return failure->status == AFC_ECONNECT &&
+           (failure->system_error == ENETUNREACH || failure->system_error == ENETDOWN);
+}
+
+void afc__task_explain_offline(afc_failure *failure) {
+    if (!may_be_offline(failure) || afc__reach_has_internet()) return;
+    afc_failure former = *failure;
+    failure->reason = AFC_REASON_OFFLINE;
+    snprintf(failure->text, sizeof failure->text, "this machine has no route to the internet: %.140s",
+             former.text);
+}
 
 /**
  * The host of this hop, or its proxy; NULL: the internet, for a name that was not found: while the internet is

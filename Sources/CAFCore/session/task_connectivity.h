@@ -13,6 +13,9 @@ typedef enum afc__network_decision {
     AFC__NETWORK_FAIL   /**< The host is reachable: the task fails as its hop did. */
 } afc__network_decision;
 
+/** Gives a failure to find or reach a server the reason AFC_REASON_OFFLINE if that is its cause. */
+void afc__task_explain_offline(afc_failure *failure);
+
 /** After a hop that failed: watches whether its host is reachable; reports are posted as AFC__TASK_NETWORK. */
 afc__network_decision afc__task_await_network(afc_task *task, const afc_failure *failure);
 

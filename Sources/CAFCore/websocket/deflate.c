@@ -10,7 +10,7 @@
 enum { SERVER_NO_TAKEOVER = 1, CLIENT_NO_TAKEOVER = 2, SERVER_BITS = 4, CLIENT_BITS = 8 };
 
 void afc__deflate_write_offer(char out[AFC__DEFLATE_OFFER_SIZE], const afc__deflate *offer) {
-    char server[40] = "", client[40] = "";
+    char server[40] = "", client[13] = ""; /* For any int: compilers compute the longest offer. */
     if (offer->server_window_bits < AFC__DEFLATE_MAX_BITS) {
         snprintf(server, sizeof server, "; server_max_window_bits=%d", offer->server_window_bits);
     }

@@ -320,6 +320,9 @@ extension SessionError {
         public static let hostOverride = Reason(rawValue: "hostOverride")
         /// Of ``Code/invalidInput``: a client certificate or its key can't be read, perhaps for lack of its password.
         public static let keyPassword = Reason(rawValue: "keyPassword")
+        /// Of ``Code/dns`` and ``Code/connect``: this machine has no route to the internet, and the failure is that of a
+        /// missing route, or of a name that wasn't found.
+        public static let offline = Reason(rawValue: "offline")
         /// Of ``Code/dns``: the server of DNS over HTTPS didn't find the name, or couldn't be reached.
         public static let dnsOverHTTPS = Reason(rawValue: "dnsOverHTTPS")
         /// Of ``Code/redirect``: ``RedirectPolicy/maximumCount`` was exceeded.

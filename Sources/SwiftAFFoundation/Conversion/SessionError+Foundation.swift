@@ -47,7 +47,7 @@ extension SessionError {
     /// The closest code of `NSURLErrorDomain`.
     ///
     /// A rejected certificate is always -1202, as in AFNetworking; ``reason`` has the details. Of a connection that
-    /// failed because this machine has no route, it is -1009. A file that couldn't be opened is -3001, unless
+    /// failed because this machine has no route, and of a name that wasn't found while it is offline, it is -1009. A file that couldn't be opened is -3001, unless
     /// ``systemError`` says more. An input that is invalid for another reason than the URL is -1000, too.
     public var urlErrorCode: URLError.Code {
         if let reason, let found = Self.reasonErrorCodes[reason] { return found }
@@ -61,6 +61,7 @@ extension SessionError {
     /// The codes of reasons that Foundation distinguishes, too.
     private static let reasonErrorCodes: [Reason: URLError.Code] = [
         .noScheme: .unsupportedURL,
+        .offline: .notConnectedToInternet,
         .redirectLimit: .httpTooManyRedirects,
         .certificateRequired: .clientCertificateRequired,
         .certificateRefused: .clientCertificateRejected,

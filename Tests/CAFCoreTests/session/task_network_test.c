@@ -4,6 +4,7 @@
 #include "support/threads.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -63,8 +64,23 @@ static void missing_route_is_an_error_by_default(void **state) {
     call *call = call_fetch(*state, "/");
     check_ended(call, AFC_ECONNECT);
     assert_int_equal(call->hop_count, 1);
+    assert_int_equal(call->failure.reason, AFC_REASON_OFFLINE);
+    assert_int_equal(call->failure.system_error, ENETUNREACH);
+    check_contains(call->failure.text, "no route to the internet");
+    check_contains(call->failure.text, "Network is unreachable");
     call_free(call);
     set_route(true);
+}
+
+static void unknown_name_without_a_route_is_offline(void **state) {
+    need_network();
+    call *call = call_new(*state, "/");
+    call->request.url = "http://no-such-host.invalid/";
+    call_perform(call);
+    check_ended(call, AFC_EDNS);
+    assert_int_equal(call->failure.reason, AFC_REASON_OFFLINE);
+    check_contains(call->failure.text, "no route to the internet");
+    call_free(call);
 }
 
 static void task_waits_for_a_route(void **state) {
@@ -173,6 +189,7 @@ static void refused_connection_fails_at_once(void **state) {
     call_perform(call);
     check_ended(call, AFC_ECONNECT);
     assert_int_equal(call->hop_count, 1);
+    assert_int_equal(call->failure.reason, AFC_REASON_NONE);
     call_free(call);
     close(unused);
 }
@@ -194,6 +211,7 @@ static void unknown_name_fails_once_the_internet_is_reachable(void **state) {
     call_wait(call);
     network_ip("link del v0");
     check_ended(call, AFC_EDNS);
+    assert_int_equal(call->failure.reason, AFC_REASON_NONE);
     assert_in_range(call->hop_count, 2, 8);
     call_free(call);
 }
@@ -240,6 +258,7 @@ static void released_session_waits_for_its_tasks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         NET_TEST(missing_route_is_an_error_by_default),
+        NET_TEST(unknown_name_without_a_route_is_offline),
         NET_TEST(task_waits_for_a_route),
         NET_TEST(body_is_sent_when_the_network_appears),
         NET_TEST(task_waits_until_its_name_resolves),

@@ -85,6 +85,10 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
  * - HOST_OVERRIDE: an address in afc_network_options.overrides is invalid.
  * - KEY_PASSWORD: a client certificate or its key can't be read, perhaps for lack of its password.
  *
+ * AFC_EDNS, AFC_ECONNECT
+ * - OFFLINE: this machine has no route to the internet, and the failure is that of a missing route, or of a name that
+ *   wasn't found.
+ *
  * AFC_EDNS
  * - DNS_OVER_HTTPS: the server of DNS over HTTPS didn't find the name, or couldn't be reached.
  *
@@ -142,7 +146,8 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
     X(HANDSHAKE_REFUSED, 20, "handshakeRefused")                                                   \
     X(NO_PONG, 21, "noPong")                                                                       \
     X(NO_CLOSE_FRAME, 22, "noCloseFrame")                                                          \
-    X(DECLARED_DIGEST, 23, "declaredDigest")
+    X(DECLARED_DIGEST, 23, "declaredDigest")                                                       \
+    X(OFFLINE, 24, "offline")
 
 /** A finer distinction within a status; AFC_REASON_NONE for most failures. */
 typedef enum AFC_OPEN_ENUM afc_reason {

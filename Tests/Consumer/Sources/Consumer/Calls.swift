@@ -133,6 +133,7 @@ func sendsBodies(_ manager: HTTPSessionManager, user: User, jpeg: Data, album: I
         body: .multipart { form in
             try form.append(jpeg, name: "image", fileName: "a.jpg", mediaType: "image/jpeg")
             try form.append(user.name, name: "title")
+            try form.append(Data("[1]".utf8), name: "tags", mediaType: "application/json")
         })
     print(photo)
 }
@@ -393,6 +394,7 @@ func decodesFailures(_ manager: HTTPSessionManager) async throws {
     do {
         try await manager.delete("users/7")
     } catch {
+        if let delay = error.response?.retryAfter { try await Task.sleep(for: delay) }
         let user: User = try error.decodeBody()
         print(user, try error.decodeBody(as: User.self), (try? error.decodeBody(as: User.self))?.name ?? "")
     }
@@ -444,6 +446,9 @@ func streamsFromLiterals(_ manager: HTTPSessionManager, name: String) async thro
 func validatesStreams(_ manager: HTTPSessionManager) async throws {
     for try await line in try await manager.stream("log").validated().lines { print(line) }
     for try await chunk in try await manager.stream("log").validated(by: .any) { print(chunk.count) }
+    let table = try await manager.stream("table")
+    let head = try await table.lines.first { !$0.isEmpty }
+    for try await row in table.lines { print(head ?? "", row) }
     let log = try await manager.stream("log")
     try await log.validated()
     do {
