@@ -78,6 +78,11 @@ static void reports_option_of_request(void **state) {
     }
 }
 
+/** Whether libcurl itself looks for input on a connection before it uses it again. 7.88.1 doesn't, 8.5.0 does. */
+static bool looks_for_input(void) {
+    return curl_version_info(CURLVERSION_NOW)->version_num >= 0x080000;
+}
+
 /**
  * The second request takes the connection of the first one, finds input there, and can't begin on another. The body is longer
  * than a read, so that what follows it isn't read with it, and not longer than two, which always have time in one turn: in the
@@ -109,9 +114,13 @@ static void reports_option_of_second_try(void **state) {
     call_wait(first);
     call_wait(second);
     check_ended(first, AFC_OK);
-    check_ended(second, AFC_EUNSUPPORTED);
-    check_contains(second->failure.text, curl_easy_strerror(CURLE_UNKNOWN_OPTION));
-    assert_int_equal(second->failure.curl_code, CURLE_UNKNOWN_OPTION);
+    if (looks_for_input()) {
+        check_ended(second, AFC_OK);
+    } else {
+        check_ended(second, AFC_EUNSUPPORTED);
+        check_contains(second->failure.text, curl_easy_strerror(CURLE_UNKNOWN_OPTION));
+        assert_int_equal(second->failure.curl_code, CURLE_UNKNOWN_OPTION);
+    }
     call_free(first);
     call_free(second);
     refuse((CURLoption)0, CURLE_OK);

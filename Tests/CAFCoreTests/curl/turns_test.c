@@ -38,10 +38,13 @@ static void be_slow(slow *slow, const afc_session *session) {
     while (now_us() < end) {}
 }
 
-/** At most a piece for the time, the one that exceeds it, and the same once more after the resumption. */
+/**
+ * At most a piece for the time, the one that exceeds it, and the same once more after the resumption; newer versions of libcurl
+ * pass on a few more that they had decoded.
+ */
 static void check_turns(const slow *slow) {
     assert_true(slow->pieces >= PIECES / 2);
-    assert_in_range(slow->last_turn - slow->first_turn, slow->pieces / 5, UINT64_MAX);
+    assert_in_range(slow->last_turn - slow->first_turn, slow->pieces / 8, UINT64_MAX);
 }
 
 /** Whose reads from sockets are slow; NULL: nobody's. */

@@ -5,6 +5,7 @@
 #include "support/h2.h"
 #include "transfer/result.h"
 
+#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,6 +144,11 @@ static afc_challenge_answer refuse_challenge(void *context, const afc_challenge 
     return AFC_CHALLENGE_CANCEL;
 }
 
+/** Whether libcurl counts the bytes of an encoded body only after the next read: then its progress doesn't tell. */
+static bool counts_late(void) {
+    return curl_version_info(CURLVERSION_NOW)->version_num >= 0x080500;
+}
+
 /** Cancels the call once the start of its body has arrived. */
 static void cancel_in_body(call *call) {
     call_wait_for(call, &call->refused_count, 1);
@@ -164,6 +170,7 @@ static void body_received_before_a_cancel_is_kept(void **state) {
          .body = "none"},
     };
     for (size_t i = 0; i < COUNT_OF(cancelled); i++) {
+        if (cancelled[i].rest.bytes == cut_zlib && counts_late()) continue;
         afts_script *script = afts_script_new();
         afts_send_text(script, cancelled[i].head);
         afts_send(script, cancelled[i].rest.bytes, cancelled[i].rest.size);
