@@ -9,6 +9,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The maximum size of a certificate or key file. */
@@ -18,9 +19,16 @@ enum { MAX_FILE = 1024 * 1024 };
 
 /** Either borrowed from the caller or in `owned`. */
 typedef struct secret_bytes {
+    const char *name; /**< For errors: the path, or which bytes of the caller these are. */
     afc_slice bytes;
     afc__buffer owned;
 } secret_bytes;
+
+static void secret_init(secret_bytes *secret, const char *path, const char *field) {
+    secret->name = path != NULL ? path : field;
+    secret->bytes = (afc_slice){NULL, 0};
+    afc__buffer_init(&secret->owned, MAX_FILE);
+}
 
 static void clear_secret(secret_bytes *secret) {
     if (secret->owned.size > 0) explicit_bzero(secret->owned.bytes, secret->owned.size);
@@ -30,10 +38,12 @@ static void clear_secret(secret_bytes *secret) {
 static afc_status read_file(secret_bytes *out, const char *path, afc_failure *failure) {
     afc_status status = afc__read_file(&out->owned, path, AFC__FILE_REGULAR, failure);
     out->bytes = afc__buffer_slice(&out->owned);
-    bool is_none = status == AFC_ETOOBIG || status == AFC_EINVAL ||
-                   (status == AFC_OK && out->bytes.size == 0);
-    if (!is_none) return status;
-    return afc__fail(failure, AFC_EINVAL, "%s: not a file with a certificate or a key", path);
+    if (status == AFC_OK && out->bytes.size == 0) {
+        return afc__fail(failure, AFC_EINVAL, "%s is empty: expected a certificate or a key", path);
+    }
+    if (status != AFC_ETOOBIG) return status;
+    if (failure != NULL) failure->status = AFC_EINVAL;
+    return AFC_EINVAL;
 }
 
 static afc_status take_bytes(secret_bytes *out, afc_slice bytes, const char *path,
@@ -41,20 +51,28 @@ static afc_status take_bytes(secret_bytes *out, afc_slice bytes, const char *pat
     out->bytes = bytes;
     if (path != NULL) return read_file(out, path, failure);
     if (afc__lacks_bytes(bytes)) {
-        return afc__fail(failure, AFC_EINVAL, "the client certificate has a size but no bytes");
+        return afc__fail(failure, AFC_EINVAL, "%s has a size but no bytes", out->name);
     }
     if (bytes.size <= MAX_FILE) return AFC_OK;
-    return afc__fail(failure, AFC_EINVAL, "the client certificate is too long");
+    return afc__fail(failure, AFC_EINVAL, "%s is larger than the limit of %d bytes", out->name,
+                     (int)MAX_FILE);
 }
 
 /* ---- Certificates and keys ----------------------------------------------------------------- */
 
+typedef struct secret_password {
+    const char *text; /**< NULL: none was given. */
+    bool was_needed;  /**< OpenSSL has asked for one. */
+} secret_password;
+
 /** Passes the password to OpenSSL. Without this callback OpenSSL would prompt on the terminal. */
-static int tell_password(char *out, int size, int is_writing, void *password) {
+static int tell_password(char *out, int size, int is_writing, void *context) {
+    secret_password *password = context;
     (void)is_writing;
-    size_t length = password != NULL ? strlen(password) : 0;
-    if (password == NULL || length > (size_t)size) return -1;
-    memcpy(out, password, length);
+    password->was_needed = true;
+    size_t length = password->text != NULL ? strlen(password->text) : 0;
+    if (password->text == NULL || length > (size_t)size) return -1;
+    memcpy(out, password->text, length);
     return (int)length;
 }
 
@@ -66,15 +84,29 @@ static BIO *open_bytes(afc_slice bytes) {
     return BIO_new_mem_buf(bytes.bytes, (int)bytes.size);
 }
 
-static EVP_PKEY *read_key(afc_slice bytes, void *password) {
-    EVP_PKEY *key = NULL;
+/** Tells whether PEM has a block of this type, as in "CERTIFICATE" or, after its algorithm, "PRIVATE KEY". */
+static bool has_block(afc_slice bytes, const char *type) {
+    char line[64];
+    int size = snprintf(line, sizeof line, "%s-----", type);
+    return memmem(bytes.bytes, bytes.size, line, (size_t)size) != NULL;
+}
+
+static EVP_PKEY *read_pem_key(afc_slice bytes, secret_password *password) {
     BIO *bio = open_bytes(bytes);
-    if (bio != NULL && !is_der(bytes)) {
-        key = PEM_read_bio_PrivateKey(bio, NULL, tell_password, password);
-    } else if (bio != NULL) {
-        key = password != NULL ? d2i_PKCS8PrivateKey_bio(bio, NULL, tell_password, password)
-                               : d2i_PrivateKey_bio(bio, NULL);
-    }
+    EVP_PKEY *key = bio != NULL ? PEM_read_bio_PrivateKey(bio, NULL, tell_password, password)
+                                : NULL;
+    BIO_free(bio);
+    return key;
+}
+
+/** Reads DER, which doesn't say whether it is encrypted: first as if it weren't. */
+static EVP_PKEY *read_der_key(afc_slice bytes, secret_password *password) {
+    BIO *bio = open_bytes(bytes);
+    EVP_PKEY *key = bio != NULL ? d2i_PrivateKey_bio(bio, NULL) : NULL;
+    BIO_free(bio);
+    if (key != NULL) return key;
+    bio = open_bytes(bytes);
+    key = bio != NULL ? d2i_PKCS8PrivateKey_bio(bio, NULL, tell_password, password) : NULL;
     BIO_free(bio);
     return key;
 }
@@ -93,13 +125,15 @@ static bool read_pem(afc__tls_identity *out, afc_slice bytes) {
     return is_good;
 }
 
-/** Reads DER: a PKCS #12 file or a bare certificate. */
-static bool read_der(afc__tls_identity *out, afc_slice bytes, const char *password) {
+/** Reads DER: a PKCS #12 file, whose password is needed then, or a bare certificate. */
+static bool read_der(afc__tls_identity *out, afc_slice bytes, secret_password *password) {
     BIO *bio = open_bytes(bytes);
     PKCS12 *file = bio != NULL ? d2i_PKCS12_bio(bio, NULL) : NULL;
     BIO_free(bio);
+    password->was_needed = file != NULL;
     if (file != NULL) {
-        bool is_good = PKCS12_parse(file, password, &out->key, &out->certificate, &out->chain) == 1;
+        bool is_good = PKCS12_parse(file, password->text, &out->key, &out->certificate,
+                                    &out->chain) == 1;
         PKCS12_free(file);
         return is_good && out->certificate != NULL;
     }
@@ -109,28 +143,61 @@ static bool read_der(afc__tls_identity *out, afc_slice bytes, const char *passwo
     return out->certificate != NULL;
 }
 
-static afc_status read_pair(afc__tls_identity *out, const afc_client_certificate *source,
-                            afc_slice certificate, afc_slice key, afc_failure *failure) {
-    void *password = (void *)(uintptr_t)source->password;
-    bool is_good = is_der(certificate) ? read_der(out, certificate, source->password)
-                                       : read_pem(out, certificate);
-    if (!is_good) {
-        if (!is_der(certificate)) {
-            return afc__fail(failure, AFC_EINVAL, "invalid client certificate");
+/* ---- What is wrong with them --------------------------------------------------------------- */
+
+/** The name comes last: a long path would cut off what is wrong. */
+static afc_status fail(const secret_bytes *in, const char *what, afc_failure *failure) {
+    return afc__fail(failure, AFC_EINVAL, "invalid client certificate: %s %s", what, in->name);
+}
+
+static afc_status fail_password(const secret_bytes *in, const char *what, afc_failure *failure) {
+    return afc__give_reason(failure, AFC_REASON_KEY_PASSWORD, fail(in, what, failure));
+}
+
+static afc_status fail_certificate(const secret_bytes *in, const secret_password *password,
+                                   afc_failure *failure) {
+    if (is_der(in->bytes)) {
+        if (!password->was_needed) {
+            return fail(in, "neither PKCS #12 nor a certificate in", failure);
         }
-        return afc__give_reason(
-            failure, AFC_REASON_KEY_PASSWORD,
-            afc__fail(failure, AFC_EINVAL, "invalid client certificate, or wrong password"));
+        return fail_password(
+            in, password->text == NULL ? "a password is needed for" : "wrong password for",
+            failure);
     }
-    if (out->key == NULL) out->key = read_key(key.size > 0 ? key : certificate, password);
+    bool is_missing = !has_block(in->bytes, "CERTIFICATE");
+    return fail(in, is_missing ? "no certificate in" : "damaged certificate in", failure);
+}
+
+/** `is_read`: these bytes are DER of which all else was read. */
+static afc_status fail_key(const secret_bytes *in, bool is_read, const secret_password *password,
+                           afc_failure *failure) {
+    bool is_missing = is_der(in->bytes) ? is_read : !has_block(in->bytes, "PRIVATE KEY");
+    if (is_missing) return fail_password(in, "no private key in", failure);
+    if (!password->was_needed) return fail(in, "damaged private key in", failure);
+    return fail_password(in,
+                         password->text == NULL ? "a password is needed for the private key in"
+                                                : "wrong password for the private key in",
+                         failure);
+}
+
+static afc_status read_pair(afc__tls_identity *out, secret_password *password,
+                            const secret_bytes *certificate, const secret_bytes *key,
+                            afc_failure *failure) {
+    bool is_one_file = key->bytes.size == 0;
+    bool is_good = is_der(certificate->bytes) ? read_der(out, certificate->bytes, password)
+                                              : read_pem(out, certificate->bytes);
+    if (!is_good) return fail_certificate(certificate, password, failure);
+    if (is_one_file) key = certificate;
     if (out->key == NULL) {
-        return afc__give_reason(
-            failure, AFC_REASON_KEY_PASSWORD,
-            afc__fail(failure, AFC_EINVAL,
-                      "invalid key of the client certificate, or wrong password"));
+        password->was_needed = false;
+        out->key = is_der(key->bytes) ? read_der_key(key->bytes, password)
+                                      : read_pem_key(key->bytes, password);
     }
+    if (out->key == NULL) return fail_key(key, is_one_file, password, failure);
     if (X509_check_private_key(out->certificate, out->key) == 1) return AFC_OK;
-    return afc__fail(failure, AFC_EINVAL, "the key doesn't match the client certificate");
+    return afc__fail(failure, AFC_EINVAL,
+                     "the private key in %s doesn't match the client certificate in %s", key->name,
+                     certificate->name);
 }
 
 static afc_status read_pattern(afc__tls_identity *out, const afc_client_certificate *source,
@@ -147,9 +214,9 @@ static afc_status read_pattern(afc__tls_identity *out, const afc_client_certific
 afc_status afc__tls_identity_read(afc__tls_identity *out, const afc_client_certificate *source,
                                   afc_failure *failure) {
     secret_bytes certificate, key;
-    afc__buffer_init(&certificate.owned, MAX_FILE);
-    afc__buffer_init(&key.owned, MAX_FILE);
-    certificate.bytes = key.bytes = (afc_slice){NULL, 0};
+    secret_password password = {.text = source->password};
+    secret_init(&certificate, source->certificate_path, "the certificate's bytes");
+    secret_init(&key, source->key_path, "the key's bytes");
     memset(out, 0, sizeof *out);
     ERR_clear_error();
     afc_status status = AFC__CHECK_RESERVED(source, "afc_client_certificate", failure);
@@ -158,7 +225,7 @@ afc_status afc__tls_identity_read(afc__tls_identity *out, const afc_client_certi
         status = take_bytes(&certificate, source->certificate, source->certificate_path, failure);
     }
     if (status == AFC_OK) status = take_bytes(&key, source->key, source->key_path, failure);
-    if (status == AFC_OK) status = read_pair(out, source, certificate.bytes, key.bytes, failure);
+    if (status == AFC_OK) status = read_pair(out, &password, &certificate, &key, failure);
     clear_secret(&certificate);
     clear_secret(&key);
     ERR_clear_error();
