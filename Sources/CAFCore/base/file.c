@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 
+#include <afcore/task.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -106,6 +107,33 @@ afc_status afc__read_file(afc__buffer *out, const char *path, afc__file_kind kin
     afc_status status = read_open(out, descriptor, path, kind, failure);
     close(descriptor);
     return status;
+}
+
+static int measure(int descriptor, int64_t *length) {
+    struct stat facts;
+    if (fstat(descriptor, &facts) != 0) return errno;
+    if (S_ISDIR(facts.st_mode)) return EISDIR;
+    if (!S_ISREG(facts.st_mode)) return EINVAL;
+    *length = facts.st_size;
+    if (facts.st_size > 0) return 0;
+    char byte;
+    ssize_t count;
+    do count = pread(descriptor, &byte, 1, 0);
+    while (count < 0 && errno == EINTR);
+    if (count > 0) *length = AFC_LENGTH_UNKNOWN;
+    return count < 0 ? errno : 0;
+}
+
+afc_status afc__open_regular(int *descriptor, const char *path, int64_t *length,
+                             afc_failure *failure) {
+    /* Non-blocking, so that a FIFO without a writer is refused, instead of blocking. */
+    *descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*descriptor < 0) return afc__fail_file(failure, "cannot open", path, errno);
+    int error = measure(*descriptor, length);
+    if (error == 0) return AFC_OK;
+    close(*descriptor);
+    *descriptor = -1;
+    return afc__fail_file(failure, "cannot read", path, error);
 }
 
 /* ---- Symbolic links ------------------------------------------------------------------------ */

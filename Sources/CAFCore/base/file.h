@@ -34,6 +34,13 @@ afc_status afc__read_file(afc__buffer *out, const char *path, afc__file_kind kin
                           afc_failure *failure);
 
 /**
+ * Opens a regular file for reading. `*length` is its size, or AFC_LENGTH_UNKNOWN if that is reported as 0 although it
+ * has bytes, as files of procfs do. AFC_EFILE with the system's error; the failure names the path.
+ */
+afc_status afc__open_regular(int *descriptor, const char *path, int64_t *length,
+                             afc_failure *failure);
+
+/**
  * Returns the target of `path`, of a file that may not exist yet: itself, unless its last component is a symbolic link.
  * Free it with afc_free(). NULL with an errno in `*error` if the links are circular or can't be read; NULL without one
  * when out of memory.

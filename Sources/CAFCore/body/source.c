@@ -3,13 +3,13 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/failure.h"
+#include "base/file.h"
 #include "base/sized.h"
 #include "body/descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 void afc__body_release(const afc_body *body) {
@@ -151,22 +151,11 @@ static afc_status open_empty_reader(afc__source *source, afc_failure *failure) {
 afc_status afc__source_open(afc__source *source, afc_failure *failure) {
     if (promises_nothing(source)) return open_empty_reader(source, failure);
     if (source->body.kind != AFC_BODY_FILE || source->descriptor >= 0) return AFC_OK;
-    const char *path = source->body.path;
-    /* Non-blocking, so that a FIFO without a writer is refused below, instead of blocking. */
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) return afc__fail_file(failure, "cannot open", path, errno);
-    struct stat facts;
-    int error = fstat(descriptor, &facts) != 0 ? errno
-                : S_ISDIR(facts.st_mode)       ? EISDIR
-                : !S_ISREG(facts.st_mode)      ? EINVAL
-                                               : 0;
-    if (error != 0) {
-        close(descriptor);
-        return afc__fail_file(failure, "cannot read", path, error);
-    }
-    posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
-    source->descriptor = descriptor;
-    source->length = facts.st_size;
+    int64_t length;
+    afc_status status = afc__open_regular(&source->descriptor, source->body.path, &length, failure);
+    if (status != AFC_OK) return status;
+    posix_fadvise(source->descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
+    source->length = length;
     return AFC_OK;
 }
 

@@ -19,7 +19,7 @@ typedef struct afc__source {
         void *owned;               /**< Our copy of bytes or path, or */
         const afc__lender *lender; /**< READER: with its context; NULL: it only copies. */
     };
-    int64_t length;   /**< AFC_LENGTH_UNKNOWN with a reader that does not know. */
+    int64_t length;   /**< AFC_LENGTH_UNKNOWN with a reader or file that does not know. */
     int64_t position; /**< Bytes read since the last rewind. */
     int descriptor;   /**< FILE, once open; FD: ours. */
     bool has_started; /**< A byte was requested since the last rewind. */

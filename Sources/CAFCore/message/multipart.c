@@ -23,7 +23,8 @@ typedef struct afc__part {
     afc__part_kind kind;
     void *block;    /**< Contains the head, and a copy of the bytes or the path. */
     afc_slice head; /**< Delimiter, header lines and empty line. */
-    int64_t length; /**< Length of the body; AFC_LENGTH_UNKNOWN: to the end of the reader. */
+    int64_t
+        length; /**< Length of the body; AFC_LENGTH_UNKNOWN: to the end of the reader or file. */
     /* BYTES */
     const char *bytes;
     void (*release)(void *context);
@@ -67,22 +68,6 @@ static afc_slice closing_of(const afc_multipart *form) {
 }
 
 /* ---- Files --------------------------------------------------------------------------------- */
-
-/** Opens a part's file, which must be a regular one. AFC_EFILE. */
-static afc_status open_part(const afc__part *part, int *descriptor, afc_failure *failure) {
-    /* Non-blocking, so that a FIFO without a writer is refused below instead of blocking. */
-    *descriptor = open(part->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (*descriptor < 0) return afc__fail_file(failure, "cannot open", part->path, errno);
-    struct stat facts;
-    int error = fstat(*descriptor, &facts) != 0 ? errno
-                : S_ISDIR(facts.st_mode)        ? EISDIR
-                : !S_ISREG(facts.st_mode)       ? EINVAL
-                                                : 0;
-    if (error == 0) return AFC_OK;
-    close(*descriptor);
-    *descriptor = -1;
-    return afc__fail_file(failure, "cannot read", part->path, error);
-}
 
 static afc_status wrong_size(const afc__part *part, const char *how, int64_t expected,
                              afc_failure *failure) {
@@ -521,13 +506,17 @@ static afc_status measure_file(const afc_part_file *file, afc__part *made, afc_f
                     (file->length <= 0 || file->offset <= INT64_MAX - file->length);
     if (!is_range) return afc__fail(failure, AFC_EINVAL, "the part's offset or length is negative");
     int descriptor;
-    afc_status status = open_part(made, &descriptor, failure);
+    int64_t length, size;
+    afc_status status = afc__open_regular(&descriptor, file->path, &length, failure);
     if (status != AFC_OK) return status;
-    int64_t size;
     status = check_size(made, descriptor, &size, failure);
     close(descriptor);
     if (status != AFC_OK) return status;
     bool is_open_end = file->length == AFC_LENGTH_UNKNOWN;
+    bool is_stream = length == AFC_LENGTH_UNKNOWN && file->offset == 0 && is_open_end;
+    /* `made` says so already: of unknown length, and of any size. */
+    if (is_stream && file->size == AFC_LENGTH_UNKNOWN) return AFC_OK;
+    if (is_stream) return wrong_size(made, "longer", file->size, failure);
     if (file->offset + (is_open_end ? 0 : file->length) > size) {
         return afc__fail(failure, AFC_EFILE, "%s has only %lld bytes", file->path, (long long)size);
     }
@@ -568,10 +557,11 @@ afc_status afc_multipart_add_file(afc_multipart *form, const afc_part *part,
 /* ---- Reading a file -------------------------------------------------------------------------- */
 
 static afc_status open_file(afc_multipart *form, const afc__part *part, afc_failure *failure) {
-    afc_status status = open_part(part, &form->descriptor, failure);
+    int64_t length, size;
+    afc_status status = afc__open_regular(&form->descriptor, part->path, &length, failure);
     if (status != AFC_OK) return status;
-    posix_fadvise(form->descriptor, part->offset, part->length, POSIX_FADV_SEQUENTIAL);
-    int64_t size;
+    posix_fadvise(form->descriptor, part->offset, part->length > 0 ? part->length : 0,
+                  POSIX_FADV_SEQUENTIAL);
     return check_size(part, form->descriptor, &size, failure);
 }
 
@@ -587,6 +577,7 @@ static ptrdiff_t read_file(afc_multipart *form, const afc__part *part, void *buf
     for (;;) {
         ssize_t count = pread(form->descriptor, buffer, size, part->offset + form->position);
         if (count > 0) return count;
+        if (count == 0 && part->length == AFC_LENGTH_UNKNOWN) return AFC_READ_END;
         if (count == 0) {
             wrong_size(part, "shorter", part->offset + part->length, failure);
             return AFC_READ_FAILED;

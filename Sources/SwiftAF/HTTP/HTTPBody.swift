@@ -102,7 +102,8 @@ public struct HTTPBody: Sendable {
     }
 
     /// The contents of the file at `path`, read while they are sent, never completely in memory. The length is
-    /// determined when the transfer starts; if the file becomes shorter, the transfer fails.
+    /// determined when the transfer starts; if the file becomes shorter, the transfer fails. A file that has bytes although
+    /// its size is reported as 0, as in `/proc`, is sent to its end.
     ///
     /// - Parameters:
     ///   - path: The path.

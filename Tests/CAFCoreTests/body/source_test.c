@@ -3,6 +3,7 @@
 #include "support/files.h"
 
 #include <afcore/multipart.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -144,6 +145,29 @@ static void sends_files_whole(void **state) {
         check_body_seen(world, i, pattern(sizes[i]));
     }
     folder_remove(&folder);
+}
+
+/** Its size is reported as 0. Also after a redirect, which opens it again. */
+static void sends_file_of_procfs_to_its_end(void **state) {
+    world *world = *state;
+    static const char path[] = "/proc/version";
+    char bytes[4096];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    afc_slice expected = {bytes, fread(bytes, 1, sizeof bytes, file)};
+    fclose(file);
+    assert_in_range(expected.size, 1, sizeof bytes - 1);
+    serve(world, "/from", answer(307, "Location: /to", ""));
+    call *call = call_new(world, "/from");
+    send_file(call, path);
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    assert_int_equal(call->progress.sent, expected.size);
+    call_free(call);
+    for (size_t i = 0; i < 2; i++) {
+        check_body_seen(world, i, expected);
+        assert_string_equal(seen_header(world, i, "Transfer-Encoding"), "chunked");
+    }
 }
 
 static void unreadable_file_is_an_error(void **state) {
@@ -558,6 +582,7 @@ int main(void) {
         WORLD_TEST(refused_request_releases_borrowed_memory),
         WORLD_TEST(unstarted_task_releases_borrowed_memory),
         WORLD_TEST(sends_files_whole),
+        WORLD_TEST(sends_file_of_procfs_to_its_end),
         WORLD_TEST(unreadable_file_is_an_error),
         WORLD_TEST(shrinking_file_is_an_error),
         WORLD_TEST(growing_file_is_sent_with_its_first_length),

@@ -224,6 +224,47 @@ static void changed_empty_file_is_an_error(void **state) {
     folder_remove(&folder);
 }
 
+/** Its size is reported as 0. */
+static void reads_file_of_procfs_to_its_end(void **state) {
+    (void)state;
+    static const char path[] = "/proc/version";
+    char bytes[4096], expected[5000];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    assert_in_range(size, 1, sizeof bytes - 1);
+    snprintf(expected, sizeof expected,
+             "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"version\"\r\n"
+             "Content-Type: application/octet-stream\r\n\r\n%.*s\r\n--B\r\n"
+             "Content-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--B--\r\n",
+             (int)size, bytes);
+    afc_multipart *form = form_new();
+    form_add_file(form, "f", path);
+    form_add(form, "a", NULL, NULL, S("1"));
+    assert_int_equal(afc_multipart_get_length(form), AFC_LENGTH_UNKNOWN);
+    assert_int_equal(afc_multipart_get_part_length(form, 0), AFC_LENGTH_UNKNOWN);
+    for (int i = 0; i < 2; i++) {
+        drained got = drain(form, 100);
+        assert_int_equal(got.end, AFC_READ_END);
+        assert_int_equal(got.size, strlen(expected));
+        assert_memory_equal(got.bytes, expected, got.size);
+        free(got.bytes);
+        check_status(afc_multipart_rewind(form, NULL), AFC_OK);
+    }
+    afc_multipart_free(form);
+    /* A size or a range that was given is the caller's word. */
+    const afc_part_file files[] = {{path, 0, AFC_LENGTH_UNKNOWN, 0, {0}},
+                                   {path, 0, 1, AFC_LENGTH_UNKNOWN, {0}},
+                                   {path, 1, AFC_LENGTH_UNKNOWN, AFC_LENGTH_UNKNOWN, {0}}};
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        const afc_part part = AFC_PART_INIT;
+        form = form_new();
+        check_status(afc_multipart_add_file(form, &part, &files[i], NULL), AFC_EFILE);
+        afc_multipart_free(form);
+    }
+}
+
 static void reads_range_of_growing_file(void **state) {
     (void)state;
     folder folder;
@@ -565,6 +606,7 @@ int main(void) {
         cmocka_unit_test(refuses_unreadable_files),
         cmocka_unit_test(changed_file_is_an_error),
         cmocka_unit_test(changed_empty_file_is_an_error),
+        cmocka_unit_test(reads_file_of_procfs_to_its_end),
         cmocka_unit_test(reads_range_of_growing_file),
         cmocka_unit_test(opens_one_file_at_a_time),
         cmocka_unit_test(reader_may_return_again),

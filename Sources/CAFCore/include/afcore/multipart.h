@@ -101,7 +101,8 @@ AFC_API afc_status afc_multipart_add_bytes(afc_multipart *form, const afc_part *
 
 /**
  * Adds a part from a regular file. The file is opened again when the part is read. If it is missing or has
- * another size by then, reading fails with AFC_EFILE: the length of the body never changes.
+ * another size by then, reading fails with AFC_EFILE: the length of the body never changes. A file that has bytes
+ * although its size is reported as 0, as in /proc, makes a part of unknown length, if no range or size is given.
  *
  * Thread: owner.    Owns: nothing.
  * Fails: as afc_multipart_add_bytes(); AFC_EFILE (the file can't be read now; see `system_error`).

@@ -71,7 +71,8 @@ typedef struct afc_body {
     void *context;
     /**
      * FILE: path of a regular file, opened when the request is sent. Its size must not change after that: AFC_EFILE
-     * if it has become shorter; what was added isn't sent.
+     * if it has become shorter; what was added isn't sent. A file that has bytes although its size is reported as 0,
+     * as in /proc, is sent to its end, as a body of unknown length.
      */
     const char *path;
     /**
