@@ -6,13 +6,28 @@
 #include "base/temporary_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
+
+/** Checks whether a file can be created in the folder of `path`: otherwise saving it would fail, perhaps unseen. */
+static afc_status check_folder(const char *path, afc_failure *failure) {
+    char folder[PATH_MAX];
+    int error = afc__folder_of(path, folder, sizeof folder);
+    if (error != 0) return afc__fail_file(failure, "cannot create", path, error);
+    if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0) return AFC_OK;
+    error = errno;
+    size_t size = strlen(folder);
+    if (size > 1) folder[size - 1] = '\0';
+    return afc__fail_file(failure, "cannot create files in the folder", folder, error);
+}
 
 afc_status afc__file_load(afc__buffer *out, const char *path, afc_failure *failure) {
     afc_failure found;
     afc_status status = afc__read_file(out, path, AFC__FILE_REGULAR, &found);
-    if (status == AFC_OK || found.system_error == ENOENT) return AFC_OK;
+    if (status == AFC_OK) return AFC_OK;
+    if (found.system_error == ENOENT) return check_folder(path, failure);
     if (status != AFC_ENOMEM) found.status = AFC_EFILE;
     if (failure != NULL) *failure = found;
     return found.status;

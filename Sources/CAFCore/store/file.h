@@ -6,7 +6,10 @@
 
 #include "base/buffer.h"
 
-/** Reads a regular file; a missing one is empty. AFC_EFILE, also if it is too large; AFC_ENOMEM. */
+/**
+ * Reads a regular file; a missing one is empty. AFC_EFILE, also if it is too large, or missing from a folder where it
+ * can't be created; AFC_ENOMEM.
+ */
 afc_status afc__file_load(afc__buffer *out, const char *path, afc_failure *failure);
 
 /**

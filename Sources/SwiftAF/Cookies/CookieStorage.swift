@@ -21,7 +21,8 @@ public final class CookieStorage: Sendable {
     ///   - maximumCount: The maximum number of cookies; beyond it, expired ones are evicted, then the least recently
     ///     used.
     ///   - maximumCountPerDomain: The same for each site, such as `example.co.uk` with all its subdomains.
-    /// - Throws: ``SessionError/Code/file`` for an unreadable file. Invalid lines are skipped.
+    /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created in
+    ///   its folder. Invalid lines are skipped.
     public init(path: String? = nil, maximumCount: Int = 3000, maximumCountPerDomain: Int = 180) throws(SessionError) {
         core = try CoreCookieJar(path, maximumCount: maximumCount, maximumCountPerDomain: maximumCountPerDomain)
     }

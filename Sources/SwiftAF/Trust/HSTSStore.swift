@@ -16,7 +16,8 @@ public final class HSTSStore: Sendable {
     ///   - path: The file to load, if it exists, and to save when the store is released; see ``save(to:)``. Nil for
     ///     none.
     ///   - maximumCount: The maximum number of hosts; beyond it, those that expire first are evicted.
-    /// - Throws: ``SessionError/Code/file`` for an unreadable file. Invalid lines are skipped.
+    /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created in
+    ///   its folder. Invalid lines are skipped.
     public init(path: String? = nil, maximumCount: Int = 10_000) throws(SessionError) {
         core = try CoreHSTS(path, maximumCount: maximumCount)
     }

@@ -17,6 +17,8 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -220,9 +222,64 @@ static void killed_save_leaves_the_old_file_and_no_other(void **state) {
     folder_remove(&folder);
 }
 
+static afc_status open_status(bool is_jar, const char *path, afc_failure *failure) {
+    afc_cookie_jar *jar = NULL;
+    afc_hsts *hsts = NULL;
+    afc_cookie_jar_options of_jar = AFC_COOKIE_JAR_OPTIONS_INIT;
+    afc_hsts_options of_hsts = AFC_HSTS_OPTIONS_INIT;
+    of_jar.path = of_hsts.path = path;
+    afc_status status = is_jar ? afc_cookie_jar_new(&jar, &of_jar, failure)
+                               : afc_hsts_new(&hsts, &of_hsts, failure);
+    assert_int_equal(status == AFC_OK, jar != NULL || hsts != NULL);
+    afc_cookie_jar_release(jar);
+    afc_hsts_release(hsts);
+    return status;
+}
+
+/** When it is released, nobody would see the error. A file that is there can be read. */
+static void refuses_file_that_can_never_be_saved(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "store");
+    const char *lost = path_in(&folder, "missing/store");
+    for (int is_jar = 0; is_jar < 2; is_jar++) {
+        afc_failure failure;
+        char expected[AFC_FAILURE_TEXT_SIZE];
+        check_status(open_status(is_jar, path, &failure), AFC_OK);
+        check_status(open_status(is_jar, lost, &failure), AFC_EFILE);
+        snprintf(expected, sizeof expected, "cannot create files in the folder %s/missing: %s",
+                 folder.path, strerror(ENOENT));
+        assert_string_equal(failure.text, expected);
+        assert_int_equal(failure.system_error, ENOENT);
+
+        /* Root may write everywhere. */
+        bool is_root = geteuid() == 0;
+        assert_int_equal(chmod(folder.path, 0555), 0);
+        if (is_root) assert_int_equal(seteuid(65534), 0);
+        afc_status status = open_status(is_jar, path, &failure);
+        if (is_root) assert_int_equal(seteuid(0), 0);
+        check_status(status, AFC_EFILE);
+        assert_int_equal(failure.system_error, EACCES);
+        check_contains(failure.text, folder.path);
+
+        assert_int_equal(chmod(folder.path, 0755), 0);
+        write_file(path, S(""));
+        assert_int_equal(chmod(folder.path, 0555), 0);
+        if (is_root) assert_int_equal(seteuid(65534), 0);
+        status = open_status(is_jar, path, &failure);
+        if (is_root) assert_int_equal(seteuid(0), 0);
+        check_status(status, AFC_OK);
+        assert_int_equal(chmod(folder.path, 0755), 0);
+        assert_int_equal(unlink(path), 0);
+    }
+    folder_remove(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(earlier_save_does_not_undo_a_later_one),
+        cmocka_unit_test(refuses_file_that_can_never_be_saved),
         cmocka_unit_test(killed_save_leaves_the_old_file_and_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

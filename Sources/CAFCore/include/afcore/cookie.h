@@ -60,7 +60,8 @@ typedef struct afc_cookie_jar_options {
     /**
      * File from which cookies are loaded, if it exists, and to which they are saved when the last
      * reference is released and something has changed; see afc_cookie_jar_save(). Cookies without an expiry
-     * (AFC_COOKIE_SESSION) aren't saved. NULL: none. Copied.
+     * (AFC_COOKIE_SESSION) aren't saved. In a folder that can't be written, a file can be loaded but not saved.
+     * NULL: none. Copied.
      */
     const char *path;
     /**
@@ -79,9 +80,9 @@ typedef struct afc_cookie_jar_options {
  * Creates a jar. `options` may be NULL for the defaults.
  *
  * Thread: any.    Owns: `*out` is yours, afc_cookie_jar_release().
- * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read), AFC_EINTERNAL
- * (the system has no random bytes), AFC_ENOMEM. Invalid lines of the file are skipped.
- * `failure` may be NULL.
+ * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read, or doesn't exist and
+ * can't be created in its folder), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM. Invalid lines of the
+ * file are skipped. `failure` may be NULL.
  */
 AFC_API afc_status afc_cookie_jar_new(afc_cookie_jar **out, const afc_cookie_jar_options *options,
                                       afc_failure *failure);

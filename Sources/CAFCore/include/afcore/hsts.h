@@ -20,7 +20,8 @@ typedef struct afc_hsts_options {
     size_t size; /**< sizeof(afc_hsts_options). */
     /**
      * File from which hosts are loaded, if it exists, and to which they are saved when the last
-     * reference is released and something has changed; see afc_hsts_save(). NULL: none. Copied.
+     * reference is released and something has changed; see afc_hsts_save(). In a folder that can't be written, a
+     * file can be loaded but not saved. NULL: none. Copied.
      */
     const char *path;
     /**
@@ -42,9 +43,9 @@ typedef struct afc_hsts_options {
  * Creates a store. `options` may be NULL for the defaults.
  *
  * Thread: any.    Owns: `*out` is yours, afc_hsts_release().
- * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read), AFC_EINTERNAL
- * (the system has no random bytes), AFC_ENOMEM. Invalid lines of the file are skipped.
- * `failure` may be NULL.
+ * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read, or doesn't exist and
+ * can't be created in its folder), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM. Invalid lines of the
+ * file are skipped. `failure` may be NULL.
  */
 AFC_API afc_status afc_hsts_new(afc_hsts **out, const afc_hsts_options *options,
                                 afc_failure *failure);
