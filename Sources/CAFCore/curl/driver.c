@@ -238,6 +238,7 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
         afc__exchange_explain_names(exchange, &outcome->failure);
     } else if (exchange->run.has_ended) {
         afc__exchange_map_result(exchange, exchange->run.code, &outcome->failure);
+        outcome->went_away = afc__exchange_went_away(exchange, exchange->run.code);
     } else {
         afc__fail(&outcome->failure, AFC_ECANCELED, "broken off");
     }

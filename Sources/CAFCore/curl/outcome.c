@@ -197,6 +197,12 @@ static bool decodes_too_much(const afc__exchange *exchange, CURLcode code) {
            afc__hop_in_body(exchange->hop.transfer) && afc__hop_is_decoded(exchange->hop.transfer);
 }
 
+/** After GOAWAY nghttp2 closes the streams above its last one. The end of the transport has a text or another code. */
+bool afc__exchange_went_away(const afc__exchange *exchange, CURLcode code) {
+    return exchange->driver->quirks.fails_after_goaway && code == CURLE_HTTP2 &&
+           exchange->error_text[0] == '\0' && afc__hop_has_no_response(exchange->hop.transfer);
+}
+
 /**
  * Returns whether the server had ended the connection, with or without GOAWAY, before it sent
  * anything.

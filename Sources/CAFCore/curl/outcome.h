@@ -9,6 +9,12 @@
 /** Maps a libcurl code to a status. */
 void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_failure *failure);
 
+/**
+ * Returns whether the connection ended with GOAWAY and without a response. For requests that may be repeated: it isn't
+ * known whether the last stream of the GOAWAY was a later one, or was reset before. false where libcurl repeats them.
+ */
+bool afc__exchange_went_away(const afc__exchange *exchange, CURLcode code);
+
 /** Returns whether this is the orderly end of a connection that has left HTTP. If libcurl 8 read no byte behind the 101, it
  * misses a response. */
 bool afc__exchange_is_upgrade_over(const afc__exchange *exchange, CURLcode code);

@@ -20,6 +20,11 @@ typedef struct afc__quirks {
     /** Before 8.0.0: fails on the second request of a cleartext HTTP/2 connection with prior knowledge. */
     bool fails_on_second_clear_request;
     /**
+     * Before 8.0.0: when GOAWAY leaves a connection without streams, fails with CURLE_HTTP2 and no text
+     * (should_close_session() in lib/http2.c). From 8.1.0, libcurl repeats a request that GOAWAY refused.
+     */
+    bool fails_after_goaway;
+    /**
      * From 8.12.0: doesn't use a connection without a response yet. If HTTP/2 is possible, it opens another one, or with
      * CURLOPT_PIPEWAIT waits for that response.
      */

@@ -24,7 +24,8 @@ enum {
     AFC__FACT_MAY_BE_STALE =
         512u, /**< There is no valid head, and a stored response may be used instead (RFC 5861 4). */
     AFC__FACT_CONNECT_ONLY = 1024u, /**< No request was to be sent. */
-    AFC__FACTS = 11                 /**< Their number. For tests, which try all combinations. */
+    AFC__FACT_WENT_AWAY = 2048u,    /**< The connection ended with GOAWAY (RFC 9113 6.8). */
+    AFC__FACTS = 12                 /**< Their number. For tests, which try all combinations. */
 };
 
 typedef enum afc__step {

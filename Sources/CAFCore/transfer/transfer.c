@@ -597,6 +597,7 @@ static unsigned facts_of(const afc__transfer *transfer, const afc__outcome *outc
            (status == AFC_ECONNECT || status == AFC_EDNS ? AFC__FACT_UNREACHABLE : 0) |
            (status == AFC_ELOST ? AFC__FACT_LOST : 0) |
            (outcome->hop.is_reused ? AFC__FACT_REUSED : 0) |
+           (outcome->went_away ? AFC__FACT_WENT_AWAY : 0) |
            (afc__hop_has_no_response(transfer) ? AFC__FACT_NO_RESPONSE : 0) |
            (may_be_stale ? AFC__FACT_MAY_BE_STALE : 0) |
            (transfer->is_retry ? 0 : AFC__FACT_FIRST_TRY) |

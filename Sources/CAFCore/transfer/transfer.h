@@ -25,6 +25,7 @@
 typedef struct afc__outcome {
     afc_failure failure;             /**< AFC_OK: the exchange was carried to its end. */
     afc_hop hop;                     /**< Times, bytes, addresses; the rest is the transfer's. */
+    bool went_away;                  /**< AFC_ELOST: the connection ended with GOAWAY. */
     afc__verification *verification; /**< A reference, of what the server has shown over TLS. */
 } afc__outcome;
 

@@ -418,6 +418,70 @@ static void repeats_refused_http_2_streams(void **state) {
     for (int how = CLOSES; how <= GOES_AWAY; how++) check_ending(how, false);
 }
 
+/* ---- New connections ----------------------------------------------------------------------- */
+
+typedef struct departure {
+    unsigned refusals; /**< How many connections are refused. */
+    bool stays;        /**< The server doesn't close them. */
+    bool is_lost;      /**< They end without GOAWAY. */
+    atomic_uint connections;
+} departure;
+
+/** GOAWAY for every stream of the first connections; the others answer. */
+static void depart(afts_conn *conn, const struct afts_request *request, void *payload) {
+    (void)request;
+    departure *departure = payload;
+    h2_peer *peer = malloc(sizeof *peer);
+    bool is_refused = atomic_fetch_add(&departure->connections, 1) < departure->refusals;
+    uint32_t stream = peer != NULL && h2_begin(peer, conn) ? h2_read_request(peer) : 0;
+    if (stream != 0 && is_refused && !departure->is_lost) {
+        (void)h2_send_goaway(peer, 0, H2_NO_ERROR);
+        while (departure->stays && h2_read(peer)) {}
+    }
+    if (stream != 0 && !is_refused && h2_send_sized_head(peer, stream, 200, 0, H2_END_STREAM)) {
+        while (h2_read(peer)) {}
+    }
+    free(peer);
+}
+
+/** RFC 9113 6.8: streams above the last one that GOAWAY names weren't processed. */
+static void repeats_request_once_after_goaway_on_new_connection(void **state) {
+    (void)state;
+    static const struct {
+        departure departure;
+        const char *method;
+        afc_status expected;
+        unsigned connections;
+    } rows[] = {
+        {{.refusals = 1}, "GET", AFC_OK, 2},
+        {{.refusals = 1, .stays = true}, "GET", AFC_OK, 2},
+        {{.refusals = 9, .stays = true}, "GET", AFC_ELOST, 2},
+        {{.refusals = 1}, "POST", AFC_ELOST, 1},
+        {{.refusals = 1, .is_lost = true}, "GET", AFC_ELOST, 1},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        departure departure = rows[i].departure;
+        world *world = h2_world(NULL);
+        h2_serve(world, depart, &departure, H2_CLOSE);
+        call *call = call_new(world, "/");
+        call->request.url = tls_url(world);
+        call->request.method = rows[i].method;
+        call_perform(call);
+        unsigned connections = atomic_load(&departure.connections);
+        /* libcurl 8.1 repeats it by itself, and more often. It begins to repeat a POST, which may end there. */
+        bool may_differ = libcurl_is_at_least(8, 0) && !departure.is_lost;
+        bool is_repeated = rows[i].expected == AFC_OK && libcurl_is_at_least(8, 1);
+        if (!may_differ || is_repeated) check_ended(call, rows[i].expected);
+        if (!may_differ) {
+            assert_int_equal(connections, rows[i].connections);
+            assert_int_equal(call->hop_count, connections);
+            assert_int_equal(call->hops[call->hop_count - 1].is_retried, connections > 1);
+        }
+        call_free(call);
+        world_free(world);
+    }
+}
+
 static void repeats_refused_cleartext_http_2_streams(void **state) {
     (void)state;
     for (int how = CLOSES; how <= GOES_AWAY; how++) check_ending(how, true);
@@ -437,6 +501,7 @@ int main(void) {
         cmocka_unit_test(repeats_only_idempotent_requests),
         cmocka_unit_test(repeats_refused_http_2_streams),
         cmocka_unit_test(repeats_refused_cleartext_http_2_streams),
+        cmocka_unit_test(repeats_request_once_after_goaway_on_new_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,10 @@ static const struct {
      AFC__FACT_LOST | AFC__FACT_REUSED | AFC__FACT_NO_RESPONSE | AFC__FACT_FIRST_TRY |
          AFC__FACT_REPLAYABLE,
      AFC__STEP_SEND_AGAIN},
+    {AFC__PHASE_HEAD,
+     AFC__FACT_LOST | AFC__FACT_WENT_AWAY | AFC__FACT_NO_RESPONSE | AFC__FACT_FIRST_TRY |
+         AFC__FACT_REPLAYABLE,
+     AFC__STEP_SEND_AGAIN},
     {AFC__PHASE_HEAD, AFC__FACT_MAY_BE_STALE, AFC__STEP_USE_STALE},
     {AFC__PHASE_BODY, AFC__FACT_HOP_FAILED, AFC__STEP_FAIL_AS_HOP},
     {AFC__PHASE_HEAD, AFC__FACT_HOP_FAILED, AFC__STEP_FAIL_AS_HOP},
@@ -63,8 +67,9 @@ static afc__step expected(afc__phase phase, unsigned facts) {
         if (has(facts, AFC__FACT_UNREACHABLE | AFC__FACT_MAY_WAIT)) {
             return AFC__STEP_SEND_WHEN_REACHABLE;
         }
-        bool was_stale = has(facts, AFC__FACT_LOST | AFC__FACT_REUSED | AFC__FACT_FIRST_TRY);
-        if (was_stale && has(facts, AFC__FACT_REPLAYABLE)) return AFC__STEP_SEND_AGAIN;
+        bool may_end = has(facts, AFC__FACT_REUSED) || has(facts, AFC__FACT_WENT_AWAY);
+        bool was_first = may_end && has(facts, AFC__FACT_LOST | AFC__FACT_FIRST_TRY);
+        if (was_first && has(facts, AFC__FACT_REPLAYABLE)) return AFC__STEP_SEND_AGAIN;
     }
     if (phase == AFC__PHASE_HEAD && has(facts, AFC__FACT_MAY_BE_STALE)) {
         return AFC__STEP_USE_STALE;
