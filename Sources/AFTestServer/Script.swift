@@ -282,7 +282,7 @@ extension Script {
         Script { afts_read_body($0) }
     }
 
-    /// Reads the rest of the request body in steps of `size` bytes, with a pause after each.
+    /// Reads the rest of the request body in steps of `size` bytes, with a pause between them.
     public static func readBody(inStepsOf size: Int, pause: Duration) -> Script {
         Script { afts_read_body_slowly($0, max(1, size), pause.wholeMilliseconds) }
     }

@@ -24,15 +24,29 @@ static afts_status send_crumbs(afts_conn *conn, const afts__step *step) {
     return status;
 }
 
+/** Reads this many bytes of the body; `*is_over` if it ended before or with them. */
+static afts_status read_piece(afts_conn *conn, size_t size, bool *is_over) {
+    *is_over = false;
+    while (size > 0) {
+        size_t count;
+        afts_status status = afts__read_body_some(conn, size, &count);
+        if (status != AFTS_OK) return status;
+        *is_over = count == 0 || conn->request->seen.body_complete;
+        if (*is_over) return AFTS_OK;
+        size -= count;
+    }
+    return AFTS_OK;
+}
+
 static afts_status read_body(afts_conn *conn, const afts__step *step) {
     uint64_t left = step->count;
     while (left > 0) {
-        size_t count;
+        bool is_over;
         size_t size = step->crumb < left ? step->crumb : (size_t)left;
-        afts_status status = afts__read_body_some(conn, size, &count);
-        if (status != AFTS_OK || count == 0) return status;
-        left -= count;
-        if (step->pause_ms > 0) status = afts__pause(conn, step->pause_ms);
+        afts_status status = read_piece(conn, size, &is_over);
+        if (status != AFTS_OK || is_over) return status;
+        left -= size;
+        if (step->pause_ms > 0 && left > 0) status = afts__pause(conn, step->pause_ms);
         if (status != AFTS_OK) return status;
     }
     return AFTS_OK;

@@ -212,6 +212,23 @@ static call *change_file_while_sending(world *world, const char *path, off_t siz
     return call;
 }
 
+/** A body of one step has no pause. */
+static void test_server_reads_a_step_to_its_end(void **state) {
+    world *world = *state;
+    enum { STEP = 1 << 20, HOUR_MS = 3600 * 1000 };
+    afts_script *script = afts_script_new();
+    afts_read_head_only(script);
+    afts_read_body_slowly(script, STEP, HOUR_MS);
+    afts_respond(script, 200, NULL, "", 0);
+    serve(world, "/step", script);
+    call *call = call_new(world, "/step");
+    call_send(call, "PUT", pattern(STEP));
+    call_perform(call);
+    check_ended(call, AFC_OK);
+    call_free(call);
+    check_body_seen(world, 0, pattern(STEP));
+}
+
 static void shrinking_file_is_an_error(void **state) {
     world *world = *state;
     folder folder;
@@ -584,6 +601,7 @@ int main(void) {
         WORLD_TEST(sends_files_whole),
         WORLD_TEST(sends_file_of_procfs_to_its_end),
         WORLD_TEST(unreadable_file_is_an_error),
+        WORLD_TEST(test_server_reads_a_step_to_its_end),
         WORLD_TEST(shrinking_file_is_an_error),
         WORLD_TEST(growing_file_is_sent_with_its_first_length),
         WORLD_TEST(reader_of_known_length_is_not_chunked),

@@ -126,7 +126,7 @@ void afts_read_head_only(afts_script *script);
 /** Reads the rest of the request's body, in a script with afts_read_head_only. */
 void afts_read_body(afts_script *script);
 
-/** The same in steps of at most `step` bytes, `pause_ms` milliseconds apart. */
+/** The same in steps of `step` bytes, the last of which may be shorter, `pause_ms` milliseconds apart. */
 void afts_read_body_slowly(afts_script *script, size_t step, unsigned pause_ms);
 
 /** Reads `count` bytes of the request's body, or what is left of it. */
