@@ -330,11 +330,11 @@ static afc__resume_decision decide_beyond(const afc__resume_token *token, int64_
     afc__content_range kind = afc__content_range_read(head, &range, &total);
     const char *fault = find_fault(kind);
     if (fault != NULL) return refuse(fault);
-    bool is_complete = kind == AFC__CONTENT_RANGE_UNSATISFIED && total == offset;
-    if (kind == AFC__CONTENT_RANGE_UNSATISFIED && total > offset) {
-        return refuse("the server refused a range that its file has");
+    if (kind != AFC__CONTENT_RANGE_UNSATISFIED) {
+        return refuse("the server sent 416 with the Content-Range of a part");
     }
-    if (!is_complete) return refuse("the file is shorter now");
+    if (total > offset) return refuse("the server refused a range that its file has");
+    if (total < offset) return refuse("the file is shorter now");
     if (token->total != AFC_LENGTH_UNKNOWN && token->total != total) {
         return refuse("the file's length has changed");
     }

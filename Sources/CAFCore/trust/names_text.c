@@ -117,6 +117,7 @@ static void add_names(cut_text *text, BIO *bio, GENERAL_NAMES *names) {
     for (int i = 0; i < count; i++) {
         GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
         if (!is_host(name)) continue;
+        if (shown + left_off == 0) add(text, ", only for ");
         if (left_off == 0 && add_name(text, bio, name, shown == 0)) {
             shown++;
         } else {
@@ -124,7 +125,7 @@ static void add_names(cut_text *text, BIO *bio, GENERAL_NAMES *names) {
         }
     }
     if (shown + left_off == 0) {
-        add(text, "no host");
+        add(text, ": it names no host");
     } else if (left_off > 0) {
         add(text, "%s%zu more", shown > 0 ? " and " : "", left_off);
     }
@@ -136,10 +137,7 @@ void afc__wrong_host_write(char *out, size_t size, const char *host, X509 *leaf)
     BIO *bio = BIO_new(BIO_s_mem());
     add(&text, "the certificate isn't valid for ");
     add_shortened(&text, host, strlen(host), LONGEST_HOST);
-    if (bio != NULL) {
-        add(&text, ", only for ");
-        add_names(&text, bio, names);
-    }
+    if (bio != NULL) add_names(&text, bio, names);
     BIO_free(bio);
     GENERAL_NAMES_free(names);
     ERR_clear_error();

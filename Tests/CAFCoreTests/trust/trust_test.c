@@ -435,7 +435,7 @@ static void names_the_host_and_those_of_the_certificate(void **state) {
         {"192.0.2.7", "dns:192.0.2.7,dns:192.0.2.7.test",
          "the certificate isn't valid for 192.0.2.7, only for the DNS name 192.0.2.7, "
          "192.0.2.7.test"},
-        {"other.test", "", "the certificate isn't valid for other.test, only for no host"},
+        {"other.test", "", "the certificate isn't valid for other.test: it names no host"},
         {"other.test", "a\\0b.test", "only for a\\x00b.test"},
         {"other.test", LONG "." LONG ".test", "only for " LONG ".lon..."},
         {"a." LONG "." LONG ".test", "b.test",
