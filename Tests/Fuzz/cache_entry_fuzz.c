@@ -14,7 +14,7 @@
 
 static void check_meta(const afc__http_cache_stored *stored) {
     const afc__http_cache_meta *meta = &stored->meta;
-    require(stored->key.size > 0 && stored->key.size <= AFC__HTTP_CACHE_LONGEST_KEY);
+    require(stored->key.size > 0 && stored->key.size <= AFC__HTTP_CACHE_KEY_MAX);
     require(meta->head.status >= 200 && meta->head.status <= 999);
     require(meta->range_start >= 0 && meta->total >= -1);
     size_t size = meta->head.reason.size;

@@ -30,7 +30,7 @@ static void check_answer(const afc__access_terms *terms) {
         afc__challenge given;
         afc__challenge_reader_init(&reader, &head, false);
         require(afc__may_be_sent(head.headers->value));
-        require(afc__challenge_next(&reader, &given) || strlen(answer) > AFC__CHALLENGE_LONGEST);
+        require(afc__challenge_next(&reader, &given) || strlen(answer) > AFC__CHALLENGE_MAX);
         afc__free_secret(answer, strlen(answer));
     }
     afc__access_clear(&access);
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t count = 0;
     afc__challenge_reader_init(&reader, &head, false);
     while (afc__challenge_next(&reader, &challenge)) {
-        require(++count <= AFC__CHALLENGES_MOST && challenge.scheme.size > 0);
+        require(++count <= AFC__CHALLENGES_MAX && challenge.scheme.size > 0);
         check_within(challenge.scheme, value);
         check_within(challenge.token68, value);
         check_within(challenge.params, value);

@@ -48,12 +48,12 @@ static void check_times(const afc_head *head, const afc__http_cache_control *req
                         const afc__http_cache_control *response) {
     afc__freshness_question question = {head, response, NOW - 1, NOW, false};
     afc__freshness freshness = afc__freshness_of(&question);
-    require(freshness.lifetime >= 0 && freshness.lifetime <= AFC__DELTA_MOST);
-    require(freshness.initial_age >= 0 && freshness.initial_age <= AFC__DELTA_MOST);
-    static const int64_t times[] = {-1, 0, 1, 60, 3600, 100000, AFC__DELTA_MOST};
+    require(freshness.lifetime >= 0 && freshness.lifetime <= AFC__DELTA_MAX);
+    require(freshness.initial_age >= 0 && freshness.initial_age <= AFC__DELTA_MAX);
+    static const int64_t times[] = {-1, 0, 1, 60, 3600, 100000, AFC__DELTA_MAX};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         int64_t age = afc__current_age(&freshness, NOW, NOW + times[i]);
-        require(age >= 0 && age <= AFC__DELTA_MOST);
+        require(age >= 0 && age <= AFC__DELTA_MAX);
         for (int policy = AFC_HTTP_CACHE_PROTOCOL; policy <= AFC_HTTP_CACHE_BYPASS; policy++) {
             afc__reuse_question asked = {request, response, &freshness, age,
                                          (afc_http_cache_policy)policy};
@@ -69,7 +69,7 @@ static void check_times(const afc_head *head, const afc__http_cache_control *req
 static void check_selection(const afc_head *head, const afc_header *fields, size_t count) {
     afc__fields selecting;
     afc__http_cache_request request = {.headers = fields, .header_count = count, .identity = ""};
-    afc__fields_init(&selecting, AFC__SELECTING_LONGEST);
+    afc__fields_init(&selecting, AFC__SELECTING_MAX);
     if (afc__selecting_fields_add(&selecting, head, &request, false) == AFC_OK) {
         afc__fields_bind(&selecting, 0);
         require(afc__selecting_fields_match(selecting.headers, selecting.count, &request));

@@ -24,7 +24,7 @@ static void check_proxy(afc_slice text) {
     afc_status status = afc__proxy_parse(&proxy, text, &failure);
     require((status == AFC_OK) == (proxy.host != NULL));
     if (status == AFC_OK) {
-        require(strlen(proxy.host) <= AFC__HOST_LONGEST && proxy.port != 0);
+        require(strlen(proxy.host) <= AFC__HOST_MAX && proxy.port != 0);
         require((proxy.user == NULL) == (proxy.password == NULL));
         require(proxy.user == NULL || strpbrk(proxy.user, "\r\n") == NULL);
     }

@@ -16,7 +16,7 @@ static void check_token(const afc__resume_token *token, afc_slice text) {
     require(afc__resume_exists(token) && afc__is_field_value(token->validator));
     require(token->total >= AFC_LENGTH_UNKNOWN && token->received >= 0);
     afc__buffer out;
-    afc__buffer_init(&out, AFC__RESUME_LONGEST);
+    afc__buffer_init(&out, AFC__RESUME_MAX);
     require(afc__resume_write(token, &out) == AFC_OK);
     /* Numbers may have leading zeros and digests no padding; a second round changes nothing more. */
     afc__resume_token again;

@@ -54,8 +54,8 @@ static afc_cookie_jar *load_jar(const char *path) {
 static void check_cookie(const afc_cookie *cookie) {
     require(afc__may_be_sent(afc_slice_of(cookie->name)) && strpbrk(cookie->name, ";=") == NULL);
     require(afc__may_be_sent(afc_slice_of(cookie->value)) && strchr(cookie->value, ';') == NULL);
-    require(strlen(cookie->name) + strlen(cookie->value) <= AFC__COOKIE_LONGEST);
-    require(cookie->path[0] == '/' && strlen(cookie->path) <= AFC__COOKIE_LONGEST_ATTRIBUTE);
+    require(strlen(cookie->name) + strlen(cookie->value) <= AFC__COOKIE_MAX);
+    require(cookie->path[0] == '/' && strlen(cookie->path) <= AFC__COOKIE_ATTRIBUTE_MAX);
     require(cookie->domain[0] != '\0' && strpbrk(cookie->domain, " /\t") == NULL);
 }
 

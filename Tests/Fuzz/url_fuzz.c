@@ -17,7 +17,7 @@ static bool is_inside(const afc__url *url, afc_slice part) {
 
 /** What the system's resolver takes for an IPv4 address is written as one, for cookies, proxies and rules to see. */
 static void check_host(const afc__url *url) {
-    char host[AFC__HOST_LONGEST + 1], address[INET_ADDRSTRLEN];
+    char host[AFC__HOST_MAX + 1], address[INET_ADDRSTRLEN];
     struct in_addr found;
     memcpy(host, url->host.bytes, url->host.size);
     host[url->host.size] = '\0';

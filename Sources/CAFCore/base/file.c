@@ -139,7 +139,7 @@ afc_status afc__open_regular(int *descriptor, const char *path, int64_t *length,
 /* ---- Symbolic links ------------------------------------------------------------------------ */
 
 /* The kernel's limit for one path (path_resolution(7)). */
-enum { MOST_LINKS = 40 };
+enum { MAX_LINKS = 40 };
 
 /** Replaces a path by the target of its link, which is relative to the link's folder. */
 static int follow(char path[PATH_MAX]) {
@@ -165,7 +165,7 @@ char *afc__follow_links(const char *path, int *error) {
     struct stat there;
     bool is_special = stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
     if (is_special) return afc__copy_text(afc_slice_of(current));
-    for (int i = 0; i <= MOST_LINKS; i++) {
+    for (int i = 0; i <= MAX_LINKS; i++) {
         struct stat facts;
         if (lstat(current, &facts) != 0 || !S_ISLNK(facts.st_mode)) {
             return afc__copy_text(afc_slice_of(current));

@@ -6,7 +6,7 @@
 #include <time.h>
 
 /* An iteration of a loop takes milliseconds at most, unless a callback blocks. */
-enum { LONGEST_WAIT_S = 1 };
+enum { MAX_WAIT_S = 1 };
 
 static struct {
     pthread_mutex_t lock; /* Locked from before a fork until after it. */
@@ -98,7 +98,7 @@ static bool is_quiet(void) {
 static void close_gate(void) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += LONGEST_WAIT_S;
+    until.tv_sec += MAX_WAIT_S;
     int error = 0;
     pthread_mutex_lock(&gate.lock);
     atomic_fetch_add(&forking, 1);

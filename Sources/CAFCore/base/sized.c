@@ -5,7 +5,7 @@
 #include <string.h>
 
 /** No struct will ever be larger; a larger `size` was never initialised. */
-enum { LARGEST = 4096 };
+enum { MAX_SIZE = 4096 };
 
 /** Every byte is like the one before it, and the first is 0: memcmp() looks at many at once. */
 static bool is_zero(const unsigned char *bytes, size_t size) {
@@ -19,7 +19,7 @@ const void *afc__sized_read(void *storage, const void *defaults, const void *giv
     size_t size;
     memcpy(&size, given, sizeof size);
     if (size == sized.size) return given;
-    if (size < sized.first_size || size > LARGEST || size % sizeof(size_t) != 0) {
+    if (size < sized.first_size || size > MAX_SIZE || size % sizeof(size_t) != 0) {
         afc__fail(failure, AFC_EINVAL, "invalid size %zu: the struct must be initialised with %s",
                   size, macro);
         return NULL;

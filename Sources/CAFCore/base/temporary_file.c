@@ -15,10 +15,10 @@
 
 enum {
     /* Names have 64 random bits: a collision means that they are being guessed. */
-    MOST_ATTEMPTS = 16,
+    MAX_ATTEMPTS = 16,
     SUFFIX_SIZE = 32,
     /* Of the destination's name, of which file systems allow 255 bytes. */
-    LONGEST_BEGINNING = 200,
+    MAX_BEGINNING = 200,
     DESCRIPTOR_PATH_SIZE = 48
 };
 
@@ -40,7 +40,7 @@ static char *random_name(const char *path) {
     if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits) return NULL;
     const char *slash = strrchr(path, '/');
     const char *base = slash != NULL ? slash + 1 : path;
-    size_t size = (size_t)(base - path) + strnlen(base, LONGEST_BEGINNING);
+    size_t size = (size_t)(base - path) + strnlen(base, MAX_BEGINNING);
     char *name = afc__alloc(size + SUFFIX_SIZE);
     if (name == NULL) {
         errno = ENOMEM;
@@ -91,7 +91,7 @@ static bool create_unnamed(const char *path, mode_t mode, int *descriptor) {
 /** Creates a file with a random name, which the caller frees. */
 static int create_named(const char *path, mode_t mode, int *descriptor, char **name) {
     enum { FLAGS = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
-    for (int i = 0; i < MOST_ATTEMPTS; i++) {
+    for (int i = 0; i < MAX_ATTEMPTS; i++) {
         *name = random_name(path);
         if (*name == NULL) return errno;
         *descriptor = open(*name, FLAGS, mode);
@@ -158,7 +158,7 @@ static int rename_over(const char *from, const char *to) {
 }
 
 static int link_over(int descriptor, const char *path) {
-    for (int i = 0; i < MOST_ATTEMPTS; i++) {
+    for (int i = 0; i < MAX_ATTEMPTS; i++) {
         char *name = random_name(path);
         if (name == NULL) return errno;
         int error = link_to(descriptor, name);

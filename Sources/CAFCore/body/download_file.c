@@ -16,7 +16,7 @@
 
 enum {
     /* Another process may create or remove the file between two steps of ours. */
-    MOST_ATTEMPTS = 16,
+    MAX_ATTEMPTS = 16,
     PRIVATE_MODE = 0600,
     OPEN_FLAGS = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
 };
@@ -109,7 +109,7 @@ static bool is_under_name(const char *path, const struct stat *facts) {
  */
 static afc_status open_locked(afc__file *file, struct stat *facts, bool *is_there,
                               afc_failure *failure) {
-    for (int i = 0; i < MOST_ATTEMPTS; i++) {
+    for (int i = 0; i < MAX_ATTEMPTS; i++) {
         *is_there = false;
         file->descriptor = open(file->partial_path, OPEN_FLAGS);
         if (file->descriptor < 0) {
@@ -254,7 +254,7 @@ static afc_status create_locked(afc__file *file, afc_failure *failure) {
     file->size = 0;
     int error = afc__new_file_mode(file->partial_path, &file->mode);
     if (error != 0) return failed_at(file->partial_path, error, failure);
-    for (int i = 0; i < MOST_ATTEMPTS; i++) {
+    for (int i = 0; i < MAX_ATTEMPTS; i++) {
         afc_status status = clear_way(file, failure);
         if (status != AFC_OK) return status;
         file->descriptor = open(file->partial_path, OPEN_FLAGS | O_CREAT | O_EXCL, PRIVATE_MODE);

@@ -54,7 +54,7 @@ void afc__hasher_take(afc__hasher *hasher, const void *bytes, size_t size) {
     hasher->position += (int64_t)size;
 }
 
-_Static_assert((int)AFC__DIGEST_LONGEST == EVP_MAX_MD_SIZE, "a digest has room for any of OpenSSL");
+_Static_assert((int)AFC__DIGEST_MAX == EVP_MAX_MD_SIZE, "a digest has room for any of OpenSSL");
 
 bool afc__hasher_matches(afc__hasher *hasher, const afc__digest *expected, afc__digest *found) {
     unsigned int size = 0;

@@ -15,7 +15,7 @@
 static bool is_ours(int descriptor) {
     struct stat facts;
     return fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == geteuid() &&
-           (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0 && facts.st_size <= AFC__RESUME_LONGEST;
+           (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0 && facts.st_size <= AFC__RESUME_MAX;
 }
 
 afc_status afc__token_load(const char *path, afc__resume_token *out) {
@@ -27,7 +27,7 @@ afc_status afc__token_load(const char *path, afc__resume_token *out) {
         return AFC_OK;
     }
     afc__buffer text;
-    afc__buffer_init(&text, AFC__RESUME_LONGEST);
+    afc__buffer_init(&text, AFC__RESUME_MAX);
     afc_status status = afc__read_all(&text, descriptor);
     close(descriptor);
     if (status == AFC_OK) status = afc__resume_read(out, afc__buffer_slice(&text), NULL);
@@ -74,7 +74,7 @@ afc_status afc__token_save(const char *path, const afc__resume_token *token, boo
     static const char suffix[] = ".new";
     size_t size = strlen(path);
     afc__buffer text;
-    afc__buffer_init(&text, AFC__RESUME_LONGEST);
+    afc__buffer_init(&text, AFC__RESUME_MAX);
     char *new_path = afc__alloc(size + sizeof suffix);
     afc_status status = new_path != NULL ? afc__resume_write(token, &text) : AFC_ENOMEM;
     if (status == AFC_OK) {

@@ -9,7 +9,7 @@
 
 #define DEFAULT_MEMORY_LIMIT (64u * 1024u * 1024u)
 /* The limit of memory reserved because of Content-Length; more is allocated as bytes arrive. */
-#define RESERVE_LIMIT (256u * 1024u * 1024u)
+#define MAX_RESERVE (256u * 1024u * 1024u)
 #define EVERY_FLAG                                                                                 \
     (AFC_SINK_KEEP_PARTIAL | AFC_SINK_RESUME | AFC_SINK_SYNC | AFC_SINK_NO_REPLACE |               \
      AFC_SINK_MAKE_FOLDERS | AFC_SINK_FOLLOW_LINKS | AFC_SINK_KEEP_MODE)
@@ -160,7 +160,7 @@ afc_status afc__sink_find_partial(afc__sink *sink, afc_slice url, afc_failure *f
 
 static afc_status open_memory(afc__sink *sink, uint64_t expected, bool is_encoded,
                               afc_failure *failure) {
-    uint64_t reserve = expected < RESERVE_LIMIT ? expected : RESERVE_LIMIT;
+    uint64_t reserve = expected < MAX_RESERVE ? expected : MAX_RESERVE;
     if (reserve == 0 || is_encoded) return AFC_OK;
     if (afc__buffer_reserve(&sink->memory, reserve) == AFC_OK) return AFC_OK;
     return afc__fail(failure, AFC_ENOMEM, "out of memory for a body of %llu bytes",
@@ -360,7 +360,7 @@ afc_status afc__sink_write(afc__sink *sink, afc_slice bytes, afc_failure *failur
 char *afc__sink_copy_token(const afc__sink *sink) {
     if (!afc__resume_exists(&sink->file.token)) return NULL;
     afc__buffer text;
-    afc__buffer_init(&text, AFC__RESUME_LONGEST + 1);
+    afc__buffer_init(&text, AFC__RESUME_MAX + 1);
     afc_status status = afc__resume_write(&sink->file.token, &text);
     if (status == AFC_OK) status = afc__buffer_append(&text, "", 1);
     if (status != AFC_OK) {

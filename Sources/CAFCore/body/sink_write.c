@@ -28,7 +28,7 @@ enum {
     /* What is gathered while it is busy until no more is taken, */
     FULL_BLOCK = 512 * 1024,
     /* and with the longest piece that may still come then. */
-    LONGEST_BLOCK = 1024 * 1024,
+    MAX_BLOCK = 1024 * 1024,
     /* Between two pieces of this size the writer looks after other files: some milliseconds. */
     SETTLE_SIZE = 4 * 1024 * 1024
 };
@@ -159,7 +159,7 @@ static afc_status check_digest(afc__sink *sink, afc_failure *failure) {
     if (afc__hasher_matches(&sink->hasher, &sink->digest, &found)) return AFC_OK;
     sink->is_invalid = true;
     if (sink->expects_digest) {
-        char digits[2 * AFC__DIGEST_LONGEST + 1];
+        char digits[2 * AFC__DIGEST_MAX + 1];
         afc__hex_write(digits, found.bytes, afc__digest_size(found.kind));
         return afc__give_reason(failure, AFC_REASON_DIGEST,
                                 afc__fail(failure, AFC_EPROTOCOL,
@@ -267,8 +267,8 @@ afc_status afc__sink_attach_writer(afc__sink *sink, uint64_t expected, afc_failu
     sink->work = afc__zalloc(sizeof *sink->work);
     if (sink->work == NULL) return afc__fail_memory(failure);
     atomic_init(&sink->work->stop, AFC_OK);
-    sink->memory.limit = LONGEST_BLOCK;
-    afc__buffer_init(&sink->work->inflight, LONGEST_BLOCK);
+    sink->memory.limit = MAX_BLOCK;
+    afc__buffer_init(&sink->work->inflight, MAX_BLOCK);
     return AFC_OK;
 }
 

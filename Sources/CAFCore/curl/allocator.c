@@ -25,13 +25,13 @@
 
 enum {
     STEP = 16,
-    LARGEST = 17 * 1024,
-    SIZES = LARGEST / STEP + 1,
+    MAX_BLOCK = 17 * 1024,
+    SIZES = MAX_BLOCK / STEP + 1,
     /*
      * The limit of kept bytes: what some sixty simultaneous requests use. Beyond that, other costs
      * dominate.
      */
-    MOST_BYTES = 1024 * 1024
+    MAX_BYTES = 1024 * 1024
 };
 
 typedef struct block {
@@ -58,7 +58,7 @@ static void *take(size_t size) {
 }
 
 static void *take_zeroed(size_t count, size_t size) {
-    if (own == NULL || (size != 0 && count > LARGEST / size)) return calloc(count, size);
+    if (own == NULL || (size != 0 && count > MAX_BLOCK / size)) return calloc(count, size);
     void *taken = take(count * size);
     return taken != NULL ? memset(taken, 0, count * size) : NULL;
 }
@@ -76,7 +76,7 @@ static void keep_or_free(void *freed) {
         return;
     }
     size_t steps = malloc_usable_size(freed) / STEP;
-    if (steps >= SIZES || steps == 0 || memory->bytes > MOST_BYTES - LARGEST) {
+    if (steps >= SIZES || steps == 0 || memory->bytes > MAX_BYTES - MAX_BLOCK) {
         free(freed);
         return;
     }
@@ -111,7 +111,7 @@ static bool stay_loaded(void) {
  * demand to others.
  */
 static void *take_again(void *taken, size_t size) {
-    if (own == NULL || size == 0 || size > LARGEST) return realloc(taken, size);
+    if (own == NULL || size == 0 || size > MAX_BLOCK) return realloc(taken, size);
     if (taken == NULL) return take(size);
     size_t capacity = malloc_usable_size(taken);
     if (capacity >= size && capacity / 2 <= size) return taken;

@@ -21,7 +21,7 @@
 #include "transfer/response_body.h"
 
 /* The most that libcurl passes on at once (CURL_MAX_WRITE_SIZE). */
-enum { LONGEST_CHUNK = 16 * 1024 };
+enum { MAX_CHUNK = 16 * 1024 };
 
 void afc__body_lists_init(afc__body_lists *lists) {
     afc__list_init(&lists->to_flush);
@@ -80,7 +80,7 @@ static void flush_later(afc__exchange *exchange) {
  * as libcurl holds bytes, it neither reads nor ends the exchange.
  */
 static afc__flow keep_collected(afc__exchange *exchange, afc_slice chunk, int64_t received) {
-    bool is_last = chunk.size < LONGEST_CHUNK;
+    bool is_last = chunk.size < MAX_CHUNK;
     exchange->flush = is_last ? AFC__FLUSH_STOPPED : AFC__FLUSHING;
     return afc__transfer_keep(exchange->hop.transfer, chunk, received, !is_last);
 }

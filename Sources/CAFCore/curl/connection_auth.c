@@ -14,7 +14,7 @@
  * libcurl counts rounds of authentication as redirects (CURLOPT_MAXREDIRS); it follows no real
  * ones.
  */
-static const long MOST_ROUNDS = 10;
+static const long MAX_ROUNDS = 10;
 
 unsigned afc__connection_schemes(void) {
     int features = curl_version_info(CURLVERSION_NOW)->features;
@@ -39,7 +39,7 @@ void afc__exchange_set_auth(afc__exchange *exchange) {
      */
     exchange->state.connection_auth = true;
     bool has_user = credentials->user != NULL;
-    AFC__SET(exchange, CURLOPT_MAXREDIRS, MOST_ROUNDS);
+    AFC__SET(exchange, CURLOPT_MAXREDIRS, MAX_ROUNDS);
     AFC__SET(exchange, CURLOPT_HTTPAUTH,
              scheme == AFC_AUTH_NTLM ? CURLAUTH_NTLM : CURLAUTH_NEGOTIATE);
     AFC__SET(exchange, CURLOPT_USERNAME, has_user ? credentials->user : "");
@@ -81,7 +81,7 @@ afc_status afc__exchange_set_proxy_auth(afc__exchange *exchange, afc_failure *fa
                                                                        &scheme);
     if (credentials != NULL) {
         exchange->state.connection_auth = true;
-        AFC__SET(exchange, CURLOPT_MAXREDIRS, MOST_ROUNDS);
+        AFC__SET(exchange, CURLOPT_MAXREDIRS, MAX_ROUNDS);
         AFC__SET(exchange, CURLOPT_PROXYAUTH,
                  scheme == AFC_AUTH_NTLM ? CURLAUTH_NTLM : CURLAUTH_NEGOTIATE);
         bool has_user = credentials->user != NULL;

@@ -30,7 +30,7 @@
 #include <sys/socket.h>
 
 /* How many bytes are drained after shutdown(), so that libcurl sees the end of the connection. */
-enum { LONGEST_DRAIN = 16 };
+enum { MAX_DRAIN = 16 };
 
 /* ---- Input --------------------------------------------------------------------------------- */
 
@@ -209,7 +209,7 @@ void afc__reuse_heard(afc__socket *socket) {
     if (socket->kind != AFC__CONNECTION_HTTP_1 || is_in_use(socket)) return;
     int descriptor = socket->watch.descriptor;
     shutdown(descriptor, SHUT_RDWR);
-    for (int i = 0; i < LONGEST_DRAIN; i++) {
+    for (int i = 0; i < MAX_DRAIN; i++) {
         ssize_t count = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
         if (count == 0 || (count < 0 && errno != EINTR)) break;
     }

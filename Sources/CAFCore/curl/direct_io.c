@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 /* Then libcurl continues, which lets other sockets have their turn. */
-enum { MOST_WRITES = 8 };
+enum { MAX_WRITES = 8 };
 
 /* ---- When ---------------------------------------------------------------------------------- */
 
@@ -114,7 +114,7 @@ bool afc__direct_send(afc__exchange *exchange) {
     afc__driver *driver = exchange->driver;
     if (!can_bypass_libcurl(exchange)) return false;
     if (!make_buffer(&driver->direct.outgoing)) return false;
-    for (int writes = 0; writes < MOST_WRITES; writes++) {
+    for (int writes = 0; writes < MAX_WRITES; writes++) {
         afc_slice lent = afc__transfer_lend_body(exchange->hop.transfer);
         if (lent.size > 0) {
             size_t sent = write_some(direct->socket, lent.bytes, lent.size);

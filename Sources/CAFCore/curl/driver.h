@@ -19,7 +19,7 @@ typedef struct afc__socket afc__socket;
  * Maximum concurrent requests on one HTTP/2 connection, if the server allows more; libcurl's
  * default is 100.
  */
-enum { AFC__MOST_STREAMS = 1000 };
+enum { AFC__STREAMS_MAX = 1000 };
 
 /**
  * Callbacks to the owner of an exchange. Called on the loop thread, inside libcurl: they may only

@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 /* The size that a socket accepts at once. The rest of a longer response is lost. */
-enum { LONGEST_RESPONSE = 128 * 1024 };
+enum { MAX_RESPONSE = 128 * 1024 };
 
 #define TO(state) (1u << AFC__EARLY_##state)
 
@@ -85,7 +85,7 @@ static void read_rest(afc__exchange *exchange, curl_socket_t descriptor) {
         ssize_t count = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return;
-        size_t capacity = LONGEST_RESPONSE - kept->size;
+        size_t capacity = MAX_RESPONSE - kept->size;
         size_t size = (size_t)count < capacity ? (size_t)count : capacity;
         if (size == 0) return;
         if (afc__buffer_append(kept, bytes, size) != AFC_OK) {
@@ -155,7 +155,7 @@ static bool is_own(int descriptor) {
 }
 
 bool afc__exchange_feed_reinjection(afc__exchange *exchange) {
-    int capacity = 2 * LONGEST_RESPONSE;
+    int capacity = 2 * MAX_RESPONSE;
     int peer = accept4(exchange->early.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (peer < 0) return false;
     /* Receives the request that libcurl sends before it reads; its bytes are ignored. */

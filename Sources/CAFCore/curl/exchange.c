@@ -38,9 +38,9 @@ enum {
     /*
      * libcurl's own limit is 1 MiB for a head with a small body, and is reported as out of memory.
      */
-    LONGEST_FIELDS = 900 * 1024,
+    MAX_FIELDS_SIZE = 900 * 1024,
     /* MAX_HTTP_RESP_HEADER_SIZE of libcurl; see has_long_field(). */
-    LONGEST_FIELD = 300 * 1024,
+    MAX_FIELD = 300 * 1024,
     /* A body up to this size is sent together with the head, without being copied. */
     INLINE_BODY = 64 * 1024,
     DEFAULT_WEIGHT = 16,
@@ -422,9 +422,9 @@ static size_t size_of_fields(const afc__exchange *exchange) {
 /** Returns whether libcurl would omit a field because of its length. */
 static bool has_long_field(const afc__exchange *exchange, size_t count) {
     if (!exchange->driver->quirks.omits_long_fields) return false;
-    if (exchange->field_text.size <= LONGEST_FIELD) return false;
+    if (exchange->field_text.size <= MAX_FIELD) return false;
     for (size_t i = 0; i < count; i++) {
-        if (strlen(exchange->fields[i].data) > LONGEST_FIELD) return true;
+        if (strlen(exchange->fields[i].data) > MAX_FIELD) return true;
     }
     return false;
 }
@@ -468,7 +468,7 @@ static afc_status set_fields(afc__exchange *exchange) {
         line += strlen(line) + 1;
     }
     AFC__SET(exchange, CURLOPT_HTTPHEADER, count > 0 ? exchange->fields : NULL);
-    bool is_short = text->size <= LONGEST_FIELDS && !has_long_field(exchange, count);
+    bool is_short = text->size <= MAX_FIELDS_SIZE && !has_long_field(exchange, count);
     if (!is_short) return AFC_ETOOBIG;
     if (exchange->state.refusal == CURLE_OK) exchange->state.fields = kind;
     return AFC_OK;

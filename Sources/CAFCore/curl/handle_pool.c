@@ -8,7 +8,7 @@
  * The maximum number of idle handles that are kept, some 8 KiB each. Others are freed after a
  * burst.
  */
-enum { MOST_IDLE_HANDLES = 128 };
+enum { MAX_IDLE_HANDLES = 128 };
 
 /* ---- Which handles ------------------------------------------------------------------------- */
 
@@ -83,7 +83,7 @@ void afc__handle_pool_give_back(afc__exchange *exchange) {
     afc__exchange_reset(exchange);
     if (is_parked) {
         push(&pool->parked, &pool->parked_count, exchange);
-    } else if (stays && pool->idle_count < MOST_IDLE_HANDLES) {
+    } else if (stays && pool->idle_count < MAX_IDLE_HANDLES) {
         push(&pool->idle, &pool->idle_count, exchange);
     } else {
         driver->multi.is_abandoning = true;

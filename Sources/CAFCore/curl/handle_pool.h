@@ -5,7 +5,7 @@
 #include "curl/driver.h"
 
 /* Limits memory: a parked handle and its lookup use some 30 KiB until the session ends. */
-enum { AFC__MOST_PARKED_HANDLES = 256 };
+enum { AFC__PARKED_HANDLES_MAX = 256 };
 
 /** The handles that are linked through `next_free` carry no hop. */
 typedef struct afc__handle_pool {
@@ -30,7 +30,7 @@ void afc__handle_pool_free_parked(afc__handle_pool *pool);
 
 /** Returns whether another name may be looked up over HTTPS, although its handle might have to be parked. */
 static inline bool afc__handle_pool_may_park(const afc__handle_pool *pool) {
-    return pool->parked_count < AFC__MOST_PARKED_HANDLES;
+    return pool->parked_count < AFC__PARKED_HANDLES_MAX;
 }
 
 #endif

@@ -68,7 +68,7 @@ bool afc__driver_host_to_ascii(char *out, size_t size, afc_slice host) {
 }
 
 afc_status afc__driver_convert_host(afc__url *url, afc_failure *failure) {
-    char host[AFC__HOST_LONGEST + 1];
+    char host[AFC__HOST_MAX + 1];
     if (afc__is_ascii(url->host)) return AFC_OK;
     if (!can_convert()) {
         return afc__fail(failure, AFC_EUNSUPPORTED,

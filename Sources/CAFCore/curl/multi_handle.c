@@ -10,7 +10,7 @@ static bool set_options(const afc__driver *driver) {
     CURLM *multi = driver->multi.handle;
     long pipelining = driver->quirks.multiplexes ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING;
     return curl_multi_setopt(multi, CURLMOPT_PIPELINING, pipelining) == CURLM_OK &&
-           curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)AFC__MOST_STREAMS) ==
+           curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)AFC__STREAMS_MAX) ==
                CURLM_OK &&
            curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, driver->max_idle_connections) ==
                CURLM_OK &&

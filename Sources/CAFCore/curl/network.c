@@ -12,7 +12,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-enum { LONGEST_EYEBALLS_MS = 60000, MOST_OVERRIDES = 65536 };
+enum { MAX_EYEBALLS_MS = 60000, MAX_OVERRIDES = 65536 };
 
 struct afc__network {
     struct curl_slist *overrides; /* One block with their nodes; NULL: none. */
@@ -45,7 +45,7 @@ static afc_status set_overrides(afc__network *network, const afc_network_options
                                 afc_failure *failure) {
     size_t count = options->override_count;
     if (count == 0) return AFC_OK;
-    if (options->overrides == NULL || count > MOST_OVERRIDES) {
+    if (options->overrides == NULL || count > MAX_OVERRIDES) {
         return afc__fail(failure, AFC_EINVAL,
                          "invalid host overrides: the array is missing or too long");
     }
@@ -101,7 +101,7 @@ static afc_status set_addresses(afc__network *network, const afc_network_options
     if ((unsigned)options->ip_version > AFC_IP_V6) {
         return afc__fail(failure, AFC_EINVAL, "invalid IP version: %d", (int)options->ip_version);
     }
-    if (options->happy_eyeballs_ms > LONGEST_EYEBALLS_MS) {
+    if (options->happy_eyeballs_ms > MAX_EYEBALLS_MS) {
         return afc__fail(failure, AFC_EINVAL, "invalid happy_eyeballs_ms: the maximum is 60000");
     }
     network->ip_version = versions[options->ip_version];

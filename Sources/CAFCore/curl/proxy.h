@@ -28,7 +28,7 @@ afc_status afc__driver_check_doh_proxy(const afc__driver *driver, const char *do
                                        afc_failure *failure);
 
 /** The longest address of a proxy, with the NUL. */
-enum { AFC__PROXY_ADDRESS_SIZE = AFC__HOST_LONGEST + 32 };
+enum { AFC__PROXY_ADDRESS_SIZE = AFC__HOST_MAX + 32 };
 
 /** Writes scheme, host and port, without user and password. */
 void afc__proxy_write_address(char *out, size_t size, const afc__proxy *proxy);

@@ -27,9 +27,9 @@
 
 enum {
     FEWEST_BUCKETS = 256,
-    MOST_BUCKETS = 65536,
+    MAX_BUCKETS = 65536,
     /* "65535", a colon, a minus and NUL. */
-    KEY_SIZE = AFC__HOST_LONGEST + 8,
+    KEY_SIZE = AFC__HOST_MAX + 8,
     /* The delay after a failed background lookup. */
     RETRY_US = 1000 * 1000
 };
@@ -148,7 +148,7 @@ static void use_name(afc__names *names, afc__name *name) {
      * later.
      */
     afc__hosts *hosts = &name->evictor->hosts;
-    hosts->list[AFC__MOST_HOSTS].data = NULL;
+    hosts->list[AFC__HOSTS_MAX].data = NULL;
     hosts->evicted = NULL;
     name->evictor = NULL;
     name->is_loaded = false;
@@ -160,7 +160,7 @@ static void stop_using_name(afc__names *names, afc__name *name) {
 
 /** Makes room for one more name: this exchange evicts the least recently used one. */
 static void evict(afc__names *names, afc__exchange *exchange) {
-    if (names->idle_count < AFC__MOST_IDLE_NAMES || exchange->hosts.evicted != NULL) return;
+    if (names->idle_count < AFC__IDLE_NAMES_MAX || exchange->hosts.evicted != NULL) return;
     afc__name *name = AFC__OWNER(afc__list_first(&names->idle), afc__name, idle);
     if (!name->is_loaded) {
         free_name(names, name);
@@ -189,7 +189,7 @@ static void fail_exchange(afc__exchange *exchange) {
 static CURLcode set_list(afc__exchange *exchange) {
     afc__hosts *hosts = &exchange->hosts;
     struct curl_slist *first = NULL, **link = &first;
-    for (size_t i = 0; i < AFC__MOST_HOSTS; i++) {
+    for (size_t i = 0; i < AFC__HOSTS_MAX; i++) {
         const afc__host_use *use = &hosts->uses[i];
         if (use->name == NULL || use->name->is_loaded) continue;
         hosts->list[i].data = use->resolved->text;
@@ -197,9 +197,9 @@ static CURLcode set_list(afc__exchange *exchange) {
         link = &hosts->list[i].next;
     }
     if (hosts->evicted != NULL) {
-        hosts->list[AFC__MOST_HOSTS].data = hosts->evicted->text;
-        *link = &hosts->list[AFC__MOST_HOSTS];
-        link = &hosts->list[AFC__MOST_HOSTS].next;
+        hosts->list[AFC__HOSTS_MAX].data = hosts->evicted->text;
+        *link = &hosts->list[AFC__HOSTS_MAX];
+        link = &hosts->list[AFC__HOSTS_MAX].next;
     }
     *link = NULL;
     if (first == NULL) return CURLE_OK;
@@ -254,7 +254,7 @@ static void fail_waiting(afc__name *name, int error, int system_error) {
     while ((node = afc__list_first(&name->waiting)) != NULL) {
         afc__host_use *use = AFC__OWNER(node, afc__host_use, node);
         afc__exchange *exchange = use->exchange;
-        for (size_t i = 0; i < AFC__MOST_HOSTS; i++) stop_waiting(&exchange->hosts.uses[i]);
+        for (size_t i = 0; i < AFC__HOSTS_MAX; i++) stop_waiting(&exchange->hosts.uses[i]);
         exchange->hosts.error = error;
         exchange->hosts.system_error = system_error;
         exchange->hosts.is_proxy = use == &exchange->hosts.uses[0] &&
@@ -337,12 +337,12 @@ static bool has_wildcard(const afc__names *names, const char *port, size_t size)
 static afc_status need_name(afc__exchange *exchange, size_t index, afc_slice host, uint16_t port) {
     afc__names *names = &exchange->driver->names;
     char key[KEY_SIZE];
-    if (is_built_in(host) || host.size > AFC__HOST_LONGEST) return AFC_OK;
+    if (is_built_in(host) || host.size > AFC__HOST_MAX) return AFC_OK;
     if (afc__is_ascii(host)) {
         memcpy(key, host.bytes, host.size);
     } else {
         /* libcurl refuses a name that can't be converted. */
-        if (!afc__driver_host_to_ascii(key, AFC__HOST_LONGEST + 1, host)) return AFC_OK;
+        if (!afc__driver_host_to_ascii(key, AFC__HOST_MAX + 1, host)) return AFC_OK;
         host = afc_slice_of(key);
     }
     size_t port_size = (size_t)(afc__write_port(key + host.size, port) - (key + host.size));
@@ -424,11 +424,11 @@ afc_status afc__exchange_begin(afc__exchange *exchange, afc_failure *failure) {
      */
     hosts->missing = 1;
     hosts->stage = AFC__STAGE_LOOKING_UP;
-    for (size_t i = 0; i < AFC__MOST_HOSTS; i++) {
+    for (size_t i = 0; i < AFC__HOSTS_MAX; i++) {
         afc__host_use *use = &hosts->uses[i];
         if (use->name != NULL && !may_go(use->name)) wait_for(exchange, use);
     }
-    for (size_t i = 0; i < AFC__MOST_HOSTS && hosts->stage == AFC__STAGE_LOOKING_UP; i++) {
+    for (size_t i = 0; i < AFC__HOSTS_MAX && hosts->stage == AFC__STAGE_LOOKING_UP; i++) {
         afc__host_use *use = &hosts->uses[i];
         if (use->name == NULL) continue;
         bool waits = use->node.next != NULL;
@@ -455,13 +455,13 @@ afc__exchange *afc__names_next_failed(afc__driver *driver) {
 void afc__exchange_names_are_loaded(afc__exchange *exchange) {
     afc__hosts *hosts = &exchange->hosts;
     if (!hosts->has_list) return;
-    for (size_t i = 0; i < AFC__MOST_HOSTS; i++) {
+    for (size_t i = 0; i < AFC__HOSTS_MAX; i++) {
         const afc__host_use *use = &hosts->uses[i];
         if (use->name != NULL && use->name->resolved == use->resolved) use->name->is_loaded = true;
     }
     if (hosts->evicted == NULL) return;
     afc__name *name = hosts->evicted;
-    hosts->list[AFC__MOST_HOSTS].data = NULL;
+    hosts->list[AFC__HOSTS_MAX].data = NULL;
     hosts->evicted = NULL;
     name->evictor = NULL;
     free_name(&exchange->driver->names, name);
@@ -476,7 +476,7 @@ void afc__exchange_release_names(afc__exchange *exchange) {
                          afc__network_overrides(exchange->driver->network));
     }
     afc__list_remove(&hosts->node);
-    for (size_t i = 0; i < AFC__MOST_HOSTS; i++) {
+    for (size_t i = 0; i < AFC__HOSTS_MAX; i++) {
         afc__host_use *use = &hosts->uses[i];
         afc__list_remove(&use->node);
         release_resolved(use->resolved);
@@ -549,7 +549,7 @@ afc_status afc__names_init(afc__driver *driver, afc_failure *failure) {
     afc__list_init(&names->idle);
     afc__list_init(&names->failed);
     for (struct curl_slist *node = overrides; node != NULL; node = node->next) needed++;
-    while (count < needed && count < MOST_BUCKETS) count *= 2;
+    while (count < needed && count < MAX_BUCKETS) count *= 2;
     names->buckets = afc__zalloc(count * sizeof *names->buckets);
     if (names->buckets == NULL) return afc__fail_memory(failure);
     if (!afc__text_table_init(&names->table, names->buckets, count)) {

@@ -18,9 +18,9 @@ typedef struct afc__resolved afc__resolved;
 
 enum {
     /** The limit of names in libcurl's cache without a connection or request. */
-    AFC__MOST_IDLE_NAMES = 256,
+    AFC__IDLE_NAMES_MAX = 256,
     /** A proxy, and the target of a SOCKS5 proxy that needs its address. */
-    AFC__MOST_HOSTS = 2
+    AFC__HOSTS_MAX = 2
 };
 
 typedef struct afc__names {
@@ -52,12 +52,12 @@ typedef enum afc__stage {
 /** The name state of an exchange. */
 typedef struct afc__hosts {
     afc__stage stage;
-    afc__host_use uses[AFC__MOST_HOSTS];
+    afc__host_use uses[AFC__HOSTS_MAX];
     unsigned missing;  /**< The number of names that it waits for. */
     int64_t began_us;  /**< When the wait began, */
     int64_t waited_us; /**< and its duration; 0: none. */
     int64_t added_us;  /**< When libcurl got it. */
-    struct curl_slist list[AFC__MOST_HOSTS + 1];
+    struct curl_slist list[AFC__HOSTS_MAX + 1];
     bool has_list;      /**< CURLOPT_RESOLVE is set to `list`. */
     afc__name *evicted; /**< A name that its last entry removes from libcurl's cache. */
     afc__node node;     /**< In names->failed. */

@@ -45,7 +45,7 @@ static afc_status read_query(cache_query *out, const afc_http_cache_request *giv
     if (given->url == NULL) return afc__fail(failure, AFC_EINVAL, "the request has no URL");
     afc_status status = afc__check_header_pointers(given->headers, given->header_count, failure);
     if (status != AFC_OK) return status;
-    afc__buffer_init(&out->key, AFC__HTTP_CACHE_LONGEST_KEY);
+    afc__buffer_init(&out->key, AFC__HTTP_CACHE_KEY_MAX);
     status = afc__http_cache_key_parse(&out->key, given->partition, given->url, failure);
     afc__identity_question whose = {given->headers, given->header_count, given->credentials, false};
     if (status == AFC_OK && !afc__identity_of(out->identity, &whose)) {
@@ -285,7 +285,7 @@ static afc_status store(afc_http_cache *cache, const cache_query *query,
     if (response->is_decoded) meta.flags = AFC__META_DECODED;
     afc_status status = afc__stored_fields_select(&fields, head, control);
     if (status != AFC_OK) return status;
-    afc__fields_init(&selecting, AFC__SELECTING_LONGEST);
+    afc__fields_init(&selecting, AFC__SELECTING_MAX);
     bool is_public = (control->flags & AFC__CONTROL_PUBLIC) != 0;
     status = afc__selecting_fields_add(&selecting, head, &query->request, is_public);
     if (status == AFC_OK) {

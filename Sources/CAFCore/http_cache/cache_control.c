@@ -36,7 +36,7 @@ static bool next_directive(afc_slice *rest, member *out) {
 /* ---- Numbers ------------------------------------------------------------------------------- */
 
 bool afc__delta_seconds_read(afc_slice text, int64_t *out) {
-    return afc__parse_clamped(text, AFC__DELTA_MOST, out);
+    return afc__parse_clamped(text, AFC__DELTA_MAX, out);
 }
 
 /** The first one counts; `otherwise` is taken for a number that is missing or invalid. */
@@ -51,7 +51,7 @@ static void set_number(int64_t *out, const member *from, int64_t otherwise) {
 
 static void add_no_cache(afc__http_cache_control *out, const member *from, bool is_request) {
     bool has_names = from->has_value && afc__trim(from->value).size > 0 && !is_request;
-    if (!has_names || out->no_cache_count == AFC__CONTROL_MOST_LISTS) {
+    if (!has_names || out->no_cache_count == AFC__CONTROL_LISTS_MAX) {
         out->flags |= AFC__CONTROL_NO_CACHE;
         return;
     }
@@ -95,9 +95,9 @@ static void take_directive(afc__http_cache_control *out, const member *from, boo
     } else if (afc__same_name(from->name, "stale-if-error")) {
         set_number(&out->stale_if_error, from, 0);
     } else if (afc__same_name(from->name, "min-fresh")) {
-        set_number(&out->min_fresh, from, AFC__DELTA_MOST);
+        set_number(&out->min_fresh, from, AFC__DELTA_MAX);
     } else if (afc__same_name(from->name, "max-stale")) {
-        set_number(&out->max_stale, from, from->has_value ? 0 : AFC__DELTA_MOST);
+        set_number(&out->max_stale, from, from->has_value ? 0 : AFC__DELTA_MAX);
     }
 }
 

@@ -20,12 +20,12 @@ enum {
 };
 
 enum {
-    AFC__CONTROL_ABSENT = -1,   /**< A number whose directive is missing. */
-    AFC__CONTROL_MOST_LISTS = 8 /**< Lists of field names; more count as no-cache without names. */
+    AFC__CONTROL_ABSENT = -1,  /**< A number whose directive is missing. */
+    AFC__CONTROL_LISTS_MAX = 8 /**< Lists of field names; more count as no-cache without names. */
 };
 
 /** The largest number of seconds that is distinguished; larger ones are treated as this one (RFC 9111 1.2.2). */
-#define AFC__DELTA_MOST INT64_C(2147483648)
+#define AFC__DELTA_MAX INT64_C(2147483648)
 
 /**
  * The directives of one message. Of a directive that is repeated the first one counts (RFC 9111 4.2.1). A number that is
@@ -36,9 +36,9 @@ typedef struct afc__http_cache_control {
     int64_t max_age;
     int64_t s_maxage; /**< Only for shared caches; here it counts as explicit freshness alone. */
     int64_t stale_while_revalidate, stale_if_error;
-    int64_t max_stale; /**< AFC__DELTA_MOST: without a number, any staleness. */
+    int64_t max_stale; /**< AFC__DELTA_MAX: without a number, any staleness. */
     int64_t min_fresh;
-    afc_slice no_cache_fields[AFC__CONTROL_MOST_LISTS]; /**< Lists of names. Into the head. */
+    afc_slice no_cache_fields[AFC__CONTROL_LISTS_MAX]; /**< Lists of names. Into the head. */
     size_t no_cache_count;
 } afc__http_cache_control;
 
@@ -53,7 +53,7 @@ void afc__response_control_read(afc__http_cache_control *out, const afc_header *
 /** Returns whether this field is named in no-cache="…". Such fields aren't stored. */
 bool afc__http_cache_control_hides(const afc__http_cache_control *control, afc_slice name);
 
-/** Reads delta-seconds (RFC 9111 1.2.2); numbers above AFC__DELTA_MOST become that. false: not 1*DIGIT. */
+/** Reads delta-seconds (RFC 9111 1.2.2); numbers above AFC__DELTA_MAX become that. false: not 1*DIGIT. */
 bool afc__delta_seconds_read(afc_slice text, int64_t *out);
 
 #endif

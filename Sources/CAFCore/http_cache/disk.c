@@ -11,7 +11,7 @@
 
 enum {
     /* Removals that are recorded together. */
-    MOST_GONE = 32,
+    MAX_GONE = 32,
     /* A journal of more records, and more than twice the entries, is written anew. */
     SHORT_JOURNAL = 4096
 };
@@ -101,7 +101,7 @@ void afc__disk_tidy(afc__disk *disk) {
 
 /** What a change has removed, to be recorded with it. */
 typedef struct removals {
-    afc__journal_record records[MOST_GONE + 1];
+    afc__journal_record records[MAX_GONE + 1];
     size_t count;
 } removals;
 
@@ -111,7 +111,7 @@ static void record_gone(afc__disk *disk, removals *gone) {
 }
 
 static void add_gone(afc__disk *disk, removals *gone, afc__cache_store_name name) {
-    if (gone->count == MOST_GONE) record_gone(disk, gone);
+    if (gone->count == MAX_GONE) record_gone(disk, gone);
     gone->records[gone->count++] = removal_of(name);
     afc__disk_lock(disk);
     afc__cache_store_leave_disk(disk->cache, name.primary, name.variant);
@@ -333,7 +333,7 @@ static void end_change_job(change_job *job) {
 
 static bool order_change(afc__disk *disk, afc__http_cache_stored *stored, uint64_t old_variant,
                          bool (*work)(afc__disk_job *job)) {
-    if (disk->queued_bytes + stored->body_size > AFC__DISK_MOST_QUEUED) return false;
+    if (disk->queued_bytes + stored->body_size > AFC__DISK_QUEUED_MAX) return false;
     change_job *job = afc__alloc(sizeof *job);
     if (job == NULL) return false;
     *job = (change_job){.stored = afc__http_cache_stored_retain(stored),
@@ -448,7 +448,7 @@ static void remove_one(afc__disk *disk, afc__cache_store_name name, const remova
                        removals *gone) {
     if (job->content != 0 && !has_content(disk, name, job->content)) return;
     afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
-    if (gone->count == MOST_GONE) record_gone(disk, gone);
+    if (gone->count == MAX_GONE) record_gone(disk, gone);
     gone->records[gone->count++] = removal_of(name);
     leave_disk_before(disk, name, job->clock);
 }
@@ -580,12 +580,12 @@ void afc__disk_catch_up(afc__disk *disk) {
 }
 
 void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__http_cache_found *out) {
-    afc__entry_record variants[AFC__HTTP_CACHE_MOST_VARIANTS];
+    afc__entry_record variants[AFC__HTTP_CACHE_VARIANTS_MAX];
     out->count = 0;
     afc__disk_catch_up(disk);
     afc__disk_lock(disk);
     size_t count = afc__entry_table_variants(&disk->cache->table, primary, variants,
-                                             AFC__HTTP_CACHE_MOST_VARIANTS);
+                                             AFC__HTTP_CACHE_VARIANTS_MAX);
     afc__disk_unlock(disk);
     for (size_t i = 0; i < count; i++) {
         if ((variants[i].places & AFC__ENTRY_ON_DISK) == 0) continue;

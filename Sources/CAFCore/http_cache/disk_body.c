@@ -63,7 +63,7 @@ static admission enter_queue(afc__disk_stream *stream, size_t size) {
     uint64_t others = disk->unfinished_bytes - stream->size;
     bool is_within = others == 0 ||
                      disk->unfinished_bytes + size <= disk->capacity * AFC__ENTRY_UNIT / 2;
-    bool is_full = disk->queued_bytes + size > AFC__DISK_MOST_QUEUED;
+    bool is_full = disk->queued_bytes + size > AFC__DISK_QUEUED_MAX;
     admission result = !is_within ? REFUSED : is_full ? ADMITTED_LATER : ADMITTED;
     if (result == ADMITTED) {
         disk->queued_bytes += size;

@@ -13,7 +13,7 @@ enum {
     /* Names between which other jobs have their turn. */
     SLICE = 128,
     /* Entries that one scan finds; more are found by the next one. */
-    MOST_FOUND = 1 << 20
+    MAX_FOUND = 1 << 20
 };
 
 typedef struct found_entry {
@@ -54,7 +54,7 @@ static void keep(folder_scan *scan, const found_entry *entry) {
     if (scan->count == scan->capacity) {
         size_t capacity = scan->capacity != 0 ? 2 * scan->capacity : 256;
         void *found = NULL;
-        if (scan->count < MOST_FOUND) {
+        if (scan->count < MAX_FOUND) {
             found = afc__realloc(scan->found, capacity * sizeof *scan->found);
         }
         if (found == NULL) {

@@ -14,7 +14,7 @@ enum {
     AFC__DISK_USES = 64,
     AFC__DISK_BUCKETS = 256,
     /** Bytes that may wait for the disk; beyond, responses aren't stored. */
-    AFC__DISK_MOST_QUEUED = 8 * 1024 * 1024
+    AFC__DISK_QUEUED_MAX = 8 * 1024 * 1024
 };
 
 /** An entry that may be evicted, unless it was used since. */

@@ -39,8 +39,8 @@ void afc__entry_head_write(char out[AFC__ENTRY_HEAD_SIZE], const afc__entry_head
 /** Returns whether this part of the file is behind the body, and has a size that a meta may have. */
 static bool is_valid_extent(const afc__entry_head *head, uint64_t offset, uint64_t size) {
     uint64_t end = AFC__ENTRY_HEAD_SIZE + span_of(head->body_size);
-    return offset >= end && offset - end <= 2 * AFC__HTTP_CACHE_LONGEST_META &&
-           size <= AFC__HTTP_CACHE_LONGEST_META;
+    return offset >= end && offset - end <= 2 * AFC__HTTP_CACHE_META_MAX &&
+           size <= AFC__HTTP_CACHE_META_MAX;
 }
 
 /** Reads the head of a file. false: not a head, a damaged one, or one of another version. */
@@ -55,7 +55,7 @@ static bool parse_head(afc__entry_head *out, const char bytes[AFC__ENTRY_HEAD_SI
     };
     uint64_t sum = afc__checksum(out->content, bytes, SUM_OFFSET);
     if (afc__load_64(bytes + SUM_OFFSET) != sum) return false;
-    if (out->body_size > AFC__ENTRY_LARGEST_BODY) return false;
+    if (out->body_size > AFC__ENTRY_BODY_MAX) return false;
     return is_valid_extent(out, out->meta_offset, out->meta_size);
 }
 

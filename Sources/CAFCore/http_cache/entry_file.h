@@ -31,7 +31,7 @@ typedef struct afc__entry_head {
 } afc__entry_head;
 
 /** Largest body: the size of its file, in units of 512 bytes, fits the 32 bits that the journal has for it. */
-#define AFC__ENTRY_LARGEST_BODY (UINT64_C(1) << 40)
+#define AFC__ENTRY_BODY_MAX (UINT64_C(1) << 40)
 
 /** Returns the size of a new file. */
 uint64_t afc__entry_size(uint64_t body_size, size_t meta_size);

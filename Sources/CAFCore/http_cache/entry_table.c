@@ -5,7 +5,7 @@
 enum { FIRST_CAPACITY = 64 };
 
 /* More than any disk holds; keeps sizes in range. */
-static const size_t MOST_RECORDS = (size_t)1 << 26;
+static const size_t MAX_RECORDS = (size_t)1 << 26;
 
 void afc__entry_table_clear(afc__entry_table *table) {
     afc_free(table->slots);
@@ -29,7 +29,7 @@ static void insert(afc__entry_table *table, const afc__entry_record *record) {
 
 /** Reserves capacity for `count` records. false: out of memory. */
 static bool reserve(afc__entry_table *table, size_t count) {
-    if (count > MOST_RECORDS) return false;
+    if (count > MAX_RECORDS) return false;
     size_t capacity = table->capacity != 0 ? table->capacity : FIRST_CAPACITY;
     while (capacity / 4 * 3 < count) capacity *= 2;
     if (capacity == table->capacity) return true;

@@ -53,7 +53,7 @@ static int64_t lifetime_of_expires(const afc_head *head, int64_t date, int64_t n
         first = header;
     }
     if (first == NULL || !afc__date_parse_any_case(first->value, now, &expires)) return 0;
-    return at_most(elapsed(date, expires), AFC__DELTA_MOST);
+    return at_most(elapsed(date, expires), AFC__DELTA_MAX);
 }
 
 static int64_t guess_lifetime(const afc__freshness_question *question, int64_t date) {
@@ -64,7 +64,7 @@ static int64_t guess_lifetime(const afc__freshness_question *question, int64_t d
     if (!afc__http_cache_date_read(question->head, "Last-Modified", question->response_time,
                                    &modified))
         return 0;
-    return at_most(elapsed(modified, date) / 10, AFC__HEURISTIC_MOST_S);
+    return at_most(elapsed(modified, date) / 10, AFC__HEURISTIC_MAX_S);
 }
 
 afc__freshness afc__freshness_of(const afc__freshness_question *question) {
@@ -75,8 +75,8 @@ afc__freshness afc__freshness_of(const afc__freshness_question *question) {
     if (!has_date) date = response_time;
     /* RFC 9111 4.2.3. A clock that was set back while the request was under way makes no negative delay. */
     int64_t apparent_age = elapsed(date, response_time);
-    int64_t delay = at_most(elapsed(question->request_time, response_time), AFC__DELTA_MOST);
-    out.initial_age = at_most(at_least(apparent_age, read_age(head) + delay), AFC__DELTA_MOST);
+    int64_t delay = at_most(elapsed(question->request_time, response_time), AFC__DELTA_MAX);
+    out.initial_age = at_most(at_least(apparent_age, read_age(head) + delay), AFC__DELTA_MAX);
     if (question->control->max_age != AFC__CONTROL_ABSENT) {
         out.source = AFC__LIFETIME_EXPLICIT;
         out.lifetime = question->control->max_age;
@@ -91,7 +91,7 @@ afc__freshness afc__freshness_of(const afc__freshness_question *question) {
 }
 
 int64_t afc__current_age(const afc__freshness *freshness, int64_t response_time, int64_t now) {
-    if (now < response_time) return AFC__DELTA_MOST;
-    int64_t resident = at_most(elapsed(response_time, now), AFC__DELTA_MOST);
-    return at_most(freshness->initial_age + resident, AFC__DELTA_MOST);
+    if (now < response_time) return AFC__DELTA_MAX;
+    int64_t resident = at_most(elapsed(response_time, now), AFC__DELTA_MAX);
+    return at_most(freshness->initial_age + resident, AFC__DELTA_MAX);
 }

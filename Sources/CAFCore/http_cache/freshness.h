@@ -12,7 +12,7 @@ typedef enum afc__lifetime_source {
 } afc__lifetime_source;
 
 /** A tenth of a long time isn't fresh for longer than this. */
-enum { AFC__HEURISTIC_MOST_S = 24 * 3600 };
+enum { AFC__HEURISTIC_MAX_S = 24 * 3600 };
 
 typedef struct afc__freshness {
     int64_t lifetime;    /**< Seconds; 0: stale at once. */
@@ -31,7 +31,7 @@ afc__freshness afc__freshness_of(const afc__freshness_question *question);
 
 /**
  * The age now. If the clock is behind the time of the response it was set back, and the age is unknown: then it is
- * AFC__DELTA_MOST, which no lifetime exceeds.
+ * AFC__DELTA_MAX, which no lifetime exceeds.
  */
 int64_t afc__current_age(const afc__freshness *freshness, int64_t response_time, int64_t now);
 

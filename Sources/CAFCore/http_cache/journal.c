@@ -24,7 +24,7 @@ enum {
 };
 
 /* A journal isn't read beyond this; one that needed it would be for more than a million entries. */
-static const int64_t LONGEST = INT64_C(256) << 20;
+static const int64_t MAX_SIZE = INT64_C(256) << 20;
 
 static const char NAME[] = "journal", NEW_NAME[] = "journal.new";
 
@@ -126,7 +126,7 @@ static journal_state read_all(afc__journal *journal) {
     char head[HEAD_SIZE];
     journal->reader.restart(journal->reader.context);
     if (fstat(journal->descriptor, &facts) != 0) return DAMAGED;
-    if (facts.st_size > LONGEST) return DAMAGED;
+    if (facts.st_size > MAX_SIZE) return DAMAGED;
     if (pread(journal->descriptor, head, HEAD_SIZE, 0) != HEAD_SIZE) return DAMAGED;
     journal_state state = check_head(head, journal->seed);
     if (state == DAMAGED) return state;
@@ -148,9 +148,9 @@ static bool is_in_place(const afc__journal *journal) {
 
 /** Locks the file that has the journal's name now; `*is_new` tells whether that is another one than before. */
 static bool lock_current(afc__journal *journal, int patience_ms, bool *is_new) {
-    enum { MOST_TRIES = 100 };
+    enum { MAX_TRIES = 100 };
     *is_new = false;
-    for (unsigned i = 0; i < MOST_TRIES; i++) {
+    for (unsigned i = 0; i < MAX_TRIES; i++) {
         if (!afc__folder_lock(journal->descriptor, patience_ms)) return false;
         if (is_in_place(journal)) return true;
         int descriptor = open_file(journal->folder, NAME, O_CREAT);
@@ -184,7 +184,7 @@ bool afc__journal_lock(afc__journal *journal) {
     if (!is_new && fstat(journal->descriptor, &facts) == 0) {
         uint64_t known = atomic_load(&journal->known), size = (uint64_t)facts.st_size;
         if (size == known) return true;
-        if (size > known && facts.st_size <= LONGEST && read_records(journal, size)) return true;
+        if (size > known && facts.st_size <= MAX_SIZE && read_records(journal, size)) return true;
     }
     if (load(journal)) return true;
     afc__journal_unlock(journal);

@@ -29,7 +29,7 @@ static afc__reuse by_protocol(const afc__reuse_question *question) {
     if (lifetime > question->age) return AFC__REUSE_FRESH;
     if ((response->flags & AFC__CONTROL_MUST_REVALIDATE) != 0) return AFC__REUSE_AFTER_VALIDATING;
     /* max-stale and the like allow a known staleness only. */
-    if (question->age >= AFC__DELTA_MOST) return AFC__REUSE_AFTER_VALIDATING;
+    if (question->age >= AFC__DELTA_MAX) return AFC__REUSE_AFTER_VALIDATING;
     int64_t staleness = question->age - lifetime;
     if (request->max_stale != AFC__CONTROL_ABSENT && staleness <= request->max_stale) {
         return AFC__REUSE_STALE;
@@ -61,7 +61,7 @@ bool afc__reuse_on_error(const afc__reuse_question *question) {
     unsigned forbidding = AFC__CONTROL_MUST_REVALIDATE | AFC__CONTROL_NO_CACHE;
     if ((response->flags & forbidding) != 0 || (request->flags & AFC__CONTROL_NO_CACHE) != 0)
         return false;
-    if (question->age >= AFC__DELTA_MOST) return false;
+    if (question->age >= AFC__DELTA_MAX) return false;
     int64_t allowed = response->stale_if_error > request->stale_if_error ? response->stale_if_error
                                                                          : request->stale_if_error;
     return allowed != AFC__CONTROL_ABSENT &&

@@ -26,10 +26,10 @@ static void remove_one(afc_http_cache *cache, const afc__http_cache_id *id) {
 
 /** Makes room for one more variant of a key. */
 static void limit_variants(afc_http_cache *cache, const afc__http_cache_id *id) {
-    afc__entry_record variants[AFC__HTTP_CACHE_MOST_VARIANTS];
+    afc__entry_record variants[AFC__HTTP_CACHE_VARIANTS_MAX];
     size_t oldest = 0, count = afc__entry_table_variants(&cache->table, id->primary, variants,
-                                                         AFC__HTTP_CACHE_MOST_VARIANTS);
-    if (count < AFC__HTTP_CACHE_MOST_VARIANTS || find_record(cache, id) != NULL) return;
+                                                         AFC__HTTP_CACHE_VARIANTS_MAX);
+    if (count < AFC__HTTP_CACHE_VARIANTS_MAX || find_record(cache, id) != NULL) return;
     for (size_t i = 1; i < count; i++) {
         if (variants[i].used < variants[oldest].used) oldest = i;
     }
@@ -63,7 +63,7 @@ static bool are_others_in_memory(afc_http_cache *cache, const afc__http_cache_id
     if (set != NULL) {
         *found = set->found;
         afc__http_cache_found_remove(found, id->variant);
-        return found->count < AFC__HTTP_CACHE_MOST_VARIANTS;
+        return found->count < AFC__HTTP_CACHE_VARIANTS_MAX;
     }
     if (cache->disk == NULL) return true;
     if (afc__disk_is_ahead(cache->disk, id->primary)) return false;
@@ -163,7 +163,7 @@ afc__http_cache_step afc__http_cache_find_begin(afc_http_cache *cache, afc_slice
                                                 afc__http_cache_found *out) {
     *out_op = NULL;
     out->count = 0;
-    if (!afc__cache_store_is_usable(cache) || key.size > AFC__HTTP_CACHE_LONGEST_KEY)
+    if (!afc__cache_store_is_usable(cache) || key.size > AFC__HTTP_CACHE_KEY_MAX)
         return AFC__HTTP_CACHE_READY;
     uint64_t primary = afc__cache_store_hash_key(cache, key);
     afc__http_cache_step step = find_in_memory(cache, primary, key, out);
@@ -282,8 +282,8 @@ void afc__http_cache_drop(afc_http_cache *cache, const afc__http_cache_stored *s
 }
 
 void afc__http_cache_remove_key(afc_http_cache *cache, afc_slice key) {
-    afc__entry_record variants[AFC__HTTP_CACHE_MOST_VARIANTS];
-    afc__cache_store_name names[AFC__HTTP_CACHE_MOST_VARIANTS];
+    afc__entry_record variants[AFC__HTTP_CACHE_VARIANTS_MAX];
+    afc__cache_store_name names[AFC__HTTP_CACHE_VARIANTS_MAX];
     if (!afc__cache_store_is_usable(cache)) return;
     uint64_t primary = afc__cache_store_hash_key(cache, key);
     size_t count;
@@ -292,12 +292,12 @@ void afc__http_cache_remove_key(afc_http_cache *cache, afc_slice key) {
     /* Processes that didn't know of each other's variants have stored more together. */
     do {
         count = afc__entry_table_variants(&cache->table, primary, variants,
-                                          AFC__HTTP_CACHE_MOST_VARIANTS);
+                                          AFC__HTTP_CACHE_VARIANTS_MAX);
         for (size_t i = 0; i < count; i++) {
             names[i] = (afc__cache_store_name){primary, variants[i].variant};
         }
         afc__cache_store_remove(cache, names, count);
-    } while (count == AFC__HTTP_CACHE_MOST_VARIANTS);
+    } while (count == AFC__HTTP_CACHE_VARIANTS_MAX);
     afc__cache_store_filter filter = {.has_primary = true, .primary = primary};
     if (cache->disk != NULL) afc__disk_remove_unknown(cache->disk, &filter);
     pthread_mutex_unlock(&cache->lock);

@@ -14,9 +14,9 @@
 
 enum {
     /** Maximum number of variants of one key; the least recently used one is evicted. */
-    AFC__HTTP_CACHE_MOST_VARIANTS = 8,
+    AFC__HTTP_CACHE_VARIANTS_MAX = 8,
     /** Maximum size of a key in bytes. */
-    AFC__HTTP_CACHE_LONGEST_KEY = 65535
+    AFC__HTTP_CACHE_KEY_MAX = 65535
 };
 
 /** How a slow operation reports that it can go on: once for each PENDING, on the store's thread. */
@@ -83,7 +83,7 @@ void afc__http_cache_stored_release(afc__http_cache_stored *stored);
 
 /** The variants of a key, by response time, newest first. The receiver owns the references. */
 typedef struct afc__http_cache_found {
-    afc__http_cache_stored *stored[AFC__HTTP_CACHE_MOST_VARIANTS];
+    afc__http_cache_stored *stored[AFC__HTTP_CACHE_VARIANTS_MAX];
     size_t count; /**< 0: a miss. */
 } afc__http_cache_found;
 

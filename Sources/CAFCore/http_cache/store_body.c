@@ -29,7 +29,7 @@ static uint64_t largest_body(afc_http_cache *cache) {
     uint64_t largest = cache->max_entry_bytes != 0 ? cache->max_entry_bytes : capacity / 20;
     pthread_mutex_unlock(&cache->lock);
     if (largest > capacity) largest = capacity;
-    return largest < AFC__ENTRY_LARGEST_BODY ? largest : AFC__ENTRY_LARGEST_BODY;
+    return largest < AFC__ENTRY_BODY_MAX ? largest : AFC__ENTRY_BODY_MAX;
 }
 
 static afc__http_cache_stored *new_stored(afc_http_cache *cache, afc_slice key,

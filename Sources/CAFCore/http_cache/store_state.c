@@ -77,8 +77,8 @@ afc__response_set *afc__cache_store_copy_set(afc_http_cache *cache, uint64_t pri
 }
 
 static size_t copy_variants(const afc_http_cache *cache, uint64_t primary,
-                            afc__entry_record out[AFC__HTTP_CACHE_MOST_VARIANTS]) {
-    return afc__entry_table_variants(&cache->table, primary, out, AFC__HTTP_CACHE_MOST_VARIANTS);
+                            afc__entry_record out[AFC__HTTP_CACHE_VARIANTS_MAX]) {
+    return afc__entry_table_variants(&cache->table, primary, out, AFC__HTTP_CACHE_VARIANTS_MAX);
 }
 
 /** Takes the place away from a record, and the record itself when that was the last one. */
@@ -93,7 +93,7 @@ static void leave_place(afc_http_cache *cache, uint64_t primary, uint64_t varian
 }
 
 static void take_memory_places(afc_http_cache *cache, uint64_t primary) {
-    afc__entry_record variants[AFC__HTTP_CACHE_MOST_VARIANTS];
+    afc__entry_record variants[AFC__HTTP_CACHE_VARIANTS_MAX];
     size_t count = copy_variants(cache, primary, variants);
     for (size_t i = 0; i < count; i++) {
         leave_place(cache, primary, variants[i].variant, AFC__ENTRY_IN_MEMORY);

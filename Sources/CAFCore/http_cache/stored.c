@@ -73,10 +73,10 @@ size_t afc__http_cache_encoded_size(afc_slice key, const afc__http_cache_meta *m
     uint64_t size = NUMBERS_SIZE + (uint64_t)key.size + head->reason.size +
                     fields_size(meta->request_fields, meta->request_field_count) +
                     fields_size(head->headers, head->header_count);
-    bool is_too_large = key.size == 0 || key.size > AFC__HTTP_CACHE_LONGEST_KEY ||
-                        size > AFC__HTTP_CACHE_LONGEST_META ||
-                        head->header_count > AFC__HTTP_CACHE_MOST_FIELDS ||
-                        meta->request_field_count > AFC__HTTP_CACHE_MOST_FIELDS;
+    bool is_too_large = key.size == 0 || key.size > AFC__HTTP_CACHE_KEY_MAX ||
+                        size > AFC__HTTP_CACHE_META_MAX ||
+                        head->header_count > AFC__HTTP_CACHE_FIELDS_MAX ||
+                        meta->request_field_count > AFC__HTTP_CACHE_FIELDS_MAX;
     return is_too_large ? 0 : (size_t)size;
 }
 
@@ -153,7 +153,7 @@ static bool decode(afc__http_cache_stored *stored) {
     if (!take(&rest, short_number(block, KEY_SIZE), &stored->key)) return false;
     if (!take(&rest, short_number(block, REASON_SIZE), &meta->head.reason)) return false;
     if (!take(&rest, short_number(block, SELECTING_SIZE), &selecting)) return false;
-    if (stored->key.size == 0 || stored->key.size > AFC__HTTP_CACHE_LONGEST_KEY) return false;
+    if (stored->key.size == 0 || stored->key.size > AFC__HTTP_CACHE_KEY_MAX) return false;
     if (status < 200 || status > 999) return false;
     meta->head.status = (int)status;
     meta->head.version = (afc_http_version)short_number(block, VERSION);
@@ -191,11 +191,10 @@ static afc__http_cache_stored *new_stored(size_t field_count, size_t size, char 
 }
 
 afc__http_cache_stored *afc__http_cache_stored_decode(afc_slice block) {
-    if (block.size < NUMBERS_SIZE || block.size > AFC__HTTP_CACHE_LONGEST_META) return NULL;
+    if (block.size < NUMBERS_SIZE || block.size > AFC__HTTP_CACHE_META_MAX) return NULL;
     size_t selecting_count = short_number(block, SELECTING_COUNT);
     size_t field_count = short_number(block, FIELD_COUNT);
-    if (selecting_count > AFC__HTTP_CACHE_MOST_FIELDS ||
-        field_count > AFC__HTTP_CACHE_MOST_FIELDS) {
+    if (selecting_count > AFC__HTTP_CACHE_FIELDS_MAX || field_count > AFC__HTTP_CACHE_FIELDS_MAX) {
         return NULL;
     }
     char *copy;

@@ -13,8 +13,8 @@
 #include <stdatomic.h>
 
 enum {
-    AFC__HTTP_CACHE_LONGEST_META = 1 << 20, /**< Maximum size of an encoded meta, with its key. */
-    AFC__HTTP_CACHE_MOST_FIELDS = 4096 /**< Maximum number of fields of a response or a request. */
+    AFC__HTTP_CACHE_META_MAX = 1 << 20, /**< Maximum size of an encoded meta, with its key. */
+    AFC__HTTP_CACHE_FIELDS_MAX = 4096   /**< Maximum number of fields of a response or a request. */
 };
 
 /** Bytes of a body in memory, shared by the responses that have it. */

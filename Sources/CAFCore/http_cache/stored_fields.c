@@ -73,7 +73,7 @@ static afc_status check_size(afc__field_list *list) {
     for (size_t i = 0; i < list->count; i++) {
         size += list->headers[i].name.size + list->headers[i].value.size;
     }
-    if (size <= AFC__STORED_FIELDS_LONGEST) return AFC_OK;
+    if (size <= AFC__STORED_FIELDS_SIZE_MAX) return AFC_OK;
     afc__field_list_clear(list);
     return AFC_ETOOBIG;
 }

@@ -6,7 +6,7 @@
 #include "message/fields.h"
 
 /** The most bytes that the names and values of a stored head have together. */
-enum { AFC__STORED_FIELDS_LONGEST = 64 * 1024 };
+enum { AFC__STORED_FIELDS_SIZE_MAX = 64 * 1024 };
 
 /**
  * Selects the fields of `head` that are stored: neither those of the connection, also those that Connection names, nor

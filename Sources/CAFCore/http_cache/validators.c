@@ -5,7 +5,7 @@
 #include "message/fields.h"
 #include "message/strong_validator.h"
 
-size_t afc__conditions_write(afc_header out[AFC__CONDITIONS_MOST], const afc_head *stored) {
+size_t afc__conditions_write(afc_header out[AFC__CONDITIONS_MAX], const afc_head *stored) {
     size_t count = 0;
     const afc_header *tag = afc_head_find(stored, "ETag");
     const afc_header *modified = afc_head_find(stored, "Last-Modified");

@@ -4,10 +4,10 @@
 
 #include <afcore/message.h>
 
-enum { AFC__CONDITIONS_MOST = 2 };
+enum { AFC__CONDITIONS_MAX = 2 };
 
 /** Writes If-None-Match and If-Modified-Since for a stored head. Returns their number; 0: it has no validator. */
-size_t afc__conditions_write(afc_header out[AFC__CONDITIONS_MOST], const afc_head *stored);
+size_t afc__conditions_write(afc_header out[AFC__CONDITIONS_MAX], const afc_head *stored);
 
 /** What the conditions of a request say of a stored response. */
 typedef enum afc__condition {

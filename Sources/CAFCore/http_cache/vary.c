@@ -17,7 +17,7 @@ bool afc__vary_is_any(const afc_head *head) {
         afc_slice rest = head->headers[i].value, each;
         while (afc__next_member(&rest, &each)) {
             if (each.size == 0) continue;
-            if (++count > AFC__VARY_MOST || !afc__is_token(each)) return true;
+            if (++count > AFC__VARY_MAX || !afc__is_token(each)) return true;
             if (afc__is_same(each, afc_slice_of("*"))) return true;
         }
     }
@@ -50,16 +50,16 @@ static int compare(afc_slice a, afc_slice b) {
     return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-enum { MOST_LANGUAGES = 32 };
+enum { MAX_LANGUAGES = 32 };
 
 /** Languages are compared without case, and their order means nothing: their weights do (RFC 9110 12.5.4). */
 static afc_status sort_languages(afc__buffer *value) {
-    afc_slice members[MOST_LANGUAGES];
+    afc_slice members[MAX_LANGUAGES];
     size_t count = 0;
     for (size_t i = 1; i < value->size; i++) value->bytes[i] = afc__lower(value->bytes[i]);
     afc_slice rest = {value->bytes + 1, value->size - 1}, each;
     while (afc__next_member(&rest, &each)) {
-        if (count == MOST_LANGUAGES) return AFC_OK;
+        if (count == MAX_LANGUAGES) return AFC_OK;
         size_t at = count++;
         for (; at > 0 && compare(members[at - 1], each) > 0; at--) members[at] = members[at - 1];
         members[at] = each;
@@ -146,7 +146,7 @@ static afc_status add_one(afc__fields *out, const afc__http_cache_request *reque
     if (name.size > sizeof lower) return AFC_ETOOBIG;
     for (size_t i = 0; i < name.size; i++) lower[i] = afc__lower(name.bytes[i]);
     if (has_name(out, lower, name.size)) return AFC_OK;
-    afc__buffer_init(&value, AFC__SELECTING_LONGEST);
+    afc__buffer_init(&value, AFC__SELECTING_MAX);
     afc_status status = read_value(&value, request, name);
     if (status == AFC_OK) {
         status = afc__fields_add(out, (afc_slice){lower, name.size}, afc__buffer_slice(&value));
@@ -178,7 +178,7 @@ static bool matches(const afc_header *selecting, const afc__http_cache_request *
         return afc__is_same(selecting->value, afc_slice_of(request->identity));
     }
     afc__buffer value;
-    afc__buffer_init(&value, AFC__SELECTING_LONGEST);
+    afc__buffer_init(&value, AFC__SELECTING_MAX);
     bool is_same = read_value(&value, request, selecting->name) == AFC_OK &&
                    afc__is_same(selecting->value, afc__buffer_slice(&value));
     afc__buffer_clear(&value);
@@ -263,7 +263,7 @@ static bool is_in_preferred_language(const afc_head *head, afc_slice accept_lang
 
 static bool prefers(const afc__http_cache_request *request, const afc_head *head) {
     afc__buffer value;
-    afc__buffer_init(&value, AFC__SELECTING_LONGEST);
+    afc__buffer_init(&value, AFC__SELECTING_MAX);
     bool is_preferred = read_value(&value, request, afc_slice_of(language_name)) == AFC_OK &&
                         value.size > 0 &&
                         is_in_preferred_language(head,

@@ -5,8 +5,8 @@
 #include "message/fields.h"
 
 enum {
-    AFC__VARY_MOST = 32,               /**< Names; a response with more isn't stored. */
-    AFC__SELECTING_LONGEST = 16 * 1024 /**< Bytes of all selecting fields. */
+    AFC__VARY_MAX = 32,            /**< Names; a response with more isn't stored. */
+    AFC__SELECTING_MAX = 16 * 1024 /**< Bytes of all selecting fields. */
 };
 
 /** A request as the cache sees it: its own fields, and those that the session adds unless the request has them. */

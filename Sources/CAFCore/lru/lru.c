@@ -15,7 +15,7 @@ enum {
 };
 
 /** So that the sum of costs can't overflow: as many entries with a cost of one would have to be added at once. */
-static const uint64_t MOST_COST = UINT64_C(1) << 56;
+static const uint64_t MAX_COST = UINT64_C(1) << 56;
 
 static const uint64_t NEVER = UINT64_MAX;
 
@@ -536,8 +536,8 @@ static bool is_valid(const afc_lru_options *options) {
 
 static void set_limits(afc_lru *cache) {
     afc_lru_options *options = &cache->options;
-    if (options->capacity > MOST_COST) options->capacity = MOST_COST;
-    if (options->purge_to > MOST_COST) options->purge_to = MOST_COST;
+    if (options->capacity > MAX_COST) options->capacity = MAX_COST;
+    if (options->purge_to > MAX_COST) options->purge_to = MAX_COST;
     if (options->max_cost == 0 || options->max_cost > options->capacity) {
         options->max_cost = options->capacity;
     }

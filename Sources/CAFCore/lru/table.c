@@ -5,7 +5,7 @@
 enum { LINE = 64, FIRST_BUCKETS = 2 };
 
 /** Places have 32 bits, and 0 is reserved. */
-static const uint32_t MOST_BUCKETS = UINT32_MAX / AFC__LRU_BUCKET_SLOTS - 1;
+static const uint32_t MAX_BUCKETS = UINT32_MAX / AFC__LRU_BUCKET_SLOTS - 1;
 
 _Static_assert(sizeof(void *) != 8 || sizeof(afc__lru_bucket) == LINE, "a bucket is a cache line");
 
@@ -192,7 +192,7 @@ static void move_entries(afc__lru_table *table, afc__lru_table *old) {
 
 static bool grow(afc__lru_table *table) {
     uint64_t wanted = (uint64_t)table->bucket_count + table->bucket_count / 4 + FIRST_BUCKETS;
-    if (wanted > MOST_BUCKETS) return false;
+    if (wanted > MAX_BUCKETS) return false;
     afc__lru_table larger = {.key_offset = table->key_offset};
     if (!make(&larger, (uint32_t)wanted)) return false;
     if (table->count != 0) move_entries(&larger, table);

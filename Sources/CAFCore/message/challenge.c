@@ -86,7 +86,7 @@ static bool begins_challenge(afc_slice text) {
 
 /** Takes the parameters at the start of `text`; false if they are malformed. */
 static bool take_params(afc_slice *text, afc_slice *params) {
-    afc_slice names[AFC__CHALLENGE_PARAMS_MOST], value;
+    afc_slice names[AFC__CHALLENGE_PARAMS_MAX], value;
     size_t count = 0;
     const char *start = text->bytes;
     for (;;) {
@@ -94,9 +94,9 @@ static bool take_params(afc_slice *text, afc_slice *params) {
         skip_commas(text);
         if (text->size == 0 || begins_challenge(*text)) {
             *params = (afc_slice){start, (size_t)(end - start)};
-            return params->size <= AFC__CHALLENGE_LONGEST;
+            return params->size <= AFC__CHALLENGE_MAX;
         }
-        if (count == AFC__CHALLENGE_PARAMS_MOST || !take_param(text, &names[count], &value)) {
+        if (count == AFC__CHALLENGE_PARAMS_MAX || !take_param(text, &names[count], &value)) {
             return false;
         }
         for (size_t i = 0; i < count; i++) {
@@ -124,7 +124,7 @@ static bool take_challenge(afc_slice *text, afc__challenge *out) {
     out->token68 = (afc_slice){text->bytes, size};
     skip(text, size);
     skip_blanks(text);
-    return size <= AFC__CHALLENGE_LONGEST;
+    return size <= AFC__CHALLENGE_MAX;
 }
 
 void afc__challenge_reader_init(afc__challenge_reader *reader, const afc_head *head,
@@ -136,7 +136,7 @@ void afc__challenge_reader_init(afc__challenge_reader *reader, const afc_head *h
 bool afc__challenge_next(afc__challenge_reader *reader, afc__challenge *out) {
     for (;;) {
         skip_commas(&reader->rest);
-        if (reader->count == AFC__CHALLENGES_MOST) return false;
+        if (reader->count == AFC__CHALLENGES_MAX) return false;
         if (reader->rest.size > 0) {
             reader->count++;
             if (take_challenge(&reader->rest, out)) return true;

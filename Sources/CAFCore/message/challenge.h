@@ -11,10 +11,10 @@
 
 enum {
     /** Maximum number of challenges of a head; further ones are ignored. */
-    AFC__CHALLENGES_MOST = 16,
+    AFC__CHALLENGES_MAX = 16,
     /** Limits of a challenge's parameters; a challenge beyond them is ignored. */
-    AFC__CHALLENGE_PARAMS_MOST = 32,
-    AFC__CHALLENGE_LONGEST = 16 * 1024
+    AFC__CHALLENGE_PARAMS_MAX = 32,
+    AFC__CHALLENGE_MAX = 16 * 1024
 };
 
 /** A challenge. Its slices point into the head. */

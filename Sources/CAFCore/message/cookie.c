@@ -86,7 +86,7 @@ bool afc__cookie_is_clean(afc_slice name, afc_slice value, const char **why) {
     if (!afc__may_be_sent(name) || !afc__may_be_sent(value))
         *why = "the cookie contains a control character";
     if (name.size == 0 && value.size == 0) *why = "the cookie has neither name nor value";
-    if (name.size + value.size > AFC__COOKIE_LONGEST) *why = "the cookie is too long";
+    if (name.size + value.size > AFC__COOKIE_MAX) *why = "the cookie is too long";
     return *why == NULL;
 }
 
@@ -107,7 +107,7 @@ static bool read_age(afc_slice value, int64_t *out) {
     if (at == value.size) return false;
     for (; at < value.size; at++) {
         if (!afc__is_digit(value.bytes[at])) return false;
-        if (age <= AFC__COOKIE_LONGEST_LIFE) age = age * 10 + (value.bytes[at] - '0');
+        if (age <= AFC__COOKIE_LIFE_MAX) age = age * 10 + (value.bytes[at] - '0');
     }
     *out = is_negative ? 0 : age;
     return true;
@@ -126,7 +126,7 @@ typedef struct lifetime {
 
 static void apply_attribute(afc__cookie_line *out, lifetime *life, afc_slice name,
                             afc_slice value) {
-    if (value.size > AFC__COOKIE_LONGEST_ATTRIBUTE) return;
+    if (value.size > AFC__COOKIE_ATTRIBUTE_MAX) return;
     if (afc__same_name(name, "Expires")) {
         life->has_date = afc__cookie_date(value, &life->date) || life->has_date;
     } else if (afc__same_name(name, "Max-Age")) {
@@ -149,7 +149,7 @@ static void apply_attribute(afc__cookie_line *out, lifetime *life, afc_slice nam
 }
 
 static int64_t end_of(const lifetime *life, int64_t now) {
-    int64_t latest = now + AFC__COOKIE_LONGEST_LIFE;
+    int64_t latest = now + AFC__COOKIE_LIFE_MAX;
     if (!life->has_age && !life->has_date) return AFC_COOKIE_SESSION;
     if (life->has_age && life->age == 0) return 0;
     int64_t end = life->has_age ? now + life->age : life->date;

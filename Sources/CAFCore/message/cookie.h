@@ -7,9 +7,9 @@
 #include <afcore/cookie.h>
 
 enum {
-    AFC__COOKIE_LONGEST = 4096,           /**< Size of name and value together. */
-    AFC__COOKIE_LONGEST_ATTRIBUTE = 1024, /**< Longer attributes are ignored. */
-    AFC__COOKIE_LONGEST_LIFE = 400 * 86400
+    AFC__COOKIE_MAX = 4096,           /**< Size of name and value together. */
+    AFC__COOKIE_ATTRIBUTE_MAX = 1024, /**< Longer attributes are ignored. */
+    AFC__COOKIE_LIFE_MAX = 400 * 86400
 };
 
 /** A parsed Set-Cookie. Its slices point into the line. */

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LONGEST_TEXT = 64 * 1024 };
+enum { MAX_TEXT = 64 * 1024 };
 
 /** Refuses control characters (RFC 7617 2, RFC 9110 5.5). `text` need not be NUL-terminated. */
 static afc_status check_text(const char *text, size_t size, const char *what,
                              afc_failure *failure) {
-    if (size > LONGEST_TEXT)
+    if (size > MAX_TEXT)
         return afc__fail(failure, AFC_EINVAL, "the %s is longer than 64 KiB", what);
     for (size_t i = 0; i < size; i++) {
         unsigned char c = (unsigned char)text[i];

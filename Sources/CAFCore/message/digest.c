@@ -165,7 +165,7 @@ afc__digest afc__declared_digest(const afc_head *head, bool is_whole) {
 }
 
 afc_status afc__digest_write(const afc__digest *digest, afc__buffer *out) {
-    char text[(AFC__DIGEST_LONGEST + 2) / 3 * 4 + 1];
+    char text[(AFC__DIGEST_MAX + 2) / 3 * 4 + 1];
     afc__base64_encode(text, digest->bytes, afc__digest_size(digest->kind));
     afc_status status = afc__buffer_append_two(out, afc_slice_of(afc__digest_name(digest->kind)),
                                                afc_slice_of("="));

@@ -17,12 +17,12 @@ typedef enum afc__digest_kind {
     AFC__DIGEST_SHA_512
 } afc__digest_kind;
 
-enum { AFC__DIGEST_LONGEST = 64 };
+enum { AFC__DIGEST_MAX = 64 };
 
 /** Zeroed: none. */
 typedef struct afc__digest {
     afc__digest_kind kind;
-    unsigned char bytes[AFC__DIGEST_LONGEST];
+    unsigned char bytes[AFC__DIGEST_MAX];
 } afc__digest;
 
 /** Returns the name of Repr-Digest, such as "sha-256"; "md5"; "none". */

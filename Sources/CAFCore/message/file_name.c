@@ -4,7 +4,7 @@
 
 enum {
     /* Maximum length of an extension, with its dot; a longer one is part of the name. */
-    LONGEST_EXTENSION = 16
+    MAX_EXTENSION = 16
 };
 
 /* ---- Text ---------------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ static size_t extension_size(const char *name, size_t size) {
     const char *dot = memrchr(name, '.', size);
     if (dot == NULL || dot == name) return 0;
     size_t length = size - (size_t)(dot - name);
-    return length <= LONGEST_EXTENSION ? length : 0;
+    return length <= MAX_EXTENSION ? length : 0;
 }
 
 static void copy_name(char *out, const char *name, size_t size) {

@@ -19,7 +19,7 @@ bool afc__is_dns_name(afc_slice text) {
         if (!is_inner || (c == '.' && before == '.')) return false;
         before = c;
     }
-    return before != '.' && text.size <= AFC__HOST_LONGEST;
+    return before != '.' && text.size <= AFC__HOST_MAX;
 }
 
 bool afc__is_ipv6(afc_slice text) {
@@ -90,9 +90,9 @@ static afc_status read_host(afc__authority *authority, afc_failure *failure) {
         return afc__fail(failure, AFC_EINVAL, "the URL's host in brackets isn't an IPv6 address");
     }
     if (host.size == 0) return afc__fail(failure, AFC_EINVAL, "the URL has no host");
-    if (host.size > AFC__HOST_LONGEST) {
+    if (host.size > AFC__HOST_MAX) {
         return afc__fail(failure, AFC_EINVAL, "the URL's host exceeds the limit of %d bytes",
-                         AFC__HOST_LONGEST);
+                         AFC__HOST_MAX);
     }
     for (size_t i = 0; i < host.size; i++) {
         if (is_host_octet(host.bytes[i])) continue;

@@ -7,7 +7,7 @@
 #include <afcore/multipart.h>
 #include <stdlib.h>
 
-enum { LONGEST_EXTENSION = 15, LONGEST_TYPE = 127 };
+enum { MAX_EXTENSION = 15, MAX_TYPE = 127 };
 
 static int compare(const void *key, const void *entry) {
     return strcmp(key, ((const afc__media_type *)entry)->extension);
@@ -28,7 +28,7 @@ static bool make_key(char *key, size_t capacity, afc_slice text) {
 }
 
 const char *afc_media_type_of_extension(afc_slice extension) {
-    char key[LONGEST_EXTENSION + 1];
+    char key[MAX_EXTENSION + 1];
     if (!make_key(key, sizeof key, extension)) return NULL;
     const afc__media_type *found = bsearch(
         key, media_types, sizeof media_types / sizeof *media_types, sizeof *media_types, compare);
@@ -48,7 +48,7 @@ const char *afc__media_type_of_path(const char *path) {
 }
 
 const char *afc__extension_of_media_type(afc_slice type) {
-    char key[LONGEST_TYPE + 1];
+    char key[MAX_TYPE + 1];
     const char *parameters = type.size != 0 ? memchr(type.bytes, ';', type.size) : NULL;
     if (parameters != NULL) type.size = (size_t)(parameters - type.bytes);
     if (!make_key(key, sizeof key, afc__trim(type))) return NULL;

@@ -9,7 +9,7 @@
 #include "message/host.h"
 #include "message/ip.h"
 
-enum { HTTP_PORT = 80, HTTPS_PORT = 443, SOCKS_PORT = 1080, LONGEST_LIST = 64 * 1024 };
+enum { HTTP_PORT = 80, HTTPS_PORT = 443, SOCKS_PORT = 1080, MAX_LIST = 64 * 1024 };
 
 /* ---- One proxy ----------------------------------------------------------------------------- */
 
@@ -91,7 +91,7 @@ static afc_status parse(afc__proxy *proxy, afc_slice text, afc_failure *failure)
 
 afc_status afc__proxy_parse(afc__proxy *out, afc_slice text, afc_failure *failure) {
     memset(out, 0, sizeof *out);
-    if (text.size > AFC__URL_LONGEST)
+    if (text.size > AFC__URL_MAX)
         return afc__fail(failure, AFC_EINVAL, "the proxy address is too long");
     afc_status status = parse(out, text, failure);
     if (status != AFC_OK) afc__proxy_clear(out);
@@ -155,7 +155,7 @@ static void read_environment(proxy_setting out[3], afc__variable *variable, void
 static afc_status set_bypass(afc__proxies *proxies, const char *list, afc_failure *failure) {
     if (list == NULL) return AFC_OK;
     afc_slice text = afc_slice_of(list);
-    if (text.size > LONGEST_LIST) {
+    if (text.size > MAX_LIST) {
         return afc__fail(failure, AFC_EINVAL, "the list of proxy bypasses is too long");
     }
     proxies->bypass = afc__copy_text(text);

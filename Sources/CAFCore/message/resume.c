@@ -35,7 +35,7 @@ bool afc__refuses_ranges(const afc_head *head) {
 }
 
 static bool is_tag_of_token(afc_slice tag) {
-    return tag.size <= AFC__RESUME_VALIDATOR_LONGEST && afc__is_strong_tag(tag);
+    return tag.size <= AFC__RESUME_VALIDATOR_MAX && afc__is_strong_tag(tag);
 }
 
 static bool is_date(const afc_header *validator) {
@@ -166,7 +166,7 @@ static const char *read_rest(afc_slice *text, afc__resume_token *out) {
 static afc_status read_text(afc__resume_token *out, afc_slice text, afc_failure *failure) {
     static const char damaged[] = "the resume token is damaged: %s";
     afc_slice line;
-    if (text.size > AFC__RESUME_LONGEST) {
+    if (text.size > AFC__RESUME_MAX) {
         return afc__fail(failure, AFC_EINVAL, damaged, "too long");
     }
     if (!next_line(&text, &line) || !afc__is_same(line, afc_slice_of(first_line))) {
@@ -183,8 +183,8 @@ static afc_status read_text(afc__resume_token *out, afc_slice text, afc_failure 
 
 afc_status afc__resume_read(afc__resume_token *out, afc_slice text, afc_failure *failure) {
     *out = (afc__resume_token){0};
-    char *block = text.size <= AFC__RESUME_LONGEST ? afc__copy_text(text) : NULL;
-    if (block == NULL && text.size <= AFC__RESUME_LONGEST) {
+    char *block = text.size <= AFC__RESUME_MAX ? afc__copy_text(text) : NULL;
+    if (block == NULL && text.size <= AFC__RESUME_MAX) {
         return afc__fail_memory(failure);
     }
     out->block = block;

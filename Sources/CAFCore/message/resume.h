@@ -9,8 +9,8 @@
 #include "message/head.h"
 
 enum {
-    AFC__RESUME_LONGEST = 72 * 1024, /**< Maximum size of a token's text in bytes. */
-    AFC__RESUME_VALIDATOR_LONGEST = 1024,
+    AFC__RESUME_MAX = 72 * 1024, /**< Maximum size of a token's text in bytes. */
+    AFC__RESUME_VALIDATOR_MAX = 1024,
     AFC__RESUME_RANGE_SIZE = 32 /**< "bytes=9223372036854775807-" */
 };
 

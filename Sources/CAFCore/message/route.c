@@ -13,9 +13,9 @@
 #include <stdio.h>
 
 enum {
-    LONGEST_LIST = 4096,
-    MOST_ADDRESSES = 64,
-    LONGEST_LINK = 15 /* IFNAMSIZ is 16, with the NUL. */
+    MAX_LIST = 4096,
+    MAX_ADDRESSES = 64,
+    MAX_LINK = 15 /* IFNAMSIZ is 16, with the NUL. */
 };
 
 /* ---- Overrides ----------------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ static afc_status append_host(afc__buffer *text, afc_slice host, afc_failure *fa
                    authority.host.size == host.size;
     for (size_t i = 0; i < host.size; i++) is_name = is_name && (unsigned char)host.bytes[i] < 128;
     if (is_name) {
-        char written[AFC__HOST_LONGEST + 1];
+        char written[AFC__HOST_MAX + 1];
         size_t size = afc__authority_write_host(&authority, written);
         return afc__buffer_append(text, written, size) == AFC_OK ? AFC_OK
                                                                  : afc__fail_memory(failure);
@@ -62,7 +62,7 @@ static afc_status append_address(afc__buffer *text, afc_slice member, afc_failur
 
 static afc_status append_addresses(afc__buffer *text, const char *addresses, afc_failure *failure) {
     afc_slice list = afc_slice_of(addresses), member;
-    if (list.size > LONGEST_LIST) {
+    if (list.size > MAX_LIST) {
         return afc__give_reason(
             failure, AFC_REASON_HOST_OVERRIDE,
             afc__fail(failure, AFC_EINVAL, "too many addresses in a host override"));
@@ -70,7 +70,7 @@ static afc_status append_addresses(afc__buffer *text, const char *addresses, afc
     unsigned count = 0;
     while (afc__next_member(&list, &member)) {
         const char *mark = count == 0 ? ":" : ",";
-        if (++count > MOST_ADDRESSES) {
+        if (++count > MAX_ADDRESSES) {
             return afc__give_reason(
                 failure, AFC_REASON_HOST_OVERRIDE,
                 afc__fail(failure, AFC_EINVAL, "too many addresses in a host override"));
@@ -93,7 +93,7 @@ afc_status afc__route_write_override(char **out, const afc_host_override *given,
     if (given->port == 0) return afc__fail(failure, AFC_EINVAL, "a host override has no port");
     char port[8];
     afc__buffer text;
-    afc__buffer_init(&text, 2 * LONGEST_LIST);
+    afc__buffer_init(&text, 2 * MAX_LIST);
     const char *dot = is_absolute && !is_every_host(given->host) ? "." : "";
     int size = snprintf(port, sizeof port, "%s:%u", dot, (unsigned)given->port);
     afc_status status = append_host(&text, afc_slice_of(given->host), failure);
@@ -112,7 +112,7 @@ afc_status afc__route_write_override(char **out, const afc_host_override *given,
 /* ---- Interfaces ---------------------------------------------------------------------------- */
 
 static bool is_link(afc_slice name) {
-    if (name.size == 0 || name.size > LONGEST_LINK) return false;
+    if (name.size == 0 || name.size > MAX_LINK) return false;
     for (size_t i = 0; i < name.size; i++) {
         unsigned char c = (unsigned char)name.bytes[i];
         if (c <= 0x20 || c >= 0x7f || c == '/' || c == ':' || c == '!') return false;
@@ -155,7 +155,7 @@ afc_status afc__route_check_servers(const char *given, afc_failure *failure) {
     afc__authority authority;
     afc__ip ip;
     unsigned count = 0;
-    while (list.size <= LONGEST_LIST && afc__next_member(&list, &member)) {
+    while (list.size <= MAX_LIST && afc__next_member(&list, &member)) {
         bool is_good = afc__ip_parse(&ip, member) ||
                        (afc__authority_split(&authority, member, NULL) == AFC_OK &&
                         authority.userinfo.size == 0 && afc__ip_parse(&ip, authority.host));
@@ -188,9 +188,9 @@ afc_status afc__route_write_doh_host(char **out, const char *url, afc_failure *f
 
 afc_status afc__route_check_socket(const char *path, afc_failure *failure) {
     size_t size = strlen(path);
-    if (size > AFC__SOCKET_PATH_LONGEST) {
+    if (size > AFC__SOCKET_PATH_MAX) {
         return afc__fail(failure, AFC_EINVAL, "the path of the Unix-domain socket exceeds %d bytes",
-                         AFC__SOCKET_PATH_LONGEST);
+                         AFC__SOCKET_PATH_MAX);
     }
     if (size == 1 && path[0] == '@') {
         return afc__fail(failure, AFC_EINVAL, "the abstract Unix-domain socket has no name");

@@ -8,7 +8,7 @@
 #include <afcore/network.h>
 
 /** Maximum size of a Unix-domain socket's path (sun_path without the NUL), or of an abstract name with its "@". */
-enum { AFC__SOCKET_PATH_LONGEST = 107 };
+enum { AFC__SOCKET_PATH_MAX = 107 };
 
 /*
  * All functions: AFC_EINVAL with a text that names the invalid part, AFC_ENOMEM; `*out` is then NULL. The caller

@@ -22,9 +22,9 @@ typedef struct url_parts {
 } url_parts;
 
 static afc_status check_octets(afc_slice text, afc_failure *failure) {
-    if (text.size > AFC__URL_LONGEST) {
+    if (text.size > AFC__URL_MAX) {
         return afc__fail(failure, AFC_EINVAL, "the URL exceeds the limit of %d bytes",
-                         AFC__URL_LONGEST);
+                         AFC__URL_MAX);
     }
     if (!afc__has_control(text)) return AFC_OK;
     return afc__fail(failure, AFC_EINVAL, "the URL contains a control character");
@@ -156,11 +156,11 @@ static afc_status write_url(afc__url *out, const url_parts *target, afc_failure 
     at = write_path(at, &url, target);
     at = write_query(at, &url, target->query);
     *at = '\0';
-    if (at - url.text > AFC__URL_LONGEST) {
+    if (at - url.text > AFC__URL_MAX) {
         afc__url_clear(&url);
         return afc__fail(failure, AFC_EINVAL,
                          "the URL exceeds the limit of %d bytes after percent-encoding",
-                         AFC__URL_LONGEST);
+                         AFC__URL_MAX);
     }
     if (target->authority.userinfo.size != 0) {
         url.userinfo = afc__copy_text(target->authority.userinfo);
@@ -234,7 +234,7 @@ afc_status afc__url_resolve(afc__url *out, const afc__url *base, afc_slice text,
 afc_status afc_url_check(afc_slice text, afc_failure *failure) {
     url_parts target;
     afc_status status = read_target(&target, NULL, text, failure);
-    if (status != AFC_OK || size_of(&target) <= AFC__URL_LONGEST) return status;
+    if (status != AFC_OK || size_of(&target) <= AFC__URL_MAX) return status;
     /* The size is known only after writing. */
     afc__url url;
     status = write_url(&url, &target, failure);
@@ -309,7 +309,7 @@ afc_status afc__url_set_host(afc__url *url, afc_slice host, afc_failure *failure
 }
 
 afc_status afc__url_use_a_labels(afc__url *url, afc__to_ascii *to_ascii, afc_failure *failure) {
-    char host[AFC__HOST_LONGEST + 1];
+    char host[AFC__HOST_MAX + 1];
     if (to_ascii == NULL || afc__is_ascii(url->host)) return AFC_OK;
     if (!to_ascii(host, sizeof host, url->host)) return AFC_OK;
     return afc__url_set_host(url, afc_slice_of(host), failure);

@@ -8,9 +8,9 @@
 
 enum {
     /** Maximum size of a URL in bytes, as given and normalised. */
-    AFC__URL_LONGEST = 64 * 1024,
+    AFC__URL_MAX = 64 * 1024,
     /** Maximum size of a host name in bytes (DNS). */
-    AFC__HOST_LONGEST = 255
+    AFC__HOST_MAX = 255
 };
 
 /** A parsed URL. Zeroed: empty; afc__url_clear() is then allowed. The slices point into `text`. */

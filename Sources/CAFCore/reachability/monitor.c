@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { LONGEST_HOST = 255 };
+enum { MAX_HOST = 255 };
 
 /** Requires the lock. After a fork a monitor is detached from the thread, which is in the parent. */
 static void adopt(afc_reach_monitor *monitor) {
@@ -35,7 +35,7 @@ static size_t internet(afc__reach_address *out) {
 }
 
 bool afc__reach_has_internet(void) {
-    afc__reach_address addresses[AFC__REACH_MOST_ADDRESSES];
+    afc__reach_address addresses[AFC__REACH_ADDRESSES_MAX];
     size_t count = internet(addresses);
     for (size_t i = 0; i < count; i++) {
         if (afc__reach_probe(&addresses[i]).exists) return true;
@@ -59,8 +59,8 @@ static afc_status set_host(afc_reach_monitor *monitor, const char *host, afc_fai
         return AFC_OK;
     }
     afc_slice text = afc_slice_of(host);
-    if (text.size == 0 || text.size > LONGEST_HOST) {
-        return afc__fail(failure, AFC_EINVAL, "invalid host: expected 1 to %d bytes", LONGEST_HOST);
+    if (text.size == 0 || text.size > MAX_HOST) {
+        return afc__fail(failure, AFC_EINVAL, "invalid host: expected 1 to %d bytes", MAX_HOST);
     }
     if (parse_address(host, monitor->addresses)) {
         monitor->address_count = 1;

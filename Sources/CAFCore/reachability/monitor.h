@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 /** Addresses of a host that are asked about. */
-enum { AFC__REACH_MOST_ADDRESSES = 16 };
+enum { AFC__REACH_ADDRESSES_MAX = 16 };
 
 /*
  * `references` counts the caller and the lists that the monitor is in. Fields "under the lock" are for any thread
@@ -37,7 +37,7 @@ struct afc_reach_monitor {
     unsigned active_serial;
     bool is_active, was_reported;
     afc_reachability reported;
-    afc__reach_address addresses[AFC__REACH_MOST_ADDRESSES];
+    afc__reach_address addresses[AFC__REACH_ADDRESSES_MAX];
     size_t address_count;
     bool is_looked_up; /**< A lookup has completed, with or without success. */
     bool wants_lookup, is_looking_up;

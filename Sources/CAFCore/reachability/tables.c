@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 
 enum {
-    MOST_ENTRIES = 16384, /* Links beyond this limit are unknown and treated as running. */
-    MOST_REFUSALS = 3,
+    MAX_ENTRIES = 16384, /* Links beyond this limit are unknown and treated as running. */
+    MAX_REFUSALS = 3,
     FIRST_CAPACITY = 8
 };
 
@@ -59,7 +59,7 @@ void afc__link_table_restart(afc__link_table *table) {
 }
 
 void afc__link_table_refuse(afc__link_table *table) {
-    table->stage = ++table->refusals < MOST_REFUSALS ? AFC__REACH_NOTHING : AFC__REACH_BROKEN;
+    table->stage = ++table->refusals < MAX_REFUSALS ? AFC__REACH_NOTHING : AFC__REACH_BROKEN;
 }
 
 /** Removes the entries that a complete dump didn't mention. */
@@ -92,7 +92,7 @@ static void end_dump(afc__link_table *table) {
 static void *ensure_capacity(afc__link_table *table, void *entries, size_t count, size_t *capacity,
                              size_t size) {
     if (count < *capacity) return entries;
-    if (count >= MOST_ENTRIES) return NULL;
+    if (count >= MAX_ENTRIES) return NULL;
     size_t more = *capacity != 0 ? *capacity * 2 : FIRST_CAPACITY;
     void *grown = afc__realloc(entries, more * size);
     if (grown == NULL) {

@@ -15,19 +15,18 @@
 #include <unistd.h>
 
 enum {
-    MOST_DATAGRAMS = 64, /* Per turn of the loop. */
-    MOST_LOOKUPS = 4,    /* Maximum simultaneous lookups. */
-    MOST_RETRIES =
-        5, /* Retries of a lookup after a temporary failure: after 1, 2, 4, 8 and 16 s. */
+    MAX_DATAGRAMS = 64, /* Per turn of the loop. */
+    MAX_LOOKUPS = 4,    /* Maximum simultaneous lookups. */
+    MAX_RETRIES = 5, /* Retries of a lookup after a temporary failure: after 1, 2, 4, 8 and 16 s. */
     FIRST_RETRY_US = 1000 * 1000,
     /* The kernel removes the routes of a link only after it has reported that the link is down. */
     TRANSIENT_US = 5 * 1000,
     /* After an error of the netlink socket: 0.1, 0.2, 0.4 s and so on, up to 51.2 s. */
     FIRST_RESTART_US = 100 * 1000,
-    MOST_DOUBLINGS = 9,
+    MAX_DOUBLINGS = 9,
     /* The thread's own. */
     OWN_ALARMS = 2,
-    MOST_TRANSIENT = 8
+    MAX_TRANSIENT = 8
 };
 
 /* The running thread. */
@@ -54,7 +53,7 @@ void afc__reach_unreference(afc_reach_monitor *monitor) {
 /* ---- Lookups ------------------------------------------------------------------------------- */
 
 static void look_up_later(afc_reach_monitor *monitor) {
-    if (!monitor->can_retry || monitor->retries >= MOST_RETRIES) return;
+    if (!monitor->can_retry || monitor->retries >= MAX_RETRIES) return;
     int64_t delay = (int64_t)FIRST_RETRY_US << monitor->retries++;
     afc__loop_arm(&monitor->thread->loop, &monitor->retry, afc__now_us() + delay);
 }
@@ -67,9 +66,9 @@ static void retry_rang(afc__alarm *alarm) {
 
 /** Copies the first addresses that were found to `out`. Returns their number. */
 static size_t copy_addresses(const afc__addresses *found,
-                             afc__reach_address out[AFC__REACH_MOST_ADDRESSES]) {
+                             afc__reach_address out[AFC__REACH_ADDRESSES_MAX]) {
     size_t count = 0;
-    for (; count < found->count && count < AFC__REACH_MOST_ADDRESSES; count++) {
+    for (; count < found->count && count < AFC__REACH_ADDRESSES_MAX; count++) {
         const afc__address *address = &found->list[count];
         out[count] = (afc__reach_address){.family = (uint8_t)address->family,
                                           .scope = (int)address->scope};
@@ -118,7 +117,7 @@ static void look_up(afc_reach_monitor *monitor, uint64_t fingerprint) {
         monitor->retries = 0;
     }
     if (!monitor->wants_lookup || monitor->is_looking_up) return;
-    if (monitor->thread->lookups >= MOST_LOOKUPS) return;
+    if (monitor->thread->lookups >= MAX_LOOKUPS) return;
     monitor->wants_lookup = false;
     monitor->fingerprint = fingerprint;
     afc__loop_disarm(&monitor->thread->loop, &monitor->retry);
@@ -158,7 +157,7 @@ static bool decide(afc_reach_monitor *monitor) {
         is_any_transient |= is_transient;
     }
     bool is_final = state.status != AFC_REACH_NONE || !is_any_transient ||
-                    monitor->thread->transient_count >= MOST_TRANSIENT;
+                    monitor->thread->transient_count >= MAX_TRANSIENT;
     if (is_final) tell(monitor, &state);
     return is_final;
 }
@@ -215,7 +214,7 @@ static bool start_over(afc__reach_thread *thread) {
 
 /** The monitors keep their states meanwhile. */
 static void start_over_later(afc__reach_thread *thread) {
-    unsigned doublings = thread->restarts < MOST_DOUBLINGS ? thread->restarts : MOST_DOUBLINGS;
+    unsigned doublings = thread->restarts < MAX_DOUBLINGS ? thread->restarts : MAX_DOUBLINGS;
     thread->restarts++;
     afc__loop_arm(&thread->loop, &thread->restart,
                   afc__now_us() + ((int64_t)FIRST_RESTART_US << doublings));
@@ -230,7 +229,7 @@ static void restart_rang(afc__alarm *alarm) {
 static void netlink_ready(afc__watch *watch, unsigned readiness) {
     (void)readiness;
     afc__reach_thread *thread = AFC__OWNER(watch, afc__reach_thread, watch);
-    for (int i = 0; i < MOST_DATAGRAMS; i++) {
+    for (int i = 0; i < MAX_DATAGRAMS; i++) {
         ssize_t size = afc__reach_receive(thread->netlink, thread->buffer, sizeof thread->buffer);
         if (size == 0) return;
         thread->is_due = true;

@@ -17,7 +17,7 @@ enum {
     BATCH = 32,
     LONG_TURN_US = 20000,
     /* Only a thread that was stopped by a debugger, for example, takes longer from its exchange to its write. */
-    LONGEST_WAKEUP_MS = 10000
+    MAX_WAKEUP_MS = 10000
 };
 
 static _Thread_local const afc__loop *current_loop;
@@ -62,7 +62,7 @@ void afc__loop_close(afc__loop *loop) {
     while (loop->wakeups_due > 0) {
         struct pollfd written = {.fd = loop->event_descriptor, .events = POLLIN};
         uint64_t count = 0;
-        int ready = poll(&written, 1, LONGEST_WAKEUP_MS);
+        int ready = poll(&written, 1, MAX_WAKEUP_MS);
         if (ready == 0) loop->event_descriptor = -1;
         if (ready == 0 || (ready < 0 && errno != EINTR)) break;
         ssize_t size = read(loop->event_descriptor, &count, sizeof count);

@@ -7,18 +7,18 @@
 enum {
     FIRST_BUCKETS = 16,
     /* Hosts without tasks whose protocol is still cached. */
-    MOST_UNUSED = 64,
+    MAX_UNUSED = 64,
     /*
      * Maximum number of a host's entries that run without a connection and may share one later. libcurl keeps them
      * in a list, and some versions walk it whenever a transfer ends (8.14.1, process_pending_handles()), so it
      * stays short. The same number starts in one turn of the loop.
      */
-    MOST_UNCONNECTED = 16,
+    MAX_UNCONNECTED = 16,
     /*
      * Maximum number of streams that a host starts on its connection while other hosts wait for one and the total
      * limit is reached. Then it gives up the connection, once.
      */
-    MOST_STREAMS_IN_A_ROW = 256
+    MAX_STREAMS_IN_A_ROW = 256
 };
 
 typedef struct queue_lane {
@@ -163,7 +163,7 @@ static void free_host(afc__queue *queue, afc__queue_host *host) {
 /** Keeps a host without entries: whether it multiplexes is useful for the next task. */
 static void put_aside(afc__queue *queue, afc__queue_host *host) {
     afc__list_append(&queue->unused, &host->turn);
-    if (++queue->unused_count <= MOST_UNUSED) return;
+    if (++queue->unused_count <= MAX_UNUSED) return;
     queue->unused_count--;
     free_host(queue, AFC__OWNER(afc__list_first(&queue->unused), afc__queue_host, turn));
 }
@@ -209,7 +209,7 @@ static bool must_make_way(const afc__queue *queue, const afc__queue_host *host) 
 /** Returns the first entry of the shared lane if it may run without another connection. */
 static afc__entry *next_stream(const afc__queue *queue, const afc__queue_host *host) {
     afc__entry *entry = first_of(&host->lanes[AFC__LANE_SHARED]);
-    bool may = entry != NULL && host->unconnected < MOST_UNCONNECTED &&
+    bool may = entry != NULL && host->unconnected < MAX_UNCONNECTED &&
                has_stream_left(queue, host) && !must_make_way(queue, host);
     return may ? entry : NULL;
 }
@@ -222,7 +222,7 @@ static afc__entry *next_connection(const afc__queue *queue, const afc__queue_hos
     bool streams = host->sharing == AFC__SHARING_STREAMS &&
                    host->lanes[AFC__LANE_SHARED].running > 0;
     bool has_shared = shared != NULL && !streams &&
-                      (host->sharing == AFC__SHARING_NONE || host->unconnected < MOST_UNCONNECTED);
+                      (host->sharing == AFC__SHARING_NONE || host->unconnected < MAX_UNCONNECTED);
     if (!has_shared) return isolated;
     return isolated != NULL && comes_before(isolated, shared) ? isolated : shared;
 }
@@ -339,7 +339,7 @@ static afc__entry *run(afc__queue *queue, afc__entry *entry) {
 
 /** Returns whether other entries have waited long enough for a connection of this host. */
 static bool must_yield(const afc__queue *queue, const afc__queue_host *host, bool is_full) {
-    return is_full && host->in_a_row >= MOST_STREAMS_IN_A_ROW &&
+    return is_full && host->in_a_row >= MAX_STREAMS_IN_A_ROW &&
            !afc__list_is_empty(&queue->connecting);
 }
 

@@ -91,8 +91,8 @@ static bool read_address(afc__address *out, const struct sockaddr *address) {
 static afc__addresses *collect(const struct addrinfo *results, int64_t lifetime_us, int *error) {
     size_t count = 0, counts[2] = {0, 0};
     for (const struct addrinfo *next = results; next != NULL; next = next->ai_next) count++;
-    if (count > (size_t)2 * AFC__RESOLVER_MOST_ADDRESSES) {
-        count = (size_t)2 * AFC__RESOLVER_MOST_ADDRESSES;
+    if (count > (size_t)2 * AFC__RESOLVER_ADDRESSES_MAX) {
+        count = (size_t)2 * AFC__RESOLVER_ADDRESSES_MAX;
     }
     afc__addresses *found = afc__alloc(sizeof *found + count * sizeof *found->list);
     *error = EAI_MEMORY;
@@ -101,7 +101,7 @@ static afc__addresses *collect(const struct addrinfo *results, int64_t lifetime_
     found->count = 0;
     for (; results != NULL && found->count < count; results = results->ai_next) {
         size_t *same = &counts[results->ai_family == AF_INET6];
-        if (*same >= AFC__RESOLVER_MOST_ADDRESSES) continue;
+        if (*same >= AFC__RESOLVER_ADDRESSES_MAX) continue;
         if (!read_address(&found->list[found->count], results->ai_addr)) continue;
         ++*same;
         found->count++;
@@ -192,7 +192,7 @@ static void end_name(resolved_name *name, afc__addresses *found, int error, int 
     name->state = NAME_KNOWN;
     name->found = found;
     afc__list_append(&shared.known, &name->node);
-    if (++shared.known_count > AFC__RESOLVER_MOST_KNOWN) {
+    if (++shared.known_count > AFC__RESOLVER_KNOWN_MAX) {
         free_name(owner_of(afc__list_first(&shared.known)));
     }
 }
@@ -388,7 +388,7 @@ static bool begin(afc__lookup *lookup, const char *text, size_t size, int family
     if (!is_new) return false;
     if (shared.queued <= shared.idle) {
         pthread_cond_signal(&shared.has_work);
-    } else if (shared.threads < AFC__RESOLVER_MOST_THREADS) {
+    } else if (shared.threads < AFC__RESOLVER_THREADS_MAX) {
         start_thread();
     }
     return false;

@@ -13,11 +13,11 @@
 struct addrinfo;
 
 enum {
-    AFC__RESOLVER_MOST_THREADS = 32,
+    AFC__RESOLVER_THREADS_MAX = 32,
     /** Maximum number of addresses kept per name and family. */
-    AFC__RESOLVER_MOST_ADDRESSES = 64,
+    AFC__RESOLVER_ADDRESSES_MAX = 64,
     /** Maximum number of cached names. */
-    AFC__RESOLVER_MOST_KNOWN = 1024
+    AFC__RESOLVER_KNOWN_MAX = 1024
 };
 
 typedef struct afc__address {

@@ -20,10 +20,10 @@
 /* Alarms whose memory is kept after a burst. */
 enum { SPARE_ALARMS = 64 };
 
-enum { LONGEST_PARTITION = 255 };
+enum { MAX_PARTITION = 255 };
 
 /* How many tasks one turn cancels. */
-enum { MOST_CANCELLED = 64 };
+enum { MAX_CANCELLED = 64 };
 
 /* ---- The loop's side ----------------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ enum { MOST_CANCELLED = 64 };
  * afc__task_is_cancelled().
  */
 static void cancel_some(afc_session *session) {
-    for (unsigned i = 0; i < MOST_CANCELLED && session->to_cancel > 0; i++, session->to_cancel--) {
+    for (unsigned i = 0; i < MAX_CANCELLED && session->to_cancel > 0; i++, session->to_cancel--) {
         afc__node *node = afc__list_first(&session->active);
         if (node == NULL) {
             session->to_cancel = 0;
@@ -75,8 +75,8 @@ static void take_posts(void *context, afc__post *post) {
  * Waking a thread costs both sides some microseconds, as much as a fifth of a small request. Where
  * requests come one by one there is nothing to wait for, and gathered results are reported at once, too.
  */
-enum { MOST_BATCH_TURNS = 4 };
-_Static_assert((int)MOST_BATCH_TURNS < (int)AFC__LOOP_DISPATCH_TURNS,
+enum { MAX_BATCH_TURNS = 4 };
+_Static_assert((int)MAX_BATCH_TURNS < (int)AFC__LOOP_DISPATCH_TURNS,
                "a dispatch reports what it gathers");
 
 static void end_batches(afc_session *session) {
@@ -138,7 +138,7 @@ static afc__turn finish_turn(void *context, bool was_idle) {
     run_queue(session);
     if (!afc__list_is_empty(&session->completed) || !afc__list_is_empty(&session->batches)) {
         bool waits = session->gathers_results && !was_idle;
-        if (waits && session->batch_turns++ < MOST_BATCH_TURNS) return AFC__TURN_LOOK;
+        if (waits && session->batch_turns++ < MAX_BATCH_TURNS) return AFC__TURN_LOOK;
         report_results(session);
         end_batches(session);
     }
@@ -204,7 +204,7 @@ static void discard(afc_session *session) {
 }
 
 static bool is_partition(const char *text) {
-    return strlen(text) <= LONGEST_PARTITION && strchr(text, '\n') == NULL;
+    return strlen(text) <= MAX_PARTITION && strchr(text, '\n') == NULL;
 }
 
 static afc_status make_session(afc_session **out, const afc_session_options *options,
@@ -225,7 +225,7 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
     if (options->cache_partition != NULL && !is_partition(options->cache_partition)) {
         return afc__fail(failure, AFC_EINVAL,
                          "invalid cache partition: expected at most %d bytes without a line feed",
-                         LONGEST_PARTITION);
+                         MAX_PARTITION);
     }
     if (options->user_agent != NULL && !afc__may_be_sent(afc_slice_of(options->user_agent))) {
         return afc__fail(failure, AFC_EINVAL, "the user agent contains a control character");
@@ -260,7 +260,7 @@ static afc_status make_session(afc_session **out, const afc_session_options *opt
     }
     if (status == AFC_OK) {
         afc__queue_limits limits = {options->max_connections_per_host, options->max_connections,
-                                    AFC__MOST_STREAMS};
+                                    AFC__STREAMS_MAX};
         status = afc__queue_init(&session->queue, limits);
         if (status != AFC_OK)
             afc__fail(failure, status, "out of memory or no random bytes for the queue");

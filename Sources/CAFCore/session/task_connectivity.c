@@ -10,7 +10,7 @@
 
 enum {
     /* After 0.5, 1, 2 and 4 s: a name server may be known later than the route to it. */
-    MOST_RETRIES = 4,
+    MAX_RETRIES = 4,
     FIRST_RETRY_US = 500 * 1000
 };
 
@@ -114,7 +114,7 @@ afc__network_decision afc__task_await_network(afc_task *task, const afc_failure 
 
 /** The network came back between the failure and the question, or just before. */
 static bool deserves_retry(const afc_task *task, const afc_failure *failure) {
-    if (task->network.retries >= MOST_RETRIES) return false;
+    if (task->network.retries >= MAX_RETRIES) return false;
     if (failure->status == AFC_EDNS) return task->network.has_come;
     return failure->system_error == ENETUNREACH || failure->system_error == ENETDOWN ||
            failure->system_error == EADDRNOTAVAIL;

@@ -540,7 +540,7 @@ static afc_status check_request(const afc_request *request, afc_failure *failure
 }
 
 static bool is_window(uint8_t bits) {
-    return bits == 0 || (bits >= AFC__DEFLATE_MIN_BITS && bits <= AFC__DEFLATE_MAX_BITS);
+    return bits == 0 || (bits >= AFC__DEFLATE_MIN_BITS && bits <= AFC__DEFLATE_BITS_MAX);
 }
 
 static afc_status check_options(const afc_websocket_options *options, afc_failure *failure) {
@@ -565,8 +565,8 @@ static afc_status check_options(const afc_websocket_options *options, afc_failur
 
 static afc__deflate offer_of(const afc_websocket_options *options) {
     uint8_t server = options->server_window_bits, client = options->client_window_bits;
-    return (afc__deflate){options->codec != NULL, server != 0 ? server : AFC__DEFLATE_MAX_BITS,
-                          client != 0 ? client : AFC__DEFLATE_MAX_BITS,
+    return (afc__deflate){options->codec != NULL, server != 0 ? server : AFC__DEFLATE_BITS_MAX,
+                          client != 0 ? client : AFC__DEFLATE_BITS_MAX,
                           options->server_no_context_takeover, options->client_no_context_takeover};
 }
 

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { LONGEST_FILE = 32 * 1024 * 1024, LONGEST_LINE = 16 * 1024, FIELDS = 7 };
+enum { MAX_FILE = 32 * 1024 * 1024, MAX_LINE = 16 * 1024, FIELDS = 7 };
 
 static const char http_only_mark[] = "#HttpOnly_", same_site_mark[] = "# SameSite=";
 static const char *const same_sites[] = {NULL, "None", "Lax", "Strict"};
@@ -61,7 +61,7 @@ static afc_status read_cookie(afc_cookie_jar *jar, char *line, afc_same_site sam
 }
 
 static afc_status read_lines(afc_cookie_jar *jar, afc_slice rest, int64_t now) {
-    char line[LONGEST_LINE];
+    char line[MAX_LINE];
     afc_same_site same_site = AFC_SAME_SITE_UNSET;
     afc_status status = AFC_OK;
     while (status == AFC_OK && afc__file_next_line(&rest, line, sizeof line)) {
@@ -78,7 +78,7 @@ static afc_status read_lines(afc_cookie_jar *jar, afc_slice rest, int64_t now) {
 afc_status afc__cookie_file_load(afc_cookie_jar *jar, const char *path, int64_t now,
                                  afc_failure *failure) {
     afc__buffer text;
-    afc__buffer_init(&text, LONGEST_FILE);
+    afc__buffer_init(&text, MAX_FILE);
     afc_status status = afc__file_load(&text, path, failure);
     if (status == AFC_OK && text.size > 0) {
         status = read_lines(jar, afc__buffer_slice(&text), now);
@@ -126,7 +126,7 @@ static afc_status write_cookie(afc__buffer *text, const afc_cookie *cookie) {
 afc_status afc__cookie_file_write(const afc_cookie_list *list, bool includes_session,
                                   afc_bytes *out, afc_failure *failure) {
     afc__buffer text;
-    afc__buffer_init(&text, LONGEST_FILE);
+    afc__buffer_init(&text, MAX_FILE);
     afc_status status = append(&text, "# Netscape HTTP Cookie File\n");
     for (size_t i = 0; i < list->count && status == AFC_OK; i++) {
         const afc_cookie *cookie = &list->cookies[i];

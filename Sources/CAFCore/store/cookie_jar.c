@@ -241,7 +241,7 @@ static bool choose_domain(afc__jar_cookie *out, afc_slice requested_domain, cons
 afc_status afc__cookie_jar_keep(afc_cookie_jar *jar, const afc__cookie_site *site, afc_slice line,
                                 int64_t now, const char **why) {
     afc__cookie_line read;
-    char storage[AFC__COOKIE_LONGEST_ATTRIBUTE + 1];
+    char storage[AFC__COOKIE_ATTRIBUTE_MAX + 1];
     *why = NULL;
     if (!afc__cookie_read(&read, line, now, why)) return AFC_EINVAL;
     afc__jar_cookie new = {.name = read.name,
@@ -256,7 +256,7 @@ afc_status afc__cookie_jar_keep(afc_cookie_jar *jar, const afc__cookie_site *sit
      * Default paths are limited too: URLs have up to 64 KiB, and a few hundred of them would be too large for a
      * file.
      */
-    if (new.path.size > AFC__COOKIE_LONGEST_ATTRIBUTE) {
+    if (new.path.size > AFC__COOKIE_ATTRIBUTE_MAX) {
         *why = "the cookie's path is too long";
         return AFC_EINVAL;
     }
@@ -306,7 +306,7 @@ afc_status afc__cookie_jar_put(afc_cookie_jar *jar, const afc_cookie *given, int
                            .is_secure = given->is_secure,
                            .is_http_only = given->is_http_only,
                            .same_site = given->same_site};
-    if (new.path.size > AFC__COOKIE_LONGEST_ATTRIBUTE) *why = "the cookie's path is too long";
+    if (new.path.size > AFC__COOKIE_ATTRIBUTE_MAX) *why = "the cookie's path is too long";
     if (!read_domain(&new.domain, &is_address, storage))
         *why = "invalid cookie domain: expected an address or a lower-case ASCII name";
     bool is_wide = *why == NULL && !new.is_host_only;
@@ -398,9 +398,9 @@ static afc_status write_selection(afc_cookie_jar *jar, const cookie_selection *s
                                   void *context) {
     char **out = context;
     afc__buffer text;
-    afc__buffer_init(&text, AFC__COOKIES_LONGEST + 1);
+    afc__buffer_init(&text, AFC__COOKIES_SIZE_MAX + 1);
     afc_status status = AFC_OK;
-    size_t count = selection->count < AFC__COOKIES_MOST ? selection->count : AFC__COOKIES_MOST;
+    size_t count = selection->count < AFC__COOKIES_MAX ? selection->count : AFC__COOKIES_MAX;
     for (size_t i = 0; i < count && status == AFC_OK; i++) {
         afc__jar_cookie *cookie = selection->cookies[i];
         size_t before = text.size;

@@ -21,8 +21,8 @@ typedef struct afc__cookie_site {
 
 enum {
     /** Maximum size and number of the cookies of one request, as common servers accept them. */
-    AFC__COOKIES_LONGEST = 8190,
-    AFC__COOKIES_MOST = 150,
+    AFC__COOKIES_SIZE_MAX = 8190,
+    AFC__COOKIES_MAX = 150,
     AFC__COOKIE_BUCKETS = 256
 };
 

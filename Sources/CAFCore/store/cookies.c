@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-enum { MOST = 3000, MOST_PER_DOMAIN = 180 };
+enum { MAX_COOKIES = 3000, MAX_COOKIES_PER_SITE = 180 };
 
 static int64_t now(void) {
     return (int64_t)time(NULL);
@@ -50,9 +50,9 @@ afc_status afc_cookie_jar_new(afc_cookie_jar **out, const afc_cookie_jar_options
     atomic_init(&jar->references, 1);
     pthread_mutex_init(&jar->saving, NULL);
     pthread_mutex_init(&jar->lock, NULL);
-    jar->max_cookies = options->max_cookies != 0 ? options->max_cookies : MOST;
+    jar->max_cookies = options->max_cookies != 0 ? options->max_cookies : MAX_COOKIES;
     jar->max_cookies_per_site = options->max_cookies_per_site != 0 ? options->max_cookies_per_site
-                                                                   : MOST_PER_DOMAIN;
+                                                                   : MAX_COOKIES_PER_SITE;
     afc__list_init(&jar->by_use);
     jar->earliest_expiry = INT64_MAX;
     afc_status status = begin(jar, options->path, failure);
@@ -85,7 +85,7 @@ afc_status afc_cookie_jar_set(afc_cookie_jar *jar, const afc_cookie *cookie, afc
 }
 
 /**
- * Reads a site from a URL. `host` has room for AFC__HOST_LONGEST bytes and a NUL; the site points to it and into
+ * Reads a site from a URL. `host` has room for AFC__HOST_MAX bytes and a NUL; the site points to it and into
  * `url`.
  */
 static afc_status read_site(afc__cookie_site *out, afc__url *url, char *host, const char *text,
@@ -111,7 +111,7 @@ afc_status afc_cookie_jar_receive(afc_cookie_jar *jar, const char *url, afc_slic
     if (afc__lacks_bytes(set_cookie)) {
         return afc__fail(failure, AFC_EINVAL, "set_cookie has a size but no bytes");
     }
-    char host[AFC__HOST_LONGEST + 1];
+    char host[AFC__HOST_MAX + 1];
     afc__cookie_site site;
     afc__url parsed = {0};
     const char *why = NULL;
@@ -125,7 +125,7 @@ afc_status afc_cookie_jar_receive(afc_cookie_jar *jar, const char *url, afc_slic
 
 afc_status afc_cookie_jar_copy(afc_cookie_list **out, afc_cookie_jar *jar, const char *url,
                                afc_failure *failure) {
-    char host[AFC__HOST_LONGEST + 1];
+    char host[AFC__HOST_MAX + 1];
     afc__cookie_site site;
     afc__url parsed = {0};
     *out = NULL;

@@ -19,16 +19,16 @@
 
 enum {
     FIRST_BUCKETS = 64,
-    MOST = 10000,
+    MAX_HOSTS = 10000,
     /* A site may have at most this fraction of the store, so that its subdomains can't evict all other hosts. */
     SITE_PART = 20,
-    LONGEST_HOST = 255,
-    LONGEST_FILE = 8 * 1024 * 1024,
-    LONGEST_LINE = 512
+    MAX_HOST = 255,
+    MAX_FILE = 8 * 1024 * 1024,
+    MAX_LINE = 512
 };
 
 /* A hundred years; no sum with it overflows. */
-static const int64_t LONGEST_AGE = INT64_C(100) * 366 * 86400;
+static const int64_t MAX_AGE = INT64_C(100) * 366 * 86400;
 
 typedef struct hsts_entry {
     struct hsts_entry *next;
@@ -85,7 +85,7 @@ bool afc__hsts_read(afc__hsts_field *out, afc_slice value) {
         if (afc__same_name(name, "max-age")) {
             if (has_age || equals == NULL) return false;
             afc_slice age = {equals + 1, directive.size - name_size - 1};
-            if (!afc__parse_clamped(without_quotes(afc__trim(age)), LONGEST_AGE, &out->age)) {
+            if (!afc__parse_clamped(without_quotes(afc__trim(age)), MAX_AGE, &out->age)) {
                 return false;
             }
             has_age = true;
@@ -230,11 +230,11 @@ bool afc__hsts_wants(afc_hsts *hsts, const char *host, int64_t now) {
 /* ---- Hosts of programs and files ----------------------------------------------------------- */
 
 /** Reads a host in lower case without a trailing dot. false: not a name. */
-static bool read_host(const char *text, char out[LONGEST_HOST + 1]) {
+static bool read_host(const char *text, char out[MAX_HOST + 1]) {
     afc__ip ip;
     size_t size = strlen(text);
     if (size > 1 && text[size - 1] == '.') size--;
-    if (size > LONGEST_HOST || !afc__is_dns_name((afc_slice){text, size})) return false;
+    if (size > MAX_HOST || !afc__is_dns_name((afc_slice){text, size})) return false;
     for (size_t i = 0; i < size; i++) {
         out[i] = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] + 32) : text[i];
     }
@@ -244,7 +244,7 @@ static bool read_host(const char *text, char out[LONGEST_HOST + 1]) {
 
 afc_status afc_hsts_add(afc_hsts *hsts, const char *host, int64_t expires_s,
                         bool include_subdomains, afc_failure *failure) {
-    char name[LONGEST_HOST + 1];
+    char name[MAX_HOST + 1];
     if (failure != NULL) memset(failure, 0, sizeof *failure);
     if (host == NULL || !read_host(host, name)) {
         return afc__fail(failure, AFC_EINVAL, "invalid host: expected an ASCII name");
@@ -256,12 +256,12 @@ afc_status afc_hsts_add(afc_hsts *hsts, const char *host, int64_t expires_s,
 }
 
 bool afc_hsts_has(afc_hsts *hsts, const char *host) {
-    char name[LONGEST_HOST + 1];
+    char name[MAX_HOST + 1];
     return read_host(host, name) && afc__hsts_wants(hsts, name, current());
 }
 
 size_t afc_hsts_remove(afc_hsts *hsts, const char *host) {
-    char name[LONGEST_HOST + 1];
+    char name[MAX_HOST + 1];
     if (host != NULL && !read_host(host, name)) return 0;
     pthread_mutex_lock(&hsts->lock);
     size_t before = hsts->ends.count;
@@ -306,7 +306,7 @@ static bool can_stay(const afc_hsts *hsts, const char *host, int64_t expires_s) 
 }
 
 static afc_status read_line(afc_hsts *hsts, char *line, int64_t now) {
-    char name[LONGEST_HOST + 1];
+    char name[MAX_HOST + 1];
     int64_t expires_s;
     bool includes_subdomains = line[0] == '.';
     char *space = strchr(line, ' ');
@@ -318,10 +318,10 @@ static afc_status read_line(afc_hsts *hsts, char *line, int64_t now) {
 }
 
 static afc_status load(afc_hsts *hsts, const char *path, afc_failure *failure) {
-    char line[LONGEST_LINE];
+    char line[MAX_LINE];
     int64_t now = current();
     afc__buffer text;
-    afc__buffer_init(&text, LONGEST_FILE);
+    afc__buffer_init(&text, MAX_FILE);
     afc_status status = afc__file_load(&text, path, failure);
     afc_slice rest = {text.bytes, text.size};
     while (status == AFC_OK && afc__file_next_line(&rest, line, sizeof line)) {
@@ -333,7 +333,7 @@ static afc_status load(afc_hsts *hsts, const char *path, afc_failure *failure) {
 }
 
 static afc_status write_entry(afc__buffer *text, const hsts_entry *entry) {
-    char line[LONGEST_LINE], moment[64] = "unlimited";
+    char line[MAX_LINE], moment[64] = "unlimited";
     time_t expires_s = (time_t)entry->end.deadline;
     struct tm parts;
     bool is_year = entry->end.deadline < AFC_HSTS_FOREVER && gmtime_r(&expires_s, &parts) != NULL &&
@@ -368,7 +368,7 @@ afc_status afc_hsts_save(afc_hsts *hsts, const char *path, afc_failure *failure)
     if (failure != NULL) memset(failure, 0, sizeof *failure);
     if (target == NULL) return afc__fail(failure, AFC_EINVAL, "no path: the store has no file");
     bool had_changed, is_own = path == NULL;
-    afc__buffer_init(&text, LONGEST_FILE);
+    afc__buffer_init(&text, MAX_FILE);
     pthread_mutex_lock(&hsts->saving);
     afc_status status = write_entries(hsts, is_own, &had_changed, &text, failure);
     if (status == AFC_OK) {
@@ -389,7 +389,7 @@ afc_status afc_hsts_export(afc_hsts *hsts, afc_bytes *out, afc_failure *failure)
     bool ignored;
     *out = (afc_bytes){NULL, 0};
     if (failure != NULL) memset(failure, 0, sizeof *failure);
-    afc__buffer_init(&text, LONGEST_FILE);
+    afc__buffer_init(&text, MAX_FILE);
     afc_status status = write_entries(hsts, false, &ignored, &text, failure);
     if (status == AFC_OK) *out = afc__buffer_take(&text);
     afc__buffer_clear(&text);
@@ -434,7 +434,7 @@ afc_status afc_hsts_new(afc_hsts **out, const afc_hsts_options *options, afc_fai
     atomic_init(&hsts->references, 1);
     pthread_mutex_init(&hsts->saving, NULL);
     pthread_mutex_init(&hsts->lock, NULL);
-    hsts->max_hosts = options->max_hosts != 0 ? options->max_hosts : MOST;
+    hsts->max_hosts = options->max_hosts != 0 ? options->max_hosts : MAX_HOSTS;
     afc_status status = begin(hsts, options->path, failure);
     if (status != AFC_OK) {
         free_store(hsts);

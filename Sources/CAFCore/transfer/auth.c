@@ -13,7 +13,7 @@ enum {
     UNAUTHORIZED = 401,
     PROXY_AUTHENTICATION_REQUIRED = 407,
     /* To one target in one task, whatever the target and the caller decide. */
-    MOST_ATTEMPTS = 10
+    MAX_ATTEMPTS = 10
 };
 
 /** Schemes that authenticate a connection: libcurl's work. */
@@ -247,7 +247,7 @@ static const afc__identity *propose(const afc__transfer *transfer, auth_target *
 static char *copy_realm(const afc__challenge_choice *choice) {
     afc__buffer realm;
     afc_slice value;
-    afc__buffer_init(&realm, AFC__CHALLENGE_LONGEST + 1);
+    afc__buffer_init(&realm, AFC__CHALLENGE_MAX + 1);
     afc__challenge_find(&choice->challenge, "realm", &value);
     afc_status status = afc__challenge_unescape(value, &realm);
     if (status == AFC_OK) status = afc__buffer_append(&realm, "", 1);
@@ -441,7 +441,7 @@ static afc__auth_action ask(afc__transfer *transfer, auth_target *target,
 
 static afc__auth_action handle(afc__transfer *transfer) {
     auth_target *target = challenger(transfer);
-    if (target == NULL || target->attempts == MOST_ATTEMPTS) return AFC__AUTH_ACCEPT;
+    if (target == NULL || target->attempts == MAX_ATTEMPTS) return AFC__AUTH_ACCEPT;
     if (target == &transfer->auth->proxy && !take_from_url(transfer)) return AFC__AUTH_FAIL;
     afc__challenge_choice choice;
     const afc__identity *proposed = propose(transfer, target, &choice);
@@ -569,7 +569,7 @@ bool afc__transfer_prepare_proxy_auth(afc__transfer *transfer) {
     if (!afc__transfer_needs_tunnel(transfer)) {
         return write_field(transfer, &auth->proxy, transfer->request.method, url->text);
     }
-    char target[AFC__HOST_LONGEST + 16];
+    char target[AFC__HOST_MAX + 16];
     bool is_ipv6 = memchr(url->host.bytes, ':', url->host.size) != NULL;
     snprintf(target, sizeof target, "%s%.*s%s:%u", is_ipv6 ? "[" : "", (int)url->host.size,
              url->host.bytes, is_ipv6 ? "]" : "", (unsigned)url->port);

@@ -12,13 +12,13 @@
 #include <time.h>
 
 /* Of one response; the rest is ignored. */
-enum { MOST_SET_COOKIES = 50 };
+enum { MAX_SET_COOKIES = 50 };
 
-typedef char host_text[AFC__HOST_LONGEST + 1];
+typedef char host_text[AFC__HOST_MAX + 1];
 
 /** Reads a host. Normalised for comparison: A-labels, without a dot at its end. URLs have it in lower case. */
 static bool read_host(const afc__session_stores *stores, afc_slice host, host_text out) {
-    if (host.size > AFC__HOST_LONGEST) return false;
+    if (host.size > AFC__HOST_MAX) return false;
     if (!afc__is_ascii(host)) return stores->to_ascii(out, sizeof(host_text), host);
     if (host.size > 1 && host.bytes[host.size - 1] == '.') host.size--;
     memcpy(out, host.bytes, host.size);
@@ -159,7 +159,7 @@ bool afc__transfer_save_cookies(afc__transfer *transfer) {
     const afc_head *head = &transfer->hop.reader->head;
     if (!uses_cookies(transfer)) return true;
     if (!read_site(transfer, storage, &site) || !keeps_cookies(transfer, storage)) return true;
-    for (size_t i = 0; i < head->header_count && count < MOST_SET_COOKIES; i++) {
+    for (size_t i = 0; i < head->header_count && count < MAX_SET_COOKIES; i++) {
         const afc_header *field = &head->headers[i];
         if (!afc__same_name(field->name, "Set-Cookie")) continue;
         count++;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST_HEX = 2 * 32 + 1, CNONCE_BYTES = 16 };
+enum { MAX_HEX = 2 * 32 + 1, CNONCE_BYTES = 16 };
 
 /* ---- Keeping a challenge ------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ afc_status afc__access_init(afc__access *access, const afc__access_terms *terms)
     *access = (afc__access){.terms = *terms};
     afc__access_terms *own = &access->terms;
     afc_slice *values[] = {&own->realm, &own->nonce, &own->opaque, &own->algorithm};
-    afc__buffer_init(&texts, AFC__CHALLENGE_LONGEST + 1);
+    afc__buffer_init(&texts, AFC__CHALLENGE_MAX + 1);
     afc_status status = AFC_OK;
     for (size_t i = 0; i < sizeof values / sizeof *values && status == AFC_OK; i++) {
         status = copy_value(&texts, values[i]);
@@ -70,7 +70,7 @@ static const EVP_MD *type_of(afc__access_hash hash) {
 
 /** The hash of the parts with colons between them, in hexadecimal digits; false if it can't be had. */
 static bool hash_parts(const afc__access *access, const afc_slice *parts, size_t count,
-                       char out[LONGEST_HEX]) {
+                       char out[MAX_HEX]) {
     unsigned char bytes[EVP_MAX_MD_SIZE];
     unsigned int size = 0;
     EVP_MD_CTX *context = EVP_MD_CTX_new();
@@ -82,7 +82,7 @@ static bool hash_parts(const afc__access *access, const afc_slice *parts, size_t
     }
     is_good = is_good && EVP_DigestFinal_ex(context, bytes, &size) == 1;
     EVP_MD_CTX_free(context);
-    is_good = is_good && 2 * size < LONGEST_HEX;
+    is_good = is_good && 2 * size < MAX_HEX;
     if (is_good) afc__hex_write(out, bytes, size);
     return is_good;
 }
@@ -94,19 +94,19 @@ static bool hash_parts(const afc__access *access, const afc_slice *parts, size_t
 typedef struct digest_answer {
     char cnonce[2 * CNONCE_BYTES + 1];
     char count[9];
-    char response[LONGEST_HEX], user[LONGEST_HEX];
+    char response[MAX_HEX], user[MAX_HEX];
 } digest_answer;
 
 static bool make_response(const afc__access *access, const afc__access_request *request,
                           const char *cnonce, digest_answer *out) {
     static const char *const qops[] = {"", "auth", "auth-int"};
     const afc__access_terms *terms = &access->terms;
-    char secret[LONGEST_HEX], what[LONGEST_HEX], body[LONGEST_HEX];
+    char secret[MAX_HEX], what[MAX_HEX], body[MAX_HEX];
     afc_slice method = afc_slice_of(request->method), target = afc_slice_of(request->target);
     bool is_good = HASH(access, secret, afc_slice_of(request->user), terms->realm,
                         afc_slice_of(request->password));
     if (is_good && terms->is_session) {
-        char first[LONGEST_HEX];
+        char first[MAX_HEX];
         memcpy(first, secret, sizeof first);
         is_good = HASH(access, secret, afc_slice_of(first), terms->nonce, afc_slice_of(cnonce));
         OPENSSL_cleanse(first, sizeof first);

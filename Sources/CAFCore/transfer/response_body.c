@@ -11,7 +11,7 @@
 #include <assert.h>
 
 enum {
-    DRAIN_LIMIT = 64 * 1024,
+    MAX_DRAIN = 64 * 1024,
     RATIO_STARTS_AT = 1024 * 1024,
     /* Decoders pass on what one read gave before libcurl counts it as received. */
     RATIO_SLACK = AFC__DECODED_READ,
@@ -49,7 +49,7 @@ static afc_status check_kept(const afc__transfer *transfer, size_t size, afc_fai
     uint64_t limit = most_kept;
     /* While a challenge waits for its answer no sink is open that would check the limit. */
     if (transfer->hop.phase == AFC__PHASE_AWAITING_ANSWER && transfer->sink.limit < limit) {
-        limit = transfer->sink.limit > DRAIN_LIMIT ? transfer->sink.limit : DRAIN_LIMIT;
+        limit = transfer->sink.limit > MAX_DRAIN ? transfer->sink.limit : MAX_DRAIN;
     }
     if (kept_size(transfer) + size <= limit) return AFC_OK;
     return afc__give_reason(failure, AFC_REASON_DECODED_LIMIT,
@@ -143,7 +143,7 @@ static afc__flow dispose_by_phase(afc__transfer *transfer, afc_slice bytes, int6
     case AFC__PHASE_SUPERSEDED:
     case AFC__PHASE_CHALLENGED:
         transfer->hop.discarded += bytes.size;
-        return transfer->hop.discarded <= DRAIN_LIMIT ? AFC__CONSUMED : AFC__STOP;
+        return transfer->hop.discarded <= MAX_DRAIN ? AFC__CONSUMED : AFC__STOP;
     case AFC__PHASE_BODY:
         return pass_on(transfer, bytes, received);
     case AFC__PHASE_HEAD:
@@ -164,7 +164,7 @@ static bool is_useless(const afc__transfer *transfer) {
 /** As with other bodies that go nowhere, the end of a short one leaves the connection to others. */
 static afc__flow discard_useless(afc__transfer *transfer, size_t size) {
     transfer->hop.discarded += size;
-    if (transfer->hop.discarded <= DRAIN_LIMIT) return AFC__CONSUMED;
+    if (transfer->hop.discarded <= MAX_DRAIN) return AFC__CONSUMED;
     afc__transfer_fail_text(transfer, AFC_ECANCELED, "the response isn't stored");
     return AFC__STOP;
 }

@@ -23,7 +23,7 @@ enum {
     EXPECTATION_FAILED = 417,
     LARGE_BODY = 1024 * 1024,
     DEFAULT_PROGRESS_MS = 100,
-    MOST_WAITS = 100 /* Each leaves a hop behind. */
+    MAX_WAITS = 100 /* Each leaves a hop behind. */
 };
 
 /* ---- Creating ------------------------------------------------------------------------------ */
@@ -591,7 +591,7 @@ static unsigned facts_of(const afc__transfer *transfer, const afc__outcome *outc
                           afc__source_can_rewind(&transfer->source));
     bool may_be_stale = afc__hop_in_head(transfer) && is_down(transfer, outcome) &&
                         afc__transfer_may_use_stale(transfer);
-    bool may_wait = transfer->waits_for_network && transfer->waits < MOST_WAITS;
+    bool may_wait = transfer->waits_for_network && transfer->waits < MAX_WAITS;
     return (afc__transfer_has_failed(transfer) ? AFC__FACT_TASK_FAILED : 0) |
            (status != AFC_OK ? AFC__FACT_HOP_FAILED : 0) |
            (status == AFC_ECONNECT || status == AFC_EDNS ? AFC__FACT_UNREACHABLE : 0) |

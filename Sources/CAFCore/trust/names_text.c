@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-    LONGEST_HOST = 64,
-    LONGEST_NAME = 48,
+    MAX_HOST = 64,
+    MAX_NAME = 48,
     /* For " and N more". */
     COUNT_SIZE = 24
 };
@@ -103,11 +103,11 @@ static bool add_name(cut_text *text, BIO *bio, GENERAL_NAME *name, bool is_first
     afc__general_name_write(bio, name);
     long written = BIO_get_mem_data(bio, &bytes);
     size_t size = written > 0 ? (size_t)written : 0;
-    size_t shown = size > LONGEST_NAME ? LONGEST_NAME : size;
+    size_t shown = size > MAX_NAME ? MAX_NAME : size;
     const char *kind = is_misplaced_address(name) ? "the DNS name " : "";
     if (text->used + strlen(kind) + shown + COUNT_SIZE > text->size) return false;
     add(text, "%s%s", is_first ? "" : ", ", kind);
-    add_shortened(text, bytes, size, LONGEST_NAME);
+    add_shortened(text, bytes, size, MAX_NAME);
     return true;
 }
 
@@ -136,7 +136,7 @@ void afc__wrong_host_write(char *out, size_t size, const char *host, X509 *leaf)
     GENERAL_NAMES *names = X509_get_ext_d2i(leaf, NID_subject_alt_name, NULL, NULL);
     BIO *bio = BIO_new(BIO_s_mem());
     add(&text, "the certificate isn't valid for ");
-    add_shortened(&text, host, strlen(host), LONGEST_HOST);
+    add_shortened(&text, host, strlen(host), MAX_HOST);
     if (bio != NULL) add_names(&text, bio, names);
     BIO_free(bio);
     GENERAL_NAMES_free(names);

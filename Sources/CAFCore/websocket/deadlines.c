@@ -7,7 +7,7 @@ enum {
 };
 
 /* Keeps times in range. */
-static const uint64_t MOST_SHARES = UINT64_C(1) << 20;
+static const uint64_t MAX_SHARES = UINT64_C(1) << 20;
 
 /* ---- Pings and pongs ----------------------------------------------------------------------- */
 
@@ -52,7 +52,7 @@ void afc__closing_begin(afc__closing *closing, uint32_t timeout_ms, uint64_t que
                         int64_t now_us) {
     int64_t timeout = (int64_t)timeout_ms * US_PER_MS;
     uint64_t shares = queued / SHARE + 1;
-    if (shares > MOST_SHARES) shares = MOST_SHARES;
+    if (shares > MAX_SHARES) shares = MAX_SHARES;
     *closing = (afc__closing){.timeout_us = timeout,
                               .due_us = now_us + timeout,
                               .sent_by_us = now_us + timeout * (int64_t)shares};

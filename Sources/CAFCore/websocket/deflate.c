@@ -11,10 +11,10 @@ enum { SERVER_NO_TAKEOVER = 1, CLIENT_NO_TAKEOVER = 2, SERVER_BITS = 4, CLIENT_B
 
 void afc__deflate_write_offer(char out[AFC__DEFLATE_OFFER_SIZE], const afc__deflate *offer) {
     char server[40] = "", client[13] = ""; /* For any int: compilers compute the longest offer. */
-    if (offer->server_window_bits < AFC__DEFLATE_MAX_BITS) {
+    if (offer->server_window_bits < AFC__DEFLATE_BITS_MAX) {
         snprintf(server, sizeof server, "; server_max_window_bits=%d", offer->server_window_bits);
     }
-    if (offer->client_window_bits < AFC__DEFLATE_MAX_BITS) {
+    if (offer->client_window_bits < AFC__DEFLATE_BITS_MAX) {
         snprintf(client, sizeof client, "=%d", offer->client_window_bits);
     }
     snprintf(out, AFC__DEFLATE_OFFER_SIZE, "permessage-deflate; client_max_window_bits%s%s%s%s",
@@ -127,7 +127,7 @@ afc_status afc__deflate_read_response(afc__deflate *agreed, const afc__deflate *
         bool is_offered = offer->is_used && afc__same_name(name, "permessage-deflate");
         if (!is_offered) return refuse("an extension that wasn't offered", value, failure);
         if (agreed->is_used) return refuse("an extension twice", name, failure);
-        *agreed = (afc__deflate){true, AFC__DEFLATE_MAX_BITS, offer->client_window_bits, false,
+        *agreed = (afc__deflate){true, AFC__DEFLATE_BITS_MAX, offer->client_window_bits, false,
                                  offer->client_no_context_takeover};
         unsigned seen = 0;
         while (take_character(&text, ';')) {

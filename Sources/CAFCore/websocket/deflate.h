@@ -13,7 +13,7 @@ typedef struct afc__deflate {
 
 enum {
     AFC__DEFLATE_MIN_BITS = 8,
-    AFC__DEFLATE_MAX_BITS = 15,
+    AFC__DEFLATE_BITS_MAX = 15,
     AFC__DEFLATE_OFFER_SIZE = 160 /**< Of the longest offer, with its NUL. */
 };
 

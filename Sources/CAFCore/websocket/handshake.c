@@ -8,7 +8,7 @@
 #include <openssl/evp.h>
 #include <sys/random.h>
 
-enum { SWITCHING_PROTOCOLS = 101, KEY_BYTES = 16, SHA1_BYTES = 20, LONGEST_PROTOCOLS = 16 * 1024 };
+enum { SWITCHING_PROTOCOLS = 101, KEY_BYTES = 16, SHA1_BYTES = 20, MAX_PROTOCOLS_SIZE = 16 * 1024 };
 
 static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
@@ -35,7 +35,7 @@ static afc_status add_protocol(afc__buffer *list, const char *name, afc_failure 
     afc_status status = afc__buffer_append_two(list, afc_slice_of(mark), protocol);
     if (status == AFC_ETOOBIG) {
         return afc__fail(failure, AFC_EINVAL, "the WebSocket subprotocols exceed %d bytes",
-                         (int)LONGEST_PROTOCOLS);
+                         (int)MAX_PROTOCOLS_SIZE);
     }
     return status == AFC_OK ? AFC_OK : afc__fail_memory(failure);
 }
@@ -65,7 +65,7 @@ afc_status afc__handshake_renew(afc__handshake *handshake, afc_header *headers, 
 afc_status afc__handshake_init(afc__handshake *handshake, const char *const *protocols,
                                size_t count, const afc__deflate *deflate, afc_failure *failure) {
     *handshake = (afc__handshake){.deflate = *deflate};
-    afc__buffer_init(&handshake->protocols, LONGEST_PROTOCOLS);
+    afc__buffer_init(&handshake->protocols, MAX_PROTOCOLS_SIZE);
     if (deflate->is_used) afc__deflate_write_offer(handshake->extensions, deflate);
     afc_status status = make_key(handshake, failure);
     for (size_t i = 0; i < count && status == AFC_OK; i++) {

@@ -172,7 +172,7 @@ static void thousand_names_share_a_few_threads(void **state) {
         calls[i] = named_call(world, text_of(world, "hung%u.many.test", i));
         call_start(calls[i]);
     }
-    names_wait_hanging(AFC__RESOLVER_MOST_THREADS);
+    names_wait_hanging(AFC__RESOLVER_THREADS_MAX);
     /* Half of them give up: those whose turn has not come are never looked up. */
     for (unsigned i = 0; i < COUNT; i += 2) afc_task_cancel(calls[i]->task);
     for (unsigned i = 0; i < COUNT; i += 2) call_wait(calls[i]);
@@ -183,8 +183,8 @@ static void thousand_names_share_a_few_threads(void **state) {
         call_free(calls[i]);
     }
     free(calls);
-    assert_int_equal(names_peak(), AFC__RESOLVER_MOST_THREADS);
-    assert_true(names_count(NULL) <= COUNT / 2 + AFC__RESOLVER_MOST_THREADS);
+    assert_int_equal(names_peak(), AFC__RESOLVER_THREADS_MAX);
+    assert_true(names_count(NULL) <= COUNT / 2 + AFC__RESOLVER_THREADS_MAX);
 }
 
 static void equal_names_share_one_lookup(void **state) {
@@ -221,11 +221,11 @@ static void removed_names_are_resolved_again(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, "Connection: close", "here"));
     for (unsigned round = 0; round < 2; round++) {
-        for (unsigned i = 0; i < 2 * AFC__MOST_IDLE_NAMES; i++) {
+        for (unsigned i = 0; i < 2 * AFC__IDLE_NAMES_MAX; i++) {
             expect(world, text_of(world, "n%u.test", i), AFC_OK);
         }
     }
-    assert_int_equal(names_count(NULL), 2 * AFC__MOST_IDLE_NAMES);
+    assert_int_equal(names_count(NULL), 2 * AFC__IDLE_NAMES_MAX);
 }
 
 /* ---- How long addresses are good ----------------------------------------------------------- */

@@ -181,14 +181,14 @@ static bool work_until_full(afc__disk_job *work) {
     do {
         sched_yield();
         pthread_mutex_lock(&cache->lock);
-        is_full = work->disk->queued_bytes + AFC__ENTRY_LOADED > AFC__DISK_MOST_QUEUED;
+        is_full = work->disk->queued_bytes + AFC__ENTRY_LOADED > AFC__DISK_QUEUED_MAX;
         pthread_mutex_unlock(&cache->lock);
     } while (!is_full);
     return false;
 }
 
 static void body_larger_than_what_may_wait_for_the_disk_is_stored(void **state) {
-    enum { HUGE = 2 * AFC__DISK_MOST_QUEUED + 1000 };
+    enum { HUGE = 2 * AFC__DISK_QUEUED_MAX + 1000 };
     (void)state;
     box box;
     afc__disk_job job;

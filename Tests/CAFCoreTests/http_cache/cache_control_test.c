@@ -3,7 +3,7 @@
 #include "support/head.h"
 
 enum { NONE = AFC__CONTROL_ABSENT };
-#define MOST AFC__DELTA_MOST
+#define MOST AFC__DELTA_MAX
 
 static void read_it(afc__http_cache_control *out, written *head, const char *fields,
                     bool is_request) {
@@ -259,7 +259,7 @@ static void no_cache_hides_the_fields_that_it_names(void **state) {
 
 static void too_many_lists_of_names_count_as_no_cache(void **state) {
     (void)state;
-    afc_header headers[AFC__CONTROL_MOST_LISTS + 1];
+    afc_header headers[AFC__CONTROL_LISTS_MAX + 1];
     afc__http_cache_control control;
     for (size_t i = 0; i < COUNT_OF(headers); i++) {
         headers[i] = (afc_header){S("Cache-Control"), S("no-cache=\"a\""), 0};

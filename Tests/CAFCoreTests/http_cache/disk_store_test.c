@@ -363,11 +363,11 @@ static void key_is_removed_with_the_variants_of_all_processes(void **state) {
     char key[64];
     open_with(&other, MEMORY, DISK);
     /* Neither knows yet what the other one stores. */
-    for (unsigned i = 0; i < 2 * AFC__HTTP_CACHE_MOST_VARIANTS; i++) {
-        struct box *owner = i < AFC__HTTP_CACHE_MOST_VARIANTS ? &other : box;
+    for (unsigned i = 0; i < 2 * AFC__HTTP_CACHE_VARIANTS_MAX; i++) {
+        struct box *owner = i < AFC__HTTP_CACHE_VARIANTS_MAX ? &other : box;
         response response = {.url = 1, .variant = i + 1, .size = SMALL, .time = 1000};
         assert_true(response_store(owner->cache, &response, PIECE));
-        if (i + 1 == AFC__HTTP_CACHE_MOST_VARIANTS) afc_http_cache_flush(other.cache);
+        if (i + 1 == AFC__HTTP_CACHE_VARIANTS_MAX) afc_http_cache_flush(other.cache);
     }
     afc_http_cache_flush(box->cache);
     afc__http_cache_remove_key(box->cache, response_key(key, 1));

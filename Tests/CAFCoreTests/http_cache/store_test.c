@@ -93,20 +93,20 @@ static void variants_are_kept_beside_each_other_newest_first(void **state) {
 static void least_recently_used_variant_leaves_when_there_are_too_many(void **state) {
     (void)state;
     afc_http_cache *cache = open_cache(CAPACITY, 0);
-    response responses[AFC__HTTP_CACHE_MOST_VARIANTS + 1];
-    for (unsigned i = 0; i <= AFC__HTTP_CACHE_MOST_VARIANTS; i++) {
+    response responses[AFC__HTTP_CACHE_VARIANTS_MAX + 1];
+    for (unsigned i = 0; i <= AFC__HTTP_CACHE_VARIANTS_MAX; i++) {
         responses[i] = (response){.url = 1, .variant = i + 1, .version = i, .size = 9, .time = 5};
     }
-    for (unsigned i = 0; i < AFC__HTTP_CACHE_MOST_VARIANTS; i++) {
+    for (unsigned i = 0; i < AFC__HTTP_CACHE_VARIANTS_MAX; i++) {
         assert_true(response_store(cache, &responses[i], PIECE));
     }
     afc__http_cache_found found;
     response_find(cache, 1, &found);
     afc__http_cache_touch(cache, found_variant(&found, 1));
     found_clear(&found);
-    assert_true(response_store(cache, &responses[AFC__HTTP_CACHE_MOST_VARIANTS], PIECE));
+    assert_true(response_store(cache, &responses[AFC__HTTP_CACHE_VARIANTS_MAX], PIECE));
     response_find(cache, 1, &found);
-    assert_int_equal(found.count, AFC__HTTP_CACHE_MOST_VARIANTS);
+    assert_int_equal(found.count, AFC__HTTP_CACHE_VARIANTS_MAX);
     assert_non_null(found_variant(&found, 1));
     assert_null(found_variant(&found, 2));
     found_clear(&found);
@@ -178,9 +178,9 @@ static void abandoned_response_is_never_seen(void **state) {
 
 static void too_large_response_is_refused(void **state) {
     (void)state;
-    char key[64], *long_key = malloc(AFC__HTTP_CACHE_LONGEST_KEY + 1);
+    char key[64], *long_key = malloc(AFC__HTTP_CACHE_KEY_MAX + 1);
     assert_non_null(long_key);
-    memset(long_key, 'k', AFC__HTTP_CACHE_LONGEST_KEY + 1);
+    memset(long_key, 'k', AFC__HTTP_CACHE_KEY_MAX + 1);
     afc_http_cache *cache = open_cache(CAPACITY, 1000);
     response response = {.url = 1, .version = 1, .size = 1001, .time = 1000};
     assert_false(response_store(cache, &response, PIECE));
@@ -192,8 +192,8 @@ static void too_large_response_is_refused(void **state) {
     assert_false(afc__http_cache_append(writing, (afc_slice){bytes, 1001}, AFC__HTTP_CACHE_DROP));
     afc__http_cache_abandon(writing);
     free(bytes);
-    afc_slice keys[] = {{long_key, AFC__HTTP_CACHE_LONGEST_KEY},
-                        {long_key, AFC__HTTP_CACHE_LONGEST_KEY + 1}};
+    afc_slice keys[] = {{long_key, AFC__HTTP_CACHE_KEY_MAX},
+                        {long_key, AFC__HTTP_CACHE_KEY_MAX + 1}};
     writing = afc__http_cache_begin(cache, keys[0], meta, 0);
     assert_non_null(writing);
     afc__http_cache_abandon(writing);

@@ -124,7 +124,7 @@ static void later_head_replaces_all_fields_of_a_name(void **state) {
 
 static void head_that_is_too_large_is_refused(void **state) {
     (void)state;
-    static char value[AFC__STORED_FIELDS_LONGEST];
+    static char value[AFC__STORED_FIELDS_SIZE_MAX];
     memset(value, 'x', sizeof value);
     afc_header header = {S("A"), {value, sizeof value}, 0};
     afc_head head = {.status = 200, .headers = &header, .header_count = 1};

@@ -31,7 +31,7 @@ static afc__reuse_question question_of(const row *row, afc__http_cache_control *
     return (afc__reuse_question){request, response, freshness, row->age, row->policy};
 }
 
-#define LARGE AFC__DELTA_MOST
+#define LARGE AFC__DELTA_MAX
 
 static const row rows[] = {
     /* Fresh until the age reaches the lifetime. */

@@ -24,7 +24,7 @@ static void conditions_are_made_of_the_stored_validators(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         written stored;
-        afc_header out[AFC__CONDITIONS_MOST];
+        afc_header out[AFC__CONDITIONS_MAX];
         write_head(&stored, 200, rows[i].stored);
         size_t at = 0, count = afc__conditions_write(out, &stored.head);
         if (rows[i].tag != NULL) {

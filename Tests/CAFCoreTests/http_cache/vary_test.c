@@ -23,7 +23,7 @@ static void select_fields(selected *out, const char *vary, const afc__http_cache
                           bool is_public) {
     written head;
     write_head(&head, 200, vary);
-    afc__fields_init(&out->fields, AFC__SELECTING_LONGEST);
+    afc__fields_init(&out->fields, AFC__SELECTING_MAX);
     out->status = afc__selecting_fields_add(&out->fields, &head.head, request, is_public);
     afc__fields_bind(&out->fields, 0);
 }
@@ -193,9 +193,9 @@ static void star_and_invalid_names_match_nothing(void **state) {
 
 static void too_many_names_match_nothing(void **state) {
     (void)state;
-    char names[AFC__VARY_MOST * 2 + 4] = "";
-    for (size_t i = 0; i <= AFC__VARY_MOST; i++) memcpy(names + 2 * i, "a,", 3);
-    afc_header header = {S("Vary"), {names, AFC__VARY_MOST * 2}, 0};
+    char names[AFC__VARY_MAX * 2 + 4] = "";
+    for (size_t i = 0; i <= AFC__VARY_MAX; i++) memcpy(names + 2 * i, "a,", 3);
+    afc_header header = {S("Vary"), {names, AFC__VARY_MAX * 2}, 0};
     afc_head head = {.status = 200, .headers = &header, .header_count = 1};
     assert_false(afc__vary_is_any(&head));
     header.value.size += 2;

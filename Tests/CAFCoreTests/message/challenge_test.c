@@ -138,15 +138,15 @@ static void limits_challenges_and_parameters(void **state) {
     char *text = calloc(1, 400000);
     assert_non_null(text);
     for (int i = 0; i < 1000; i++) add(text, "a%d,", i);
-    assert_int_equal(count_challenges(text), AFC__CHALLENGES_MOST);
+    assert_int_equal(count_challenges(text), AFC__CHALLENGES_MAX);
     text[0] = '\0';
     add(text, "Basic a0=%d", 0);
-    for (int i = 1; i < AFC__CHALLENGE_PARAMS_MOST; i++) add(text, ",a%d=0", i);
+    for (int i = 1; i < AFC__CHALLENGE_PARAMS_MAX; i++) add(text, ",a%d=0", i);
     assert_int_equal(count_challenges(text), 1);
     add(text, ",b=%d", 0);
     assert_int_equal(count_challenges(text), 0);
     memset(text, 0, 400000);
-    memset(text, 'x', AFC__CHALLENGE_LONGEST + 5);
+    memset(text, 'x', AFC__CHALLENGE_MAX + 5);
     memcpy(text, "Basic realm=\"", 13);
     text[strlen(text)] = '"';
     assert_int_equal(count_challenges(text), 1);

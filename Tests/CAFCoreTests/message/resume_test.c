@@ -71,7 +71,7 @@ static void finds_whether_a_response_can_be_resumed(void **state) {
 
 static void limits_the_length_of_validators(void **state) {
     (void)state;
-    char tag[AFC__RESUME_VALIDATOR_LONGEST + 1];
+    char tag[AFC__RESUME_VALIDATOR_MAX + 1];
     memset(tag, 'x', sizeof tag);
     tag[0] = '"';
     for (size_t size = sizeof tag - 1; size <= sizeof tag; size++) {
@@ -101,7 +101,7 @@ static void check_round(afc_slice text) {
     afc_status status = afc__resume_read(&token, text, &failure);
     if (status != AFC_OK) fail_msg("%s: %s", text.bytes, failure.text);
     afc__buffer out;
-    afc__buffer_init(&out, AFC__RESUME_LONGEST);
+    afc__buffer_init(&out, AFC__RESUME_MAX);
     check_status(afc__resume_write(&token, &out), AFC_OK);
     assert_int_equal(out.size, text.size);
     assert_memory_equal(out.bytes, text.bytes, text.size);
@@ -205,7 +205,7 @@ static void refuses_damaged_tokens(void **state) {
 
 static void limits_the_length_of_tokens(void **state) {
     (void)state;
-    size_t size = AFC__RESUME_LONGEST + 1;
+    size_t size = AFC__RESUME_MAX + 1;
     char *text = malloc(size);
     assert_non_null(text);
     memset(text, 'a', size);
@@ -226,7 +226,7 @@ static void any_allocation_may_fail(void **state) {
         afc__resume_token made = {0}, read = {0};
         const char *reason = NULL;
         afc__buffer out;
-        afc__buffer_init(&out, AFC__RESUME_LONGEST);
+        afc__buffer_init(&out, AFC__RESUME_MAX);
         write_head(&written, 200, "ETag: \"a\"\nContent-MD5: " MD5_OF_NOTHING);
         afc_status status = afc__resume_make(&made, S("http://h/"), &written.head, &written.framing,
                                              0, &reason);

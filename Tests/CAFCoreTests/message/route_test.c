@@ -139,12 +139,12 @@ static void dns_servers_are_addresses(void **state) {
 
 static void limits_the_path_of_unix_sockets(void **state) {
     (void)state;
-    char path[AFC__SOCKET_PATH_LONGEST + 2];
+    char path[AFC__SOCKET_PATH_MAX + 2];
     memset(path, 'a', sizeof path);
-    path[AFC__SOCKET_PATH_LONGEST] = '\0';
+    path[AFC__SOCKET_PATH_MAX] = '\0';
     check_status(afc__route_check_socket(path, NULL), AFC_OK);
-    path[AFC__SOCKET_PATH_LONGEST] = 'a';
-    path[AFC__SOCKET_PATH_LONGEST + 1] = '\0';
+    path[AFC__SOCKET_PATH_MAX] = 'a';
+    path[AFC__SOCKET_PATH_MAX + 1] = '\0';
     check_status(afc__route_check_socket(path, NULL), AFC_EINVAL);
     check_status(afc__route_check_socket("@name", NULL), AFC_OK);
     check_status(afc__route_check_socket("@", NULL), AFC_EINVAL);

@@ -304,13 +304,13 @@ static void host_follows_the_last_at_sign(void **state) {
 static void limits_the_length_of_urls(void **state) {
     (void)state;
     static const char start[] = "http://h/";
-    char *text = malloc(AFC__URL_LONGEST + 2);
+    char *text = malloc(AFC__URL_MAX + 2);
     assert_non_null(text);
-    memset(text, 'a', AFC__URL_LONGEST + 2);
+    memset(text, 'a', AFC__URL_MAX + 2);
     memcpy(text, start, sizeof start - 1);
     afc__url url;
     afc_failure failure;
-    afc_slice longest = {text, AFC__URL_LONGEST}, longer = {text, AFC__URL_LONGEST + 1};
+    afc_slice longest = {text, AFC__URL_MAX}, longer = {text, AFC__URL_MAX + 1};
     check_status(afc__url_parse(&url, longest, &failure), AFC_OK);
     afc__url_clear(&url);
     check_status(afc__url_parse(&url, longer, &failure), AFC_EINVAL);
@@ -323,7 +323,7 @@ static void limits_the_length_of_urls(void **state) {
 
 static void limits_the_length_of_hosts(void **state) {
     (void)state;
-    char text[7 + AFC__HOST_LONGEST + 1];
+    char text[7 + AFC__HOST_MAX + 1];
     memset(text, 'a', sizeof text);
     memcpy(text, "http://", 7);
     afc__url url;

@@ -130,18 +130,18 @@ static void agrees_with_the_shared_table(void **state) {
 /** 64 KiB, as given and as sent; what dot segments take away doesn't count. */
 static void check_counts_the_normalised_length(void **state) {
     (void)state;
-    char *text = malloc(AFC__URL_LONGEST + 1);
+    char *text = malloc(AFC__URL_MAX + 1);
     assert_non_null(text);
-    memset(text, 'a', AFC__URL_LONGEST + 1);
+    memset(text, 'a', AFC__URL_MAX + 1);
     memcpy(text, "http://h/", 9);
-    afc_slice longest = {text, AFC__URL_LONGEST};
+    afc_slice longest = {text, AFC__URL_MAX};
     check_status(afc_url_check(longest, NULL), AFC_OK);
-    check_status(afc_url_check((afc_slice){text, AFC__URL_LONGEST + 1}, NULL), AFC_EINVAL);
+    check_status(afc_url_check((afc_slice){text, AFC__URL_MAX + 1}, NULL), AFC_EINVAL);
     text[100] = ' ';
     afc_failure failure;
     check_status(afc_url_check(longest, &failure), AFC_EINVAL);
     check_contains(failure.text, "percent-encoding");
-    memcpy(text + AFC__URL_LONGEST - 6, "/../b/", 6);
+    memcpy(text + AFC__URL_MAX - 6, "/../b/", 6);
     check_status(afc_url_check(longest, NULL), AFC_OK);
     TORTURE(n) {
         afc_status status = afc_url_check(longest, NULL);
@@ -182,10 +182,10 @@ static void origins_are_the_same_as_those_of_redirects(void **state) {
 
 static void longest_origin_fits(void **state) {
     (void)state;
-    char text[8 + AFC__HOST_LONGEST + 7], origin[AFC_URL_ORIGIN_SIZE];
+    char text[8 + AFC__HOST_MAX + 7], origin[AFC_URL_ORIGIN_SIZE];
     memcpy(text, "https://", 8);
-    memset(text + 8, 'a', AFC__HOST_LONGEST);
-    memcpy(text + 8 + AFC__HOST_LONGEST, ":65535", 7);
+    memset(text + 8, 'a', AFC__HOST_MAX);
+    memcpy(text + 8 + AFC__HOST_MAX, ":65535", 7);
     check_status(afc_url_write_origin(origin, afc_slice_of(text), NULL), AFC_OK);
     assert_string_equal(origin, text);
 }

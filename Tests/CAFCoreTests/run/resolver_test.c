@@ -191,7 +191,7 @@ static void cache_is_bounded(void **state) {
     afc__lookup lookup;
     char host[32];
     open_taker(&taker);
-    for (unsigned i = 0; i <= AFC__RESOLVER_MOST_KNOWN; i++) {
+    for (unsigned i = 0; i <= AFC__RESOLVER_KNOWN_MAX; i++) {
         snprintf(host, sizeof host, "n%u.test", i);
         assert_false(begin(&taker, &lookup, host, AFC__LOOKUP_SHARED));
         wait_taken(&taker, i + 1);
@@ -201,14 +201,14 @@ static void cache_is_bounded(void **state) {
     release(&lookup);
     /* The oldest one made room. */
     assert_false(begin(&taker, &lookup, "n0.test", AFC__LOOKUP_SHARED));
-    wait_taken(&taker, AFC__RESOLVER_MOST_KNOWN + 2);
+    wait_taken(&taker, AFC__RESOLVER_KNOWN_MAX + 2);
     release(&lookup);
     close_taker(&taker);
 }
 
 static void cancelled_lookup_is_never_delivered(void **state) {
     (void)state;
-    enum { COUNT = 2 * AFC__RESOLVER_MOST_THREADS };
+    enum { COUNT = 2 * AFC__RESOLVER_THREADS_MAX };
     taker taker;
     afc__lookup lookups[COUNT], late;
     char host[32];
@@ -217,15 +217,15 @@ static void cancelled_lookup_is_never_delivered(void **state) {
         snprintf(host, sizeof host, "hung%u.test", i);
         assert_false(begin(&taker, &lookups[i], host, AFC__LOOKUP_SHARED));
     }
-    names_wait_hanging(AFC__RESOLVER_MOST_THREADS);
-    assert_int_equal(count_threads("af-names"), AFC__RESOLVER_MOST_THREADS);
+    names_wait_hanging(AFC__RESOLVER_THREADS_MAX);
+    assert_int_equal(count_threads("af-names"), AFC__RESOLVER_THREADS_MAX);
     assert_false(begin(&taker, &late, "late.test", AFC__LOOKUP_SHARED));
     /* Running or not: no lookup is there any more, and nobody was waited for. */
     for (unsigned i = 0; i < COUNT; i++) afc__resolver_cancel(&lookups[i]);
     names_release();
     wait_taken(&taker, 1);
     release(&late);
-    assert_int_equal(names_count(NULL), AFC__RESOLVER_MOST_THREADS + 1);
+    assert_int_equal(names_count(NULL), AFC__RESOLVER_THREADS_MAX + 1);
     afc__lookup none = {0};
     afc__resolver_cancel(&none);
     close_taker(&taker);

@@ -74,16 +74,16 @@ static void stores_addresses_in_canonical_form(void **state) {
 /** A URL has up to 64 KiB of path: 500 cookies with that default path would be too large to save. */
 static void refuses_default_paths_beyond_the_limit_of_paths(void **state) {
     (void)state;
-    static char url[AFC__COOKIE_LONGEST_ATTRIBUTE + 32] = "http://x.test/";
+    static char url[AFC__COOKIE_ATTRIBUTE_MAX + 32] = "http://x.test/";
     afc_cookie_jar *jar = make_jar();
     size_t start = strlen("http://x.test");
     memset(url + start + 1, 'p', sizeof url - start - 1);
-    url[start + AFC__COOKIE_LONGEST_ATTRIBUTE] = '/';
-    url[start + AFC__COOKIE_LONGEST_ATTRIBUTE + 1] = '\0';
+    url[start + AFC__COOKIE_ATTRIBUTE_MAX] = '/';
+    url[start + AFC__COOKIE_ATTRIBUTE_MAX + 1] = '\0';
     check_status(afc_cookie_jar_receive(jar, url, S("a=b"), NULL), AFC_OK);
-    url[start + AFC__COOKIE_LONGEST_ATTRIBUTE] = 'p';
-    url[start + AFC__COOKIE_LONGEST_ATTRIBUTE + 1] = '/';
-    url[start + AFC__COOKIE_LONGEST_ATTRIBUTE + 2] = '\0';
+    url[start + AFC__COOKIE_ATTRIBUTE_MAX] = 'p';
+    url[start + AFC__COOKIE_ATTRIBUTE_MAX + 1] = '/';
+    url[start + AFC__COOKIE_ATTRIBUTE_MAX + 2] = '\0';
     afc_failure failure;
     check_status(afc_cookie_jar_receive(jar, url, S("c=d"), &failure), AFC_EINVAL);
     check_contains(failure.text, "path");

@@ -125,10 +125,10 @@ static void parses_set_cookie_lines(void **state) {
         {"a=b; Max-Age=-5", "a", "b", "", "", 0, 0, 0, 0},
         {"a=b; Max-Age=1x", "a", "b", "", "", AFC_COOKIE_SESSION, 0, 0, 0},
         {"a=b; Max-Age=", "a", "b", "", "", AFC_COOKIE_SESSION, 0, 0, 0},
-        {"a=b; Max-Age=99999999999999999999999999", "a", "b", "", "",
-         NOW + AFC__COOKIE_LONGEST_LIFE, 0, 0, 0},
-        {"a=b; Expires=Sun, 06 Nov 2094 08:49:37 GMT", "a", "b", "", "",
-         NOW + AFC__COOKIE_LONGEST_LIFE, 0, 0, 0},
+        {"a=b; Max-Age=99999999999999999999999999", "a", "b", "", "", NOW + AFC__COOKIE_LIFE_MAX, 0,
+         0, 0},
+        {"a=b; Expires=Sun, 06 Nov 2094 08:49:37 GMT", "a", "b", "", "", NOW + AFC__COOKIE_LIFE_MAX,
+         0, 0, 0},
         {"a=b;;;=;Secure=no", "a", "b", "", "", AFC_COOKIE_SESSION, true, false, 0},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -151,7 +151,7 @@ static void refuses_invalid_set_cookie_lines(void **state) {
     (void)state;
     afc__cookie_line read;
     const char *why;
-    static char large[AFC__COOKIE_LONGEST + 3];
+    static char large[AFC__COOKIE_MAX + 3];
     memset(large, 'a', sizeof large);
     large[1] = '=';
     assert_true(afc__cookie_read(&read, (afc_slice){large, sizeof large - 2}, NOW, &why));
@@ -352,7 +352,7 @@ static void limits_the_size_of_jars(void **state) {
     char *sent;
     afc__cookie_site site = site_of("http://x/");
     check_status(afc__cookie_jar_write(jar, &site, NOW, &sent), AFC_OK);
-    assert_in_range(strlen(sent), 6000, AFC__COOKIES_LONGEST);
+    assert_in_range(strlen(sent), 6000, AFC__COOKIES_SIZE_MAX);
     check_contains(sent, "; small=1");
     afc_free(sent);
     afc_cookie_jar_release(jar);

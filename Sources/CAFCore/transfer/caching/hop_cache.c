@@ -20,9 +20,9 @@ afc__hop_cache *afc__transfer_make_hop_cache(afc__transfer *transfer) {
     memset(cache, 0, offsetof(afc__hop_cache, key_storage));
     cache->http_cache = transfer->stores->http_cache;
     afc__storage key = {cache->key_storage, sizeof cache->key_storage};
-    afc__buffer_init(&cache->key, AFC__HTTP_CACHE_LONGEST_KEY);
+    afc__buffer_init(&cache->key, AFC__HTTP_CACHE_KEY_MAX);
     afc__buffer_use_storage(&cache->key, key);
-    afc__buffer_init(&cache->part, AFC__HOP_CACHE_MOST_COMPLETED);
+    afc__buffer_init(&cache->part, AFC__HOP_CACHE_COMPLETED_MAX);
     afc__list_init(&cache->waiters);
     transfer->hop_cache = cache;
     return cache;

@@ -14,7 +14,7 @@
 
 enum {
     /** Longest part that is completed, in bytes: it is in memory while the server is asked for the rest. */
-    AFC__HOP_CACHE_MOST_COMPLETED = 1024 * 1024,
+    AFC__HOP_CACHE_COMPLETED_MAX = 1024 * 1024,
     /** Longest key that needs no memory of its own, in bytes. */
     AFC__HOP_CACHE_KEY_SIZE = 128
 };
@@ -45,7 +45,7 @@ typedef struct afc__hop_cache {
     afc__http_cache_control control;
     afc__freshness freshness;
     int64_t response_time;
-    afc_header conditions[AFC__CONDITIONS_MOST]; /**< VALIDATING, COMPLETING: sent with it. */
+    afc_header conditions[AFC__CONDITIONS_MAX]; /**< VALIDATING, COMPLETING: sent with it. */
     size_t condition_count;
 
     /* COLLECTING, COMPLETING. */

@@ -132,7 +132,7 @@ static bool may_complete(afc__transfer *transfer, afc__http_cache_stored *stored
     afc__hop_cache *cache = transfer->hop_cache;
     const afc__http_cache_meta *meta = afc__http_cache_stored_meta(stored);
     uint64_t size = afc__http_cache_stored_body_size(stored);
-    if (size > AFC__HOP_CACHE_MOST_COMPLETED || !afc__part_is_beginning(meta, size)) return false;
+    if (size > AFC__HOP_CACHE_COMPLETED_MAX || !afc__part_is_beginning(meta, size)) return false;
     if (fit_of(transfer, stored) != FITS_EXACTLY || !asks_for_whole(transfer)) return false;
     afc__hop_cache_set_stored(transfer, stored);
     cache->condition_count = afc__rest_fields_write(cache->conditions, cache->range_text,

@@ -46,7 +46,7 @@ static afc_status add_selecting(const afc__transfer *transfer, afc__fields *out,
                                 const afc_head *head, const afc__http_cache_control *control) {
     afc__http_cache_request request = afc__hop_cache_request(transfer);
     bool is_public = (control->flags & AFC__CONTROL_PUBLIC) != 0;
-    afc__fields_init(out, AFC__SELECTING_LONGEST);
+    afc__fields_init(out, AFC__SELECTING_MAX);
     afc_status status = afc__selecting_fields_add(out, head, &request, is_public);
     if (status == AFC_OK) afc__fields_bind(out, 0);
     return status;
@@ -81,7 +81,7 @@ static bool copy_updated(afc__fields *out, const afc_head *stored, const afc_hea
                          const afc__http_cache_control *control) {
     afc__field_list list;
     if (afc__stored_fields_update(&list, stored, update, control) != AFC_OK) return false;
-    afc__fields_init(out, AFC__STORED_FIELDS_LONGEST);
+    afc__fields_init(out, AFC__STORED_FIELDS_SIZE_MAX);
     afc_status status = afc__fields_add_all(out, list.headers, list.count);
     afc__field_list_clear(&list);
     if (status == AFC_OK) {
@@ -137,7 +137,7 @@ static void update_by_head(afc__transfer *transfer) {
 
 static void remove_url(afc__transfer *transfer, const afc__url *url) {
     afc__buffer key;
-    afc__buffer_init(&key, AFC__HTTP_CACHE_LONGEST_KEY);
+    afc__buffer_init(&key, AFC__HTTP_CACHE_KEY_MAX);
     if (afc__http_cache_key_make(&key, afc_slice_of(transfer->stores->cache_partition),
                                  afc_slice_of(url->text)) == AFC_OK) {
         afc__http_cache_remove_key(transfer->hop_cache->http_cache, afc__buffer_slice(&key));
@@ -453,7 +453,7 @@ static bool keeps_beginning(const afc__transfer *transfer) {
     const afc__hop_cache *cache = transfer->hop_cache;
     bool is_longer = cache->stored == NULL || (cache->state == AFC__HOP_CACHE_COMPLETING &&
                                                cache->written > transfer->hop.from_cache);
-    return is_longer && cache->written <= AFC__HOP_CACHE_MOST_COMPLETED &&
+    return is_longer && cache->written <= AFC__HOP_CACHE_COMPLETED_MAX &&
            !afc__hop_is_decoded(transfer) &&
            afc__beginning_is_useful(received_head(transfer), &transfer->hop.framing,
                                     cache->written);
