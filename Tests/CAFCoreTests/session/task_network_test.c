@@ -81,6 +81,7 @@ static void unknown_name_without_a_route_is_offline(void **state) {
     assert_int_equal(call->failure.reason, AFC_REASON_OFFLINE);
     check_contains(call->failure.text, "no route to the internet");
     call_free(call);
+    set_route(true);
 }
 
 static void task_waits_for_a_route(void **state) {
