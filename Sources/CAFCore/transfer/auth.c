@@ -630,9 +630,18 @@ bool afc__transfer_head_is_pending(const afc__transfer *transfer) {
 
 /* ---- While a challenge waits for its answer ------------------------------------------------ */
 
+/**
+ * Returns whether the body is read while the answer is awaited, so that the connection is free for others, such as the request
+ * that fetches the credentials. A body for another sink than memory may have to wait for the sink afterwards, too.
+ */
+static bool keeps_body(const afc__transfer *transfer) {
+    return transfer->hop.shares_connection || (transfer->sink.kind == AFC_SINK_MEMORY &&
+                                               !afc__rate_is_limited(&transfer->receive_rate));
+}
+
 afc__flow afc__auth_keep_body(afc__transfer *transfer, afc_slice bytes, int64_t received) {
     afc__auth *auth = transfer->auth;
-    if (!transfer->hop.shares_connection) return AFC__PAUSED;
+    if (!keeps_body(transfer)) return AFC__PAUSED;
     afc_status status = afc__buffer_append(&auth->body, bytes.bytes, bytes.size);
     auth->received = received;
     if (status == AFC_OK) return AFC__CONSUMED;

@@ -12,19 +12,21 @@ typedef struct afc__transfer afc__transfer;
 
 /** One hop. All of it begins anew with each: afc__hop_clear() clears it as one. */
 typedef struct afc__hop {
-    afc__phase phase;
+    afc__phase phase : 8;
     bool shares_connection;   /**< With others, which a pause of this one would stop. */
     bool has_invalid_head;    /**< A stale response is used instead. */
     bool is_held;             /**< on_body returned AFC_EAGAIN, and nothing has woken it since. */
+    uint32_t discarded;       /**< Bytes of a body that goes nowhere. */
     char *cookies;            /**< The value of Cookie; NULL: none. A secret. */
     const afc__proxy *proxy;  /**< Chosen by the driver; NULL: directly. */
     afc__head_reader *reader; /**< The result's; NULL before the first hop. */
     afc__framing framing;     /**< Once the final head is there. */
     uint64_t decoded;         /**< Bytes of the body after decoding. */
-    uint64_t discarded;       /**< Bytes of a body that goes nowhere. */
     /* Decoded bytes that couldn't be passed on yet; those before `kept_offset` have been. */
     afc__buffer kept;
     uint32_t kept_offset;
+    uint32_t refused;        /**< Size of what on_body refused last, and gets again; 0: nothing. */
+    uint32_t taken;          /**< Bytes at the start of the next piece that on_body has taken. */
     uint32_t from_cache;     /**< Bytes of the body that don't come from the server. */
     int64_t kept_received;   /**< Bytes on the wire when the last of them came. */
     afc__request_head *next; /**< DISCARDING: what to send after this hop; else NULL. */

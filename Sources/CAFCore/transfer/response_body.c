@@ -83,7 +83,7 @@ static afc_status refused_body(afc_status status, afc_failure *failure) {
     return afc__fail(failure, status, "%s", afc_status_text(status));
 }
 
-static afc_status call_on_body(afc__transfer *transfer, afc_slice bytes, afc_failure *failure) {
+static afc_status offer(afc__transfer *transfer, afc_slice bytes, afc_failure *failure) {
     afc_status status = afc__sink_admit(&transfer->sink, bytes.size, failure);
     if (status != AFC_OK) return status;
     if (transfer->events.on_body != NULL) {
@@ -95,6 +95,28 @@ static afc_status call_on_body(afc__transfer *transfer, afc_slice bytes, afc_fai
     transfer->sink.written += bytes.size;
     return AFC_OK;
 }
+
+/**
+ * Passes the bytes to on_body. Those that it has refused come again as they were: libcurl joins them with what it had read
+ * behind them, and repeats them from the beginning until all are consumed.
+ */
+static afc_status call_on_body(afc__transfer *transfer, afc_slice bytes, afc_failure *failure) {
+    afc__hop *hop = &transfer->hop;
+    afc_slice rest = {bytes.bytes + hop->taken, bytes.size - hop->taken};
+    if (hop->refused != 0 && hop->refused < rest.size) {
+        afc_slice first = {rest.bytes, hop->refused};
+        afc_status status = offer(transfer, first, failure);
+        if (status != AFC_OK) return status;
+        hop->taken += hop->refused;
+        rest = (afc_slice){rest.bytes + first.size, rest.size - first.size};
+    }
+    afc_status status = offer(transfer, rest, failure);
+    hop->refused = hop->is_held ? (uint32_t)rest.size : 0;
+    if (status == AFC_OK) hop->taken = 0;
+    return status;
+}
+
+typedef enum body_wait { MAY_WAIT, NEVER_WAITS } body_wait;
 
 /** Returns whether the body must wait, whatever it is. */
 static bool must_wait(afc__transfer *transfer) {
@@ -115,9 +137,10 @@ void afc__transfer_report_progress(afc__transfer *transfer) {
 }
 
 /** To the sink, once the head was accepted. */
-static afc__flow pass_on(afc__transfer *transfer, afc_slice bytes, int64_t received) {
+static afc__flow pass_on(afc__transfer *transfer, afc_slice bytes, int64_t received,
+                         body_wait wait) {
     afc_failure failure = {0};
-    if (must_wait(transfer)) return AFC__PAUSED;
+    if (wait == MAY_WAIT && must_wait(transfer)) return AFC__PAUSED;
     transfer->progress.received = received;
     afc_status status = transfer->sink.kind == AFC_SINK_CALLBACK
                             ? call_on_body(transfer, bytes, &failure)
@@ -135,17 +158,18 @@ static afc__flow pass_on(afc__transfer *transfer, afc_slice bytes, int64_t recei
 }
 
 /** To where bytes of this phase go. */
-static afc__flow dispose_by_phase(afc__transfer *transfer, afc_slice bytes, int64_t received) {
+static afc__flow dispose_by_phase(afc__transfer *transfer, afc_slice bytes, int64_t received,
+                                  body_wait wait) {
     switch (transfer->hop.phase) {
     case AFC__PHASE_AWAITING_ANSWER:
         return afc__auth_keep_body(transfer, bytes, received);
     case AFC__PHASE_DISCARDING:
     case AFC__PHASE_SUPERSEDED:
     case AFC__PHASE_CHALLENGED:
-        transfer->hop.discarded += bytes.size;
+        transfer->hop.discarded += (uint32_t)bytes.size;
         return transfer->hop.discarded <= MAX_DRAIN ? AFC__CONSUMED : AFC__STOP;
     case AFC__PHASE_BODY:
-        return pass_on(transfer, bytes, received);
+        return pass_on(transfer, bytes, received, wait);
     case AFC__PHASE_HEAD:
     case AFC__PHASE_HEAD_PENDING:
     case AFC__PHASE_EXPECT_FAILED:
@@ -163,16 +187,17 @@ static bool is_useless(const afc__transfer *transfer) {
 
 /** As with other bodies that go nowhere, the end of a short one leaves the connection to others. */
 static afc__flow discard_useless(afc__transfer *transfer, size_t size) {
-    transfer->hop.discarded += size;
+    transfer->hop.discarded += (uint32_t)size;
     if (transfer->hop.discarded <= MAX_DRAIN) return AFC__CONSUMED;
     afc__transfer_fail_text(transfer, AFC_ECANCELED, "the response isn't stored");
     return AFC__STOP;
 }
 
 /** What is consumed is also stored, so a reader that is slow slows the cache down, too. */
-static afc__flow dispose(afc__transfer *transfer, afc_slice bytes, int64_t received) {
+static afc__flow dispose(afc__transfer *transfer, afc_slice bytes, int64_t received,
+                         body_wait wait) {
     if (is_useless(transfer)) return discard_useless(transfer, bytes.size);
-    afc__flow flow = dispose_by_phase(transfer, bytes, received);
+    afc__flow flow = dispose_by_phase(transfer, bytes, received, wait);
     if (flow == AFC__CONSUMED) afc__transfer_cache_body(transfer, bytes);
     if (flow == AFC__STOP) afc__transfer_cache_end(transfer, false);
     return flow;
@@ -180,11 +205,11 @@ static afc__flow dispose(afc__transfer *transfer, afc_slice bytes, int64_t recei
 
 void afc__transfer_pass_kept_body(afc__transfer *transfer, afc_slice bytes, int64_t received) {
     /*
-     * It is in memory already, and no exchange may be left that could wait. Only what shares a connection is kept, so
-     * nothing but the sink could make it wait. `decoded` was counted, and the limits checked, when the bytes came.
+     * It is in memory already, and no exchange may be left that could wait. `decoded` was counted, and the limits checked,
+     * when the bytes came.
      */
     afc__sink_reserve(&transfer->sink, bytes.size);
-    afc__flow flow = dispose(transfer, bytes, received);
+    afc__flow flow = dispose(transfer, bytes, received, NEVER_WAITS);
     assert(flow != AFC__PAUSED);
     (void)flow;
 }
@@ -215,7 +240,7 @@ afc__flow afc__transfer_deliver(afc__transfer *transfer) {
     size_t left = kept_size(transfer);
     afc_slice piece = {transfer->hop.kept.bytes + transfer->hop.kept_offset,
                        left < PIECE ? left : PIECE};
-    afc__flow flow = dispose(transfer, piece, transfer->hop.kept_received);
+    afc__flow flow = dispose(transfer, piece, transfer->hop.kept_received, MAY_WAIT);
     if (flow != AFC__CONSUMED) return flow;
     transfer->hop.kept_offset += (uint32_t)piece.size;
     if (!afc__transfer_has_kept(transfer)) {
@@ -242,7 +267,7 @@ afc__flow afc__transfer_pass_body(afc__transfer *transfer, afc_slice bytes, int6
     if (is_decoded && !is_within_limits(transfer, bytes.size, received)) return AFC__STOP;
     afc__flow flow = pass_stored(transfer);
     received += (int64_t)transfer->hop.from_cache;
-    if (flow == AFC__CONSUMED) flow = dispose(transfer, bytes, received);
+    if (flow == AFC__CONSUMED) flow = dispose(transfer, bytes, received, MAY_WAIT);
     bool counts = transfer->hop.phase == AFC__PHASE_BODY ||
                   transfer->hop.phase == AFC__PHASE_AWAITING_ANSWER;
     if (flow == AFC__CONSUMED && counts) transfer->hop.decoded += bytes.size;

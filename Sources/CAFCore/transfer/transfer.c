@@ -492,7 +492,9 @@ bool afc__transfer_on_answer(afc__transfer *transfer, uint32_t number, afc_chall
         return false;
     }
     afc__auth_action action = afc__auth_on_answer(transfer, answer, identity, &body, &received);
-    if (action == AFC__AUTH_REPEAT) transfer->hop.discarded = body.size;
+    if (action == AFC__AUTH_REPEAT) {
+        transfer->hop.discarded = body.size < INT32_MAX ? (uint32_t)body.size : INT32_MAX;
+    }
     /* A proxy's response to CONNECT isn't passed to the caller. */
     bool is_response = action == AFC__AUTH_ACCEPT && !afc__hop_has_no_response(transfer);
     if (is_response && accept_head(transfer) && body.size > 0) {

@@ -270,8 +270,10 @@ public final class HTTPSessionManager: Sendable {
     }
 
     /// Answers the authentication challenges of servers and proxies; the proposed credential is the request's or
-    /// ``SessionConfiguration/credential``. Nil uses the proposal; without one, the 401 or 407 is the response. Read
-    /// when a task is made.
+    /// ``SessionConfiguration/credential``. Nil uses the proposal; without one, the 401 or 407 is the response. It
+    /// may send requests of this manager: a request that waits for its answer leaves its connection to others. A
+    /// download or a stream doesn't, so that as many of them as ``SessionConfiguration/maximumConnectionsPerHost`` would
+    /// wait for each other; fetch their credentials with another manager. Read when a task is made.
     public var authenticationChallengeHandler: AuthenticationChallengeHandler? {
         get { settings.handlers.challenge }
         set { set { $0.handlers.challenge = newValue } }

@@ -378,6 +378,32 @@ static void callback_may_answer_later(void **state) {
     }
 }
 
+/** What an answer needs, such as a token, may come from the same host, of which no more connections are allowed. */
+static void task_that_waits_for_its_answer_leaves_the_connection_to_others(void **state) {
+    (void)state;
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.max_connections_per_host = 1;
+    world *world = world_new(NULL, &options);
+    guard guard = {.challenges = {"Basic realm=x"}, .user = "me", .password = "secret"};
+    guard_path(world, "/in", &guard);
+    serve(world, "/token", answer(200, NULL, "token"));
+    static const afc_challenge_answer answers[] = {AFC_CHALLENGE_USE, AFC_CHALLENGE_DEFAULT};
+    for (size_t i = 0; i < COUNT_OF(answers); i++) {
+        asked asked = {.answers = {AFC_CHALLENGE_LATER}};
+        call *call = call_asking(world, "/in", &asked);
+        call_start(call);
+        call_wait_for(call, &asked.count, 1);
+        check_fetch(world, "/token", AFC_OK);
+        check_status(afc_task_answer_challenge(call->task, asked.number, answers[i], &me), AFC_OK);
+        call_wait(call);
+        check_ended(call, AFC_OK);
+        assert_int_equal(status_of(call), i == 0 ? 200 : 401);
+        if (i != 0) check_slice(call->body, "who?");
+        call_free(call);
+    }
+    world_free(world);
+}
+
 static void ignores_late_response_of_ended_task(void **state) {
     world *world = *state;
     guard guard = {.challenges = {"Basic realm=x"}};
@@ -533,6 +559,7 @@ int main(void) {
         WORLD_TEST(callback_may_answer_again),
         WORLD_TEST(callback_may_cancel_or_fail),
         WORLD_TEST(callback_may_answer_later),
+        cmocka_unit_test(task_that_waits_for_its_answer_leaves_the_connection_to_others),
         WORLD_TEST(ignores_late_response_of_ended_task),
         WORLD_TEST(cancel_and_time_limit_end_the_wait),
         WORLD_TEST(ntlm_connection_is_not_shared),

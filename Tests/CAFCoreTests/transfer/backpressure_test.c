@@ -1,6 +1,7 @@
 /* What a slow consumer may cost: nothing but time, whatever the server sends. */
 #include "support/call.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { PLENTY = 32 << 20 };
@@ -48,6 +49,69 @@ static void paused_body_stops_the_server(void **state) {
     call_wait(call);
     check_ended(call, AFC_ECANCELED);
     call_free(call);
+}
+
+/** What a reader has refused, which it must get again as it was. */
+typedef struct refused_piece {
+    char bytes[16 * 1024];
+    size_t size;      /**< 0: nothing. */
+    size_t repeats;   /**< How often a piece came again, */
+    size_t differing; /**< and how often as another one. */
+} refused_piece;
+
+/** Refuses each piece once. */
+static afc_status refuse_each(call *call, afc_slice chunk) {
+    refused_piece *refused = call->payload;
+    if (refused->size == 0) {
+        memcpy(refused->bytes, chunk.bytes, chunk.size);
+        refused->size = chunk.size;
+        afc_task_wake(call->task);
+        return AFC_EAGAIN;
+    }
+    refused->repeats++;
+    bool is_same = chunk.size == refused->size &&
+                   memcmp(chunk.bytes, refused->bytes, chunk.size) == 0;
+    if (!is_same) refused->differing++;
+    refused->size = 0;
+    return AFC_OK;
+}
+
+/** Small chunks that arrive together, which libcurl joins while it is paused. */
+static void refused_piece_comes_again_as_it_was(void **state) {
+    world *world = *state;
+    enum { CHUNKS = 200 };
+    static const char *const codings[] = {"Transfer-Encoding: chunked\r\n",
+                                          "Transfer-Encoding: chunked\r\nX-Padded: yes\r\n"};
+    for (size_t i = 0; i < COUNT_OF(codings); i++) {
+        static char sent[64 * 1024], body[64 * 1024];
+        size_t size = 0, body_size = 0, padding = i == 0 ? 0 : 120;
+        size += (size_t)snprintf(sent, sizeof sent, "HTTP/1.1 200 OK\r\n%s\r\n", codings[i]);
+        for (int n = 0; n < CHUNKS; n++) {
+            char text[160];
+            int length = snprintf(text, sizeof text, "%d.%*s", n, (int)padding, "");
+            memcpy(body + body_size, text, (size_t)length);
+            body_size += (size_t)length;
+            size += (size_t)snprintf(sent + size, sizeof sent - size, "%x\r\n%s\r\n", length, text);
+        }
+        size += (size_t)snprintf(sent + size, sizeof sent - size, "0\r\n\r\n");
+        afts_script *script = afts_script_new();
+        afts_send(script, sent, size);
+        serve(world, "/chunks", script);
+        static refused_piece refused;
+        refused = (refused_piece){.size = 0};
+        call *call = call_new(world, "/chunks");
+        call->request.sink.kind = AFC_SINK_CALLBACK;
+        call->keeps_body = true;
+        call->at_body = refuse_each;
+        call->payload = &refused;
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        assert_true(refused.repeats >= 2);
+        assert_int_equal(refused.differing, 0);
+        assert_int_equal(call->body.size, body_size);
+        assert_memory_equal(call->body.bytes, body, body_size);
+        call_free(call);
+    }
 }
 
 /** The server sends all of it and closes while nobody reads: the end is no reason to lose what is held. */
@@ -367,6 +431,7 @@ static void server_that_does_not_read_stops_the_reader(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(paused_body_stops_the_server),
+        WORLD_TEST(refused_piece_comes_again_as_it_was),
         WORLD_TEST(paused_body_is_complete_after_its_connection_ended),
         WORLD_TEST(slow_consumer_gets_each_byte),
         WORLD_TEST(slow_consumer_of_kept_encoding_gets_each_byte),
