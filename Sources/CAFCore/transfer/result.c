@@ -139,6 +139,8 @@ uint64_t afc_result_get_body_size(const afc_result *result) {
 }
 
 afc_slice afc_result_get_body(const afc_result *result) {
+    /* Never NULL: programs pass it on to fwrite() and memcpy(). */
+    if (result->body.size == 0) return afc_slice_of("");
     afc_slice body = {result->body.bytes, result->body.size};
     return body;
 }

@@ -22,7 +22,8 @@ public final class CookieStorage: Sendable {
     ///     used.
     ///   - maximumCountPerDomain: The same for each site, such as `example.co.uk` with all its subdomains.
     /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created in
-    ///   its folder. Invalid lines are skipped.
+    ///   its folder. Invalid lines are skipped. Saving replaces the file, whatever was in it: of several processes
+    ///   that use one at the same time, what the last one saves stays.
     public init(path: String? = nil, maximumCount: Int = 3000, maximumCountPerDomain: Int = 180) throws(SessionError) {
         core = try CoreCookieJar(path, maximumCount: maximumCount, maximumCountPerDomain: maximumCountPerDomain)
     }

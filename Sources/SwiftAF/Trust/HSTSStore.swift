@@ -17,7 +17,8 @@ public final class HSTSStore: Sendable {
     ///     none.
     ///   - maximumCount: The maximum number of hosts; beyond it, those that expire first are evicted.
     /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created in
-    ///   its folder. Invalid lines are skipped.
+    ///   its folder. Invalid lines are skipped. Saving replaces the file, whatever was in it: of several processes
+    ///   that use one at the same time, what the last one saves stays.
     public init(path: String? = nil, maximumCount: Int = 10_000) throws(SessionError) {
         core = try CoreHSTS(path, maximumCount: maximumCount)
     }

@@ -83,6 +83,9 @@ typedef struct afc_cookie_jar_options {
  * Fails: AFC_EINVAL (options without their INIT), AFC_EFILE (the file can't be read, or doesn't exist and
  * can't be created in its folder), AFC_EINTERNAL (the system has no random bytes), AFC_ENOMEM. Invalid lines of the
  * file are skipped. `failure` may be NULL.
+ *
+ * Saving replaces the file, whatever was in it: of several processes that use one at the same time, what the last one
+ * saves stays.
  */
 AFC_API afc_status afc_cookie_jar_new(afc_cookie_jar **out, const afc_cookie_jar_options *options,
                                       afc_failure *failure);

@@ -116,7 +116,7 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
  * - TLS_VERSION: there is no version in common.
  * - CERTIFICATE_REQUIRED: the peer requires a client certificate.
  * - CERTIFICATE_REFUSED: the peer refused the client certificate.
- * - HANDSHAKE_REFUSED: the peer ended the handshake without a reason.
+ * - HANDSHAKE_REFUSED: the peer ended the handshake with the alert handshake_failure, which gives no reason.
  *
  * AFC_ETIMEOUT
  * - NO_PONG: the peer of a WebSocket sent no pong.
