@@ -43,7 +43,7 @@ struct RequestRun {
         var pipeConsole = console
         pipeConsole.output = DescriptorSink(descriptor: descriptor, stop: console.stop)
         var printer = ResponsePrinter(
-            console: pipeConsole, parts: takesHead ? [.responseHead, .responseBody] : .responseBody,
+            console: pipeConsole, parts: takesHead ? .responseHead : .responseBody,
             style: Style(isColoured: false), isRaw: true)
         let run = self
         printer.target = ResponsePrinter.Target(path: path, isAccepted: run.saves)
@@ -57,8 +57,8 @@ struct RequestRun {
         refusal(of: response) == nil && (response.isSuccessful || file?.isDownload == false && response.status != 304)
     }
 
-    /// Whether the file gets the head of a response that has nothing else, as with `curl -I -o`.
-    private var takesHead: Bool { request.method == .head && options.parts == nil }
+    /// Whether the file gets the head of the response and nothing else, as with `curl -I -o`.
+    var takesHead: Bool { options.savesHeadOnly || (request.method == .head && options.parts == nil) }
 
     func run() async -> Outcome {
         var run = self
@@ -231,10 +231,15 @@ struct RequestRun {
         }
     }
 
-    /// Writes the head of the response to HEAD to a file.
+    /// Writes the head of the response to a file, and drops its body.
     private func saveHead(
         to path: RawText, _ file: FileTarget, with manager: HTTPSessionManager
     ) async throws(SessionError) -> Outcome {
+        var request = request
+        let null = try request.method == .head ? nil : OutputFile.open("/dev/null")
+        defer { if let null { close(null) } }
+        // In memory, the body would be kept as a whole.
+        if let null { request.responseHandler = { _ in .write(toDescriptor: null) } }
         let response = try await manager.response(for: request)
         var outcome = outcome(of: response.head, body: Data())
         guard saves(response.head) else {

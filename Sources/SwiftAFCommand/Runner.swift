@@ -243,8 +243,7 @@ struct Runner: Sendable {
         var parts = options.parts ?? (command.showsHead ? [.responseHead, .responseBody] : .responseBody)
         if run.file != nil {
             parts.remove(.responseBody)
-            // A file gets the head of a response that has nothing else.
-            if options.parts == nil, run.request.method == .head { parts.remove(.responseHead) }
+            if run.takesHead { parts.remove(.responseHead) }
             guard !parts.isEmpty else { return nil }
         }
         return ResponsePrinter(

@@ -280,6 +280,33 @@ import Testing
         #expect(head?.contains("X-A: b\r\n") == true)
     }
 
+    @Test(arguments: [["-I", "-X", "POST"], ["-X", "POST", "-I", "a=b"], ["-I", "-T", "/dev/null"]])
+    func theHeadIsTheContentOfAnotherMethodWithTheOptionOfHeads(words: [String]) async {
+        let run = await swiftaf([server.urlString("/name"), "-o", file] + words)
+        #expect(run.exit == 0 && run.text.isEmpty)
+        #expect(server.requests.last?.method == (words.contains("-X") ? "POST" : "PUT"))
+        let head = folder.content(of: "name")
+        #expect(head?.hasPrefix("HTTP/1.1 200 OK\r\n") == true && head?.hasSuffix("\r\n\r\n") == true)
+        let json = await swiftaf([server.urlString("/name"), "-o", file, "--json"] + words)
+        #expect(json.json["file"]?.string == file && json.json["body"] == .null && folder.content(of: "name") == head)
+        // A part that was asked for goes to standard output, and the body to the file.
+        let printed = await swiftaf([server.urlString("/name"), "-o", file, "--print", "h"] + words)
+        #expect(printed.text.hasPrefix("HTTP/1.1 200 OK\r\n") && folder.content(of: "name") == "body")
+        #expect(await swiftaf([server.urlString("/name"), "-o", file, "--timestamps"] + words).exit == 1)
+    }
+
+    @Test func aPipeGetsTheHeadOfAnotherMethodWithTheOptionOfHeads() async throws {
+        #expect(mkfifo(file, 0o600) == 0)
+        let reader = open(file, O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        let run = await swiftaf(server.urlString("/name"), "-I", "-X", "POST", "-o", file)
+        var bytes = [UInt8](repeating: 0, count: 1000)
+        let count = read(reader, &bytes, bytes.count)
+        let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+        #expect(run.exit == 0 && run.text.isEmpty && text.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(text.hasSuffix("\r\n\r\n"))
+    }
+
     @Test func severalURLsHaveNoHeads() async {
         let run = await swiftaf("-i", "-O", server.urlString("/name"), server.urlString("/other"), "-P", folder.path)
         #expect(run.exit == 1 && run.error.contains("--include and --print") && server.requests.isEmpty)

@@ -194,7 +194,10 @@ extension ArgumentParser {
                 return .request(try download(rest))
             }
             let request = try request(method, rest)
-            if options.printsHeadOnly, request.method != .head { options.parts = options.parts ?? .responseHead }
+            if options.printsHeadOnly, request.method != .head, options.parts == nil {
+                options.parts = .responseHead
+                options.savesHeadOnly = true
+            }
             return .request(request)
         case .upload:
             var upload = try request(options.uploadMethod ?? .post, rest)

@@ -9,6 +9,9 @@ struct Options: Sendable, Equatable {
     var putsFile = false
     /// Whether only the head is printed: `-I`.
     var printsHeadOnly = false
+    /// Whether a file gets only the head of the response, although the method isn't HEAD: `-I` with `-X` or `-T`, and
+    /// without `-i` and `--print`.
+    var savesHeadOnly = false
     /// Items given as options: `-H`, `-F`, `-A` and `-e`.
     var items: [Item] = []
     /// The raw body; nil if none is given.
