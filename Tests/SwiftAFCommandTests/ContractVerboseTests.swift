@@ -100,6 +100,32 @@ struct ContractVerboseTests {
         #expect(line.contains(", certificate "))
     }
 
+    @Test(arguments: [[], ["--json"], ["-o", "/dev/null"], ["ws"]] as [[RawText]])
+    func refusedConnectionsAreDescribed(words: [RawText]) async throws {
+        let authority = try TestCertificate.makeAuthority()
+        let secure = try TestServer(tls: .init(authority.issue(hosts: ["127.0.0.1"], commonName: "Leaf")))
+        let url = RawText(secure.urlString("/"))
+        let run = try await Launch((words == ["ws"] ? ["ws", url] : [url] + words) + ["-v"]).end()
+        #expect(run.exit == 5)
+        let shown = lines(run).filter { $0.hasPrefix("*") }
+        let connection = try #require(shown.first)
+        #expect(connection.hasPrefix("* connected to 127.0.0.1 port \(secure.port), TLSv1.3, TLS_"))
+        #expect(connection.hasSuffix(", certificate CN=Leaf"))
+        #expect(shown.dropFirst().first?.hasPrefix("* refused, unknownIssuer: ") == true)
+        #expect(shown.contains("*   0  CN=Leaf") && shown.contains("*      names        127.0.0.1"))
+        #expect(shown.contains { $0.hasPrefix("*      issuer       ") })
+        #expect(shown.contains { $0.hasPrefix("*      valid        2") && $0.contains("Z to 2") })
+        #expect(shown.count == lines(run).count - 2 && lines(run).dropLast().last?.hasPrefix("swiftaf: ") == true)
+        #expect(secure.requests.isEmpty)
+    }
+
+    @Test func serversWithoutTLSAreNamed() async throws {
+        server.onConnection(nil, [.send("HTTP/1.1 400 Bad Request\r\n\r\n"), .waitForPeerClose])
+        let run = try await launch("get", RawText("https://127.0.0.1:\(server.port)/"), "-v")
+        #expect(run.exit == 5 && lines(run).first == "* connected to 127.0.0.1 port \(server.port)")
+        #expect(lines(run).dropFirst().first?.hasPrefix("* TLS failed: ") == true)
+    }
+
     @Test func repeatsSayWhy() async throws {
         server.route("/", .text("in"))
         server.route("/", times: 1, .reset)

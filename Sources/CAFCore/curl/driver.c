@@ -17,6 +17,7 @@
 #include "curl/outcome.h"
 #include "curl/proxy.h"
 #include "curl/sockets.h"
+#include "curl/trace.h"
 
 #include <string.h>
 
@@ -225,6 +226,10 @@ void *afc__exchange_get_context(const afc__exchange *exchange) {
     return exchange->hop.owner.context;
 }
 
+static bool is_about_tls(const afc_failure *failure) {
+    return failure->status == AFC_EUNTRUSTED || failure->status == AFC_ETLS;
+}
+
 void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome *outcome) {
     *outcome = (afc__outcome){0};
     outcome->verification = afc__tls_peer_copy_verification(exchange->peer);
@@ -239,6 +244,7 @@ void afc__driver_end(afc__driver *driver, afc__exchange *exchange, afc__outcome 
     } else if (exchange->run.has_ended) {
         afc__exchange_map_result(exchange, exchange->run.code, &outcome->failure);
         outcome->went_away = afc__exchange_went_away(exchange, exchange->run.code);
+        if (is_about_tls(&outcome->failure)) afc__exchange_trace_failed_tls(exchange);
     } else {
         afc__fail(&outcome->failure, AFC_ECANCELED, "broken off");
     }

@@ -28,15 +28,16 @@ static void forget_head(afc__buffer *head) {
 /* ---- The connection ------------------------------------------------------------------------ */
 
 /**
- * Copies the remote address. Until the tunnel is established libcurl doesn't report it; the last
- * address tried is used.
+ * Copies the remote address. Until the tunnel is established, or the exchange has ended, libcurl
+ * doesn't report it; the last address tried is used.
  */
 static void copy_remote(const afc__exchange *exchange, afc_trace_connection *out) {
     const char *address = NULL;
     long port = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_PRIMARY_IP, &address);
     curl_easy_getinfo(exchange->easy, CURLINFO_PRIMARY_PORT, &port);
-    bool is_known = afc__exchange_is_connected(exchange) && address != NULL && address[0] != '\0';
+    bool is_reported = afc__exchange_is_connected(exchange) || exchange->run.has_ended;
+    bool is_known = is_reported && address != NULL && address[0] != '\0';
     if (afc__exchange_uses_socket(exchange)) return;
     if (!is_known) {
         memcpy(out->remote_address, exchange->trace.address, sizeof out->remote_address);
@@ -53,35 +54,63 @@ static bool is_reused(const afc__exchange *exchange) {
     return connections == 0;
 }
 
+static afc_trace_connection connection_of(const afc__exchange *exchange) {
+    afc_trace_connection connection = {.is_proxy = exchange->hop.transfer->hop.proxy != NULL};
+    copy_remote(exchange, &connection);
+    return connection;
+}
+
+/**
+ * Adds what TLS says to a connection, and reports it.
+ *
+ * facts: What the handshake negotiated; NULL without TLS, or if nothing was.
+ * peer: The owner of the certificate; NULL: none.
+ */
+static void report(afc__exchange *exchange, afc_trace_connection *connection,
+                   const afc__tls_facts *facts, const afc__tls_peer *peer, bool is_tunnel) {
+    afc_trust_report *trust = NULL;
+    if (facts != NULL) {
+        afc__verification *verification = afc__tls_peer_copy_verification(peer);
+        if (verification != NULL) trust = afc__verification_report(verification);
+        afc__verification_release(verification);
+        connection->tls_version = facts->version;
+        connection->cipher = facts->cipher;
+        if (facts->alpn[0] != '\0') connection->alpn = facts->alpn;
+        if (trust != NULL && trust->chain_count > 0) connection->subject = trust->chain[0].subject;
+    }
+    afc__transfer_trace_connection(exchange->hop.transfer, connection, is_tunnel);
+    afc_trust_report_free(trust);
+}
+
 static void report_connection(afc__exchange *exchange) {
-    const afc__transfer *transfer = exchange->hop.transfer;
     const struct curl_tlssessioninfo *tls = NULL;
     const void *ssl = NULL;
     afc__tls_facts facts = {0};
-    bool is_tunnel = !afc__exchange_is_connected(exchange);
-    afc_trace_connection connection = {.is_proxy = transfer->hop.proxy != NULL};
-    copy_remote(exchange, &connection);
-    connection.is_reused = afc__exchange_is_connected(exchange) && is_reused(exchange);
+    afc_trace_connection connection = connection_of(exchange);
+    bool is_connected = afc__exchange_is_connected(exchange);
+    bool is_origin = is_connected && exchange->hop.transfer->request.url.is_https;
     curl_easy_getinfo(exchange->easy, CURLINFO_TLS_SSL_PTR, &tls);
     if (tls != NULL) ssl = tls->internals;
     /* Since 8.16.0 libcurl doesn't expose the SSL of a proxy. */
     if (ssl == NULL) ssl = afc__tls_peer_get_ssl(exchange->proxy_peer);
-    afc_trust_report *report = NULL;
-    if (ssl != NULL) {
-        afc__tls_describe(ssl, &facts);
-        bool is_origin = afc__exchange_is_connected(exchange) && transfer->request.url.is_https;
-        const afc__tls_peer *peer = is_origin ? exchange->peer : exchange->proxy_peer;
-        afc__verification *verification = afc__tls_peer_copy_verification(peer);
-        if (verification != NULL) report = afc__verification_report(verification);
-        afc__verification_release(verification);
-        connection.tls_version = facts.version;
-        connection.cipher = facts.cipher;
-        if (facts.alpn[0] != '\0') connection.alpn = facts.alpn;
-        if (report != NULL && report->chain_count > 0)
-            connection.subject = report->chain[0].subject;
-    }
-    afc__transfer_trace_connection(exchange->hop.transfer, &connection, is_tunnel);
-    afc_trust_report_free(report);
+    if (ssl != NULL) afc__tls_describe(ssl, &facts);
+    connection.is_reused = is_connected && is_reused(exchange);
+    report(exchange, &connection, ssl != NULL ? &facts : NULL,
+           is_origin ? exchange->peer : exchange->proxy_peer, !is_connected);
+}
+
+void afc__exchange_trace_failed_tls(afc__exchange *exchange) {
+    if (!afc__transfer_is_traced(exchange->hop.transfer)) return;
+    /* A peer may also end TLS after its handshake, when the connection has been reported. */
+    if (afc__exchange_is_connected(exchange)) return;
+    afc_trace_connection connection = connection_of(exchange);
+    bool has_address = connection.remote_address[0] != '\0';
+    /* A client certificate that can't be used fails before there is a connection. */
+    if (!has_address && !afc__exchange_uses_socket(exchange)) return;
+    /* TLS to the server starts after the TLS handshake with the proxy succeeded. */
+    bool is_proxys = exchange->peer == NULL && exchange->proxy_peer != NULL;
+    const afc__tls_peer *peer = is_proxys ? exchange->proxy_peer : exchange->peer;
+    report(exchange, &connection, afc__tls_peer_get_facts(peer), peer, is_proxys);
 }
 
 void afc__exchange_trace_socket(afc__exchange *exchange, const struct curl_sockaddr *address) {

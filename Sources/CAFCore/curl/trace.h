@@ -26,6 +26,9 @@ void afc__exchange_trace_socket(afc__exchange *exchange, const struct curl_socka
 /** Call it when the hop's connection can be used. */
 void afc__exchange_trace_ready(afc__exchange *exchange);
 
+/** Reports the connection of a hop that has ended because its TLS handshake failed. */
+void afc__exchange_trace_failed_tls(afc__exchange *exchange);
+
 /** Reports a line of a response, including the proxy's response to CONNECT. */
 void afc__exchange_trace_line(afc__exchange *exchange, afc_slice line);
 

@@ -52,6 +52,7 @@ struct afc__tls_peer {
     char choice_text[80];    /* Why, unless it is AFC_OK. */
     int last_alert;          /* The alert by which it ended the connection; 0: none. */
     const SSL *ssl;          /* Once the handshake is done; lives as long as the connection. */
+    afc__tls_facts facts;    /* What was negotiated when the chain was verified. */
     char host[];
 };
 
@@ -228,6 +229,8 @@ static int verify(X509_STORE_CTX *context, void *argument) {
     afc__trust_case shown = {host_of(peer, ssl), X509_STORE_CTX_get0_cert(context),
                              X509_STORE_CTX_get0_untrusted(context)};
     afc__verification_release(peer->verification);
+    /* libcurl frees the SSL of a handshake that fails before it reports the failure. */
+    afc__tls_describe(ssl, &peer->facts);
     afc__verification *verification = peer->verification = afc__trust_evaluate(policy, &shown);
     if (verification == NULL || !afc__trust_run_callback(policy, verification)) {
         peer->lacked_memory = true;
@@ -477,6 +480,10 @@ bool afc__tls_has_input(const void *ssl) {
 
 bool afc__tls_peer_has_input(const afc__tls_peer *peer) {
     return peer != NULL && peer->ssl != NULL && afc__tls_has_input(peer->ssl);
+}
+
+const afc__tls_facts *afc__tls_peer_get_facts(const afc__tls_peer *peer) {
+    return peer != NULL && peer->facts.version != NULL ? &peer->facts : NULL;
 }
 
 const void *afc__tls_peer_get_ssl(const afc__tls_peer *peer) {

@@ -58,6 +58,12 @@ typedef struct afc__tls_facts {
 /** `ssl` is the connection's SSL. */
 void afc__tls_describe(const void *ssl, afc__tls_facts *out);
 
+/**
+ * Returns what was negotiated when the peer's chain was verified, also if the handshake failed; NULL:
+ * no chain was verified, or no peer. Lives as long as the peer.
+ */
+const afc__tls_facts *afc__tls_peer_get_facts(const afc__tls_peer *peer);
+
 /** Returns whether received bytes haven't been read yet. `ssl` is the connection's SSL. */
 bool afc__tls_has_input(const void *ssl);
 

@@ -7,7 +7,7 @@
 public struct WireTrace: Sendable, Hashable {
     /// A traced event.
     public enum Event: Sendable, Hashable {
-        /// The connection of the following request heads.
+        /// The connection of the following request heads, or one whose TLS handshake failed: no head follows.
         case connection(Connection)
         /// The complete head of a request, as sent, with line ends.
         case requestHead([UInt8])
@@ -15,7 +15,7 @@ public struct WireTrace: Sendable, Hashable {
         case responseLine([UInt8])
     }
 
-    /// A connection, as far as it is known when it is about to be used.
+    /// A connection, as far as it is known when it is about to be used, or when its TLS handshake failed.
     public struct Connection: Sendable, Hashable {
         /// The remote address; nil for a Unix-domain socket.
         public var address: String?

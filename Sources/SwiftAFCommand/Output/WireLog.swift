@@ -30,7 +30,18 @@ final class WireLog: EventMonitor {
         write(["* \(cause.printable); repeated in \(Format.milliseconds(delay))"])
     }
 
+    func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
+        if let error = result.error { write(Self.refusal(error)) }
+    }
+
     // MARK: Lines
+
+    /// Returns why a TLS connection wasn't used, with the certificates of the server, as far as that is known.
+    static func refusal(_ error: SessionError) -> [String] {
+        guard error.code == .untrusted || error.code == .tls else { return [] }
+        guard let report = error.trust else { return ["* TLS failed: \(error.message.printable)"] }
+        return ["* \(TrustText.verdict(report))"] + TrustText.chain(report).map { "*   \($0)" }
+    }
 
     static func lines(_ trace: WireTrace) -> [String] {
         switch trace.event {

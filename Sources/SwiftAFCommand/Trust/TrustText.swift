@@ -6,13 +6,22 @@ enum TrustText {
     static func text(_ report: TrustReport) -> String {
         var lines = ["host         \(report.host.printable)", "verdict      \(verdict(report))"]
         lines.append("chain        \(report.isVerified ? "verified" : "as the server sent it, not verified")")
-        for (depth, certificate) in report.chain.enumerated() {
-            lines += ["", "\(depth)  \(certificate.subject.printable)"] + fields(of: certificate)
-        }
+        for depth in report.chain.indices { lines += [""] + self.lines(of: report, depth) }
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func verdict(_ report: TrustReport) -> String {
+    /// Returns the lines about the certificates.
+    static func chain(_ report: TrustReport) -> [String] {
+        report.chain.indices.flatMap { lines(of: report, $0) }
+    }
+
+    private static func lines(of report: TrustReport, _ depth: Int) -> [String] {
+        let certificate = report.chain[depth]
+        return ["\(depth)  \(certificate.subject.printable)"] + fields(of: certificate)
+    }
+
+    /// Returns whether the server is trusted, and why not.
+    static func verdict(_ report: TrustReport) -> String {
         let reason = Failure.name(of: report.reason).map {
             "\($0): \(report.message.printable) (certificate \(report.depth))"
         }

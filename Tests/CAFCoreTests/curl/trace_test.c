@@ -241,6 +241,47 @@ static void describes_connections_over_tls(void **state) {
     world_free(world);
 }
 
+static void describes_a_connection_whose_certificate_is_refused(void **state) {
+    (void)state;
+    world *world = world_new_tls();
+    afts_cert *stranger = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    tape tape;
+    options.trust = policy_trusting(afts_cert_pem(stranger));
+    world_close_session(world);
+    check_status(afc_session_new(&world->session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(options.trust);
+    call *call = traced(world, "/", &tape);
+    call->request.url = tls_url(world);
+    run(call, AFC_EUNTRUSTED);
+    call_free(call);
+    assert_string_equal(tape.text, "C \n");
+    assert_string_equal(tape.connections[0].remote_address, "127.0.0.1");
+    assert_int_not_equal(tape.connections[0].remote_port, 0);
+    assert_string_equal(tape.versions[0], "TLSv1.3");
+    check_contains(tape.ciphers[0], "TLS_");
+    assert_string_not_equal(tape.subjects[0], "-");
+    afts_cert_free(stranger);
+    world_free(world);
+}
+
+/** Without a certificate of the server, only the address is known. */
+static void reports_the_address_of_a_server_without_tls(void **state) {
+    world *world = *state;
+    tape tape;
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+    afts_close(script);
+    afts_on_accept(world->server, AFTS_EVERY_CONNECTION, script);
+    call *call = traced(world, "/", &tape);
+    call->request.url = text_of(world, "https://127.0.0.1:%d/", afts_server_port(world->server));
+    run(call, AFC_ETLS);
+    call_free(call);
+    assert_string_equal(tape.text, "C \n");
+    assert_string_equal(tape.connections[0].remote_address, "127.0.0.1");
+    assert_string_equal(tape.versions[0], "-");
+}
+
 static void answer_stream(afts_conn *conn, const afts_request *request, void *payload) {
     h2_peer peer;
     (void)request, (void)payload;
@@ -390,6 +431,8 @@ int main(void) {
         WORLD_TEST(reports_both_rounds_of_authentication),
         cmocka_unit_test(reports_a_large_head_once_and_whole),
         cmocka_unit_test(describes_connections_over_tls),
+        cmocka_unit_test(describes_a_connection_whose_certificate_is_refused),
+        WORLD_TEST(reports_the_address_of_a_server_without_tls),
         cmocka_unit_test(reports_http_2_without_fields_that_it_does_not_send),
         cmocka_unit_test(reports_connect_and_the_connections_before_and_behind_it),
         WORLD_TEST(reports_a_refused_connect),

@@ -10,7 +10,7 @@ AFC_BEGIN_DECLS
 
 /** The kind of a trace event. */
 typedef enum afc_trace_kind {
-    /** The connection that is used for the following request heads. */
+    /** The connection that is used for the following request heads, or one whose TLS handshake failed: no head follows. */
     AFC_TRACE_CONNECTION = 0,
     /** The head of a request, after all of its bytes were sent. */
     AFC_TRACE_REQUEST = 1,
@@ -18,7 +18,7 @@ typedef enum afc_trace_kind {
     AFC_TRACE_RESPONSE = 2
 } afc_trace_kind;
 
-/** A connection that is about to be used. */
+/** A connection that is about to be used, or, as far as it is known, one whose TLS handshake failed. */
 typedef struct afc_trace_connection {
     char remote_address[46]; /**< Empty for a Unix-domain socket. */
     uint16_t remote_port;
