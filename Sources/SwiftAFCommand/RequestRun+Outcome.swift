@@ -53,8 +53,7 @@ extension RequestRun {
         var failure = Failure(
             error, minimumTLS: options.minimumTLS, network: options.network,
             proxy: options.secureProxy(for: error.metrics.hops.last?.url ?? request.url))
-        // Only an option makes an existing file an obstacle.
-        if error.code == .file, error.systemError == EEXIST, let file {
+        if error.code == .file, error.systemError == EEXIST, let file, file.options.contains(.keepsExistingFile) {
             failure.message += file.isNamedByResponse ? "; -o PATH names another file" : "; --no-clobber keeps it"
         }
         if error.code == .file, let number = error.systemError, case .path(let path)? = file?.name {
@@ -67,8 +66,12 @@ extension RequestRun {
     private static func advice(on path: RawText, _ number: Int32) -> String {
         let folder = OutputFile.folder(path)
         let isReadOnly = folder.withCString { access($0, W_OK | X_OK) } != 0
+        var status = stat()
+        // What is in the way may also be PATH.part, or its token.
+        let isFolder = path.withCString { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFDIR
         switch number {
-        case EISDIR: return "; -o \(path.shown.printable)/ or -P \(path.shown.printable) writes into this folder"
+        case EISDIR where isFolder:
+            return "; -o \(path.shown.printable)/ or -P \(path.shown.printable) writes into this folder"
         case EACCES where isReadOnly, EROFS where isReadOnly:
             return "; files can't be made in the folder \(folder.shown.printable)"
         default: return ""

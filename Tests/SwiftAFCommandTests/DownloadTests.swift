@@ -196,6 +196,30 @@ import Testing
         #expect(file.names == ["file"])
     }
 
+    @Test(arguments: [["--resume"], [], ["--no-clobber"]])
+    func whatIsInPlaceOfThePartIsNamedAndStays(words: [String]) async throws {
+        let words = ["download", url, "-o", file.path] + words
+        #expect(symlink("/nowhere/film", partPath) == 0)
+        let link = await swiftaf(words)
+        let advice = "in place of the partial file: remove \(partPath)\n"
+        #expect(link.exit == 8 && link.error == "swiftaf: a symbolic link is \(advice)")
+        #expect(unlink(partPath) == 0 && mkfifo(partPath, 0o600) == 0)
+        let pipe = await swiftaf(words)
+        #expect(pipe.exit == 8 && pipe.error == "swiftaf: a named pipe is \(advice)")
+        #expect(unlink(partPath) == 0 && mkdir(partPath, 0o700) == 0)
+        let folder = await swiftaf(words)
+        #expect(folder.exit == 8 && folder.error == "swiftaf: a folder is \(advice)")
+        #expect(file.names == ["file.part"] && rmdir(partPath) == 0)
+        #expect(await swiftaf(words).exit == 0 && file.content == Self.content())
+    }
+
+    @Test func aFolderInPlaceOfTheTokenIsNamed() async throws {
+        #expect(mkdir(partPath + ".resume", 0o700) == 0)
+        let run = await swiftaf("download", url, "-o", file.path)
+        #expect(run.exit == 8 && run.error == "swiftaf: cannot write \(partPath).resume: Is a directory\n")
+        #expect(rmdir(partPath + ".resume") == 0)
+    }
+
     @Test func partsOfOtherURLsAreNotTrusted() async throws {
         _ = await breakOff()
         server.route("/other", .text("other"))

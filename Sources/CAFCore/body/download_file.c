@@ -102,6 +102,26 @@ static bool is_under_name(const char *path, const struct stat *facts) {
            named.st_ino == facts->st_ino;
 }
 
+/** Returns what stands in place of PATH.part; NULL: a regular file, or nothing. */
+static const char *obstacle_at(const char *path) {
+    struct stat facts;
+    if (lstat(path, &facts) != 0 || S_ISREG(facts.st_mode)) return NULL;
+    if (S_ISLNK(facts.st_mode)) return "a symbolic link";
+    if (S_ISDIR(facts.st_mode)) return "a folder";
+    if (S_ISFIFO(facts.st_mode)) return "a named pipe";
+    return S_ISSOCK(facts.st_mode) ? "a socket" : "a device";
+}
+
+/** Nothing is written through what stands in place of PATH.part, and it isn't removed. */
+static afc_status fail_to_open(const afc__file *file, int error, afc_failure *failure) {
+    const char *obstacle = obstacle_at(file->partial_path);
+    if (obstacle == NULL) return failed_at(file->partial_path, error, failure);
+    afc__fail(failure, AFC_EFILE, "%s is in place of the partial file: remove %s", obstacle,
+              file->partial_path);
+    if (failure != NULL) failure->system_error = error;
+    return AFC_EFILE;
+}
+
 /**
  * Opens PATH.part and locks it. `*is_there` is false if it doesn't exist. The lock only counts if
  * the file still has its name: since it was opened, it may have been renamed to its final name, or
@@ -113,11 +133,11 @@ static afc_status open_locked(afc__file *file, struct stat *facts, bool *is_ther
         *is_there = false;
         file->descriptor = open(file->partial_path, OPEN_FLAGS);
         if (file->descriptor < 0) {
-            return errno == ENOENT ? AFC_OK : failed_at(file->partial_path, errno, failure);
+            return errno == ENOENT ? AFC_OK : fail_to_open(file, errno, failure);
         }
         int error = 0;
         if (fstat(file->descriptor, facts) != 0) error = errno;
-        if (error == 0 && !S_ISREG(facts->st_mode)) error = EEXIST;
+        if (error == 0 && !S_ISREG(facts->st_mode)) error = ENOTSUP;
         if (error == 0 && flock(file->descriptor, LOCK_EX | LOCK_NB) != 0) error = errno;
         if (error == 0 && is_under_name(file->partial_path, facts)) {
             /* The size may have changed before the file was locked. */
@@ -128,7 +148,7 @@ static afc_status open_locked(afc__file *file, struct stat *facts, bool *is_ther
         if (error == 0) close_file(file);
         file->descriptor = -1;
         if (error == EWOULDBLOCK) return fail_busy(file, failure);
-        if (error != 0) return failed_at(file->partial_path, error, failure);
+        if (error != 0) return fail_to_open(file, error, failure);
     }
     return fail_busy(file, failure);
 }
