@@ -153,19 +153,31 @@ static afc_status check_length(const afc__sink *sink, afc_failure *failure) {
                      (long long)sink->file.size, (long long)sink->total);
 }
 
+/** Fails with the digest that the file has. The expected one fits beside it up to 256 bits. */
+static afc_status fail_digest(const afc__digest *expected, const afc__digest *found,
+                              afc_failure *failure) {
+    char has[2 * AFC__DIGEST_LONGEST + 1], wants[2 * AFC__DIGEST_LONGEST + 1];
+    const char *name = afc__digest_name(found->kind);
+    size_t size = afc__digest_size(found->kind);
+    afc_status status;
+    afc__hex_write(has, found->bytes, size);
+    afc__hex_write(wants, expected->bytes, size);
+    if (size <= 32) {
+        status = afc__fail(failure, AFC_EPROTOCOL, "the file's %s digest is %s, expected %s", name,
+                           has, wants);
+    } else {
+        status = afc__fail(failure, AFC_EPROTOCOL,
+                           "the file's %s digest isn't the expected one: %s", name, has);
+    }
+    return afc__give_reason(failure, AFC_REASON_DIGEST, status);
+}
+
 static afc_status check_digest(afc__sink *sink, afc_failure *failure) {
     afc__digest found;
     if (!afc__hasher_is_active(&sink->hasher)) return AFC_OK;
     if (afc__hasher_matches(&sink->hasher, &sink->digest, &found)) return AFC_OK;
     sink->is_invalid = true;
-    if (sink->expects_digest) {
-        char digits[2 * AFC__DIGEST_MAX + 1];
-        afc__hex_write(digits, found.bytes, afc__digest_size(found.kind));
-        return afc__give_reason(failure, AFC_REASON_DIGEST,
-                                afc__fail(failure, AFC_EPROTOCOL,
-                                          "the file has another %s digest than expected: %s",
-                                          afc__digest_name(found.kind), digits));
-    }
+    if (sink->expects_digest) return fail_digest(&sink->digest, &found, failure);
     return afc__give_reason(failure, AFC_REASON_DECLARED_DIGEST,
                             afc__fail(failure, AFC_EPROTOCOL,
                                       "the file doesn't match its %s digest",

@@ -114,6 +114,30 @@ static call *expect(scene *scene, unsigned flags, bool is_wrong) {
     return call;
 }
 
+/** The text names the digest that the file has, and then another one, which was expected. */
+static void check_both_digests(const scene *scene, const char *text) {
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    char digits[65] = "", has[65] = "", wants[65] = "";
+    assert_int_equal(EVP_Digest(scene->content, LARGE, digest, NULL, EVP_sha256(), NULL), 1);
+    for (size_t i = 0; i < 32; i++) snprintf(digits + 2 * i, 3, "%02x", digest[i]);
+    static const char form[] = "the file's sha-256 digest is %64[0-9a-f], expected %64[0-9a-f]";
+    assert_int_equal(sscanf(text, form, has, wants), 2);
+    assert_string_equal(has, digits);
+    assert_int_equal(strlen(wants), 64);
+    assert_string_not_equal(wants, digits);
+}
+
+static void names_the_digest_alone_if_two_have_no_room(void **state) {
+    scene *scene = *state;
+    call *call = prepare(scene, "/file", 0);
+    call->request.sink.digest = digest_field(scene, EVP_sha512(), "sha-512=%s", true);
+    call_perform(call);
+    check_ended(call, AFC_EPROTOCOL);
+    check_contains(call->failure.text, "the file's sha-512 digest isn't the expected one: ");
+    assert_int_equal(call->failure.reason, AFC_REASON_DIGEST);
+    call_free(call);
+}
+
 static void verifies_expected_digest_with_any_flags(void **state) {
     scene *scene = *state;
     const unsigned flags[] = {0, AFC_SINK_KEEP_PARTIAL, BOTH};
@@ -121,7 +145,7 @@ static void verifies_expected_digest_with_any_flags(void **state) {
         check_done(scene, expect(scene, flags[i], false), AFC_RESUMPTION_NONE);
         call *call = expect(scene, flags[i], true);
         check_ended(call, AFC_EPROTOCOL);
-        check_contains(call->failure.text, "another sha-256 digest than expected: ");
+        check_both_digests(scene, call->failure.text);
         assert_int_equal(call->failure.reason, AFC_REASON_DIGEST);
         call_free(call);
         assert_int_equal(count_files(&scene->folder), 0);
@@ -228,6 +252,7 @@ int main(void) {
         SCENE_TEST(checks_digest_of_part_that_is_already_complete),
         SCENE_TEST(cancelling_at_the_last_byte_keeps_the_whole_part),
         SCENE_TEST(verifies_expected_digest_with_any_flags),
+        SCENE_TEST(names_the_digest_alone_if_two_have_no_room),
         SCENE_TEST(verifies_expected_digest_of_resumed_file),
         SCENE_TEST(expected_digest_replaces_declared_one),
         SCENE_TEST(expected_digest_is_not_noted_for_later_downloads),
