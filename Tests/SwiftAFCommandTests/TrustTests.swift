@@ -245,5 +245,8 @@ import Testing
             #expect(await swiftaf(["trust"] + wrong).exit == 1)
         }
         #expect(await swiftaf("trust", "127.0.0.1:1").exit == 3)
+        let unreachable = await swiftaf("trust", "127.0.0.1:1", "--json")
+        #expect(unreachable.code == "connect" && unreachable.json["url"] == "https://127.0.0.1:1/")
+        #expect(json.json["url"]?.string == "https://\(target)/")
     }
 }

@@ -27,7 +27,9 @@ struct TrustInquiry {
         } catch {
             failure = Failure(error, minimumTLS: options.minimumTLS, network: options.network)
         }
-        guard let report = seen.report else { throw failure }
+        guard let report = seen.report else {
+            return Outcome(.transfer(TransferOutcome(url: request.url)), failure: failure)
+        }
         var outcome = Outcome(.trust(report, url: request.url))
         if !report.isAccepted {
             let error = SessionError(.untrusted, reason: report.reason, message: report.message)
