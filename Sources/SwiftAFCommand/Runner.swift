@@ -112,6 +112,11 @@ struct Runner: Sendable {
         var configuration = try options.configuration(environment)
         let files = try writtenFiles(options, &configuration)
         try options.refusePins(for: [command.url], hsts: configuration.hsts)
+        do throws(SessionError) {
+            try WebSocket.checkScheme(of: command.url)
+        } catch {
+            throw Failure(error)
+        }
         var request = try request(command, options)
         GivenCookies(of: request, beside: configuration.cookieStorage)?.add(to: &request)
         var outcome = await SocketConsole(

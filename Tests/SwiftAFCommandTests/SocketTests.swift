@@ -161,6 +161,9 @@ import Testing
         #expect(await swiftaf("ws", url, "--idle-timeout", "1").exit == 1)
         #expect(await swiftaf("get", url, "--ping", "1").exit == 1)
         #expect(await swiftaf("ws").exit == 1)
+        let scheme = await swiftaf("ws", "ftp://example.org/", "--json")
+        #expect(scheme.code == "invalidInput")
+        #expect(scheme.error.contains("scheme \"ftp\" of a WebSocket: expected ws, wss, http or https"))
         #expect(await swiftaf("ws", url, "--subprotocol", "a b", input: try input("")).exit == 1)
     }
 

@@ -510,6 +510,21 @@ static void on_release(void *context) {
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
+/** The check of every URL names http and https only. */
+static afc_status check_scheme(const char *url, afc_failure *failure) {
+    static const char *const schemes[] = {"ws", "wss", "http", "https"};
+    afc_url_parts parts;
+    afc_url_split(&parts, afc_slice_of(url));
+    if (parts.scheme.size == 0) return AFC_OK;
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        if (afc__same_name(parts.scheme, schemes[i])) return AFC_OK;
+    }
+    int shown = parts.scheme.size < 32 ? (int)parts.scheme.size : 32;
+    return afc__fail(failure, AFC_EINVAL,
+                     "invalid URL scheme \"%.*s\" of a WebSocket: expected ws, wss, http or https",
+                     shown, parts.scheme.bytes);
+}
+
 static afc_status check_request(const afc_request *request, afc_failure *failure) {
     bool is_plain = (request->method == NULL || strcmp(request->method, "GET") == 0) &&
                     request->body.kind == AFC_BODY_NONE && request->sink.kind == AFC_SINK_MEMORY &&
@@ -526,8 +541,9 @@ static afc_status check_request(const afc_request *request, afc_failure *failure
     if (strchr(request->url, '#') != NULL) {
         return afc__fail(failure, AFC_EINVAL, "the URL of a WebSocket can't have a fragment");
     }
-    afc_status status = afc__check_header_pointers(request->headers, request->header_count,
-                                                   failure);
+    afc_status status = check_scheme(request->url, failure);
+    if (status == AFC_OK)
+        status = afc__check_header_pointers(request->headers, request->header_count, failure);
     if (status != AFC_OK) return status;
     for (size_t i = 0; i < request->header_count; i++) {
         afc_slice name = request->headers[i].name;
