@@ -78,6 +78,10 @@ struct RequestRun {
         if options.cache.isUsed, let response = outcome.transfer?.response {
             outcome.addedFields = [("cache", .string(response.cacheStatus.rawValue))]
         }
+        // Those of a response that went to a pipe are known only at its end.
+        if let trailers = log.trailers ?? outcome.transfer?.response?.trailers, !trailers.fields.isEmpty {
+            outcome.addedFields.append(("trailers", Report.pairs(trailers)))
+        }
         // With a destination file, the body is never printed.
         if file != nil { outcome.transfer?.body = nil }
         if options.printsJSON { outcome.parseJSON(hasBody: hasBody) }

@@ -5,6 +5,7 @@ final class RunLog: EventMonitor {
     private struct State {
         var locations: [String] = []
         var metrics: ResponseMetrics?
+        var trailers: HTTPHeaders?
         var requestHead: String?
     }
 
@@ -12,6 +13,9 @@ final class RunLog: EventMonitor {
 
     /// The metrics of a response that was printed while it was received; known at its end.
     var metrics: ResponseMetrics? { state.withLock { $0.metrics } }
+
+    /// The trailers of such a response.
+    var trailers: HTTPHeaders? { state.withLock { $0.trailers } }
 
     /// The head of the last request, if it is printed at the end.
     var requestHead: String? {
@@ -33,6 +37,9 @@ final class RunLog: EventMonitor {
     }
 
     func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
-        state.withLock { $0.metrics = result.metrics.hops.isEmpty ? nil : result.metrics }
+        state.withLock {
+            $0.metrics = result.metrics.hops.isEmpty ? nil : result.metrics
+            $0.trailers = result.response?.trailers
+        }
     }
 }

@@ -1,5 +1,6 @@
 import AFTestServer
 import FoundationEssentials
+import Glibc
 import SwiftAF
 import Testing
 
@@ -130,6 +131,24 @@ import Testing
         expected["timings"] = run.json["timings"]
         #expect(run.json == expected)
         #expect(run.json.object?.keys == expected.object?.keys)
+    }
+
+    @Test func trailersAreAField() async throws {
+        let folder = try TemporaryFolder()
+        let pipe = folder.path + "/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let reader = open(pipe, O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        for status in [200, 404] {
+            server.route("/", .chunked(status, chunks: ["hi"], trailers: ["X-After": "1"]))
+            for words in [[], ["-o", folder.path + "/file"], ["-o", pipe]] {
+                let run = await swiftaf([server.urlString(), "--json"] + words)
+                #expect(run.json["status"]?.integer == Int64(status))
+                #expect(run.json["trailers"] == [["X-After", "1"]], "\(status) \(words)")
+            }
+        }
+        server.route("/", .chunked(chunks: ["hi"]))
+        #expect(await swiftaf(server.urlString(), "--json").json["trailers"] == nil)
     }
 
     @Test func bodiesThatAreNoText() async throws {

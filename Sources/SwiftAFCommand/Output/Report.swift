@@ -2,7 +2,7 @@ import FoundationEssentials
 import SwiftAF
 
 /// The object that `--json` prints. It always has the same fields; those without a value are null. For `trust`,
-/// `cache` and `--cache`, fields are added.
+/// `cache` and `--cache`, and for a response with trailers, fields are added.
 struct Report {
     let outcome: Outcome
 
@@ -71,7 +71,7 @@ struct Report {
             "status": (response?.status).orNull,
             "version": (response?.version.number).orNull,
             "url": transfer.url.map { URLText($0).withoutUserInfo }.orNull,
-            "headers": response.map { .array($0.headers.fields.map(Self.header)) } ?? .null,
+            "headers": response.map { Self.pairs($0.headers) } ?? .null,
             "body": text.orNull,
             "bodyBase64": base64.orNull,
             "bodyBytes": transfer.bodyBytes.orNull,
@@ -86,8 +86,9 @@ struct Report {
         ]
     }
 
-    private static func header(_ field: HTTPHeaders.Field) -> JSONValue {
-        [.string(field.name), .string(field.value)]
+    /// Returns fields as pairs of name and value, in order.
+    static func pairs(_ headers: HTTPHeaders) -> JSONValue {
+        .array(headers.fields.map { [.string($0.name), .string($0.value)] })
     }
 
     /// Returns the redirects that were followed.
