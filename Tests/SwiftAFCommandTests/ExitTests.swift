@@ -254,6 +254,15 @@ import Testing
         #expect(await swiftaf("get", server.urlString(), "--json", "--accept-status", "304").exit == 0)
     }
 
+    @Test func aBodyThatIsSentWith205IsRead() async {
+        server.route("/", .json("{\"a\":1}", status: 205))
+        let run = await swiftaf("get", server.urlString(), "--json")
+        #expect(run.exit == 0 && run.json["body"] == "{\"a\":1}" && run.json["json"] == ["a": 1])
+        #expect(await swiftaf("get", server.urlString()).text == "{\"a\":1}")
+        server.route("/", .json("{", status: 205))
+        _ = await failure("get", server.urlString(), exit: 9, code: "serialization")
+    }
+
     @Test func jsonNestedTooDeeply() async {
         server.route("/", .json(String(repeating: "[", count: 512) + String(repeating: "]", count: 512)))
         let run = await failure("get", server.urlString(), exit: 9, code: "serialization")
