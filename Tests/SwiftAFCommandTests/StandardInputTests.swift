@@ -39,6 +39,17 @@ import Testing
         #expect(run.error.contains("swiftaf: standard input had no data within 1 s: the request has no body; post"))
     }
 
+    @Test(arguments: ["@-", "<-"])
+    func aSecondPartOfStandardInputIsRefused(source: String) async throws {
+        let pipe = try InputPipe()
+        pipe.send(Data("text".utf8))
+        let words = ["post", server.urlString(), "-F", "a=@-", "-F", "b=\(source)"]
+        let run = await swiftaf(words + ["--json"], input: pipe.reading)
+        #expect(run.code == "usage" && run.error.contains("only one part can be standard input"))
+        #expect(server.requests.isEmpty)
+        #expect(await swiftaf(Array(words.dropLast(2)), input: pipe.reading).text.contains("\r\n\r\ntext\r\n"))
+    }
+
     @Test func saysNothingAboutAPipeAtItsEnd() async throws {
         let pipe = try InputPipe()
         pipe.send(Data())

@@ -21,6 +21,9 @@ struct FilePart: Sendable, Equatable {
     /// Nil uses the last component of a file's path; text has none.
     var fileName: RawText?
 
+    /// Whether the part is what standard input holds.
+    var readsInput: Bool { source == .standardInput || source == .textOfInput }
+
     /// Parses the text after `name@`: `path`, `path;type=image/png`, `path;filename=a.png` or both.
     init(_ text: RawText, of name: RawText) throws(UsageError) {
         let words = PartWords(text, isQuoted: false)

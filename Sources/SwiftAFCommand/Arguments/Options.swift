@@ -153,7 +153,7 @@ extension Options {
         case (nil, _): data = more
         case (.text(let first)?, .text(let second)):
             data = .text(RawText(first.bytes + [UInt8(ascii: "&")] + second.bytes))
-        default: throw UsageError("--data is given twice: only texts can be joined")
+        default: throw UsageError("the body is given twice, by --data or -T: only texts of --data can be joined")
         }
     }
 }

@@ -7,6 +7,10 @@ enum FormBuilder {
     ///   - input: The descriptor of standard input.
     ///   - boundary: The boundary of the user's Content-Type; nil for a random one.
     static func form(of items: [Item], input: Int32, boundary: String? = nil) throws(Failure) -> MultipartFormData {
+        let inputs = items.filter { if case .filePart(_, let part) = $0 { part.readsInput } else { false } }
+        guard inputs.count < 2 else {
+            throw Failure(UsageError("only one part can be standard input: the others would be empty"))
+        }
         var form = try empty(boundary)
         for item in items { try append(item, input, to: &form) }
         guard !form.isEmpty else {
