@@ -70,7 +70,7 @@ struct Failure: Error, Sendable, Equatable {
     }
 
     /// - Parameters:
-    ///   - showsCertificates: Whether the server's certificates are printed beside the message.
+    ///   - showsCertificates: Whether the command shows the server's certificates, and takes no URL: `trust`.
     ///   - minimumTLS: The version of `--tls-min`.
     ///   - network: The options of the network.
     ///   - proxy: The proxy, if TLS is spoken to it.

@@ -245,6 +245,11 @@ import Testing
             #expect(await swiftaf(["trust"] + wrong).exit == 1)
         }
         #expect(await swiftaf("trust", "127.0.0.1:1").exit == 3)
+        let plain = try TestServer()
+        plain.onConnection(nil, [.send("HTTP/1.1 400 Bad Request\r\n\r\n"), .waitForPeerClose])
+        let clear = await swiftaf("trust", "127.0.0.1:\(plain.port)")
+        #expect(clear.exit == 5 && clear.error.contains("doesn't use TLS on this port"))
+        #expect(!clear.error.contains("http://"))
         let unreachable = await swiftaf("trust", "127.0.0.1:1", "--json")
         #expect(unreachable.code == "connect" && unreachable.json["url"] == "https://127.0.0.1:1/")
         #expect(json.json["url"]?.string == "https://\(target)/")

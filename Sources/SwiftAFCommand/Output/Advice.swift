@@ -5,7 +5,7 @@ enum Advice {
     /// Returns the message for an error.
     ///
     /// - Parameters:
-    ///   - showsCertificates: Whether the server's certificates are printed beside the message.
+    ///   - showsCertificates: Whether the command shows the server's certificates, and takes no URL: `trust`.
     ///   - minimumTLS: The version of `--tls-min`.
     ///   - network: The options of the network.
     ///   - proxy: The proxy, if TLS is spoken to it.
@@ -124,7 +124,7 @@ enum Advice {
         case .pieceLimit?: "get URL -o PATH decodes it in smaller pieces"
         case .digest?: "a file without the checksum of --checksum isn't kept"
         case .proxyCredentials?: "--proxy SCHEME://NAME:PASSWORD@HOST gives them"
-        case .notTLS?: "a URL with http:// is sent without it"
+        case .notTLS?: showsCertificates ? nil : "a URL with http:// is sent without it"
         // 1.2 is the default, and nothing older is accepted.
         case .tlsVersion?: minimumTLS == .v1_3 ? "--tls-min 1.2 accepts the oldest" : nil
         case .certificateRequired?: "--cert PATH gives a client certificate"

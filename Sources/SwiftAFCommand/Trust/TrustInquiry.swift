@@ -25,7 +25,8 @@ struct TrustInquiry {
             _ = try await manager.response(for: request)
             failure = Failure(SessionError(.unknown, message: "the server showed no certificate"))
         } catch {
-            failure = Failure(error, minimumTLS: options.minimumTLS, network: options.network)
+            failure = Failure(
+                error, showsCertificates: true, minimumTLS: options.minimumTLS, network: options.network)
         }
         guard let report = seen.report else {
             return Outcome(.transfer(TransferOutcome(url: request.url)), failure: failure)
