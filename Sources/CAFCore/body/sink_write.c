@@ -156,7 +156,7 @@ static afc_status check_length(const afc__sink *sink, afc_failure *failure) {
 /** Fails with the digest that the file has. The expected one fits beside it up to 256 bits. */
 static afc_status fail_digest(const afc__digest *expected, const afc__digest *found,
                               afc_failure *failure) {
-    char has[2 * AFC__DIGEST_LONGEST + 1], wants[2 * AFC__DIGEST_LONGEST + 1];
+    char has[2 * AFC__DIGEST_MAX + 1], wants[2 * AFC__DIGEST_MAX + 1];
     const char *name = afc__digest_name(found->kind);
     size_t size = afc__digest_size(found->kind);
     afc_status status;
