@@ -492,10 +492,9 @@ typedef struct afc_task_events {
     /**
      * A 401 or 407 with a supported scheme was received, also after credentials that were sent preemptively.
      * `credentials` initially holds the proposed ones or AFC_CREDENTIALS_INIT; with USE it is copied after the
-     * callback returns. With LATER the task waits, and its total time limit continues to count. It leaves its
-     * connection to others if its sink is MEMORY and it has no max_receive_rate; with another sink the connection counts
-     * until the answer, so fetch the credentials in a session of their own. Called at most ten times for servers and
-     * ten times for proxies. NULL: AFC_CHALLENGE_DEFAULT.
+     * callback returns. With LATER the task waits, and its total time limit continues to count. With a MEMORY sink and
+     * no max_receive_rate it leaves its connection to others; otherwise fetch the credentials in another session.
+     * Called at most ten times for servers and ten times for proxies. NULL: AFC_CHALLENGE_DEFAULT.
      */
     afc_challenge_answer (*on_challenge)(void *context, const afc_challenge *challenge,
                                          afc_credentials *credentials);
