@@ -66,8 +66,8 @@ void afc__task_explain_offline(afc_failure *failure) {
     if (!may_be_offline(failure) || afc__reach_has_internet()) return;
     afc_failure former = *failure;
     failure->reason = AFC_REASON_OFFLINE;
-    snprintf(failure->text, sizeof failure->text, "this machine has no route to the internet: %.140s",
-             former.text);
+    snprintf(failure->text, sizeof failure->text,
+             "this machine has no route to the internet: %.140s", former.text);
 }
 
 /**
