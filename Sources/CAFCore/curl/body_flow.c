@@ -234,20 +234,23 @@ static bool has_sent_all(const afc__exchange *exchange) {
 /**
  * Returns what to pause besides receiving, as long as the exchange may be paused again: curl_easy_pause() first passes on
  * what libcurl holds, and the receiver may pause again meanwhile. If libcurl then reads all the same, an exchange that has
- * nothing to send is resumed with its sending paused first.
+ * nothing to send, or is upgraded, is resumed with its sending paused first.
  */
 static int sending_to_pause(const afc__exchange *exchange) {
-    bool reads_on = exchange->driver->quirks.reads_after_pausing_again && has_sent_all(exchange);
-    return reads_on ? CURLPAUSE_SEND : 0;
+    if (!exchange->driver->quirks.reads_after_pausing_again) return 0;
+    bool may_pause = has_sent_all(exchange) || afc__hop_is_upgraded(exchange->hop.transfer);
+    return may_pause ? CURLPAUSE_SEND : 0;
 }
 
 /** `receiving` is CURLPAUSE_RECV or CURLPAUSE_RECV_CONT. */
 static CURLcode resume(afc__exchange *exchange, int receiving) {
     int sending = sending_to_pause(exchange);
     CURLcode code = curl_easy_pause(exchange->easy, receiving | sending);
-    /* While it is paused again, libcurl can't finish it, so its sending may stay paused. */
-    if (code != CURLE_OK || sending == 0 || exchange->run.has_paused) return code;
-    return curl_easy_pause(exchange->easy, receiving);
+    if (code != CURLE_OK || sending == 0) return code;
+    if (!exchange->run.has_paused) return curl_easy_pause(exchange->easy, receiving);
+    /* While it is paused again, libcurl can't finish it, so the sending of a request may stay paused. */
+    bool sends = afc__hop_is_upgraded(exchange->hop.transfer) && afc__direct_has_output(exchange);
+    return sends ? curl_easy_pause(exchange->easy, CURLPAUSE_RECV) : code;
 }
 
 /* ---- Flushing ------------------------------------------------------------------------------ */

@@ -100,6 +100,18 @@ size_t afc__direct_take_unsent(afc__exchange *exchange, char *buffer, size_t siz
     return count;
 }
 
+bool afc__direct_has_output(afc__exchange *exchange) {
+    afc__driver *driver = exchange->driver;
+    if (exchange->direct.unsent.size > exchange->direct.unsent_offset) return true;
+    if (!make_buffer(&driver->direct.outgoing)) return true;
+    ptrdiff_t count = afc__transfer_read_body(exchange->hop.transfer, driver->direct.outgoing,
+                                              AFC__UPGRADED_BUFFER);
+    if (count == AFC_READ_AGAIN) return false;
+    /* libcurl asks again, and gets the same result. */
+    if (count > 0) keep_unsent(exchange, (afc_slice){driver->direct.outgoing, (size_t)count});
+    return true;
+}
+
 /** Returns how many bytes the socket took; 0 also after an error, which libcurl will meet and report. */
 static size_t write_some(int descriptor, const char *bytes, size_t size) {
     ssize_t count;

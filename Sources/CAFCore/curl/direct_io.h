@@ -57,6 +57,9 @@ void afc__direct_release_input(afc__exchange *exchange);
 /** Called before libcurl resumes the exchange. */
 void afc__direct_ends(afc__exchange *exchange);
 
+/** Returns whether there is something to send. It is read, and kept for libcurl, which must be resumed then. */
+bool afc__direct_has_output(afc__exchange *exchange);
+
 /** Copies bytes that were read but not sent, for libcurl. 0: there are none. */
 size_t afc__direct_take_unsent(afc__exchange *exchange, char *buffer, size_t size);
 
