@@ -80,7 +80,7 @@ static void reports_option_of_request(void **state) {
 
 /** Whether libcurl itself looks for input on a connection before it uses it again. 7.88.1 doesn't, 8.5.0 does. */
 static bool looks_for_input(void) {
-    return curl_version_info(CURLVERSION_NOW)->version_num >= 0x080000;
+    return libcurl_is_at_least(8, 0);
 }
 
 /**

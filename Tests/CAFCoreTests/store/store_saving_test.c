@@ -236,7 +236,7 @@ static afc_status open_status(bool is_jar, const char *path, afc_failure *failur
     return status;
 }
 
-/** Saving at the release would fail, and nobody would see the error. A file that exists can be read. */
+/** Otherwise the error would come when the store is released, which reports none. A file that exists can be read. */
 static void refuses_file_that_can_never_be_saved(void **state) {
     (void)state;
     folder folder;

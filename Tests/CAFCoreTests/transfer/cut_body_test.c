@@ -5,7 +5,6 @@
 #include "support/h2.h"
 #include "transfer/result.h"
 
-#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,7 +145,7 @@ static afc_challenge_answer refuse_challenge(void *context, const afc_challenge 
 
 /** Whether libcurl counts the bytes of an encoded body only after the next read: then its progress doesn't tell. */
 static bool counts_late(void) {
-    return curl_version_info(CURLVERSION_NOW)->version_num >= 0x080500;
+    return libcurl_is_at_least(8, 5);
 }
 
 /** Cancels the call once the start of its body has arrived. */

@@ -394,7 +394,7 @@ func decodesFailures(_ manager: HTTPSessionManager) async throws {
     do {
         try await manager.delete("users/7")
     } catch {
-        if let delay = error.response?.retryAfter { try await Task.sleep(for: delay) }
+        if let delay = error.response?.retryAfter { print(delay) }
         let user: User = try error.decodeBody()
         print(user, try error.decodeBody(as: User.self), (try? error.decodeBody(as: User.self))?.name ?? "")
     }
