@@ -88,19 +88,26 @@ import Testing
         #expect(await swiftaf(server.urlString(), "--no-compressed").text == "body")
     }
 
-    @Test(arguments: [
-        ("http://h.test/", "the proxy doesn't use TLS on this port"),
-        ("https://h.test/", "the proxy or the server doesn't use TLS on this port"),
-    ])
-    func aProxyWithoutTLSIsNamed(url: String, cause: String) {
-        var options = Options()
-        options.proxies = ProxyConfiguration(all: "https://joe:pw@p.test:3128")
-        let error = SessionError(.tls, reason: .notTLS, message: "OpenSSL: wrong version number")
-        let message = Failure(error, proxy: options.secureProxy(for: url)).message
-        #expect(message.hasPrefix(cause) && !message.contains("pw"))
-        #expect(message.hasSuffix("; --proxy http://p.test:3128 connects to the proxy without TLS"))
-        options.proxies = ProxyConfiguration(all: "http://p.test:3128")
-        #expect(Failure(error, proxy: options.secureProxy(for: url)).message.hasPrefix("the server doesn't use TLS"))
+    @Test func aPeerWithoutTLSIsNamed() async {
+        let address = server.urlString("/").dropFirst("http://".count)
+        let proxied = await swiftaf("http://h.test/", "--proxy", "https://joe:pw@\(address)")
+        #expect(proxied.exit == 5 && proxied.error.contains("the proxy doesn't use TLS on this port"))
+        #expect(proxied.error.hasSuffix("; --proxy http://\(address) connects to the proxy without TLS\n"))
+        #expect(!proxied.error.contains("pw"))
+        let direct = await swiftaf("https://\(address)")
+        #expect(direct.exit == 5 && direct.error.contains("the server doesn't use TLS on this port"))
+        #expect(direct.error.hasSuffix("; a URL with http:// is sent without it\n"))
+    }
+
+    @Test func filesOfTheClientCertificateAreNamedByTheirOption() async throws {
+        let junk = try TemporaryFile("junk")
+        let bare = try TemporaryFile(TestCertificate.makeAuthority().pem)
+        let url = server.urlString()
+        #expect(await swiftaf(url, "--cert", junk.path).error.contains("no certificate in the file of --cert"))
+        let keyless = await swiftaf(url, "--cert", bare.path)
+        #expect(keyless.exit == 1 && keyless.error.contains("no private key in the file of --cert; --key PATH"))
+        let other = await swiftaf(url, "--cert", bare.path, "--key", junk.path)
+        #expect(other.exit == 1 && other.error.contains("no private key in the file of --key; --key PATH"))
     }
 
     @Test(arguments: [["--pin", "sha256//AAAA"], ["--pin-cert", "/etc/hostname"]])

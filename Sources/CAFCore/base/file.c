@@ -109,13 +109,10 @@ afc_status afc__read_file(afc__buffer *out, const char *path, afc__file_kind kin
     return status;
 }
 
-static int measure(int descriptor, int64_t *length) {
-    struct stat facts;
-    if (fstat(descriptor, &facts) != 0) return errno;
-    if (S_ISDIR(facts.st_mode)) return EISDIR;
-    if (!S_ISREG(facts.st_mode)) return EINVAL;
-    *length = facts.st_size;
-    if (facts.st_size > 0) return 0;
+static int measure(int descriptor, const struct stat *facts, int64_t *length) {
+    if (S_ISDIR(facts->st_mode)) return EISDIR;
+    *length = facts->st_size;
+    if (facts->st_size > 0) return 0;
     char byte;
     ssize_t count;
     do count = pread(descriptor, &byte, 1, 0);
@@ -124,16 +121,27 @@ static int measure(int descriptor, int64_t *length) {
     return count < 0 ? errno : 0;
 }
 
+static afc_status measure_open(int descriptor, const char *path, int64_t *length,
+                               afc_failure *failure) {
+    struct stat facts;
+    if (fstat(descriptor, &facts) != 0) return afc__fail_file(failure, "cannot read", path, errno);
+    if (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)) {
+        return afc__fail(failure, AFC_EFILE, "cannot read %s: it is not a regular file", path);
+    }
+    int error = measure(descriptor, &facts, length);
+    return error == 0 ? AFC_OK : afc__fail_file(failure, "cannot read", path, error);
+}
+
 afc_status afc__open_regular(int *descriptor, const char *path, int64_t *length,
                              afc_failure *failure) {
     /* Non-blocking, so that a FIFO without a writer is refused, instead of blocking. */
     *descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*descriptor < 0) return afc__fail_file(failure, "cannot open", path, errno);
-    int error = measure(*descriptor, length);
-    if (error == 0) return AFC_OK;
+    afc_status status = measure_open(*descriptor, path, length, failure);
+    if (status == AFC_OK) return AFC_OK;
     close(*descriptor);
     *descriptor = -1;
-    return afc__fail_file(failure, "cannot read", path, error);
+    return status;
 }
 
 /* ---- Symbolic links ------------------------------------------------------------------------ */

@@ -43,6 +43,10 @@ static const known_text known[] = {
     /* Of either side. */
     {AFC__TEXT_TLS_VERSION, true, "protocol version"},
     {AFC__TEXT_TLS_VERSION, true, "unsupported protocol"},
+
+    /* After "SSL_ERROR_SYSCALL" or what errno says, without a reason of OpenSSL. */
+    {AFC__TEXT_CUT_HANDSHAKE, false, " in connection to "},
+    {AFC__TEXT_CUT_HANDSHAKE, false, "unexpected eof"},
 };
 
 bool afc__text_means(afc_slice text, afc__text_meaning meaning) {

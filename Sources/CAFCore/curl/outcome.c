@@ -321,11 +321,26 @@ static void describe_connect(const afc__exchange *exchange, CURLcode code, failu
     cause->text = cause->described;
 }
 
-/** Returns the reason of a TLS failure. */
-static afc_reason reason_of_tls(const char *text) {
-    if (afc__text_means(afc_slice_of(text), AFC__TEXT_NOT_TLS)) return AFC_REASON_NOT_TLS;
-    return afc__text_means(afc_slice_of(text), AFC__TEXT_TLS_VERSION) ? AFC_REASON_TLS_VERSION
-                                                                      : AFC_REASON_NONE;
+/** Puts a sentence before OpenSSL's text, if its meaning is known. `peer`: "server" or "proxy". */
+static void explain_tls(failure_cause *cause, const char *peer) {
+    static const struct {
+        afc__text_meaning meaning;
+        afc_reason reason;
+        const char *sentence;
+    } known[] = {
+        {AFC__TEXT_NOT_TLS, AFC_REASON_NOT_TLS, "doesn't use TLS on this port"},
+        {AFC__TEXT_TLS_VERSION, AFC_REASON_TLS_VERSION, "uses no allowed version of TLS"},
+        {AFC__TEXT_CUT_HANDSHAKE, AFC_REASON_NONE,
+         "closed the connection during the TLS handshake"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (!afc__text_means(afc_slice_of(cause->text), known[i].meaning)) continue;
+        cause->reason = known[i].reason;
+        snprintf(cause->described, sizeof cause->described, "the %s %s (%.140s)", peer,
+                 known[i].sentence, cause->text);
+        cause->text = cause->described;
+        return;
+    }
 }
 
 /** Adds what our own verification and the peer's alert say of a failed TLS connection. */
@@ -334,6 +349,7 @@ static void describe_tls(const afc__exchange *exchange, failure_cause *cause) {
                       cause->status == AFC_ELOST;
     if (!may_be_tls) return;
     bool is_proxys = ended_at_proxy(exchange);
+    const char *name = is_proxys ? "proxy" : "server";
     const afc__tls_peer *peer = is_proxys ? exchange->proxy_peer : exchange->peer;
     afc_status verdict = afc__tls_peer_get_verdict(peer, &cause->trust, &cause->text);
     const char *alert = afc__tls_peer_get_alert(peer, &cause->reason);
@@ -345,10 +361,11 @@ static void describe_tls(const afc__exchange *exchange, failure_cause *cause) {
     }
     if (cause->status == AFC_ETLS && alert != NULL) {
         snprintf(cause->described, sizeof cause->described, "the %s closed the TLS connection: %s",
-                 is_proxys ? "proxy" : "server", alert);
+                 name, alert);
         cause->text = cause->described;
     } else if (cause->status == AFC_ETLS) {
-        cause->reason = reason_of_tls(cause->text);
+        cause->reason = AFC_REASON_NONE;
+        explain_tls(cause, name);
     } else if (verdict == AFC_EUNTRUSTED && is_proxys) {
         snprintf(cause->described, sizeof cause->described, "the proxy isn't trusted: %s",
                  cause->text);

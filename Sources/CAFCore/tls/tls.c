@@ -324,11 +324,16 @@ static int show_identity(SSL *ssl, void *argument) {
 }
 
 /** Alerts that servers send about a client certificate, or a missing one. */
-static bool ends_connection(int alert) {
+static bool is_about_certificate(int alert) {
     return (alert >= SSL_AD_NO_CERTIFICATE && alert <= SSL_AD_CERTIFICATE_UNKNOWN) ||
            alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_UNKNOWN_CA ||
            alert == SSL_AD_ACCESS_DENIED || alert == SSL_AD_DECRYPT_ERROR ||
            alert == SSL_AD_CERTIFICATE_REQUIRED;
+}
+
+/** Any fatal alert ends a handshake; OpenSSL's text says more of "protocol version". */
+static bool ends_handshake(const afc__tls_peer *peer, int level, int alert) {
+    return peer->ssl == NULL && level == SSL3_AL_FATAL && alert != SSL_AD_PROTOCOL_VERSION;
 }
 
 static afc_reason reason_of_alert(int alert) {
@@ -417,7 +422,8 @@ static void watch(const SSL *ssl, int where, int value) {
         peer->got_close_notify = true;
         note_end(peer);
     }
-    if (ends_connection(alert)) peer->last_alert = value;
+    if (is_about_certificate(alert) || ends_handshake(peer, value >> 8, alert))
+        peer->last_alert = value;
 }
 
 afc__tls_peer *afc__tls_prepare(afc__tls *tls, void *ssl_context, const char *host) {

@@ -92,8 +92,8 @@ bool afc__tls_peer_has_ended(const afc__tls_peer *peer);
 bool afc__tls_peer_spoke_last(const afc__tls_peer *peer);
 
 /**
- * Returns the server's alert, if it ended TLS because of our client certificate, for example a
- * missing or rejected one, and sets `*reason`; NULL otherwise. Lives forever.
+ * Returns the server's alert, if it ended the handshake, or TLS because of our client certificate,
+ * for example a missing or rejected one, and sets `*reason`; NULL otherwise. Lives forever.
  */
 const char *afc__tls_peer_get_alert(const afc__tls_peer *peer, afc_reason *reason);
 

@@ -20,13 +20,17 @@ enum Advice {
         for (subject, option) in subjects where message.hasPrefix(subject) {
             message = option + message.dropFirst(subject.count)
         }
-        if let sentence = sentence(for: error, proxy, isSocket), !message.hasPrefix("the "),
+        for (content, option) in contents where message.hasSuffix(content) {
+            message = message.dropLast(content.count) + option
+        }
+        if let sentence = sentence(for: error, isSocket), !message.hasPrefix("the "),
             !message.hasPrefix("cannot ")
         {
             // Some texts of libcurl end with a full stop.
             message = "\(sentence): \(message.hasSuffix(".") ? String(message.dropLast()) : message)"
         }
-        let ofProxy = error.reason == .notTLS ? proxy.map(option) : nil
+        let isProxys = error.reason == .notTLS && message.hasPrefix("the proxy ")
+        let ofProxy = isProxys ? proxy.map(option) : nil
         let advice = ofProxy ?? option(for: error, showsCertificates, minimumTLS) ?? option(for: error, network)
         return advice.map { "\(message); \($0)" } ?? message
     }
@@ -83,8 +87,13 @@ enum Advice {
     /// What errors of the core begin with, if there is one option that sets it.
     private static let subjects = [("the proxy for all: ", "--proxy: "), ("the anchors: ", "--cacert: ")]
 
+    /// What errors of the core end with, if it's the content of an option's file: the program reads these files itself.
+    private static let contents = [
+        ("the certificate's bytes", "the file of --cert"), ("the key's bytes", "the file of --key"),
+    ]
+
     /// What happened, put before texts of libcurl, OpenSSL and nghttp2.
-    private static func sentence(for error: SessionError, _ proxy: SecureProxy?, _ isSocket: Bool) -> String? {
+    private static func sentence(for error: SessionError, _ isSocket: Bool) -> String? {
         switch error.code {
         case .connect: "can't connect"
         case .connectionLost: "the connection was lost"
@@ -94,9 +103,6 @@ enum Advice {
         case .protocol: "the server's response isn't valid HTTP"
         case .dns: "the host's name can't be resolved"
         case .authentication where error.reason == .proxyCredentials: "the proxy needs credentials, or refused them"
-        case .tls where error.reason == .notTLS:
-            "\(proxy.map { $0.isOnlyPeer ? "the proxy" : "the proxy or the server" } ?? "the server") doesn't use TLS on this port"
-        case .tls where error.reason == .tlsVersion: "the server and this program have no TLS version in common"
         case .tls: "the TLS connection failed"
         case .untrusted: "the server isn't trusted"
         default: nil

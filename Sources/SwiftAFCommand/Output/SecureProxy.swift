@@ -5,8 +5,6 @@ import SwiftAF
 struct SecureProxy: Sendable {
     /// Its URL with `http` in place of `https`, without a password.
     let plainURL: String
-    /// Whether TLS is spoken with the proxy only, and not with a server behind it as well.
-    let isOnlyPeer: Bool
 }
 
 extension Options {
@@ -17,7 +15,7 @@ extension Options {
             proxy.lowercased().hasPrefix("https://")
         else { return nil }
         let address = URLText(proxy).withoutUserInfo.dropFirst("https".count)
-        return SecureProxy(plainURL: "http\(address)", isOnlyPeer: scheme == "http")
+        return SecureProxy(plainURL: "http\(address)")
     }
 
     /// As the core chooses it (message/proxy.c), but for the hosts of no_proxy: the message is only advice.

@@ -89,6 +89,35 @@ static void refuses_what_is_not_a_regular_file(void **state) {
     folder_remove(&folder);
 }
 
+/** The body of a request: why it can't be read is in the text, "Invalid argument" isn't. */
+static void says_what_a_file_to_send_is(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *pipe = path_in(&folder, "pipe");
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    const struct {
+        const char *path, *text;
+        int error;
+    } rows[] = {
+        {path_in(&folder, "none"), "cannot open", ENOENT},
+        {folder.path, "Is a directory", EISDIR},
+        {pipe, "it is not a regular file", 0},
+        {"/dev/zero", "it is not a regular file", 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        int descriptor;
+        int64_t length;
+        afc_failure failure = {0};
+        check_status(afc__open_regular(&descriptor, rows[i].path, &length, &failure), AFC_EFILE);
+        assert_int_equal(descriptor, -1);
+        assert_int_equal(failure.system_error, rows[i].error);
+        check_contains(failure.text, rows[i].path);
+        check_contains(failure.text, rows[i].text);
+    }
+    folder_remove(&folder);
+}
+
 static void reads_pipes_where_any_kind_is_accepted(void **state) {
     (void)state;
     int ends[2];
@@ -141,6 +170,7 @@ int main(void) {
         cmocka_unit_test(reads_files_up_to_the_limit),
         cmocka_unit_test(appends_to_what_the_buffer_holds),
         cmocka_unit_test(refuses_what_is_not_a_regular_file),
+        cmocka_unit_test(says_what_a_file_to_send_is),
         cmocka_unit_test(reads_pipes_where_any_kind_is_accepted),
         cmocka_unit_test(failed_write_names_the_error),
         cmocka_unit_test(any_allocation_may_fail),
