@@ -207,6 +207,15 @@ public struct HTTPHeaders: Sendable {
         return headers
     }
 
+    /// Removes the secret fields that `other` has, too.
+    mutating func removeSecrets(of other: HTTPHeaders) {
+        let secrets = other.fields.filter(\.isSecret)
+        guard !secrets.isEmpty else { return }
+        change { fields in
+            fields.removeAll { field in secrets.contains { $0.isNamed(field.name) && $0.value == field.value } }
+        }
+    }
+
     /// Adds a field unless its name is present or in ``suppressedDefaults``.
     ///
     /// - Parameter value: Evaluated only if the field is added.

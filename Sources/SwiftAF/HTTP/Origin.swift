@@ -9,3 +9,13 @@ package struct Origin: Hashable, Sendable {
         self.text = text
     }
 }
+
+extension HTTPRequest {
+    /// Removes the secret fields and the credential of the request that this one was made from, if it goes to another
+    /// origin. What was added since then stays.
+    mutating func dropSecrets(of original: HTTPRequest) {
+        guard url != original.url, Origin(url) != Origin(original.url) else { return }
+        headers.removeSecrets(of: original.headers)
+        if credential == original.credential { credential = nil }
+    }
+}

@@ -79,6 +79,7 @@ final class AttemptChain: Sendable {
             guard rest > .zero else { throw SessionError.totalTimeout(url: http.url) }
             http.timeouts.total = rest
         }
+        http.dropSecrets(of: prepared.http)
         try http.encodeJSON(with: prepared.handlers.encoder)
         try http.validate()
         guard last == nil || http.body.isReplayable else { throw SessionError(.bodyNotReplayable, url: http.url) }

@@ -31,6 +31,9 @@ public protocol RequestInterceptor: Sendable {
     /// Returns the request to send. Called before each attempt with the original request, without the changes of
     /// earlier attempts.
     ///
+    /// If the result has another origin, the secret fields and the credential of the original request are removed,
+    /// as for a redirect (also from what ``intercept(_:next:)`` sends). Add those of the other server here.
+    ///
     /// - Parameters:
     ///   - request: The request, with an absolute URL and the session's fields. The result is validated.
     ///   - attempt: The attempt.

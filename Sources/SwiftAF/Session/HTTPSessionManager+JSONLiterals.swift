@@ -38,6 +38,20 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
+    public func post<Value: Decodable & Sendable>(
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
+    ) async throws(SessionError) -> Value {
+        try await prepared(
+            .post, url.urlText, parameters: parameters, body: json.body(by: encoder), headers: headers,
+            configure: configure, progress: progress
+        ).value()
+    }
+
+    /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
     public func post<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
@@ -63,6 +77,20 @@ extension HTTPSessionManager {
     }
 
     /// The call with a JSON literal of mixed values.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    public func put<Value: Decodable & Sendable>(
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
+    ) async throws(SessionError) -> Value {
+        try await prepared(
+            .put, url.urlText, parameters: parameters, body: json.body(by: encoder), headers: headers,
+            configure: configure, progress: progress
+        ).value()
+    }
+
+    /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
     @_disfavoredOverload
     @_documentation(visibility: internal)
     public func put<Value: Decodable>(
@@ -92,6 +120,20 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
+    public func patch<Value: Decodable & Sendable>(
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
+    ) async throws(SessionError) -> Value {
+        try await prepared(
+            .patch, url.urlText, parameters: parameters, body: json.body(by: encoder), headers: headers,
+            configure: configure, progress: progress
+        ).value()
+    }
+
+    /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
     public func patch<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
@@ -119,6 +161,20 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
+    public func delete<Value: Decodable & Sendable>(
+        _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
+    ) async throws(SessionError) -> Value {
+        try await prepared(
+            .delete, url.urlText, parameters: parameters, body: json.body(by: encoder), headers: headers,
+            configure: configure, progress: progress
+        ).value()
+    }
+
+    /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
     public func delete<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
         headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
@@ -144,6 +200,20 @@ extension HTTPSessionManager {
     }
 
     /// The call with a JSON literal of mixed values.
+    @_disfavoredOverload
+    @_documentation(visibility: internal)
+    public func request<Value: Decodable & Sendable>(
+        _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
+    ) async throws(SessionError) -> Value {
+        try await prepared(
+            method, url.urlText, parameters: parameters, body: json.body(by: encoder), headers: headers,
+            configure: configure, progress: progress
+        ).value()
+    }
+
+    /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
     @_disfavoredOverload
     @_documentation(visibility: internal)
     public func request<Value: Decodable>(

@@ -431,7 +431,7 @@ extension HTTPSessionManager {
 // `waiting` of Benchmarks/run).
 extension HTTPSessionManager {
     @inline(never)
-    private func prepared(
+    func prepared(
         _ method: HTTPMethod, _ url: String, parameters: Parameters?, json: (any Encodable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders, configure: ((inout HTTPRequest) -> Void)?,
         progress: ProgressHandler? = nil

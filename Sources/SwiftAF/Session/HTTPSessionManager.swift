@@ -524,13 +524,14 @@ public final class HTTPSessionManager: Sendable {
         // The serializer sees the request as it is sent: with its absolute URL, all fields, and JSON as bytes.
         try complete(&request, snapshot.settings)
         do {
-            guard case .form(let form) = request.body.content else {
-                return try serializer.serialize(request, parameters: parameters)
+            var parameters = parameters
+            if case .form(let form) = request.body.content, let fields = parameters {
+                request.body = .multipart(try form.beginning(with: fields, encoder: serializer.parameterEncoder))
+                parameters = nil
             }
-            if let parameters {
-                request.body = .multipart(try form.beginning(with: parameters, encoder: serializer.parameterEncoder))
-            }
-            return try serializer.serialize(request, parameters: nil)
+            var serialized = try serializer.serialize(request, parameters: parameters)
+            serialized.dropSecrets(of: request)
+            return serialized
         } catch {
             throw SessionError(serializingRequest: error, url: request.url)
         }

@@ -6,6 +6,28 @@ struct ReconnectionPacing: Sendable {
     var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 }
 
+extension ReconnectionPacing {
+    /// Waits before a connection.
+    ///
+    /// - Throws: ``SessionError/Code/cancelled`` if the task or all requests of the manager are cancelled meanwhile;
+    ///   ``SessionError/Code/closed`` if the manager is invalid.
+    func pause(_ delay: Duration, in manager: HTTPSessionManager) async throws(SessionError) {
+        let session = try manager.snapshot.session.get()
+        let pause = Task { [wait] in await wait(delay) }
+        guard let id = session.cancellations.withLock({ $0.add { pause.cancel() } }) else {
+            pause.cancel()
+            throw SessionError(.closed)
+        }
+        defer { session.cancellations.withLock { $0.remove(id) } }
+        await withTaskCancellationHandler {
+            await pause.value
+        } onCancel: {
+            pause.cancel()
+        }
+        if pause.isCancelled { throw SessionError(.cancelled) }
+    }
+}
+
 /// The delay before a stream reconnects.
 struct ReconnectionDelay: Sendable {
     var minimum: Duration

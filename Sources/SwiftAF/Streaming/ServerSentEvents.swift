@@ -142,13 +142,19 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 extension ServerSentEvents {
     /// Iterates over the events and reconnects as needed.
     public struct Iterator: AsyncIteratorProtocol {
+        private enum Phase {
+            /// The next connection is made after this delay.
+            case waiting(Duration)
+            case reading(StreamedResponse.Iterator)
+            case ended
+        }
+
         private let source: ServerSentEvents
+        private var phase = Phase.waiting(.zero)
         private var state: EventStreamState
         private var parser: EventStreamParser
-        /// Nil between connections.
-        private var body: StreamedResponse.Iterator?
-        private var delay: Duration?
-        private var isOver = false
+        /// Of the last request that was made; nil before the first one.
+        private var url: String?
         /// The manager's when the connection was made.
         private var decoder: (any DataDecoder)?
 
@@ -157,6 +163,7 @@ extension ServerSentEvents {
         init(_ source: ServerSentEvents) {
             self.source = source
             let request = try? source.request()
+            url = request?.url
             state = EventStreamState(
                 options: source.options, method: request?.method ?? .get,
                 isReplayable: request?.body.isReplayable ?? true)
@@ -174,24 +181,24 @@ extension ServerSentEvents {
             isolation: isolated (any Actor)?
         ) async throws(SessionError) -> ServerSentEvent? {
             do throws(SessionError) {
-                // Before the events that have been received.
-                if !isOver, Task.isCancelled { throw SessionError(.cancelled) }
-                while !isOver {
+                while true {
+                    if case .ended = phase { return nil }
+                    // Before the events that have been received.
+                    if Task.isCancelled { throw SessionError(.cancelled) }
                     if var event = try parser.next() {
                         event.decoder = decoder
                         return event
                     }
-                    if body == nil {
-                        try await connect(isolation: isolation)
-                    } else {
-                        try await read(isolation: isolation)
+                    switch phase {
+                    case .waiting(let delay): try await connect(after: delay, isolation: isolation)
+                    case .reading(let body): try await read(body, isolation: isolation)
+                    case .ended: return nil
                     }
                 }
-                return nil
             } catch {
-                finish()
+                phase = .ended
                 var error = error
-                error.url = error.url ?? (try? source.request())?.url
+                error.url = error.url ?? url
                 throw error
             }
         }
@@ -202,12 +209,12 @@ extension ServerSentEvents {
             return id.isEmpty || id.utf8.contains(where: ASCII.isForbiddenInField) ? nil : id
         }
 
-        private mutating func connect(isolation: isolated (any Actor)?) async throws(SessionError) {
-            if let delay {
-                self.delay = nil
-                await source.pacing.wait(delay)
-            }
+        private mutating func connect(
+            after delay: Duration, isolation: isolated (any Actor)?
+        ) async throws(SessionError) {
+            if delay > .zero { try await source.pacing.pause(delay, in: source.manager) }
             var request = try source.request()
+            url = request.url
             request.headers[Self.lastEventID] = sentEventID
             decoder = source.manager.decoder
             let response: StreamedResponse
@@ -217,8 +224,8 @@ extension ServerSentEvents {
                 return try connectionEnded(error)
             }
             switch state.decide(response.head) {
-            case .read: body = response.bytes.makeAsyncIterator()
-            case .end: finish()
+            case .read: phase = .reading(response.bytes.makeAsyncIterator())
+            case .end: phase = .ended
             case .lost(let error): try connectionEnded(error)
             case .fail(let error):
                 // The body says why. That of a response with another type may never end.
@@ -227,9 +234,12 @@ extension ServerSentEvents {
             }
         }
 
-        private mutating func read(isolation: isolated (any Actor)?) async throws(SessionError) {
+        private mutating func read(
+            _ body: StreamedResponse.Iterator, isolation: isolated (any Actor)?
+        ) async throws(SessionError) {
+            var body = body
             do {
-                if let chunk = try await body?.next(isolation: isolation) { return parser.append(chunk) }
+                if let chunk = try await body.next(isolation: isolation) { return parser.append(chunk) }
             } catch {
                 return try connectionEnded(error)
             }
@@ -237,20 +247,14 @@ extension ServerSentEvents {
         }
 
         private mutating func connectionEnded(_ error: SessionError?) throws(SessionError) {
-            body = nil
             let asked = error?.response.flatMap { RetryAfter.delay(of: $0, now: Date()) }
             let retry = parser.reconnectionTime
             switch state.ended(error, retry: retry, asked: asked, random: source.pacing.random()) {
-            case .reconnect(let delay): self.delay = delay
-            case .end: finish()
+            case .reconnect(let delay): phase = .waiting(delay)
+            case .end: phase = .ended
             case .fail(let error): throw error
             }
             parser.restart()
-        }
-
-        private mutating func finish() {
-            isOver = true
-            body = nil
         }
     }
 }

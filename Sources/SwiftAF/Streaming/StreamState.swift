@@ -13,7 +13,7 @@ struct StreamState {
         case reading(Reading)
         /// The buffer is full, so that there is no need to wait: the reader has to resume the transfer.
         case paused
-        /// Nothing more arrives. The failure is that which no reader has got yet.
+        /// Nothing more arrives. Every reader gets the failure: what it has read isn't the whole body.
         case finished(SessionError?)
     }
 
@@ -169,7 +169,7 @@ struct StreamState {
             return .opener(opener, .failed(failure))
         case .reading(let reading):
             guard let reader = reading.reader else { return .nothing }
-            return .reader(reader, buffered > 0 ? .ready : takeEnd(failure))
+            return .reader(reader, buffered > 0 ? .ready : Self.end(failure))
         case .opening(nil), .paused, .finished:
             return .nothing
         }
@@ -189,7 +189,7 @@ struct StreamState {
             phase = .reading(reading)
             return nil
         case .finished(let failure):
-            return takeEnd(failure)
+            return Self.end(failure)
         case .opening, .paused:
             // Before the head there is no body to read, and a full buffer has a chunk.
             return .failed(SessionError(.unknown, message: "the body can't be read yet"))
@@ -205,10 +205,8 @@ struct StreamState {
         return (chunk, true)
     }
 
-    /// Returns the end, whose failure is reported once.
-    private mutating func takeEnd(_ failure: SessionError?) -> Next {
-        phase = .finished(nil)
-        return failure.map { .failed($0) } ?? .end
+    private static func end(_ failure: SessionError?) -> Next {
+        failure.map { .failed($0) } ?? .end
     }
 }
 

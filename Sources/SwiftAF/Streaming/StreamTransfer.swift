@@ -75,9 +75,9 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         }
     }
 
-    /// Returns all bytes that are buffered, or waits for the next ones; nil at the end. Throws in a cancelled task, also
-    /// if bytes are buffered.
-    func next() async throws(SessionError) -> Data? {
+    /// Returns all bytes that are buffered, which doesn't leave the actor of the caller, or waits for the next ones; nil
+    /// at the end. Throws in a cancelled task, also if bytes are buffered.
+    func next(isolation: isolated (any Actor)?) async throws(SessionError) -> Data? {
         if Task.isCancelled {
             cancel()
             throw SessionError(.cancelled, url: request.http.url)

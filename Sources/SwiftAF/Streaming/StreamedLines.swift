@@ -89,7 +89,7 @@ private final class LineReader {
                 if let line = try split() { return line }
                 if let unread = owner.takeUnread() {
                     splitter.append(unread)
-                } else if let chunk = try await owner.stream.next() {
+                } else if let chunk = try await owner.stream.next(isolation: isolation) {
                     splitter.append(chunk)
                 } else {
                     break

@@ -106,7 +106,8 @@ public struct StreamedResponse: Sendable {
     ///
     /// The body can be read once only: iterators share it, and each chunk goes to one of them. Only one task may wait
     /// for a chunk at a time; a second one gets ``SessionError/Code/invalidInput``. Cancelling the iterating task
-    /// cancels the transfer.
+    /// cancels the transfer. If the transfer fails, every iterator throws its error, because what it returned isn't the
+    /// whole body.
     public struct Bytes: AsyncSequence, Sendable {
         public typealias Element = Data
         public typealias Failure = SessionError
@@ -120,16 +121,27 @@ public struct StreamedResponse: Sendable {
 
     /// Iterates over the chunks of the body.
     public struct Iterator: AsyncIteratorProtocol {
-        let owner: StreamOwner
+        private let owner: StreamOwner
+        private var hasFailed = false
 
-        /// Returns the next chunk; nil at the end.
-        public mutating func next() async throws(SessionError) -> Data? {
-            try await owner.next()
+        init(owner: StreamOwner) {
+            self.owner = owner
         }
 
-        /// Returns the next chunk; nil at the end.
+        /// Returns the next chunk; nil at the end, and after an error.
+        public mutating func next() async throws(SessionError) -> Data? {
+            try await next(isolation: nil)
+        }
+
+        /// Returns the next chunk; nil at the end, and after an error.
         public mutating func next(isolation: isolated (any Actor)?) async throws(SessionError) -> Data? {
-            try await owner.next()
+            guard !hasFailed else { return nil }
+            do {
+                return try await owner.next(isolation: isolation)
+            } catch {
+                hasFailed = true
+                throw error
+            }
         }
     }
 }
@@ -157,9 +169,9 @@ final class StreamOwner: Sendable {
     }
 
     /// Returns the next chunk; nil at the end.
-    func next() async throws(SessionError) -> Data? {
+    func next(isolation: isolated (any Actor)?) async throws(SessionError) -> Data? {
         if let rest = takeUnread()?.unread, !rest.isEmpty { return rest }
-        return try await stream.next()
+        return try await stream.next(isolation: isolation)
     }
 
     func takeUnread() -> LineSplitter? { unread.exchange(nil) }

@@ -365,15 +365,18 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
 
     // MARK: Receiving
 
-    func next() async throws(SessionError) -> WebSocket.Message? {
-        // A busy server keeps messages buffered, so that this never waits.
+    /// A busy server keeps messages buffered, so that this neither waits nor leaves the actor of the caller.
+    func next(isolation: isolated (any Actor)?) async throws(SessionError) -> WebSocket.Message? {
+        if let message = try takeBuffered() { return message }
+        return try await waitForNext()
+    }
+
+    private func takeBuffered() throws(SessionError) -> WebSocket.Message? {
         guard !Task.isCancelled else { throw cancelled }
         let (buffered, raw) = state.withLock { ($0.socket.takeBuffered(), $0.raw) }
-        if let (message, mustResume) = buffered {
-            if mustResume, let raw { afc_websocket_resume(raw) }
-            return message
-        }
-        return try await waitForNext()
+        guard let (message, mustResume) = buffered else { return nil }
+        if mustResume, let raw { afc_websocket_resume(raw) }
+        return message
     }
 
     private func waitForNext() async throws(SessionError) -> WebSocket.Message? {

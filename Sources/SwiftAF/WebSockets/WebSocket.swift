@@ -110,7 +110,7 @@ public final class WebSocket: Sendable {
     /// - Throws: The error that ended the socket, once; ``SessionError/Code/cancelled`` if the Swift task is cancelled,
     ///   which leaves the socket open.
     public func receive() async throws(SessionError) -> Message? {
-        try await core.next()
+        try await core.next(isolation: nil)
     }
 
     /// Waits for the next message, and decodes it.
@@ -131,7 +131,7 @@ public final class WebSocket: Sendable {
         as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil,
         isolation: isolated (any Actor)? = #isolation
     ) async throws(SessionError) -> Value? {
-        guard let message = try await core.next() else { return nil }
+        guard let message = try await core.next(isolation: isolation) else { return nil }
         return try message.value(as: type, decoder: decoder ?? self.decoder)
     }
 
@@ -259,12 +259,12 @@ extension WebSocket: AsyncSequence {
         /// - Throws: The error that ended the socket, once; ``SessionError/Code/cancelled`` if the Swift task is
         ///   cancelled, which leaves the socket open.
         public mutating func next() async throws(SessionError) -> Message? {
-            try await socket.core.next()
+            try await socket.core.next(isolation: nil)
         }
 
         /// Returns the next message; nil after the last one.
         public mutating func next(isolation: isolated (any Actor)?) async throws(SessionError) -> Message? {
-            try await socket.core.next()
+            try await socket.core.next(isolation: isolation)
         }
     }
 }

@@ -124,8 +124,7 @@ extension WebSocketMessages {
             while true {
                 switch phase {
                 case .waiting(let delay):
-                    if delay > .zero { await source.pacing.wait(delay) }
-                    try await connect(isolation: isolation)
+                    try await connect(after: delay, isolation: isolation)
                 case .open(let socket):
                     if let message = try await read(socket, isolation: isolation) { return message }
                 case .ended:
@@ -134,8 +133,11 @@ extension WebSocketMessages {
             }
         }
 
-        private mutating func connect(isolation: isolated (any Actor)?) async throws(SessionError) {
+        private mutating func connect(
+            after delay: Duration, isolation: isolated (any Actor)?
+        ) async throws(SessionError) {
             do throws(SessionError) {
+                if delay > .zero { try await source.pacing.pause(delay, in: source.manager) }
                 let socket = try await source.manager.webSocket(
                     source.url, protocols: source.protocols, parameters: source.parameters, headers: source.headers,
                     options: source.options.socket, isolation: isolation)
@@ -153,7 +155,7 @@ extension WebSocketMessages {
             _ socket: WebSocket, isolation: isolated (any Actor)?
         ) async throws(SessionError) -> WebSocket.Message? {
             do throws(SessionError) {
-                if let message = try await socket.core.next() { return message }
+                if let message = try await socket.core.next(isolation: isolation) { return message }
             } catch {
                 try follow(reconnection.lost(error, random: source.pacing.random()))
                 return nil

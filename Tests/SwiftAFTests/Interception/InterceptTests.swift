@@ -33,6 +33,68 @@ struct InterceptTests {
         }
     }
 
+    // MARK: Secrets
+
+    /// As for a redirect to another origin: what was meant for the first server doesn't reach another one.
+    @Test func anotherOriginGetsNoSecrets() async throws {
+        let other = try TestServer()
+        other.route("/x", .text("other"))
+        manager.headers = ["Authorization": "Bearer s3cret", "X-Api-Key": "s3cret", "X-Plain": "p"]
+        let url = other.urlString("/x")
+        let adapting = Interceptor(adapt: { request, _ in
+            var request = request
+            request.url = url
+            return request
+        })
+        let wrapping = Interceptor(intercept: { request, next in
+            var request = request
+            request.url = url
+            request.headers["X-Api-Key"] = "of the other"
+            return try await next(request)
+        })
+        for interceptor in [adapting, wrapping] {
+            manager.interceptors = [interceptor]
+            var request = HTTPRequest("x", headers: ["Cookie": "session=s3cret"])
+            request.credential = Credential(user: "joe", password: "s3cret")
+            #expect(try await manager.response(for: request).text() == "other")
+        }
+        #expect(server.requests.isEmpty)
+        #expect(other.requests.map { $0["X-Plain"] } == ["p", "p"])
+        #expect(other.requests.map { $0["X-Api-Key"] } == [nil, "of the other"])
+        #expect(other.requests.allSatisfy { $0["Authorization"] == nil && $0["Cookie"] == nil })
+    }
+
+    @Test func theSameOriginKeepsSecrets() async throws {
+        server.route("/y", .text("done"))
+        manager.headers.authorization = .bearer("s3cret")
+        let url = server.urlString("/y")
+        intercept { request, next in
+            var request = request
+            request.url = url
+            return try await next(request)
+        }
+        try await manager.get("x")
+        #expect(server.requests.last?["Authorization"] == "Bearer s3cret")
+    }
+
+    @Test func aSerializerThatChangesTheOriginTakesNoSecretsAlong() async throws {
+        struct Elsewhere: RequestSerializer {
+            let url: String
+
+            func serialize(_ request: HTTPRequest, parameters: Parameters?) throws -> HTTPRequest {
+                var request = request
+                request.url = url
+                return request
+            }
+        }
+        let other = try TestServer()
+        other.route("/x", .text("other"))
+        manager.headers.authorization = .bearer("s3cret")
+        manager.requestSerializer = Elsewhere(url: other.urlString("/x"))
+        #expect(try await manager.get("x", as: String.self) == "other")
+        #expect(other.requests.map { $0["Authorization"] } == [nil])
+    }
+
     // MARK: Responses
 
     @Test func bytesOfAMockAreItsBody() async throws {

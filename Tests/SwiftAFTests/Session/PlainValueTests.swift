@@ -1,5 +1,6 @@
 import AFTestServer
 import FoundationEssentials
+import Glibc
 import SwiftAF
 import Testing
 
@@ -32,6 +33,15 @@ struct PlainValueTests {
         func encode(to encoder: any Encoder) throws {
             MainActor.preconditionIsolated()
             try ["title": title].encode(to: encoder)
+        }
+    }
+
+    /// Is `Sendable`, and knows on which thread it was decoded.
+    private struct Place: Decodable, Sendable {
+        let isMainThread: Bool
+
+        init(from decoder: any Decoder) throws {
+            isMainThread = getpid() == gettid()
         }
     }
 
@@ -95,6 +105,22 @@ struct PlainValueTests {
         let note: Note = try await manager.get("note")
         let notes = try await [note, manager.get("note", as: Note.self), manager.post("note").value(as: Note.self)]
         #expect(notes.map(\.title) == ["rain", "rain", "rain"] && Note.count == before + 3)
+    }
+
+    @Test @MainActor func sendableValuesAreDecodedOnAnotherThread() async throws {
+        #expect(getpid() == gettid())
+        let limit = 500
+        let places: [Place] = [
+            try await manager.get("note"), try await manager.post("note", json: ["q": "x"]),
+            try await manager.post("note", json: ["q": "x", "limit": limit]),
+            try await manager.put("note", json: ["q": "x", "limit": limit]),
+            try await manager.patch("note", json: ["q": "x", "limit": limit]),
+            try await manager.delete("note", json: ["q": "x", "limit": limit]),
+            try await manager.request("SEARCH", "note", json: ["q": "x", "limit": limit]),
+        ]
+        #expect(places.map(\.isMainThread) == Array(repeating: false, count: 7))
+        let folder: Folder = try await manager.post("folder", json: ["q": "x", "limit": limit])
+        #expect(folder.name == "a")
     }
 
     @Test @MainActor func isolatedConformancesEncodeOnTheirActor() async throws {

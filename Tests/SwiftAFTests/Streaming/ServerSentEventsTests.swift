@@ -278,6 +278,33 @@ struct ServerSentEventsTests {
         #expect(server.requests.count == 1)
     }
 
+    @Test("Cancelling all requests ends the wait for the next connection, and so does the end of the manager")
+    func cancelledWithTheOthers() async throws {
+        for isFinal in [false, true] {
+            server.route("/events", times: 1, .events("data: a\n\n"))
+            let (manager, waits) = (HTTPSessionManager(baseURL: server.urlString("/")), Recorder<Duration>())
+            var events = manager.events(from: "events")
+            events.pacing.wait = {
+                waits.record($0)
+                await Duration.seconds(86_400).pause()
+            }
+            let reader = Task { [events] in try await collect(events) }
+            await waits.wait()
+            if isFinal { manager.invalidate(cancellingTasks: true) } else { manager.cancelAll() }
+            await #expect { try await reader.value } throws: { ($0 as? SessionError)?.code == .cancelled }
+        }
+        #expect(server.requests.count == 2)
+    }
+
+    @Test("An invalid manager makes no connection, and there is nothing to wait for")
+    func invalidBeforeTheWait() async throws {
+        let pacing = ReconnectionPacing { _ in await Duration.seconds(86_400).pause() }
+        manager.invalidate(cancellingTasks: false)
+        await #expect { try await pacing.pause(.seconds(1), in: manager) } throws: {
+            ($0 as? SessionError)?.code == .closed
+        }
+    }
+
     @Test("An ended manager ends it")
     func invalidated() async throws {
         server.route("/events", [.chunkedHead(headers: Script.eventFields), .stall(at: "quiet"), .lastChunk()])

@@ -144,7 +144,11 @@ struct StreamedResponseTests {
         }
         #expect(error?.code == .truncated)
         #expect(body == Data("half".utf8))
+        // What was read isn't the whole body, whoever asks next.
+        let again = await #expect(throws: SessionError.self) { try await response.collect(upTo: 100) }
+        #expect(again?.code == .truncated)
         var iterator = response.bytes.makeAsyncIterator()
+        await #expect(throws: SessionError.self) { _ = try await iterator.next() }
         let next = try await iterator.next()
         #expect(next == nil)
     }

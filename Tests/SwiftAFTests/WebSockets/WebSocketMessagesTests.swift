@@ -125,6 +125,22 @@ struct WebSocketMessagesTests {
         }
     }
 
+    @Test("Cancelling all requests of the manager ends the wait to reconnect")
+    func cancelledWithTheOthers() async {
+        server.route("/feed", .status(503))
+        var sequence = messages()
+        let isWaiting = Recorder<Void>()
+        sequence.pacing.wait = {
+            isWaiting.record(())
+            await Duration.seconds($0 > .zero ? 86_400 : 0).pause()
+        }
+        let task = Task { [sequence] in await texts(sequence) }
+        await isWaiting.wait()
+        manager.cancelAll()
+        #expect(await task.value.1?.code == .cancelled)
+        #expect(server.requests.count == 1)
+    }
+
     @Test("The delay grows with failures, within its limits, and is random")
     func delays() {
         var options = WebSocketMessages.Options()
