@@ -88,15 +88,18 @@ import Testing
         #expect(await swiftaf(server.urlString(), "--no-compressed").text == "body")
     }
 
-    @Test func aPeerWithoutTLSIsNamed() async {
-        let address = server.urlString("/").dropFirst("http://".count)
-        let proxied = await swiftaf("http://h.test/", "--proxy", "https://joe:pw@\(address)")
-        #expect(proxied.exit == 5 && proxied.error.contains("the proxy doesn't use TLS on this port"))
-        #expect(proxied.error.hasSuffix("; --proxy http://\(address) connects to the proxy without TLS\n"))
-        #expect(!proxied.error.contains("pw"))
-        let direct = await swiftaf("https://\(address)")
-        #expect(direct.exit == 5 && direct.error.contains("the server doesn't use TLS on this port"))
-        #expect(direct.error.hasSuffix("; a URL with http:// is sent without it\n"))
+    @Test func aProxyWithoutTLSNamesTheOption() {
+        var options = Options()
+        options.proxies = ProxyConfiguration(all: "https://joe:pw@p.test:3128")
+        let proxy = options.secureProxy(for: "https://h.test/")
+        let ofProxy = SessionError(.tls, reason: .notTLS, message: "the proxy doesn't use TLS on this port (wrong version)")
+        let message = Failure(ofProxy, proxy: proxy).message
+        #expect(message.hasPrefix("the proxy doesn't use TLS on this port") && !message.contains("pw"))
+        #expect(message.hasSuffix("; --proxy http://p.test:3128 connects to the proxy without TLS"))
+        let ofServer = SessionError(.tls, reason: .notTLS, message: "the server doesn't use TLS on this port")
+        #expect(Failure(ofServer, proxy: proxy).message.hasSuffix("; a URL with http:// is sent without it"))
+        options.proxies = ProxyConfiguration(all: "http://p.test:3128")
+        #expect(options.secureProxy(for: "https://h.test/") == nil)
     }
 
     @Test func filesOfTheClientCertificateAreNamedByTheirOption() async throws {

@@ -44,9 +44,11 @@ static const known_text known[] = {
     {AFC__TEXT_TLS_VERSION, true, "protocol version"},
     {AFC__TEXT_TLS_VERSION, true, "unsupported protocol"},
 
-    /* After "SSL_ERROR_SYSCALL" or what errno says, without a reason of OpenSSL. */
+    /* Without a reason of OpenSSL: an end after "SSL_ERROR_SYSCALL", and errors of the socket. */
     {AFC__TEXT_CUT_HANDSHAKE, false, " in connection to "},
     {AFC__TEXT_CUT_HANDSHAKE, false, "unexpected eof"},
+    {AFC__TEXT_CUT_HANDSHAKE, false, "Recv failure"},
+    {AFC__TEXT_CUT_HANDSHAKE, false, "Send failure"},
 };
 
 bool afc__text_means(afc_slice text, afc__text_meaning meaning) {

@@ -2,7 +2,7 @@ import FoundationEssentials
 import SwiftAF
 
 /// A proxy that the program speaks TLS with, for the messages about connections that fail.
-struct SecureProxy: Sendable {
+struct SecureProxy: Hashable, Sendable {
     /// Its URL with `http` in place of `https`, without a password.
     let plainURL: String
 }

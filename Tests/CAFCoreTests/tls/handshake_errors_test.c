@@ -1,87 +1,131 @@
 /* What errors say of a TLS handshake that the peer ended, or couldn't take part in. */
 #include "support/call.h"
-#include "support/relay.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/** A server and a proxy that speak HTTP where TLS is expected. */
-static void peer_without_tls_is_named(void **state) {
-    (void)state;
-    world *world = world_new(NULL, NULL);
-    relay *relay = relay_new(world);
-    const char *url = text_of(world, "https://%s", strstr(url_of(world, "/"), "://") + 3);
-    for (int is_proxy = 0; is_proxy < 2; is_proxy++) {
-        call *call = call_new(world, "/");
-        call->request.url = is_proxy ? "http://a.test/" : url;
-        if (is_proxy) call->request.proxy = relay_url(relay, "https", NULL);
-        call_perform(call);
-        check_ended(call, AFC_ETLS);
-        assert_int_equal(call->failure.reason, AFC_REASON_NOT_TLS);
-        check_contains(call->failure.text, is_proxy ? "the proxy doesn't use TLS on this port ("
-                                                    : "the server doesn't use TLS on this port (");
-        call_free(call);
-    }
-    relay_free(relay);
-    world_free(world);
-}
-
-/** Accepts connections until the listener is shut down; ends each at the first byte. */
-typedef struct closer {
+/** Accepts connections until it is freed. Answers the first bytes of each with bytes of its own, and closes it. */
+typedef struct peer {
     int listener;
+    afc_slice answer;
     bool resets;
-} closer;
+    pthread_t thread;
+    char address[32]; /**< IP:PORT */
+} peer;
 
-static void *close_handshakes(void *context) {
-    closer *closer = context;
+static void *answer_handshakes(void *context) {
+    peer *peer = context;
     int connection;
-    while ((connection = accept(closer->listener, NULL, NULL)) >= 0) {
+    while ((connection = accept(peer->listener, NULL, NULL)) >= 0) {
         char hello[4096];
         const struct linger at_once = {.l_onoff = 1};
-        /* All of it: a rest that wasn't read makes a close a reset. */
-        ssize_t size = recv(connection, hello, sizeof hello, 0);
-        if (size > 0 && closer->resets)
+        /* The whole hello: a rest that wasn't read would make each close a reset. */
+        if (recv(connection, hello, sizeof hello, 0) > 0)
+            (void)!write(connection, peer->answer.bytes, peer->answer.size);
+        if (peer->resets)
             setsockopt(connection, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
         close(connection);
     }
     return NULL;
 }
 
-static void connection_closed_in_the_handshake_is_named(void **state) {
-    (void)state;
-    for (int resets = 0; resets < 2; resets++) {
-        struct sockaddr_in address = {.sin_family = AF_INET,
-                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        socklen_t size = sizeof address;
-        closer closer = {socket(AF_INET, SOCK_STREAM, 0), resets == 1};
-        pthread_t thread;
-        assert_int_equal(bind(closer.listener, (struct sockaddr *)&address, size), 0);
-        assert_int_equal(listen(closer.listener, 8), 0);
-        assert_int_equal(getsockname(closer.listener, (struct sockaddr *)&address, &size), 0);
-        assert_int_equal(pthread_create(&thread, NULL, close_handshakes, &closer), 0);
+static void peer_start(peer *peer, afc_slice answer, bool resets) {
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    peer->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    peer->answer = answer;
+    peer->resets = resets;
+    assert_int_equal(bind(peer->listener, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(peer->listener, 8), 0);
+    assert_int_equal(getsockname(peer->listener, (struct sockaddr *)&address, &size), 0);
+    snprintf(peer->address, sizeof peer->address, "127.0.0.1:%d", ntohs(address.sin_port));
+    assert_int_equal(pthread_create(&peer->thread, NULL, answer_handshakes, peer), 0);
+}
+
+static void peer_end(peer *peer) {
+    shutdown(peer->listener, SHUT_RDWR);
+    pthread_join(peer->thread, NULL);
+    close(peer->listener);
+}
+
+/** Connects to the peer as a server, and as a proxy. */
+static void check_named(const char *answer, bool resets, const char *sentence, afc_reason reason) {
+    peer peer;
+    peer_start(&peer, afc_slice_of(answer), resets);
+    for (int is_proxy = 0; is_proxy < 2; is_proxy++) {
         world *world = world_new(NULL, NULL);
         call *call = call_new(world, "/");
-        call->request.url = text_of(world, "https://127.0.0.1:%d/", ntohs(address.sin_port));
+        const char *url = text_of(world, "https://%s", peer.address);
+        call->request.url = is_proxy ? "http://a.test/" : url;
+        if (is_proxy) call->request.proxy = url;
         call_perform(call);
         check_ended(call, AFC_ETLS);
         check_contains(call->failure.text,
-                       "the server closed the connection during the TLS handshake (");
-        assert_int_equal(call->failure.reason, AFC_REASON_NONE);
+                       text_of(world, "the %s %s (", is_proxy ? "proxy" : "server", sentence));
+        assert_int_equal(call->failure.reason, reason);
         call_free(call);
         world_free(world);
-        shutdown(closer.listener, SHUT_RDWR);
-        pthread_join(thread, NULL);
-        close(closer.listener);
+    }
+    peer_end(&peer);
+}
+
+static void peer_without_tls_is_named(void **state) {
+    (void)state;
+    check_named("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", false,
+                "doesn't use TLS on this port", AFC_REASON_NOT_TLS);
+}
+
+static void closed_connection_is_named(void **state) {
+    (void)state;
+    for (int resets = 0; resets < 2; resets++) {
+        check_named("", resets == 1, "closed the connection during the TLS handshake",
+                    AFC_REASON_NONE);
+    }
+}
+
+/** Records of alerts: two bytes behind the header, level and number (RFC 8446 6). */
+static void alert_is_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *record, *text;
+        afc_reason reason;
+    } rows[] = {
+        {"\x15\x03\x03\x00\x02\x02\x50", "closed the TLS connection: internal error",
+         AFC_REASON_NONE},
+        {"\x15\x03\x03\x00\x02\x02\x70", "closed the TLS connection: unrecognized name",
+         AFC_REASON_NONE},
+        {"\x15\x03\x03\x00\x02\x02\x28", "closed the TLS connection: handshake failure",
+         AFC_REASON_HANDSHAKE_REFUSED},
+        {"\x15\x03\x03\x00\x02\x02\x46", "uses no allowed version of TLS (",
+         AFC_REASON_TLS_VERSION},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        peer peer;
+        /* One of its bytes is 0. */
+        peer_start(&peer, (afc_slice){rows[i].record, 7}, false);
+        world *world = world_new(NULL, NULL);
+        call *call = call_new(world, "/");
+        call->request.url = text_of(world, "https://%s", peer.address);
+        call_perform(call);
+        check_ended(call, AFC_ETLS);
+        check_contains(call->failure.text, text_of(world, "the server %s", rows[i].text));
+        assert_int_equal(call->failure.reason, rows[i].reason);
+        call_free(call);
+        world_free(world);
+        peer_end(&peer);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(peer_without_tls_is_named),
-        cmocka_unit_test(connection_closed_in_the_handshake_is_named),
+        cmocka_unit_test(closed_connection_is_named),
+        cmocka_unit_test(alert_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
