@@ -20,7 +20,9 @@ let names = try await manager.get("files", as: [String].self).filter { name in
     return isSafe
 }
 let items = names.map { name in
-    DownloadItem("files/\(name)", to: .path("\(arguments[2])/\(name)"), options: .createsFolders)
+    // `escape` is for queries, where a question mark is allowed.
+    let segment = ParameterEncoder.escape(name).replacing("?", with: "%3F")
+    return DownloadItem("files/\(segment)", to: .path("\(arguments[2])/\(name)"), options: .createsFolders)
 }
 
 var failed = 0
