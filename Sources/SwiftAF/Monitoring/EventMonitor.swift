@@ -5,7 +5,7 @@ public import FoundationEssentials
 /// does nothing.
 ///
 /// The monitors of a manager are called on a separate queue, one event at a time, in order. A slow monitor delays other
-/// monitors but no transfer; undelivered events are kept in memory.
+/// monitors but no transfer; undelivered events are kept in memory, without a limit.
 ///
 /// The events of a request have this order: created, resumed; for each attempt: sent, then any number of 1xx responses,
 /// redirects and answered challenges, a last challenge if the response is a 401 or 407, the response, and retried if
