@@ -144,7 +144,10 @@ extension HTTPSessionManager {
     ///
     /// ```swift
     /// for await download in manager.downloads(of: items, maximumConcurrent: 8) {
-    ///     print(download.index, try download.get().filePath)
+    ///     switch download.result {
+    ///     case .success(let file): print(download.index, file.filePath)
+    ///     case .failure(let error): print(download.index, error)  // throwing it would cancel the other downloads
+    ///     }
     /// }
     /// ```
     ///
