@@ -50,7 +50,8 @@ public struct SecurityPolicy: Hashable, Sendable, Codable {
     /// Rules for single hosts. The most specific one applies. Default: none.
     public var rules: [HostRule] = []
 
-    /// Called with every report; may change the verdict. Not encoded. Default: nil.
+    /// Called with the report of each full handshake, not of resumed ones; may change the verdict. Not encoded.
+    /// Default: nil.
     public var handler: TrustHandler?
 
     private enum CodingKeys: CodingKey {
