@@ -1,9 +1,9 @@
 /// The heads that were sent and received, including libcurl's own fields, and their connections. Reported for each
 /// redirect, authentication round, retry and CONNECT.
 ///
-/// Secrets are redacted: `<hidden>` replaces the values of `Authorization`, `Proxy-Authorization`, `Cookie`,
-/// `Set-Cookie`, `Cookie2`, `Set-Cookie2` and secret fields, and URLs have no user information. HTTP/2 heads are
-/// written like those of HTTP/1.1, with the version `HTTP/2`, names in lower case and `host` for `:authority`.
+/// Secrets are redacted: `<hidden>` replaces the values of secret fields (``HTTPHeaders/Field/isSecret``), and URLs have
+/// no user information. HTTP/2 heads are written like those of HTTP/1.1, with the version `HTTP/2`, names in lower case
+/// and `host` for `:authority`.
 public struct WireTrace: Sendable, Hashable {
     /// A traced event.
     public enum Event: Sendable, Hashable {

@@ -86,8 +86,9 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var hsts: HSTSStore?
 
     /// The HTTP cache; nil disables caching. Several sessions may use the same cache. Responses to requests with
-    /// different credentials are kept apart, unless they are public: `Authorization`, a ``Credential``, and header fields
-    /// that are marked secret. Default: nil.
+    /// different credentials are kept apart, unless they are public: `Authorization`, a ``Credential``, the names of keys
+    /// (`X-Api-Key`, `Api-Key`, `X-Auth-Token`, `X-CSRF-Token`), and header fields that are marked secret, but not cookies.
+    /// Default: nil.
     public var cache: HTTPCache?
 
     /// Separates the responses of this session from those of others with the same cache: sessions of other users, with
