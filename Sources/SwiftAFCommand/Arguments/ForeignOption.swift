@@ -27,7 +27,8 @@ struct ForeignOption: Sendable {
         ForeignOption("--url", use: "a URL needs no option"),
         ForeignOption("--url-query", use: "an item does it: name==value"),
         ForeignOption("-#", "--progress-bar", use: "a terminal gets a progress bar anyway"),
-        ForeignOption("--proto", "--proto-redir", use: "only http and https are used, and no redirect leads to http"),
+        ForeignOption(
+            "--proto", "--proto-redir", use: "only http and https are used, and no redirect leads from https to http"),
         ForeignOption("--proto-default", use: "a URL can begin with its scheme; https is the default"),
         ForeignOption("-Z", "--parallel", use: "download takes several URLs, in parallel"),
         ForeignOption("-:", "--next", use: "a run sends one request; download takes several URLs"),
