@@ -1,10 +1,10 @@
 package import FoundationEssentials
 
-/// A cookie jar, for one or more sessions.
+/// A storage of cookies, for one or more sessions.
 ///
 /// ```swift
 /// var configuration = SessionConfiguration.default
-/// configuration.cookieStorage = try CookieStorage(path: "/home/me/.jar")
+/// configuration.cookieStorage = try CookieStorage(path: "/home/me/.local/state/shop/cookies.txt")
 /// ```
 ///
 /// Thread-safe. `init(path:)` and ``save(to:)`` wait for the disk. So does the release of the last reference, if there is a

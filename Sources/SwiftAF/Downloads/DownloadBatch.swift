@@ -158,7 +158,7 @@ extension HTTPSessionManager {
     ///   - items: The downloads.
     ///   - maximumConcurrent: The maximum number of simultaneous downloads; at least 1.
     ///     ``SessionConfiguration/maximumConnectionsPerHost`` applies as well.
-    ///   - progress: Called at most ten times a second per item, on the network's thread, once when the item has ended,
+    ///   - progress: Called at most ten times a second per item, on the network thread, once when the item has ended,
     ///     on another one, and once more when all have ended. Must not block.
     /// - Returns: A sequence that can be iterated once.
     public func downloads(

@@ -48,7 +48,7 @@ public struct DownloadDestination: Sendable {
     /// A file whose path a closure returns when the head of a response with status 200 to 299 has arrived, before
     /// anything is written.
     ///
-    /// - Parameter name: Called once, on the network's thread: it must not block, because other transfers of the
+    /// - Parameter name: Called once, on the network thread: it must not block, because other transfers of the
     ///   session wait meanwhile.
     public static func named(_ name: @escaping @Sendable (HTTPResponse) -> String) -> DownloadDestination {
         DownloadDestination(choice: .named(name))

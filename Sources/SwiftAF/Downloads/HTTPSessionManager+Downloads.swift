@@ -14,7 +14,7 @@ extension HTTPSessionManager {
     ///   - source: The text of a URL, a `URL`, or an ``HTTPRequest``.
     ///   - destination: The path of the file, or how it is chosen. Default: ``downloadDestination``.
     ///   - options: Whether an existing file is replaced, and whether the download can be resumed.
-    ///   - progress: Called on the network's thread with snapshots, at most ten times a second and once at the end.
+    ///   - progress: Called on the network thread with snapshots, at most ten times a second and once at the end.
     ///     Must not block.
     /// - Throws: ``SessionError/Code/status`` for any other status, with the response and up to 1 MiB of its body, and
     ///   without a body for a status from 200 to 299 that isn't acceptable; ``SessionError/Code/contentType``, without

@@ -7,7 +7,7 @@ public protocol ResponseSerializer<Output>: Sendable {
 
     /// Returns the value of an acceptable response; otherwise throws.
     ///
-    /// Called in the caller's context, never on the network's thread. May be called concurrently.
+    /// Called in the caller's context, never on the network thread. May be called concurrently.
     func serialize(_ response: HTTPResponse, body: Data) throws -> Output
 
     /// Returns the value and the error of a response. Both can be present, as for a 404 with problem details in its

@@ -9,7 +9,7 @@ extension HTTPSessionManager {
     /// Called when a request failed, on ``completionExecutor``; the task is nil if the request couldn't be built.
     public typealias Failure = @Sendable (DataTask?, SessionError) -> Void
     /// Called with the progress, at most ten times a second and once at the end, before the completion. Of a task it is
-    /// called on ``completionExecutor``, of an awaited call on the network's thread, where it must not block.
+    /// called on ``completionExecutor``, of an awaited call on the network thread, where it must not block.
     public typealias ProgressHandler = @Sendable (TransferProgress) -> Void
 
     /// Makes a task for a request, without the request serializer. Call ``SessionTask/resume()`` to start it.
