@@ -185,13 +185,17 @@ static bool read_address(afc__ip *out, const struct curl_sockaddr *address) {
     return true;
 }
 
+bool afc__network_requires_public(const afc__network *network) {
+    return network != NULL && network->require_public_addresses;
+}
+
 /**
  * Checks the address that is about to be connected to, rather than an earlier lookup of its name.
  */
 bool afc__exchange_may_connect(const afc__exchange *exchange, const struct curl_sockaddr *address) {
     const afc__network *network = exchange->driver->network;
     afc__ip ip;
-    bool is_open = network == NULL || !network->require_public_addresses ||
+    bool is_open = !afc__network_requires_public(network) ||
                    afc__exchange_uses_own_listener(exchange);
     if (is_open || exchange->hop.transfer == NULL || exchange->hop.transfer->hop.proxy != NULL)
         return true;

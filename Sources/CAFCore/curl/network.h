@@ -42,6 +42,9 @@ bool afc__network_has_interface(const afc__network *network);
 /** Returns AF_INET, AF_INET6 or AF_UNSPEC. */
 int afc__network_family(const afc__network *network);
 
+/** Returns whether only public addresses may be connected to. */
+bool afc__network_requires_public(const afc__network *network);
+
 /** Sets the options that no request changes, on a new handle. */
 CURLcode afc__exchange_set_network(afc__exchange *exchange);
 

@@ -66,7 +66,15 @@ afc_status afc__driver_choose_proxy(const afc__driver *driver, const afc__transf
         *out = transfer->own_proxy;
         return AFC_OK;
     }
-    return afc__proxies_choose(&driver->proxies, &transfer->request.url, out, failure);
+    afc_status status = afc__proxies_choose(&driver->proxies, &transfer->request.url, out, failure);
+    bool is_unchecked = *out != NULL && driver->proxies.is_environment &&
+                        afc__network_requires_public(driver->network);
+    if (!is_unchecked) return status;
+    /* A program that asks for checks must not lose them by a variable that it may not know of. */
+    *out = NULL;
+    return afc__fail(failure, AFC_EUNSUPPORTED,
+                     "the host's address can't be checked behind the environment's proxy: "
+                     "set the session's proxies, or use none");
 }
 
 static afc_status choose(afc__exchange *exchange, const afc__proxy **out, afc_failure *failure) {

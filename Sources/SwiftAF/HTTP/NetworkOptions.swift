@@ -51,9 +51,10 @@ public struct NetworkOptions: Hashable, Sendable {
     public var unixSocket: String?
     /// Whether only public addresses are connected to, for programs that fetch untrusted URLs. A private, loopback,
     /// link-local or otherwise special address fails with ``SessionError/Code/connect``, on every hop; it is checked
-    /// when the connection is opened, and nothing is sent. Requests through a proxy and over Unix-domain sockets aren't
-    /// checked: set ``SessionConfiguration/proxies`` to ``ProxyConfiguration/direct``, or block private addresses at the
-    /// proxy. Default: false.
+    /// when the connection is opened, and nothing is sent. A request that would go through a proxy of the environment
+    /// fails with ``SessionError/Code/unsupported``: set ``SessionConfiguration/proxies``, to
+    /// ``ProxyConfiguration/direct`` or to a proxy that blocks private addresses itself. Requests through a proxy that
+    /// you set and over Unix-domain sockets aren't checked. Default: false.
     public var allowsOnlyPublicAddresses = false
 
     /// Makes the default options.

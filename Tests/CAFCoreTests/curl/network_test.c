@@ -190,6 +190,19 @@ static void refuses_private_addresses_if_asked(void **state) {
     call_perform(call);
     check_ended(call, AFC_OK);
     call_free(call);
+    /* One of the environment would end the checks without the program's knowledge. */
+    assert_int_equal(setenv("http_proxy", relay_url(relay, "http", NULL), 1), 0);
+    size_t count = relay_count(relay);
+    use(world, (afc_network_options){.require_public_addresses = true});
+    call = fetch(world, "http://any.test/", NULL, AFC_EUNSUPPORTED);
+    check_contains(call->failure.text, "behind the environment's proxy");
+    call_free(call);
+    expect(world, url_of(world, "/"), NULL, AFC_ECONNECT);
+    assert_int_equal(relay_count(relay), count);
+    use(world, (afc_network_options){.require_public_addresses = false});
+    expect(world, "http://any.test/", NULL, AFC_OK);
+    assert_int_equal(relay_count(relay), count + 1);
+    assert_int_equal(unsetenv("http_proxy"), 0);
     world_close_session(world);
     relay_free(relay);
 }

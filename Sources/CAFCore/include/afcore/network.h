@@ -66,8 +66,9 @@ typedef struct afc_network_options {
     /**
      * Connects to public addresses only: for programs that fetch URLs from untrusted sources. If a host has a
      * private, loopback, link-local or other special-purpose address, the task fails with AFC_ECONNECT before
-     * anything is sent; each connection of each hop is checked again. Requests through a proxy, Unix-domain
-     * sockets and `doh_url` are not checked.
+     * anything is sent; each connection of each hop is checked again. A request that would go through a proxy of
+     * the environment fails with AFC_EUNSUPPORTED. Requests through a proxy of the session or the request,
+     * Unix-domain sockets and `doh_url` are not checked.
      */
     bool require_public_addresses;
     uint64_t reserved[6]; /**< 0. */
