@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 // Calls of the public API, as a package of its own writes them. Scripts/test-swift-consumer compiles them in three
