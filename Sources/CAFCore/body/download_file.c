@@ -226,6 +226,14 @@ afc_status afc__file_find(afc__file *file, afc_slice url, const afc__resume_toke
     return AFC_OK;
 }
 
+afc_status afc__file_spare_others(afc__file *file, afc_slice url, afc_failure *failure) {
+    struct stat facts;
+    afc_status status = afc__file_find(file, url, NULL, failure);
+    if (status != AFC_OK || afc__resume_exists(&file->token)) return status;
+    if (lstat(file->partial_path, &facts) != 0) return AFC_OK;
+    return failed_at(file->partial_path, EEXIST, failure);
+}
+
 static int make_folders(const char *path) {
     char folder[PATH_MAX];
     size_t size = strlen(path);

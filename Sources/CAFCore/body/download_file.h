@@ -50,6 +50,12 @@ void afc__file_clear(afc__file *file);
 afc_status afc__file_find(afc__file *file, afc_slice url, const afc__resume_token *given,
                           afc_failure *failure);
 
+/**
+ * Resumable, before afc__file_create(): fails with EEXIST if PATH.part exists and isn't of an earlier task for `url`.
+ * AFC_EFILE, AFC_ENOMEM.
+ */
+afc_status afc__file_spare_others(afc__file *file, afc_slice url, afc_failure *failure);
+
 /** Creates an empty file. Removes an existing file with its name. AFC_EFILE. */
 afc_status afc__file_create(afc__file *file, afc_failure *failure);
 

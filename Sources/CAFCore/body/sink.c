@@ -112,6 +112,11 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
     return afc__file_init(&sink->file, path, sink->flags, afc__sink_is_resumable(sink), failure);
 }
 
+afc_status afc__sink_spare_partial(afc__sink *sink, afc_slice url, afc_failure *failure) {
+    bool may_replace = !afc__sink_is_resumable(sink) || (sink->flags & AFC_SINK_NO_REPLACE) == 0;
+    return may_replace ? AFC_OK : afc__file_spare_others(&sink->file, url, failure);
+}
+
 afc_status afc__sink_set_descriptor(afc__sink *sink, int descriptor) {
     /* What was written to a descriptor can't be taken back. */
     if (sink->expects_digest) return AFC_EINVAL;

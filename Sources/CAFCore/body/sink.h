@@ -100,6 +100,12 @@ afc_status afc__sink_set_path(afc__sink *sink, const char *path, unsigned flags,
                               afc_failure *failure);
 
 /**
+ * With AFC_SINK_NO_REPLACE, for a name that the response may have chosen: fails if PATH.part exists, unless it is
+ * of an earlier task for `url`. AFC_EFILE, AFC_ENOMEM.
+ */
+afc_status afc__sink_spare_partial(afc__sink *sink, afc_slice url, afc_failure *failure);
+
+/**
  * Changes the sink to a descriptor, which is duplicated, whatever its kind. Call it before afc__sink_open(). AFC_EINVAL,
  * AFC_EFILE: nothing is changed.
  */

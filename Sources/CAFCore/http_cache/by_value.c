@@ -286,7 +286,7 @@ static afc_status store(afc_http_cache *cache, const cache_query *query,
     afc_status status = afc__stored_fields_select(&fields, head, control);
     if (status != AFC_OK) return status;
     afc__fields_init(&selecting, AFC__SELECTING_MAX);
-    bool is_public = (control->flags & AFC__CONTROL_PUBLIC) != 0;
+    bool is_public = afc__control_is_public(control);
     status = afc__selecting_fields_add(&selecting, head, &query->request, is_public);
     if (status == AFC_OK) {
         afc__fields_bind(&selecting, 0);

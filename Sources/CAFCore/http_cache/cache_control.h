@@ -50,6 +50,9 @@ void afc__request_control_read(afc__http_cache_control *out, const afc_header *h
 void afc__response_control_read(afc__http_cache_control *out, const afc_header *headers,
                                 size_t count);
 
+/** Returns whether the response is for everyone: of "public, private" the more restrictive counts (RFC 9111 4.2.1). */
+bool afc__control_is_public(const afc__http_cache_control *control);
+
 /** Returns whether this field is named in no-cache="…". Such fields aren't stored. */
 bool afc__http_cache_control_hides(const afc__http_cache_control *control, afc_slice name);
 

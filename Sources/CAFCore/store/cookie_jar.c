@@ -151,13 +151,15 @@ static afc__jar_cookie **find(afc_cookie_jar *jar, const afc__jar_cookie *wanted
 }
 
 /** An attacker on http must not replace or shadow a Secure cookie (RFC 6265bis 5.7). */
-static bool would_shadow_secure(const afc_cookie_jar *jar, const afc__jar_cookie *new) {
+static bool would_shadow_secure(const afc_cookie_jar *jar, const afc__jar_cookie *new,
+                                int64_t now) {
     for (size_t i = 0; i < AFC__COOKIE_BUCKETS; i++) {
         for (const afc__jar_cookie *old = jar->buckets[i]; old != NULL; old = old->next) {
             bool is_near = old->is_secure && afc__is_same(old->name, new->name) &&
                            (afc__cookie_domain_matches(old->domain, new->domain) ||
                             afc__cookie_domain_matches(new->domain, old->domain));
-            if (is_near && afc__cookie_path_matches(new->path, old->path)) return true;
+            bool is_alive = !has_expired(old, now);
+            if (is_near && is_alive && afc__cookie_path_matches(new->path, old->path)) return true;
         }
     }
     return false;
@@ -264,7 +266,7 @@ afc_status afc__cookie_jar_keep(afc_cookie_jar *jar, const afc__cookie_site *sit
     if (new.is_secure && !site->is_secure) *why = "a Secure cookie was set over http";
     if (*why != NULL || !is_good(&new, read.path, why)) return AFC_EINVAL;
     pthread_mutex_lock(&jar->lock);
-    bool is_covered = !new.is_secure && !site->is_secure &&would_shadow_secure(jar, &new);
+    bool is_covered = !new.is_secure && !site->is_secure && would_shadow_secure(jar, &new, now);
     afc_status status = is_covered ? AFC_EINVAL : insert(jar, &new, now);
     pthread_mutex_unlock(&jar->lock);
     if (is_covered) *why = "a cookie set over http would shadow a Secure one";

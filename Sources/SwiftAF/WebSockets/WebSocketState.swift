@@ -132,7 +132,7 @@ struct WebSocketState {
             return .deliver(waiter)
         case .buffering, .held:
             // One that is larger than the buffer is taken when the buffer is empty.
-            guard buffered == 0 || size <= capacity - min(capacity, buffered) else {
+            guard buffered == 0 || Self.cost(size) <= capacity - min(capacity, buffered) else {
                 reading = .held
                 return .hold
             }
@@ -149,12 +149,12 @@ struct WebSocketState {
         }
         if case .discarding = reading { return nil }
         messages.append(message)
-        buffered += Self.cost(message)
+        buffered += Self.cost(message.size)
         return nil
     }
 
-    /// Empty messages use memory, too.
-    private static func cost(_ message: WebSocket.Message) -> Int { max(message.size, 64) }
+    /// What a message takes of the buffer. Empty messages use memory, too.
+    private static func cost(_ size: Int) -> Int { max(size, 64) }
 
     /// What a reader does next.
     enum Next {
@@ -186,7 +186,7 @@ struct WebSocketState {
     private mutating func takeMessage() -> WebSocket.Message {
         let message = messages[first]
         first += 1
-        buffered -= Self.cost(message)
+        buffered -= Self.cost(message.size)
         if first == messages.count {
             messages.removeAll(keepingCapacity: messages.count < 64)
             first = 0

@@ -268,6 +268,13 @@ static void http_cannot_replace_or_shadow_secure_cookies(void **state) {
     check_sent(jar, "https://www.example.test/a/b", NOW, "id=secret");
     check_status(keep(jar, "https://www.example.test/a/b", "id=new; Domain=example.test"), AFC_OK);
     check_sent(jar, "http://www.example.test/a/b", NOW, "id=new");
+    /* One that has expired protects nothing, also while it is still there. */
+    check_status(keep(jar, "https://old.test/", "sid=1; Secure; Max-Age=1"), AFC_OK);
+    check_status(keep(jar, "http://old.test/", "sid=2"), AFC_EINVAL);
+    const char *why;
+    afc__cookie_site site = site_of("http://old.test/");
+    check_status(afc__cookie_jar_keep(jar, &site, S("sid=2"), NOW + 2, &why), AFC_OK);
+    check_sent(jar, "http://old.test/", NOW + 2, "sid=2");
     afc_cookie_jar_release(jar);
 }
 

@@ -329,6 +329,11 @@ static const row rows[] = {
      .body = "old",
      .use = AFC_HTTP_CACHE_HIT,
      .is_silent = true},
+    {.name = "public and private",
+     .request = "Authorization: Bearer a",
+     .response = FRESH ", public, private",
+     .second = "Authorization: Bearer b",
+     .body = "new"},
     /* What the URL doesn't name. */
     {.name = "host", .response = FRESH, .second = "Host: other.test", .body = "new"},
     {.name = "stored for another host",

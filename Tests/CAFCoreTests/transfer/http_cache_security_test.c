@@ -220,6 +220,8 @@ static void update_decides_anew_which_requests_a_response_fits(void **state) {
         {"Cache-Control: max-age=60, public\r\nAge: 100" TAG, FRESH ", public" TAG, "Authorization",
          true},
         {"Cache-Control: max-age=60, public\r\nAge: 100" TAG, FRESH TAG, "Authorization", false},
+        {"Cache-Control: max-age=60, public\r\nAge: 100" TAG, FRESH ", private, public" TAG,
+         "Authorization", false},
         {STALE TAG, FRESH "\r\nVary: Foo" TAG, "Foo", false},
         {STALE TAG, FRESH "\r\nVary: *" TAG, "Foo", false},
         {STALE TAG, FRESH TAG, "Foo", true},

@@ -223,6 +223,41 @@ static void broken_download_can_be_resumed(void **state) {
     check_done(scene, download(scene, BOTH), AFC_RESUMPTION_RESUMED);
 }
 
+/** The server chooses the name, so it could choose the one of another download. */
+static void name_of_the_response_spares_partial_files_of_others(void **state) {
+    scene *scene = *state;
+    const unsigned flags = AFC_SINK_KEEP_PARTIAL | AFC_SINK_NO_REPLACE;
+    decision decision = to_file(scene->path, flags);
+    write_file(scene->part, S("of somebody else"));
+    call *call = prepare_decision(scene, "/file", &decision);
+    call_perform(call);
+    check_ended(call, AFC_EFILE);
+    assert_int_equal(call->failure.system_error, EEXIST);
+    check_contains(call->failure.text, ".part");
+    call_free(call);
+    check_file(scene->part, S("of somebody else"));
+    assert_int_equal(unlink(scene->part), 0);
+    /* What an earlier task has left of the same URL is replaced. */
+    scene->origin.stops_after = BROKEN_AT;
+    for (int i = 0; i < 2; i++) {
+        decision = to_file(scene->path, flags);
+        call = prepare_decision(scene, "/file", &decision);
+        call_perform(call);
+        check_ended(call, AFC_ETRUNCATED);
+        call_free(call);
+        assert_int_equal(count_files(&scene->folder), 2);
+    }
+    /* Of another URL it isn't. */
+    decision = to_file(scene->path, flags);
+    call = prepare_decision(scene, "/file?2", &decision);
+    call_perform(call);
+    check_ended(call, AFC_EFILE);
+    assert_int_equal(call->failure.system_error, EEXIST);
+    call_free(call);
+    scene->origin.stops_after = WHOLE;
+    check_done(scene, download(scene, BOTH), AFC_RESUMPTION_RESUMED);
+}
+
 /** A part that the request itself asked for is not the beginning of a file. */
 static void own_range_is_not_resumed(void **state) {
     scene *scene = *state;
@@ -337,6 +372,7 @@ int main(void) {
         SCENE_TEST(response_can_become_a_download),
         SCENE_TEST(download_is_complete_in_any_framing),
         SCENE_TEST(download_uses_flags_of_the_request_or_its_own),
+        SCENE_TEST(name_of_the_response_spares_partial_files_of_others),
         SCENE_TEST(broken_download_can_be_resumed),
         SCENE_TEST(own_range_is_not_resumed),
         SCENE_TEST(other_status_than_2xx_is_not_saved),

@@ -114,7 +114,7 @@ enum {
     AFC_SINK_RESUME = 1u << 1,
     /** Sync the file and its folder to the disk before the task succeeds. */
     AFC_SINK_SYNC = 1u << 2,
-    /** Fail with AFC_EFILE and EEXIST if the file exists. */
+    /** Fail with AFC_EFILE and EEXIST if the file exists; for a path of on_head, also if PATH.part is of another URL. */
     AFC_SINK_NO_REPLACE = 1u << 3,
     /** Create missing folders. */
     AFC_SINK_MAKE_FOLDERS = 1u << 4,

@@ -45,7 +45,7 @@ static const char *why_not_kept(const afc__transfer *transfer) {
 static afc_status add_selecting(const afc__transfer *transfer, afc__fields *out,
                                 const afc_head *head, const afc__http_cache_control *control) {
     afc__http_cache_request request = afc__hop_cache_request(transfer);
-    bool is_public = (control->flags & AFC__CONTROL_PUBLIC) != 0;
+    bool is_public = afc__control_is_public(control);
     afc__fields_init(out, AFC__SELECTING_MAX);
     afc_status status = afc__selecting_fields_add(out, head, &request, is_public);
     if (status == AFC_OK) afc__fields_bind(out, 0);
