@@ -266,8 +266,9 @@ static afc_status open_trust(AfgioSession *self, afc_trust_policy **out, afc_fai
     if (self->ca_file != NULL) {
         afc_status status = afc_certificates_read(&anchors, self->ca_file, failure);
         if (status != AFC_OK) return status;
+        /* A file without certificates trusts nothing, rather than what the system trusts. */
+        options.anchors = (afc_slice){anchors.size > 0 ? anchors.bytes : "", anchors.size};
     }
-    options.anchors = (afc_slice){anchors.bytes, anchors.size};
     GArray *rules = g_array_sized_new(FALSE, TRUE, sizeof(afc_trust_rule), self->pins->len);
     for (guint i = 0; i < self->pins->len; i++) {
         const host_pins *pins = &g_array_index(self->pins, host_pins, i);

@@ -122,6 +122,12 @@ static void opens_after_its_settings_were_corrected(void **state) {
     assert_false(afgio_session_open(scene->session, &error));
     assert_true(g_error_matches(error, AFGIO_ERROR, AFGIO_ERROR_FILE));
     g_clear_error(&error);
+    /* Without certificates: the system's anchors aren't meant. */
+    write_file(path_in(&scene->folder, "empty"), S(""));
+    g_object_set(scene->session, "ca-file", path_in(&scene->folder, "empty"), NULL);
+    assert_false(afgio_session_open(scene->session, &error));
+    assert_non_null(error);
+    g_clear_error(&error);
     g_object_set(scene->session, "ca-file", NULL, "proxy", "no proxy", NULL);
     assert_false(afgio_session_open(scene->session, &error));
     assert_true(g_error_matches(error, AFGIO_ERROR, AFGIO_ERROR_INVALID_INPUT));

@@ -174,6 +174,11 @@ static afc_status read_rules(afc_trust_policy *policy, const afc_trust_options *
 static afc_status read_anchors(afc_trust_policy *policy, const afc_trust_options *options,
                                STACK_OF(X509_CRL) *crls, afc_failure *failure) {
     STACK_OF(X509) *anchors;
+    /* Of a file that was read, for example: the system's anchors aren't meant. */
+    if (options->anchors.bytes != NULL && options->anchors.size == 0) {
+        return afc__fail(failure, AFC_EINVAL,
+                         "the anchors: there are none, and only NULL means the system's");
+    }
     afc_status status = afc__certificates_parse(&anchors, options->anchors, "the anchors", failure);
     if (status != AFC_OK) return status;
     policy->has_own_anchors = anchors != NULL;

@@ -51,7 +51,7 @@ extension CoreArena {
     fileprivate func options(_ policy: SecurityPolicy) throws(SessionError) -> afc_trust_options {
         var options = afc_trust_options()
         options.size = MemoryLayout<afc_trust_options>.stride
-        options.anchors = copy(try policy.anchors.bytes())
+        options.anchors = try policy.anchors.bytes().map { copy($0) } ?? afc_slice()
         options.keep_system_anchors = policy.keepsSystemAnchors
         options.intermediates = copy(Data(joining: policy.intermediates, as: "CERTIFICATE"))
         options.crls = copy(Data(joining: policy.revocationLists, as: "X509 CRL"))
@@ -134,11 +134,11 @@ extension TrustHandler {
 }
 
 extension TrustAnchors {
-    /// The certificates; empty for the system's.
-    fileprivate func bytes() throws(SessionError) -> Data {
+    /// Returns the certificates; nil for the system's.
+    fileprivate func bytes() throws(SessionError) -> Data? {
         switch self {
         case .system:
-            return Data()
+            return nil
         case .pem(let data):
             guard !data.isEmpty else {
                 throw SessionError(.invalidInput, message: "there are no certificates to trust")

@@ -73,6 +73,8 @@ static void refuses_counts_without_arrays(void **state) {
     options.everywhere.pin_count = 1;
     check_refused(&options, "pins is NULL");
     options = (afc_trust_options)AFC_TRUST_OPTIONS_INIT;
+    options.anchors = S("");
+    check_refused(&options, "the anchors: there are none");
     options.anchors = (afc_slice){NULL, 1};
     check_refused(&options, "the anchors: a size but no bytes");
 }

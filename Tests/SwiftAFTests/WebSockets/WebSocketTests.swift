@@ -197,6 +197,24 @@ struct WebSocketTests {
         #expect(socket.closeCode == .noCode)
     }
 
+    @Test("Empty messages fill the buffer, too")
+    func emptyMessages() {
+        var state = WebSocketState(capacity: 640)
+        var count = 0
+        while count < 100, case .buffer = state.decide(size: 0) {
+            #expect(state.buffer(.binary(Data())) == nil)
+            count += 1
+        }
+        #expect(count == 10)
+        // Each one that is read makes room for another one.
+        let first = state.takeBuffered()
+        #expect(first?.message.size == 0)
+        guard case .buffer = state.decide(size: 0) else {
+            Issue.record("there is no room")
+            return
+        }
+    }
+
     @Test("Senders wait for room in the queue")
     func fullQueue() async throws {
         serveEcho()

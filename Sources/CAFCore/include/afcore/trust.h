@@ -138,7 +138,7 @@ typedef struct afc_trust_options {
     size_t size; /**< sizeof(afc_trust_options). */
     /**
      * Trust anchors that replace the system's: PEM or DER, one or many. They may be roots, intermediates
-     * or certificates of servers. Empty: the system's.
+     * or certificates of servers. NULL: the system's. AFC_EINVAL: empty, as from an empty file.
      */
     afc_slice anchors;
     bool keep_system_anchors; /**< Also trust the system's anchors. */
