@@ -92,7 +92,7 @@ import Testing
         var options = Options()
         options.proxies = ProxyConfiguration(all: "https://joe:pw@p.test:3128")
         let proxy = options.secureProxy(for: "https://h.test/")
-        let ofProxy = SessionError(.tls, reason: .notTLS, message: "the proxy doesn't use TLS on this port (wrong version)")
+        let ofProxy = SessionError(.tls, reason: .notTLS, message: "the proxy doesn't use TLS on this port (x)")
         let message = Failure(ofProxy, proxy: proxy).message
         #expect(message.hasPrefix("the proxy doesn't use TLS on this port") && !message.contains("pw"))
         #expect(message.hasSuffix("; --proxy http://p.test:3128 connects to the proxy without TLS"))

@@ -144,6 +144,20 @@ afc_status afc__open_regular(int *descriptor, const char *path, int64_t *length,
     return status;
 }
 
+char *afc__absolute_path(const char *path) {
+    char folder[PATH_MAX];
+    bool is_relative = path[0] != '/' && path[0] != '\0';
+    if (!is_relative || getcwd(folder, sizeof folder) == NULL || folder[0] != '/')
+        return afc__copy_text(afc_slice_of(path));
+    size_t folder_size = strlen(folder), size = strlen(path) + 1;
+    char *joined = afc__alloc(folder_size + 1 + size);
+    if (joined == NULL) return NULL;
+    memcpy(joined, folder, folder_size);
+    joined[folder_size] = '/';
+    memcpy(joined + folder_size + 1, path, size);
+    return joined;
+}
+
 /* ---- Symbolic links ------------------------------------------------------------------------ */
 
 /* The kernel's limit for one path (path_resolution(7)). */

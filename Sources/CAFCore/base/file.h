@@ -15,6 +15,12 @@
  */
 afc_status afc__read_all(afc__buffer *out, int descriptor);
 
+/**
+ * Returns a copy of a path that stays valid when the working directory changes: afc_free(). NULL: AFC_ENOMEM. A path
+ * that can't be made absolute is copied as it is.
+ */
+char *afc__absolute_path(const char *path);
+
 /** Writes all bytes to a file or a pipe, which raises no SIGPIPE. Returns 0 or an errno. */
 int afc__write_all(int descriptor, const void *bytes, size_t size);
 

@@ -68,6 +68,7 @@ typedef struct afc__sink_start {
     int64_t length;                       /**< As announced, or AFC_LENGTH_UNKNOWN. */
     bool is_encoded;                      /**< It will be decoded, so `length` doesn't apply. */
     bool asks_for_range;                  /**< The caller set a Range field. */
+    bool is_head;                         /**< The method is HEAD: there is nothing to save. */
     bool can_wait;                        /**< A paused body delays no other exchange. */
     const afc__resume_decision *decision; /**< NULL: no range was requested. */
 } afc__sink_start;

@@ -14,10 +14,11 @@
 
 void afc__body_release(const afc_body *body) {
     if (body->release != NULL) body->release(body->context);
-    if (body->kind == AFC_BODY_READER && body->reader.release != NULL) {
-        body->reader.release(body->reader.context);
-    }
-    if (body->kind == AFC_BODY_MULTIPART) afc_multipart_free(body->form);
+    /* Without a kind, what was set is refused, and taken like any other body. */
+    bool has_no_kind = body->kind == AFC_BODY_NONE;
+    bool has_reader = body->kind == AFC_BODY_READER || (has_no_kind && body->reader.read != NULL);
+    if (has_reader && body->reader.release != NULL) body->reader.release(body->reader.context);
+    if (body->kind == AFC_BODY_MULTIPART || has_no_kind) afc_multipart_free(body->form);
 }
 
 static afc_status check_length(const afc_body *body, afc_failure *failure) {

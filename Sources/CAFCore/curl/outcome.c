@@ -424,8 +424,9 @@ void afc__exchange_map_result(const afc__exchange *exchange, CURLcode code, afc_
     describe_connect(exchange, code, &cause);
     describe_tls(exchange, &cause);
     describe_proxy(exchange, code, &cause);
-    /* Other names are looked up before libcurl gets the request. */
-    if (cause.status == AFC_EDNS && code == CURLE_COULDNT_RESOLVE_HOST)
+    /* Other names are looked up before libcurl gets the request, unless an override lacks the family of addresses. */
+    bool is_doh = afc__network_doh_host(exchange->driver->network) != NULL;
+    if (cause.status == AFC_EDNS && code == CURLE_COULDNT_RESOLVE_HOST && is_doh)
         cause.reason = AFC_REASON_DNS_OVER_HTTPS;
     afc__fail(failure, cause.status, "%s", cause.text);
     if (cause.status == AFC_EUNTRUSTED) failure->trust = cause.trust;

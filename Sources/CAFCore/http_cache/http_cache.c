@@ -68,6 +68,11 @@ afc_status afc_http_cache_open(afc_http_cache **out, const afc_http_cache_option
     *out = NULL;
     AFC__READ_SIZED(afc_http_cache_options, AFC_HTTP_CACHE_OPTIONS_INIT, max_entry_bytes, options,
                     failure);
+    if (options->memory_bytes == 0 && options->directory == NULL) {
+        return afc__fail(
+            failure, AFC_EINVAL,
+            "the cache can store nothing: memory_bytes is 0, and there is no directory");
+    }
     afc_http_cache *cache = afc__zalloc(sizeof *cache);
     if (cache == NULL) return afc__fail_memory(failure);
     atomic_init(&cache->references, 1);

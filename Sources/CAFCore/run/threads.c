@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "run/loop.h"
 
 #include <afcore/session.h>
 #include <errno.h>
@@ -164,6 +165,8 @@ void afc__thread_will_stay(void) {
 }
 
 void afc_join_closed_sessions(void) {
+    /* It would wait for itself. */
+    if (afc__loop_is_any_current()) return;
     pthread_mutex_lock(&registry.lock);
     while (registry.ending > 0) pthread_cond_wait(&registry.changed, &registry.lock);
     pthread_mutex_unlock(&registry.lock);

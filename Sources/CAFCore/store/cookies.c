@@ -1,6 +1,7 @@
 /* The public functions of a jar; the rules are in cookie_jar.c. */
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/file.h"
 #include "base/sized.h"
 #include "base/text.h"
 #include "message/url.h"
@@ -33,7 +34,7 @@ static afc_status begin(afc_cookie_jar *jar, const char *path, afc_failure *fail
         return afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
     }
     if (path == NULL) return AFC_OK;
-    jar->path = afc__copy_text(afc_slice_of(path));
+    jar->path = afc__absolute_path(path);
     if (jar->path == NULL) return afc__fail_memory(failure);
     afc_status status = afc__cookie_file_load(jar, path, now(), failure);
     jar->has_changed = false;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "base/file.h"
 #include "base/keyed_hash.h"
 #include "base/list.h"
 #include "base/sized.h"
@@ -416,7 +417,7 @@ static afc_status begin(afc_hsts *hsts, const char *path, afc_failure *failure) 
     if (hsts->buckets == NULL) return afc__fail_memory(failure);
     hsts->bucket_count = FIRST_BUCKETS;
     if (path == NULL) return AFC_OK;
-    hsts->path = afc__copy_text(afc_slice_of(path));
+    hsts->path = afc__absolute_path(path);
     if (hsts->path == NULL) return afc__fail_memory(failure);
     afc_status status = load(hsts, path, failure);
     hsts->has_changed = false;

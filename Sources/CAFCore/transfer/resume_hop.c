@@ -156,6 +156,7 @@ bool afc__transfer_open_sink(afc__transfer *transfer, const afc_response *respon
         .url = asked_url(transfer),
         .length = has_body ? transfer->hop.framing.length : 0,
         .is_encoded = transfer->hop.framing.is_encoded && transfer->coding != AFC__CODING_KEPT,
+        .is_head = afc__request_head_is(&transfer->request, "HEAD"),
         .asks_for_range = afc__request_head_sends(&transfer->request, afc_slice_of("Range")),
         .can_wait = !transfer->hop.shares_connection,
         .decision = has_decision ? &transfer->resume_decision : NULL,
@@ -171,7 +172,9 @@ bool afc__transfer_open_sink(afc__transfer *transfer, const afc_response *respon
 void afc__transfer_report_file(afc__transfer *transfer) {
     afc__sink *sink = &transfer->sink;
     afc_result *result = transfer->result;
-    if (sink->kind != AFC_SINK_FILE) return;
+    bool has_file = sink->kind == AFC_SINK_FILE &&
+                    !afc__request_head_is(&transfer->request, "HEAD");
+    if (!has_file) return;
     result->resume_token = afc__sink_copy_token(sink);
     if (result->resume_token == NULL && afc__resume_exists(&sink->file.token)) {
         (void)afc__transfer_fail_memory(transfer);

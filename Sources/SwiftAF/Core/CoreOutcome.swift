@@ -68,7 +68,9 @@ extension CoreOutcome {
             if filePath == nil {
                 try response.validated()
                 guard !response.head.isSuccessful || download != nil else {
-                    throw SessionError(.unknown, message: "the transfer ended without a file")
+                    throw SessionError(
+                        .invalidInput, message: "the response to a HEAD request has no body to save",
+                        response: response.head)
                 }
                 throw SessionError(
                     .status,

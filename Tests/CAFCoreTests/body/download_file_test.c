@@ -241,6 +241,25 @@ static void refuses_to_replace_existing_file_if_asked(void **state) {
     }
 }
 
+/** HEAD has no body, so there is nothing to save. */
+static void head_leaves_the_file_alone(void **state) {
+    scene *scene = *state;
+    static const unsigned flags[] = {0, BOTH};
+    serve(scene->world, "/head", answer(200, NULL, "body"));
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        write_file(scene->path, S("old"));
+        call *call = prepare(scene, "/head", flags[i]);
+        call->request.method = "HEAD";
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        assert_int_equal(status_of(call), 200);
+        assert_null(afc_result_get_download(call->result));
+        call_free(call);
+        check_file(scene->path, S("old"));
+        assert_int_equal(count_files(&scene->folder), 1);
+    }
+}
+
 static void keeps_file_that_appears_during_the_download(void **state) {
     scene *scene = *state;
     scene->origin.stops_after = BROKEN_AT;
@@ -416,6 +435,7 @@ int main(void) {
         SCENE_TEST(resumes_only_get_requests),
         SCENE_TEST(two_downloads_to_one_path_do_not_mix),
         SCENE_TEST(refuses_to_replace_existing_file_if_asked),
+        SCENE_TEST(head_leaves_the_file_alone),
         SCENE_TEST(keeps_file_that_appears_during_the_download),
         SCENE_TEST(creates_missing_folders_if_asked),
         SCENE_TEST(folder_at_the_path_fails_at_once),

@@ -150,6 +150,13 @@ static void connects_with_one_address_family(void **state) {
     /* Nobody listens there; on a machine without IPv6 there is no such address. */
     assert_true(call->failure.status == AFC_ECONNECT || call->failure.status == AFC_EDNS);
     call_free(call);
+    /* An override without an address of the family: nothing is looked up, not over HTTPS either. */
+    const afc_host_override v4 = {"v4.test", port_of(world), "127.0.0.1", {0}};
+    use(world,
+        (afc_network_options){.overrides = &v4, .override_count = 1, .ip_version = AFC_IP_V6});
+    call = fetch(world, text_of(world, "http://v4.test:%u/", port_of(world)), NULL, AFC_EDNS);
+    assert_int_equal(call->failure.reason, AFC_REASON_NONE);
+    call_free(call);
 }
 
 static void connects_from_the_local_address(void **state) {

@@ -517,8 +517,20 @@ static void every_allocation_may_fail(void **state) {
     tear_down(&box);
 }
 
+static void refuses_to_store_nothing(void **state) {
+    (void)state;
+    afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
+    options.memory_bytes = 0;
+    afc_http_cache *cache;
+    afc_failure failure;
+    check_status(afc_http_cache_open(&cache, &options, &failure), AFC_EINVAL);
+    assert_null(cache);
+    check_contains(failure.text, "memory_bytes is 0");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_to_store_nothing),
         cmocka_unit_test(stored_response_is_looked_up_with_head_body_and_dates),
         cmocka_unit_test(response_of_a_clock_that_is_a_tick_ahead_is_fresh),
         cmocka_unit_test(large_body_is_read_from_disk),

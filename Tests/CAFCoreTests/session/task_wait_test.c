@@ -2,6 +2,7 @@
 #include "support/call.h"
 #include "support/child.h"
 
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -188,6 +189,36 @@ static void refuses_to_wait_on_a_loop_thread(void **state) {
     call_free(call);
 }
 
+/** The last callback of a session that is closed: its thread hasn't ended yet, and never would. */
+typedef struct closing {
+    afc_session *session;
+    sem_t joined;
+} closing;
+
+static void join_at_done(void *context, afc_result *result) {
+    closing *closing = context;
+    afc_result_free(result);
+    afc_session_release(closing->session);
+    afc_join_closed_sessions();
+    sem_post(&closing->joined);
+}
+
+static void does_not_wait_on_a_loop_thread_for_its_end(void **state) {
+    world *world = *state;
+    serve(world, "/", answer(200, NULL, "hello"));
+    closing closing;
+    assert_int_equal(sem_init(&closing.joined, 0, 0), 0);
+    check_status(afc_session_new(&closing.session, NULL, NULL), AFC_OK);
+    afc_request request = get(world, "/");
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
+    events.context = &closing;
+    events.on_done = join_at_done;
+    check_status(afc_task_begin(NULL, closing.session, &request, &events, NULL), AFC_OK);
+    assert_int_equal(sem_wait(&closing.joined), 0);
+    afc_join_closed_sessions();
+    sem_destroy(&closing.joined);
+}
+
 static void does_not_wait_in_a_child_for_the_parents_task(void **state) {
     world *world = *state;
     serve(world, "/", stalled("gate"));
@@ -212,6 +243,7 @@ int main(void) {
         WORLD_TEST(wakes_all_who_wait_when_task_is_cancelled),
         WORLD_TEST(waits_for_task_that_another_thread_starts),
         WORLD_TEST(refuses_to_wait_on_a_loop_thread),
+        WORLD_TEST(does_not_wait_on_a_loop_thread_for_its_end),
         WORLD_TEST(does_not_wait_in_a_child_for_the_parents_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

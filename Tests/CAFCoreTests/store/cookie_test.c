@@ -7,6 +7,7 @@
 #include "support/files.h"
 #include "support/torture.h"
 
+#include <afcore/hsts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -470,6 +471,37 @@ static void jar_file_is_private_and_outlives_the_process(void **state) {
     folder_remove(&folder);
 }
 
+/** As daemon() does it: the file is where the path led when the jar was made. */
+static void saves_to_its_file_from_another_folder(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    char former[4096];
+    assert_non_null(getcwd(former, sizeof former));
+    assert_int_equal(chdir(folder.path), 0);
+    afc_cookie_jar_options options = AFC_COOKIE_JAR_OPTIONS_INIT;
+    options.path = "jar";
+    afc_cookie_jar *jar;
+    check_status(afc_cookie_jar_new(&jar, &options, NULL), AFC_OK);
+    afc_hsts_options of_hsts = AFC_HSTS_OPTIONS_INIT;
+    of_hsts.path = "hosts";
+    afc_hsts *hsts;
+    check_status(afc_hsts_new(&hsts, &of_hsts, NULL), AFC_OK);
+    assert_int_equal(chdir(former), 0);
+    afc_cookie cookie = AFC_COOKIE_INIT;
+    cookie.domain = "h.test";
+    cookie.name = "a";
+    cookie.value = "1";
+    cookie.expires_s = INT64_C(4102444800);
+    check_status(afc_cookie_jar_set(jar, &cookie, NULL), AFC_OK);
+    check_status(afc_hsts_add(hsts, "h.test", AFC_HSTS_FOREVER, false, NULL), AFC_OK);
+    afc_cookie_jar_release(jar);
+    afc_hsts_release(hsts);
+    check_contains(read_file(path_in(&folder, "jar")), "h.test");
+    check_contains(read_file(path_in(&folder, "hosts")), "h.test");
+    folder_remove(&folder);
+}
+
 static void exports_what_is_saved_and_session_cookies_on_request(void **state) {
     folder folder;
     afc_bytes text;
@@ -665,6 +697,7 @@ int main(void) {
         cmocka_unit_test(limits_the_size_of_jars),
         cmocka_unit_test(programs_can_list_set_and_delete),
         cmocka_unit_test(jar_file_is_private_and_outlives_the_process),
+        cmocka_unit_test(saves_to_its_file_from_another_folder),
         cmocka_unit_test(exports_what_is_saved_and_session_cookies_on_request),
         cmocka_unit_test(unusable_files_are_errors),
         cmocka_unit_test(hostile_files_are_read_line_by_line),

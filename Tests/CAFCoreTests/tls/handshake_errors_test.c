@@ -26,16 +26,14 @@ static void *answer_handshakes(void *context) {
         /* The whole hello: a rest that wasn't read would make each close a reset. */
         if (recv(connection, hello, sizeof hello, 0) > 0)
             (void)!write(connection, peer->answer.bytes, peer->answer.size);
-        if (peer->resets)
-            setsockopt(connection, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        if (peer->resets) setsockopt(connection, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
         close(connection);
     }
     return NULL;
 }
 
 static void peer_start(peer *peer, afc_slice answer, bool resets) {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     peer->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     peer->answer = answer;
@@ -121,11 +119,42 @@ static void alert_is_named(void **state) {
     }
 }
 
+/** The version that either side refuses: the server by an alert, the client after the server's choice. */
+static void version_is_named(void **state) {
+    (void)state;
+    afts_cert *cert = afts_cert_new(&(afts_cert_options){.authority = true}, NULL);
+    static const struct {
+        afts_tls_version server;
+        afc_tls_protocol min, max;
+    } rows[] = {
+        {AFTS_TLS_1_3, AFC_TLS_1_2, AFC_TLS_1_2},
+        {AFTS_TLS_1_2, AFC_TLS_1_3, AFC_TLS_1_3},
+        {AFTS_TLS_1_1, AFC_TLS_DEFAULT, AFC_TLS_DEFAULT},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afts_tls tls = {.chain_pem = afts_cert_chain_pem(cert),
+                        .key_pem = afts_cert_key_pem(cert),
+                        .min_version = rows[i].server,
+                        .max_version = rows[i].server};
+        afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+        options.tls = (afc_tls_options){.min_version = rows[i].min, .max_version = rows[i].max};
+        world *world = world_new(&(afts_options){.tls = &tls}, &options);
+        call *call = call_fetch(world, "/");
+        check_ended(call, AFC_ETLS);
+        check_contains(call->failure.text, "the server uses no allowed version of TLS (");
+        assert_int_equal(call->failure.reason, AFC_REASON_TLS_VERSION);
+        call_free(call);
+        world_free(world);
+    }
+    afts_cert_free(cert);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(peer_without_tls_is_named),
         cmocka_unit_test(closed_connection_is_named),
         cmocka_unit_test(alert_is_named),
+        cmocka_unit_test(version_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,15 +72,8 @@ static void s31_refuses_versions_outside_the_range(void **state) {
         afc_tls_options client = {.min_version = cases[i].min, .max_version = cases[i].max};
         afts_tls server = {.min_version = cases[i].server, .max_version = cases[i].server};
         world *world = world_with(leaf, server, &client, AFC_OCSP_IGNORE);
-        call *call = call_fetch(world, "/");
-        check_ended(call, cases[i].expected != NULL ? AFC_OK : AFC_ETLS);
-        if (cases[i].expected != NULL) {
-            check_connection(world, 0, cases[i].expected, NULL);
-        } else {
-            check_contains(call->failure.text, "the server uses no allowed version of TLS (");
-            assert_int_equal(call->failure.reason, AFC_REASON_TLS_VERSION);
-        }
-        call_free(call);
+        check_fetch(world, "/", cases[i].expected != NULL ? AFC_OK : AFC_ETLS);
+        if (cases[i].expected != NULL) check_connection(world, 0, cases[i].expected, NULL);
         assert_int_equal(afts_server_stats(world->server).requests, cases[i].expected != NULL);
         world_free(world);
     }

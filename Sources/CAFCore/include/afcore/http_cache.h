@@ -27,7 +27,7 @@ typedef struct afc_http_cache afc_http_cache;
 /** Options of a cache. Start from AFC_HTTP_CACHE_OPTIONS_INIT. All are copied. */
 typedef struct afc_http_cache_options {
     size_t size; /**< sizeof(afc_http_cache_options). */
-    /** Capacity in memory, in bytes: heads, bodies and their bookkeeping. May be 0 with a directory. */
+    /** Capacity in memory, in bytes: heads, bodies and their bookkeeping. May be 0 with a directory; AFC_EINVAL without. */
     uint64_t memory_bytes;
     /** Maximum size of a body in bytes; larger ones aren't stored. 0: 5 % of the larger capacity. */
     uint64_t max_entry_bytes;

@@ -151,9 +151,9 @@ typedef struct afc_session_statistics {
  * Creates a session and starts its thread, if it has one. `options` may be NULL for the defaults.
  *
  * Thread: any.    Owns: `*out` is yours, afc_session_release().
- * Fails: AFC_ENOMEM, AFC_EINVAL (options without AFC_SESSION_OPTIONS_INIT; invalid TLS versions, ciphers, client
+ * Fails: AFC_ENOMEM (also without a free descriptor: `failure->system_error`), AFC_EINVAL (options without AFC_SESSION_OPTIONS_INIT; invalid TLS versions, ciphers, client
  * certificates, proxies or network options), AFC_EFILE (a client certificate's file), AFC_EUNSUPPORTED (libcurl
- * without OpenSSL; see also afc_network_options), AFC_EINTERNAL (no thread or descriptor, see `failure`; or the
+ * without OpenSSL; see also afc_network_options), AFC_EINTERNAL (no thread, see `failure`; or the
  * process was forked while a thread was using OpenSSL, whose locks then stay locked in this child); `*out` is then
  * NULL. `failure` may be NULL.
  */
@@ -248,7 +248,7 @@ AFC_API void afc_session_get_statistics(const afc_session *session, afc_session_
  * each keeps its session open. Doesn't wait for sessions that still have references. Also waits for the
  * thread of the monitors (reachability.h) if all of them are stopped.
  *
- * Thread: any but a loop thread.    Owns: nothing.    Fails: never.
+ * Thread: any; a loop thread, which would wait for itself, returns at once.    Owns: nothing.    Fails: never.
  */
 AFC_API void afc_join_closed_sessions(void);
 

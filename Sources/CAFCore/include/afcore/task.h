@@ -133,12 +133,13 @@ enum {
 /**
  * The sink: where the body of the final response goes.
  *
- * A FILE sink receives the body of a 2xx response only. The body of any other status is collected in memory,
- * at most AFC_ERROR_BODY_LIMIT bytes (1 MiB) of it. When the task succeeds, the file atomically replaces an
- * existing one; otherwise that one remains unchanged. Until then the file has no name (O_TMPFILE), or is
- * PATH.RANDOM.part if the file system doesn't support that. Character devices such as /dev/null are written
- * to directly; other special files are refused. A 206 that the request didn't ask for by a Range header is
- * AFC_EPROTOCOL for a FILE sink; other sinks receive its body.
+ * A FILE sink receives the body of a 2xx response only; HEAD has none, so its file stays as it is. The body of any
+ * other status is collected in memory, at most AFC_ERROR_BODY_LIMIT bytes (1 MiB) of it. When the task succeeds, the
+ * file atomically replaces an existing one; otherwise that one remains unchanged. Until then the file has no name
+ * (O_TMPFILE), or is PATH.RANDOM.part if the file system doesn't support that. Character devices such as /dev/null are
+ * written to directly; other special files are refused. A 206 that the request didn't ask for by a Range header is
+ * AFC_EPROTOCOL for a FILE sink; other sinks receive its body. A relative path is resolved whenever the file is used: a
+ * program that changes its folder meanwhile (chdir(), daemon()) gives an absolute one.
  *
  * With AFC_SINK_KEEP_PARTIAL or AFC_SINK_RESUME:
  * - The body is written to PATH.part. A second task with the same PATH.part fails with AFC_EFILE and EBUSY. A
@@ -538,8 +539,7 @@ AFC_API afc_status afc_task_new(afc_task **out, afc_session *session, const afc_
 
 /**
  * Creates and starts a task, as afc_task_new() and afc_task_start().
- *
- * Thread: any.    Owns: `*out` is yours, afc_task_release(); `out` may be NULL.
+ * Thread: any.    Owns: `*out` is yours, afc_task_release(); `out` may be NULL. Set before any callback.
  * Fails: as afc_task_new(); release is then the only callback.
  */
 AFC_API afc_status afc_task_begin(afc_task **out, afc_session *session, const afc_request *request,
@@ -772,7 +772,7 @@ typedef struct afc_download {
 } afc_download;
 
 /**
- * Returns the result of a FILE sink; NULL for other sinks. It doesn't say that there is a file: that exists only if the
+ * Returns the result of a FILE sink; NULL for other sinks and HEAD. It doesn't say that there is a file: that exists only if the
  * task succeeded, and the status is 2xx or `resumption` is AFC_RESUMPTION_COMPLETE. The body of any other status is
  * in memory.
  *
