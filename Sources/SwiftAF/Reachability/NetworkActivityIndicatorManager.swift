@@ -21,8 +21,8 @@ public final class NetworkActivityIndicatorManager: Sendable {
 
     /// Makes a manager that counts requests from now on.
     ///
-    /// - Parameter isCounted: Returns whether to count a request. Called with the request before redirects, on the
-    ///   thread that starts it. Return false for background requests, such as an event stream.
+    /// - Parameter isCounted: Returns whether to count a request. Called once for each, with the request before
+    ///   redirects, on the thread that starts it. Return false for background requests, such as an event stream.
     public init(counting isCounted: @escaping @Sendable (HTTPRequest) -> Bool = { _ in true }) {
         storage = ActivityStorage(isCounted)
         observation = ProcessEvents.add { [storage] in storage.count($0) }
@@ -148,10 +148,12 @@ private final class ActivityStorage: Sendable {
 
     func count(_ event: ProcessEvent) {
         switch event {
-        case .taskResumed(let task), .taskSuspended(let task), .taskCompleted(let task, _):
-            guard isCounted(task.originalRequest) else { return }
-            // Reports of changes by several threads come in any order, so the state counts.
-            change { $0.set(.task(task.id), isRunning: task.state == .running) }
+        // Reports of changes by several threads come in any order, so the task's state counts.
+        case .taskResumed(let task):
+            let isCounted = read { $0.isCounted(task.id) } ?? isCounted(task.originalRequest)
+            change { $0.update(task.id, to: task.state, isCounted: isCounted) }
+        case .taskSuspended(let task), .taskCompleted(let task, _):
+            change { $0.update(task.id, to: task.state) }
         case .transferBegan(let id, let request):
             if isCounted(request) { change { $0.set(.other(id), isRunning: true) } }
         case .transferEnded(let id):

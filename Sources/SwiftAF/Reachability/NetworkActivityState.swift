@@ -30,6 +30,8 @@ struct NetworkActivityState: Sendable {
     private(set) var phase = Phase.inactive
     private(set) var isEnabled = false
     private var transfers: Set<Transfer> = []
+    /// Whether each task is counted, from its first start to its completion.
+    private var decisions: [UInt64: Bool] = [:]
     private var additional = 0
     /// The number of the current timer; earlier timers are ignored.
     private var alarm = 0
@@ -53,6 +55,22 @@ struct NetworkActivityState: Sendable {
             transfers.remove(transfer)
         }
         return evaluate()
+    }
+
+    /// Whether a task is counted; nil until it was started, and after it completed.
+    func isCounted(_ task: UInt64) -> Bool? { decisions[task] }
+
+    /// Records the state of a task, in whatever order its changes are reported.
+    ///
+    /// - Parameter isCounted: Whether to count the task, when it is started. The first value is kept until the task
+    ///   completes, so that whatever was added is removed.
+    mutating func update(_ task: UInt64, to state: SessionTask.State, isCounted: Bool? = nil) -> [Action] {
+        if state == .completed {
+            decisions[task] = nil
+        } else if let isCounted, decisions[task] == nil {
+            decisions[task] = isCounted
+        }
+        return set(.task(task), isRunning: state == .running && decisions[task] == true)
     }
 
     /// Adds to the count of the program's own activities, which is never negative.

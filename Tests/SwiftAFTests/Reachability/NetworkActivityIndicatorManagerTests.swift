@@ -108,6 +108,30 @@ import Testing
         server.open("answer")
     }
 
+    @Test(arguments: [true, false])
+    func whetherATaskIsCountedIsDecidedAtItsFirstStart(isCounted: Bool) async {
+        let (address, decisions) = (server.urlString("/"), Recorder<Bool>())
+        let decision = Locked(isCounted)
+        let indicator = NetworkActivityIndicatorManager { request in
+            guard request.url.hasPrefix(address) else { return false }
+            decisions.record(true)
+            return decision.withLock { $0 }
+        }
+        let ended = Recorder<Void>()
+        let task = manager.dataTask(for: HTTPRequest("slow")) { _, _, _ in ended.record(()) }
+        task.resume()
+        #expect(indicator.activityCount == (isCounted ? 1 : 0))
+        decision.exchange(!isCounted)
+        task.suspend()
+        #expect(indicator.activityCount == 0)
+        task.resume()
+        #expect(indicator.activityCount == (isCounted ? 1 : 0))
+        server.open("answer")
+        await ended.wait()
+        await eventually { indicator.activityCount == 0 }
+        #expect(decisions.values == [true])
+    }
+
     @Test func closureThatIsReplacedMayUseTheManagerAsItIsReleased() {
         final class Capture: Sendable {
             let manager: NetworkActivityIndicatorManager

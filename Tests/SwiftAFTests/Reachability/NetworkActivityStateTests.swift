@@ -44,6 +44,19 @@ import Testing
         }
     }
 
+    @Test func ignoresReportsOfACompletedTaskThatComeLate() {
+        var state = NetworkActivityState()
+        _ = state.update(1, to: .completed)
+        _ = state.update(1, to: .completed, isCounted: true)
+        #expect(state.count == 0 && state.isCounted(1) == nil)
+        _ = state.update(2, to: .running, isCounted: true)
+        #expect(state.count == 1 && state.isCounted(2) == true)
+        _ = state.update(2, to: .running, isCounted: false)
+        #expect(state.count == 1)
+        _ = state.update(2, to: .completed)
+        #expect(state.count == 0 && state.isCounted(2) == nil)
+    }
+
     @Test func delaysAreAFNetworkings() {
         let state = NetworkActivityState()
         #expect(state.activationDelay == .seconds(1))
