@@ -180,8 +180,8 @@ extension Parameters {
     ///
     /// - Parameters:
     ///   - key: The key of the value, for errors.
-    ///   - encoder: Encodes what is neither a string, a number, a boolean nor nil. Without it dates and data have cases
-    ///     of their own.
+    ///   - encoder: Encodes what is neither a string, a number, a boolean nor nil. Without it dates, data and sets have
+    ///     cases of their own.
     static func make(of value: Any?, at key: String?, by encoder: (any DataEncoder)? = nil) -> Parameters {
         switch value {
         case nil: .null
@@ -203,7 +203,8 @@ extension Parameters {
                 })
         case let value as Substring: .string(String(value))
         case let value as Character: .string(String(value))
-        case let value as Set<AnyHashable>: .set(value.map { make(of: $0.base, at: key, by: encoder) })
+        case let value as Set<AnyHashable> where encoder == nil:
+            .set(value.map { make(of: $0.base, at: key, by: encoder) })
         case let value as any Encodable: encode(value, at: key, by: encoder)
         case let value as any RawRepresentable: ofRawValue(value, at: key, by: encoder)
         case let value?: isNil(value) ? .null : .invalid(unsupported(value, at: key))

@@ -165,6 +165,12 @@ struct PlainValueTests {
         #expect(sent[3] == ["q": "x", "limit": 3])
     }
 
+    @Test func setsInMixedLiteralsAreArrays() async throws {
+        try await manager.post("note", json: ["tags": Set(["a"])])
+        try await manager.post("note", json: ["name": "x", "tags": Set(["a"]), "all": [Set([1]), "y"]])
+        #expect(bodies == [#"{"tags":["a"]}"#, #"{"name":"x","tags":["a"],"all":[[1],"y"]}"#])
+    }
+
     @Test(arguments: [JSONCoder(keys: .snakeCase, dates: .iso8601) as any DataEncoder, Self.foundationEncoder()])
     func mixedLiteralsAreWrittenByTheManagersEncoder(encoder: any DataEncoder) async throws {
         struct Entry: Encodable { let createdAt: Date, isOn: Bool }
