@@ -128,8 +128,11 @@ extension Parameters {
 }
 
 extension Parameters {
-    /// The value of a key; nil without such a member. Setting it makes a dictionary of anything else; setting nil
-    /// removes the member.
+    /// The value of a key; nil without such a member. Setting it makes a dictionary of ``null``; setting nil removes the
+    /// member.
+    ///
+    /// An ``encodable(_:)`` is encoded at once, as one in a literal is, and keeps its other members. Setting a member of
+    /// anything else, such as an array, fails the request with ``SessionError/Code/invalidInput``.
     ///
     /// ```swift
     /// var parameters: Parameters = ["page": page]
@@ -137,16 +140,23 @@ extension Parameters {
     /// ```
     public subscript(key: String) -> Parameters? {
         get {
-            guard case .dictionary(let members) = self else { return nil }
+            guard case .dictionary(let members) = expanded else { return nil }
             return members.last { $0.key == key }?.value
         }
         set {
+            let expanded = expanded
             var members: [Member]
-            if case .dictionary(let current) = self {
+            switch expanded {
+            case .dictionary(let current):
                 members = current
-            } else {
-                if newValue == nil { return }
+            case .null where newValue != nil:
                 members = []
+            case .invalid:
+                self = expanded
+                return
+            default:
+                if newValue != nil { self = .invalid(Self.memberOfNoDictionary(key)) }
+                return
             }
             let position = members.firstIndex { $0.key == key }
             members.removeAll { $0.key == key }
@@ -155,6 +165,18 @@ extension Parameters {
             }
             self = .dictionary(members)
         }
+    }
+
+    /// The same, but with the members of an `Encodable`.
+    private var expanded: Parameters {
+        guard case .encodable(let value) = self else { return self }
+        return Self.encode(value, at: nil, by: nil)
+    }
+
+    private static func memberOfNoDictionary(_ key: String) -> SessionError {
+        SessionError(
+            .invalidInput, message: "the parameter \"\(printable(key))\" was set on parameters that aren't a dictionary"
+        )
     }
 }
 
@@ -244,8 +266,8 @@ extension Parameters {
             }
             return Parameters(try coder.encodeTree(value))
         } catch {
-            var failure = SessionError(
-                .serialization, message: "the value of the parameter \"\(printable(key))\" can't be encoded")
+            let subject = key.map { "the value of the parameter \"\(printable($0))\"" } ?? "the parameters"
+            var failure = SessionError(.serialization, message: "\(subject) can't be encoded")
             failure.underlying = error
             return .invalid(failure)
         }

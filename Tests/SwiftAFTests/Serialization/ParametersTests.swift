@@ -118,6 +118,36 @@ import Testing
         #expect(try query(other) == "a=b")
     }
 
+    @Test func settingAMemberKeepsTheOthersOfAnEncodable() throws {
+        var parameters = Parameters(encoding: Point(x: 1, y: 2))
+        guard case .integer(2)? = parameters["y"] else {
+            Issue.record("no y")
+            return
+        }
+        parameters["page"] = 3
+        parameters["y"] = nil
+        #expect(try query(parameters) == "page=3&x=1")
+        struct Broken: Encodable {
+            func encode(to encoder: any Encoder) throws { throw CancellationError() }
+        }
+        var broken = Parameters(encoding: Broken())
+        broken["page"] = 3
+        let error = try #require(throws: SessionError.self) { try query(broken) }
+        #expect(error.code == .serialization && error.underlying is CancellationError)
+        #expect(error.message == "the parameters can't be encoded")
+    }
+
+    @Test(arguments: [[1, 2], "text", 5, Parameters(encoding: [1])] as [Parameters])
+    func refusesAMemberOfWhatIsNoDictionary(parameters: Parameters) throws {
+        var parameters = parameters
+        let before = try query(parameters)
+        parameters["page"] = nil
+        #expect(try query(parameters) == before)
+        parameters["page"] = 3
+        let error = try #require(throws: SessionError.self) { try query(parameters) }
+        #expect(error.code == .invalidInput && error.message.contains(#"the parameter "page" was set on"#))
+    }
+
     @Test func dataAndDatesKeepTheirKind() throws {
         let parameters: Parameters = ["data": Data([255]), "date": Date(timeIntervalSince1970: 0)]
         #expect(try json(parameters) == #"{"data":"\/w==","date":"1970-01-01T00:00:00Z"}"#)
