@@ -96,8 +96,8 @@ public struct HTTPBody: Sendable {
     ///
     /// - Parameters:
     ///   - text: The string.
-    ///   - contentType: The Content-Type, such as `text/plain; charset=utf-8`, unless the request has one.
-    public static func text(_ text: String, contentType: String? = nil) -> HTTPBody {
+    ///   - contentType: The Content-Type, unless the request has one. Nil sends none.
+    public static func text(_ text: String, contentType: String? = "text/plain; charset=utf-8") -> HTTPBody {
         HTTPBody(.data(Data(text.utf8)), contentType: contentType)
     }
 
@@ -107,12 +107,13 @@ public struct HTTPBody: Sendable {
     ///
     /// - Parameters:
     ///   - path: The path.
-    ///   - contentType: The Content-Type, such as `video/x-matroska`, unless the request has one.
+    ///   - contentType: The Content-Type, such as `video/x-matroska`, unless the request has one. Nil uses that of the
+    ///     extension, or `application/octet-stream`; ``HTTPHeaders/suppressDefault(_:)`` sends none.
     public static func file(_ path: String, contentType: String? = nil) -> HTTPBody {
-        HTTPBody(.file(path: path), contentType: contentType)
+        HTTPBody(.file(path: path), contentType: contentType ?? MediaType.ofFile(named: path).essence)
     }
 
-    /// The contents of the file at a file URL. A request with another URL as its body fails with
+    /// The contents of the file at a file URL, with the Content-Type of a file at a path. A request with another URL as its body fails with
     /// ``SessionError/Code/invalidInput``.
     public static func file(_ url: URL, contentType: String? = nil) -> HTTPBody {
         do {

@@ -156,4 +156,14 @@ extension MediaType {
         guard let text = Self.coreType(ofPathExtension: pathExtension) else { return nil }
         self.init(text)
     }
+
+    /// Returns the media type of a file by the extension of its name; ``octetStream`` if that is unknown.
+    ///
+    /// - Parameter name: A file name or a path.
+    static func ofFile(named name: String) -> MediaType {
+        let pathExtension = name.utf8.lastIndex(of: UInt8(ascii: ".")).map {
+            String(name[name.utf8.index(after: $0)...])
+        }
+        return pathExtension.flatMap(MediaType.init(pathExtension:)) ?? .octetStream
+    }
 }

@@ -109,16 +109,9 @@ public struct MultipartFormData: Sendable {
     public mutating func append(
         _ data: Data, name: String, fileName: String, mediaType: String? = nil, headers: HTTPHeaders = [:]
     ) throws(SessionError) {
-        let mediaType = mediaType ?? Self.mediaType(ofFileNamed: fileName)
+        let mediaType = mediaType ?? MediaType.ofFile(named: fileName).essence
         try add(
             .data(data, BodyForm.Heading(name: name, fileName: fileName, mediaType: mediaType, headers: headers)))
-    }
-
-    private static func mediaType(ofFileNamed name: String) -> String {
-        let pathExtension = name.utf8.lastIndex(of: UInt8(ascii: ".")).map {
-            String(name[name.utf8.index(after: $0)...])
-        }
-        return pathExtension.flatMap(MediaType.init(pathExtension:))?.essence ?? "application/octet-stream"
     }
 
     /// Adds a file, or a range of one. The file is opened when the part is sent; if its length has changed, the

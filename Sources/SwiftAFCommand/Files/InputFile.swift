@@ -14,10 +14,11 @@ enum InputFile {
         case stream(ByteStream)
     }
 
-    /// Returns a body for a path. A regular file is streamed and can be replayed; anything else is read once.
+    /// Returns a body for a path, without a Content-Type. A regular file is streamed and can be replayed; anything else
+    /// is read once.
     static func body(_ path: RawText) throws(Failure) -> HTTPBody {
         switch try content(path) {
-        case .file: .file(try name(path))
+        case .file: HTTPBody(.file(path: try name(path)))
         case .stream(let stream): .stream(once: stream)
         }
     }

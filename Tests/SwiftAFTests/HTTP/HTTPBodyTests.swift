@@ -9,6 +9,8 @@ import Testing
         #expect(HTTPBody.text("é").data == Data([0xC3, 0xA9]))
         #expect(HTTPBody.file("/tmp/x").filePath == "/tmp/x")
         #expect(HTTPBody.file("/tmp/x").length == nil)
+        #expect(HTTPBody.file("/notes.v2/film").contentType == "application/octet-stream")
+        #expect(HTTPBody.file("notes.txt").contentType == "text/plain")
         #expect(HTTPBody.stream(length: 3) { Self.chunks(["abc"]) }.length == 3)
     }
 

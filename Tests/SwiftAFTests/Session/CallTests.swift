@@ -273,6 +273,22 @@ struct CallTests {
         #expect(server.requests.map(\.bodyText) == ["hi", "film", "film"])
     }
 
+    @Test func textsAndFilesHaveAContentType() async throws {
+        server.route("POST /echo", .json("{}"))
+        let folder = try TestFolder()
+        for name in ["a.PNG", "film"] { try folder.write("x", to: name) }
+        try await manager.post("echo", body: .text("hi"))
+        try await manager.post("echo", body: .text("hi", contentType: nil))
+        try await manager.post("echo", body: .file(folder.file("a.PNG")))
+        try await manager.post("echo", body: .file(URL(filePath: folder.file("film"))))
+        try await manager.post("echo", body: .file(folder.file("a.PNG")), headers: ["Content-Type": "a/b"])
+        try await manager.post("echo", body: .file(folder.file("a.PNG"))) { $0.headers.suppressDefault("Content-Type") }
+        #expect(
+            server.requests.map { $0["Content-Type"] } == [
+                "text/plain; charset=utf-8", nil, "image/png", "application/octet-stream", "a/b", nil,
+            ])
+    }
+
     @Test func twoBodiesAreRefused() async throws {
         for error in [
             try await failure { try await manager.post("echo", json: 1, body: .text("2")) },
