@@ -66,8 +66,14 @@ public struct ResizeProcessor: ImageProcessing, Hashable {
         }
         guard alpha > 0 else { return 0 }
         let count = rows.count * columns.count
-        let bytes = [red, green, blue].map { UInt32(($0 + alpha / 2) / alpha) } + [UInt32((alpha + count / 2) / count)]
-        return (bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24).littleEndian
+        // Without an array: this runs for each pixel.
+        let colour =
+            rounded(red, by: alpha) | rounded(green, by: alpha) << 8 | rounded(blue, by: alpha) << 16
+        return (colour | rounded(alpha, by: count) << 24).littleEndian
+    }
+
+    private static func rounded(_ sum: Int, by divisor: Int) -> UInt32 {
+        UInt32((sum + divisor / 2) / divisor)
     }
 }
 
