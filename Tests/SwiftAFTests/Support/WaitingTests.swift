@@ -42,6 +42,14 @@ struct RegistryTests {
         #expect(last > ids[2])
     }
 
+    /// A session registers each request that is intercepted: they end in the order in which they began.
+    @Test(.timeLimit(.minutes(1))) func removesFromManyElementsInConstantTime() {
+        var registry = Registry<Int>()
+        let ids = (0..<100_000).compactMap { registry.add($0) }
+        for id in ids.dropLast() { registry.remove(id) }
+        #expect(registry.all == [99_999])
+    }
+
     @Test func takesNothingOnceClosed() {
         var registry = Registry<String>()
         _ = registry.add("a")
