@@ -41,7 +41,7 @@ public struct CompletionExecutor: Sendable {
         CompletionExecutor(queue)
     }
 
-    /// A task executor.
+    /// A task executor. Closures run on it in order only if it runs its jobs one after the other.
     public static func executor(_ executor: any TaskExecutor) -> CompletionExecutor {
         CompletionExecutor { work in
             Task(executorPreference: executor) { work() }
@@ -63,6 +63,12 @@ public struct CompletionExecutor: Sendable {
     /// A serial executor. Closures run on it in order.
     public static func executor(_ executor: any SerialExecutor) -> CompletionExecutor {
         .actor(ExecutorActor(executor))
+    }
+
+    /// An executor that is both kinds, as those of event loops often are, used as the serial one: closures run on it in
+    /// order.
+    public static func executor(_ executor: any SerialExecutor & TaskExecutor) -> CompletionExecutor {
+        .executor(executor as any SerialExecutor)
     }
 
     /// Runs work later; never before this function returns, unless the function of ``init(_:)`` does.

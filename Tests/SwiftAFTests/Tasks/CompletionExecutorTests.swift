@@ -137,6 +137,8 @@ import Testing
 
         init() { queue.setSpecific(key: key, value: true) }
 
+        var isCurrent: Bool { DispatchQueue.getSpecific(key: key) ?? false }
+
         func enqueue(_ job: consuming ExecutorJob) {
             let job = UnownedJob(job)
             queue.async {
@@ -151,7 +153,15 @@ import Testing
         let executor = QueueExecutor()
         manager.completionExecutor =
             isSerial ? .executor(executor as any SerialExecutor) : .executor(executor as any TaskExecutor)
-        #expect(try await marks { DispatchQueue.getSpecific(key: executor.key) ?? false }.allSatisfy { $0 })
+        #expect(try await marks { executor.isCurrent }.allSatisfy { $0 })
+    }
+
+    @Test func anExecutorOfBothKindsRunsClosuresInOrder() async {
+        let executor = QueueExecutor()
+        let completions = CompletionExecutor.executor(executor)
+        let ends = Recorder<Int>()
+        for index in 0..<1000 { completions.post { if executor.isCurrent { ends.record(index) } } }
+        #expect(await ends.wait(for: 1000) == Array(0..<1000))
     }
 
     @MainActor @Test func closuresRunOnTheMainActorByDefault() async throws {
