@@ -41,7 +41,7 @@ import Testing
     @Test func headersAreSentEachTimeAndInOrder() throws {
         let request = try build("get", "http://h/", "X-B:2", "x-a:1", "X-B:3", "accept:text/html", "User-Agent:")
         #expect(request.headers.map(\.name) == ["X-B", "x-a", "X-B", "accept"])
-        #expect(request.headers.values(for: "X-B") == ["2", "3"])
+        #expect(request.headers.values(named: "X-B") == ["2", "3"])
         #expect(request.headers.suppressedDefaults == ["User-Agent"])
     }
 
@@ -127,7 +127,7 @@ import Testing
 
     @Test func ownContentTypeWins() throws {
         let request = try build("post", "http://h/", "a=b", "content-type:application/vnd.x+json")
-        #expect(request.headers.values(for: "Content-Type") == ["application/vnd.x+json"])
+        #expect(request.headers.values(named: "Content-Type") == ["application/vnd.x+json"])
     }
 
     @Test func rawDataHasNoTypeOfItsOwn() throws {

@@ -64,7 +64,7 @@ import Testing
         var request = post
         request.headers["content-type"] = "application/x-other"
         let serialized = try PropertyListRequestSerializer().serialize(request, parameters: ["key": "value"])
-        #expect(serialized.headers.values(for: "Content-Type") == ["application/x-other"])
+        #expect(serialized.headers.values(named: "Content-Type") == ["application/x-other"])
     }
 
     @Test func methodsWithoutBodyGetAQuery() throws {

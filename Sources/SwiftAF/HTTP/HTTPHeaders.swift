@@ -97,7 +97,7 @@ public struct HTTPHeaders: Sendable {
         get {
             guard let (value, isOnly) = firstValue(of: name) else { return nil }
             guard !isOnly, !ASCII.equalIgnoringCase(name, Name.setCookie) else { return value }
-            return values(for: name).joined(separator: ", ")
+            return values(named: name).joined(separator: ", ")
         }
         set {
             guard let newValue else { return remove(named: name) }
@@ -114,10 +114,10 @@ public struct HTTPHeaders: Sendable {
     }
 
     /// The values of all fields named `name`, in order.
-    public func values(for name: String) -> [String] {
+    public func values(named name: String) -> [String] {
         switch storage {
         case .texts(let fields): fields.compactMap { $0.isNamed(name) ? $0.value : nil }
-        case .received(let received): received.values(for: name)
+        case .received(let received): received.values(named: name)
         }
     }
 

@@ -66,7 +66,7 @@ package final class ReceivedFields: @unchecked Sendable {
         return HTTPHeaders.Field(name: name, value: value)
     }
 
-    func values(for name: String) -> [String] {
+    func values(named name: String) -> [String] {
         var values: [String] = []
         withValues(of: name) { value in
             values.append(HTTPHeaders.Field.text(of: value).text)

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// manager.informationalHandler = { response in
-///     if response.status == 103 { print(response.headers.values("Link")) }
+///     if response.status == 103 { print(response.headers.values(named: "Link")) }
 /// }
 /// ```
 ///

@@ -91,7 +91,7 @@ extension HTTPHeaders {
         var seen: Set<String> = []
         return fields.compactMap { field in
             guard seen.insert(field.name.lowercased()).inserted else { return nil }
-            return (field.name, values(for: field.name).joined(separator: ", "))
+            return (field.name, values(named: field.name).joined(separator: ", "))
         }
     }
 }

@@ -7,7 +7,7 @@ import Testing
         var headers: HTTPHeaders = ["B": "1", "a": "2"]
         headers.add(name: "b", value: "3")
         #expect(headers.map(\.name) == ["B", "a", "b"])
-        #expect(headers.values(for: "b") == ["1", "3"])
+        #expect(headers.values(named: "b") == ["1", "3"])
         #expect(headers.first(named: "B") == "1")
         #expect(headers["b"] == "1, 3")
         #expect(headers["missing"] == nil)
@@ -17,7 +17,7 @@ import Testing
     @Test func setCookieIsNeverJoined() {
         let headers: HTTPHeaders = ["Set-Cookie": "a=1", "set-cookie": "b=2"]
         #expect(headers["SET-COOKIE"] == "a=1")
-        #expect(headers.values(for: "Set-Cookie") == ["a=1", "b=2"])
+        #expect(headers.values(named: "Set-Cookie") == ["a=1", "b=2"])
     }
 
     @Test func settingReplacesAllAtTheFirstPlace() {
@@ -81,7 +81,7 @@ import Testing
         var other: HTTPHeaders = ["a": "4", "a": "5", "C": "6"]
         other.suppressDefault("B")
         headers.merge(other)
-        #expect(headers.values(for: "A") == ["4", "5"])
+        #expect(headers.values(named: "A") == ["4", "5"])
         #expect(!headers.contains(named: "B"))
         #expect(headers.isSuppressed("b"))
     }
@@ -147,7 +147,7 @@ import Testing
         headers.authorization = .basic(user: "ü", password: "€")
         #expect(headers["Authorization"] == "Basic w7w64oKs")
         headers.authorization = .bearer("t")
-        #expect(headers.values(for: "Authorization") == ["Bearer t"])
+        #expect(headers.values(named: "Authorization") == ["Bearer t"])
     }
 
     @Test(

@@ -59,7 +59,7 @@ import Testing
         for name in Self.names {
             #expect(received[name] == texts[name])
             #expect(received.first(named: name) == texts.first(named: name))
-            #expect(received.values(for: name) == texts.values(for: name))
+            #expect(received.values(named: name) == texts.values(named: name))
             #expect(received.contains(named: name) == texts.contains(named: name))
         }
     }

@@ -40,7 +40,7 @@ struct MultipartRequestTests {
             + field("z", "a b&c=ü") + field("0", "last") + "--B--\r\n"
         #expect(try await wire(request) == expected)
         #expect(request.headers["Content-Type"]?.hasPrefix("multipart/form-data; boundary=Boundary+") == true)
-        #expect(request.headers.values(for: "Content-Type").count == 1)
+        #expect(request.headers.values(named: "Content-Type").count == 1)
     }
 
     @Test("The style of the serializer's parameters counts")

@@ -217,7 +217,7 @@ struct TransferTests {
         let response = try await manager.response(.get, "x").head
         #expect(response.status == 299)
         #expect(response.headers.prefix(4).map(\.name) == ["X-b", "x-A", "X-b", "L"])
-        #expect(response.headers.values(for: "x-b") == ["1", "3"])
+        #expect(response.headers.values(named: "x-b") == ["1", "3"])
         #expect(response.headers["X-A"] == "two")
         #expect(response.headers["L"] == "é")
         #expect(response.trailers["T"] == "last")

@@ -82,7 +82,7 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<1000 { group.addTask { manager.headers["Field"] = "value \(index)" } }
         }
-        #expect(manager.headers.values(for: "Field").count == 1)
+        #expect(manager.headers.values(named: "Field").count == 1)
         #expect(manager.headers["Field"]?.hasPrefix("value ") == true)
     }
 
