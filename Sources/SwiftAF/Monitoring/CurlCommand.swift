@@ -7,13 +7,21 @@ extension HTTPRequest {
     /// piped through `base64`; a file is named; a form becomes curl's form options. The body of a sequence is read from
     /// standard input.
     ///
+    /// The command has what the request itself says about its version of HTTP, credentials, proxy, Unix-domain socket,
+    /// redirects, compression and limits of time, to connect and in total. It lacks the request's other limits and
+    /// interceptors, and what belongs to the session or the manager: cookies, credentials, proxies, trust, redirects.
+    /// curl asks for a hidden password. Without options, it follows no redirects and requests no compression.
+    ///
     /// - Parameter redaction: What to hide; bodies aren't redacted.
     public func curlCommand(redaction: Redaction = .standard) -> String {
-        curlCommand(redaction: redaction, options: [])
+        curlCommand(redaction: redaction, options: nil)
     }
 
     /// Returns the curl command with further options, such as those of the session. They are quoted, but not redacted.
-    package func curlCommand(redaction: Redaction = .standard, options: [String]) -> String {
+    ///
+    /// - Parameter options: Used instead of the request's own for credentials, proxy, socket, redirects and compression;
+    ///   nil uses the request's.
+    package func curlCommand(redaction: Redaction = .standard, options: [String]?) -> String {
         var request = self
         // The body is then bytes, with its Content-Type. Without JSON there is no body to show.
         try? request.encodeJSON(with: JSONCoder())
@@ -25,14 +33,15 @@ extension HTTPRequest {
 private struct CurlCommand {
     let request: HTTPRequest
     let redaction: Redaction
-    let options: [String]
+    /// Those that replace ``ownOptions``.
+    let options: [String]?
 
     var text: String {
         // Otherwise curl would expand brackets and braces in the URL.
         var words = ["curl", "--globoff"] + method
         words += headers
         let (source, body) = body
-        words += body + connection + options + ["--url", redaction.url(request.url)]
+        words += body + connection + (options ?? ownOptions) + ["--url", redaction.url(request.url)]
         return source + words.map(Self.quoted).joined(separator: " ")
     }
 
@@ -79,6 +88,54 @@ private struct CurlCommand {
         if let limit = request.timeouts.connect, limit > .zero { words += ["--connect-timeout", seconds(limit)] }
         if let limit = request.timeouts.total, limit > .zero { words += ["--max-time", seconds(limit)] }
         return words
+    }
+
+    // MARK: Settings that a session has, too
+
+    private var ownOptions: [String] {
+        var words = redirects
+        if request.decompressesBody == true { words.append("--compressed") }
+        if let credential = request.credential { words += authentication(credential) }
+        if let credential = request.proxyCredential { words += authentication(credential, of: "proxy-") }
+        switch request.proxy {
+        case nil: break
+        case .direct?: words += ["--noproxy", "*"]
+        case .url(let url)?: words += ["--proxy", redaction.hidesCredentials ? "\(HTTPRequest.Proxy.url(url))" : url]
+        }
+        if let socket = request.unixSocket, !socket.isEmpty {
+            let isAbstract = socket.utf8.first == UInt8(ascii: "@")
+            words += isAbstract ? ["--abstract-unix-socket", String(socket.dropFirst())] : ["--unix-socket", socket]
+        }
+        return words
+    }
+
+    private var redirects: [String] {
+        guard let policy = request.redirectPolicy, policy.followsRedirects else { return [] }
+        // curl's own limit is another one, and it follows from https to http.
+        let schemes = isSecure && !policy.allowsInsecureDowngrade ? ["--proto-redir", "=https"] : []
+        return ["--location", "--max-redirs", "\(policy.maximumCount)"] + schemes
+    }
+
+    /// - Parameter peer: What the names of a proxy's options begin with.
+    private func authentication(_ credential: Credential, of peer: String = "") -> [String] {
+        if let token = credential.token {
+            // For proxies, curl has no such option.
+            return peer.isEmpty ? ["--oauth2-bearer", redaction.hidesCredentials ? Redaction.placeholder : token] : []
+        }
+        let scheme: [String] =
+            switch credential.schemes {
+            case _ where credential.isPreemptive && credential.schemes.contains(.basic): []
+            case .basic: ["--\(peer)basic"]
+            case .digest: ["--\(peer)digest"]
+            case .ntlm: ["--\(peer)ntlm"]
+            case .negotiate: ["--\(peer)negotiate"]
+            default: ["--\(peer)anyauth"]
+            }
+        guard let user = credential.user else { return scheme }
+        // curl takes the identity of the process from an empty user and password.
+        let isOfProcess = user.isEmpty && credential.password?.isEmpty != false
+        let isOpen = isOfProcess || !redaction.hidesCredentials
+        return scheme + ["--\(peer)user", isOpen ? "\(user):\(credential.password ?? "")" : user]
     }
 
     private var isSecure: Bool { ASCII.lowercased(request.url.prefix { $0 != ":" }) == "https" }

@@ -150,6 +150,68 @@ struct CurlCommandTests {
         #expect(Self.values("--header", words) == ["User-Agent:"])
     }
 
+    @Test func hasCredentialsWithoutTheirPasswords() throws {
+        var request = HTTPRequest("https://host/")
+        request.credential = Credential(user: "ada", password: "s3cret")
+        request.proxyCredential = Credential(user: "grace", password: "s3cret", schemes: .digest)
+        let hidden = try Self.words(of: request.curlCommand())
+        #expect(
+            hidden == [
+                "--globoff", "--anyauth", "--user", "ada", "--proxy-digest", "--proxy-user", "grace", "--url",
+                "https://host/",
+            ])
+        let open = try Self.words(of: request.curlCommand(redaction: .none))
+        #expect(Self.values("--user", open) == ["ada:s3cret"] && Self.values("--proxy-user", open) == ["grace:s3cret"])
+        request.credential = Credential(user: "ada", password: "s3cret", isPreemptive: true)
+        #expect(try !Self.words(of: request.curlCommand()).contains("--anyauth"))
+        request.credential = .currentProcess
+        #expect(Self.values("--user", try Self.words(of: request.curlCommand())) == [":"])
+        request.credential = Credential(bearerToken: "s3cret")
+        #expect(Self.values("--oauth2-bearer", try Self.words(of: request.curlCommand())) == ["<hidden>"])
+        #expect(Self.values("--oauth2-bearer", try Self.words(of: request.curlCommand(redaction: .none))) == ["s3cret"])
+    }
+
+    @Test func hasProxyAndSocket() throws {
+        var request = HTTPRequest("https://host/")
+        request.proxy = .url("http://ada:s3cret@proxy:8080")
+        #expect(Self.values("--proxy", try Self.words(of: request.curlCommand())) == ["http://proxy:8080"])
+        let open = try Self.words(of: request.curlCommand(redaction: .none))
+        #expect(Self.values("--proxy", open) == ["http://ada:s3cret@proxy:8080"])
+        request.proxy = .direct
+        #expect(Self.values("--noproxy", try Self.words(of: request.curlCommand())) == ["*"])
+        request.proxy = nil
+        request.unixSocket = "/run/a b"
+        #expect(Self.values("--unix-socket", try Self.words(of: request.curlCommand())) == ["/run/a b"])
+        request.unixSocket = "@name"
+        #expect(Self.values("--abstract-unix-socket", try Self.words(of: request.curlCommand())) == ["name"])
+        request.unixSocket = ""
+        #expect(try Self.words(of: request.curlCommand()) == ["--globoff", "--url", "https://host/"])
+    }
+
+    @Test func hasRedirectsAndCompressionIfTheRequestSaysSo() throws {
+        var request = HTTPRequest("https://host/")
+        request.decompressesBody = true
+        request.redirectPolicy = .follow(atMost: 3)
+        #expect(
+            try Self.words(of: request.curlCommand()) == [
+                "--globoff", "--location", "--max-redirs", "3", "--proto-redir", "=https", "--compressed", "--url",
+                "https://host/",
+            ])
+        request.redirectPolicy?.allowsInsecureDowngrade = true
+        #expect(try !Self.words(of: request.curlCommand()).contains("--proto-redir"))
+        request.redirectPolicy = .doNotFollow
+        request.decompressesBody = false
+        #expect(try Self.words(of: request.curlCommand()) == ["--globoff", "--url", "https://host/"])
+    }
+
+    @Test func optionsOfTheCallerReplaceThoseOfTheRequest() throws {
+        var request = HTTPRequest("https://host/")
+        request.credential = Credential(user: "ada", password: "s3cret")
+        request.redirectPolicy = .follow
+        let words = try Self.words(of: request.curlCommand(options: ["--netrc"]))
+        #expect(words == ["--globoff", "--netrc", "--url", "https://host/"])
+    }
+
     @Test("NUL, which no argument can have, is left out")
     func nul() throws {
         let words = try Self.words(of: HTTPRequest("https://host/a\0b").curlCommand())
