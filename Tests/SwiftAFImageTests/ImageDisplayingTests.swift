@@ -42,7 +42,7 @@ struct ImageDisplayingTests {
     func fromURL() async throws {
         let server = try TestServer()
         server.route("/a", .respond(200, headers: ["Content-Type": "image/png"], body: Data("7x3".utf8)))
-        let view = RecordingImageView(downloader(HTTPSessionManager()))
+        let view = RecordingImageView(downloader(SessionFetcher(HTTPSessionManager())))
         view.setImage(from: server.url("/a"))
         #expect(view.widths == [])
         await view.shown.wait()
@@ -184,9 +184,16 @@ struct ImageDisplayingTests {
         #expect(view.widths == [0])
     }
 
+    @Test func aMissingURLShowsThePlaceholder() {
+        let view = view()
+        view.setImage(from: URL(string: ""), placeholder: placeholder)
+        view.setImage(from: nil as URL?)
+        #expect(view.widths == [9, 0])
+    }
+
     @Test("text that is no URL fails")
     func badURL() async throws {
-        let view = RecordingImageView(downloader(HTTPSessionManager()))
+        let view = RecordingImageView(downloader(SessionFetcher(HTTPSessionManager())))
         let told = Happenings<Told>()
         view.setImage(for: HTTPRequest("http://[::"), placeholder: placeholder, failure: failure(told))
         #expect(await told.wait().first?.error?.code == .invalidInput)

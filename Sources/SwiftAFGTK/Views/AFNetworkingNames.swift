@@ -15,8 +15,9 @@
             setImage(from: url, placeholder: placeholderImage)
         }
 
-        /// Shows the image at a URL.
-        public func setImage(with url: URL, placeholderImage: Image? = nil) {
+        /// Shows the image at a URL; nil shows the placeholder only.
+        @_disfavoredOverload
+        public func setImage(with url: URL?, placeholderImage: Image? = nil) {
             setImage(from: url, placeholder: placeholderImage)
         }
 

@@ -42,9 +42,10 @@ extension ImageDisplaying {
         setImage(for: HTTPRequest(imageAt: url ?? ""), placeholder: placeholder, in: slot)
     }
 
-    /// Shows the image at a URL.
-    public func setImage(from url: URL, placeholder: Image? = nil, in slot: ImageSlot = .image) {
-        setImage(from: url.absoluteString, placeholder: placeholder, in: slot)
+    /// Shows the image at a URL; nil shows the placeholder only.
+    @_disfavoredOverload
+    public func setImage(from url: URL?, placeholder: Image? = nil, in slot: ImageSlot = .image) {
+        setImage(from: url?.absoluteString, placeholder: placeholder, in: slot)
     }
 
     /// Shows the image of a response.
