@@ -136,27 +136,23 @@ public struct MultipartFormData: Sendable {
         form.parts.append(.file(file, heading))
     }
 
-    /// Adds a file by its URL; see ``append(file:range:name:fileName:mediaType:headers:)``.
+    /// Adds a file by its URL, or a range of one; see
+    /// ``append(file:range:name:fileName:mediaType:headers:)-(String,_,_,_,_,_)``.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` if it isn't a file URL.
     public mutating func append(
-        fileURL url: URL, name: String, fileName: String? = nil, mediaType: String? = nil, headers: HTTPHeaders = [:]
+        file url: URL, range: Range<Int64>? = nil, name: String, fileName: String? = nil,
+        mediaType: String? = nil, headers: HTTPHeaders = [:]
     ) throws(SessionError) {
         try append(
-            file: url.filePath(of: "part"), name: name, fileName: fileName, mediaType: mediaType, headers: headers)
-    }
-
-    /// The same as ``append(fileURL:name:fileName:mediaType:headers:)``.
-    public mutating func append(
-        file url: URL, name: String, fileName: String? = nil, mediaType: String? = nil, headers: HTTPHeaders = [:]
-    ) throws(SessionError) {
-        try append(fileURL: url, name: name, fileName: fileName, mediaType: mediaType, headers: headers)
+            file: url.filePath(of: "part"), range: range, name: name, fileName: fileName, mediaType: mediaType,
+            headers: headers)
     }
 
     /// Refused by the compiler, because a URL may mean a file or a text.
     @available(*, unavailable, message: "write append(file: url, name:), or append(url.absoluteString, name:)")
     public mutating func append(_ url: URL, name: String) throws(SessionError) {
-        try append(fileURL: url, name: name)
+        try append(file: url, name: name)
     }
 
     /// Adds chunks of an async sequence. `makeSequence` is called each time the form is sent, so it can be replayed
@@ -236,7 +232,7 @@ extension MultipartFormData {
         try add(.data(data, heading))
     }
 
-    /// The same for a file; see ``append(file:range:name:fileName:mediaType:headers:)``.
+    /// The same for a file.
     package mutating func append(file path: String, heading: BodyForm.Heading) throws(SessionError) {
         var file = BodyForm.File(path: path)
         file.size = try check(.file(file, heading))

@@ -27,7 +27,7 @@ struct MultipartFormDataTests {
         try form.append(Data("<p>".utf8), name: "file", fileName: "a \"b\".html", mediaType: "text/html")
         try form.append(file: folder.file("pin.cer", text: "DER"), name: "certificate")
         try form.append(
-            fileURL: URL(filePath: folder.file("x", text: "X")), name: "url", fileName: "y.bin", mediaType: "a/b")
+            file: URL(filePath: folder.file("x", text: "X")), name: "url", fileName: "y.bin", mediaType: "a/b")
         try form.append(length: 5, name: "stream", fileName: "s", mediaType: "c/d") {
             Chunks(chunks: ["ab", "", "cde"])
         }
@@ -161,7 +161,7 @@ struct MultipartFormDataTests {
         expectCode(.invalidInput) { try form.append(file: "", name: "f") }
         expectCode(.invalidInput) { try form.append(file: "/etc/passwd\0.png", name: "f") }
         let remote = try #require(URL(string: "https://example.org/a.png"))
-        expectCode(.invalidInput) { try form.append(fileURL: remote, name: "f") }
+        expectCode(.invalidInput) { try form.append(file: remote, name: "f") }
         let path = try folder.file("short", text: "0123")
         expectCode(.file) { try form.append(file: path, range: 2..<5, name: "f") }
         expectCode(.invalidInput) { try form.append(file: path, range: -1..<2, name: "f") }
@@ -174,6 +174,7 @@ struct MultipartFormDataTests {
         var form = MultipartFormData()
         try form.append(file: path, range: 3..<6, name: "f")
         try form.append(file: path, range: 10..<10, name: "g")
+        try form.append(file: URL(filePath: path), range: 3..<6, name: "h")
         _ = try folder.file("log", text: "0123456789abc")
         #expect(try await wire(form).contains("\r\n\r\n345\r\n--"))
     }
