@@ -25,7 +25,7 @@ import Testing
         var configuration = SessionConfiguration.default
         configuration.cache = cache
         return ImageDownloader(
-            fetcher: HTTPSessionManager(configuration: configuration),
+            manager: HTTPSessionManager(configuration: configuration),
             responseSerializer: ImageResponseSerializer(decoder: TextDecoder()), imageCache: images)
     }
 

@@ -60,7 +60,7 @@ final class PartialImageTests {
     }
 
     private func downloader(_ decoder: any ImageDecoding = KiBDecoder()) -> ImageDownloader {
-        ImageDownloader(fetcher: manager, responseSerializer: ImageResponseSerializer(decoder: decoder))
+        ImageDownloader(manager: manager, responseSerializer: ImageResponseSerializer(decoder: decoder))
     }
 
     @Test("what has come is seen before the rest has")

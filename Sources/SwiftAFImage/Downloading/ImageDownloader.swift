@@ -94,13 +94,36 @@ public final class ImageDownloader: Sendable {
         imageCache: (any ImageRequestCache)? = AutoPurgingImageCache(),
         completionQueue: DispatchQueue = .main
     ) {
-        self.fetcher = fetcher ?? HTTPSessionManager(configuration: Self.defaultSessionConfiguration)
+        self.fetcher = fetcher ?? SessionFetcher(HTTPSessionManager(configuration: Self.defaultSessionConfiguration))
         self.responseSerializer = responseSerializer
         self.downloadPrioritization = downloadPrioritization
         self.maximumActiveDownloads = max(1, maximumActiveDownloads)
         self.imageCache = imageCache
         self.completionQueue = completionQueue
         queue = Locked(Queue(maximumActive: maximumActiveDownloads, prioritization: downloadPrioritization))
+    }
+
+    /// Makes a downloader that performs its requests with a manager.
+    ///
+    /// - Parameters:
+    ///   - manager: Performs the requests.
+    ///   - responseSerializer: Decodes responses into images.
+    ///   - downloadPrioritization: The order in which waiting images are downloaded.
+    ///   - maximumActiveDownloads: The maximum number of images downloaded and decoded at once; at least one.
+    ///   - imageCache: The cache; nil for none.
+    ///   - completionQueue: The queue of completions, see ``completionQueue``.
+    public convenience init(
+        manager: HTTPSessionManager,
+        responseSerializer: ImageResponseSerializer = ImageResponseSerializer(),
+        downloadPrioritization: ImageDownloadPrioritization = .fifo,
+        maximumActiveDownloads: Int = 4,
+        imageCache: (any ImageRequestCache)? = AutoPurgingImageCache(),
+        completionQueue: DispatchQueue = .main
+    ) {
+        self.init(
+            fetcher: SessionFetcher(manager), responseSerializer: responseSerializer,
+            downloadPrioritization: downloadPrioritization, maximumActiveDownloads: maximumActiveDownloads,
+            imageCache: imageCache, completionQueue: completionQueue)
     }
 
     /// The numbers of active and waiting downloads.

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import SwiftAF
 
-/// Performs the requests for images. ``/SwiftAF/HTTPSessionManager`` conforms.
+/// Performs the requests for images, instead of an ``/SwiftAF/HTTPSessionManager``.
 public protocol ImageFetching: Sendable {
     /// Performs a request. Must end soon after its Swift task is cancelled.
     func fetch(_ request: HTTPRequest) async throws(SessionError) -> Response<Data>
@@ -21,21 +21,28 @@ extension ImageFetching {
     }
 }
 
-extension HTTPSessionManager: ImageFetching {
-    public func fetch(_ request: HTTPRequest) async throws(SessionError) -> Response<Data> {
-        try await response(for: request)
+/// Performs the requests with a manager.
+struct SessionFetcher: ImageFetching {
+    private let manager: HTTPSessionManager
+
+    init(_ manager: HTTPSessionManager) {
+        self.manager = manager
     }
 
-    public func fetch(
+    func fetch(_ request: HTTPRequest) async throws(SessionError) -> Response<Data> {
+        try await manager.response(for: request)
+    }
+
+    func fetch(
         _ request: HTTPRequest, receiving: (HTTPResponse, Data) -> Void
     ) async throws(SessionError) -> Response<Data> {
         var request = request
         // A stream has no size limit unless its request has one, but this one is collected in memory.
         if request.limits.maximumBodySize == nil {
-            request.limits.maximumBodySize = configuration.limits.maximumBodySize
+            request.limits.maximumBodySize = manager.configuration.limits.maximumBodySize
         }
         let start = ContinuousClock.now
-        let stream = try await stream(request)
+        let stream = try await manager.stream(request)
         var body = Data()
         var chunks = stream.bytes.makeAsyncIterator()
         do throws(SessionError) {
@@ -56,11 +63,12 @@ extension HTTPSessionManager: ImageFetching {
         of request: HTTPRequest, begunAt start: ContinuousClock.Instant, _ head: HTTPResponse, _ error: SessionError
     ) async -> HTTPRequest? {
         guard request.body.isReplayable, error.code != .cancelled, error.reason != .total else { return nil }
-        let limit = request.timeouts.total ?? timeouts.total ?? configuration.timeouts.total ?? .zero
+        let limit =
+            request.timeouts.total ?? manager.timeouts.total ?? manager.configuration.timeouts.total ?? .zero
         let deadline = limit > .zero ? start + limit : nil
         let outcome = AttemptOutcome(
             attempt: RequestAttempt(start: start, deadline: deadline), response: head, error: error)
-        for interceptor in request.interceptors + interceptors {
+        for interceptor in request.interceptors + manager.interceptors {
             switch await interceptor.retry(request, after: outcome) {
             case .doNotRetry: continue
             case .fail: return nil

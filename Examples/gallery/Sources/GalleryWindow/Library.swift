@@ -19,7 +19,7 @@ public final class Library {
 
     init(url: String) {
         manager = HTTPSessionManager(baseURL: url)
-        downloader = ImageDownloader(fetcher: manager, maximumActiveDownloads: 6, imageCache: cache)
+        downloader = ImageDownloader(manager: manager, maximumActiveDownloads: 6, imageCache: cache)
     }
 
     /// Loads the catalogue.

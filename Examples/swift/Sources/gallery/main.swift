@@ -9,7 +9,7 @@ let url = CommandLine.arguments.dropFirst().first ?? "http://127.0.0.1:8080/"
 let manager = HTTPSessionManager(baseURL: url)
 let names: [String] = try await manager.get("pictures")
 
-let downloader = ImageDownloader(fetcher: manager, maximumActiveDownloads: 4)
+let downloader = ImageDownloader(manager: manager, maximumActiveDownloads: 4)
 let small = ResizeProcessor(width: 32, height: 24)
 
 await withTaskGroup(of: (String, Result<Image, SessionError>).self) { group in
