@@ -335,10 +335,17 @@ extension SessionError {
         public static let headLimit = Reason(rawValue: "headLimit")
         /// Of ``Code/tooLarge``: libcurl's own limit for a line, 100 KiB in the head and 4 KiB in trailers.
         public static let lineLimit = Reason(rawValue: "lineLimit")
-        /// Of ``Code/tooLarge``: ``SessionConfiguration/Limits/maximumDecodingRatio`` was exceeded, or the decoded
-        /// bytes of a paused body exceed 34 MiB.
+        /// Of ``Code/tooLarge``: a compressed body decodes to more than
+        /// ``SessionConfiguration/Limits/maximumDecodingRatio`` times its size, perhaps to exhaust the memory. Raise the
+        /// limit only for servers that you trust.
+        ///
+        /// Or a compressed stream was read more slowly than it arrived, and what was already received of it decodes to
+        /// more than 34 MiB. Read faster, or request it without compression:
+        /// ``HTTPRequest/decompressesBody`` `= false`. The message says which.
         public static let decodedLimit = Reason(rawValue: "decodedLimit")
-        /// Of ``Code/tooLarge``: one read of a paused body decodes to more than libcurl's own limit of 64 MiB.
+        /// Of ``Code/tooLarge``: a compressed stream was read more slowly than it arrived, and one read of libcurl
+        /// decodes to more than its own limit of 64 MiB. Read faster, or request it without compression:
+        /// ``HTTPRequest/decompressesBody`` `= false`.
         public static let pieceLimit = Reason(rawValue: "pieceLimit")
         /// Of ``Code/tooLarge``: a limit of the messages of a WebSocket.
         public static let messageLimit = Reason(rawValue: "messageLimit")
