@@ -46,7 +46,7 @@ public struct HTTPResponse: Sendable, Hashable {
 
     /// The Content-Length; nil if it is missing or invalid.
     public var contentLength: Int64? {
-        guard let text = headers[HTTPHeaders.Name.contentLength], text.utf8.allSatisfy({ $0 &- 0x30 < 10 }) else {
+        guard let text = headers[HTTPHeaders.Name.contentLength], text.utf8.allSatisfy(ASCII.isDigit) else {
             return nil
         }
         return Int64(text)

@@ -78,6 +78,8 @@ public struct MediaType: Sendable, Hashable {
     public static let octetStream = MediaType(type: "application", subtype: "octet-stream")
     /// `text/plain`
     public static let plainText = MediaType(type: "text", subtype: "plain")
+    /// `application/x-plist`
+    package static let propertyList = MediaType(type: "application", subtype: "x-plist")
 }
 
 extension MediaType: CustomStringConvertible {

@@ -106,7 +106,7 @@ enum RetryAfter {
     /// to the server's Date field, if there is one.
     static func delay(of response: HTTPResponse, now: Date) -> Duration? {
         guard let text = response.headers.first(named: HTTPHeaders.Name.retryAfter), !text.isEmpty else { return nil }
-        if text.utf8.allSatisfy({ $0 &- 0x30 < 10 }) {
+        if text.utf8.allSatisfy(ASCII.isDigit) {
             return min(.longestPause, .seconds(Int64(text) ?? .max))
         }
         guard let date = HTTPDate.parse(text, now: now) else { return nil }

@@ -32,7 +32,7 @@ extension PropertyListDecoder: DataDecoder {
     /// `application/x-plist`.
     public var contentTypes: Set<String> { Self.acceptableContentTypes }
 
-    static let acceptableContentTypes: Set = ["application/x-plist"]
+    static let acceptableContentTypes: Set = [MediaType.propertyList.essence]
 }
 extension JSONEncoder: DataEncoder {}
 

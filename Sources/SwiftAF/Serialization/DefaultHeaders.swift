@@ -68,7 +68,7 @@ public enum DefaultHeaders {
     }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10
+        (byte | 0x20) &- 0x61 < 26 || ASCII.isDigit(byte)
     }
 
     /// Whether a byte is printable ASCII that needs no escape inside a header comment (RFC 9110, section 5.6.5).

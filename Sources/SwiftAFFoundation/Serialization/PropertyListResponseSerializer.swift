@@ -25,7 +25,7 @@ public struct PropertyListResponseSerializer: ValidatingResponseSerializer, Hash
     private var readBits: UInt
 
     /// The media type of property lists.
-    static let contentType = "application/x-plist"
+    static let contentType = MediaType.propertyList.essence
 
     /// The media types that AFNetworking accepts for property lists.
     public static let contentTypes: Set<String> = [contentType]
