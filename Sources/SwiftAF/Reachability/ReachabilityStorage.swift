@@ -3,7 +3,30 @@ import Dispatch
 /// The state and the listeners of a manager. A separate object, so that the monitor doesn't retain the manager.
 final class ReachabilityStorage: Sendable {
     typealias Handler = @Sendable (NetworkReachability) -> Void
-    private typealias Listener = AsyncStream<NetworkReachability>.Continuation
+
+    /// The side of a sequence that the storage keeps.
+    private final class Listener: Sendable {
+        let continuation: AsyncStream<NetworkReachability>.Continuation
+        /// The newest state that wasn't passed on.
+        private let newest = Locked<NetworkReachability?>(nil)
+        private let reporter = SerialReporter()
+
+        init(_ continuation: AsyncStream<NetworkReachability>.Continuation) {
+            self.continuation = continuation
+        }
+
+        /// Called with the lock of the storage held, so that the states are in order.
+        func set(_ reachability: NetworkReachability) {
+            newest.exchange(reachability)
+        }
+
+        /// Passes on what was set. Called without that lock.
+        func report() {
+            reporter.report {
+                if let reachability = newest.exchange(nil) { continuation.yield(reachability) }
+            }
+        }
+    }
 
     private struct State {
         var reachability = NetworkReachability()
@@ -52,19 +75,20 @@ final class ReachabilityStorage: Sendable {
             state.start = nil
             return state.listeners.close()
         }
-        for listener in listeners { listener.finish() }
+        for listener in listeners { listener.continuation.finish() }
     }
 
     func makeStream() -> AsyncStream<NetworkReachability> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { listener in
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let listener = Listener(continuation)
             let id = state.withLock { state -> Int? in
                 guard let id = state.listeners.add(listener) else { return nil }
-                // Yielded with the lock held, so that no newer state comes first.
-                if state.reachability.status != .unknown { listener.yield(state.reachability) }
+                if state.reachability.status != .unknown { listener.set(state.reachability) }
                 return id
             }
-            guard let id else { return listener.finish() }
-            listener.onTermination = { [weak self] _ in self?.forget(id) }
+            guard let id else { return continuation.finish() }
+            listener.report()
+            continuation.onTermination = { [weak self] _ in self?.forget(id) }
         }
     }
 
@@ -74,13 +98,15 @@ final class ReachabilityStorage: Sendable {
 
     /// Reports a state. Called on the monitor thread.
     func receive(_ reachability: NetworkReachability) {
-        let target = state.withLock { state -> (Int, DispatchQueue)? in
+        let target = state.withLock { state -> (Int, DispatchQueue, [Listener])? in
             guard let start = state.start else { return nil }
             state.reachability = reachability
-            for listener in state.listeners.all { listener.yield(reachability) }
-            return (start, state.queue ?? .main)
+            let listeners = state.listeners.all
+            for listener in listeners { listener.set(reachability) }
+            return (start, state.queue ?? .main, listeners)
         }
-        guard let (start, queue) = target else { return }
+        guard let (start, queue, listeners) = target else { return }
+        for listener in listeners { listener.report() }
         queue.async { self.notify(reachability, start) }
     }
 

@@ -104,16 +104,8 @@ extension SessionTask {
 
 /// The side of a progress stream that the task keeps.
 private final class ProgressUpdates: Sendable {
-    private enum State {
-        case idle
-        /// A thread passes the progress on.
-        case reporting
-        /// It has to do so once more, because another thread has reported meanwhile.
-        case reportingAgain
-    }
-
     private let continuation: AsyncStream<TransferProgress>.Continuation
-    private let state = Locked(State.idle)
+    private let reporter = SerialReporter()
 
     init(_ continuation: AsyncStream<TransferProgress>.Continuation) {
         self.continuation = continuation
@@ -124,24 +116,11 @@ private final class ProgressUpdates: Sendable {
         continuation.finish()
     }
 
-    /// Passes the progress on. One thread does that at a time, so that an older progress can't follow a newer one; no
-    /// lock is held, because the program's executor may be called.
+    /// Passes the progress on.
     func report(_ task: SessionTask) {
-        let isFirst = state.withLock { state in
-            defer { state = state == .idle ? .reporting : .reportingAgain }
-            return state == .idle
-        }
-        guard isFirst else { return }
-        repeat {
+        reporter.report {
             continuation.yield(task.progress)
             if task.state == .completed { continuation.finish() }
-        } while mustReportAgain()
-    }
-
-    private func mustReportAgain() -> Bool {
-        state.withLock { state in
-            defer { state = state == .reportingAgain ? .reporting : .idle }
-            return state == .reportingAgain
         }
     }
 }

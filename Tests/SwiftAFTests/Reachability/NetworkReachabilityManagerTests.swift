@@ -105,6 +105,46 @@ import Testing
         #expect(await late.next() == nil)
     }
 
+    /// Reads the state where a new one resumes a task.
+    private final class AskingExecutor: TaskExecutor {
+        let queue = DispatchQueue(label: "reader")
+        private let storage: ReachabilityStorage
+
+        init(_ storage: ReachabilityStorage) { self.storage = storage }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            _ = storage.reachability
+            let job = UnownedJob(job)
+            queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+
+        /// Returns when the reader waits for the next state.
+        func drain() async {
+            await withCheckedContinuation { done in queue.async { done.resume() } }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func readersExecutorMayAskForTheState() async {
+        let storage = ReachabilityStorage()
+        let executor = AskingExecutor(storage)
+        let changes = storage.makeStream()
+        let states = Recorder<NetworkReachability>()
+        let reader = Task(executorPreference: executor) {
+            for await state in changes { states.record(state) }
+        }
+        await executor.drain()
+        storage.begin()
+        let sent = [NetworkReachability(.notReachable), NetworkReachability(.reachableViaWiFi)]
+        for (index, state) in sent.enumerated() {
+            storage.receive(state)
+            await states.wait(for: index + 1)
+            await executor.drain()
+        }
+        #expect(states.values == sent)
+        storage.finish()
+        await reader.value
+    }
+
     @Test func managersGoWhileTheyAreStarted() async throws {
         for _ in 0..<200 {
             let manager = quiet(NetworkReachabilityManager(address: "127.0.0.1"))
