@@ -35,6 +35,12 @@ import Testing
         }
     }
 
+    @Test(arguments: ["--har", "-c"])
+    func aPipeWithoutAReaderIsNamed(option: String) async {
+        let run = await swiftaf(server.urlString(), option, pipe)
+        #expect(run.exit == 8 && run.error.contains("the pipe \(pipe) has no reader") && run.text == "done")
+    }
+
     @Test(arguments: words + [["X:@PIPE"], ["q==@PIPE"], ["--bearer", "@PIPE"], ["--cacert", "PIPE"]])
     func cancellingEndsTheWaitForAWriter(words: [String]) async {
         let arguments = arguments(words)

@@ -47,6 +47,7 @@ import Testing
         (["-X", "POST", "-T", "f", "h/d/"], .post, "https://h/d/f"),
         (["-T", "f", "-X", "POST", "h/d"], .post, "https://h/d"),
         (["-T", "f g#", "http://h"], .put, "http://h/f%20g%23"), (["-T", "f", "h/?q"], .put, "https://h/?q"),
+        (["-T", "q?x.txt", "h/up/"], .put, "https://h/up/q%3Fx.txt"),
         (["-T", "-", "h/"], .put, "https://h/"), (["-T", "f", "-I", "h/f"], .put, "https://h/f"),
         (["-G", "h/"], .get, "https://h/"),
         (["localhost:1/x y"], nil, "http://localhost:1/x y"),

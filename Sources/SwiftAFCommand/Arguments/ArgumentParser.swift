@@ -331,7 +331,9 @@ extension ArgumentParser {
         guard URLText(url).lastSegment.isEmpty, !url.utf8.contains(where: { "?#".utf8.contains($0) }) else {
             return url
         }
-        return url + (url.hasSuffix("/") ? "" : "/") + name.percentEncoded
+        // It would begin the query.
+        let segment = name.percentEncoded.replacing("?", with: "%3F")
+        return url + (url.hasSuffix("/") ? "" : "/") + segment
     }
 
     /// Parses HOST[:PORT], as in a URL.

@@ -70,12 +70,19 @@ enum OutputFile {
     }
 
     /// Returns a descriptor for what isn't replaced: a new one for a pipe or a device, a duplicate of one of our own.
+    /// A named pipe must have a reader: waiting for one couldn't be interrupted.
     static func open(_ path: RawText) throws(SessionError) -> Int32 {
-        let descriptor =
-            if let own = descriptor(path) { fcntl(own, F_DUPFD_CLOEXEC, 0) } else {
-                path.withCString { Glibc.open($0, O_WRONLY | O_CLOEXEC) }
-            }
-        guard descriptor >= 0 else { throw failure(path, errno) }
+        if let own = descriptor(path) {
+            let copy = fcntl(own, F_DUPFD_CLOEXEC, 0)
+            guard copy >= 0 else { throw failure(path, errno) }
+            return copy
+        }
+        let descriptor = path.withCString { Glibc.open($0, O_WRONLY | O_CLOEXEC | O_NONBLOCK) }
+        guard descriptor >= 0 else {
+            guard errno == ENXIO else { throw failure(path, errno) }
+            throw SessionError(.file, message: "the pipe \(path.shown.printable) has no reader")
+        }
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK)
         return descriptor
     }
 
