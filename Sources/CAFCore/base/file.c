@@ -126,7 +126,9 @@ static afc_status measure_open(int descriptor, const char *path, int64_t *length
     struct stat facts;
     if (fstat(descriptor, &facts) != 0) return afc__fail_file(failure, "cannot read", path, errno);
     if (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)) {
-        return afc__fail(failure, AFC_EFILE, "cannot read %s: it is not a regular file", path);
+        afc__fail(failure, AFC_EFILE, "cannot read %s: it is not a regular file", path);
+        if (failure != NULL) failure->system_error = EINVAL;
+        return AFC_EFILE;
     }
     int error = measure(descriptor, &facts, length);
     return error == 0 ? AFC_OK : afc__fail_file(failure, "cannot read", path, error);

@@ -1,7 +1,7 @@
 /// Runs reports one at a time, so that an older value can't follow a newer one, and without a lock, because what a report
 /// resumes may call the program's executor.
 struct SerialReporter: ~Copyable, Sendable {
-    private enum State {
+    enum State {
         case idle
         /// A thread reports.
         case reporting

@@ -102,8 +102,8 @@ static void says_what_a_file_to_send_is(void **state) {
     } rows[] = {
         {path_in(&folder, "none"), "cannot open", ENOENT},
         {folder.path, "Is a directory", EISDIR},
-        {pipe, "it is not a regular file", 0},
-        {"/dev/zero", "it is not a regular file", 0},
+        {pipe, "it is not a regular file", EINVAL},
+        {"/dev/zero", "it is not a regular file", EINVAL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         int descriptor;

@@ -400,7 +400,7 @@ static void body_that_exceeds_the_capacity_is_given_up_early(void **state) {
 
 static void response_that_finds_no_room_leaves_no_record(void **state) {
     (void)state;
-    afc_http_cache *cache = open_cache(0, 0);
+    afc_http_cache *cache = open_cache(1, 0);
     for (unsigned i = 0; i < 10; i++) {
         response response = {.url = i, .version = 1, .time = 1000};
         response_store(cache, &response, PIECE);
