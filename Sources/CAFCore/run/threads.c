@@ -2,9 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
-#include "run/loop.h"
 
-#include <afcore/session.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -164,9 +162,7 @@ void afc__thread_will_stay(void) {
     pthread_mutex_unlock(&registry.lock);
 }
 
-void afc_join_closed_sessions(void) {
-    /* It would wait for itself. */
-    if (afc__loop_is_any_current()) return;
+void afc__threads_join_ending(void) {
     pthread_mutex_lock(&registry.lock);
     while (registry.ending > 0) pthread_cond_wait(&registry.changed, &registry.lock);
     pthread_mutex_unlock(&registry.lock);

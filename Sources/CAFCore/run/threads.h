@@ -21,6 +21,9 @@ int afc__thread_start(const char *name, void (*body)(void *context), void *conte
  */
 void afc__thread_will_end(void);
 
+/** Waits until every thread that is certain to end has ended. Not on one of them. */
+void afc__threads_join_ending(void);
+
 /** Reverts that: the thread got more work, or couldn't be started. */
 void afc__thread_will_stay(void);
 

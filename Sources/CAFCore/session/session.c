@@ -311,6 +311,11 @@ void afc_session_release(afc_session *session) {
     afc__session_drop_keep_alive(session);
 }
 
+void afc_join_closed_sessions(void) {
+    /* A loop would wait for itself. */
+    if (!afc__loop_is_any_current()) afc__threads_join_ending();
+}
+
 void afc_session_cancel_all(afc_session *session) {
     if (session->generation != afc__process_generation()) return;
     /*
