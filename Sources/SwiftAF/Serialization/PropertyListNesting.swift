@@ -54,6 +54,9 @@ private struct XMLTags {
                 guard skip(through: "]]>") else { return true }
             } else if rest.first == UInt8(ascii: "?") {
                 rest = rest.dropFirst()
+                // Inside of a list, Foundation takes `<?>` for a whole instruction, at the top level for the start of
+                // one. It isn't valid anywhere.
+                if rest.first == UInt8(ascii: ">") { return false }
                 guard skip(through: "?>") else { return true }
             } else {
                 let first = rest.first

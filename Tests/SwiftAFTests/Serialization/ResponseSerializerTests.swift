@@ -259,6 +259,7 @@ private func response(_ status: Int = 200, _ type: String? = "application/json")
     @Test(arguments: [
         ("<plist>", "<array>"), ("<plist>", "<dict><key/>"), ("", "<plist version='1.0'>"),
         ("<plist><array><!--></array>-->", "<array a='/'>"), ("\u{FEFF}<plist>", "<array ><array/>"),
+        ("<plist><?>", "<array>"),
     ])
     func propertyListsThatAreNestedTooDeeply(start: String, level: String) throws {
         let text = start + String(repeating: level, count: 100_000)
