@@ -4,6 +4,20 @@ import SwiftAF
 import SwiftAFFoundation
 import Testing
 
+/// Counts the elements and the instructions.
+private final class Events: NSObject, XMLParserDelegate {
+    var count = 0
+
+    func parser(
+        _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+        attributes: [String: String] = [:]
+    ) {
+        count += 1
+    }
+
+    func parser(_ parser: XMLParser, foundProcessingInstructionWithTarget target: String, data: String?) { count += 1 }
+}
+
 private let sample = Data("<?xml version=\"1.0\"?><foo a=\"1\"><bar>b&amp;r</bar></foo>".utf8)
 
 @Suite struct XMLParserResponseSerializerTests {
@@ -42,15 +56,6 @@ private let sample = Data("<?xml version=\"1.0\"?><foo a=\"1\"><bar>b&amp;r</bar
     /// The parser doesn't even get the beginning: an end isn't looked for again in each of the sections.
     @Test(arguments: ["<!--", "<![CDATA[", "<?", "<!-- <?x ?>", "<?x ?><!-- ->"])
     func parserGetsNothingOfADocumentWithASectionWithoutEnd(section: String) throws {
-        final class Events: NSObject, XMLParserDelegate {
-            var count = 0
-            func parser(
-                _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
-                attributes: [String: String] = [:]
-            ) {
-                count += 1
-            }
-        }
         let text = "<a><?x ?><b/>" + String(repeating: section, count: 20_000)
         let parser = try serializer.serialize(response(200, "text/xml"), body: Data(text.utf8)).value
         let events = Events()
@@ -157,6 +162,8 @@ private let sample = Data("<?xml version=\"1.0\"?><foo a=\"1\"><bar>b&amp;r</bar
         #expect(try serializer.serialize(xml, body: utf16).value.rootElement()?.stringValue == "é")
         let latin1 = Data("<?xml version='1.0' encoding='ISO-8859-1'?><a>".utf8) + [0xE9] + Data("</a>".utf8)
         #expect(try serializer.serialize(xml, body: latin1).value.rootElement()?.stringValue == "é")
+        let marks = "\u{FEFF}<?xml version='1.0'?>\u{FEFF}<a>é</a>"
+        #expect(try document(marks).rootElement()?.stringValue == "é")
     }
 
     @Test(arguments: [
@@ -226,5 +233,78 @@ private let sample = Data("<?xml version=\"1.0\"?><foo a=\"1\"><bar>b&amp;r</bar
         let copy = original
         #expect(copy == original && copy.options == [.nodePreserveWhitespace] && copy != serializer)
         #expect(try archivedAndUnarchived(original) == original)
+    }
+}
+
+/// Documents in which Foundation's parser finds an instruction without data, or a declaration, where a simple scan
+/// doesn't see one. It crashes the process on these.
+@Suite struct HiddenMarkupTests {
+    private let xml = response(200, "text/xml")
+
+    private func events(_ body: Data) throws -> (count: Int, isParsed: Bool, error: (any Error)?) {
+        let parser = try XMLParserResponseSerializer().serialize(xml, body: body).value
+        let events = Events()
+        parser.delegate = events
+        let isParsed = parser.parse()
+        return (events.count, isParsed, parser.parserError)
+    }
+
+    private func errorOfBoth(_ body: Data) throws {
+        let result = XMLDocumentResponseSerializer().result(for: xml, body: body)
+        #expect(result.value == nil && codes(result.error) == [.serialization])
+        let (count, isParsed, error) = try events(body)
+        #expect(count == 0 && !isParsed && error != nil)
+    }
+
+    @Test(arguments: [
+        "", "x", "<a>",
+        // Marks that overlap.
+        "<a><!--><![CDATA[ --><?t?>]]></a>", "<a><!---><![CDATA[ --><?t?>]]></a>", "<a><?><!--?><?t?>--></a>",
+        // A document type whose removal joins what is around it.
+        "<a><<!DOCTYPE x>?t?></a>", "<a><!<!DOCTYPE x>--<?t?>--></a>",
+        "<!DOC<!DOCTYPE x>TYPE a [<!NOTATION n SYSTEM 'x'>]><a/>",
+        // Characters that end a comment or an instruction for the parser.
+        "<a><!--\u{1}<?t?>--></a>", "<a><!--\u{FFFE}<?t?>--></a>", "<a><?x \u{FFFF}<?t?> ?></a>", "<a>\u{0}<?t?></a>",
+        // A second declaration, which names another encoding.
+        "<?xml version='1.0'?><?xml version='1.0' encoding='UTF-7'?>+ADw-a+AD4APA-?t?+AD4APA-/a+AD4-",
+        "<!DOCTYPE a><?xml version='1.0' encoding='UTF-7'?>+ADw-a+AD4APA-?t?+AD4APA-/a+AD4-",
+        // Instructions without a name, in the middle of which the parser would go on.
+        "<r><?<a/><?t?></r>", "<r><?<!----><a/><?t?></r>", "<r><?[<?t?></r>",
+        "<r><a/>\r<?<!----><a b='&#10;&#9;'/><?t?>></r>",
+        "<r>-<?[<a b='1' b='2'><a b='&foo;text<?t?>&lt;<!DOC<a b=''/></r>",
+    ])
+    func malformedDocumentsAreErrors(text: String) throws {
+        try errorOfBoth(Data(text.utf8))
+    }
+
+    @Test func documentsOfAnotherEncodingThanDeclaredAreErrors() throws {
+        let text = "<a><?t?></a>"
+        try errorOfBoth(Data("<a><!--".utf8) + [0xFF] + Data("<?t?>--></a>".utf8))
+        try errorOfBoth(Data(text.unicodeScalars.flatMap { [0, 0, 0, UInt8(ascii: $0)] }))
+        try errorOfBoth(Data(text.unicodeScalars.flatMap { [UInt8(ascii: $0), 0, 0, 0] }))
+        let declaration = "<?xml version='1.0' encoding='UTF-16LE'?>"
+        let wide = Data((declaration + text).utf8.flatMap { [$0, 0] })
+        try errorOfBoth(Data("<?xml version='1.0'?>".utf8) + wide)
+    }
+
+    @Test(arguments: [
+        "<a><!--><![CDATA[ --><?t?><!--]]>--></a>", "<a><!---><![CDATA[ --><?t?><!--]]>--></a>",
+        "<a><?x <!-- ?><?t?><?y --> ?></a>",
+    ])
+    func instructionsAreFoundBehindMisleadingMarks(text: String) throws {
+        let document = try XMLDocumentResponseSerializer().serialize(xml, body: Data(text.utf8)).value
+        #expect(document.rootElement()?.childCount == 3)
+        let (count, isParsed, error) = try events(Data(text.utf8))
+        #expect(count >= 2 && isParsed && error == nil)
+    }
+
+    @Test(arguments: [
+        "<a xmlns='relative'/>", "<a xmlns='http://a b'/>", "<a xml:space='x'/>", "<p:a q:b='c'/>", "<a:/>",
+        "<?x:y z?><a/>", "<a xmlns:p='u' xmlns:q='u' p:x='' q:x=''/>", "\n<?xml version='1.0'?><a/>",
+        "<a><?xml-x y?></a>", "<!DOCTYPE html SYSTEM 'x'><a b='&nbsp;'>&nbsp;</a>",
+    ])
+    func eventsAreReportedDespiteErrorsInNamesAndValues(text: String) throws {
+        let (count, _, error) = try events(Data(text.utf8))
+        #expect(count > 0 && error != nil)
     }
 }

@@ -8,8 +8,9 @@ private let xmlTypes: Set<String> = ["application/xml", "text/xml"]
 /// Returns an `XMLParser` for the body that hasn't been started. An empty body or one that isn't XML is reported by the
 /// parser only when it runs.
 ///
-/// The parser gets the body converted to UTF-8 and without its document type. A document type with its own declarations
-/// is reported as an error. External entities aren't loaded unless you change the parser's policy; don't do that for a
+/// The parser gets the body converted to UTF-8 and without its document type. Of a body that isn't well-formed, or has
+/// a document type with its own declarations, it reports nothing but an error, because Foundation's parser goes on
+/// after errors and crashes the process on some such documents. Therefore, the body is parsed once before. External entities aren't loaded unless you change the parser's policy; don't do that for a
 /// body from the network. On Linux, `parse()` may return true even though `parserError` is set: check both.
 public struct XMLParserResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
     /// A parser that has not begun.
@@ -27,7 +28,7 @@ public struct XMLParserResponseSerializer: ValidatingResponseSerializer, Hashabl
     }
 
     public func parse(_ body: Data, of response: HTTPResponse) -> FoundationObject<XMLParser> {
-        let parser = XMLParser(data: XMLText.utf8(body))
+        let parser = XMLParser(data: XMLText.wellFormed(body))
         parser.shouldResolveExternalEntities = false
         return FoundationObject(parser)
     }

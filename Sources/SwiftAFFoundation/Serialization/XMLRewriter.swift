@@ -14,7 +14,7 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
     private var depth = 0
     private var elements = 0
     private var textSize = 0
-    private var failure: CocoaError.Code?
+    private var failure: (any Error)?
 
     /// - Throws: The parser's error (`NSXMLParserErrorDomain`), or a `CocoaError` for a well-formed document that isn't
     ///   accepted.
@@ -24,9 +24,7 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
         parser.shouldResolveExternalEntities = false
         parser.delegate = rewriter
         let isComplete = parser.parse()
-        if let failure = rewriter.failure { throw CocoaError(failure) }
-        // On Linux, `parse()` may return true after an error.
-        if let error = parser.parserError { throw error }
+        if let failure = rewriter.failure { throw failure }
         guard isComplete, rewriter.elements > 0, rewriter.depth == 0 else {
             throw CocoaError(.fileReadCorruptFile)
         }
@@ -81,6 +79,12 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
         put("<?\(target) \(data ?? "")?>")
     }
 
+    /// On Linux, the parser goes on after an error, in places where ``XMLText`` hasn't seen markup: it could crash.
+    func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
+        failure = failure ?? error
+        parser.abortParsing()
+    }
+
     private func admit(_ size: Int, _ parser: XMLParser) -> Bool {
         textSize += size
         if textSize <= Self.maximumTextSize { return true }
@@ -89,7 +93,7 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
     }
 
     private func stop(_ parser: XMLParser) {
-        failure = .fileReadTooLarge
+        failure = failure ?? CocoaError(.fileReadTooLarge)
         parser.abortParsing()
     }
 

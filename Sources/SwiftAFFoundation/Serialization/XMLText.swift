@@ -1,51 +1,80 @@
 import Foundation
 import SwiftAF
 
-/// Rewrites documents so that Foundation's parser can read them. It crashes the process on some text that isn't UTF-8,
-/// on processing instructions without data, and on some declarations in a document type.
+/// Rewrites documents so that Foundation's parser can read them. On Linux it crashes the process on processing
+/// instructions without data and on some declarations in a document type.
 enum XMLText {
-    /// Returns the document in UTF-8, without its document type and its XML declaration (which names the original
-    /// encoding), and with a space in every `<?target?>`.
+    /// Returns the document in UTF-8, without its document type, with a space in every `<?target?>`, and with an XML
+    /// declaration of its own: without one, libxml2 would guess the encoding, or be told it by what follows.
     ///
-    /// If the document can't be decoded, has a document type with its own declarations, or has a comment, CDATA section
-    /// or processing instruction without an end, U+0001 is returned. It is invalid in XML, so the parser reports an
-    /// error.
+    /// If the document can't be decoded, contains characters that XML forbids, has a document type with its own
+    /// declarations, or has a comment, CDATA section or processing instruction without an end, U+0001 is returned. It
+    /// is invalid in XML, so the parser reports an error.
+    ///
+    /// The result is safe to parse only up to the first error. After one, libxml2 goes on at a place of its choice, for
+    /// example in the middle of what was taken for a comment here.
     static func utf8(_ document: Data) -> Data {
-        guard let charset = charset(of: document) else { return refused }
-        if case .utf8 = charset { return tame(Data(utf8: document.trimmingMark)) }
-        guard let text = charset.decode(document) else { return refused }
-        return tame(Data(text.utf8).trimmingMark)
+        text(of: document).flatMap(tame) ?? refused
+    }
+
+    /// Like ``utf8(_:)``, but U+0001 is also returned for a document that isn't well-formed. The result is safe for
+    /// a parser that goes on after errors.
+    static func wellFormed(_ document: Data) -> Data {
+        let text = utf8(document)
+        return XMLCheck.isWellFormed(text) ? text : refused
     }
 
     /// The shortest document that the parser examines.
     private static let refused = Data(repeating: 1, count: 4)
 
-    private static func tame(_ document: Data) -> Data {
-        let content = declaration(of: document).map { document[$0.endIndex...] } ?? document
-        let isPlain = content.range(of: Data("<?".utf8)) == nil && content.range(of: Data(documentType)) == nil
-        return isPlain ? content : rewrite(Array(content))
+    /// The document in UTF-8 without its declaration, which names the original encoding, and without a byte order mark
+    /// before or, as libxml2 has it, behind it; nil if the document can't be decoded or has forbidden characters.
+    private static func text(of document: Data) -> Data? {
+        let text =
+            switch charset(of: document) {
+            case nil: nil as String?
+            case .utf8?: String(validating: document, as: UTF8.self)
+            case let charset?: charset.decode(document)
+            }
+        // libxml2 doesn't stop at a forbidden character in a comment, but ends the comment there.
+        guard let text, !text.unicodeScalars.contains(where: isForbidden) else { return nil }
+        let content = Data(text.utf8).trimmingMark
+        return (declaration(of: content).map { content[$0.endIndex...] } ?? content).trimmingMark
+    }
+
+    private static func isForbidden(_ character: Unicode.Scalar) -> Bool {
+        switch character.value {
+        case 0x09, 0x0A, 0x0D: false
+        case ..<0x20, 0xFFFE, 0xFFFF: true
+        default: false
+        }
     }
 
     /// Scans from markup to markup. Comments and CDATA sections are copied unchanged.
-    private static func rewrite(_ document: [UInt8]) -> Data {
-        var result = Data(capacity: document.count + 64)
-        var rest = document[...]
+    private static func tame(_ document: Data) -> Data? {
+        var result = Data("<?xml version='1.0' encoding='UTF-8'?>".utf8)
+        result.reserveCapacity(document.count + 64)
+        var rest = Array(document)[...]
         while let start = rest.firstIndex(of: UInt8(ascii: "<")) {
             result.append(contentsOf: rest[..<start])
             rest = rest[start...]
             if rest.starts(with: documentType) {
-                guard let end = endOfDocumentType(rest) else { return refused }
+                guard let end = endOfDocumentType(rest) else { return nil }
+                // Keeps what is before and after it from becoming markup together.
+                result.append(UInt8(ascii: " "))
                 rest = rest[end...]
                 continue
             }
-            let closing = sections.first { rest.starts(with: $0.opening) }?.closing
+            let section = sections.first { rest.starts(with: $0.opening) }
+            // The marks don't overlap: `<!-->` isn't a whole comment.
+            let content = rest.dropFirst(section?.opening.count ?? 1)
             // Not looked for again from each later section: that would take quadratic time.
-            guard let end = closing.map({ Self.end(of: $0, in: rest) }) ?? start + 1 else { return refused }
-            if closing == instructionEnd, end - start >= 4, !rest[..<end].contains(where: { $0 <= 0x20 }) {
-                result.append(contentsOf: rest[..<(end - 2)])
-                result.append(contentsOf: " ?>".utf8)
-            } else {
-                result.append(contentsOf: rest[..<end])
+            guard let end = section.map({ Self.end(of: $0.closing, in: content) }) ?? content.startIndex else {
+                return nil
+            }
+            result.append(contentsOf: rest[..<end])
+            if section?.closing == instructionEnd, !content[..<end].contains(where: { $0 <= 0x20 }) {
+                result.insert(UInt8(ascii: " "), at: result.endIndex - instructionEnd.count)
             }
             rest = rest[end...]
         }
@@ -117,18 +146,6 @@ enum XMLText {
 }
 
 extension Data {
-    /// Returns `bytes` if they are valid UTF-8. Otherwise, invalid sequences are replaced by U+0001, and so is every
-    /// U+FFFD.
-    fileprivate init(utf8 bytes: Data) {
-        guard String(validating: bytes, as: UTF8.self) == nil else {
-            self = bytes
-            return
-        }
-        let repaired = String(decoding: bytes, as: UTF8.self)
-        let marked = repaired.unicodeScalars.lazy.map { $0 == "\u{FFFD}" ? "\u{1}" : $0 }
-        self.init(String(String.UnicodeScalarView(marked)).utf8)
-    }
-
     /// The bytes without a UTF-8 byte order mark.
     fileprivate var trimmingMark: Data {
         starts(with: [0xEF, 0xBB, 0xBF]) ? dropFirst(3) : self

@@ -1,0 +1,37 @@
+import Foundation
+import FoundationXML
+
+/// Parses a document only to find out whether it is well-formed.
+final class XMLCheck: NSObject, XMLParserDelegate {
+    private var isWellFormed = true
+
+    /// - Parameter document: A result of ``XMLText/utf8(_:)``.
+    static func isWellFormed(_ document: Data) -> Bool {
+        let check = XMLCheck()
+        let parser = XMLParser(data: document)
+        parser.shouldResolveExternalEntities = false
+        parser.delegate = check
+        // What it returns isn't looked at: on Linux, it may be true after an error, and false after a harmless one.
+        _ = parser.parse()
+        return check.isWellFormed
+    }
+
+    /// On Linux, the parser goes on after an error, in places where ``XMLText`` hasn't seen markup: it could crash.
+    func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
+        if Self.isHarmless((error as NSError).code) { return }
+        isWellFormed = false
+        parser.abortParsing()
+    }
+
+    /// Whether the parser has read the markup to its end and only objects to a name or a value. The codes are those of
+    /// libxml2 (`xmlParserErrors`), which Foundation passes on.
+    private static func isHarmless(_ code: Int) -> Bool {
+        switch code {
+        case 26: true  // An entity that isn't declared. The document type, which is left out, may have declared it.
+        case 64: true  // An instruction whose name begins with `xml`.
+        case 99, 100, 102: true  // The address of a namespace, a relative one, and the value of `xml:space`.
+        case 200...205: true  // Colons and prefixes.
+        default: false
+        }
+    }
+}
