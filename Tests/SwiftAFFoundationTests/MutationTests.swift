@@ -27,6 +27,29 @@ import Testing
         #expect(delegate.count > 0)
     }
 
+    /// What a parser may take for the beginning or the end of markup, and the instructions and declarations that crash
+    /// Foundation. Changed bytes don't make these.
+    private static let tokens = [
+        "<!-->", "<!--->", "<!--", "-->", "<!---->", "<!", "-", "<![CDATA[", "]]>", "<![CDATA[x]]>", "[", "]>", "<?",
+        "?>", "<?>", "<?t?>", "?t?>", "<?t d?>", "<?xml version='1.0'?>", "<?xml version='1.0' encoding='UTF-7'?>",
+        "+ADw-?t?+AD4-", "<!DOCTYPE x>", "<!DOCTYPE x SYSTEM '>'>", "<!DOC", "TYPE a [<!NOTATION n SYSTEM 'x'>]>",
+        "<!DOCTYPE a [<!NOTATION n SYSTEM 'x'>]>", "<a>", "</a>", "<a/>", "<a b='", "'/>", "<a b='&#10;'/>",
+        "<a b='1' b='2'>", "<p:a>", "<a xmlns='u'>", "&foo;", "&lt;", "&#1;", "<", ">", "&", "'", "\r", " ", "x",
+        "\u{0}", "\u{1}", "\u{FEFF}", "\u{FFFE}", "é",
+    ]
+
+    @Test func documentsOfTokensGiveAValueOrAnError() throws {
+        var random = Random(state: 0x5EED)
+        let delegate = AllEvents()
+        for _ in 0..<5 * Self.rounds {
+            let body = random.document(of: Self.tokens)
+            let result = XMLDocumentResponseSerializer().result(for: response(200, "text/xml"), body: body)
+            #expect((result.value == nil) != (result.error == nil))
+            try parse(body, delegate)
+        }
+        #expect(delegate.count > 0)
+    }
+
     private func parse(_ body: Data, _ delegate: AllEvents) throws {
         let parser = try XMLParserResponseSerializer().serialize(response(200, "text/xml"), body: body).value
         parser.delegate = delegate
@@ -84,6 +107,18 @@ private struct Random {
         state ^= state >> 7
         state ^= state << 17
         return Int(state % UInt64(bound))
+    }
+
+    /// Up to 14 tokens, mostly in an element.
+    mutating func document(of tokens: [String]) -> Data {
+        let text = (0...next(below: 14)).map { _ in tokens[next(below: tokens.count)] }.joined()
+        switch next(below: 8) {
+        case 0: return Data(text.utf8)
+        case 1:
+            let wide = text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+            return Data("<?xml version='1.0'?>".utf8) + wide
+        default: return Data("<r>\(text)</r>".utf8)
+        }
     }
 
     /// One to four bytes changed, left out, doubled or put elsewhere.
