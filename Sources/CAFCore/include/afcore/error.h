@@ -161,8 +161,8 @@ enum { AFC_FAILURE_TEXT_SIZE = 192 };
 
 /** The description of a failure. */
 typedef struct afc_failure {
-    afc_status
-        status; /**< AFC_OK: nothing failed, the other fields are 0. Some calls set it only if they fail. */
+    /** AFC_OK: nothing failed, and the other fields are 0. Some calls set the struct only if they fail. */
+    afc_status status;
     afc_timeout timeout;              /**< With AFC_ETIMEOUT: the limit that was reached. */
     afc_trust_reason trust;           /**< With AFC_EUNTRUSTED: the reason. */
     int curl_code;                    /**< The CURLcode that caused it; 0: none. */

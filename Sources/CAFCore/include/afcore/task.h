@@ -772,9 +772,9 @@ typedef struct afc_download {
 } afc_download;
 
 /**
- * Returns the result of a FILE sink; NULL for other sinks and HEAD. It doesn't say that there is a file: that exists only if the
- * task succeeded, and the status is 2xx or `resumption` is AFC_RESUMPTION_COMPLETE. The body of any other status is
- * in memory.
+ * Returns the result of a FILE sink; NULL for other sinks and HEAD. It doesn't say that there is a file: that exists
+ * only if the task succeeded, and the status is 2xx or `resumption` is AFC_RESUMPTION_COMPLETE. The body of any other
+ * status is in memory.
  *
  * Thread: owner.    Owns: borrowed, lives with `result`.    Fails: never.
  */
