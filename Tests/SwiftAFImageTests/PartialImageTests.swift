@@ -316,6 +316,22 @@ struct SystemProgressiveDecoderTests {
     }
 }
 
+extension SystemProgressiveDecoderTests {
+    @Test("limits that depend on the structure of a file hold for pieces of any size", arguments: [1, 2, 3, 7, 64])
+    func structure(size: Int) throws {
+        func append(_ file: Data, to decoder: any ProgressiveImageDecoding) throws {
+            for at in stride(from: 0, to: file.count, by: size) {
+                try decoder.append(file.subdata(in: at..<min(file.count, at + size)))
+            }
+        }
+        let decoder = try progressive()
+        // libpng would refuse text before the head.
+        let texts = ["tEXt", "zTXt", "iTXt"].map { (name: $0, content: [UInt8](repeating: 65, count: 500)) }
+        try append(Pictures.png(first: texts, before: texts, behind: texts), to: decoder)
+        #expect(try decoder.image()?.withPixels { Array($0) } == [1, 2, 3, 255])
+    }
+}
+
 @Suite struct ImageFileTests {
     private let response = HTTPResponse(status: 200, headers: ["Content-Type": "image/gif"], url: "http://h/a")
 

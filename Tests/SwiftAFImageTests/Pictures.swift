@@ -76,6 +76,31 @@ enum Pictures {
         return file
     }
 
+    typealias Chunk = (name: String, content: [UInt8])
+
+    /// A PNG of 1 × 1 pixels with chunks before its head, before its pixels, and behind them.
+    static func png(first: [Chunk] = [], before: [Chunk] = [], behind: [Chunk] = []) -> Data {
+        var file = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+        let header = bigEndian(UInt32(1)) + bigEndian(UInt32(1)) + [8, 2, 0, 0, 0]
+        let pixels = ("IDAT", stored([0, 1, 2, 3]))
+        for (name, content) in first + [("IHDR", header)] + before + [pixels] + behind + [("IEND", [])] {
+            let chunk = Array(name.utf8) + content
+            file.append(contentsOf: bigEndian(UInt32(content.count)) + chunk + bigEndian(checksum(chunk)))
+        }
+        return file
+    }
+
+    /// Content for `zlib`, of less than 64 KiB, that isn't compressed.
+    static func stored(_ content: [UInt8]) -> [UInt8] {
+        var (low, high) = (UInt32(1), UInt32(0))
+        for byte in content {
+            low = (low + UInt32(byte)) % 65521
+            high = (high + low) % 65521
+        }
+        let size = UInt16(content.count)
+        return [0x78, 1, 1] + littleEndian(size) + littleEndian(~size) + content + bigEndian(high << 16 | low)
+    }
+
     private static func checksum(_ bytes: [UInt8]) -> UInt32 {
         var sum = ~UInt32(0)
         for byte in bytes {

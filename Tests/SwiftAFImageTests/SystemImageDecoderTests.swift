@@ -194,6 +194,36 @@ struct SystemImageDecoderTests {
         #expect(try decoder.decodeFrames(larger, options: options).count == 2)
     }
 
+    private static let texts: [Pictures.Chunk] = [
+        ("tEXt", Array("Title\0a".utf8)), ("zTXt", Array("Title\0\0".utf8) + Pictures.stored([65])),
+        ("iTXt", Array("XML:com.adobe.xmp\0\u{1}\0\0\0".utf8) + Pictures.stored([65])),
+    ]
+
+    @Test("the text of a PNG doesn't get to its decoder, before and behind the pixels, in pieces of any size")
+    func text() throws {
+        let profile = ("iCCP", Array("sRGB\0\0".utf8) + Pictures.stored([UInt8](repeating: 0, count: 200)))
+        let kept = [("gAMA", [0, 0, 0xB1, 0x8F] as [UInt8]), profile, ("pHYs", [0, 0, 1, 0, 0, 0, 1, 0, 1])]
+        let file = Pictures.png(
+            before: Self.texts + kept + Array(repeating: profile, count: 3), behind: Self.texts + [profile])
+        let without = Pictures.png(before: kept)
+        for size in [1, 2, 7, 8, 9, file.count] {
+            var chunks = PNGChunks()
+            var passed: [UInt8] = []
+            for at in stride(from: 0, to: file.count, by: size) {
+                let piece = file.subdata(in: at..<min(file.count, at + size))
+                passed += piece.withUnsafeBytes { chunks.filter($0) }
+            }
+            #expect(Data(passed) == without)
+        }
+        let image = try decode(file)
+        #expect(image.withPixels { Array($0) } == [1, 2, 3, 255])
+        #expect(try decode(without) == image)
+        // The decoder refuses text before the head, if it gets it.
+        for text in Self.texts { #expect(try decode(Pictures.png(first: [text])) == image) }
+        #expect(failure(Pictures.png(first: [("tIME", [7, 0xD0, 1, 1, 0, 0, 0])])) == .serialization)
+        #expect(failure(Data(file.prefix(60))) == .serialization)
+    }
+
     @Test("a GIF is fed in few pieces while its first frame is decoded again after each, then in small ones")
     func pieces() {
         let file = Pictures.gifHead() + Pictures.gifFrame(extraBytes: 8 << 20) + Pictures.gifFrame(extraBytes: 2 << 20)

@@ -57,6 +57,10 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
     /// Makes the default options.
     public init() {}
 
+    var tooManyFrames: SessionError {
+        SessionError(.tooLarge, message: "the image has more than \(maximumFrameCount) frames")
+    }
+
     /// The size to decode at, or an error if a limit is exceeded.
     func decodedSize(ofWidth width: Int, height: Int, frames: Int = 1) throws(SessionError) -> (width: Int, height: Int)
     {

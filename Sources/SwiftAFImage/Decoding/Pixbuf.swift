@@ -126,9 +126,7 @@
             }
             gif = type == .gif ? GIFFrames(data, limit: options.maximumFrameCount) : nil
             let frameCount = gif?.all.count ?? 1
-            guard frameCount <= options.maximumFrameCount else {
-                throw SessionError(.tooLarge, message: "the image has more than \(options.maximumFrameCount) frames")
-            }
+            guard frameCount <= options.maximumFrameCount else { throw options.tooManyFrames }
             guard gif?.isBroken != true else { throw Pixbuf.damaged }
             guard frameCount > 0 else { throw Self.cutOff }
             try gif?.check(options, sum: wantsAll)
@@ -144,8 +142,10 @@
     /// A file while it is read.
     private final class PixbufReader {
         let loader: OpaquePointer
+        private let type: ImageType
         private let sizeCheck: SizeCheck
         private var isClosed = false
+        private var chunks = PNGChunks()
 
         /// Whether the image is scaled down while it is decoded.
         var isScaled: Bool { sizeCheck.changesSize }
@@ -155,6 +155,7 @@
                 throw SessionError(.unsupported, message: "gdk-pixbuf can't read \(type.rawValue) here")
             }
             self.loader = loader
+            self.type = type
             sizeCheck = SizeCheck(options, frames: frames)
             cgdkpixbuf_on_size(loader, SizeCheck.onSize, Unmanaged.passUnretained(sizeCheck).toOpaque())
         }
@@ -172,12 +173,10 @@
                 var at = 0
                 while at < bytes.count, sizeCheck.refusal == nil, !Task.isCancelled {
                     let end = gif?.pieceEnd(from: at, in: bytes) ?? min(bytes.count, at + Self.pieceSize)
-                    let piece = bytes[at..<end]
-                    guard
-                        let start = UnsafeRawBufferPointer(rebasing: piece).baseAddress,
-                        cgdkpixbuf_loader_write(
-                            loader, start.assumingMemoryBound(to: UInt8.self), piece.count, nil) != 0
-                    else { return false }
+                    let piece = UnsafeRawBufferPointer(rebasing: bytes[at..<end])
+                    guard type == .png ? chunks.filter(piece).withUnsafeBytes(write) : write(piece) else {
+                        return false
+                    }
                     at = end
                 }
                 return true
@@ -185,6 +184,11 @@
             if let refusal = sizeCheck.refusal { throw refusal }
             try Pixbuf.checkCancellation()
             guard isWritten else { throw Pixbuf.damaged }
+        }
+
+        private func write(_ piece: UnsafeRawBufferPointer) -> Bool {
+            guard let start = piece.baseAddress, !piece.isEmpty else { return true }
+            return cgdkpixbuf_loader_write(loader, start.assumingMemoryBound(to: UInt8.self), piece.count, nil) != 0
         }
 
         func close() throws(SessionError) {
