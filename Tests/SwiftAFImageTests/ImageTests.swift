@@ -250,6 +250,23 @@ struct AutoPurgingImageCacheTests {
         #expect(!ImageType.jpeg.isWhole(Data([0xFF, 0xD8, 0xFF, 0xE1, 0, 0, 0xFF])))
     }
 
+    @Test(arguments: [1, 2, 3, 100]) func scansAreCountedInPieces(size: Int) {
+        func count(_ file: [UInt8]) -> Int {
+            var markers = JPEGMarkers()
+            for at in stride(from: 0, to: file.count, by: size) {
+                file[at..<min(file.count, at + size)].withUnsafeBytes { markers.read($0) }
+            }
+            return markers.scanCount
+        }
+        #expect(count(jpeg) == 2)
+        #expect(count(jpeg + jpeg) == 2)
+        // Where data is to restart, libjpeg doesn't take what follows such a marker for its size.
+        let hidden: [UInt8] = [0xFF, 2, 0xFF, 0xDA, 0, 2, 0xFF, 0xBF, 0xFF, 0xFF, 0xDA, 0, 2]
+        #expect(count([0xFF, 0xD8] + hidden) == 2)
+        // Nor is the content of a segment a scan.
+        #expect(count([0xFF, 0xD8, 0xFF, 0xE0, 0, 6, 0xFF, 0xDA, 0, 2, 0xFF, 0xDA]) == 1)
+    }
+
     @Test func pngIsWholeWithItsLastChunk() {
         var png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
         png += [0, 0, 0, 4] + Array("IDATIEND".utf8) + [1, 2, 3, 4] + [0, 0, 0, 0]

@@ -310,6 +310,7 @@ struct SystemProgressiveDecoderTests {
         let small = try progressive { $0.maximumPixelCount = 10 }
         let file = try Pictures.image(40, 40).data(as: .png)
         #expect(code { try small.append(file) } == .tooLarge)
+        #expect(code { try progressive().append(Pictures.jpeg(scans: 101)) } == .tooLarge)
         #expect(
             code { try progressive().append(Data([0x89] + "PNG\r\n\u{1A}\n".utf8) + Data(count: 100)) }
                 == .serialization)
@@ -324,6 +325,10 @@ extension SystemProgressiveDecoderTests {
                 try decoder.append(file.subdata(in: at..<min(file.count, at + size)))
             }
         }
+        let (enough, tooMany) = (try progressive(), try progressive())
+        try append(Pictures.jpeg(scans: 100), to: enough)
+        #expect(try enough.image()?.pixelWidth == 8)
+        #expect(code { try append(Pictures.jpeg(scans: 101), to: tooMany) } == .tooLarge)
         let decoder = try progressive()
         // libpng would refuse text before the head.
         let texts = ["tEXt", "zTXt", "iTXt"].map { (name: $0, content: [UInt8](repeating: 65, count: 500)) }

@@ -101,6 +101,24 @@ enum Pictures {
         return [0x78, 1, 1] + littleEndian(size) + littleEndian(~size) + content + bigEndian(high << 16 | low)
     }
 
+    /// A progressive JPEG of 8 × 8 grey pixels with so many scans.
+    static func jpeg(scans: Int) -> Data {
+        func segment(_ marker: UInt8, _ content: [UInt8]) -> [UInt8] {
+            [0xFF, marker] + bigEndian(UInt16(content.count + 2)) + content
+        }
+        let counts: [UInt8] = [1] + [UInt8](repeating: 0, count: 15)
+        var file: [UInt8] = [0xFF, 0xD8] + segment(0xDB, [0] + [UInt8](repeating: 1, count: 64))
+        file += segment(0xC2, [8, 0, 8, 0, 8, 1, 1, 0x11, 0])
+        // One code each: no difference, end of the block.
+        file += segment(0xC4, [0x00] + counts + [0]) + segment(0xC4, [0x10] + counts + [0])
+        for scan in 0..<scans {
+            // The first pixel, then the others one by one, as often as it takes.
+            let at = scan == 0 ? 0 : UInt8((scan - 1) % 63 + 1)
+            file += segment(0xDA, [1, 1, 0, at, at, 0]) + [0x7F]
+        }
+        return Data(file + [0xFF, 0xD9])
+    }
+
     private static func checksum(_ bytes: [UInt8]) -> UInt32 {
         var sum = ~UInt32(0)
         for byte in bytes {

@@ -224,6 +224,19 @@ struct SystemImageDecoderTests {
         #expect(failure(Data(file.prefix(60))) == .serialization)
     }
 
+    @Test("a JPEG with more scans than any encoder makes is refused")
+    func scans() throws {
+        #expect(try decode(Pictures.jpeg(scans: 1)).pixelWidth == 8)
+        #expect(failure(Pictures.jpeg(scans: 100)) == nil)
+        #expect(failure(Pictures.jpeg(scans: 101)) == .tooLarge)
+        #expect(
+            code {
+                try decoder.decodeFrames(Pictures.jpeg(scans: 101), options: ImageDecodingOptions())
+            } == .tooLarge)
+        // What is behind the end isn't decoded.
+        #expect(failure(Pictures.jpeg(scans: 60) + Pictures.jpeg(scans: 60)) == nil)
+    }
+
     @Test("a GIF is fed in few pieces while its first frame is decoded again after each, then in small ones")
     func pieces() {
         let file = Pictures.gifHead() + Pictures.gifFrame(extraBytes: 8 << 20) + Pictures.gifFrame(extraBytes: 2 << 20)

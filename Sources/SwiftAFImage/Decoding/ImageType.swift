@@ -49,27 +49,11 @@ extension ImageType {
         }
     }
 
-    /// Whether the image's own end is there (EOI), not just that of a thumbnail in its segments. What some programs
-    /// append to a file is allowed, however much it is.
+    /// Whether its own end is there (EOI).
     private static func isWholeJPEG(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var at = 2
-        while true {
-            // To the next marker: compressed data contains FF before 00 and before the markers that restart it (D0 to
-            // D7).
-            while at < bytes.count, bytes[at] != 0xFF { at += 1 }
-            while at < bytes.count, bytes[at] == 0xFF { at += 1 }
-            guard at < bytes.count else { return false }
-            let marker = bytes[at]
-            at += 1
-            switch marker {
-            case 0x00, 0x01, 0xD0...0xD8: break
-            case 0xD9: return true
-            default:
-                guard at + 2 <= bytes.count else { return false }
-                // The size counts itself.
-                at += max(2, Int(bytes[at]) << 8 | Int(bytes[at + 1]))
-            }
-        }
+        var markers = JPEGMarkers()
+        markers.read(bytes)
+        return markers.hasEnd
     }
 
     /// Whether the last chunk is there (IEND).

@@ -146,6 +146,7 @@
         private let sizeCheck: SizeCheck
         private var isClosed = false
         private var chunks = PNGChunks()
+        private var markers = JPEGMarkers()
 
         /// Whether the image is scaled down while it is decoded.
         var isScaled: Bool { sizeCheck.changesSize }
@@ -169,6 +170,7 @@
 
         /// In pieces, so that a refused image isn't read further, nor one that isn't needed any more.
         func append(_ data: Data, of gif: GIFFrames? = nil) throws(SessionError) {
+            if type == .jpeg { try countScans(data) }
             let isWritten = data.withUnsafeBytes { bytes in
                 var at = 0
                 while at < bytes.count, sizeCheck.refusal == nil, !Task.isCancelled {
@@ -189,6 +191,15 @@
         private func write(_ piece: UnsafeRawBufferPointer) -> Bool {
             guard let start = piece.baseAddress, !piece.isEmpty else { return true }
             return cgdkpixbuf_loader_write(loader, start.assumingMemoryBound(to: UInt8.self), piece.count, nil) != 0
+        }
+
+        /// Before any of them is decoded.
+        private func countScans(_ data: Data) throws(SessionError) {
+            data.withUnsafeBytes { markers.read($0) }
+            guard markers.scanCount <= JPEGMarkers.maximumScanCount else {
+                throw SessionError(
+                    .tooLarge, message: "the image has more than \(JPEGMarkers.maximumScanCount) scans")
+            }
         }
 
         func close() throws(SessionError) {
