@@ -237,6 +237,27 @@ struct SystemImageDecoderTests {
         #expect(failure(Pictures.jpeg(scans: 60) + Pictures.jpeg(scans: 60)) == nil)
     }
 
+    @Test("a GIF is fed in small pieces where they are many blocks, and its first frame isn't made of tiny ones")
+    func tinyBlocks() {
+        let comment = Data([0x21, 0xFE]) + Data((0..<2 << 20).flatMap { _ in [1, 1] as [UInt8] }) + Data([0])
+        let before = Pictures.gifHead() + comment + Pictures.gifFrame() + comment + Data([0x3B])
+        let gif = GIFFrames(before, limit: 9)
+        #expect(gif.all.count == 1)
+        before.withUnsafeBytes { bytes in
+            var at = 0
+            while at < bytes.count {
+                let end = gif.pieceEnd(from: at, in: bytes)
+                #expect(end - at <= 16 << 10 + 256)
+                at = end
+            }
+        }
+        let pixels = Data((0..<5000).flatMap { _ in [1, 1] as [UInt8] })
+        var frame = Pictures.gifFrame()
+        frame.insert(contentsOf: pixels, at: frame.endIndex - 1)
+        #expect(failure(Pictures.gifHead() + frame + Data([0x3B])) == .tooLarge)
+        #expect(failure(Pictures.gifHead() + Pictures.gifFrame() + frame + Data([0x3B])) == nil)
+    }
+
     @Test("a GIF is fed in few pieces while its first frame is decoded again after each, then in small ones")
     func pieces() {
         let file = Pictures.gifHead() + Pictures.gifFrame(extraBytes: 8 << 20) + Pictures.gifFrame(extraBytes: 2 << 20)

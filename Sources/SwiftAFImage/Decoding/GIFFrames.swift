@@ -19,8 +19,10 @@ struct GIFFrames {
     private(set) var playCount: Int? = 1
     /// Whether the file has an extension that gdk-pixbuf reads in two ways, depending on the pieces that it gets.
     private(set) var isBroken = false
-    /// The position behind the first frame.
-    private var firstEnd = 0
+    /// The place of the first frame.
+    private var first = 0..<0
+    /// The number of blocks that the first frame's data is in.
+    private var firstBlockCount = 0
 
     /// - Parameter limit: The frames that count; one more is read.
     init(_ data: Data, limit: Int) {
@@ -32,10 +34,10 @@ struct GIFFrames {
                 switch block {
                 case .control(let shown):
                     duration = shown
-                case .frame(let width, let height):
+                case .frame(let width, let height, let start, let blockCount):
                     all.append(Frame(width: width, height: height, duration: duration))
                     duration = .zero
-                    if all.count == 1 { firstEnd = reader.at }
+                    if all.count == 1 { (first, firstBlockCount) = (start..<reader.at, blockCount) }
                 case .application(let content):
                     guard !saysPlayCount, let repetitions = Self.repetitions(bytes[content]) else { continue }
                     saysPlayCount = true
@@ -48,10 +50,14 @@ struct GIFFrames {
     }
 
     /// Checks the size of each frame, for which gdk-pixbuf reserves memory although nothing beyond the file's own size
-    /// is shown.
+    /// is shown, and the blocks of the first one, which it gets in large pieces.
     ///
     /// - Parameter sum: Whether all frames will be decoded, so that their sizes add up.
     func check(_ options: ImageDecodingOptions, sum: Bool) throws(SessionError) {
+        // Those of encoders have 255 bytes, but for the last.
+        guard firstBlockCount <= Self.blockAllowance + first.count / Self.leastBlock else {
+            throw SessionError(.tooLarge, message: "the image has too many blocks of data")
+        }
         var count = 0
         for frame in all {
             _ = try options.decodedSize(ofWidth: frame.width, height: frame.height)
@@ -62,6 +68,8 @@ struct GIFFrames {
         }
     }
 
+    private static let blockAllowance = 1000
+    private static let leastBlock = 64
     private static let smallPiece = 16 << 10
     private static let largePiece = 1 << 20
 
@@ -70,8 +78,11 @@ struct GIFFrames {
     /// gdk-pixbuf decodes what it has of the first frame again at the end of each piece, so pieces grow there. It moves
     /// the rest of a piece after each of the file's blocks, so they are small elsewhere.
     func pieceEnd(from start: Int, in bytes: UnsafeRawBufferPointer) -> Int {
-        let size = start < firstEnd ? min(max(Self.smallPiece, start / 4), Self.largePiece) : Self.smallPiece
-        var end = min(bytes.count, start + size)
+        var end = start + Self.smallPiece
+        if first.contains(start) {
+            end = max(end, min(start + min(start / 4, Self.largePiece), first.upperBound))
+        }
+        end = min(end, bytes.count)
         // A block of size 0 ends an extension, but not if a piece begins with it. No extension has 256 zeros in a row.
         for _ in 0..<256 where end < bytes.count && bytes[end] == 0 { end += 1 }
         return end
@@ -90,7 +101,7 @@ struct GIFFrames {
     private static let repetitionsName = [11] + Array("NETSCAPE2.0".utf8)
 
     private enum Block {
-        case frame(width: Int, height: Int)
+        case frame(width: Int, height: Int, start: Int, blockCount: Int)
         /// How long the next frame is shown.
         case control(Duration)
         /// The place of its blocks of data.
@@ -125,10 +136,12 @@ struct GIFFrames {
         }
 
         private mutating func nextFrame() -> Block? {
+            let start = at
             at += 4
             guard let width = nextNumber(), let height = nextNumber(), let flags = next() else { return nil }
             at += Self.colorTableSize(flags) + 1
-            return skipBlocks() ? .frame(width: width, height: height) : nil
+            guard let blockCount = skipBlocks() else { return nil }
+            return .frame(width: width, height: height, start: start, blockCount: blockCount)
         }
 
         private mutating func nextExtension() -> Block? {
@@ -149,7 +162,7 @@ struct GIFFrames {
                 }
                 at += Int(size)
             }
-            guard skipBlocks() else { return nil }
+            guard skipBlocks() != nil else { return nil }
             return label == 0xFF ? .application(start..<at) : block
         }
 
@@ -169,12 +182,16 @@ struct GIFFrames {
         }
 
         /// Skips blocks with a size, up to the block of size 0.
-        private mutating func skipBlocks() -> Bool {
+        ///
+        /// - Returns: The number of blocks; nil if the last one is missing.
+        private mutating func skipBlocks() -> Int? {
+            var count = 0
             while let size = next() {
-                if size == 0 { return true }
+                if size == 0 { return count }
                 at += Int(size)
+                count += 1
             }
-            return false
+            return nil
         }
     }
 }
