@@ -119,6 +119,28 @@ enum Pictures {
         return Data(file + [0xFF, 0xD9])
     }
 
+    /// A grey TIFF of 1 × 1 pixels, with more numbers in its directory.
+    static func tiff(isBigEndian: Bool = false, _ more: [(tag: UInt16, type: UInt16, value: UInt32)] = []) -> Data {
+        func number<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
+            isBigEndian ? bigEndian(number) : littleEndian(number)
+        }
+        let usual: [(tag: UInt16, type: UInt16, value: UInt32)] = [
+            (256, 3, 1), (257, 3, 1), (258, 3, 8), (259, 3, 1), (262, 3, 1), (273, 4, 8), (278, 3, 1), (279, 4, 1),
+        ]
+        let entries = (usual + more).sorted { $0.tag < $1.tag }
+        var file: [UInt8] = (isBigEndian ? [0x4D, 0x4D] : [0x49, 0x49]) + number(UInt16(42)) + number(UInt32(12))
+        file += [128, 0, 0, 0] + number(UInt16(entries.count))
+        for (tag, type, value) in entries {
+            file += number(tag) + number(type) + number(UInt32(1))
+            switch type {
+            case 1: file += [UInt8(truncatingIfNeeded: value), 0, 0, 0]
+            case 3: file += number(UInt16(truncatingIfNeeded: value)) + [0, 0]
+            default: file += number(value)
+            }
+        }
+        return Data(file + [0, 0, 0, 0])
+    }
+
     private static func checksum(_ bytes: [UInt8]) -> UInt32 {
         var sum = ~UInt32(0)
         for byte in bytes {

@@ -237,6 +237,26 @@ struct SystemImageDecoderTests {
         #expect(failure(Pictures.jpeg(scans: 60) + Pictures.jpeg(scans: 60)) == nil)
     }
 
+    @Test("a TIFF that makes libtiff take memory beyond the size of the image is refused")
+    func tiffBombs() throws {
+        for isBigEndian in [false, true] {
+            func tiff(_ more: [(tag: UInt16, type: UInt16, value: UInt32)]) -> Data {
+                Pictures.tiff(isBigEndian: isBigEndian, more)
+            }
+            #expect(try decode(tiff([(277, 3, 1)])).withPixels { Array($0) } == [128, 128, 128, 255])
+            #expect(failure(tiff([])) == nil)
+            for type: UInt16 in [1, 3, 4] { #expect(failure(tiff([(277, type, 9)])) == .tooLarge) }
+            // libtiff takes the first of several.
+            #expect(failure(tiff([(277, 3, 60_000), (277, 3, 1)])) == .tooLarge)
+            #expect(failure(tiff([(277, 16, 8)])) == .serialization)
+            #expect(failure(tiff([(322, 4, 16_000), (323, 4, 16_000)])) == .tooLarge)
+            #expect(failure(tiff([(322, 4, .max), (323, 4, .max)])) == .tooLarge)
+        }
+        let tiled = try #require(TIFFDirectory(Pictures.tiff([(322, 3, 1024), (323, 3, 1024)])))
+        #expect(throws: Never.self) { try tiled.check(ImageDecodingOptions()) }
+        for size in 0..<Pictures.tiff().count { _ = TIFFDirectory(Pictures.tiff().prefix(size)) }
+    }
+
     @Test("a GIF is fed in small pieces where they are many blocks, and its first frame isn't made of tiny ones")
     func tinyBlocks() {
         let comment = Data([0x21, 0xFE]) + Data((0..<2 << 20).flatMap { _ in [1, 1] as [UInt8] }) + Data([0])

@@ -130,10 +130,21 @@
             guard gif?.isBroken != true else { throw Pixbuf.damaged }
             guard frameCount > 0 else { throw Self.cutOff }
             try gif?.check(options, sum: wantsAll)
+            try Self.check(data, of: type, options)
             reader = try PixbufReader(type, options, frames: wantsAll ? frameCount : 1)
             try reader.append(data, of: gif)
             try reader.close()
             guard type.isWhole(data) else { throw Self.cutOff }
+        }
+
+        /// What gdk-pixbuf takes memory for without asking.
+        private static func check(_ data: Data, of type: ImageType, _ options: ImageDecodingOptions) throws {
+            switch type {
+            case .tiff:
+                guard let directory = TIFFDirectory(data) else { throw Pixbuf.damaged }
+                try directory.check(options)
+            default: break
+            }
         }
 
         private static let cutOff = SessionError(.serialization, message: "the image is cut off")
