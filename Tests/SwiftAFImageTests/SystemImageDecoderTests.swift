@@ -257,6 +257,31 @@ struct SystemImageDecoderTests {
         for size in 0..<Pictures.tiff().count { _ = TIFFDirectory(Pictures.tiff().prefix(size)) }
     }
 
+    @Test("the size and the frames of a WebP are judged before its decoder takes memory")
+    func webPBombs() throws {
+        func webP(_ tag: String, _ content: [UInt8], frames: Int = 0) -> Data {
+            let animation = String(repeating: "ANMF\0\0\0\0", count: frames)
+            return Data("RIFF\0\0\0\0WEBP".utf8) + Data(tag.utf8) + Data([10, 0, 0, 0]) + Data(content)
+                + Data(animation.utf8)
+        }
+        let extended: [UInt8] = [0x02, 0, 0, 0, 0x9F, 0x0F, 0, 0x9F, 0x0F, 0]
+        let files = [
+            webP("VP8X", extended, frames: 3), webP("VP8L", [0x2F, 0x9F, 0xCF, 0xE7, 0x03, 0, 0]),
+            webP("VP8 ", [0, 0, 0, 0x9D, 1, 0x2A, 0xA0, 0x4F, 0xA0, 0x4F]),
+        ]
+        for (file, count) in zip(files, [3, 0, 0]) {
+            let frames = try #require(WebPFrames(file, limit: 1000))
+            #expect((frames.width, frames.height, frames.count) == (4000, 4000, count))
+            #expect(failure(file) { $0.maximumPixelCount = 15_999_999 } == .tooLarge)
+        }
+        // All of them are decoded.
+        #expect(failure(webP("VP8X", extended, frames: 4)) == .tooLarge)
+        #expect(failure(webP("VP8X", extended, frames: 3)) { $0.maximumFrameCount = 2 } == .tooLarge)
+        #expect(WebPFrames(webP("VP8X", extended, frames: 30), limit: 9)?.count == 10)
+        #expect(failure(webP("ICCP", extended)) == .serialization)
+        #expect(failure(Data("RIFF\0\0\0\0WEBP".utf8)) == .serialization)
+    }
+
     @Test("a GIF is fed in small pieces where they are many blocks, and its first frame isn't made of tiny ones")
     func tinyBlocks() {
         let comment = Data([0x21, 0xFE]) + Data((0..<2 << 20).flatMap { _ in [1, 1] as [UInt8] }) + Data([0])

@@ -47,7 +47,7 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
     /// Scales the image down while decoding, so that neither side has more pixels. Nil keeps the size. Default: nil.
     public var maximumPixelSize: Int?
     /// The maximum number of pixels, of all frames together if all are decoded. Default: 50 million, four bytes each.
-    /// Each frame of a GIF must be within it, also if only the first is decoded.
+    /// Each frame of a GIF, and all frames of a WebP, must be within it, also if only the first is decoded.
     public var maximumPixelCount = 50_000_000
     /// The maximum number of pixels of one side. Default: 30,000.
     public var maximumDimension = 30_000

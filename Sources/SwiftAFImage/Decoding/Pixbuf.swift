@@ -140,6 +140,9 @@
         /// What gdk-pixbuf takes memory for without asking.
         private static func check(_ data: Data, of type: ImageType, _ options: ImageDecodingOptions) throws {
             switch type {
+            case .webp:
+                guard let frames = WebPFrames(data, limit: options.maximumFrameCount) else { throw Pixbuf.damaged }
+                try frames.check(options)
             case .tiff:
                 guard let directory = TIFFDirectory(data) else { throw Pixbuf.damaged }
                 try directory.check(options)
