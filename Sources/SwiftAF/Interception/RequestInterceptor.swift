@@ -32,7 +32,7 @@ public protocol RequestInterceptor: Sendable {
     /// earlier attempts.
     ///
     /// If the result has another origin, the secret fields and the credential of the original request are removed,
-    /// as for a redirect (also from what ``intercept(_:next:)`` sends). Add those of the other server here.
+    /// as for a redirect (also from what `intercept` sends). Add those of the other server here.
     ///
     /// - Parameters:
     ///   - request: The request, with an absolute URL and the session's fields. The result is validated.
