@@ -13,18 +13,24 @@ extension ReconnectionPacing {
     ///   ``SessionError/Code/closed`` if the manager is invalid.
     func pause(_ delay: Duration, in manager: HTTPSessionManager) async throws(SessionError) {
         let session = try manager.snapshot.session.get()
-        let pause = Task { [wait] in await wait(delay) }
-        guard let id = session.cancellations.withLock({ $0.add { pause.cancel() } }) else {
-            pause.cancel()
+        // Whether the wait was interrupted.
+        let end = OneValueChannel<Bool>()
+        // Before the wait begins, so that no cancellation is missed once it has.
+        guard let id = session.cancellations.withLock({ $0.add { end.send(true) } }) else {
             throw SessionError(.closed)
         }
         defer { session.cancellations.withLock { $0.remove(id) } }
-        await withTaskCancellationHandler {
-            await pause.value
-        } onCancel: {
-            pause.cancel()
+        let pause = Task { [wait] in
+            await wait(delay)
+            end.send(false)
         }
-        if pause.isCancelled { throw SessionError(.cancelled) }
+        defer { pause.cancel() }
+        let isInterrupted = await withTaskCancellationHandler {
+            await end.wait()
+        } onCancel: {
+            end.send(true)
+        }
+        if isInterrupted { throw SessionError(.cancelled) }
     }
 }
 
