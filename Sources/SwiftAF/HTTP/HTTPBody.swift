@@ -113,8 +113,8 @@ public struct HTTPBody: Sendable {
         HTTPBody(.file(path: path), contentType: contentType ?? MediaType.ofFile(named: path).essence)
     }
 
-    /// The contents of the file at a file URL, with the Content-Type of a file at a path. A request with another URL as its body fails with
-    /// ``SessionError/Code/invalidInput``.
+    /// The contents of the file at a file URL, with the Content-Type of a file at a path. A request with another URL as
+    /// its body fails with ``SessionError/Code/invalidInput``.
     public static func file(_ url: URL, contentType: String? = nil) -> HTTPBody {
         do {
             return .file(try url.filePath(of: "body"), contentType: contentType)

@@ -228,14 +228,14 @@ static void name_of_the_response_spares_partial_files_of_others(void **state) {
     scene *scene = *state;
     const unsigned flags = AFC_SINK_KEEP_PARTIAL | AFC_SINK_NO_REPLACE;
     decision decision = to_file(scene->path, flags);
-    write_file(scene->part, S("of somebody else"));
+    write_file(scene->part, S("of another download"));
     call *call = prepare_decision(scene, "/file", &decision);
     call_perform(call);
     check_ended(call, AFC_EFILE);
     assert_int_equal(call->failure.system_error, EEXIST);
     check_contains(call->failure.text, ".part");
     call_free(call);
-    check_file(scene->part, S("of somebody else"));
+    check_file(scene->part, S("of another download"));
     assert_int_equal(unlink(scene->part), 0);
     /* What an earlier task has left of the same URL is replaced. */
     scene->origin.stops_after = BROKEN_AT;

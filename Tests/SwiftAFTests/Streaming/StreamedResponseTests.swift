@@ -144,7 +144,7 @@ struct StreamedResponseTests {
         }
         #expect(error?.code == .truncated)
         #expect(body == Data("half".utf8))
-        // What was read isn't the whole body, whoever asks next.
+        // What was read isn't the whole body: later readers fail, too.
         let again = await #expect(throws: SessionError.self) { try await response.collect(upTo: 100) }
         #expect(again?.code == .truncated)
         var iterator = response.bytes.makeAsyncIterator()

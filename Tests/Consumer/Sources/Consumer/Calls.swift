@@ -440,7 +440,15 @@ func streamsFromLiterals(_ manager: HTTPSessionManager, name: String) async thro
     let log = try await manager.stream("log")
     for try await chunk in log { print(chunk.count) }
     for try await line in try await manager.stream("logs/\(name)").lines { print(line) }
-    print(try await manager.response(for: "users/7").status)
+    let response = try await manager.response(for: "users/7")
+    print(response.status, response.headers.values(named: "Link"))
+}
+
+func bodiesWithTheirTypes(_ manager: HTTPSessionManager, limit: Int) async throws {
+    try await manager.post("notes", body: .text("hello"))
+    try await manager.put("films/7", body: .file("/tmp/film.mkv"))
+    let user: User = try await manager.post("search", json: ["tags": Set(["a"]), "limit": limit])
+    print(user.name)
 }
 
 func validatesStreams(_ manager: HTTPSessionManager) async throws {
