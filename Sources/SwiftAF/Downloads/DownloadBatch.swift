@@ -158,8 +158,8 @@ extension HTTPSessionManager {
     ///   - items: The downloads.
     ///   - maximumConcurrent: The maximum number of simultaneous downloads; at least 1.
     ///     ``SessionConfiguration/maximumConnectionsPerHost`` applies as well.
-    ///   - progress: Called at most ten times a second per item, on the network thread, once when the item has ended,
-    ///     on another one, and once more when all have ended. Must not block.
+    ///   - progress: Called at most ten times a second per item, once when the item has ended, and once more when all have
+    ///     ended: one call at a time, in the order of the events, on the network thread or another one. Must not block.
     /// - Returns: A sequence that can be iterated once.
     public func downloads(
         of items: [DownloadItem], maximumConcurrent: Int = 4,
@@ -169,7 +169,7 @@ extension HTTPSessionManager {
         let (results, continuation) = AsyncStream.makeStream(of: DownloadResult.self)
         let work = Task {
             await batch.run(on: self, atOnce: max(1, maximumConcurrent)) { continuation.yield($0) }
-            batch.reportEnd()
+            await batch.reportEnd()
             continuation.finish()
         }
         continuation.onTermination = { _ in work.cancel() }
@@ -178,9 +178,23 @@ extension HTTPSessionManager {
 }
 
 private final class DownloadBatch: Sendable {
+    private struct State: Sendable {
+        var tally: DownloadTally
+        /// What `progress` wasn't called with yet, in order.
+        var reports: [Report] = []
+    }
+
+    private struct Report: Sendable {
+        let progress: DownloadBatchProgress
+        /// Resumed after the call.
+        var delivered: CheckedContinuation<Void, Never>?
+    }
+
     private let specs: [DownloadSpec]
-    private let tally: Locked<DownloadTally>
+    private let state: Locked<State>
     private let progress: (@Sendable (DownloadBatchProgress) -> Void)?
+    /// Network threads and tasks report at the same time.
+    private let reporter = SerialReporter()
 
     init(
         _ items: [DownloadItem], _ destination: DownloadDestination?,
@@ -191,7 +205,7 @@ private final class DownloadBatch: Sendable {
             spec.replaceDefault(by: destination)
             return spec
         }
-        tally = Locked(DownloadTally(count: items.count))
+        state = Locked(State(tally: DownloadTally(count: items.count)))
         self.progress = progress
     }
 
@@ -206,14 +220,22 @@ private final class DownloadBatch: Sendable {
         }
     }
 
-    /// Called when no transfer is under way any more: reports of several threads may have come in another order.
-    func reportEnd() {
-        guard let progress, let last = specs.indices.last else { return }
-        progress(tally.withLock { $0.report(of: last) })
+    /// Reports the end of the batch, and returns when `progress` has been called with it.
+    func reportEnd() async {
+        guard let last = specs.indices.last, progress != nil else { return }
+        await withCheckedContinuation { delivered in
+            report(then: delivered) { $0.report(of: last) }
+        }
+        state.synchronizeContinuation()
     }
 
     private func run(_ index: Int, on manager: HTTPSessionManager) async -> DownloadResult {
-        defer { end(index) }
+        defer {
+            report { tally in
+                tally.end(index)
+                return tally.report(of: index)
+            }
+        }
         do throws(SessionError) {
             return DownloadResult(
                 index: index, result: .success(try await manager.download(specs[index], observer(of: index))))
@@ -222,16 +244,23 @@ private final class DownloadBatch: Sendable {
         }
     }
 
-    private func end(_ index: Int) {
-        let report = tally.withLock { tally in
-            tally.end(index)
-            return tally.report(of: index)
-        }
-        progress?(report)
+    private func observer(of index: Int) -> (@Sendable (TransferProgress) -> Void)? {
+        guard progress != nil else { return nil }
+        return { value in self.report { $0.note(value, of: index) } }
     }
 
-    private func observer(of index: Int) -> (@Sendable (TransferProgress) -> Void)? {
-        guard let progress else { return nil }
-        return { value in progress(self.tally.withLock { $0.note(value, of: index) }) }
+    /// Changes the tally and calls `progress` with the result: on this thread, or on one that is calling it.
+    private func report(
+        then delivered: CheckedContinuation<Void, Never>? = nil,
+        _ change: (inout DownloadTally) -> DownloadBatchProgress
+    ) {
+        guard let progress else { return }
+        state.withLock { $0.reports.append(Report(progress: change(&$0.tally), delivered: delivered)) }
+        reporter.report {
+            for report in state.exchange(\.reports, []) {
+                progress(report.progress)
+                report.delivered?.resume()
+            }
+        }
     }
 }

@@ -1,5 +1,7 @@
 import AFTestServer
 import FoundationEssentials
+import Glibc
+import Synchronization
 import Testing
 
 @testable import SwiftAF
@@ -147,6 +149,31 @@ struct DownloadBatchTests {
         #expect(last.ended == 3 && last.count == 3 && last.fractionCompleted == 1)
         let fractions = progress.values.map(\.fractionCompleted)
         #expect(fractions == fractions.sorted())
+    }
+
+    @Test("Reports come one at a time and in order, however slow the closure is")
+    func serialReports() async throws {
+        let names = (0..<20).map { "f\($0)" }
+        for name in names { server.route("/" + name, .respond(repeating: Data(count: 1000), count: 100)) }
+        let calls = Atomic<Int>(0)
+        let overlapping = Atomic<Int>(0)
+        let progress = Recorder<DownloadBatchProgress>()
+        let downloads = manager.downloads(of: items(names), maximumConcurrent: 4) { report in
+            if calls.add(1, ordering: .sequentiallyConsistent).oldValue != 0 {
+                overlapping.add(1, ordering: .relaxed)
+            }
+            // Long enough for other downloads to report something meanwhile.
+            for _ in 0..<200 { sched_yield() }
+            progress.record(report)
+            calls.subtract(1, ordering: .sequentiallyConsistent)
+        }
+        for await download in downloads { #expect(throws: Never.self) { try download.get() } }
+        #expect(overlapping.load(ordering: .relaxed) == 0)
+        let reports = progress.values
+        #expect(reports.map(\.ended) == reports.map(\.ended).sorted())
+        #expect(reports.map(\.all.received) == reports.map(\.all.received).sorted())
+        #expect(reports.map(\.fractionCompleted) == reports.map(\.fractionCompleted).sorted())
+        #expect(reports.last?.ended == names.count)
     }
 
     @Test("The last report says that all have ended, also if some failed or had no known size")
