@@ -30,6 +30,12 @@ public struct DownloadResult: Sendable {
     /// The response, or why there is none.
     public let result: Result<DownloadResponse, SessionError>
 
+    /// Makes a result, for tests.
+    public init(index: Int, result: Result<DownloadResponse, SessionError>) {
+        self.index = index
+        self.result = result
+    }
+
     /// Returns the response of a successful download; otherwise throws its error.
     public func get() throws(SessionError) -> DownloadResponse {
         try result.get()
@@ -51,6 +57,18 @@ public struct DownloadBatchProgress: Hashable, Sendable {
     public var ended: Int
     /// The progress of the batch from 0 to 1, where each item counts the same, whatever its size; 1 at the end.
     public var fractionCompleted: Double
+
+    /// Makes a progress, for tests of code that shows it.
+    public init(
+        index: Int, item: TransferProgress, all: TransferProgress, count: Int, ended: Int, fractionCompleted: Double
+    ) {
+        self.index = index
+        self.item = item
+        self.all = all
+        self.count = count
+        self.ended = ended
+        self.fractionCompleted = fractionCompleted
+    }
 }
 
 /// The sums over several transfers. A value without side effects.

@@ -45,6 +45,7 @@ extension HTTPSessionManager {
         return makeTask(spec.request, .download, request, monitors, target) { task, outcome in
             RequestEvents.reportFile(of: outcome, task: task)
             let error = outcome.downloadError(responses)
+            if let error { task.refuseResponse(with: error) }
             let (response, filePath) = (outcome.response, outcome.filePath)
             let report = RequestEvents.completion(
                 of: task,

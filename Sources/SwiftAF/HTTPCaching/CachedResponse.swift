@@ -12,16 +12,15 @@ public struct CachedResponse: Hashable, Sendable {
     /// When it was received, or last confirmed by the server; to the second.
     public var date: Date
     /// Its age when it was looked up (RFC 9111, section 4.2.3), in whole seconds. Ignored when one is stored.
-    public private(set) var age: Duration
+    public var age: Duration
     /// It is fresh while its age is less than this. Ignored when one is stored.
-    public private(set) var lifetime: Duration
+    public var lifetime: Duration
 
-    /// Makes a response to store.
-    public init(head: HTTPResponse, body: Data, isDecoded: Bool = true, date: Date = Date()) {
-        self.init(head: head, body: body, isDecoded: isDecoded, date: date, age: .zero, lifetime: .zero)
-    }
-
-    init(head: HTTPResponse, body: Data, isDecoded: Bool, date: Date, age: Duration, lifetime: Duration) {
+    /// Makes a response to store. Age and lifetime are for tests.
+    public init(
+        head: HTTPResponse, body: Data, isDecoded: Bool = true, date: Date = Date(), age: Duration = .zero,
+        lifetime: Duration = .zero
+    ) {
         self.head = head
         self.body = body
         self.isDecoded = isDecoded
@@ -53,8 +52,8 @@ extension HTTPCache {
 
     /// Stores a response to a GET request, in place of the one that the same request would select.
     ///
-    /// The rules of HTTP apply: what they forbid to store is refused, and its fields say how long it is fresh. While
-    /// more than 8 MiB wait for the disk, the calling thread waits, too.
+    /// The rules of HTTP apply: what they forbid to store is refused, and its fields say how long it is fresh. Waits
+    /// while more than 8 MiB wait for the disk.
     ///
     /// - Parameters:
     ///   - response: The response.
@@ -65,8 +64,10 @@ extension HTTPCache {
     ///   ``SessionError/Code/tooLarge`` for a larger response than the cache stores.
     public func store(
         _ response: CachedResponse, for request: HTTPRequest, partition: String? = nil
-    ) throws(SessionError) {
-        try core.store(response, for: request, partition: partition)
+    ) async throws(SessionError) {
+        try await blocking { core throws(SessionError) in
+            try core.store(response, for: request, partition: partition)
+        }
     }
 
     /// Lists the stored responses, those of other processes included, in no particular order. Waits for the disk.
@@ -115,6 +116,24 @@ extension HTTPCache {
         public var isInMemory: Bool
         /// Whether it has a file.
         public var isOnDisk: Bool
+
+        /// Makes an entry, for tests of code that lists them.
+        public init(
+            url: String, partition: String? = nil, status: Int = 200, headers: HTTPHeaders = [:], bodySize: Int = 0,
+            date: Date = Date(), age: Duration = .zero, lifetime: Duration = .zero, isInMemory: Bool = true,
+            isOnDisk: Bool = false
+        ) {
+            self.url = url
+            self.partition = partition
+            self.status = status
+            self.headers = headers
+            self.bodySize = bodySize
+            self.date = date
+            self.age = age
+            self.lifetime = lifetime
+            self.isInMemory = isInMemory
+            self.isOnDisk = isOnDisk
+        }
 
         /// Whether it is fresh.
         public var isFresh: Bool { age < lifetime }

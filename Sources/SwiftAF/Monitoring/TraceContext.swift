@@ -146,6 +146,21 @@ public struct RequestSpan: Sendable {
     /// The metrics of the attempt's hops.
     public private(set) var metrics = ResponseMetrics()
 
+    /// Makes a span, for tests of an exporter.
+    public init(
+        position: TracePosition, parent: TracePosition? = nil, name: String, start: Date, end: Date,
+        attributes: [String: String] = [:], error: SessionError? = nil, metrics: ResponseMetrics = ResponseMetrics()
+    ) {
+        self.position = position
+        self.parent = parent
+        self.name = name
+        self.start = start
+        self.end = end
+        self.attributes = attributes
+        self.error = error
+        self.metrics = metrics
+    }
+
     init(position: TracePosition, parent: TracePosition?, request: HTTPRequest, attempt: Int) {
         self.position = position
         self.parent = parent

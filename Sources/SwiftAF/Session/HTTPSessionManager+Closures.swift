@@ -201,6 +201,7 @@ extension HTTPSessionManager {
             RequestEvents.reportFile(of: outcome, task: task)
             let result = SerializedResult(outcome, serializer, responses)
             let error = result.error as? SessionError
+            if let error { task.refuseResponse(with: error) }
             let response = outcome.response
             let report = RequestEvents.completion(
                 of: task,

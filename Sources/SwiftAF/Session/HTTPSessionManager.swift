@@ -95,7 +95,7 @@ public final class HTTPSessionManager: Sendable {
     }
 
     /// Makes a manager with a new session. If the base URL or the configuration is invalid, every request fails with
-    /// that error.
+    /// that error; ``checkConfiguration()`` throws it.
     ///
     /// - Parameters:
     ///   - baseURL: The base of relative URLs (RFC 3986 5.2). A missing slash at the end of its path is added: `users`
@@ -126,6 +126,18 @@ public final class HTTPSessionManager: Sendable {
         self.init(
             baseURL: baseURL.absoluteString, configuration: configuration, requestSerializer: requestSerializer,
             responseSerializer: responseSerializer)
+    }
+
+    /// Throws the error that every request would fail with, so that a program can stop at its start.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` for an invalid base URL or an invalid setting of the configuration;
+    ///   ``SessionError/Code/file`` for a certificate file that can't be read; ``SessionError/Code/closed`` after
+    ///   ``invalidate(cancellingTasks:)``.
+    public func checkConfiguration() throws(SessionError) {
+        _ = try snapshot.session.get()
+        guard let base else { return }
+        if let fault = base.fault { throw SessionError(.invalidInput, message: fault, url: base.text) }
+        try HTTPRequest(base.text).validate()
     }
 
     // MARK: Settings

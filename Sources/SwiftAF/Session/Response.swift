@@ -109,16 +109,21 @@ extension Response where Value == Data {
 
     /// Checks the response and parses its body as JSON; an empty body is ``JSONValue/null``. The same as
     /// `value(as: JSONValue.self)`.
-    public func json() throws(SessionError) -> JSONValue {
-        try value()
+    ///
+    /// - Parameter validation: Nil uses the manager's. ``ResponseValidation/any`` parses the body of every response.
+    public func json(validation: ResponseValidation? = nil) throws(SessionError) -> JSONValue {
+        try value(validation: validation)
     }
 
-    /// Decodes the body as text, in the response's charset, by default UTF-8, else ISO-8859-1, whatever the status:
-    /// `value(as: String.self)` checks it.
+    /// Checks the response and decodes its body as text, in the response's charset, by default UTF-8, else ISO-8859-1.
+    /// The same as `value(as: String.self)`.
     ///
-    /// - Throws: ``SessionError/Code/serialization`` if the charset is unknown or the body isn't valid in it.
-    public func text() throws(SessionError) -> String {
-        try value(validation: .any)
+    /// - Parameter validation: Nil uses the manager's. ``ResponseValidation/any`` decodes the body of every response,
+    ///   such as the page of a 404.
+    /// - Throws: The errors of ``validated(by:)``; ``SessionError/Code/serialization`` if the charset is unknown or the
+    ///   body isn't valid in it.
+    public func text(validation: ResponseValidation? = nil) throws(SessionError) -> String {
+        try value(validation: validation)
     }
 
     /// Validates and parses the body with a serializer.

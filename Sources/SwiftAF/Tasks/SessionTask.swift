@@ -155,8 +155,7 @@ public final class SessionTask: Sendable {
     /// The head of the response, once the task has completed.
     public var response: HTTPResponse? { storage.withLock { $0.response } }
 
-    /// The error of a failed task, once it has completed. Errors of the response serializer are passed to the handler
-    /// only.
+    /// The error of a failed task, also one of the response serializer, when the completion handler is called.
     public var error: SessionError? { storage.withLock { $0.error } }
 
     /// The path of the file that the body was saved to, once the task has completed.
@@ -343,6 +342,13 @@ public final class SessionTask: Sendable {
             return resumption
         }
         await resumption?.wait()
+    }
+
+    /// Records why the response of a completed transfer wasn't accepted.
+    func refuseResponse(with error: SessionError) {
+        storage.withLock { storage in
+            if storage.error == nil { storage.error = error }
+        }
     }
 
     private func complete(failing error: SessionError) {

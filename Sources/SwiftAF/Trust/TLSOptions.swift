@@ -97,7 +97,8 @@ public final class ClientCertificateHandler: Sendable, Hashable {
         case cancel
     }
 
-    let decide: @Sendable (ClientCertificateRequest) -> Decision
+    /// The decision about a request for a certificate. Called by the session; a test can call it, too.
+    public let decide: @Sendable (ClientCertificateRequest) -> Decision
 
     /// Makes a handler that chooses a certificate for each connection.
     ///

@@ -19,6 +19,21 @@ public struct TrustReport: Hashable, Sendable {
     /// The certificates; the server's first.
     public var chain: [TrustCertificate]
 
+    /// Makes a report, for tests of a ``TrustHandler`` or of code that shows reports.
+    public init(
+        isAccepted: Bool, reason: SessionError.Reason? = nil, depth: Int = 0, message: String = "",
+        pinning: PinOutcome = .none, isVerified: Bool = true, host: String = "", chain: [TrustCertificate] = []
+    ) {
+        self.isAccepted = isAccepted
+        self.reason = reason
+        self.depth = depth
+        self.message = message
+        self.pinning = pinning
+        self.isVerified = isVerified
+        self.host = host
+        self.chain = chain
+    }
+
     /// The result of pinning for a chain.
     public enum PinOutcome: String, Hashable, Sendable {
         /// Nothing is pinned for the host, or pinning wasn't reached.
@@ -58,6 +73,25 @@ public struct TrustCertificate: Hashable, Sendable {
     public var pin: String
     /// The SHA-256 digest of the certificate, in hexadecimal.
     public var fingerprint: String
+
+    /// Makes the description of a certificate, for tests. The texts need not be those of `der`.
+    public init(
+        der: Data = Data(), subject: String, issuer: String, serial: String = "", key: String = "",
+        signature: String = "", notBefore: Date = .distantPast, notAfter: Date = .distantFuture, names: [String] = [],
+        pin: String = "", fingerprint: String = ""
+    ) {
+        self.der = der
+        self.subject = subject
+        self.issuer = issuer
+        self.serial = serial
+        self.key = key
+        self.signature = signature
+        self.notBefore = notBefore
+        self.notAfter = notAfter
+        self.names = names
+        self.pin = pin
+        self.fingerprint = fingerprint
+    }
 }
 
 /// A handler that may change a policy's verdicts. Handlers are equal if they are the same object.
@@ -72,7 +106,8 @@ public final class TrustHandler: Sendable, Hashable {
         case refuse
     }
 
-    let decide: @Sendable (TrustReport) -> Decision
+    /// The decision about a report. Called by the session; a test can call it, too.
+    public let decide: @Sendable (TrustReport) -> Decision
 
     /// Makes a handler that may change verdicts.
     ///

@@ -85,7 +85,7 @@ extension WebContentDisplaying {
     ) -> SessionTask {
         load(request, progress, failure) { response, body in
             let answer = Response(head: response, body: body)
-            let text = (try? answer.text()) ?? String(decoding: body, as: UTF8.self)
+            let text = (try? answer.text(validation: .any)) ?? String(decoding: body, as: UTF8.self)
             return WebContent(
                 data: Data((success?(response, text) ?? text).utf8),
                 mimeType: response.mediaType?.essence ?? "text/html", textEncoding: "utf-8", baseURL: response.url)

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func storedResponseAnswersRequests() async throws {
-        try cache.store(response("mine", ["Cache-Control": "max-age=60", "X-B": "2"]), for: request)
+        try await cache.store(response("mine", ["Cache-Control": "max-age=60", "X-B": "2"]), for: request)
         let answer = try await manager.response(for: request)
         #expect(answer.cacheStatus == .hit && answer.body == Data("mine".utf8) && answer.headers["X-B"] == "2")
         #expect(server.requests.isEmpty)
@@ -44,10 +44,10 @@ import Testing
     @Test func credentialsAndPartitionsAreKeptApart() async throws {
         var mine = request
         mine.credential = Credential(user: "u", password: "p")
-        try cache.store(response("mine"), for: mine)
+        try await cache.store(response("mine"), for: mine)
         #expect(try await cache.cachedResponse(for: mine)?.body == Data("mine".utf8))
         #expect(try await cache.cachedResponse(for: request) == nil)
-        try cache.store(response("other"), for: request, partition: "p")
+        try await cache.store(response("other"), for: request, partition: "p")
         #expect(try await cache.cachedResponse(for: request) == nil)
         #expect(try await cache.cachedResponse(for: request, partition: "p")?.body == Data("other".utf8))
     }
@@ -56,21 +56,21 @@ import Testing
         ["Cache-Control": "no-store"], ["X-A": "neither lifetime nor validator"],
         ["Cache-Control": "max-age=1", "Content-Length": "5"], ["Cache-Control": "max-age=1\r\nX: 1"],
     ])
-    func refusesToStore(headers: [String: String]) throws {
+    func refusesToStore(headers: [String: String]) async throws {
         let refused = response("mine", HTTPHeaders(headers.map { ($0.key, $0.value) }))
-        let error = #expect(throws: SessionError.self) { try cache.store(refused, for: request) }
+        let error = await #expect(throws: SessionError.self) { try await cache.store(refused, for: request) }
         #expect(error?.code == .invalidInput && cache.statistics.count == 0)
     }
 
     @Test func refusesInvalidRequests() async throws {
         for url in ["relative", "http://a\0b/", ""] {
             await #expect(throws: SessionError.self) { try await cache.cachedResponse(for: HTTPRequest(url)) }
-            #expect(throws: SessionError.self) { try cache.store(response(""), for: HTTPRequest(url)) }
+            await #expect(throws: SessionError.self) { try await cache.store(response(""), for: HTTPRequest(url)) }
         }
         await #expect(throws: SessionError.self) { try await cache.cachedResponse(for: request, partition: "a\nb") }
         let large = CachedResponse(
             head: response("").head, body: Data(count: 2 << 20), isDecoded: true, date: Date())
-        let error = #expect(throws: SessionError.self) { try cache.store(large, for: request) }
+        let error = await #expect(throws: SessionError.self) { try await cache.store(large, for: request) }
         #expect(error?.code == .tooLarge)
     }
 
@@ -79,7 +79,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let cache = try HTTPCache(directory: folder.path)
         for number in 0..<3 {
-            try cache.store(response("body \(number)"), for: HTTPRequest("http://a.test/\(number)"), partition: "p")
+            try await cache.store(response("body \(number)"), for: HTTPRequest("http://a.test/\(number)"), partition: "p")
         }
         let entries = try await cache.entries().sorted { $0.url < $1.url }
         #expect(entries.map(\.url) == ["http://a.test/0", "http://a.test/1", "http://a.test/2"])

@@ -125,7 +125,7 @@ struct InterceptTests {
         let seen = Recorder<String>()
         intercept { request, next in
             let response = try await next(request)
-            seen.record(try response.text())
+            seen.record(try response.text(validation: .any))
             return Self.mock(200, "replaced")
         }
         let text: String = try await manager.get("x")

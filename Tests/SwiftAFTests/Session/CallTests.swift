@@ -141,7 +141,32 @@ struct CallTests {
         #expect(throws: SessionError.self) { try response.value(as: [Int].self) }
         #expect(try response.value(as: [Int].self, validation: .any) == [4])
         #expect(try response.validated(by: ResponseValidation(acceptableStatusCodes: [404])).text() == "[4]")
-        #expect(try await manager.response(for: HTTPRequest("missing")).text() == "[4]")
+        let raw = try await manager.response(for: HTTPRequest("missing"))
+        #expect(try raw.text(validation: .any) == "[4]" && raw.json(validation: .any) == [4])
+        #expect(throws: SessionError.self) { try raw.json() }
+        let error = #expect(throws: SessionError.self) { try raw.text() }
+        #expect(error?.code == .status && error?.body == Data("[4]".utf8))
+    }
+
+    @Test(arguments: [
+        ("example.org", "doesn't begin with http:// or https://"), ("ftp://h/", "doesn't begin with http"),
+        ("http://", "host"), ("http://a b/", "character"), ("http://h:99999/", "port"),
+    ])
+    func checkFindsAnInvalidBaseURL(url: String, problem: String) throws {
+        let error = #expect(throws: SessionError.self) { try HTTPSessionManager(baseURL: url).checkConfiguration() }
+        #expect(error?.code == .invalidInput && error?.message.contains(problem) == true, "\(error?.message ?? "")")
+    }
+
+    @Test func checkFindsAnInvalidConfiguration() throws {
+        var configuration = SessionConfiguration()
+        try HTTPSessionManager(configuration: configuration).checkConfiguration()
+        try manager.checkConfiguration()
+        configuration.userAgent = "a\nb"
+        let manager = HTTPSessionManager(configuration: configuration)
+        #expect(throws: SessionError.self) { try manager.checkConfiguration() }
+        self.manager.invalidate(cancellingTasks: true)
+        let closed = #expect(throws: SessionError.self) { try self.manager.checkConfiguration() }
+        #expect(closed?.code == .closed)
     }
 
     @Test func validationThatAcceptsEverythingAcceptsEveryType() async throws {

@@ -90,6 +90,21 @@ struct ClosureTests {
         #expect(outcome.error?.code == .serialization)
     }
 
+    @Test("A task has the error that its closure got, also of the response serializer")
+    func errorOfTask() async throws {
+        server.route("/text", .text("no JSON"))
+        let task = try #require(manager.get("text", success: succeed, failure: fail))
+        #expect(try await outcomes.value().error?.code == .contentType)
+        #expect(task.error?.code == .contentType && task.response?.status == 200)
+        let folder = try TestFolder()
+        server.route("/missing", .status(404))
+        let codes = Recorder<SessionError.Code?>()
+        let download = manager.downloadTask(for: HTTPRequest("missing"), to: folder.file("f")) { codes.record($2?.code) }
+        download.resume()
+        #expect(await codes.wait() == [.status])
+        #expect(download.error?.code == .status)
+    }
+
     private func succeed(_ task: DataTask, _ value: JSONValue) {
         queues.record(DispatchQueue.getSpecific(key: Self.queueKey))
         outcomes.record(.success(task, value))
