@@ -60,8 +60,9 @@ public protocol RequestInterceptor: Sendable {
 
     /// Decides what follows an attempt that failed or had a response with status 400 or higher.
     ///
-    /// Not called if the request was cancelled, its total time limit has passed, or its body can't be replayed
-    /// (``HTTPBody/isReplayable``): then the outcome is final.
+    /// Not called if the request was cancelled, or its total time limit has passed: then the outcome is final. It is also
+    /// final if you return ``RetryDecision/retry`` for a request whose body can't be replayed
+    /// (``HTTPBody/isReplayable``).
     ///
     /// - Parameters:
     ///   - request: The request that was sent; as it was adapted if none was.

@@ -1,36 +1,62 @@
-/// Caps retries relative to new requests (a token bucket), so that retries don't multiply the load of failing servers.
-/// May be used from any thread.
+/// Caps retries relative to new requests (a token bucket for each origin), so that retries don't multiply the load of
+/// failing servers. May be used from any thread.
 ///
-/// Each new request adds a part of a token, each retry takes one. If all requests fail, at most one in five is retried
-/// once the saved tokens are spent.
+/// Each new request adds a part of a token to the bucket of its origin (scheme, host and port), each retry takes one. If
+/// all requests to an origin fail, at most one in five is retried once the saved tokens are spent. Other origins have
+/// buckets of their own.
 public final class RetryBudget: Sendable {
-    private let bucket: Locked<TokenBucket>
+    /// How many origins can have spent tokens.
+    private static let originLimit = 4096
 
-    /// Makes a full bucket.
+    private let full: TokenBucket
+    /// The buckets that aren't full.
+    private let buckets = Locked<[Origin: TokenBucket]>([:])
+
+    /// Makes a budget whose buckets are full.
     ///
     /// - Parameters:
-    ///   - capacity: The maximum number of saved tokens.
+    ///   - capacity: The maximum number of saved tokens for each origin.
     ///   - tokensPerRequest: The part of a token that a new request adds, from 0 to 1.
     public init(capacity: Int = 10, tokensPerRequest: Double = 0.2) {
-        bucket = Locked(TokenBucket(capacity: capacity, refill: tokensPerRequest))
+        full = TokenBucket(capacity: capacity, refill: tokensPerRequest)
     }
 
-    /// The number of retries available now.
-    public var available: Int { bucket.withLock { $0.available } }
+    /// The number of retries of requests like this one that are available now.
+    public func available(for request: HTTPRequest) -> Int {
+        guard let origin = Origin(request.url) else { return full.available }
+        return buckets.withLock { ($0[origin] ?? full).available }
+    }
 
     /// Records a new request.
-    public func deposit() {
-        bucket.withLock { $0.deposit() }
+    public func deposit(for request: HTTPRequest) {
+        // Most of the time no server fails: then the URL need not be parsed.
+        guard buckets.withLock({ !$0.isEmpty }), let origin = Origin(request.url) else { return }
+        buckets.withLock { buckets in
+            guard var bucket = buckets[origin] else { return }
+            bucket.deposit()
+            buckets[origin] = bucket.isFull ? nil : bucket
+        }
     }
 
     /// Takes a token for a retry; returns false if there is none.
-    public func withdraw() -> Bool {
-        bucket.withLock { $0.withdraw() }
+    public func withdraw(for request: HTTPRequest) -> Bool {
+        // Without a valid URL nothing is sent.
+        guard let origin = Origin(request.url) else { return false }
+        return buckets.withLock { buckets in
+            var bucket = buckets[origin] ?? full
+            guard bucket.withdraw() else { return false }
+            if buckets.count >= Self.originLimit, buckets[origin] == nil {
+                // The one that loses least.
+                if let fullest = buckets.max(by: { $0.value < $1.value }) { buckets[fullest.key] = nil }
+            }
+            buckets[origin] = bucket
+            return true
+        }
     }
 }
 
 /// The tokens, in thousandths, so that parts add up exactly.
-struct TokenBucket {
+struct TokenBucket: Comparable {
     private static let whole = 1000
     private let capacity: Int
     private let refill: Int
@@ -43,6 +69,10 @@ struct TokenBucket {
     }
 
     var available: Int { tokens / Self.whole }
+
+    var isFull: Bool { tokens == capacity }
+
+    static func < (left: TokenBucket, right: TokenBucket) -> Bool { left.tokens < right.tokens }
 
     mutating func deposit() {
         tokens = min(capacity, tokens + refill)

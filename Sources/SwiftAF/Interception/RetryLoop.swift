@@ -227,6 +227,7 @@ final class RetryLoop: Sendable {
         case .fail(let cause):
             throw SessionError(intercepting: cause, url: request.url, response: last.response)
         case .retry(let delay):
+            guard request.body.isReplayable else { return false }
             let delay = min(delay, .longestPause)
             if let deadline = attempt.deadline, .now + delay >= deadline { return false }
             guard !isOver else { return false }
@@ -248,7 +249,7 @@ final class RetryLoop: Sendable {
 
     @inline(never)
     private func isRetryable(_ request: HTTPRequest, _ last: CoreOutcome) -> Bool {
-        guard !isOver, request.body.isReplayable else { return false }
+        guard !isOver else { return false }
         guard let failure = last.failure else { return (last.response?.status ?? 0) >= 400 }
         return failure.code != .cancelled && failure.reason != .total
     }

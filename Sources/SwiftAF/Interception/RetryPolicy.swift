@@ -33,8 +33,8 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// If Retry-After exceeds this, the request isn't retried. Default: 60 s.
     public var maximumRetryAfter: Duration = .seconds(60)
 
-    /// The budget of retries; nil for no limit. Default: a ``RetryBudget`` with its defaults (ten retries, and one more
-    /// for every five new requests), shared by copies of this policy.
+    /// The budget of retries; nil for no limit. Default: a ``RetryBudget`` with its defaults (for each origin ten retries,
+    /// and one more for every five new requests), shared by copies of this policy.
     public var budget: RetryBudget? = RetryBudget()
 
     /// From 0 up to 1.
@@ -49,7 +49,7 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     }
 
     public func adapt(_ request: HTTPRequest, for attempt: RequestAttempt) async throws -> HTTPRequest {
-        if attempt.number == 1 { budget?.deposit() }
+        if attempt.number == 1 { budget?.deposit(for: request) }
         return request
     }
 
@@ -59,7 +59,7 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         }
         // A server that says when to come again limits its load itself.
         let isAsked = outcome.error == nil && outcome.response?.retryAfter != nil
-        if !isAsked, let budget, !budget.withdraw() { return .doNotRetry }
+        if !isAsked, let budget, !budget.withdraw(for: request) { return .doNotRetry }
         return .retry(after: delay)
     }
 

@@ -70,6 +70,21 @@ struct BearerTests {
         #expect(server.requests.count == 200)
     }
 
+    @Test("A 401 to a request that can't be sent again refreshes the token for the next one")
+    func bodyThatCannotBeReplayed() async throws {
+        manager.interceptors = [authenticator()]
+        func send() async throws -> Int {
+            let chunks = AsyncStream<Data> { continuation in
+                continuation.yield(Data("once".utf8))
+                continuation.finish()
+            }
+            return try await manager.response(for: HTTPRequest(.put, "x", body: .stream(once: chunks))).status
+        }
+        #expect(try await [send(), send()] == [401, 200])
+        #expect(refreshes.values == [BearerToken("old")])
+        #expect(server.requests.count == 2)
+    }
+
     @Test("Again and again, in whatever order they come", arguments: 0..<10)
     func races(round: Int) async throws {
         manager.interceptors = [authenticator()]

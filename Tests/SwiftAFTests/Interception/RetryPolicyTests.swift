@@ -196,6 +196,23 @@ struct RetryPolicyTests {
         #expect(await [isRepeated(), isRepeated()] == [true, false])
     }
 
+    @Test("A server that only fails doesn't take the retries of others")
+    func budgetOfEachOrigin() {
+        let budget = RetryBudget(capacity: 2, tokensPerRequest: 0.5)
+        let (dead, healthy) = (HTTPRequest("http://dead.test/hook"), HTTPRequest("http://healthy.test/hook"))
+        #expect([true, true, false] == (0..<3).map { _ in budget.withdraw(for: dead) })
+        #expect(budget.available(for: dead) == 0 && budget.available(for: healthy) == 2)
+        #expect(budget.withdraw(for: healthy))
+        for _ in 0..<2 { budget.deposit(for: healthy) }
+        #expect(budget.available(for: HTTPRequest("http://HEALTHY.test:80/")) == 2)
+        // Another port is another server.
+        #expect(budget.available(for: HTTPRequest("http://dead.test:81/")) == 2)
+        #expect(!budget.withdraw(for: HTTPRequest("no URL")))
+        // However many servers fail, one that failed before them has no more retries than before.
+        for number in 0..<5000 { _ = budget.withdraw(for: HTTPRequest("http://host\(number).test/")) }
+        #expect(budget.available(for: dead) == 0)
+    }
+
     @Test("A budget under load that only fails: one repeat in five requests, and what was saved")
     func load() {
         var bucket = TokenBucket(capacity: 10, refill: 0.2)
