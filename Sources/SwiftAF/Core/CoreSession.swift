@@ -9,6 +9,8 @@ final class CoreSession: @unchecked Sendable {
     let configuration: SessionConfiguration
     /// Called when all tasks are cancelled, for work that waits between two transfers.
     let cancellations = Locked(Registry<@Sendable () -> Void>())
+    /// Transfers of the core, and work between two of them.
+    let activity = SessionActivity()
     /// Runs Swift tasks on the loop thread.
     let executor: CoreExecutor
     /// Whether everything was cancelled for good. Read after each start, which may come at the same time.

@@ -68,6 +68,7 @@ class CoreTask: CoreTransfer, @unchecked Sendable {
             var failure = afc_failure()
             let status = request.withRequest(body: body) { core in
                 events.context = Unmanaged.passRetained(self).toOpaque()
+                request.session.activity.begin()
                 return afc_task_begin(&state.raw, request.session.raw, core, &events, &failure)
             }
             guard status == .AFC_OK, let raw = state.raw else {
@@ -210,8 +211,12 @@ extension CoreTask {
             task.handover.end()
             task.didFinish(CoreResult(taking: result))
         }
+        // Also called if the task couldn't begin.
         events.release = { context in
-            context.map { Unmanaged<CoreTask>.fromOpaque($0).release() }
+            guard let context else { return }
+            let task = Unmanaged<CoreTask>.fromOpaque(context)
+            task.takeUnretainedValue().request.session.activity.end()
+            task.release()
         }
         if handlers.progress != nil || handle != nil {
             events.on_progress = { context, progress in

@@ -50,6 +50,8 @@ final class RetryLoop: Sendable {
         _ request: CoreRequest, _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome
     ) async -> CoreOutcome {
         let session = request.session
+        session.activity.begin()
+        defer { session.activity.end() }
         let registration = session.cancellations.withLock { $0.add(interrupt) }
         if registration == nil { interrupt() }
         defer { registration.map { id in session.cancellations.withLock { $0.remove(id) } } }

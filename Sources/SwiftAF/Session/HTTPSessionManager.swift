@@ -426,6 +426,28 @@ public final class HTTPSessionManager: Sendable {
         RequestEvents.reportInvalidated(self, to: former.settings.handlers.monitors)
     }
 
+    /// Invalidates the manager, and waits until everything under way has completed: requests, downloads, streams, events
+    /// and WebSockets. Then waits for the monitors, as ``flushMonitors()`` does.
+    ///
+    /// Cancelling the waiting task cancels what is still under way. A stream that nobody reads, an endless one and an open
+    /// WebSocket end only then. The closures of tasks may still be on the way to their queue (``completionGroup``).
+    ///
+    /// Don't call this in a request's interceptor or handler, which would wait for itself.
+    public func shutdown() async {
+        invalidate(cancellingTasks: false)
+        let sessions = state.withLock { $0.retired.compactMap(\.session) }
+        await withTaskCancellationHandler {
+            for session in sessions { await session.activity.waitUntilIdle() }
+        } onCancel: {
+            for task in registry.tasks { task.cancel() }
+            for session in sessions { session.cancelAll(isFinal: true) }
+        }
+        await flushMonitors()
+    }
+
+    /// How many transfers are under way, counted as ``shutdown()`` does; 0 after an invalidation.
+    var activityCount: Int { (try? snapshot.session.get())?.activity.current ?? 0 }
+
     /// The core's counters since the session was made; nil after ``invalidate(cancellingTasks:)``.
     package var statistics: SessionStatistics? {
         (try? snapshot.session.get())?.statistics

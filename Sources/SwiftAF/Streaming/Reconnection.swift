@@ -13,6 +13,8 @@ extension ReconnectionPacing {
     ///   ``SessionError/Code/closed`` if the manager is invalid.
     func pause(_ delay: Duration, in manager: HTTPSessionManager) async throws(SessionError) {
         let session = try manager.snapshot.session.get()
+        session.activity.begin()
+        defer { session.activity.end() }
         // Whether the wait was interrupted.
         let end = OneValueChannel<Bool>()
         // Before the wait begins, so that no cancellation is missed once it has.

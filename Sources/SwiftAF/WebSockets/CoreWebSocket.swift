@@ -105,6 +105,7 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
             var core = try coreOptions(arena)
             var events = events
             events.context = Unmanaged.passRetained(self).toOpaque()
+            request.session.activity.begin()
             let status = withCodec { codec in
                 core.codec = codec
                 return request.withRequest(body: nil) { given in
@@ -425,8 +426,12 @@ extension CoreWebSocket {
             guard let end else { return }
             CoreWebSocket.from(context)?.didEnd(end.pointee)
         }
+        // Also called if the socket couldn't begin.
         events.release = { context in
-            context.map { Unmanaged<CoreWebSocket>.fromOpaque($0).release() }
+            guard let context else { return }
+            let socket = Unmanaged<CoreWebSocket>.fromOpaque(context)
+            socket.takeUnretainedValue().request.session.activity.end()
+            socket.release()
         }
         let hops = hopEvents()
         events.on_redirect = hops.on_redirect

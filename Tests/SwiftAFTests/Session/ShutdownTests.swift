@@ -1,0 +1,119 @@
+import AFTestServer
+import FoundationEssentials
+import Synchronization
+import Testing
+
+@testable import SwiftAF
+
+@Suite("Shutting down", .timeLimit(.minutes(10)))
+struct ShutdownTests {
+    private let server: TestServer
+    private let manager: HTTPSessionManager
+
+    init() throws {
+        server = try TestServer()
+        manager = HTTPSessionManager(baseURL: server.urlString("/"))
+        manager.completionQueue = .global()
+    }
+
+    private final class Ends: EventMonitor {
+        let ends = Recorder<Int?>()
+
+        func requestFinished(_ request: MonitoredRequest, with result: RequestResult) {
+            ends.record(result.response?.status)
+        }
+    }
+
+    @Test func waitsForWhatIsInFlightAndRefusesTheRest() async throws {
+        server.route("/slow", [.stall(at: "slow"), .text("done")])
+        let isShutDown = Atomic(false)
+        let monitor = Ends()
+        manager.eventMonitors = [monitor]
+        async let slow = manager.response(.get, "slow")
+        #expect(await server.wait(for: .stalled(at: "slow")))
+        async let end: Void = {
+            await manager.shutdown()
+            isShutDown.store(true, ordering: .releasing)
+        }()
+        // Until it has been called.
+        while (try? manager.checkConfiguration()) != nil { await Task.yield() }
+        let refused = await #expect(throws: SessionError.self) { try await manager.get("x") }
+        #expect(refused?.code == .closed)
+        #expect(!isShutDown.load(ordering: .acquiring))
+        server.open("slow")
+        await end
+        #expect(try await slow.status == 200)
+        #expect(monitor.ends.values == [200])
+    }
+
+    @Test func returnsAtOnceWhenNothingIsUnderWay() async throws {
+        server.route("/x", .text("x"))
+        _ = try await manager.response(.get, "x")
+        _ = try? await manager.response(for: HTTPRequest("http://"))
+        for _ in 0..<2 { await manager.shutdown() }
+        await HTTPSessionManager(baseURL: "no URL").shutdown()
+    }
+
+    @Test func waitsForSessionsBeforeTheCurrentOne() async throws {
+        server.route("/slow", [.stall(at: "slow"), .text("done")])
+        async let slow = manager.response(.get, "slow")
+        #expect(await server.wait(for: .stalled(at: "slow")))
+        manager.securityPolicy = SecurityPolicy(allowsInvalidCertificates: true)
+        async let end: Void = manager.shutdown()
+        server.open("slow")
+        await end
+        #expect(try await slow.status == 200)
+    }
+
+    /// Starts something, and shuts down in a task that is cancelled when it waits.
+    private func cancelledShutdown(_ start: @escaping @Sendable () async throws -> Void) async -> SessionError? {
+        let work = Task { () -> SessionError? in
+            do {
+                try await start()
+                return nil
+            } catch {
+                return error as? SessionError
+            }
+        }
+        while manager.activityCount == 0 { await Task.yield() }
+        let shutdown = Task { await manager.shutdown() }
+        shutdown.cancel()
+        await shutdown.value
+        return await work.value
+    }
+
+    @Test func cancellingEndsAStreamThatNobodyReads() async throws {
+        server.route("/large", .respond(repeating: Data(count: 1 << 20), count: 64))
+        let response = try await manager.stream("large")
+        let error = await cancelledShutdown { _ = try await response.collect(upTo: .max) }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test func cancellingEndsAnOpenWebSocket() async throws {
+        server.route("/ws", [.upgrade(), .waitForPeerClose])
+        let socket = try await manager.webSocket("ws")
+        let error = await cancelledShutdown { _ = try await socket.receive() }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test func cancellingEndsTheDelayBeforeARetry() async throws {
+        server.route("/busy", .text("busy", status: 503))
+        manager.interceptors = [Interceptor(retry: { _, _ in .retry(after: .seconds(3600)) })]
+        let error = await cancelledShutdown { [manager] in _ = try await manager.response(.get, "busy") }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test func countsEndWithEachRequest() async throws {
+        server.route("/x", .text("x"))
+        await withTaskGroup { group in
+            for number in 0..<200 {
+                group.addTask { [manager] in
+                    let task = Task { try await manager.response(.get, number % 2 == 0 ? "x" : "none") }
+                    if number % 3 == 0 { task.cancel() }
+                    _ = await task.result
+                }
+            }
+        }
+        await manager.shutdown()
+    }
+}
