@@ -252,9 +252,9 @@ static bool may_send(afc__exchange *exchange) {
         return true;
     }
     exchange->hop.was_repeated = false;
-    return afc__transfer_fail_text(exchange->hop.transfer, AFC_ELOST,
-                                   "the connection was lost, and the request isn't retried: "
-                                   "the server may have processed it");
+    return afc__transfer_fail_text(
+        exchange->hop.transfer, AFC_ELOST,
+        "the connection was lost; the server may have processed the request");
 }
 
 /** Counts a request on its connection, which is closed after the last one that it may carry. */

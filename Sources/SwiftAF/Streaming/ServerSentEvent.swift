@@ -56,6 +56,11 @@ public struct ServerSentEvent: Sendable, Hashable {
     }
 }
 
+extension ServerSentEvent: CustomStringConvertible {
+    /// The type, the id if there is one, and the data.
+    public var description: String { id.isEmpty ? "\(event): \(data)" : "\(event) \(id): \(data)" }
+}
+
 extension ServerSentEvent {
     /// Limits on sizes. Exceeding one fails with ``SessionError/Code/tooLarge``.
     public struct Limits: Hashable, Sendable {
