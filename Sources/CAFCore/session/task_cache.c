@@ -13,6 +13,12 @@ static void on_cache_wake(void *context) {
     afc_task_release(task);
 }
 
+/** The store has the bytes already. */
+static afc_status discard_body(void *context, afc_slice chunk) {
+    (void)context, (void)chunk;
+    return AFC_OK;
+}
+
 /**
  * Validates a stale response that has just been used, in the background. What the request demands of its connection, its
  * response and its cookies holds there, too. A redirect is stored, but not followed: on_redirect isn't asked.
@@ -21,6 +27,8 @@ static void validate_in_background(afc_task *task) {
     afc_task *made;
     const afc__transfer *transfer = &task->transfer;
     afc_request request = AFC_REQUEST_INIT;
+    afc_task_events events = AFC_TASK_EVENTS_INIT;
+    events.on_body = discard_body;
     request.url = transfer->request.url.text;
     request.headers = transfer->request.headers;
     request.header_count = transfer->request.header_count;
@@ -36,7 +44,7 @@ static void validate_in_background(afc_task *task) {
     request.limits = transfer->limits;
     request.limits.redirects = -1;
     if (request.timeouts.total_ms == 0) request.timeouts.total_ms = VALIDATION_MS;
-    if (afc_task_new(&made, task->session, &request, NULL, NULL) != AFC_OK) return;
+    if (afc_task_new(&made, task->session, &request, &events, NULL) != AFC_OK) return;
     if (afc__transfer_set_validation_only(&made->transfer, transfer->document_host)) {
         afc_task_start(made);
     }

@@ -30,6 +30,10 @@ afc_status afc__transfer_init_sink(afc__transfer *transfer, const afc_request *r
     };
     afc_status status = afc__sink_init(&transfer->sink, &config, failure);
     if (status != AFC_OK) return status;
+    if (request->sink.kind == AFC_SINK_CALLBACK && (events == NULL || events->on_body == NULL)) {
+        return afc__fail(failure, AFC_EINVAL,
+                         "sink.kind is AFC_SINK_CALLBACK without a callback: set events.on_body");
+    }
     if (afc__sink_is_resumable(&transfer->sink) && transfer->coding == AFC__CODING_DECODED) {
         transfer->coding = AFC__CODING_AVOIDED;
     }

@@ -306,16 +306,21 @@ static void callback_can_end_the_task(void **state) {
     call_free(call);
 }
 
-static void callback_sink_needs_no_callback(void **state) {
+static void refuses_a_callback_sink_without_on_body(void **state) {
     world *world = *state;
-    serve_large(world, "/large");
-    call *call = call_new(world, "/large");
-    call->request.sink.kind = AFC_SINK_CALLBACK;
-    call->events.on_body = NULL;
-    call_perform(call);
-    check_ended(call, AFC_OK);
-    assert_int_equal(afc_result_get_body_size(call->result), LARGE);
-    call_free(call);
+    static const afc_task_events no_body = AFC_TASK_EVENTS_INIT;
+    const afc_task_events *const events[] = {&no_body, NULL};
+    for (size_t i = 0; i < COUNT_OF(events); i++) {
+        afc_request request = AFC_REQUEST_INIT;
+        request.url = url_of(world, "/");
+        request.sink.kind = AFC_SINK_CALLBACK;
+        afc_task *task;
+        afc_failure failure;
+        assert_int_equal(afc_task_new(&task, world->session, &request, events[i], &failure),
+                         AFC_EINVAL);
+        assert_null(task);
+        check_contains(failure.text, "set events.on_body");
+    }
 }
 
 static void path_needs_the_kind_of_a_file(void **state) {
@@ -347,7 +352,7 @@ int main(void) {
         WORLD_TEST(redirect_body_is_discarded),
         WORLD_TEST(callback_gets_each_byte_in_order),
         WORLD_TEST(callback_can_end_the_task),
-        WORLD_TEST(callback_sink_needs_no_callback),
+        WORLD_TEST(refuses_a_callback_sink_without_on_body),
         WORLD_TEST(path_needs_the_kind_of_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,7 +94,7 @@ typedef struct afc_body {
 typedef enum afc_sink_kind {
     AFC_SINK_MEMORY = 0, /**< Collected in memory; see afc_result_take_body(). */
     AFC_SINK_FILE = 1, /**< Written to the file `path`, which is created when the task succeeds. */
-    AFC_SINK_CALLBACK = 2, /**< Passed to on_body piece by piece. */
+    AFC_SINK_CALLBACK = 2, /**< Passed to on_body piece by piece; AFC_EINVAL without on_body. */
     AFC_SINK_FD = 3        /**< Written to a pipe, socket, terminal or file: `descriptor`. */
 } afc_sink_kind;
 
@@ -467,9 +467,9 @@ typedef struct afc_task_events {
      */
     afc_status (*on_head)(void *context, afc_response *response);
     /**
-     * For a CALLBACK sink: part of the body. Return AFC_OK if it was consumed. Return AFC_EAGAIN to pause: nothing
-     * more is read until afc_task_wake(), then the same bytes are passed again. Any other status ends the task
-     * with it.
+     * Part of the body. A CALLBACK sink requires it; with any other sink it is never called. Return AFC_OK if the bytes
+     * were consumed. Return AFC_EAGAIN to pause: nothing more is read until afc_task_wake(), then the same bytes are
+     * passed again. Any other status ends the task with it.
      */
     afc_status (*on_body)(void *context, afc_slice chunk);
     /**
@@ -506,9 +506,8 @@ typedef struct afc_task_events {
      */
     void (*on_challenge_accepted)(void *context, const afc_challenge *challenge);
     /**
-     * Reports what is sent and received, at any time before on_done. `trace` is valid until the callback
-     * returns. NULL costs nothing; otherwise libcurl reports each line (CURLOPT_DEBUGFUNCTION), which is
-     * copied once.
+     * Reports what is sent and received, at any time before on_done. `trace` is valid until the callback returns. NULL
+     * costs nothing; otherwise libcurl reports each line (CURLOPT_DEBUGFUNCTION), which is copied once.
      */
     void (*on_trace)(void *context, const afc_trace *trace);
     /**
