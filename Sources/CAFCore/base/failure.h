@@ -5,6 +5,12 @@
 #define AFC_BASE_FAILURE_H
 
 #include <afcore/error.h>
+#include <string.h>
+
+/** Begins each function with a `failure`, which may be NULL: after a success, all its fields are 0. */
+static inline void afc__clear_failure(afc_failure *failure) {
+    if (failure != NULL) memset(failure, 0, sizeof *failure);
+}
 
 /**
  * Sets a failure and returns its status. `failure` may be NULL. All other fields become 0; set known ones

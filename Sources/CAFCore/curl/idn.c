@@ -86,6 +86,7 @@ afc_status afc_url_write_origin(char out[AFC_URL_ORIGIN_SIZE], afc_slice text,
                                 afc_failure *failure) {
     afc__url url;
     out[0] = '\0';
+    afc__clear_failure(failure);
     afc_status status = afc__url_parse(&url, text, failure);
     if (status != AFC_OK) return status;
     /* This needs no session, and no libcurl for ASCII hosts. */

@@ -115,12 +115,15 @@ void afc_http_cache_release(afc_http_cache *cache) {
 afc_status afc_http_cache_remove_url(afc_http_cache *cache, const char *partition, const char *url,
                                      afc_failure *failure) {
     afc__buffer key;
+    afc__clear_failure(failure);
     afc__buffer_init(&key, AFC__HTTP_CACHE_KEY_MAX);
     afc_status status = afc__http_cache_key_parse(&key, partition, url, failure);
     if (status == AFC_OK) afc__http_cache_remove_key(cache, afc__buffer_slice(&key));
     afc__buffer_clear(&key);
+    if (status != AFC_ETOOBIG) return status;
     /* What is too long was never stored. */
-    return status == AFC_ETOOBIG ? AFC_OK : status;
+    afc__clear_failure(failure);
+    return AFC_OK;
 }
 
 /** Removes all entries that match. Those that only the disk knows of follow. */

@@ -60,6 +60,7 @@ struct afc_http_cache_list {
 afc_status afc_http_cache_list_begin(afc_http_cache_list **out, afc_http_cache *cache,
                                      afc_failure *failure) {
     *out = NULL;
+    afc__clear_failure(failure);
     afc_http_cache_list *list = afc__zalloc(sizeof *list);
     if (list == NULL) return afc__fail_memory(failure);
     list->cache = afc_http_cache_retain(cache);
@@ -181,6 +182,7 @@ afc_status afc_http_cache_verify(afc_http_cache_verification *out, afc_http_cach
                                  afc_failure *failure) {
     size_t count;
     *out = (afc_http_cache_verification){0};
+    afc__clear_failure(failure);
     if (!afc__cache_store_is_usable(cache) || cache->disk == NULL) return AFC_OK;
     afc__entry_record *records = copy_records(cache, &count);
     char *buffer = afc__alloc(AFC__ENTRY_BLOCK);

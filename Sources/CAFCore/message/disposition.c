@@ -180,6 +180,7 @@ static afc_status refuse_name(char *name, const char *why, afc_failure *failure)
 afc_status afc_url_file_name(char name[AFC_FILE_NAME_MAX + 1], afc_slice url,
                              afc_failure *failure) {
     afc__name_text text;
+    afc__clear_failure(failure);
     decode_percent(&text, last_segment(url));
     if (text.size == 0) return refuse_name(name, "is empty", failure);
     if (text.is_too_long) return refuse_name(name, "is too long", failure);

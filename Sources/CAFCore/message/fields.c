@@ -321,7 +321,7 @@ afc_status afc__check_header_pointers(const afc_header *headers, size_t count,
     return AFC_OK;
 }
 
-afc_status afc_header_check(const afc_header *header, afc_failure *failure) {
+static afc_status check_header(const afc_header *header, afc_failure *failure) {
     afc_slice name = header->name;
     if (afc__lacks_bytes(name) || afc__lacks_bytes(header->value)) {
         return afc__fail(failure, AFC_EINVAL, "the %s of a header field has a size but no bytes",
@@ -346,12 +346,17 @@ afc_status afc_header_check(const afc_header *header, afc_failure *failure) {
                      shown, name.bytes);
 }
 
+afc_status afc_header_check(const afc_header *header, afc_failure *failure) {
+    afc__clear_failure(failure);
+    return check_header(header, failure);
+}
+
 afc_status afc__check_request_headers(const afc_header *headers, size_t count,
                                       afc_failure *failure) {
     afc_status status = afc__check_header_pointers(headers, count, failure);
     if (status != AFC_OK) return status;
     for (size_t i = 0; i < count; i++) {
-        status = afc_header_check(&headers[i], failure);
+        status = check_header(&headers[i], failure);
         if (status == AFC_OK) continue;
         if (afc__is_token(headers[i].name)) return status;
         return afc__fail(failure, status, "the name of header field %zu isn't a token", i + 1);

@@ -147,6 +147,7 @@ static afc_status set_boundary(afc_multipart *form, const char *boundary, afc_fa
 
 afc_status afc_multipart_new(afc_multipart **out, const char *boundary, afc_failure *failure) {
     *out = NULL;
+    afc__clear_failure(failure);
     afc_multipart *form = afc__zalloc(sizeof *form);
     if (form == NULL) return afc__fail_memory(failure);
     form->descriptor = -1;
@@ -439,6 +440,7 @@ static afc_status add_bytes(afc_multipart *form, const afc_part *part, bool is_r
                             afc_failure *failure) {
     afc_slice bytes = {made->bytes, (size_t)made->length};
     afc_status status = AFC_OK;
+    afc__clear_failure(failure);
     if (made->length < 0 || (bytes.bytes == NULL && bytes.size > 0)) {
         status = afc__fail(failure, AFC_EINVAL, "the part has a size but no bytes");
     }
@@ -484,6 +486,7 @@ afc_status afc_multipart_add_raw(afc_multipart *form, const afc_header *headers,
 afc_status afc_multipart_add_reader(afc_multipart *form, const afc_part *part,
                                     const afc_reader *reader, int64_t length,
                                     afc_failure *failure) {
+    afc__clear_failure(failure);
     if (reader == NULL) return afc__fail(failure, AFC_EINVAL, "the part has no reader");
     afc__part made = {.kind = AFC__PART_READER, .reader = *reader, .length = length};
     afc_status status = AFC_OK;
@@ -528,6 +531,7 @@ static afc_status measure_file(const afc_part_file *file, afc__part *made, afc_f
 
 afc_status afc_multipart_add_file(afc_multipart *form, const afc_part *part,
                                   const afc_part_file *file, afc_failure *failure) {
+    afc__clear_failure(failure);
     if (file == NULL) return afc__fail(failure, AFC_EINVAL, "the part has no file");
     if (file->path == NULL || file->path[0] == '\0') {
         return afc__fail(failure, AFC_EINVAL, "the part's file has no path");
@@ -689,6 +693,7 @@ int64_t afc_multipart_get_delay_us(const afc_multipart *form) {
 }
 
 ptrdiff_t afc_multipart_read(afc_multipart *form, void *buffer, size_t size, afc_failure *failure) {
+    afc__clear_failure(failure);
     form->has_started = true;
     if (form->failure.status != AFC_OK) {
         if (failure != NULL) *failure = form->failure;
@@ -742,7 +747,7 @@ afc_status afc_multipart_rewind(afc_multipart *form, afc_failure *failure) {
     for (size_t i = 0; i < form->count && form->failure.status == AFC_OK; i++) {
         rewind_reader(&form->parts[i], i + 1, &form->failure);
     }
-    if (form->failure.status != AFC_OK && failure != NULL) *failure = form->failure;
+    if (failure != NULL) *failure = form->failure;
     return form->failure.status;
 }
 

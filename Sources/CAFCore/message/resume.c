@@ -197,7 +197,7 @@ afc_status afc__resume_read(afc__resume_token *out, afc_slice text, afc_failure 
 afc_status afc_resume_info_read(afc_resume_info *out, afc_slice text, afc_failure *failure) {
     afc__resume_token token = {0};
     *out = (afc_resume_info){.url = {NULL, 0}};
-    if (failure != NULL) *failure = (afc_failure){0};
+    afc__clear_failure(failure);
     afc_status status = read_text(&token, text, failure);
     if (status == AFC_OK) {
         *out = (afc_resume_info){.url = token.url,

@@ -233,6 +233,7 @@ afc_status afc__url_resolve(afc__url *out, const afc__url *base, afc_slice text,
 
 afc_status afc_url_check(afc_slice text, afc_failure *failure) {
     url_parts target;
+    afc__clear_failure(failure);
     afc_status status = read_target(&target, NULL, text, failure);
     if (status != AFC_OK || size_of(&target) <= AFC__URL_MAX) return status;
     /* The size is known only after writing. */

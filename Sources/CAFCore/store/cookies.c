@@ -78,7 +78,7 @@ void afc_cookie_jar_release(afc_cookie_jar *jar) {
 
 afc_status afc_cookie_jar_set(afc_cookie_jar *jar, const afc_cookie *cookie, afc_failure *failure) {
     const char *why = NULL;
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    afc__clear_failure(failure);
     afc_status status = AFC__CHECK_RESERVED(cookie, "afc_cookie", failure);
     if (status != AFC_OK) return status;
     status = afc__cookie_jar_put(jar, cookie, now(), &why);
@@ -116,7 +116,7 @@ afc_status afc_cookie_jar_receive(afc_cookie_jar *jar, const char *url, afc_slic
     afc__cookie_site site;
     afc__url parsed = {0};
     const char *why = NULL;
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    afc__clear_failure(failure);
     afc_status status = read_site(&site, &parsed, host, url, failure);
     if (status != AFC_OK) return status;
     status = afc__cookie_jar_keep(jar, &site, set_cookie, now(), &why);
@@ -130,7 +130,7 @@ afc_status afc_cookie_jar_copy(afc_cookie_list **out, afc_cookie_jar *jar, const
     afc__cookie_site site;
     afc__url parsed = {0};
     *out = NULL;
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    afc__clear_failure(failure);
     afc_status status = url != NULL ? read_site(&site, &parsed, host, url, failure) : AFC_OK;
     if (status != AFC_OK) return status;
     status = afc__cookie_jar_list(jar, url != NULL ? &site : NULL, now(), out);
@@ -158,7 +158,7 @@ static afc_status write_to(afc_cookie_jar *jar, const char *path, afc_failure *f
 }
 
 afc_status afc_cookie_jar_save(afc_cookie_jar *jar, const char *path, afc_failure *failure) {
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    afc__clear_failure(failure);
     const char *target = path != NULL ? path : jar->path;
     if (target == NULL) return afc__fail(failure, AFC_EINVAL, "no path: the jar has no file");
     bool is_own = path == NULL;
@@ -175,7 +175,7 @@ afc_status afc_cookie_jar_export(afc_cookie_jar *jar, bool includes_session, afc
                                  afc_failure *failure) {
     afc_cookie_list *list;
     *out = (afc_bytes){NULL, 0};
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    afc__clear_failure(failure);
     afc_status status = afc__cookie_jar_list(jar, NULL, now(), &list);
     if (status != AFC_OK) return say(status, NULL, failure);
     status = afc__cookie_file_write(list, includes_session, out, failure);

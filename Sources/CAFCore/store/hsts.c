@@ -246,7 +246,7 @@ static bool read_host(const char *text, char out[MAX_HOST + 1]) {
 afc_status afc_hsts_add(afc_hsts *hsts, const char *host, int64_t expires_s,
                         bool include_subdomains, afc_failure *failure) {
     char name[MAX_HOST + 1];
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    afc__clear_failure(failure);
     if (host == NULL || !read_host(host, name)) {
         return afc__fail(failure, AFC_EINVAL, "invalid host: expected an ASCII name");
     }
@@ -366,7 +366,7 @@ static afc_status write_entries(afc_hsts *hsts, bool is_own, bool *had_changed, 
 afc_status afc_hsts_save(afc_hsts *hsts, const char *path, afc_failure *failure) {
     afc__buffer text;
     const char *target = path != NULL ? path : hsts->path;
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    afc__clear_failure(failure);
     if (target == NULL) return afc__fail(failure, AFC_EINVAL, "no path: the store has no file");
     bool had_changed, is_own = path == NULL;
     afc__buffer_init(&text, MAX_FILE);
@@ -389,7 +389,7 @@ afc_status afc_hsts_export(afc_hsts *hsts, afc_bytes *out, afc_failure *failure)
     afc__buffer text;
     bool ignored;
     *out = (afc_bytes){NULL, 0};
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    afc__clear_failure(failure);
     afc__buffer_init(&text, MAX_FILE);
     afc_status status = write_entries(hsts, false, &ignored, &text, failure);
     if (status == AFC_OK) *out = afc__buffer_take(&text);

@@ -38,6 +38,7 @@ afc_status afc_certificate_request_show(afc_certificate_request *request,
     afc__tls_identity identity;
     afc_client_certificate source = *certificate;
     source.host = NULL;
+    afc__clear_failure(failure);
     afc_status status = afc__tls_identity_read(&identity, &source, failure);
     if (status != AFC_OK) return status;
     if (afc__tls_identity_show(&identity, request->ssl)) {

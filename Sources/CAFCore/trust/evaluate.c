@@ -400,7 +400,7 @@ afc_status afc_trust_evaluate(afc_trust_report **out, const afc_trust_policy *po
                               const afc_slice *chain, size_t count, const char *host,
                               afc_failure *failure) {
     if (out != NULL) *out = NULL;
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    afc__clear_failure(failure);
     if (chain == NULL || count == 0) {
         return afc__fail(failure, AFC_EINVAL, "the chain is empty");
     }

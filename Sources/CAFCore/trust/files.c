@@ -130,7 +130,7 @@ static afc_status read_certificates(afc_bytes *out, const char *path, afc_failur
 
 afc_status afc_certificates_read(afc_bytes *out, const char *path, afc_failure *failure) {
     *out = (afc_bytes){NULL, 0};
-    if (failure != NULL) memset(failure, 0, sizeof *failure);
+    afc__clear_failure(failure);
     afc_status status = afc__fork_gate_check(failure);
     if (status != AFC_OK) return status;
     afc__fork_gate_enter(NULL);

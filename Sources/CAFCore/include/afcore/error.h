@@ -161,7 +161,7 @@ enum { AFC_FAILURE_TEXT_SIZE = 192 };
 
 /** The description of a failure. */
 typedef struct afc_failure {
-    /** AFC_OK: nothing failed, and the other fields are 0. Some calls set the struct only if they fail. */
+    /** AFC_OK: nothing failed, and all other fields are 0. Every function with a `failure` sets it. */
     afc_status status;
     afc_timeout timeout;              /**< With AFC_ETIMEOUT: the limit that was reached. */
     afc_trust_reason trust;           /**< With AFC_EUNTRUSTED: the reason. */
