@@ -54,6 +54,15 @@ afc_status afc__give_reason(afc_failure *failure, afc_reason reason, afc_status 
     return status;
 }
 
+afc_status afc__name_failure(afc_failure *failure, const char *name, afc_status status) {
+    if (failure == NULL) return status;
+    afc_failure unnamed = *failure;
+    afc__fail(failure, status, "%s: %s", name, unnamed.text);
+    memcpy(unnamed.text, failure->text, sizeof unnamed.text);
+    *failure = unnamed;
+    return status;
+}
+
 bool afc__is_status(int number) {
     switch (number) {
 #define STATUS_CASE(identifier, value, name, text) case (value):

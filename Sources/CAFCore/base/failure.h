@@ -23,6 +23,9 @@ __attribute__((format(printf, 3, 4))) afc_status afc__fail(afc_failure *failure,
 /** Adds the reason to a failure that afc__fail() has just set, and returns its status. */
 afc_status afc__give_reason(afc_failure *failure, afc_reason reason, afc_status status);
 
+/** Puts a name in front of the text of a failure that was just set, "NAME: text", and returns its status. */
+afc_status afc__name_failure(afc_failure *failure, const char *name, afc_status status);
+
 /** Returns whether a number that a callback returned is an afc_status. */
 bool afc__is_status(int number);
 

@@ -525,17 +525,29 @@ static afc_status check_scheme(const char *url, afc_failure *failure) {
                      shown, parts.scheme.bytes);
 }
 
+/** Returns the setting of the request that a handshake can't have; NULL: none. */
+static const char *foreign_setting(const afc_request *request) {
+    if (request->method != NULL && strcmp(request->method, "GET") != 0) return "method";
+    if (request->body.kind != AFC_BODY_NONE) return "body";
+    if (request->sink.kind != AFC_SINK_MEMORY) return "sink";
+    if (request->version != AFC_HTTP_PREFER_AUTOMATIC) return "version";
+    if (request->keep_encoding) return "keep_encoding";
+    if (request->expect != AFC_EXPECT_AUTOMATIC) return "expect";
+    if (request->flags != 0) return "flags";
+    if (request->max_send_rate != 0) return "max_send_rate";
+    return request->max_receive_rate != 0 ? "max_receive_rate" : NULL;
+}
+
 static afc_status check_request(const afc_request *request, afc_failure *failure) {
-    bool is_plain = (request->method == NULL || strcmp(request->method, "GET") == 0) &&
-                    request->body.kind == AFC_BODY_NONE && request->sink.kind == AFC_SINK_MEMORY &&
-                    request->version == AFC_HTTP_PREFER_AUTOMATIC && !request->keep_encoding &&
-                    request->expect == AFC_EXPECT_AUTOMATIC && request->timeouts.total_ms == 0 &&
-                    request->flags == 0 && request->max_send_rate == 0 &&
-                    request->max_receive_rate == 0;
-    if (!is_plain) {
+    const char *setting = foreign_setting(request);
+    if (setting != NULL) {
+        return afc__fail(failure, AFC_EINVAL, "the request of a WebSocket must have the default %s",
+                         setting);
+    }
+    if (request->timeouts.total_ms != 0) {
         return afc__fail(failure, AFC_EINVAL,
-                         "the request of a WebSocket must have the default method, body, sink, "
-                         "version, encoding, expect, total_ms, rates and flags");
+                         "the request of a WebSocket can't have timeouts.total_ms: set "
+                         "open_timeout_ms of the options");
     }
     if (request->url == NULL) return afc__fail(failure, AFC_EINVAL, "the request has no URL");
     if (strchr(request->url, '#') != NULL) {

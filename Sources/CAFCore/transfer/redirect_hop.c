@@ -101,6 +101,7 @@ static bool make_next(afc__transfer *transfer, const afc__redirect_plan *plan,
                                                    &failure);
     if (status == AFC_OK) {
         status = afc__url_parse(&url, afc_slice_of(redirect->url), &failure);
+        if (status == AFC_EINVAL) afc__name_failure(&failure, "the URL set by on_redirect", status);
     }
     if (status == AFC_OK) status = check_target(transfer, plan, &url, &failure);
     if (status == AFC_OK) status = init_next(transfer, plan, redirect, &url, &failure);

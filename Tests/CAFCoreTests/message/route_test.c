@@ -132,7 +132,11 @@ static void dns_servers_are_addresses(void **state) {
     static const char *const bad[] = {"http://dns.test/", "dns.test", "https://me@dns.test/", "",
                                       "https://dns.test/\r\n"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        check_status(afc__route_write_doh_host(&host, bad[i], NULL), AFC_EINVAL);
+        afc_failure failure;
+        check_status(afc__route_write_doh_host(&host, bad[i], &failure), AFC_EINVAL);
+        check_status(failure.status, AFC_EINVAL);
+        check_contains(failure.text, "network.doh_url: ");
+        if (i == 1) assert_int_equal(failure.reason, AFC_REASON_NO_SCHEME);
         assert_null(host);
     }
 }

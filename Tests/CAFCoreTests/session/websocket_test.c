@@ -169,6 +169,8 @@ static void refuses_invalid_input(void **state) {
                      AFC_EINVAL);
         assert_null(wire->socket);
         assert_true(failure.text[0] != '\0');
+        if (i == 6) check_contains(failure.text, "must have the default method");
+        if (i == 7) check_contains(failure.text, "set open_timeout_ms");
         if (i == 4) check_contains(failure.text, "\"ftp\" of a WebSocket: expected ws, wss, http");
         assert_int_equal(atomic_load(&wire->release_count), 1);
         assert_int_equal(atomic_load(&wire->closed_count), 0);

@@ -429,6 +429,7 @@ static void checks_edits_of_the_callback(void **state) {
     for (size_t i = 0; i < COUNT_OF(editions); i++) {
         call *call = fetch_edited(world, &editions[i]);
         check_ended(call, AFC_EINVAL);
+        if (i < 2) check_contains(call->failure.text, "the URL set by on_redirect: ");
         call_free(call);
     }
     assert_int_equal(afts_server_stats(world->server).requests, COUNT_OF(editions));
