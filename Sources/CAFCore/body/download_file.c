@@ -201,6 +201,8 @@ static afc_status find_token(afc__file *file, afc_slice url, const afc__resume_t
         return copy_token(given, &file->token);
     }
     afc_status status = afc__token_load(file->token_path, &file->token);
+    file->has_damaged_token = status == AFC_EINVAL;
+    if (file->has_damaged_token) return AFC_OK;
     if (status == AFC_OK && !is_of(&file->token, url, facts, birth_time)) {
         afc__resume_clear(&file->token);
     }

@@ -29,6 +29,7 @@ typedef struct afc__file {
     int descriptor;          /**< -1: not open. */
     mode_t mode;             /**< The mode of the destination. */
     int64_t size;            /**< The number of bytes in it. */
+    bool has_damaged_token;  /**< The file has a token that can't be read. */
     bool is_touched;         /**< Created or written to by this task. */
     afc__resume_token token; /**< Of the bytes in it; none if it can't be resumed. */
 } afc__file;
@@ -45,7 +46,7 @@ void afc__file_clear(afc__file *file);
 /**
  * Resumable: opens the file of an earlier task for `url`, if it matches `given` (may be NULL) or
  * the saved token. On success `token` exists and `size` isn't 0. AFC_EFILE: another task is writing
- * it, or it isn't a regular file. AFC_ENOMEM.
+ * it, or it isn't a regular file. AFC_ENOMEM. Sets `has_damaged_token`.
  */
 afc_status afc__file_find(afc__file *file, afc_slice url, const afc__resume_token *given,
                           afc_failure *failure);

@@ -30,9 +30,11 @@ afc_status afc__token_load(const char *path, afc__resume_token *out) {
     afc__buffer_init(&text, AFC__RESUME_MAX);
     afc_status status = afc__read_all(&text, descriptor);
     close(descriptor);
-    if (status == AFC_OK) status = afc__resume_read(out, afc__buffer_slice(&text), NULL);
+    bool is_read = status == AFC_OK;
+    if (is_read) status = afc__resume_read(out, afc__buffer_slice(&text), NULL);
     afc__buffer_clear(&text);
-    return status == AFC_ENOMEM ? status : AFC_OK;
+    bool is_damaged = is_read && status == AFC_EINVAL;
+    return is_damaged || status == AFC_ENOMEM ? status : AFC_OK;
 }
 
 /* ---- Saving -------------------------------------------------------------------------------- */

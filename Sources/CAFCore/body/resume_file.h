@@ -6,7 +6,10 @@
 
 #include <sys/types.h>
 
-/** Loads a token. `*out` is empty if the file doesn't exist, is foreign or is damaged. AFC_ENOMEM. */
+/**
+ * Loads a token. `*out` is empty if the file doesn't exist, or is foreign: AFC_OK; or if it is damaged: AFC_EINVAL; or
+ * after AFC_ENOMEM.
+ */
 afc_status afc__token_load(const char *path, afc__resume_token *out);
 
 /**

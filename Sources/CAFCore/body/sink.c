@@ -270,7 +270,13 @@ static void divert(afc__sink *sink) {
 static afc_status open_file(afc__sink *sink, const afc__sink_start *start, afc_failure *failure) {
     bool is_success = start->head->status >= 200 && start->head->status <= 299;
     if (start->decision == NULL) {
-        if (is_success && !start->is_head) return open_new(sink, start, failure);
+        if (is_success && !start->is_head) {
+            if (sink->file.has_damaged_token) {
+                sink->resumption = AFC_RESUMPTION_RESTARTED;
+                sink->reason = "the resume token is damaged";
+            }
+            return open_new(sink, start, failure);
+        }
         divert(sink);
         return AFC_OK;
     }

@@ -284,6 +284,28 @@ static void changed_file_starts_over(void **state) {
     check_done(scene, call, new_of(scene), AFC_RESUMPTION_RESTARTED);
 }
 
+static void damaged_token_starts_over(void **state) {
+    scene *scene = *state;
+    static const char *const texts[] = {"junk", "", "afcore-resume 1\n"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        break_off(scene);
+        write_file(scene->note, afc_slice_of(texts[i]));
+        call *call = download(scene, BOTH);
+        assert_string_equal(origin_range(&scene->origin), "");
+        assert_string_equal(download_of(call)->reason, "the resume token is damaged");
+        check_done(scene, call, old_of(scene), AFC_RESUMPTION_RESTARTED);
+    }
+    /* Without a response that is saved, nothing was restarted. */
+    break_off(scene);
+    write_file(scene->note, S("junk"));
+    serve(scene->world, "/file", answer(503, "", "busy"));
+    call *call = download(scene, BOTH);
+    check_ended(call, AFC_OK);
+    assert_int_equal(download_of(call)->resumption, AFC_RESUMPTION_NONE);
+    assert_null(download_of(call)->reason);
+    call_free(call);
+}
+
 static void refuses_part_that_changed_on_disk(void **state) {
     scene *scene = *state;
     break_off(scene);
@@ -540,6 +562,7 @@ int main(void) {
         SCENE_TEST(cancelling_keeps_the_part),
         SCENE_TEST(suspended_download_continues_where_it_was),
         SCENE_TEST(changed_file_starts_over),
+        SCENE_TEST(damaged_token_starts_over),
         SCENE_TEST(refuses_part_that_changed_on_disk),
         SCENE_TEST(server_without_ranges_sends_the_whole),
         SCENE_TEST(restart_can_break_and_resume),
