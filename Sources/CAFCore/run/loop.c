@@ -240,7 +240,7 @@ static void run(void *context) {
 }
 
 afc_status afc__loop_start(afc__loop *loop, afc_failure *failure) {
-    int error = afc__thread_start(loop->owner.name, run, loop);
+    int error = afc__thread_start(loop->owner.name, run, loop, loop->owner.context);
     if (error == 0) return AFC_OK;
     afc_status status = error == ENOMEM ? AFC_ENOMEM : AFC_EINTERNAL;
     afc__fail(failure, status, "cannot start the loop's thread: %s", strerror(error));

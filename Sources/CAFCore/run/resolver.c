@@ -315,7 +315,7 @@ static void run(void *context) {
 static void start_thread(void) {
     shared.threads++;
     unlock_shared();
-    int error = afc__thread_start("af-names", run, NULL);
+    int error = afc__thread_start("af-names", run, NULL, NULL);
     lock_shared();
     if (error == 0) return;
     /* Existing threads will handle the queue sooner or later, even if they hang now; without any, nothing would. */

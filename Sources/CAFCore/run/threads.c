@@ -1,15 +1,19 @@
 #include "run/threads.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/futex.h"
 #include "base/list.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 
 typedef struct thread {
-    afc__node node;
+    afc__node node; /**< In `running`, then in `ended`. */
+    const void *owner;
     pthread_t id;
     const char *name;
     void (*body)(void *context);
@@ -23,16 +27,19 @@ typedef struct thread {
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    afc__list ended;
+    afc__list running, ended;
     unsigned ending; /* Threads that will end but aren't in `ended` yet. */
     bool is_exiting; /* The process exits: no thread that ends from now on will be joined. */
 } registry = {PTHREAD_MUTEX_INITIALIZER,
               PTHREAD_COND_INITIALIZER,
+              {{&registry.running.head, &registry.running.head}},
               {{&registry.ended.head, &registry.ended.head}},
               0,
               false};
 
 static atomic_uint generation;
+/* Counts the threads that have ended: a futex, because waiting on it may have a limit. */
+static atomic_uint ends;
 
 static void lock_before_fork(void) {
     pthread_mutex_lock(&registry.lock);
@@ -43,7 +50,9 @@ static void unlock_in_parent(void) {
 }
 
 static void reset_in_child(void) {
-    /* Ended and ending threads belong to the parent. */
+    /* All threads belong to the parent. One that has forked in a callback may still end here, and is in no list then. */
+    afc__node *node;
+    while ((node = afc__list_first(&registry.running)) != NULL) afc__list_remove(node);
     afc__list_init(&registry.ended);
     registry.ending = 0;
     /* The parent's threads may have been waiting for it, and never leave it here. */
@@ -91,6 +100,7 @@ __attribute__((destructor)) static void join_ended_at_exit(void) {
 
 /** Leaves the thread that calls to the next join. Needs the lock. */
 static void end(thread *self) {
+    afc__list_remove(&self->node);
     if (registry.is_exiting) {
         pthread_detach(pthread_self());
         afc_free(self);
@@ -108,7 +118,9 @@ static void *run(void *argument) {
     end(self);
     registry.ending--;
     pthread_cond_broadcast(&registry.changed);
+    atomic_fetch_add(&ends, 1);
     pthread_mutex_unlock(&registry.lock);
+    afc__futex_wake(&ends, INT_MAX);
     return NULL;
 }
 
@@ -132,7 +144,18 @@ int afc__thread_create(pthread_t *id, void *(*body)(void *context), void *contex
     return error;
 }
 
-int afc__thread_start(const char *name, void (*body)(void *context), void *context) {
+static void set_running(thread *self, bool is_running) {
+    pthread_mutex_lock(&registry.lock);
+    if (is_running) {
+        afc__list_append(&registry.running, &self->node);
+    } else {
+        afc__list_remove(&self->node);
+    }
+    pthread_mutex_unlock(&registry.lock);
+}
+
+int afc__thread_start(const char *name, void (*body)(void *context), void *context,
+                      const void *owner) {
     afc__threads_watch_forks();
     join_ended();
     thread *self = afc__zalloc(sizeof *self);
@@ -140,9 +163,12 @@ int afc__thread_start(const char *name, void (*body)(void *context), void *conte
     self->name = name;
     self->body = body;
     self->context = context;
+    self->owner = owner;
+    set_running(self, true);
     pthread_t id;
     int error = afc__thread_create(&id, run, self);
     if (error != 0) {
+        set_running(self, false);
         afc_free(self);
         return error;
     }
@@ -167,4 +193,28 @@ void afc__threads_join_ending(void) {
     while (registry.ending > 0) pthread_cond_wait(&registry.changed, &registry.lock);
     pthread_mutex_unlock(&registry.lock);
     join_ended();
+}
+
+static bool has_running(const void *owner) {
+    bool has_any = false;
+    pthread_mutex_lock(&registry.lock);
+    const afc__node *head = &registry.running.head;
+    for (const afc__node *node = head->next; node != head && !has_any; node = node->next) {
+        has_any = AFC__OWNER(node, const thread, node)->owner == owner;
+    }
+    pthread_mutex_unlock(&registry.lock);
+    return has_any;
+}
+
+bool afc__threads_join_owned(const void *owner, int64_t limit_us) {
+    int64_t deadline_us = limit_us >= 0 ? afc__now_us() + limit_us : -1;
+    for (;;) {
+        unsigned seen = atomic_load(&ends);
+        if (!has_running(owner)) break;
+        int64_t left_us = deadline_us >= 0 ? deadline_us - afc__now_us() : -1;
+        if (deadline_us >= 0 && left_us <= 0) return false;
+        afc__futex_wait(&ends, seen, left_us);
+    }
+    join_ended();
+    return true;
 }

@@ -5,6 +5,8 @@
 #define AFC_RUN_THREADS_H
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /**
  * As pthread_create(), with the signals blocked that are for the program's own threads, so that a write to a closed
@@ -12,8 +14,12 @@
  */
 int afc__thread_create(pthread_t *id, void *(*body)(void *context), void *context);
 
-/** Runs `body(context)` on such a thread, which is joined here. Returns 0 or an errno. */
-int afc__thread_start(const char *name, void (*body)(void *context), void *context);
+/**
+ * Runs `body(context)` on such a thread, which is joined here. `owner`, which may be NULL, is for
+ * afc__threads_join_owned() and isn't looked into. Returns 0 or an errno.
+ */
+int afc__thread_start(const char *name, void (*body)(void *context), void *context,
+                      const void *owner);
 
 /**
  * Called once by the owner of a thread, running or about to be started, when the thread is certain to end by
@@ -23,6 +29,12 @@ void afc__thread_will_end(void);
 
 /** Waits until every thread that is certain to end has ended. Not on one of them. */
 void afc__threads_join_ending(void);
+
+/**
+ * Waits until every thread of this owner has ended, at most `limit_us` microseconds; negative: without a limit. The
+ * owner's address must not be used again meanwhile. Not on one of these threads. Returns false if the time is over.
+ */
+bool afc__threads_join_owned(const void *owner, int64_t limit_us);
 
 /** Reverts that: the thread got more work, or couldn't be started. */
 void afc__thread_will_stay(void);

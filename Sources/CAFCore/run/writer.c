@@ -52,7 +52,7 @@ afc__writer *afc__writer_new(void (*ended)(void *context), void *context) {
     pthread_mutex_init(&writer->lock, NULL);
     pthread_cond_init(&writer->changed, NULL);
     afc__list_init(&writer->jobs);
-    if (afc__thread_start("af-writer", run, writer) == 0) return writer;
+    if (afc__thread_start("af-writer", run, writer, context) == 0) return writer;
     free_writer(writer);
     return NULL;
 }

@@ -25,6 +25,11 @@ enum { MAX_PARTITION = 255 };
 /* How many tasks one turn cancels. */
 enum { MAX_CANCELLED = 64 };
 
+enum { US_PER_MS = 1000 };
+
+/* A longer wait, of thousands of years, has no limit. */
+#define MAX_JOIN_MS (INT64_MAX / US_PER_MS / 2)
+
 /* ---- The loop's side ----------------------------------------------------------------------- */
 
 /**
@@ -314,6 +319,22 @@ void afc_session_release(afc_session *session) {
 void afc_join_closed_sessions(void) {
     /* A loop would wait for itself. */
     if (!afc__loop_is_any_current()) afc__threads_join_ending();
+}
+
+afc_status afc_session_join(afc_session *session, int64_t timeout_ms) {
+    if (session == NULL) return AFC_OK;
+    bool is_parents = session->generation != afc__process_generation();
+    if (is_parents || session->is_driven || afc__loop_is_any_current()) {
+        afc_session_release(session);
+        return is_parents ? AFC_ECLOSED : AFC_EINVAL;
+    }
+    /* The address stays that of this session, and its stores are saved here. */
+    afc__session_reference(session);
+    afc_session_release(session);
+    bool is_limited = timeout_ms >= 0 && timeout_ms < MAX_JOIN_MS;
+    bool has_ended = afc__threads_join_owned(session, is_limited ? timeout_ms * US_PER_MS : -1);
+    afc__session_unreference(session);
+    return has_ended ? AFC_OK : AFC_ETIMEOUT;
 }
 
 void afc_session_cancel_all(afc_session *session) {

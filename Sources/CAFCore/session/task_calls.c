@@ -141,7 +141,7 @@ static void start(afc_task *task) {
     if (session->generation != afc__process_generation()) {
         atomic_store(&task->completes_in_child, true);
         /* A child has no loop thread: the completion comes on a thread of its own, or else on this one. */
-        if (afc__thread_start("af-closed", run_closed, task) != 0) complete_in_child(task);
+        if (afc__thread_start("af-closed", run_closed, task, NULL) != 0) complete_in_child(task);
         return;
     }
     atomic_fetch_add_explicit(&session->tasks, 1, memory_order_relaxed);

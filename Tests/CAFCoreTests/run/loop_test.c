@@ -215,7 +215,7 @@ static void threads_block_only_signals_for_the_process(void **state) {
     sigset_t mask;
     sigemptyset(&mask);
     afc__thread_will_end();
-    assert_int_equal(afc__thread_start("mask-test", read_mask, &mask), 0);
+    assert_int_equal(afc__thread_start("mask-test", read_mask, &mask, NULL), 0);
     afc_join_closed_sessions();
     for (size_t i = 0; i < COUNT_OF(faults); i++)
         assert_int_equal(sigismember(&mask, faults[i]), 0);
@@ -231,7 +231,7 @@ static void threads_block_what_their_creator_blocks(void **state) {
     sigaddset(&blocked, SIGABRT);
     pthread_sigmask(SIG_BLOCK, &blocked, &before);
     afc__thread_will_end();
-    int error = afc__thread_start("mask-test", read_mask, &mask);
+    int error = afc__thread_start("mask-test", read_mask, &mask, NULL);
     afc_join_closed_sessions();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     assert_int_equal(error, 0);

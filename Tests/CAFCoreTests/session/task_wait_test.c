@@ -208,12 +208,16 @@ static void does_not_wait_on_a_loop_thread_for_its_end(void **state) {
     serve(world, "/", answer(200, NULL, "hello"));
     closing closing;
     assert_int_equal(sem_init(&closing.joined, 0, 0), 0);
-    check_status(afc_session_new(&closing.session, NULL, NULL), AFC_OK);
+    /* The callback has a reference of its own: that of this thread is needed until afc_task_begin() has returned. */
+    afc_session *session;
+    check_status(afc_session_new(&session, NULL, NULL), AFC_OK);
+    closing.session = afc_session_retain(session);
     afc_request request = get(world, "/");
     afc_task_events events = AFC_TASK_EVENTS_INIT;
     events.context = &closing;
     events.on_done = join_at_done;
-    check_status(afc_task_begin(NULL, closing.session, &request, &events, NULL), AFC_OK);
+    check_status(afc_task_begin(NULL, session, &request, &events, NULL), AFC_OK);
+    afc_session_release(session);
     assert_int_equal(sem_wait(&closing.joined), 0);
     afc_join_closed_sessions();
     sem_destroy(&closing.joined);

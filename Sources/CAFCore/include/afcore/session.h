@@ -116,8 +116,8 @@ typedef struct afc_session_options {
     /**
      * Where tasks call on_progress, on_done and release; `post` NULL, the default: on the loop thread. Not used for
      * tasks of afc_perform(), for WebSockets, and for tasks that are never started. A thread that makes the calls
-     * must not wait for a task by afc_task_wait(), nor for the session by afc_join_closed_sessions(): it would wait
-     * for itself.
+     * must not wait for a task by afc_task_wait(), nor for the session by afc_session_join() or
+     * afc_join_closed_sessions(): it would wait for itself.
      */
     afc_executor executor;
     /**
@@ -187,6 +187,22 @@ AFC_API afc_session *afc_session_retain(afc_session *session);
  * Thread: any, also inside callbacks.    Owns: takes `session`.    Fails: never.
  */
 AFC_API void afc_session_release(afc_session *session);
+
+/**
+ * Releases a reference, as afc_session_release(), then waits until the session has closed: its tasks have completed,
+ * on_closed has returned, and its threads have ended. Its cookie jar and its HSTS store are released by then, too,
+ * unless tasks of the session are still referenced. Other references to the session, and tasks that were created but
+ * never started, delay it. Call afc_session_cancel_all() before, if the tasks shall not complete.
+ *
+ * `timeout_ms` is the longest wait in milliseconds; negative: no limit. Unlike afc_join_closed_sessions() it doesn't
+ * wait for other sessions. `session` may be NULL: AFC_OK.
+ *
+ * Thread: any but a loop thread.    Owns: takes `session`, also on failure.
+ * Fails: AFC_ETIMEOUT (not closed yet), AFC_EINVAL (called by a callback on a loop thread, which would wait for itself;
+ * or the session has no thread: dispatch it until AFC_ECLOSED), AFC_ECLOSED (a session of the parent process). The
+ * session is released then, and closes later.
+ */
+AFC_API afc_status afc_session_join(afc_session *session, int64_t timeout_ms);
 
 /**
  * Cancels every task that was started before this call, including tasks that wait for a connection and
