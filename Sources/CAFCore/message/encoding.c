@@ -12,6 +12,14 @@ int afc__percent_octet(afc_slice text) {
     return high >= 0 && low >= 0 ? high << 4 | low : -1;
 }
 
+char *afc__percent_put(char *out, char octet) {
+    static const char digits[] = "0123456789ABCDEF";
+    *out++ = '%';
+    *out++ = digits[(unsigned char)octet >> 4];
+    *out++ = digits[(unsigned char)octet & 15];
+    return out;
+}
+
 size_t afc__percent_decode(unsigned char *out, const char *text) {
     const char *end = text + strlen(text);
     size_t size = 0;

@@ -7,6 +7,9 @@
 /** Returns the octet of the "%XX" at the start of `text`; -1: none. */
 int afc__percent_octet(afc_slice text);
 
+/** Writes "%XX" and returns what follows it. */
+char *afc__percent_put(char *out, char octet);
+
 /**
  * Decodes a percent-encoded text; invalid escapes are kept. `out` has room for text.size bytes and may be the text
  * itself. Adds no NUL.

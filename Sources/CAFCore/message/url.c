@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/failure.h"
 #include "base/text.h"
+#include "message/encoding.h"
 #include "message/fields.h"
 #include "message/host.h"
 
@@ -89,13 +90,9 @@ static char *write_bytes(char *at, const char *bytes, size_t size) {
 }
 
 static char *write_escaped(char *at, afc_slice text) {
-    static const char digits[] = "0123456789ABCDEF";
     for (size_t i = 0; i < text.size; i++) {
-        unsigned char c = (unsigned char)text.bytes[i];
         if (must_escape(text.bytes[i])) {
-            *at++ = '%';
-            *at++ = digits[c >> 4];
-            *at++ = digits[c & 15];
+            at = afc__percent_put(at, text.bytes[i]);
         } else {
             *at++ = text.bytes[i];
         }

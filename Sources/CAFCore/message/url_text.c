@@ -1,5 +1,6 @@
 /* Splits and joins URLs as text, without checks; url.c and host.c decide what is valid. */
 #include "base/text.h"
+#include "message/encoding.h"
 #include "message/host.h"
 #include "message/url.h"
 
@@ -150,6 +151,43 @@ size_t afc_url_resolve(char *out, size_t capacity, afc_slice base_text, afc_slic
     }
     put_after(&writer, "?", parts.query);
     put_after(&writer, "#", parts.fragment);
+    return writer.size;
+}
+
+/* ---- Encoding ------------------------------------------------------------------------------ */
+
+/** Writes the octets that aren't letters, digits or one of `kept` as "%XX"; a space as `space`, unless it is NULL. */
+static void put_encoded(text_writer *writer, afc_slice text, const char *kept, const char *space) {
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.bytes[i], escape[3];
+        afc_slice written = {&text.bytes[i], 1};
+        bool is_kept = afc__is_letter(c) || afc__is_digit(c) ||
+                       (c != '\0' && strchr(kept, c) != NULL);
+        if (c == ' ' && space != NULL) {
+            written = afc_slice_of(space);
+        } else if (!is_kept) {
+            afc__percent_put(escape, c);
+            written = (afc_slice){escape, sizeof escape};
+        }
+        put(writer, written);
+    }
+}
+
+size_t afc_url_encode(char *out, size_t capacity, afc_slice text) {
+    text_writer writer = {out, capacity, 0};
+    put_encoded(&writer, text, "-._~", NULL);
+    return writer.size;
+}
+
+size_t afc_url_encode_form(char *out, size_t capacity, const afc_url_field *fields, size_t count) {
+    static const char kept[] = "*-._";
+    text_writer writer = {out, capacity, 0};
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0) put(&writer, afc_slice_of("&"));
+        put_encoded(&writer, fields[i].name, kept, "+");
+        put(&writer, afc_slice_of("="));
+        put_encoded(&writer, fields[i].value, kept, "+");
+    }
     return writer.size;
 }
 

@@ -1,4 +1,5 @@
 /* Texts of URLs as the public functions split, check and join them: RFC 3986, sections 3 and 5, and appendix B. */
+#include "message/encoding.h"
 #include "message/url.h"
 #include "support/check.h"
 #include "support/rows.h"
@@ -286,6 +287,51 @@ static void appends_queries_before_the_fragment(void **state) {
     }
 }
 
+static void encodes_all_but_unreserved_octets(void **state) {
+    (void)state;
+    static const char kept[] = "abyzABYZ0189-._~";
+    char out[3 * 256], decoded[256], all[256];
+    size_t size = afc_url_encode(out, sizeof out, afc_slice_of(kept));
+    check_joined(out, size, kept, kept);
+    size = afc_url_encode(out, sizeof out, S("a b/c?d&e=f+\xc3\xa4%\0"));
+    check_joined(out, size, "a%20b%2Fc%3Fd%26e%3Df%2B%C3%A4%25%00", "separators");
+    assert_int_equal(afc_url_encode(NULL, 0, S("")), 0);
+    /* Every octet comes back, in at most three times the size. */
+    for (size_t i = 0; i < sizeof all; i++) all[i] = (char)i;
+    size = afc_url_encode(out, sizeof out, (afc_slice){all, sizeof all});
+    assert_int_equal(size, sizeof out - 2 * (26 + 26 + 10 + 4));
+    char text[sizeof out + 1];
+    memcpy(text, out, size);
+    text[size] = '\0';
+    assert_int_equal(afc__percent_decode((unsigned char *)decoded, text), sizeof all);
+    assert_memory_equal(decoded, all, sizeof all);
+    for (size_t room = 0; room < 5; room++) {
+        char *small = malloc(room + 1);
+        assert_non_null(small);
+        assert_int_equal(afc_url_encode(small, room, S("a b")), 5);
+        free(small);
+    }
+}
+
+static void encodes_forms(void **state) {
+    (void)state;
+    static const afc_url_field fields[] = {
+        {S_INIT("q"), S_INIT("a b&c=d")},
+        {S_INIT("*-._~"), S_INIT("")},
+        {S_INIT(""), S_INIT("\xc3\xa4+\r\n")},
+        {S_INIT("none"), {NULL, 0}},
+    };
+    static const char *const results[] = {
+        "", "q=a+b%26c%3Dd", "q=a+b%26c%3Dd&*-._%7E=", "q=a+b%26c%3Dd&*-._%7E=&=%C3%A4%2B%0D%0A",
+        "q=a+b%26c%3Dd&*-._%7E=&=%C3%A4%2B%0D%0A&none="};
+    for (size_t count = 0; count <= COUNT_OF(fields); count++) {
+        char out[64];
+        size_t size = afc_url_encode_form(out, sizeof out, fields, count);
+        check_joined(out, size, results[count], "form");
+        if (size > 0) assert_int_equal(afc_url_encode_form(out, size - 1, fields, count), size);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(splits_any_text),
@@ -297,6 +343,8 @@ int main(void) {
         cmocka_unit_test(unicode_hosts_have_the_origin_of_their_a_labels),
         cmocka_unit_test(resolves_text_and_keeps_the_rest),
         cmocka_unit_test(appends_queries_before_the_fragment),
+        cmocka_unit_test(encodes_all_but_unreserved_octets),
+        cmocka_unit_test(encodes_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

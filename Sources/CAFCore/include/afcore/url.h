@@ -1,7 +1,7 @@
 /**
- * URLs as text (RFC 3986): splitting, checking, resolving, adding a query, comparing origins.
+ * URLs as text (RFC 3986): splitting, checking, resolving, encoding, adding a query, comparing origins.
  *
- * Functions that only split or join never fail and never normalise, so they also work for text that isn't a valid URL.
+ * Functions that only split, join or encode never fail and never normalise, so they also work for text that isn't a valid URL.
  * afc_url_check() tells whether a request accepts it.
  */
 #ifndef AFCORE_URL_H
@@ -62,7 +62,36 @@ AFC_API afc_status afc_url_check(afc_slice url, afc_failure *failure);
 AFC_API size_t afc_url_resolve(char *out, size_t capacity, afc_slice base, afc_slice reference);
 
 /**
- * Adds a percent-encoded query to the URL, before its fragment. It is separated by "?", or by "&" if the URL has a
+ * Percent-encodes a text, which may be any octets, for use in a path, a query or a fragment: all but letters, digits and
+ * "-._~" (RFC 3986, section 2.3). "a b/c" becomes "a%20b%2Fc".
+ *
+ * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are
+ * undefined; 3 * text.size bytes are always enough.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AFC_API size_t afc_url_encode(char *out, size_t capacity, afc_slice text);
+
+/** A field of a form. */
+typedef struct afc_url_field {
+    afc_slice name;  /**< Any octets; UTF-8 is usual. */
+    afc_slice value; /**< As `name`. */
+} afc_url_field;
+
+/**
+ * Encodes fields as application/x-www-form-urlencoded (WHATWG URL, section 5.2), such as "q=a+b&n=1": for the query of a
+ * URL, see afc_url_append_query(), or for a body of that Content-Type. Without fields the result is empty.
+ *
+ * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are
+ * undefined; for each field, three times the bytes of name and value, and 2, are always enough.
+ *
+ * Thread: any.    Owns: nothing.    Fails: never.
+ */
+AFC_API size_t afc_url_encode_form(char *out, size_t capacity, const afc_url_field *fields,
+                                   size_t count);
+
+/**
+ * Adds a percent-encoded query (afc_url_encode_form()) to the URL, before its fragment. It is separated by "?", or by "&" if the URL has a
  * query that isn't empty and doesn't end in "&". An empty query changes nothing.
  *
  * Returns the size of the result, which has no NUL. If the size exceeds `capacity`, the contents of `out` are
