@@ -204,11 +204,17 @@ static void remove_fields(AfgioRequest *self, const char *name, bool all) {
     }
 }
 
+/* Fields that the core computes from the body: it never sends another one, so there is no default to suppress. */
+static bool is_computed(const char *name) {
+    return g_ascii_strcasecmp(name, "Content-Length") == 0 ||
+           g_ascii_strcasecmp(name, "Transfer-Encoding") == 0;
+}
+
 void afgio_request_set_header(AfgioRequest *self, const char *name, const char *value) {
     g_return_if_fail(AFGIO_IS_REQUEST(self));
     g_return_if_fail(name != NULL);
     remove_fields(self, name, true);
-    append(self, name, value);
+    if (value != NULL || !is_computed(name)) append(self, name, value);
 }
 
 void afgio_request_append_header(AfgioRequest *self, const char *name, const char *value) {

@@ -146,7 +146,8 @@ static void install_texts(GParamFlags flags) {
     /**
      * AfgioSession:base-url:
      *
-     * What the URLs of requests are relative to (RFC 3986, section 5.2); %NULL, the default: they are absolute.
+     * What the URLs of requests are relative to (RFC 3986, section 5.2): an http or https URL. %NULL, the default: they
+     * are absolute.
      */
     properties[PROP_BASE_URL] = g_param_spec_string("base-url", NULL, NULL, NULL, flags);
     /**
@@ -298,6 +299,16 @@ static afc_status open_cache(AfgioSession *self, afc_http_cache **out, afc_failu
     return afc_http_cache_open(out, &options, failure);
 }
 
+static afc_status check_base_url(const AfgioSession *self, afc_failure *failure) {
+    if (self->base_url == NULL) return AFC_OK;
+    afc_status status = afc_url_check(afc_slice_of(self->base_url), failure);
+    if (status == AFC_OK) return AFC_OK;
+    char *text = g_strconcat("base-url: ", failure->text, NULL);
+    g_strlcpy(failure->text, text, sizeof failure->text);
+    g_free(text);
+    return status;
+}
+
 /* Opens the session with `lock` held. */
 static afc_status open_core(AfgioSession *self, afc_failure *failure) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
@@ -306,7 +317,8 @@ static afc_status open_core(AfgioSession *self, afc_failure *failure) {
         options.proxies.source = self->proxy[0] == 0 ? AFC_PROXIES_NONE : AFC_PROXIES_GIVEN;
         options.proxies.all = self->proxy[0] == 0 ? NULL : self->proxy;
     }
-    afc_status status = open_trust(self, &options.trust, failure);
+    afc_status status = check_base_url(self, failure);
+    if (status == AFC_OK) status = open_trust(self, &options.trust, failure);
     if (status == AFC_OK) status = open_cache(self, &options.http_cache, failure);
     if (status == AFC_OK) status = afc_session_new(&self->core, &options, failure);
     afc_trust_policy_release(options.trust);

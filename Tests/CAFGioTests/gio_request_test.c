@@ -123,6 +123,27 @@ static void sends_method_fields_and_body(void **state) {
     fetch_free(fetch);
 }
 
+static void takes_back_fields_that_are_computed(void **state) {
+    scene *scene = *state;
+    static const char *const names[] = {"Content-Length", "transfer-encoding"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        fetch *wrong = fetch_new(scene->session, "GET", url_of(scene->world, "/echo"));
+        afgio_request_set_header(wrong->request, names[i], "7");
+        fetch_send(wrong, NULL);
+        fetch_wait(wrong);
+        check_error(wrong, AFGIO_ERROR, AFGIO_ERROR_INVALID_INPUT);
+        fetch *right = fetch_new(scene->session, "GET", url_of(scene->world, "/echo"));
+        afgio_request_set_header(right->request, names[i], "7");
+        afgio_request_set_header(right->request, names[i], NULL);
+        afgio_request_set_header(right->request, names[i], NULL);
+        fetch_send(right, NULL);
+        fetch_wait(right);
+        assert_non_null(right->response);
+        fetch_free(wrong);
+        fetch_free(right);
+    }
+}
+
 static void keeps_properties_of_request(void **state) {
     (void)state;
     AfgioRequest *request = g_object_new(AFGIO_TYPE_REQUEST, NULL);
@@ -627,6 +648,7 @@ int main(void) {
         SCENE_TEST(returns_status_fields_and_body),
         SCENE_TEST(has_properties_of_response),
         SCENE_TEST(sends_method_fields_and_body),
+        SCENE_TEST(takes_back_fields_that_are_computed),
         cmocka_unit_test(keeps_properties_of_request),
         SCENE_TEST(reports_url_after_redirect),
         SCENE_TEST(secret_fields_stay_at_their_origin),

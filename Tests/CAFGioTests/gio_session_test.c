@@ -137,7 +137,15 @@ static void opens_after_its_settings_were_corrected(void **state) {
     assert_false(afgio_session_open(scene->session, &error));
     assert_true(g_error_matches(error, AFGIO_ERROR, AFGIO_ERROR_FILE));
     g_clear_error(&error);
-    g_object_set(scene->session, "cache-folder", NULL, NULL);
+    static const char *const bases[] = {"example.org/api", "ftp://example.org/", ""};
+    for (size_t i = 0; i < COUNT_OF(bases); i++) {
+        g_object_set(scene->session, "cache-folder", NULL, "base-url", bases[i], NULL);
+        assert_false(afgio_session_open(scene->session, &error));
+        assert_true(g_error_matches(error, AFGIO_ERROR, AFGIO_ERROR_INVALID_INPUT));
+        check_contains(error->message, "base-url: ");
+        g_clear_error(&error);
+    }
+    g_object_set(scene->session, "base-url", NULL, NULL);
     assert_true(afgio_session_open(scene->session, &error));
     assert_null(error);
     assert_true(afgio_session_open(scene->session, &error));

@@ -56,7 +56,7 @@ AFGIO_API void afgio_session_pin_host(AfgioSession *self, const char *host,
  * Opens the session, as the first request does: reads the file of certificates, checks the settings, opens the cache.
  *
  * Thread: any; reads files. Owns: nothing.
- * Fails: %AFGIO_ERROR_INVALID_INPUT (invalid pins, hosts, certificates or proxy), %AFGIO_ERROR_FILE (a file or
+ * Fails: %AFGIO_ERROR_INVALID_INPUT (invalid base URL, pins, hosts, certificates or proxy), %AFGIO_ERROR_FILE (a file or
  * folder can't be used), %AFGIO_ERROR_INTERNAL (no thread). It is tried again at the next call.
  *
  * Returns: whether it is open now, or was already
