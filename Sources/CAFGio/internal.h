@@ -23,6 +23,8 @@ GArray *afgio__fields_new(void);
 typedef struct afgio__request_spec {
     afc_request core; /**< Points to the members below. */
     char *method, *url, *path;
+    char *user, *password; /**< `user` NULL: none. */
+    afc_credentials credentials;
     GArray *headers;    /**< Of afc_header. */
     GPtrArray *texts;   /**< What they point to. */
     GBytes *body;       /**< NULL: none. */
@@ -33,6 +35,9 @@ typedef struct afgio__request_spec {
 bool afgio__request_spec_read(afgio__request_spec *spec, AfgioRequest *request,
                               const char *base_url, GError **error);
 void afgio__request_spec_clear(afgio__request_spec *spec);
+
+/* Returns the time limits of a request: its own, or those of its session. */
+afc_timeouts afgio__request_get_timeouts(AfgioRequest *request, afc_timeouts of_session);
 
 /* Is a handler connected to the request's progress? */
 bool afgio__request_has_listener(AfgioRequest *request);

@@ -11,6 +11,8 @@ struct _AfgioRequest {
     GFile *destination;
     gboolean resume;
     AfgioCachePolicy cache_policy;
+    gint connect_timeout_ms, idle_timeout_ms, total_timeout_ms; /* -1: the session's. */
+    char *user, *password;                                      /* `user` NULL: none. */
 };
 
 enum {
@@ -20,6 +22,9 @@ enum {
     PROP_DESTINATION,
     PROP_RESUME,
     PROP_CACHE_POLICY,
+    PROP_CONNECT_TIMEOUT_MS,
+    PROP_IDLE_TIMEOUT_MS,
+    PROP_TOTAL_TIMEOUT_MS,
     PROP_COUNT
 };
 
@@ -39,6 +44,13 @@ _Static_assert((int)AFGIO_CACHE_POLICY_BYPASS == AFC_HTTP_CACHE_BYPASS,
 
 G_DEFINE_TYPE(AfgioRequest, afgio_request, G_TYPE_OBJECT)
 
+/* Overwrites a password before it is freed. NULL is allowed. */
+static void password_free(char *password) {
+    if (password == NULL) return;
+    explicit_bzero(password, strlen(password));
+    g_free(password);
+}
+
 static void field_clear(gpointer pointer) {
     afgio__field *field = pointer;
     g_free(field->name);
@@ -49,6 +61,17 @@ GArray *afgio__fields_new(void) {
     GArray *fields = g_array_new(FALSE, FALSE, sizeof(afgio__field));
     g_array_set_clear_func(fields, field_clear);
     return fields;
+}
+
+static gint *limit_of(AfgioRequest *self, guint number) {
+    switch (number) {
+    case PROP_CONNECT_TIMEOUT_MS:
+        return &self->connect_timeout_ms;
+    case PROP_IDLE_TIMEOUT_MS:
+        return &self->idle_timeout_ms;
+    default:
+        return &self->total_timeout_ms;
+    }
 }
 
 static void get_property(GObject *object, guint number, GValue *value, GParamSpec *spec) {
@@ -71,6 +94,11 @@ static void get_property(GObject *object, guint number, GValue *value, GParamSpe
         break;
     case PROP_CACHE_POLICY:
         g_value_set_enum(value, self->cache_policy);
+        break;
+    case PROP_CONNECT_TIMEOUT_MS:
+    case PROP_IDLE_TIMEOUT_MS:
+    case PROP_TOTAL_TIMEOUT_MS:
+        g_value_set_int(value, *limit_of(self, number));
         break;
     default:
         G_OBJECT_WARN_INVALID_PROPERTY_ID(object, number, spec);
@@ -101,6 +129,11 @@ static void set_property(GObject *object, guint number, const GValue *value, GPa
     case PROP_CACHE_POLICY:
         self->cache_policy = g_value_get_enum(value);
         break;
+    case PROP_CONNECT_TIMEOUT_MS:
+    case PROP_IDLE_TIMEOUT_MS:
+    case PROP_TOTAL_TIMEOUT_MS:
+        *limit_of(self, number) = g_value_get_int(value);
+        break;
     default:
         G_OBJECT_WARN_INVALID_PROPERTY_ID(object, number, spec);
     }
@@ -114,12 +147,40 @@ static void finalize(GObject *object) {
     g_hash_table_unref(self->secret_names);
     if (self->body != NULL) g_bytes_unref(self->body);
     g_clear_object(&self->destination);
+    g_free(self->user);
+    password_free(self->password);
     G_OBJECT_CLASS(afgio_request_parent_class)->finalize(object);
 }
 
 static void afgio_request_init(AfgioRequest *self) {
     self->fields = afgio__fields_new();
     self->secret_names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+}
+
+static void install_limits(GParamFlags flags) {
+    /**
+     * AfgioRequest:connect-timeout-ms:
+     *
+     * The longest time for establishing a connection, in milliseconds; 0: no limit. -1, the default: the session's.
+     */
+    properties[PROP_CONNECT_TIMEOUT_MS] = g_param_spec_int("connect-timeout-ms", NULL, NULL, -1,
+                                                           G_MAXINT, -1, flags);
+    /**
+     * AfgioRequest:idle-timeout-ms:
+     *
+     * The longest time without any bytes in either direction, in milliseconds; 0: no limit. -1, the default: the
+     * session's.
+     */
+    properties[PROP_IDLE_TIMEOUT_MS] = g_param_spec_int("idle-timeout-ms", NULL, NULL, -1, G_MAXINT,
+                                                        -1, flags);
+    /**
+     * AfgioRequest:total-timeout-ms:
+     *
+     * The longest time of the whole request, with waiting and redirects, in milliseconds; 0: no limit. -1, the default:
+     * the session's.
+     */
+    properties[PROP_TOTAL_TIMEOUT_MS] = g_param_spec_int("total-timeout-ms", NULL, NULL, -1,
+                                                         G_MAXINT, -1, flags);
 }
 
 static void afgio_request_class_init(AfgioRequestClass *class) {
@@ -167,6 +228,7 @@ static void afgio_request_class_init(AfgioRequestClass *class) {
      */
     properties[PROP_CACHE_POLICY] = g_param_spec_enum(
         "cache-policy", NULL, NULL, AFGIO_TYPE_CACHE_POLICY, AFGIO_CACHE_POLICY_PROTOCOL, flags);
+    install_limits(flags | G_PARAM_CONSTRUCT);
     g_object_class_install_properties(object_class, PROP_COUNT, properties);
     /**
      * AfgioRequest::progress:
@@ -262,6 +324,16 @@ AfgioCachePolicy afgio_request_get_cache_policy(AfgioRequest *self) {
     return self->cache_policy;
 }
 
+void afgio_request_set_credentials(AfgioRequest *self, const char *user, const char *password) {
+    g_return_if_fail(AFGIO_IS_REQUEST(self));
+    char *user_copy = g_strdup(user);
+    char *password_copy = user != NULL ? g_strdup(password) : NULL;
+    g_free(self->user);
+    password_free(self->password);
+    self->user = user_copy;
+    self->password = password_copy;
+}
+
 /* ---- Orders -------------------------------------------------------------------------------- */
 
 /* The URL that `reference` means. g_free() */
@@ -332,6 +404,14 @@ bool afgio__request_spec_read(afgio__request_spec *spec, AfgioRequest *request,
     core->headers = (const afc_header *)(void *)spec->headers->data;
     core->header_count = spec->headers->len;
     core->cache_policy = (afc_http_cache_policy)request->cache_policy;
+    if (request->user != NULL) {
+        spec->user = g_strdup(request->user);
+        spec->password = g_strdup(request->password);
+        spec->credentials = (afc_credentials)AFC_CREDENTIALS_INIT;
+        spec->credentials.user = spec->user;
+        spec->credentials.password = spec->password;
+        core->credentials = &spec->credentials;
+    }
     if (spec->body != NULL) {
         core->body.kind = AFC_BODY_BYTES;
         core->body.bytes.bytes = g_bytes_get_data(spec->body, &core->body.bytes.size);
@@ -349,10 +429,23 @@ void afgio__request_spec_clear(afgio__request_spec *spec) {
     g_free(spec->method);
     g_free(spec->url);
     g_free(spec->path);
+    g_free(spec->user);
+    password_free(spec->password);
     g_array_unref(spec->headers);
     g_ptr_array_unref(spec->texts);
     if (spec->body != NULL) g_bytes_unref(spec->body);
     g_clear_object(&spec->destination);
+}
+
+/* ---- Time limits --------------------------------------------------------------------------- */
+
+afc_timeouts afgio__request_get_timeouts(AfgioRequest *request, afc_timeouts of_session) {
+    afc_timeouts timeouts = of_session;
+    if (request->connect_timeout_ms >= 0)
+        timeouts.connect_ms = (uint32_t)request->connect_timeout_ms;
+    if (request->idle_timeout_ms >= 0) timeouts.idle_ms = (uint32_t)request->idle_timeout_ms;
+    if (request->total_timeout_ms >= 0) timeouts.total_ms = (uint32_t)request->total_timeout_ms;
+    return timeouts;
 }
 
 /* ---- Progress ------------------------------------------------------------------------------ */

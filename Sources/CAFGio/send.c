@@ -281,7 +281,8 @@ static sending *call_new(AfgioSession *session, AfgioRequest *request, GError **
     g_cond_init(&new->changed);
     new->core = core;
     new->request = g_object_ref(request);
-    new->spec.core.timeouts = afgio__session_get_timeouts(session);
+    new->spec.core.timeouts = afgio__request_get_timeouts(request,
+                                                          afgio__session_get_timeouts(session));
     afc_task_events events = AFC_TASK_EVENTS_INIT;
     events.context = new;
     events.on_done = on_done;

@@ -144,6 +144,79 @@ static void takes_back_fields_that_are_computed(void **state) {
     }
 }
 
+static void answers_a_challenge_with_its_credentials(void **state) {
+    scene *scene = *state;
+    static const struct {
+        const char *user, *password, *field;
+        guint status;
+    } rows[] = {
+        {"user", "pass", "Basic dXNlcjpwYXNz", 200},
+        {"user", NULL, "Basic dXNlcjo=", 200},
+        {NULL, "pass", "", 401},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        serve(scene->world, "/", answer(200, "", "welcome"));
+        serve_once(scene->world, "/",
+                   answer(401, "WWW-Authenticate: Basic realm=\"x\"\r\n", "who?"));
+        size_t before = afts_server_stats(scene->world->server).requests;
+        fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/"));
+        afgio_request_set_credentials(fetch->request, "other", "secret");
+        afgio_request_set_credentials(fetch->request, rows[i].user, rows[i].password);
+        fetch_send(fetch, NULL);
+        /* It was read: this is for the next time. */
+        afgio_request_set_credentials(fetch->request, NULL, NULL);
+        fetch_wait(fetch);
+        assert_non_null(fetch->response);
+        assert_int_equal(afgio_response_get_status(fetch->response), rows[i].status);
+        assert_string_equal(seen_header(scene->world, before, "Authorization"), "");
+        if (rows[i].status == 200) {
+            assert_string_equal(seen_header(scene->world, before + 1, "Authorization"),
+                                rows[i].field);
+        }
+        fetch_free(fetch);
+    }
+}
+
+static void has_time_limits_of_its_own(void **state) {
+    scene *scene = *state;
+    serve_later(scene->world, "/late");
+    gint connect, idle, total;
+    g_object_set(scene->session, "total-timeout-ms", 60000, NULL);
+    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/late"));
+    g_object_get(fetch->request, "connect-timeout-ms", &connect, "idle-timeout-ms", &idle,
+                 "total-timeout-ms", &total, NULL);
+    assert_int_equal(connect, -1);
+    assert_int_equal(idle, -1);
+    assert_int_equal(total, -1);
+    g_object_set(fetch->request, "idle-timeout-ms", 50, NULL);
+    fetch_send(fetch, NULL);
+    fetch_wait(fetch);
+    check_error(fetch, AFGIO_ERROR, AFGIO_ERROR_TIMEOUT);
+    check_contains(fetch->error->message, "50 ms");
+    fetch_free(fetch);
+    fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/late"));
+    g_object_set(fetch->request, "total-timeout-ms", 51, NULL);
+    fetch_send(fetch, NULL);
+    fetch_wait(fetch);
+    check_error(fetch, AFGIO_ERROR, AFGIO_ERROR_TIMEOUT);
+    fetch_free(fetch);
+}
+
+/** No limit, where the session has one that passes at once. */
+static void may_have_no_time_limit(void **state) {
+    scene *scene = *state;
+    serve_later(scene->world, "/late");
+    g_object_set(scene->session, "total-timeout-ms", 1, "idle-timeout-ms", 1, NULL);
+    fetch *fetch = fetch_new(scene->session, "GET", url_of(scene->world, "/late"));
+    g_object_set(fetch->request, "total-timeout-ms", 0, "idle-timeout-ms", 0, NULL);
+    fetch_send(fetch, NULL);
+    g_usleep(20000);
+    afts_release(scene->world->server, "gate", AFTS_OPEN);
+    fetch_wait(fetch);
+    check_response(fetch, 200, "late");
+    fetch_free(fetch);
+}
+
 static void keeps_properties_of_request(void **state) {
     (void)state;
     AfgioRequest *request = g_object_new(AFGIO_TYPE_REQUEST, NULL);
@@ -649,6 +722,9 @@ int main(void) {
         SCENE_TEST(has_properties_of_response),
         SCENE_TEST(sends_method_fields_and_body),
         SCENE_TEST(takes_back_fields_that_are_computed),
+        SCENE_TEST(answers_a_challenge_with_its_credentials),
+        SCENE_TEST(has_time_limits_of_its_own),
+        SCENE_TEST(may_have_no_time_limit),
         cmocka_unit_test(keeps_properties_of_request),
         SCENE_TEST(reports_url_after_redirect),
         SCENE_TEST(secret_fields_stay_at_their_origin),

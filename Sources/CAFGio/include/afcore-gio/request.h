@@ -38,6 +38,20 @@ AFGIO_API GType afgio_cache_policy_get_type(void);
  * afgio_session_send_async() reads it before it returns, so a request may be changed and sent again, also while it is
  * being sent. Nothing is checked before that: invalid values are %AFGIO_ERROR_INVALID_INPUT there. One thread at a time
  * may use a request.
+ *
+ * The types of its properties in C, for g_object_new() and g_object_set():
+ *
+ * - char *: #AfgioRequest:method, #AfgioRequest:url
+ * - #GBytes *: #AfgioRequest:body
+ * - #GFile *: #AfgioRequest:destination
+ * - #gboolean: #AfgioRequest:resume
+ * - #AfgioCachePolicy: #AfgioRequest:cache-policy
+ * - #gint: #AfgioRequest:connect-timeout-ms, #AfgioRequest:idle-timeout-ms, #AfgioRequest:total-timeout-ms
+ *
+ * A handler of the signal #AfgioRequest::progress has this type in C; a total that isn't known is -1:
+ *
+ *     void on_progress(AfgioRequest *self, gint64 sent, gint64 sent_total, gint64 received,
+ *                      gint64 received_total, gpointer user_data);
  */
 #define AFGIO_TYPE_REQUEST (afgio_request_get_type())
 AFGIO_API G_DECLARE_FINAL_TYPE(AfgioRequest, afgio_request, AFGIO, REQUEST, GObject)
@@ -148,6 +162,22 @@ AFGIO_API void afgio_request_set_destination(AfgioRequest *self, GFile *destinat
  * Returns: (transfer none) (nullable): the file; %NULL: none
  */
 AFGIO_API GFile *afgio_request_get_destination(AfgioRequest *self);
+
+/**
+ * afgio_request_set_credentials:
+ * @self: a request
+ * @user: (nullable): the user, UTF-8; %NULL, the default: no credentials
+ * @password: (nullable): the password, UTF-8; %NULL is the same as ""
+ *
+ * Sets the credentials that answer a 401 of the URL's origin, and of no other: Digest where the server offers it, otherwise
+ * Basic. Without them, or if they are refused, the response is the 401. For a token, set the field Authorization:
+ * "Bearer TOKEN".
+ *
+ * Thread: owner. Owns: copied; the copy of the password is overwritten before it is freed. Fails: never; a control
+ * character fails the sending.
+ */
+AFGIO_API void afgio_request_set_credentials(AfgioRequest *self, const char *user,
+                                             const char *password);
 
 /**
  * afgio_request_set_cache_policy:
