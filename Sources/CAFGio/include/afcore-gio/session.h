@@ -11,7 +11,15 @@ G_BEGIN_DECLS
 /**
  * AfgioSession:
  *
- * A pool of connections with its settings, which are the properties: trust, proxy, cache, time limits.
+ * A pool of connections with its settings, which are the properties: trust, proxy, cache, time limits. For
+ * g_object_new() and g_object_set() their types in C are:
+ *
+ * - char *: #AfgioSession:base-url, #AfgioSession:user-agent, #AfgioSession:ca-file, #AfgioSession:proxy,
+ *   #AfgioSession:cache-folder
+ * - #guint64: #AfgioSession:cache-memory-bytes, #AfgioSession:cache-disk-bytes
+ * - #guint: #AfgioSession:connect-timeout-ms, #AfgioSession:idle-timeout-ms, #AfgioSession:total-timeout-ms
+ *
+ * An argument of another type, such as an int for a #guint64, isn't converted: the behaviour is undefined.
  *
  * The first request, or afgio_session_open(), opens the session. From then on the settings can't be changed: an attempt
  * is reported by g_critical() and has no effect. A session has one thread, which only moves data. Several threads may
