@@ -122,7 +122,8 @@ typedef struct afc_websocket_options {
     uint32_t pong_timeout_ms;
     /** Pass on messages in pieces as they arrive, so that none is collected in memory. */
     bool deliver_in_pieces;
-    const afc_websocket_codec *codec; /**< Offer compression. NULL: none is offered. */
+    /** Offer compression, of messages sent from on_open on. NULL: none is offered. */
+    const afc_websocket_codec *codec;
     /** With a codec: the largest windows, 8 to 15; 0: 15. Smaller ones use less memory and compress less. */
     uint8_t server_window_bits, client_window_bits;
     /** With a codec: compress each message by itself. */
@@ -262,8 +263,8 @@ AFC_API afc_status afc_websocket_answer_challenge(afc_websocket *socket, uint32_
 
 /**
  * Sends a message, or with AFC_WEBSOCKET_MORE a piece of one. `bytes` are copied. The kind of all pieces must be the
- * same, and texts must be UTF-8, which is checked. Before the socket is open, messages wait. No other message may be
- * sent between the pieces of one.
+ * same, and texts must be UTF-8, which is checked. Before the socket is open, messages wait, and aren't compressed:
+ * whether the server accepts that isn't known yet. No other message may be sent between the pieces of one.
  *
  * Messages are checked, compressed and masked on the calling thread, one at a time: other threads that send wait. A
  * callback doesn't wait; its message overtakes the other one, and isn't compressed. With AFC_WEBSOCKET_MORE, and
