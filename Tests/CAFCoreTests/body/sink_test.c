@@ -179,6 +179,38 @@ static void old_file_is_replaced_or_unchanged(void **state) {
     folder_remove(&folder);
 }
 
+static afc_status refuse_no_content(call *call, afc_response *response) {
+    (void)call;
+    return response->head->status == 204 ? AFC_ECANCELED : AFC_OK;
+}
+
+static void success_without_a_body_makes_an_empty_file(void **state) {
+    world *world = *state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "got");
+    serve(world, "/empty", answer(200, NULL, ""));
+    serve_text(world, "/none", "HTTP/1.1 204 No Content\r\n\r\n");
+    static const char *const paths[] = {"/empty", "/none"};
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        write_file(path, S("an older one"));
+        call *call = download(world, paths[i], path);
+        check_ended(call, AFC_OK);
+        assert_int_equal(afc_result_get_download(call->result)->size, 0);
+        call_free(call);
+        check_file(path, S(""));
+    }
+    write_file(path, S("an older one"));
+    call *call = call_new(world, "/none");
+    call->request.sink = (afc_sink){.kind = AFC_SINK_FILE, .path = path};
+    call->at_head = refuse_no_content;
+    call_perform(call);
+    check_ended(call, AFC_ECANCELED);
+    call_free(call);
+    check_file(path, S("an older one"));
+    folder_remove(&folder);
+}
+
 static void failed_download_leaves_nothing(void **state) {
     world *world = *state;
     folder folder;
@@ -346,6 +378,7 @@ int main(void) {
         WORLD_TEST(file_holds_the_whole_body),
         WORLD_TEST(file_appears_when_it_is_complete),
         WORLD_TEST(old_file_is_replaced_or_unchanged),
+        WORLD_TEST(success_without_a_body_makes_an_empty_file),
         WORLD_TEST(failed_download_leaves_nothing),
         WORLD_TEST(unwritable_file_is_an_error),
         WORLD_TEST(error_body_is_kept_up_to_its_limit),

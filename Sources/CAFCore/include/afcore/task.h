@@ -133,13 +133,14 @@ enum {
 /**
  * The sink: where the body of the final response goes.
  *
- * A FILE sink receives the body of a 2xx response only; HEAD has none, so its file stays as it is. The body of any
- * other status is collected in memory, at most AFC_ERROR_BODY_LIMIT bytes (1 MiB) of it. When the task succeeds, the
- * file atomically replaces an existing one; otherwise that one remains unchanged. Until then the file has no name
- * (O_TMPFILE), or is PATH.RANDOM.part if the file system doesn't support that. Character devices such as /dev/null are
- * written to directly; other special files are refused. A 206 that the request didn't ask for by a Range header is
- * AFC_EPROTOCOL for a FILE sink; other sinks receive its body. A relative path is resolved whenever the file is used: a
- * program that changes its folder meanwhile (chdir(), daemon()) gives an absolute one.
+ * A FILE sink receives the body of a 2xx response only. A 2xx without a body, such as a 204, makes an empty file,
+ * unless on_head refuses it; HEAD leaves the file as it is. The body of any other status is collected in memory, at
+ * most AFC_ERROR_BODY_LIMIT bytes (1 MiB) of it. When the task succeeds, the file atomically replaces an existing one;
+ * otherwise that one remains unchanged. Until then the file has no name (O_TMPFILE), or is PATH.RANDOM.part if the file
+ * system doesn't support that. Character devices such as /dev/null are written to directly; other special files are
+ * refused. A 206 that the request didn't ask for by a Range header is AFC_EPROTOCOL for a FILE sink; other sinks
+ * receive its body. A relative path is resolved whenever the file is used: a program that changes its folder meanwhile
+ * (chdir(), daemon()) gives an absolute one.
  *
  * With AFC_SINK_KEEP_PARTIAL or AFC_SINK_RESUME:
  * - The body is written to PATH.part. A second task with the same PATH.part fails with AFC_EFILE and EBUSY. A

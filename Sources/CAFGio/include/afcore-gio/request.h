@@ -139,8 +139,9 @@ AFGIO_API GBytes *afgio_request_get_body(AfgioRequest *self);
  * @destination: (nullable): a local file; %NULL, the default: the body is collected in memory, at most 64 MiB of it
  * @resume: whether an interrupted download is kept and continued
  *
- * Writes the body of a 2xx response to a file, which atomically replaces an existing one when the request succeeds. The
- * body of any other response is collected in memory, at most 1 MiB of it.
+ * Writes the body of a 2xx response to a file, which atomically replaces an existing one when the request succeeds. A
+ * 2xx without a body, such as a 204, makes an empty file; HEAD leaves the file as it is. The body of any other response
+ * is collected in memory, at most 1 MiB of it.
  *
  * With @resume, which is for GET without a body, what was received stays in "PATH.part" if the request fails or is
  * cancelled and the response had a strong validator. The next request to the same URL and file asks for the rest, and
