@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
     for (long left = strtol(argv[2], NULL, 10) - 1; left > 0 && transient(status, result); left--) {
         /* A random part, so that clients that failed together don't retry together. */
         int64_t asked = retry_after_ms(result);
-        int64_t wait = asked >= 0 ? asked : wait_ms - rand() % (wait_ms / 2);
+        int64_t wait = (asked > 0 ? asked : wait_ms / 2) + rand() % (wait_ms / 2);
         if (wait > 60000) break;
         fprintf(stderr, "retrying in %lld ms\n", (long long)wait);
         poll(NULL, 0, (int)wait); /* A program with a loop sets a timer instead. */

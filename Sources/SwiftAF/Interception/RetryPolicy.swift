@@ -8,8 +8,8 @@ import FoundationEssentials
 ///
 /// Only idempotent methods (RFC 9110 9.2.2) with replayable bodies are retried. Delays grow exponentially and are
 /// randomised ("full jitter"), so that clients don't retry at the same time. `Retry-After`, in seconds or as a date, is
-/// obeyed (RFC 9110 10.2.3). ``HTTPRequest/allowsRetries`` turns retries off for one request. Copies share their
-/// ``budget``.
+/// obeyed (RFC 9110 10.2.3): the random delay is added to it. ``HTTPRequest/allowsRetries`` turns retries off for one
+/// request. Copies share their ``budget``.
 public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// The maximum number of retries of a request. Default: 3.
     public var maximumRetries = 3
@@ -24,7 +24,7 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// ``SessionError/Code/connectionLost``, ``SessionError/Code/truncated`` and ``SessionError/Code/timeout``.
     public var errorCodes = TransientFailures.ofRequests
 
-    /// The maximum delay before the first retry; doubled for each further one. Default: 500 ms.
+    /// The maximum random delay before the first retry; doubled for each further one. Default: 500 ms.
     public var baseDelay: Duration = .milliseconds(500)
 
     /// The upper bound of all random delays. Default: 20 s.
@@ -68,7 +68,7 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     /// - Parameters:
     ///   - now: The date.
     ///   - moment: The time on the clock of ``RequestAttempt/deadline``.
-    ///   - random: From 0 up to 1: the part of the maximum delay.
+    ///   - random: From 0 up to 1: the part of the maximum random delay.
     func delay(
         for request: HTTPRequest, after outcome: AttemptOutcome, now: Date, at moment: ContinuousClock.Instant,
         random: Double
@@ -76,14 +76,18 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
         guard request.allowsRetries, outcome.attempt.number <= maximumRetries, methods.contains(request.method),
             request.body.isReplayable, isTransient(outcome)
         else { return nil }
-        let longest = baseDelay.doubled(times: max(1, outcome.attempt.number) - 1, atMost: maximumDelay)
-        var delay = longest * min(1, max(0, random))
-        if outcome.error == nil, let response = outcome.response, let asked = RetryAfter.delay(of: response, now: now) {
-            guard asked <= maximumRetryAfter else { return nil }
-            delay = max(delay, asked)
-        }
+        let asked = asked(by: outcome, now: now)
+        if let asked, asked > maximumRetryAfter { return nil }
+        let delay = Backoff(least: asked ?? .zero, jitter: baseDelay, maximumJitter: maximumDelay)
+            .delay(failures: max(1, outcome.attempt.number), random: random)
         if let deadline = outcome.attempt.deadline, moment + delay >= deadline { return nil }
         return delay
+    }
+
+    /// The delay that the server asks for; nil if it asks for none. The head of a response that failed says nothing.
+    private func asked(by outcome: AttemptOutcome, now: Date) -> Duration? {
+        guard outcome.error == nil, let response = outcome.response else { return nil }
+        return RetryAfter.delay(of: response, now: now)
     }
 
     /// Unlike ``SessionError/isTransient(_:statusCodes:)``, doesn't read the status of a failed transfer: it says

@@ -42,13 +42,13 @@ struct ReconnectionDelay: Sendable {
     var maximum: Duration
 
     /// - Parameters:
-    ///   - base: The delay without failures.
-    ///   - failures: The number of consecutive failures. Each doubles the delay's upper bound.
-    ///   - random: The position between `base` and the upper bound: at least 0, less than 1.
+    ///   - base: The delay without failures, which is also the upper bound of the random time after the first one.
+    ///   - failures: The number of consecutive failures. Each further one doubles that upper bound.
+    ///   - random: The part of the upper bound: at least 0, less than 1.
     func after(_ base: Duration, failures: Int, random: Double) -> Duration {
         let least = max(.zero, minimum)
         let most = max(least, maximum)
         let base = min(most, max(least, base))
-        return base + (base.doubled(times: failures, atMost: most) - base) * min(1, max(0, random))
+        return Backoff(least: base, jitter: base, maximumJitter: most - base).delay(failures: failures, random: random)
     }
 }

@@ -10,3 +10,22 @@ extension Duration {
         return duration
     }
 }
+
+/// The delay before another attempt after failures: what is waited for in any case, and a random time, so that clients
+/// that failed at the same time don't return at the same time. Of retries and of sequences that reconnect.
+struct Backoff {
+    /// What the server asks for, or the time between connections.
+    var least: Duration
+    /// The upper bound of the random time after the first failure; doubled for each further one.
+    var jitter: Duration
+    /// The upper bound of all random times.
+    var maximumJitter: Duration
+
+    /// - Parameters:
+    ///   - failures: The number of consecutive failures; without any, nothing is added.
+    ///   - random: The part of the upper bound: at least 0, less than 1.
+    func delay(failures: Int, random: Double) -> Duration {
+        guard failures > 0 else { return least }
+        return least + jitter.doubled(times: failures - 1, atMost: maximumJitter) * min(1, max(0, random))
+    }
+}

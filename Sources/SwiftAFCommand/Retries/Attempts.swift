@@ -82,7 +82,10 @@ final class Attempts: RequestInterceptor {
         // What remains is the wait that the server asks for.
         policy.baseDelay = .zero
         outcome.attempt.deadline = nil
-        guard case .retry(let delay) = await policy.retry(request, after: outcome) else { return }
+        guard case .retry(let delay) = await policy.retry(request, after: outcome),
+            // Else only the random delay leaves no room.
+            let deadline, .now + delay >= deadline
+        else { return }
         let (asked, allowed) = (Self.seconds(delay), Self.seconds(limit))
         show?(["swiftaf: not repeated: the server asks for \(asked), --timeout allows \(allowed)"])
     }

@@ -159,19 +159,26 @@ struct RetryPolicyTests {
         #expect(Self.delay(status: 429, headers: headers, random: 0) == expected)
     }
 
-    @Test("Both waits, the longer one")
-    func longer() {
+    @Test func addsRandomDelayToTheOneThatServerAsksFor() {
         var policy = RetryPolicy()
         policy.baseDelay = .seconds(10)
-        #expect(Self.delay(policy, status: 503, headers: ["Retry-After": "4"], random: 0.5) == .seconds(5))
-        #expect(Self.delay(policy, status: 503, headers: ["Retry-After": "6"], random: 0.5) == .seconds(6))
+        policy.maximumDelay = .seconds(15)
+        let headers: HTTPHeaders = ["Retry-After": "30"]
+        for (random, expected) in [(0, 30), (0.5, 35), (1, 40)] {
+            #expect(Self.delay(policy, status: 503, headers: headers, random: random) == .seconds(expected))
+        }
+        #expect(Self.delay(policy, attempt: 2, status: 503, headers: headers, random: 1) == .seconds(45))
+        // The head of a response that broke off says nothing.
+        let failed = SessionError(
+            .truncated, response: HTTPResponse(status: 503, headers: headers, url: "http://host/"))
+        #expect(Self.delay(policy, error: failed, random: 0.5) == .seconds(5))
     }
 
     @Test("No wait beyond the total time limit")
     func deadline() {
         let headers: HTTPHeaders = ["Retry-After": "5"]
-        #expect(Self.delay(deadline: .seconds(6), status: 503, headers: headers) == .seconds(5))
-        #expect(Self.delay(deadline: .seconds(5), status: 503, headers: headers) == nil)
+        #expect(Self.delay(deadline: .seconds(6), status: 503, headers: headers, random: 0) == .seconds(5))
+        #expect(Self.delay(deadline: .seconds(5), status: 503, headers: headers, random: 0) == nil)
         #expect(Self.delay(deadline: .zero, status: 503, random: 0) == nil)
         #expect(Self.delay(deadline: .seconds(-1), status: 503, random: 0) == nil)
     }

@@ -148,7 +148,7 @@ struct ServerSentEventsTests {
         server.route("/events", .status(204))
         let all = try await collect(events())
         #expect(all.map(\.data) == ["a", "b"])
-        #expect(waits.values == [6, 12, 3, 6, 3].map { .seconds($0) })
+        #expect(waits.values == [6, 9, 3, 6, 3].map { .seconds($0) })
         #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, nil, nil, "1", "1", "1"])
     }
 

@@ -154,7 +154,7 @@ struct WebSocketMessagesTests {
                 delays.append(delay)
             }
         }
-        #expect(delays == [.seconds(2.5), .seconds(4.5), .seconds(5.5), .seconds(5.5), .seconds(5.5)])
+        #expect(delays == [.seconds(2), .seconds(3), .seconds(5), .seconds(5.5), .seconds(5.5)])
         reconnection.opened()
         guard case .reconnect(let delay) = reconnection.lost(busy, random: 0.5) else { return #expect(Bool(false)) }
         #expect(delay == .seconds(1.5))
