@@ -34,7 +34,8 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     public var maximumRetryAfter: Duration = .seconds(60)
 
     /// The budget of retries; nil for no limit. Default: a ``RetryBudget`` with its defaults (for each origin ten retries,
-    /// and one more for every five new requests), shared by copies of this policy.
+    /// and one more for every five new requests), shared by copies of this policy. A retry after a `Retry-After` of at
+    /// least ``baseDelay`` takes nothing from it; one of zero always does.
     public var budget: RetryBudget? = RetryBudget()
 
     /// From 0 up to 1.
@@ -54,12 +55,12 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
     }
 
     public func retry(_ request: HTTPRequest, after outcome: AttemptOutcome) async -> RetryDecision {
-        guard let delay = delay(for: request, after: outcome, now: .now, at: .now, random: random()) else {
+        let now = Date.now
+        guard let delay = delay(for: request, after: outcome, now: now, at: .now, random: random()) else {
             return .doNotRetry
         }
-        // A server that says when to come again limits its load itself.
-        let isAsked = outcome.error == nil && outcome.response?.retryAfter != nil
-        if !isAsked, let budget, !budget.withdraw(for: request) { return .doNotRetry }
+        // A server that asks for a pause limits its load itself.
+        if !asksForPause(outcome, now: now), let budget, !budget.withdraw(for: request) { return .doNotRetry }
         return .retry(after: delay)
     }
 
@@ -82,6 +83,11 @@ public struct RetryPolicy: RequestInterceptor, NonWrappingInterceptor {
             .delay(failures: max(1, outcome.attempt.number), random: random)
         if let deadline = outcome.attempt.deadline, moment + delay >= deadline { return nil }
         return delay
+    }
+
+    /// Whether the server asks for a delay that is not shorter than ``baseDelay``.
+    private func asksForPause(_ outcome: AttemptOutcome, now: Date) -> Bool {
+        asked(by: outcome, now: now).map { $0 > .zero && $0 >= baseDelay } ?? false
     }
 
     /// The delay that the server asks for; nil if it asks for none. The head of a response that failed says nothing.

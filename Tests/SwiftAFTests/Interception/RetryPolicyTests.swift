@@ -220,6 +220,24 @@ struct RetryPolicyTests {
         #expect(budget.available(for: dead) == 0)
     }
 
+    @Test(arguments: [
+        ("0", 0.5, true), ("1", 0.5, false), ("1", 1, false), ("1", 2, true), ("0", 0, true), ("1", 0, false),
+        // A date that has passed, and what isn't valid.
+        ("Sun, 06 Nov 1994 08:00:00 GMT", 0.5, true), ("soon", 0.5, true),
+    ]) func countsRetriesUnlessServerAsksForPause(retryAfter: String, baseDelay: Double, isCounted: Bool) async {
+        var policy = RetryPolicy()
+        policy.baseDelay = .seconds(baseDelay)
+        policy.budget = RetryBudget(capacity: 1, tokensPerRequest: 0)
+        let busy = AttemptOutcome(
+            attempt: RequestAttempt(),
+            response: HTTPResponse(status: 503, headers: ["Retry-After": retryAfter], url: "http://host/"))
+        guard case .retry = await policy.retry(HTTPRequest("http://host/"), after: busy) else {
+            Issue.record("not retried")
+            return
+        }
+        #expect(policy.budget?.available(for: HTTPRequest("http://host/")) == (isCounted ? 0 : 1))
+    }
+
     @Test("A budget under load that only fails: one repeat in five requests, and what was saved")
     func load() {
         var bucket = TokenBucket(capacity: 10, refill: 0.2)
