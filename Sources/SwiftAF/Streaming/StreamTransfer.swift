@@ -5,59 +5,12 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
     /// Set before the head is reported.
     private var filePath: String?
     private let state = Locked(StreamState())
-    private let endReport = EndReport()
+    fileprivate let endReport = EndReport()
 
     /// Starts a transfer and returns when the final head has arrived. Cancelling the Swift task until then cancels the
     /// transfer.
     static func open(_ request: CoreRequest) async throws(SessionError) -> StreamedResponse {
-        guard let events = RequestEvents.begun(request.http, request.handlers.monitors) else {
-            // Without the loop of attempts, whose memory is large.
-            if request.handlers.interceptors.isEmpty { return try await send(request) }
-            return try await attempt(request)
-        }
-        do throws(SessionError) {
-            let response = try await attempt(request.with(events: events))
-            response.bytes.owner.stream.endReport.report(to: events)
-            return response
-        } catch {
-            events.finish(CoreOutcome(failure: error), hasBody: false)
-            throw error
-        }
-    }
-
-    /// Sends the request, with retries.
-    private static func attempt(_ request: CoreRequest) async throws(SessionError) -> StreamedResponse {
-        let last = Box()
-        let outcome = await request.retrying { request in
-            // Releasing the previous response cancels its transfer.
-            last.set(nil)
-            do throws(SessionError) {
-                let response = try await send(request)
-                last.set(response)
-                return CoreOutcome(response: response.head)
-            } catch {
-                return CoreOutcome(failure: error)
-            }
-        }
-        if let failure = outcome.failure { throw failure }
-        guard let opened = last.response, let head = outcome.response else { throw noResponse(to: request) }
-        return StreamedResponse(
-            head: head, filePath: opened.filePath, sharedTrust: opened.sharedTrust, bytes: opened.bytes)
-    }
-
-    /// The response of the last attempt.
-    private final class Box: Sendable {
-        private let content = Locked<StreamedResponse?>(nil)
-
-        var response: StreamedResponse? { content.withLock { $0 } }
-
-        func set(_ response: StreamedResponse?) {
-            content.exchange(response)
-        }
-    }
-
-    private static func noResponse(to request: CoreRequest) -> SessionError {
-        SessionError(.unknown, message: "the transfer ended without a response", url: request.http.url)
+        try await request.open(send)
     }
 
     /// Sends the request once.
@@ -71,7 +24,7 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
             return StreamedResponse(
                 head: response, filePath: stream.filePath, sharedTrust: stream.headTrust,
                 bytes: .init(owner: owner))
-        case .failed(let error): throw error ?? noResponse(to: request)
+        case .failed(let error): throw error ?? .noResponse(to: request)
         }
     }
 
@@ -156,5 +109,22 @@ final class StreamTransfer: CoreTask, @unchecked Sendable {
         RequestEvents.reportFile(of: outcome)
         if request.handlers.events != nil { endReport.end(with: outcome) }
         state.withLock { $0.finish(outcome.failure) }.resume()
+    }
+}
+
+extension StreamedResponse: OpenedTransfer {
+    func reportEnd(to events: RequestEvents) {
+        bytes.owner.stream.endReport.report(to: events)
+    }
+
+    func replacing(head: HTTPResponse) -> StreamedResponse {
+        StreamedResponse(head: head, filePath: filePath, sharedTrust: sharedTrust, bytes: bytes)
+    }
+
+    static func outcome(of attempt: Result<StreamedResponse, SessionError>) -> CoreOutcome {
+        switch attempt {
+        case .success(let response): CoreOutcome(response: response.head)
+        case .failure(let error): CoreOutcome(failure: error)
+        }
     }
 }

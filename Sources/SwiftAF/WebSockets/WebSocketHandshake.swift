@@ -6,49 +6,7 @@ struct WebSocketHandshake: Sendable {
     let decoder: any DataDecoder
 
     func perform(_ request: CoreRequest) async throws(SessionError) -> WebSocket {
-        guard let events = RequestEvents.begun(request.http, request.handlers.monitors) else {
-            // Without the loop of attempts, whose memory is large.
-            if request.handlers.interceptors.isEmpty { return try await send(request) }
-            return try await attempt(request)
-        }
-        do throws(SessionError) {
-            let socket = try await attempt(request.with(events: events))
-            socket.core.endReport.report(to: events)
-            return socket
-        } catch {
-            events.finish(CoreOutcome(failure: error), hasBody: false)
-            throw error
-        }
-    }
-
-    /// Sends the request, with retries.
-    private func attempt(_ request: CoreRequest) async throws(SessionError) -> WebSocket {
-        let last = Box()
-        let outcome = await request.retrying { request in
-            // Releasing the socket of an earlier attempt closes it.
-            last.set(nil)
-            do throws(SessionError) {
-                let socket = try await send(request)
-                last.set(.success(socket))
-                return CoreOutcome(response: socket.response)
-            } catch {
-                last.set(.failure(error))
-                return Self.outcome(of: error)
-            }
-        }
-        if let failure = outcome.failure { throw failure }
-        guard let result = last.result else {
-            throw SessionError(.unknown, message: "the handshake ended without a response", url: request.http.url)
-        }
-        return try result.get()
-    }
-
-    /// The outcome that interceptors see: a refusal is a response.
-    private static func outcome(of error: SessionError) -> CoreOutcome {
-        guard [.status, .authentication].contains(error.code), let response = error.response else {
-            return CoreOutcome(failure: error)
-        }
-        return CoreOutcome(response: response)
+        try await request.open(send)
     }
 
     /// Sends the request once.
@@ -57,15 +15,26 @@ struct WebSocketHandshake: Sendable {
         let core = CoreWebSocket(request, protocols, options)
         return WebSocket(core, try await core.open(), decoder)
     }
+}
 
-    /// The result of the last attempt.
-    private final class Box: Sendable {
-        private let content = Locked<Result<WebSocket, SessionError>?>(nil)
+extension WebSocket: OpenedTransfer {
+    func reportEnd(to events: RequestEvents) {
+        core.endReport.report(to: events)
+    }
 
-        var result: Result<WebSocket, SessionError>? { content.withLock { $0 } }
+    /// The head of a handshake stays as it was received.
+    func replacing(head: HTTPResponse) -> WebSocket { self }
 
-        func set(_ result: Result<WebSocket, SessionError>?) {
-            content.exchange(result)
+    /// A refusal is a response.
+    static func outcome(of attempt: Result<WebSocket, SessionError>) -> CoreOutcome {
+        switch attempt {
+        case .success(let socket):
+            return CoreOutcome(response: socket.response)
+        case .failure(let error):
+            guard [.status, .authentication].contains(error.code), let response = error.response else {
+                return CoreOutcome(failure: error)
+            }
+            return CoreOutcome(response: response)
         }
     }
 }

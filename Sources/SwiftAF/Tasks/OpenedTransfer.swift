@@ -1,0 +1,73 @@
+/// What a transfer opens and leaves open: a stream, or a WebSocket. Releasing it ends the transfer.
+protocol OpenedTransfer: Sendable {
+    /// Reports the end to monitors.
+    func reportEnd(to events: RequestEvents)
+
+    /// Returns the same with another head, which an interceptor may have changed.
+    func replacing(head: HTTPResponse) -> Self
+
+    /// Returns the outcome of an attempt, as interceptors see it.
+    static func outcome(of attempt: Result<Self, SessionError>) -> CoreOutcome
+}
+
+extension CoreRequest {
+    /// Opens by one attempt, or by several if interceptors decide so. Cancelling the Swift task until then cancels it.
+    ///
+    /// - Parameter send: Sends the request once.
+    func open<Opened: OpenedTransfer>(
+        _ send: @escaping @Sendable (CoreRequest) async throws(SessionError) -> Opened
+    ) async throws(SessionError) -> Opened {
+        guard let events = RequestEvents.begun(http, handlers.monitors) else {
+            // Without the loop of attempts, whose memory is large.
+            if handlers.interceptors.isEmpty { return try await send(self) }
+            return try await opened(send)
+        }
+        do throws(SessionError) {
+            let opened = try await with(events: events).opened(send)
+            opened.reportEnd(to: events)
+            return opened
+        } catch {
+            events.finish(CoreOutcome(failure: error), hasBody: false)
+            throw error
+        }
+    }
+
+    private func opened<Opened: OpenedTransfer>(
+        _ send: @escaping @Sendable (CoreRequest) async throws(SessionError) -> Opened
+    ) async throws(SessionError) -> Opened {
+        let last = LastAttempt<Opened>()
+        let outcome = await retrying { request in
+            // Releasing what an earlier attempt has opened ends its transfer.
+            last.set(nil)
+            let result: Result<Opened, SessionError>
+            do throws(SessionError) {
+                result = .success(try await send(request))
+            } catch {
+                result = .failure(error)
+            }
+            last.set(result)
+            return Opened.outcome(of: result)
+        }
+        if let failure = outcome.failure { throw failure }
+        guard let result = last.result, let head = outcome.response else { throw .noResponse(to: self) }
+        return try result.get().replacing(head: head)
+    }
+}
+
+extension SessionError {
+    /// The error of a transfer that ended without a response, and without an error of its own.
+    static func noResponse(to request: CoreRequest) -> SessionError {
+        SessionError(.unknown, message: "the transfer ended without a response", url: request.http.url)
+    }
+}
+
+/// The result of the last attempt.
+private final class LastAttempt<Opened: Sendable>: Sendable {
+    private let content = Locked<Result<Opened, SessionError>?>(nil)
+
+    var result: Result<Opened, SessionError>? { content.withLock { $0 } }
+
+    func set(_ result: Result<Opened, SessionError>?) {
+        content.exchange(result)
+    }
+}
