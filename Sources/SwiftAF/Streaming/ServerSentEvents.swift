@@ -162,13 +162,8 @@ extension ServerSentEvents {
 
         init(_ source: ServerSentEvents) {
             self.source = source
-            let request = try? source.request()
-            url = request?.url
-            state = EventStreamState(
-                options: source.options, method: request?.method ?? .get,
-                isReplayable: request?.body.isReplayable ?? true)
-            let id = request?.headers.first(named: Self.lastEventID)
-            parser = EventStreamParser(lastEventID: id ?? "", limits: source.options.limits)
+            state = EventStreamState(options: source.options)
+            parser = EventStreamParser(limits: source.options.limits)
         }
 
         /// Returns the next event; nil after the last one.
@@ -209,11 +204,20 @@ extension ServerSentEvents {
             return id.isEmpty || id.utf8.contains(where: ASCII.isForbiddenInField) ? nil : id
         }
 
+        /// Takes from the first request whether it may be repeated, and the last id.
+        private mutating func begin(with request: HTTPRequest) {
+            state = EventStreamState(
+                options: source.options, method: request.method, isReplayable: request.body.isReplayable)
+            let id = request.headers.first(named: Self.lastEventID)
+            parser = EventStreamParser(lastEventID: id ?? "", limits: source.options.limits)
+        }
+
         private mutating func connect(
             after delay: Duration, isolation: isolated (any Actor)?
         ) async throws(SessionError) {
             if delay > .zero { try await source.pacing.pause(delay, in: source.manager) }
             var request = try source.request()
+            if url == nil { begin(with: request) }
             url = request.url
             request.headers[Self.lastEventID] = sentEventID
             decoder = source.manager.decoder

@@ -240,6 +240,31 @@ struct ServerSentEventsTests {
         #expect(request["User-Agent"] != nil)
     }
 
+    /// A serializer may sign requests, or count them.
+    @Test func makesOneRequestForEachConnection() async throws {
+        struct Counting: RequestSerializer {
+            let calls = Recorder<String>()
+            func serialize(_ request: HTTPRequest, parameters: Parameters?) throws -> HTTPRequest {
+                calls.record(request.url)
+                return request
+            }
+        }
+        server.route("/events", times: 1, .events("data: a\n\n"))
+        server.route("/events", .status(204))
+        let serializer = Counting()
+        manager.requestSerializer = serializer
+        let events = events()
+        var iterator = events.makeAsyncIterator()
+        #expect(serializer.calls.values.isEmpty)
+        // Also the first connection has the headers that the manager has then.
+        manager.headers["X-Late"] = "1"
+        #expect(try await iterator.next()?.data == "a")
+        #expect(serializer.calls.values.count == 1)
+        #expect(try await iterator.next() == nil)
+        #expect(serializer.calls.values.count == 2)
+        #expect(server.requests.map { $0["X-Late"] } == ["1", "1"])
+    }
+
     @Test("A request that can't be sent is an error at the first event")
     func invalid() async throws {
         let error = await #expect(throws: SessionError.self) {
