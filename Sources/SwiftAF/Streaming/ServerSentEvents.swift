@@ -230,12 +230,23 @@ extension ServerSentEvents {
             switch state.decide(response.head) {
             case .read: phase = .reading(response.bytes.makeAsyncIterator())
             case .end: phase = .ended
-            case .lost(let error): try connectionEnded(error)
-            case .fail(let error):
-                // The body says why. That of a response with another type may never end.
-                if error.code == .status { try await response.validated(by: EventStreamState.validation) }
-                throw error
+            case .lost(let error):
+                do throws(SessionError) {
+                    try connectionEnded(error)
+                } catch {
+                    try await Self.refuse(response, error)
+                }
+            case .fail(let error): try await Self.refuse(response, error)
             }
+        }
+
+        /// Throws the error of a response that ends the sequence.
+        private static func refuse(
+            _ response: StreamedResponse, _ error: SessionError
+        ) async throws(SessionError) {
+            // The body says why. That of a response with another type may never end.
+            if error.code == .status { try await response.validated(by: EventStreamState.validation) }
+            throw error
         }
 
         private mutating func read(

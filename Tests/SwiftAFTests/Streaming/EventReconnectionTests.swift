@@ -46,6 +46,21 @@ struct EventReconnectionTests {
         #expect(waits.values == [.seconds(20), .seconds(3), .seconds(60)])
     }
 
+    @Test(arguments: [(.automatic, 2), (.never, 1)] as [(ServerSentEvents.Reconnection, Int)])
+    func exhaustedRetryHasBody(reconnects: ServerSentEvents.Reconnection, requests: Int) async throws {
+        server.route("/events", .respond(503, body: Data("busy".utf8)))
+        var iterator = events(.get) {
+            $0.reconnects = reconnects
+            $0.retriedStatusCodes = [503]
+            $0.maximumRetries = 1
+        }
+        let error = await #expect(throws: SessionError.self) { try await iterator.next() }
+        #expect(error?.code == .status && error?.status == 503)
+        #expect(error?.body == Data("busy".utf8))
+        #expect(server.requests.count == requests)
+        #expect(try await iterator.next() == nil)
+    }
+
     @Test(arguments: [.get, .post] as [HTTPMethod])
     func cancelledTaskGetsNoEventMore(method: HTTPMethod) async throws {
         server.route("/events", .events(String(repeating: "data: a\n\n", count: 500)))
