@@ -33,13 +33,23 @@ struct LineSplitter {
     }
 
     /// Whether it holds nothing that the next chunk would be read after.
-    var isEmpty: Bool { position == piece.count && beginning.isEmpty && !skipsLineFeed }
+    var isEmpty: Bool { !hasBytes && !skipsLineFeed }
+
+    private var hasBytes: Bool { position < piece.count || !beginning.isEmpty }
 
     /// The bytes that no line was made of.
-    var unread: Data {
-        var rest = Data(beginning) + piece.dropFirst(position)
-        if skipsLineFeed, rest.first == Self.lineFeed { rest = rest.dropFirst() }
-        return rest
+    private var unread: Data {
+        let rest = Data(beginning) + piece.dropFirst(position)
+        return skipsLineFeed && rest.first == Self.lineFeed ? Data(rest.dropFirst()) : rest
+    }
+
+    /// Takes the bytes that no line was made of, for a reader that wants no lines; nil if there are none. An LF isn't
+    /// one of them if its CR has ended a line, also in the next chunk.
+    mutating func takeBytes() -> Data? {
+        guard hasBytes else { return nil }
+        let bytes = unread
+        (piece, position, beginning, skipsLineFeed) = (Data(), 0, [], false)
+        return bytes.isEmpty ? nil : bytes
     }
 
     /// Returns the result of `make` for the next line; nil if no line is complete yet.

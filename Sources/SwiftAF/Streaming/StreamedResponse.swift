@@ -170,8 +170,12 @@ final class StreamOwner: Sendable {
 
     /// Returns the next chunk; nil at the end.
     func next(isolation: isolated (any Actor)?) async throws(SessionError) -> Data? {
-        if let rest = takeUnread()?.unread, !rest.isEmpty { return rest }
-        return try await stream.next(isolation: isolation)
+        guard var rest = takeUnread() else { return try await stream.next(isolation: isolation) }
+        while true {
+            if let bytes = rest.takeBytes() { return bytes }
+            guard let chunk = try await stream.next(isolation: isolation) else { return nil }
+            rest.append(chunk)
+        }
     }
 
     func takeUnread() -> LineSplitter? { unread.exchange(nil) }
@@ -180,7 +184,7 @@ final class StreamOwner: Sendable {
     func putBack(_ splitter: LineSplitter) {
         unread.withLock { kept in
             var rest = splitter
-            if let later = kept { rest.append(later.unread) }
+            if var later = kept, let bytes = later.takeBytes() { rest.append(bytes) }
             kept = rest
         }
     }

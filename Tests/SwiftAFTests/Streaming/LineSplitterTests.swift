@@ -82,6 +82,28 @@ struct LineSplitterTests {
         #expect(splitter.last { Array($0) } == Array("e".utf8))
     }
 
+    @Test(
+        arguments: [
+            (["a\r", "\nb"], "b"), (["a\r", "\n", "b"], "b"), (["a\r\nb"], "b"), (["a\r", "b"], "b"),
+            (["a\r", "\n\n"], "\n"), (["a\r", "\n", "\nb"], "\nb"), (["a\nb", "\nc"], "b\nc"), (["a\r"], ""),
+            (["a\r", "\n"], ""), (["a\n", "\nb"], "\nb"),
+        ])
+    func bytesAfterLineDontBeginWithItsLineFeed(chunks: [String], rest: String) throws {
+        var splitter = LineSplitter(maximumLength: 10)
+        splitter.append(Data(chunks[0].utf8))
+        #expect(try splitter.next { Array($0) } == Array("a".utf8))
+        #expect(try splitter.next { $0.count } == nil)
+        var bytes = splitter.takeBytes() ?? Data()
+        for chunk in chunks.dropFirst() {
+            splitter.append(Data(chunk.utf8))
+            let taken = splitter.takeBytes()
+            #expect(taken?.startIndex ?? 0 == 0)
+            bytes += taken ?? Data()
+        }
+        #expect(String(decoding: bytes, as: UTF8.self) == rest)
+        #expect(splitter.isEmpty == (chunks != ["a\r"]))
+    }
+
     @Test("A line at the limit is given, one byte more is an error, in pieces of every size")
     func limit() throws {
         for size in [1, 3, 7, 64] {

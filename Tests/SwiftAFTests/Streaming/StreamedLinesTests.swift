@@ -29,6 +29,16 @@ struct StreamedLinesTests {
         #expect(lines == ["one", "two", "", "three", "four", "", "last"])
     }
 
+    @Test(arguments: ["\nrest", "\n\nrest", "rest"]) func lineFeedThatArrivesLaterIsNotInBytes(later: String) async throws {
+        let response = try await open([
+            .chunkedHead(), .chunk(Data("one\r".utf8)), .stall(at: "later"), .chunk(Data(later.utf8)), .lastChunk(),
+        ])
+        #expect(try await response.lines.first { _ in true } == "one")
+        server.open("later")
+        let rest = later.hasPrefix("\n") ? later.dropFirst() : later[...]
+        #expect(try await response.collect(upTo: 100) == Data(rest.utf8))
+    }
+
     @Test("A line comes while the server holds the rest back")
     func prompt() async throws {
         let response = try await open([
