@@ -32,30 +32,40 @@ public struct TransferUpdates<Value: Sendable>: AsyncSequence, Sendable {
     }
 
     public func makeAsyncIterator() -> Iterator {
-        // Room for the last progress and the result, so that neither replaces the other.
-        let (stream, continuation) = AsyncThrowingStream<Element, any Error>.makeStream(
-            bufferingPolicy: .bufferingNewest(2))
+        let pending = PendingUpdates<Value>()
+        let (changes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let task = Task { [call] in
+            let result: Result<Value, any Error>
             do {
-                let value = try await call { continuation.yield(.progress($0)) }
-                continuation.yield(.completed(value))
-                continuation.finish()
+                result = .success(
+                    try await call { progress in
+                        pending.report(progress)
+                        continuation.yield()
+                    })
             } catch {
-                continuation.finish(throwing: error)
+                result = .failure(error)
             }
+            pending.complete(with: result)
+            continuation.finish()
         }
-        continuation.onTermination = { _ in task.cancel() }
-        return Iterator(stream: stream.makeAsyncIterator())
+        continuation.onTermination = { _ in
+            pending.close()
+            task.cancel()
+        }
+        return Iterator(pending: pending, changes: changes.makeAsyncIterator())
     }
 
     /// Iterates over the updates.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var stream: AsyncThrowingStream<Element, any Error>.Iterator
+        private let pending: PendingUpdates<Value>
+        /// An element for one or more changes of `pending`.
+        private var changes: AsyncStream<Void>.Iterator
         /// Whether the call's result or its error was returned.
         private var hasEnded = false
 
-        fileprivate init(stream: AsyncThrowingStream<Element, any Error>.Iterator) {
-            self.stream = stream
+        fileprivate init(pending: PendingUpdates<Value>, changes: AsyncStream<Void>.Iterator) {
+            self.pending = pending
+            self.changes = changes
         }
 
         /// Returns the next update; nil after ``TransferUpdate/completed(_:)``.
@@ -66,18 +76,67 @@ public struct TransferUpdates<Value: Sendable>: AsyncSequence, Sendable {
         /// Returns the next update; nil after ``TransferUpdate/completed(_:)``.
         public mutating func next(isolation: isolated (any Actor)?) async throws -> Element? {
             guard !hasEnded else { return nil }
-            let update: Element?
-            do {
-                update = try await stream.next(isolation: isolation)
-            } catch {
-                hasEnded = true
-                throw error
+            var mayChange = true
+            while true {
+                switch pending.take() {
+                case .progress(let progress)?: return .progress(progress)
+                case .result(let result)?:
+                    hasEnded = true
+                    return .completed(try result.get())
+                case nil: break
+                }
+                guard mayChange else { break }
+                mayChange = await changes.next(isolation: isolation) != nil
             }
-            if case .progress? = update { return update }
+            // The changes of a cancelled task end, as if the call had returned.
             hasEnded = true
-            // The stream of a cancelled task ends without an error, as if the call had returned.
-            guard let update else { throw SessionError(.cancelled) }
-            return update
+            throw SessionError(.cancelled)
+        }
+    }
+}
+
+/// What a call has reported and its reader hasn't seen: the latest progress, and then the result.
+private final class PendingUpdates<Value: Sendable>: Sendable {
+    enum Update: Sendable {
+        case progress(TransferProgress)
+        case result(Result<Value, any Error>)
+    }
+
+    private struct State {
+        var progress: TransferProgress?
+        var result: Result<Value, any Error>?
+        /// Whether the call has returned, or the iteration has ended.
+        var isClosed = false
+    }
+
+    private let state = Locked(State())
+
+    /// Replaces progress that wasn't taken.
+    func report(_ progress: TransferProgress) {
+        state.withLock { if !$0.isClosed { $0.progress = progress } }
+    }
+
+    func complete(with result: Result<Value, any Error>) {
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            state.result = result
+            state.isClosed = true
+        }
+    }
+
+    /// Ignores later reports.
+    func close() {
+        state.withLock { $0.isClosed = true }
+    }
+
+    /// Returns what the reader gets next; nil if nothing has changed.
+    func take() -> Update? {
+        state.withLock { state in
+            if let progress = state.progress {
+                state.progress = nil
+                return .progress(progress)
+            }
+            return state.result.map { .result($0) }
         }
     }
 }

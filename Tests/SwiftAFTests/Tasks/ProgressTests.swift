@@ -71,6 +71,38 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
+    @Test func slowReaderGetsLatestProgressAndThenResult() async throws {
+        let reported = Recorder<Void>()
+        let (returns, gate) = AsyncStream<Void>.makeStream()
+        let updates = TransferUpdates { report in
+            for received in 1...3 { report(TransferProgress(received: Int64(received))) }
+            reported.record(())
+            for await _ in returns {}
+            report(TransferProgress(received: 4))
+            report(TransferProgress(received: 5))
+            return "done"
+        }
+        var iterator = updates.makeAsyncIterator()
+        await reported.wait()
+        guard case .progress(let third)? = try await iterator.next() else {
+            Issue.record("no progress")
+            return
+        }
+        #expect(third.received == 3)
+        gate.finish()
+        var texts: [String] = []
+        var later: [Int64] = []
+        while let update = try await iterator.next() {
+            switch update {
+            case .progress(let progress): later.append(progress.received)
+            case .completed(let text): texts.append(text)
+            }
+        }
+        #expect(later.last == 5)
+        #expect(texts == ["done"])
+        #expect(try await iterator.next() == nil)
+    }
+
     @Test func updatesThrowTheErrorOfTheCall() async throws {
         server.route("/x", .reset)
         let updates = TransferUpdates { [manager] progress in
