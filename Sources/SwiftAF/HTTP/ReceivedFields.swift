@@ -7,17 +7,18 @@ package final class ReceivedFields: @unchecked Sendable {
         name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>
     )
 
-    private struct Sizes {
+    /// Where a field ends in the bytes. It begins where the one before it ends.
+    private struct Ends {
         var name: UInt32
         var value: UInt32
     }
 
     let count: Int
-    private let sizes: UnsafeMutablePointer<Sizes>
+    private let ends: UnsafeMutablePointer<Ends>
     private let bytes: UnsafeMutablePointer<UInt8>
 
-    /// - Parameter field: Returns the field at a position; called twice per position. Parts longer than 4 GiB are
-    ///   truncated.
+    /// - Parameter field: Returns the field at a position; called twice per position. What exceeds 4 GiB of all fields
+    ///   together is cut off.
     package init(count: Int, _ field: (Int) -> Source) {
         self.count = count
         var size = 0
@@ -26,29 +27,29 @@ package final class ReceivedFields: @unchecked Sendable {
             size += name.count + value.count
         }
         let raw = UnsafeMutableRawPointer.allocate(
-            byteCount: count * MemoryLayout<Sizes>.stride + size, alignment: MemoryLayout<Sizes>.alignment)
-        sizes = raw.bindMemory(to: Sizes.self, capacity: count)
-        bytes = (raw + count * MemoryLayout<Sizes>.stride).bindMemory(to: UInt8.self, capacity: size)
-        var next = bytes
+            byteCount: count * MemoryLayout<Ends>.stride + size, alignment: MemoryLayout<Ends>.alignment)
+        ends = raw.bindMemory(to: Ends.self, capacity: count)
+        bytes = (raw + count * MemoryLayout<Ends>.stride).bindMemory(to: UInt8.self, capacity: size)
+        var end: UInt32 = 0
         for index in 0..<count {
             let (name, value) = field(index)
-            (sizes + index).initialize(
-                to: Sizes(
-                    name: UInt32(truncatingIfNeeded: name.count), value: UInt32(truncatingIfNeeded: value.count)))
-            next = Self.copy(name, to: next)
-            next = Self.copy(value, to: next)
+            let middle = Self.copy(name, to: bytes, from: end)
+            end = Self.copy(value, to: bytes, from: middle)
+            (ends + index).initialize(to: Ends(name: middle, value: end))
         }
     }
 
+    /// Returns the end of the copy.
     private static func copy(
-        _ part: UnsafeBufferPointer<UInt8>, to next: UnsafeMutablePointer<UInt8>
-    ) -> UnsafeMutablePointer<UInt8> {
-        if let start = part.baseAddress { next.initialize(from: start, count: part.count) }
-        return next + part.count
+        _ part: UnsafeBufferPointer<UInt8>, to bytes: UnsafeMutablePointer<UInt8>, from offset: UInt32
+    ) -> UInt32 {
+        let size = UInt32(clamping: min(part.count, Int(UInt32.max - offset)))
+        if let start = part.baseAddress { (bytes + Int(offset)).initialize(from: start, count: Int(size)) }
+        return offset + size
     }
 
     deinit {
-        UnsafeMutableRawPointer(sizes).deallocate()
+        UnsafeMutableRawPointer(ends).deallocate()
     }
 
     var fields: [HTTPHeaders.Field] {
@@ -60,9 +61,7 @@ package final class ReceivedFields: @unchecked Sendable {
 
     subscript(position: Int) -> HTTPHeaders.Field {
         precondition(position >= 0 && position < count, "no field at this position")
-        var start = UnsafePointer(bytes)
-        for index in 0..<position { start += Int(sizes[index].name) + Int(sizes[index].value) }
-        let (name, value) = parts(at: position, start)
+        let (name, value) = parts(at: position)
         return HTTPHeaders.Field(name: name, value: value)
     }
 
@@ -101,28 +100,26 @@ package final class ReceivedFields: @unchecked Sendable {
     private func withValues(of name: String, _ use: (UnsafeBufferPointer<UInt8>) -> Bool) {
         var name = name
         name.withUTF8 { wanted in
-            var start = UnsafePointer(bytes)
             for index in 0..<count {
-                let (name, value) = parts(at: index, start)
+                let (name, value) = parts(at: index)
                 if ASCII.equalIgnoringCase(name, wanted), !use(value) { return }
-                start += name.count + value.count
             }
         }
     }
 
     private func forEach(_ use: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Void) {
-        var start = UnsafePointer(bytes)
         for index in 0..<count {
-            let (name, value) = parts(at: index, start)
+            let (name, value) = parts(at: index)
             use(name, value)
-            start += name.count + value.count
         }
     }
 
-    private func parts(at index: Int, _ start: UnsafePointer<UInt8>) -> Source {
-        let (name, value) = (Int(sizes[index].name), Int(sizes[index].value))
+    private func parts(at index: Int) -> Source {
+        let start = index == 0 ? 0 : Int(ends[index - 1].value)
+        let (middle, end) = (Int(ends[index].name), Int(ends[index].value))
         return (
-            UnsafeBufferPointer(start: start, count: name), UnsafeBufferPointer(start: start + name, count: value)
+            UnsafeBufferPointer(start: bytes + start, count: middle - start),
+            UnsafeBufferPointer(start: bytes + middle, count: end - middle)
         )
     }
 }

@@ -81,6 +81,18 @@ import Testing
         }
     }
 
+    /// In quadratic time this would take hours.
+    @Test(.timeLimit(.minutes(10))) func manyFieldsAreReadFromTheEnd() {
+        let count = 300_000
+        let name = Array("a".utf8)
+        let headers = name.withUnsafeBufferPointer { name in
+            HTTPHeaders(ReceivedFields(count: count) { _ in (name: name, value: name) })
+        }
+        #expect(headers.reversed().allSatisfy { $0.value == "a" })
+        #expect(headers.indices.reversed().allSatisfy { headers[$0].name == "a" })
+        #expect(headers.suffix(count / 2).count == count / 2)
+    }
+
     @Test func everyByteIsKept() {
         let value = (1...255).map { UInt8($0) }
         #expect(received([("All", value)]).fields.first?.rawValue == value)
