@@ -63,6 +63,17 @@ struct RequestAllocationTests {
         try await expect("event monitor") { _ = try await manager.get("users/7", as: User.self) }
     }
 
+    @Test func settingsOfRequest() async throws {
+        try await expect("settings") {
+            var request = HTTPRequest("users/7")
+            request.priority = 1
+            request.allowsRetries = false
+            request.reportsTrust = true
+            request.timeouts.total = .seconds(1)
+            withExtendedLifetime(request) {}
+        }
+    }
+
     private struct Silent: EventMonitor {}
 
     private func expect(_ name: String, _ request: @escaping @Sendable () async throws -> Void) async throws {

@@ -186,13 +186,13 @@ extension HTTPRequest {
     var hasSettings: Bool { settings != nil }
 
     private mutating func update(_ change: (inout Settings.Values) -> Void) {
-        var values = settings?.values ?? Settings.Values()
-        change(&values)
-        settings = Settings(values)
+        if !isKnownUniquelyReferenced(&settings) { settings = Settings(settings?.values ?? Settings.Values()) }
+        if let settings { change(&settings.values) }
     }
 
-    /// Shared by copies of a request; immutable.
-    private final class Settings: Sendable {
+    /// Shared by copies of a request.
+    // Sendable, because it is changed only while one request has it.
+    private final class Settings: @unchecked Sendable {
         struct Values: Sendable {
             var timeouts = Timeouts()
             var limits = Limits()
@@ -216,7 +216,7 @@ extension HTTPRequest {
             var reportsTrust = false
         }
 
-        let values: Values
+        var values: Values
 
         init(_ values: Values) {
             self.values = values

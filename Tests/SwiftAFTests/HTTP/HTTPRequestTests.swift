@@ -24,6 +24,21 @@ import Testing
         #expect(request.port == port)
     }
 
+    @Test func copiesDontShareSettings() {
+        var request = HTTPRequest("http://h/")
+        let plain = request
+        request.priority = 0.25
+        let former = request
+        request.priority = 1
+        request.allowsRetries = false
+        var later = request
+        later.timeouts.total = .seconds(1)
+        #expect(plain.priority == nil && plain.allowsRetries)
+        #expect(former.priority == 0.25 && former.allowsRetries)
+        #expect(request.priority == 1 && !request.allowsRetries && request.timeouts.total == nil)
+        #expect(later.priority == 1 && !later.allowsRetries && later.timeouts.total == .seconds(1))
+    }
+
     @Test func descriptionHidesSecrets() {
         let request = HTTPRequest(.post, "https://ada:s3cret@h/p?token=s3cret#s3cret")
         #expect(request.description == "POST https://h/p?…")
