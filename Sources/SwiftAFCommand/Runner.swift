@@ -113,7 +113,7 @@ struct Runner: Sendable {
         let files = try writtenFiles(options, &configuration)
         try options.refusePins(for: [command.url], hsts: configuration.hsts)
         do throws(SessionError) {
-            try WebSocket.checkScheme(of: command.url)
+            _ = try CoreURL.fromWebSocket(command.url)
         } catch {
             throw Failure(error)
         }

@@ -42,17 +42,48 @@ static afc_status read_scheme(bool *is_https, afc_slice scheme, afc_failure *fai
                      shown, scheme.bytes);
 }
 
+/** Returns the scheme of the handshake for a ws or wss URL (RFC 6455 3). NULL: another scheme, or none. */
+static const char *handshake_scheme(afc_slice scheme) {
+    if (afc__same_name(scheme, "wss")) return "https";
+    return afc__same_name(scheme, "ws") ? "http" : NULL;
+}
+
+static bool is_http_scheme(afc_slice scheme) {
+    return afc__same_name(scheme, "http") || afc__same_name(scheme, "https");
+}
+
+afc_status afc_url_from_websocket(char *out, size_t capacity, size_t *size, afc_slice url,
+                                  afc_failure *failure) {
+    afc_url_parts parts;
+    afc_url_split(&parts, url);
+    const char *scheme = handshake_scheme(parts.scheme);
+    *size = 0;
+    if (scheme == NULL && parts.scheme.size != 0 && !is_http_scheme(parts.scheme)) {
+        int shown = parts.scheme.size < 32 ? (int)parts.scheme.size : 32;
+        return afc__fail(
+            failure, AFC_EINVAL,
+            "invalid URL scheme \"%.*s\" of a WebSocket: expected ws, wss, http or https", shown,
+            parts.scheme.bytes);
+    }
+    size_t replaced = scheme != NULL ? parts.scheme.size : 0;
+    size_t head = scheme != NULL ? strlen(scheme) : 0, rest = url.size - replaced;
+    *size = head + rest;
+    if (*size > capacity) return AFC_OK;
+    if (head != 0) memcpy(out, scheme, head);
+    if (rest != 0) memcpy(out + head, url.bytes + replaced, rest);
+    return AFC_OK;
+}
+
 char *afc__url_from_websocket(afc_slice text) {
-    bool is_secure = afc__begins_with_name(text, "wss:");
-    if (!is_secure && !afc__begins_with_name(text, "ws:")) return NULL;
-    afc_slice rest = {text.bytes + (is_secure ? 3 : 2), text.size - (is_secure ? 3 : 2)};
-    const char *scheme = is_secure ? "https" : "http";
-    afc__buffer url;
-    afc__buffer_init(&url, (uint64_t)text.size + 3);
-    bool is_written = afc__buffer_append_two(&url, afc_slice_of(scheme), rest) == AFC_OK &&
-                      afc__buffer_append(&url, "", 1) == AFC_OK;
-    if (!is_written) afc__buffer_clear(&url);
-    return url.bytes;
+    afc_url_parts parts;
+    afc_url_split(&parts, text);
+    if (handshake_scheme(parts.scheme) == NULL) return NULL;
+    size_t size, capacity = text.size + 2;
+    char *url = afc__alloc(capacity + 1);
+    if (url == NULL) return NULL;
+    afc_url_from_websocket(url, capacity, &size, text, NULL);
+    url[size] = '\0';
+    return url;
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */

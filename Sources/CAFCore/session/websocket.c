@@ -512,17 +512,8 @@ static void on_release(void *context) {
 
 /** The check of every URL names http and https only. */
 static afc_status check_scheme(const char *url, afc_failure *failure) {
-    static const char *const schemes[] = {"ws", "wss", "http", "https"};
-    afc_url_parts parts;
-    afc_url_split(&parts, afc_slice_of(url));
-    if (parts.scheme.size == 0) return AFC_OK;
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
-        if (afc__same_name(parts.scheme, schemes[i])) return AFC_OK;
-    }
-    int shown = parts.scheme.size < 32 ? (int)parts.scheme.size : 32;
-    return afc__fail(failure, AFC_EINVAL,
-                     "invalid URL scheme \"%.*s\" of a WebSocket: expected ws, wss, http or https",
-                     shown, parts.scheme.bytes);
+    size_t ignored;
+    return afc_url_from_websocket(NULL, 0, &ignored, afc_slice_of(url), failure);
 }
 
 /** Returns the setting of the request that a handshake can't have; NULL: none. */

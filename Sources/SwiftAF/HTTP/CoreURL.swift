@@ -32,6 +32,23 @@ package enum CoreURL {
         }
     }
 
+    /// Returns the http or https URL of a ws or wss one; http, https and relative URLs are unchanged.
+    ///
+    /// - Throws: ``SessionError/Code/invalidInput`` for another scheme, which no WebSocket has.
+    package static func fromWebSocket(_ url: String) throws(SessionError) -> String {
+        var failure = afc_failure()
+        var status = afc_status.AFC_OK
+        let text = url.withCoreSlice { url in
+            write(url.size + 2) { out, capacity in
+                var size = 0
+                status = afc_url_from_websocket(out, capacity, &size, url, &failure)
+                return size
+            }
+        }
+        guard status == .AFC_OK else { throw SessionError(failure, url: url) }
+        return text
+    }
+
     /// Returns the serialized origin (RFC 6454, section 6.2); nil if the URL isn't valid for a request.
     static func origin(of url: String) -> String? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(AFC_URL_ORIGIN_SIZE)) { room in

@@ -171,7 +171,8 @@ final class CoreWebSocket: CoreTransfer, @unchecked Sendable {
     /// A handler may write a ws URL. The fields that make the request a handshake aren't its to decide.
     override func replacement(_ next: HTTPRequest, for proposal: RedirectProposal) -> HTTPRequest {
         var next = next
-        next.url = WebSocket.httpURL(next.url)
+        // One with another scheme is refused like that of any request.
+        next.url = (try? CoreURL.fromWebSocket(next.url)) ?? next.url
         for field in proposal.request.headers.fields where Self.isOfHandshake(field) {
             next.headers[field.name] = field.value
         }

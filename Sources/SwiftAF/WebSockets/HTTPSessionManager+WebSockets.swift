@@ -26,9 +26,10 @@ extension HTTPSessionManager {
         options: WebSocket.Options = .init(), isolation: isolated (any Actor)? = #isolation,
         configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> WebSocket {
-        try WebSocket.checkScheme(of: url.urlText)
         let snapshot = snapshot
-        let draft = draft(.get, WebSocket.httpURL(url.urlText), headers: headers, configure: configure)
+        // Before the base URL, whose origin decides which fields and credentials are added.
+        let draft = draft(
+            .get, try CoreURL.fromWebSocket(url.urlText), headers: headers, configure: configure)
         let request = try serialize(draft, parameters, snapshot)
         return try await open(request, protocols, options, snapshot)
     }
@@ -51,33 +52,10 @@ extension HTTPSessionManager {
     private func open(
         _ request: HTTPRequest, _ protocols: [String], _ options: WebSocket.Options, _ snapshot: Snapshot
     ) async throws(SessionError) -> WebSocket {
-        try WebSocket.checkScheme(of: request.url)
         var request = request
-        request.url = WebSocket.httpURL(request.url)
+        request.url = try CoreURL.fromWebSocket(request.url)
         let core = try prepare(request, snapshot, sink: .callback)
         let decoder = snapshot.settings.responses.decoder
         return try await WebSocketHandshake(protocols: protocols, options: options, decoder: decoder).perform(core)
-    }
-}
-
-extension WebSocket {
-    /// Throws if a URL has a scheme that no WebSocket has. The check of all URLs names http and https only.
-    package static func checkScheme(of url: String) throws(SessionError) {
-        guard let scheme = URLText(url).scheme,
-            !["ws", "wss", "http", "https"].contains(ASCII.lowercased(scheme))
-        else { return }
-        let message = "invalid URL scheme \"\(scheme.prefix(32))\" of a WebSocket: expected ws, wss, http or https"
-        throw SessionError(.invalidInput, message: message, url: url)
-    }
-
-    /// Returns the http or https URL of a ws or wss one; others unchanged.
-    static func httpURL(_ url: String) -> String {
-        guard let scheme = URLText(url).scheme else { return url }
-        let rest = url[scheme.endIndex...]
-        return switch ASCII.lowercased(scheme) {
-        case "ws": "http" + rest
-        case "wss": "https" + rest
-        default: url
-        }
     }
 }

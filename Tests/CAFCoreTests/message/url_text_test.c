@@ -332,6 +332,43 @@ static void encodes_forms(void **state) {
     }
 }
 
+static void maps_urls_of_websockets(void **state) {
+    (void)state;
+    static const struct {
+        const char *url, *result;
+    } rows[] = {
+        {"ws://h/a", "http://h/a"}, {"WSS://h:1/a?b#c", "https://h:1/a?b#c"},
+        {"http://h/", "http://h/"}, {"HTTPS://h", "HTTPS://h"},
+        {"ws:", "http:"},           {"ws", "ws"},
+        {"WS/x", "WS/x"},           {"ws?a=b:c", "ws?a=b:c"},
+        {"/ws:1", "/ws:1"},         {"", ""},
+    };
+    char out[64];
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_slice url = afc_slice_of(rows[i].url);
+        size_t size, wanted;
+        assert_int_equal(afc_url_from_websocket(out, url.size + 2, &size, url, NULL), AFC_OK);
+        check_joined(out, size, rows[i].result, rows[i].url);
+        assert_int_equal(afc_url_from_websocket(NULL, 0, &wanted, url, NULL), AFC_OK);
+        assert_int_equal(wanted, size);
+    }
+}
+
+static void refuses_other_schemes_of_websockets(void **state) {
+    (void)state;
+    static const char *const urls[] = {"ftp://h/", "w://h", "wsss://h", "file:///etc/passwd",
+                                       "h:80/x"};
+    for (size_t i = 0; i < COUNT_OF(urls); i++) {
+        char out[64];
+        size_t size = 7;
+        afc_failure failure;
+        afc_slice url = afc_slice_of(urls[i]);
+        assert_int_equal(afc_url_from_websocket(out, sizeof out, &size, url, &failure), AFC_EINVAL);
+        assert_int_equal(size, 0);
+        assert_non_null(strstr(failure.text, "expected ws, wss, http or https"));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(splits_any_text),
@@ -345,6 +382,8 @@ int main(void) {
         cmocka_unit_test(appends_queries_before_the_fragment),
         cmocka_unit_test(encodes_all_but_unreserved_octets),
         cmocka_unit_test(encodes_forms),
+        cmocka_unit_test(maps_urls_of_websockets),
+        cmocka_unit_test(refuses_other_schemes_of_websockets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

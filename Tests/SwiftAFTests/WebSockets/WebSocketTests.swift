@@ -33,8 +33,18 @@ struct WebSocketTests {
             ("ws://h/a", "http://h/a"), ("WSS://h/a", "https://h/a"), ("http://h/", "http://h/"), ("ws", "ws"),
             ("wss", "wss"), ("WS/x", "WS/x"), ("ws?a=b:c", "ws?a=b:c"), ("/ws:1", "/ws:1"), ("", ""),
         ])
-    func schemes(url: String, expected: String) {
-        #expect(WebSocket.httpURL(url) == expected)
+    func schemes(url: String, expected: String) throws {
+        #expect(try CoreURL.fromWebSocket(url) == expected)
+    }
+
+    @Test func coreRefusesSameSchemesAsCalls() async throws {
+        let url = "h4://h/"
+        let called = await failure { _ = try await manager.webSocket(url) }
+        let requested = await failure { _ = try await manager.webSocket(HTTPRequest(url)) }
+        let checked = #expect(throws: SessionError.self) { try CoreURL.fromWebSocket(url) }
+        let message = "invalid URL scheme \"h4\" of a WebSocket: expected ws, wss, http or https"
+        #expect([called, requested, checked].map { $0?.message } == [message, message, message])
+        #expect([called, requested, checked].allSatisfy { $0?.code == .invalidInput && $0?.url == url })
     }
 
     @Test("One message is received, and decoded by the manager's decoder")

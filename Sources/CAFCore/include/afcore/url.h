@@ -101,6 +101,19 @@ AFC_API size_t afc_url_encode_form(char *out, size_t capacity, const afc_url_fie
  */
 AFC_API size_t afc_url_append_query(char *out, size_t capacity, afc_slice url, afc_slice query);
 
+/**
+ * Writes the http or https URL of the handshake that opens a WebSocket (RFC 6455, section 3): ws becomes http, wss becomes
+ * https. URLs with http or https and relative references are unchanged. afc_websocket_open() accepts the same schemes.
+ *
+ * `*size` is the size of the result, which has no NUL. If it exceeds `capacity`, nothing is written to `out`;
+ * url.size + 2 bytes are always enough.
+ *
+ * Thread: any.    Owns: nothing.
+ * Fails: AFC_EINVAL with a text that names the scheme if it is another one; `*size` is then 0. `failure` may be NULL.
+ */
+AFC_API afc_status afc_url_from_websocket(char *out, size_t capacity, size_t *size, afc_slice url,
+                                          afc_failure *failure);
+
 /** Maximum size of an origin in bytes, with the NUL. */
 #define AFC_URL_ORIGIN_SIZE 272
 
