@@ -29,7 +29,8 @@ struct StreamedLinesTests {
         #expect(lines == ["one", "two", "", "three", "four", "", "last"])
     }
 
-    @Test(arguments: ["\nrest", "\n\nrest", "rest"]) func lineFeedThatArrivesLaterIsNotInBytes(later: String) async throws {
+    @Test(arguments: ["\nrest", "\n\nrest", "rest"])
+    func lineFeedThatArrivesLaterIsNotInBytes(later: String) async throws {
         let response = try await open([
             .chunkedHead(), .chunk(Data("one\r".utf8)), .stall(at: "later"), .chunk(Data(later.utf8)), .lastChunk(),
         ])
