@@ -153,13 +153,3 @@ void afc__response_control_read(afc__http_cache_control *out, const afc_header *
 bool afc__control_is_public(const afc__http_cache_control *control) {
     return (control->flags & (AFC__CONTROL_PUBLIC | AFC__CONTROL_PRIVATE)) == AFC__CONTROL_PUBLIC;
 }
-
-bool afc__http_cache_control_hides(const afc__http_cache_control *control, afc_slice name) {
-    for (size_t i = 0; i < control->no_cache_count; i++) {
-        afc_slice rest = control->no_cache_fields[i], each;
-        while (afc__next_member(&rest, &each)) {
-            if (afc__same_names(each, name)) return true;
-        }
-    }
-    return false;
-}

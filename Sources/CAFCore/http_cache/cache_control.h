@@ -38,7 +38,8 @@ typedef struct afc__http_cache_control {
     int64_t stale_while_revalidate, stale_if_error;
     int64_t max_stale; /**< AFC__DELTA_MAX: without a number, any staleness. */
     int64_t min_fresh;
-    afc_slice no_cache_fields[AFC__CONTROL_LISTS_MAX]; /**< Lists of names. Into the head. */
+    afc_slice no_cache_fields
+        [AFC__CONTROL_LISTS_MAX]; /**< Lists of names, whose fields aren't stored. Into the head. */
     size_t no_cache_count;
 } afc__http_cache_control;
 
@@ -52,9 +53,6 @@ void afc__response_control_read(afc__http_cache_control *out, const afc_header *
 
 /** Returns whether the response is for everyone: of "public, private" the more restrictive counts (RFC 9111 4.2.1). */
 bool afc__control_is_public(const afc__http_cache_control *control);
-
-/** Returns whether this field is named in no-cache="…". Such fields aren't stored. */
-bool afc__http_cache_control_hides(const afc__http_cache_control *control, afc_slice name);
 
 /** Reads delta-seconds (RFC 9111 1.2.2); numbers above AFC__DELTA_MAX become that. false: not 1*DIGIT. */
 bool afc__delta_seconds_read(afc_slice text, int64_t *out);

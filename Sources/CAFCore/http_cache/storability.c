@@ -1,6 +1,7 @@
 #include "http_cache/storability.h"
 
 #include "http_cache/freshness.h"
+#include "http_cache/stored_fields.h"
 #include "http_cache/vary.h"
 #include "message/fields.h"
 
@@ -68,6 +69,9 @@ afc__storable afc__storable_of(const afc__storable_question *question) {
         return AFC__STORABLE_NOT_ALLOWED;
     }
     if (afc__vary_is_any(question->head)) return AFC__STORABLE_NOT_SELECTABLE;
+    if (afc__head_names_too_many_fields(question->head, response)) {
+        return AFC__STORABLE_NOT_COUNTABLE;
+    }
     return may_be_used(question) ? AFC__STORABLE : AFC__STORABLE_NOT_USABLE;
 }
 
@@ -89,6 +93,8 @@ const char *afc__storable_text(afc__storable storable) {
         return "it has neither a lifetime nor a validator";
     case AFC__STORABLE_NOT_READABLE:
         return "Cache-Control has a quoted string without an end";
+    case AFC__STORABLE_NOT_COUNTABLE:
+        return "Connection and no-cache name too many fields";
     }
     return NULL;
 }

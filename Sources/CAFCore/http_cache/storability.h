@@ -12,8 +12,9 @@ typedef enum afc__storable {
     AFC__STORABLE_NOT_UNDERSTOOD, /**< must-understand, with an unknown status. */
     AFC__STORABLE_NOT_ALLOWED,    /**< no-store, in the request or the response. */
     AFC__STORABLE_NOT_SELECTABLE, /**< Vary: *. */
-    AFC__STORABLE_NOT_USABLE,  /**< Neither fresh nor with a validator: it could never be used. */
-    AFC__STORABLE_NOT_READABLE /**< Cache-Control is broken. */
+    AFC__STORABLE_NOT_USABLE,   /**< Neither fresh nor with a validator: it could never be used. */
+    AFC__STORABLE_NOT_READABLE, /**< Cache-Control is broken. */
+    AFC__STORABLE_NOT_COUNTABLE /**< Connection and no-cache="…" name too many fields. */
 } afc__storable;
 
 typedef struct afc__storable_question {

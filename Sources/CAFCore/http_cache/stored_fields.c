@@ -2,6 +2,8 @@
 
 #include "base/text.h"
 
+#include <stdlib.h>
+
 /* ---- Names --------------------------------------------------------------------------------- */
 
 #define NAME(text)                                                                                 \
@@ -36,28 +38,56 @@ static bool describes_bytes(afc_slice name) {
     return is_in(names, sizeof names / sizeof *names, name);
 }
 
-static const afc_slice connection = NAME("Connection");
+/* ---- Names in other fields ----------------------------------------------------------------- */
 
-static bool is_named_by(const afc_header *field, afc_slice name) {
-    afc_slice rest = field->value, each;
-    while (afc__next_member(&rest, &each)) {
-        if (afc__same_names(each, name)) return true;
+/** The fields that no-cache="…" (first) and Connection name. Names refer to the head. */
+typedef struct named_fields {
+    afc_slice names[AFC__NAMED_FIELDS_MAX];
+    size_t count, hidden_count; /**< All, and those that no-cache names. */
+} named_fields;
+
+/** Those that aren't stored anyway don't count: most heads name only close and keep-alive. false: too many. */
+static bool add_names(named_fields *out, afc_slice list) {
+    afc_slice each;
+    while (afc__next_member(&list, &each)) {
+        if (each.size == 0 || is_of_connection(each)) continue;
+        if (out->count == AFC__NAMED_FIELDS_MAX) return false;
+        out->names[out->count++] = each;
     }
-    return false;
+    return true;
 }
 
-static bool is_named_by_connection(const afc_head *head, afc_slice name) {
+static bool add_names_of_connection(named_fields *out, const afc_head *head) {
     for (size_t i = 0; i < head->header_count; i++) {
         const afc_header *field = &head->headers[i];
-        if (is_in(&connection, 1, field->name) && is_named_by(field, name)) return true;
+        if (afc__same_name(field->name, "Connection") && !add_names(out, field->value))
+            return false;
     }
-    return false;
+    return true;
 }
 
-static bool is_stored(const afc_head *head, const afc__http_cache_control *control,
-                      afc_slice name) {
-    return !is_of_connection(name) && !is_named_by_connection(head, name) &&
-           !afc__http_cache_control_hides(control, name);
+/** Reads each list once, as a server may fill a head with them. false: too many. */
+static bool read_names(named_fields *out, const afc_head *head,
+                       const afc__http_cache_control *control) {
+    out->count = 0;
+    for (size_t i = 0; i < control->no_cache_count; i++) {
+        if (!add_names(out, control->no_cache_fields[i])) return false;
+    }
+    out->hidden_count = out->count;
+    return add_names_of_connection(out, head);
+}
+
+bool afc__head_names_too_many_fields(const afc_head *head, const afc__http_cache_control *control) {
+    named_fields names;
+    return !read_names(&names, head, control);
+}
+
+static bool is_hidden(const named_fields *names, afc_slice name) {
+    return is_in(names->names, names->hidden_count, name);
+}
+
+static bool is_stored(const named_fields *names, afc_slice name) {
+    return !is_of_connection(name) && !is_in(names->names, names->count, name);
 }
 
 /* ---- Selecting ----------------------------------------------------------------------------- */
@@ -78,47 +108,29 @@ static afc_status check_size(afc__field_list *list) {
     return AFC_ETOOBIG;
 }
 
-/** "Close" is no field, and "Keep-Alive" is one of the connection anyway (RFC 9110 9.6, 16.3.1). */
-static bool names_known_options(const afc_header *field) {
-    static const afc_slice options[] = {NAME("close"), NAME("keep-alive")};
-    afc_slice rest = field->value, each;
-    while (afc__next_member(&rest, &each)) {
-        if (!is_in(options, sizeof options / sizeof *options, each)) return false;
-    }
-    return true;
-}
-
-/** Returns whether Connection or no-cache="…" name other fields. In most heads they don't. */
-static bool names_fields(const afc_head *head, const afc__http_cache_control *control) {
-    if (control->no_cache_count > 0) return true;
-    for (size_t i = 0; i < head->header_count; i++) {
-        const afc_header *field = &head->headers[i];
-        if (is_in(&connection, 1, field->name) && !names_known_options(field)) return true;
-    }
-    return false;
-}
-
 afc_status afc__stored_fields_select(afc__field_list *out, const afc_head *head,
                                      const afc__http_cache_control *control) {
-    bool names_others = names_fields(head, control);
+    named_fields names;
+    if (!read_names(&names, head, control)) return AFC_ETOOBIG;
     afc_status status = afc__field_list_init(out, head->header_count);
     if (status != AFC_OK) return status;
     for (size_t i = 0; i < head->header_count; i++) {
         const afc_header *header = &head->headers[i];
-        bool is_selected = names_others ? is_stored(head, control, header->name)
-                                        : !is_of_connection(header->name);
-        if (is_selected) add(out, header);
+        if (is_stored(&names, header->name)) add(out, header);
     }
     return check_size(out);
 }
 
-static bool updates(const afc_head *update, const afc__http_cache_control *control,
-                    afc_slice name) {
-    return !describes_bytes(name) && is_stored(update, control, name);
+/** `names`: those of the update. */
+static bool updates(const named_fields *names, afc_slice name) {
+    return !describes_bytes(name) && is_stored(names, name);
 }
 
 afc_status afc__stored_fields_edit(afc__field_list *out, const afc_head *received,
                                    const afc_head *edited, const afc__http_cache_control *control) {
+    named_fields names;
+    if (!read_names(&names, edited, control) || !add_names_of_connection(&names, received))
+        return AFC_ETOOBIG;
     afc_status status = afc__field_list_init(out, received->header_count + edited->header_count);
     if (status != AFC_OK) return status;
     for (size_t i = 0; i < received->header_count; i++) {
@@ -127,36 +139,56 @@ afc_status afc__stored_fields_edit(afc__field_list *out, const afc_head *receive
     }
     for (size_t i = 0; i < edited->header_count; i++) {
         const afc_header *header = &edited->headers[i];
-        if (updates(edited, control, header->name) &&
-            !is_named_by_connection(received, header->name)) {
-            add(out, header);
-        }
+        if (updates(&names, header->name)) add(out, header);
     }
     return check_size(out);
 }
 
-static bool is_replaced(const afc_head *update, const afc__http_cache_control *control,
-                        afc_slice name) {
-    if (!updates(update, control, name)) return false;
-    for (size_t i = 0; i < update->header_count; i++) {
-        if (afc__same_names(update->headers[i].name, name)) return true;
+static int compare_names(const void *a, const void *b) {
+    afc_slice one = ((const afc_header *)a)->name, other = ((const afc_header *)b)->name;
+    if (one.size != other.size) return one.size < other.size ? -1 : 1;
+    for (size_t i = 0; i < one.size; i++) {
+        int order = (unsigned char)afc__lower(one.bytes[i]) -
+                    (unsigned char)afc__lower(other.bytes[i]);
+        if (order != 0) return order;
     }
-    return false;
+    return 0;
+}
+
+/** Collects and sorts the fields of an update that are stored, to be found by their names. */
+static afc_status sort_updates(afc__field_list *out, const afc_head *update,
+                               const named_fields *names) {
+    afc_status status = afc__field_list_init(out, update->header_count);
+    if (status != AFC_OK) return status;
+    for (size_t i = 0; i < update->header_count; i++) {
+        const afc_header *header = &update->headers[i];
+        if (updates(names, header->name)) afc__field_list_add(out, header->name, header->value);
+    }
+    if (out->count > 1) qsort(out->headers, out->count, sizeof *out->headers, compare_names);
+    return AFC_OK;
+}
+
+static bool is_replaced(const afc__field_list *sorted, const afc_header *header) {
+    return bsearch(header, sorted->headers, sorted->count, sizeof *header, compare_names) != NULL;
 }
 
 afc_status afc__stored_fields_update(afc__field_list *out, const afc_head *stored,
                                      const afc_head *update,
                                      const afc__http_cache_control *control) {
-    afc_status status = afc__field_list_init(out, stored->header_count + update->header_count);
+    named_fields names;
+    afc__field_list sorted;
+    if (!read_names(&names, update, control)) return AFC_ETOOBIG;
+    afc_status status = sort_updates(&sorted, update, &names);
     if (status != AFC_OK) return status;
-    for (size_t i = 0; i < stored->header_count; i++) {
+    status = afc__field_list_init(out, stored->header_count + update->header_count);
+    for (size_t i = 0; i < stored->header_count && status == AFC_OK; i++) {
         const afc_header *header = &stored->headers[i];
-        bool is_hidden = afc__http_cache_control_hides(control, header->name);
-        if (!is_hidden && !is_replaced(update, control, header->name)) add(out, header);
+        if (!is_hidden(&names, header->name) && !is_replaced(&sorted, header)) add(out, header);
     }
-    for (size_t i = 0; i < update->header_count; i++) {
+    afc__field_list_clear(&sorted);
+    for (size_t i = 0; i < update->header_count && status == AFC_OK; i++) {
         const afc_header *header = &update->headers[i];
-        if (updates(update, control, header->name)) add(out, header);
+        if (updates(&names, header->name)) add(out, header);
     }
-    return check_size(out);
+    return status == AFC_OK ? check_size(out) : status;
 }

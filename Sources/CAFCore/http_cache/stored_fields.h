@@ -5,8 +5,15 @@
 #include "http_cache/cache_control.h"
 #include "message/fields.h"
 
-/** The most bytes that the names and values of a stored head have together. */
-enum { AFC__STORED_FIELDS_SIZE_MAX = 64 * 1024 };
+enum {
+    /** The most bytes that the names and values of a stored head have together. */
+    AFC__STORED_FIELDS_SIZE_MAX = 64 * 1024,
+    /** Fields that Connection and no-cache="…" name; a response with more isn't stored, and updates none. */
+    AFC__NAMED_FIELDS_MAX = 32
+};
+
+/** Returns whether Connection and no-cache="…" name too many fields, those of the connection not counted. */
+bool afc__head_names_too_many_fields(const afc_head *head, const afc__http_cache_control *control);
 
 /**
  * Selects the fields of `head` that are stored: neither those of the connection, also those that Connection names, nor

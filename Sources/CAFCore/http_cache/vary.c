@@ -159,11 +159,14 @@ afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
                                      const afc__http_cache_request *request, bool is_public) {
     afc_status status = AFC_OK;
     bool names_authorization = false;
+    size_t name_count = 0;
     for (size_t i = 0; i < head->header_count; i++) {
         if (!afc__same_name(head->headers[i].name, "Vary")) continue;
         afc_slice rest = head->headers[i].value, each;
         while (status == AFC_OK && afc__next_member(&rest, &each)) {
-            if (each.size > 0) status = add_one(out, request, each);
+            if (each.size == 0) continue;
+            if (++name_count > AFC__VARY_MAX) return AFC_ETOOBIG;
+            status = add_one(out, request, each);
             names_authorization = names_authorization || afc__same_name(each, "Authorization");
         }
     }

@@ -31,7 +31,7 @@ bool afc__vary_is_any(const afc_head *head);
  * with "=", or is empty if the request has no such field. It is normalised: several lines are joined, blanks around
  * commas removed unless the value is secret or has quoted strings; languages are sorted and in lower case. Values of Cookie, Authorization and fields marked as secret
  * are replaced by their fingerprints. Unless `is_public` the identity is added, as a field "*". Call afc__fields_bind()
- * before they are read. AFC_ETOOBIG, AFC_ENOMEM.
+ * before they are read. AFC_ETOOBIG, also for more than AFC__VARY_MAX names; AFC_ENOMEM.
  */
 afc_status afc__selecting_fields_add(afc__fields *out, const afc_head *head,
                                      const afc__http_cache_request *request, bool is_public);

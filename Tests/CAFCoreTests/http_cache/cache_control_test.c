@@ -232,31 +232,6 @@ static void flags_are_read_in_each_form(void **state) {
     }
 }
 
-static void no_cache_hides_the_fields_that_it_names(void **state) {
-    (void)state;
-    static const struct {
-        const char *fields, *name;
-        bool hides;
-    } rows[] = {
-        {"Cache-Control: no-cache=\"a\"", "a", true},
-        {"Cache-Control: no-cache=\"a\"", "A", true},
-        {"Cache-Control: no-cache=a", "a", true},
-        {"Cache-Control: no-cache=\"a, b\"", "b", true},
-        {"Cache-Control: no-cache=\"a,b\"", "c", false},
-        {"Cache-Control: no-cache=\"a\", no-cache=\"b\"", "b", true},
-        {"Cache-Control: no-cache=\"a\"\nCache-Control: no-cache=\"b\"", "b", true},
-        {"Cache-Control: no-cache", "a", false},
-        {"Cache-Control: private=\"a\"", "a", false},
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        written head;
-        afc__http_cache_control control;
-        read_it(&control, &head, rows[i].fields, false);
-        bool hides = afc__http_cache_control_hides(&control, afc_slice_of(rows[i].name));
-        if (hides != rows[i].hides) fail_msg("%s: %s", rows[i].fields, rows[i].name);
-    }
-}
-
 static void too_many_lists_of_names_count_as_no_cache(void **state) {
     (void)state;
     afc_header headers[AFC__CONTROL_LISTS_MAX + 1];
@@ -278,7 +253,6 @@ int main(void) {
         cmocka_unit_test(pragma_counts_without_cache_control_only),
         cmocka_unit_test(removed_fields_of_requests_are_not_read),
         cmocka_unit_test(flags_are_read_in_each_form),
-        cmocka_unit_test(no_cache_hides_the_fields_that_it_names),
         cmocka_unit_test(too_many_lists_of_names_count_as_no_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

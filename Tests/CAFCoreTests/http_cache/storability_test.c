@@ -15,6 +15,10 @@ static afc__storable judge(const char *method, int status, const char *request, 
 }
 
 #define FRESH "Cache-Control: max-age=60"
+/** AFC__NAMED_FIELDS_MAX names. */
+#define NAMES                                                                                      \
+    "a, b, c, d, e, f, g, h, a, b, c, d, e, f, g, h, a, b, c, d, e, f, g, h, a, b, c, d, e, f, "   \
+    "g, h"
 
 static void each_response_is_judged_as_its_row_says(void **state) {
     (void)state;
@@ -102,6 +106,24 @@ static void each_response_is_judged_as_its_row_says(void **state) {
     }
 }
 
+static void response_that_names_too_many_fields_is_not_stored(void **state) {
+    (void)state;
+    static const struct {
+        const char *fields;
+        afc__storable storable;
+    } rows[] = {
+        {FRESH "\nConnection: " NAMES, AFC__STORABLE},
+        {FRESH "\nConnection: " NAMES ", a", AFC__STORABLE_NOT_COUNTABLE},
+        {FRESH "\nConnection: a\nConnection: " NAMES, AFC__STORABLE_NOT_COUNTABLE},
+        {FRESH ", no-cache=\"" NAMES "\"", AFC__STORABLE},
+        {FRESH ", no-cache=\"" NAMES ", a\"", AFC__STORABLE_NOT_COUNTABLE},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_int_equal(judge("GET", 200, NULL, rows[i].fields, false), rows[i].storable);
+    }
+    assert_non_null(afc__storable_text(AFC__STORABLE_NOT_COUNTABLE));
+}
+
 static void post_is_stored_as_content_of_its_url_only(void **state) {
     (void)state;
     assert_int_equal(judge("POST", 200, NULL, FRESH, true), AFC__STORABLE);
@@ -135,6 +157,7 @@ static void requests_that_the_url_does_not_name_are_unkeyed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_response_is_judged_as_its_row_says),
+        cmocka_unit_test(response_that_names_too_many_fields_is_not_stored),
         cmocka_unit_test(post_is_stored_as_content_of_its_url_only),
         cmocka_unit_test(requests_that_the_url_does_not_name_are_unkeyed),
     };

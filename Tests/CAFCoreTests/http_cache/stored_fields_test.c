@@ -75,8 +75,89 @@ static void fields_of_the_connection_are_not_stored(void **state) {
     check_stored("A: 1\nConnection: close\nClose: 1\nB: 2", "A: 1\nB: 2\n");
     check_stored("Connection: close, a\nA: 1\nB: 2", "B: 2\n");
     check_stored("Connection: close\nConnection: a\nA: 1\nB: 2", "B: 2\n");
-    check_stored("Cache-Control: no-cache=\"a\"\nA: 1\nB: 2",
-                 "Cache-Control: no-cache=\"a\"\nB: 2\n");
+}
+
+static void fields_that_no_cache_names_are_not_stored(void **state) {
+    (void)state;
+    static const struct {
+        const char *control;
+        bool hides_a;
+    } rows[] = {
+        {"Cache-Control: no-cache=\"a\"", true},
+        {"Cache-Control: no-cache=\"A\"", true},
+        {"Cache-Control: no-cache=a", true},
+        {"Cache-Control: no-cache=\"b, a\"", true},
+        {"Cache-Control: no-cache=\"b,c\"", false},
+        {"Cache-Control: no-cache=\"b\", no-cache=\"a\"", true},
+        {"Cache-Control: no-cache=\"b\"\nCache-Control: no-cache=\"a\"", true},
+        {"Cache-Control: no-cache", false},
+        {"Cache-Control: private=\"a\"", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char given[128], expected[128];
+        snprintf(given, sizeof given, "%s\nA: 1\nD: 2", rows[i].control);
+        snprintf(expected, sizeof expected, "%s%s\nD: 2\n", rows[i].control,
+                 rows[i].hides_a ? "" : "\nA: 1");
+        check_stored(given, expected);
+    }
+}
+
+/** Writes "name,name,…" and returns it. */
+static afc_slice list_of(char *out, const char *name, size_t count) {
+    size_t size = strlen(name) + 1;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(out + i * size, name, size - 1);
+        out[i * size + size - 1] = ',';
+    }
+    return (afc_slice){out, count * size};
+}
+
+enum { NAMED = AFC__NAMED_FIELDS_MAX, LONG_LIST = 10000 };
+
+/** Otherwise each field would be compared with each of the tens of thousands of names that fit into a head. */
+static void head_that_names_too_many_fields_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *in_connection, *in_no_cache;
+        size_t connection_count, no_cache_count;
+        bool is_refused;
+    } rows[] = {
+        {"a", "b", NAMED, 0, false},
+        {"a", "b", NAMED + 1, 0, true},
+        {"a", "b", 0, NAMED, false},
+        {"a", "b", 0, NAMED + 1, true},
+        {"a", "b", NAMED / 2, NAMED - NAMED / 2, false},
+        {"a", "b", NAMED / 2 + 1, NAMED - NAMED / 2, true},
+        {"a", "b", LONG_LIST, LONG_LIST, true},
+        /* These say nothing that isn't known. */
+        {"close", "b", LONG_LIST, NAMED, false},
+        {"keep-alive", "te", LONG_LIST, LONG_LIST, false},
+        {"", "a", LONG_LIST, NAMED, false},
+    };
+    static char connection[LONG_LIST * 16], no_cache[LONG_LIST * 16];
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const afc_header fields[] = {
+            {S("Connection"), list_of(connection, rows[i].in_connection, rows[i].connection_count),
+             0},
+            {S("X"), S("1"), 0}};
+        afc__http_cache_control control = {.no_cache_count = 1};
+        control.no_cache_fields[0] = list_of(no_cache, rows[i].in_no_cache, rows[i].no_cache_count);
+        const afc_head head = {.status = 200, .headers = fields, .header_count = COUNT_OF(fields)};
+        const afc_head none = {.status = 200};
+        const afc_status expected = rows[i].is_refused ? AFC_ETOOBIG : AFC_OK;
+        afc__field_list list;
+        if (afc__head_names_too_many_fields(&head, &control) != rows[i].is_refused) {
+            fail_msg("row %zu", i);
+        }
+        afc_status statuses[3];
+        statuses[0] = afc__stored_fields_select(&list, &head, &control);
+        if (statuses[0] == AFC_OK) afc__field_list_clear(&list);
+        statuses[1] = afc__stored_fields_update(&list, &none, &head, &control);
+        if (statuses[1] == AFC_OK) afc__field_list_clear(&list);
+        statuses[2] = afc__stored_fields_edit(&list, &head, &none, &control);
+        if (statuses[2] == AFC_OK) afc__field_list_clear(&list);
+        for (size_t k = 0; k < COUNT_OF(statuses); k++) check_status(statuses[k], expected);
+    }
 }
 
 static void later_head_replaces_all_fields_of_a_name(void **state) {
@@ -118,6 +199,40 @@ static void later_head_replaces_all_fields_of_a_name(void **state) {
                      AFC_OK);
         assert_string_equal(lines_of(&lines, &fields), rows[i].expected);
         afc__buffer_clear(&lines);
+        afc__field_list_clear(&fields);
+    }
+}
+
+/** Fields 2 * i are updated by fields 3 * i: the result has the stored ones are those that the update doesn't have, and then all of the update. */
+static void later_head_may_have_many_fields(void **state) {
+    (void)state;
+    enum { MANY = 200, NAME = 16 };
+    static char names[2][MANY][NAME];
+    static afc_header stored_fields[MANY], update_fields[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        snprintf(names[0][i], NAME, "field-%zu", 2 * i);
+        snprintf(names[1][i], NAME, "FIELD-%zu", 3 * i);
+        stored_fields[i] = (afc_header){afc_slice_of(names[0][i]), S("old"), 0};
+        update_fields[i] = (afc_header){afc_slice_of(names[1][i]), S("new"), 0};
+    }
+    const afc_head stored = {.status = 200, .headers = stored_fields, .header_count = MANY};
+    const afc_head update = {.status = 304, .headers = update_fields, .header_count = MANY};
+    const afc__http_cache_control control = {0};
+    TORTURE(n) {
+        afc__field_list fields;
+        afc_status status = afc__stored_fields_update(&fields, &stored, &update, &control);
+        if (status != AFC_OK) {
+            check_status(status, AFC_ENOMEM);
+            continue;
+        }
+        size_t at = 0;
+        for (size_t i = 0; i < MANY; i++) {
+            if (2 * i % 3 == 0) continue;
+            check_slice(fields.headers[at].name, names[0][i]);
+            check_slice(fields.headers[at++].value, "old");
+        }
+        for (size_t i = 0; i < MANY; i++) check_slice(fields.headers[at++].name, names[1][i]);
+        assert_int_equal(fields.count, at);
         afc__field_list_clear(&fields);
     }
 }
@@ -322,7 +437,10 @@ static void unsafe_methods_invalidate_their_origin_only(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_of_the_connection_are_not_stored),
+        cmocka_unit_test(fields_that_no_cache_names_are_not_stored),
+        cmocka_unit_test(head_that_names_too_many_fields_is_refused),
         cmocka_unit_test(later_head_replaces_all_fields_of_a_name),
+        cmocka_unit_test(later_head_may_have_many_fields),
         cmocka_unit_test(head_that_is_too_large_is_refused),
         cmocka_unit_test(answers_are_made_as_heads),
         cmocka_unit_test(an_answer_has_as_many_fields_as_are_stored),

@@ -191,6 +191,14 @@ static void star_and_invalid_names_match_nothing(void **state) {
     }
 }
 
+static void check_selecting(const afc_head *head, afc_status expected) {
+    afc__http_cache_request request = {.identity = ""};
+    afc__fields fields;
+    afc__fields_init(&fields, AFC__SELECTING_MAX);
+    check_status(afc__selecting_fields_add(&fields, head, &request, true), expected);
+    afc__fields_clear(&fields);
+}
+
 static void too_many_names_match_nothing(void **state) {
     (void)state;
     char names[AFC__VARY_MAX * 2 + 4] = "";
@@ -198,8 +206,10 @@ static void too_many_names_match_nothing(void **state) {
     afc_header header = {S("Vary"), {names, AFC__VARY_MAX * 2}, 0};
     afc_head head = {.status = 200, .headers = &header, .header_count = 1};
     assert_false(afc__vary_is_any(&head));
+    check_selecting(&head, AFC_OK);
     header.value.size += 2;
     assert_true(afc__vary_is_any(&head));
+    check_selecting(&head, AFC_ETOOBIG);
 }
 
 static void identity_separates_users_unless_public(void **state) {

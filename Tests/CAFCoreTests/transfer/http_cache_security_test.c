@@ -3,6 +3,7 @@
 #include "support/files.h"
 
 #include <afcore/cookie.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,36 @@ static void first_url_is_the_main_document_also_from_the_cache(void **state) {
         call_free(call);
     }
     check_no_cookies(site, jar);
+}
+
+/* ---- Heads at their limits --------------------------------------------------------------------- */
+
+/** Otherwise the network thread, which all transfers share, would compare each field with each name. */
+static void head_that_names_too_many_fields_updates_nothing(void **state) {
+    cached_site *site = *state;
+    static const char *const fields[] = {"Connection: keep-alive", "Cache-Control: no-cache=\"b",
+                                         "Vary: b"};
+    static const char *const ends[] = {"", "\"", ""};
+    enum { MANY = 20000 };
+    static char more[2 * MANY + 1];
+    for (size_t i = 0; i < MANY; i++) memcpy(more + 2 * i, ",a", 3);
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        static char head[sizeof more + 64];
+        afc_http_cache_remove_all(site->cache);
+        snprintf(head, sizeof head, "%s%s%s\r\n" FRESH, fields[i], more, ends[i]);
+        /* Neither stored … */
+        serve(site->world, "/", answer(200, head, "new"));
+        assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+        assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+        /* … nor an update of what is: that is used once more, as it was, and removed. */
+        serve(site->world, "/", answer(200, STALE TAG "\r\nA: old", "old"));
+        assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+        serve(site->world, "/", answer(304, head, ""));
+        assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_VALIDATED);
+        serve(site->world, "/", answer(200, "Cache-Control: no-store", "last"));
+        assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+        assert_string_equal(seen_header(site->world, seen(site) - 1, "If-None-Match"), "");
+    }
 }
 
 /* ---- Whose response it is ---------------------------------------------------------------------- */
@@ -602,6 +633,7 @@ int main(void) {
         SITE_TEST(validation_asks_the_hook_of_the_request),
         cmocka_unit_test(validation_in_background_keeps_to_the_main_document),
         cmocka_unit_test(first_url_is_the_main_document_also_from_the_cache),
+        SITE_TEST(head_that_names_too_many_fields_updates_nothing),
         SITE_TEST(update_decides_anew_which_requests_a_response_fits),
         SITE_TEST(head_response_decides_anew_which_requests_a_response_fits),
         SITE_TEST(response_for_credentials_of_a_challenge_is_for_them_only),
