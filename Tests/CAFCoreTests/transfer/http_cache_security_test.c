@@ -140,11 +140,11 @@ static void validation_asks_the_hook_of_the_request(void **state) {
     assert_int_equal(statistics.stored, 1);
 }
 
-static cached_site *site_with_document_cookies(afc_cookie_jar **jar) {
+static cached_site *site_with_cookies(afc_cookie_jar **jar, afc_cookie_policy policy) {
     afc_session_options options = AFC_SESSION_OPTIONS_INIT;
     check_status(afc_cookie_jar_new(jar, NULL, NULL), AFC_OK);
     options.cookies = *jar;
-    options.cookie_policy = AFC_COOKIES_MAIN_DOCUMENT;
+    options.cookie_policy = policy;
     return site_new(&options);
 }
 
@@ -163,7 +163,7 @@ static void check_no_cookies(cached_site *site, afc_cookie_jar *jar) {
 static void validation_in_background_keeps_to_the_main_document(void **state) {
     (void)state;
     afc_cookie_jar *jar;
-    cached_site *site = site_with_document_cookies(&jar);
+    cached_site *site = site_with_cookies(&jar, AFC_COOKIES_MAIN_DOCUMENT);
     store_usable(site);
     serve(site->world, "/", answer(200, FRESH "\r\nSet-Cookie: tracks=1", "new"));
     call *call = call_new(site->world, "/");
@@ -176,7 +176,7 @@ static void validation_in_background_keeps_to_the_main_document(void **state) {
 static void first_url_is_the_main_document_also_from_the_cache(void **state) {
     (void)state;
     afc_cookie_jar *jar;
-    cached_site *site = site_with_document_cookies(&jar);
+    cached_site *site = site_with_cookies(&jar, AFC_COOKIES_MAIN_DOCUMENT);
     const char *other = strrchr(url_of(site->world, "/other"), ':');
     other = text_of(site->world, FRESH "\r\nLocation: http://localhost%s", other);
     serve(site->world, "/", answer(301, other, ""));
@@ -188,6 +188,36 @@ static void first_url_is_the_main_document_also_from_the_cache(void **state) {
         call_free(call);
     }
     check_no_cookies(site, jar);
+}
+
+/** S47: also after a logout, which removes them. */
+static void cookies_of_a_stored_response_are_saved_once(void **state) {
+    (void)state;
+    static const struct {
+        const char *fields;
+        afc_http_cache_use use;
+    } rows[] = {
+        {FRESH, AFC_HTTP_CACHE_HIT},
+        {STALE TAG, AFC_HTTP_CACHE_VALIDATED},
+        {"Cache-Control: max-age=60, stale-if-error=600\r\nAge: 100" TAG, AFC_HTTP_CACHE_STALE},
+        {USABLE_STALE TAG, AFC_HTTP_CACHE_STALE}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        afc_cookie_jar *jar;
+        cached_site *site = site_with_cookies(&jar, AFC_COOKIES_ALWAYS);
+        serve(site->world, "/",
+              answer(200, text_of(site->world, "%s\r\nSet-Cookie: id=1", rows[i].fields), "body"));
+        assert_int_equal(fetch(site, "/"), AFC_HTTP_CACHE_UNUSED);
+        assert_int_equal(afc_cookie_jar_remove(jar, NULL, NULL, NULL), 1);
+        /* The server says nothing about cookies this time. */
+        bool fails = strstr(rows[i].fields, "stale-if-error") != NULL;
+        serve(site->world, "/", answer(fails ? 503 : 304, NULL, ""));
+        call *call = call_fetch(site->world, "/");
+        check_ended(call, AFC_OK);
+        assert_int_equal(use_of(call), rows[i].use);
+        check_slice(field_of(call, "Set-Cookie"), "id=1");
+        call_free(call);
+        check_no_cookies(site, jar);
+    }
 }
 
 /* ---- Heads at their limits --------------------------------------------------------------------- */
@@ -633,6 +663,7 @@ int main(void) {
         SITE_TEST(validation_asks_the_hook_of_the_request),
         cmocka_unit_test(validation_in_background_keeps_to_the_main_document),
         cmocka_unit_test(first_url_is_the_main_document_also_from_the_cache),
+        cmocka_unit_test(cookies_of_a_stored_response_are_saved_once),
         SITE_TEST(head_that_names_too_many_fields_updates_nothing),
         SITE_TEST(update_decides_anew_which_requests_a_response_fits),
         SITE_TEST(head_response_decides_anew_which_requests_a_response_fits),
