@@ -235,6 +235,10 @@ static void refuses_cookies_for_public_suffixes(void **state) {
         {"http://a.com/", "a=b; Domain=com", "http://b.com/", ""},
         {"http://a.test/", "a=b; Domain=test", "http://b.test/", ""},
         {"http://a.xn--fiqs8s/", "a=b; Domain=xn--fiqs8s", "http://b.xn--fiqs8s/", ""},
+        {"http://a.co.uk/", "a=b; Domain=co.uk", "http://co.uk/", ""},
+        {"http://a.co.uk/", "a=b; Domain=.CO.UK", "http://co.uk/", ""},
+        {"http://a.test/", "a=b; Domain=test", "http://test/", ""},
+        {"http://a.xn--fiqs8s/", "a=b; Domain=xn--fiqs8s", "http://xn--fiqs8s/", ""},
         /* A suffix may set some for itself, and for nobody below. */
         {"http://co.uk/", "a=b; Domain=co.uk", "http://co.uk/", "a=b"},
         {"http://co.uk/", "a=b; Domain=co.uk", "http://a.co.uk/", ""},
@@ -245,6 +249,9 @@ static void refuses_cookies_for_public_suffixes(void **state) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         check_way(rows[i][0], rows[i][1], rows[i][2], rows[i][3]);
     }
+    afc_cookie_jar *jar = make_jar();
+    check_status(keep(jar, "http://a.co.uk/", "a=b; Domain=co.uk"), AFC_EINVAL);
+    afc_cookie_jar_release(jar);
     assert_true(afc__is_same_site("a.b.co.uk", "b.co.uk"));
     assert_true(afc__is_same_site("10.0.0.1", "10.0.0.1"));
     assert_false(afc__is_same_site("a.co.uk", "b.co.uk"));
