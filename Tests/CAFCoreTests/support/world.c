@@ -73,6 +73,9 @@ int world_teardown(void **state) {
     /* A test that failed may have left tasks behind that nothing else would end. */
     if (world->session != NULL) afc_session_cancel_all(world->session);
     world_free(world);
+    /* And a proxy in the environment, to which the sessions of the next tests would send their requests. */
+    static const char *const proxies[] = {"http_proxy", "https_proxy", "all_proxy", "no_proxy"};
+    for (size_t i = 0; i < COUNT_OF(proxies); i++) unsetenv(proxies[i]);
     return 0;
 }
 
