@@ -82,6 +82,9 @@ static void resolves_locations_against_the_responding_url(void **state) {
         {"http://h/", "/a b\xC3\xBC", "http://h/a%20b%C3%BC", false},
         {"http://h/", "/\\evil.example", "http://h/%5Cevil.example", false},
         {"http://h/", "https://h/", "https://h/", true},
+        /* The scheme alone. */
+        {"http://h:443/", "https://h:443/", "https://h/", true},
+        {"http://h:8080/", "https://h:8080/", "https://h:8080/", true},
         {"http://h/", "//h:81/", "http://h:81/", true},
         {"http://h/", "//sub.h/", "http://sub.h/", true},
         {"https://h/", "https://h:444/", "https://h:444/", true},
