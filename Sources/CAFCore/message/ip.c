@@ -272,6 +272,13 @@ static bool begins_with(const afc__ip *ip, const char *text, unsigned prefix) {
     return afc__ip_parse(&network, afc_slice_of(text)) && afc__ip_is_in(ip, &network, prefix);
 }
 
+/** Returns whether the interface is ISATAP's: a router of the network sends packets to the IPv4 address in it (RFC 5214 6.1). */
+static bool is_isatap(const afc__ip *ip) {
+    /* The bits "u" and "g" of a modified EUI-64. */
+    return (ip->bytes[8] & ~3u) == 0 && ip->bytes[9] == 0 && ip->bytes[10] == 0x5e &&
+           ip->bytes[11] == 0xfe;
+}
+
 bool afc__ip_is_public(const afc__ip *ip) {
     static const ip_network special[] = {
         {{0x20, 0x01, 0}, 23}, {{0x20, 0x01, 0x0d, 0xb8}, 32}, {{0x3f, 0xff}, 20}};
@@ -284,6 +291,10 @@ bool afc__ip_is_public(const afc__ip *ip) {
     if (begins_with(ip, "2002::", 16)) {
         afc__ip inner = embedded(ip, 2);
         return is_public_ipv4(&inner);
+    }
+    if (is_isatap(ip)) {
+        afc__ip inner = embedded(ip, 12);
+        if (!is_public_ipv4(&inner)) return false;
     }
     return is_in_any(ip, unicast, 1) && !is_in_any(ip, special, sizeof special / sizeof *special);
 }

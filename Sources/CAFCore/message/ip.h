@@ -42,7 +42,8 @@ bool afc__ip_is_loopback(const afc__ip *ip);
 
 /**
  * Returns whether an address is a public unicast one: not loopback, private, link-local, shared, reserved, for
- * documentation or multicast. An IPv4 address embedded in an IPv6 address is checked itself.
+ * documentation or multicast. An IPv4 address embedded in an IPv6 address is checked itself: mapped, NAT64 with the
+ * well-known prefix, 6to4, ISATAP. A NAT64 prefix that a network chose itself looks like any other (RFC 6052 2.2).
  */
 bool afc__ip_is_public(const afc__ip *ip);
 

@@ -68,7 +68,8 @@ typedef struct afc_network_options {
      * private, loopback, link-local or other special-purpose address, the task fails with AFC_ECONNECT before
      * anything is sent; each connection of each hop is checked again. A request that would go through a proxy of
      * the environment fails with AFC_EUNSUPPORTED. Requests through a proxy of the session or the request,
-     * Unix-domain sockets and `doh_url` are not checked.
+     * Unix-domain sockets and `doh_url` are not checked. A NAT64 prefix that the network chose itself can't be
+     * recognised, so its gateway must not translate to private addresses (RFC 6052 3.1 forbids it for 64:ff9b::/96).
      */
     bool require_public_addresses;
     uint64_t reserved[6]; /**< 0. */
