@@ -16,6 +16,8 @@
 enum {
     BATCH = 32,
     LONG_TURN_US = 20000,
+    /* A wait that ends this much too late wasn't the loop's: the process was stopped, for example by Ctrl-Z. */
+    STOPPED_US = 500000,
     /* Only a thread that was stopped by a debugger, for example, takes longer from its exchange to its write. */
     MAX_WAKEUP_MS = 10000
 };
@@ -23,7 +25,8 @@ enum {
 static _Thread_local const afc__loop *current_loop;
 
 afc_status afc__loop_init(afc__loop *loop, afc__loop_owner owner, afc_failure *failure) {
-    *loop = (afc__loop){.event_descriptor = -1, .epoll_descriptor = -1, .owner = owner};
+    *loop = (afc__loop){
+        .event_descriptor = -1, .epoll_descriptor = -1, .owner = owner, .look_due_us = INT64_MAX};
     afc__timers_init(&loop->timers);
     loop->epoll_descriptor = epoll_create1(EPOLL_CLOEXEC);
     loop->event_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -183,12 +186,35 @@ static unsigned readiness_of(uint32_t events) {
     return readiness;
 }
 
+/** Returns the time by which the loop wants to look at its sockets again. */
+static int64_t next_look(const afc__loop *loop) {
+    const afc__timer *first = afc__timers_first(&loop->timers);
+    if (first == NULL) return INT64_MAX;
+    int64_t now = afc__now_us();
+    return first->deadline > now ? first->deadline : now;
+}
+
+/**
+ * Waits. It is interrupted if the process is stopped and continued (signal(7)), and by nothing else, as the thread
+ * blocks signals: then it looks at the sockets before any alarm rings.
+ */
 static int sleep_until_ready(afc__loop *loop, struct epoll_event *batch) {
     atomic_store(&loop->is_asleep, true);
+    loop->look_due_us = next_look(loop);
     int timeout = atomic_load(&loop->inbox) != NULL ? 0 : timeout_ms(loop);
     int count = epoll_wait(loop->epoll_descriptor, batch, BATCH, timeout);
+    if (count < 0 && errno == EINTR) {
+        loop->look_due_us = 0;
+        count = epoll_wait(loop->epoll_descriptor, batch, BATCH, 0);
+    }
     if (!atomic_exchange(&loop->is_asleep, false)) loop->wakeups_due++;
     return count;
+}
+
+/** Notices that the process was stopped since the loop wanted to look at its sockets. */
+static void notice_stop(afc__loop *loop) {
+    if (loop->now_us - STOPPED_US > loop->look_due_us) loop->continued_us = loop->now_us;
+    loop->look_due_us = INT64_MAX;
 }
 
 /** Returns false if no socket was ready. */
@@ -198,6 +224,7 @@ static bool take_events(afc__loop *loop, struct epoll_event *batch, bool may_sle
                           : epoll_wait(loop->epoll_descriptor, batch, BATCH, 0);
     afc__fork_gate_enter(loop->section);
     loop->now_us = afc__now_us();
+    notice_stop(loop);
     loop->batch = batch;
     loop->batch_count = count > 0 ? count : 0;
     for (loop->batch_next = 0; loop->batch_next < loop->batch_count;) {
@@ -274,6 +301,7 @@ bool afc__loop_dispatch(afc__loop *loop) {
     loop->is_dispatching = false;
     bool goes_on = loop->next != AFC__TURN_END;
     if (goes_on) {
+        loop->look_due_us = next_look(loop);
         atomic_store(&loop->is_asleep, true);
     } else {
         loop->owner.ended(loop->owner.context);
@@ -293,6 +321,10 @@ uint64_t afc__loop_turn(const afc__loop *loop) {
 
 int64_t afc__loop_now(const afc__loop *loop) {
     return loop->now_us;
+}
+
+int64_t afc__loop_continued(const afc__loop *loop) {
+    return loop->continued_us;
 }
 
 afc_status afc__loop_watch(afc__loop *loop, afc__watch *watch, unsigned readiness) {

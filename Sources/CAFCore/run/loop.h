@@ -65,6 +65,9 @@ typedef struct afc__loop {
     afc__loop_owner owner;
     afc__timers timers;
     int64_t now_us; /**< Time when the loop last woke. */
+    /** When the loop wants to look at its sockets at the latest; INT64_MAX: it doesn't matter. */
+    int64_t look_due_us;
+    int64_t continued_us; /**< See afc__loop_continued(). */
     /** Writes to the eventfd that are done or about to be; never read back. */
     uint64_t wakeups_due;
     bool hurries; /**< See afc__loop_hurry(). */
@@ -125,6 +128,12 @@ uint64_t afc__loop_turn(const afc__loop *loop);
 
 /** Returns the time when the loop last woke: cheaper than the clock, and at most a turn behind. */
 int64_t afc__loop_now(const afc__loop *loop);
+
+/**
+ * Returns the time when the loop woke after its process was stopped, or, if the program drives it, wasn't dispatched
+ * in time; 0: never. Nothing was read before that, so silence counts from then on only.
+ */
+int64_t afc__loop_continued(const afc__loop *loop);
 
 /**
  * Watches a descriptor for this readiness from now on. AFC_ENOMEM, AFC_EINTERNAL: it is watched as before, or not at

@@ -28,7 +28,9 @@ static int64_t connect_deadline(const afc_task *task) {
 
 static int64_t idle_deadline(const afc_task *task) {
     if (!idle_counts(task)) return INT64_MAX;
-    return after(afc__exchange_last_activity(task->exchange), task->transfer.timeouts.idle_ms);
+    int64_t since = afc__exchange_last_activity(task->exchange);
+    int64_t continued = afc__loop_continued(&task->session->loop);
+    return after(since > continued ? since : continued, task->transfer.timeouts.idle_ms);
 }
 
 /** The next turn of the loop, if the exchange has let others come first. */

@@ -1,4 +1,5 @@
 /* Sessions without a thread, which the program drives. */
+#include "base/clock.h"
 #include "curl/allocator.h"
 #include "curl/driver_internal.h"
 #include "session/task_internal.h"
@@ -8,6 +9,7 @@
 #include "support/websocket.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +219,27 @@ static void ends_a_task_at_its_time_limit(void **state) {
     call_start(call);
     drive(call);
     check_ended(call, AFC_ETIMEOUT);
+    call_free(call);
+}
+
+static void time_without_a_dispatch_is_not_idle(void **state) {
+    world *world = *state;
+    afts_script *script = afts_script_new();
+    afts_send_text(script, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n1");
+    afts_stall(script, "half");
+    afts_send_text(script, "2");
+    serve(world, "/", script);
+    call *call = call_new(world, "/");
+    call->request.timeouts.idle_ms = 2000;
+    call_start(call);
+    while (atomic_load(&call->head_count) == 0) check_status(turn(world->session), AFC_OK);
+    int64_t end = afc__now_us() + 3000000;
+    while (afc__now_us() < end) sched_yield();
+    check_status(afc_session_dispatch(world->session), AFC_OK);
+    assert_int_equal(atomic_load(&call->done_count), 0);
+    afts_release(world->server, "half", 1);
+    drive(call);
+    check_ended(call, AFC_OK);
     call_free(call);
 }
 
@@ -431,6 +454,7 @@ int main(void) {
         EXTERNAL_TEST(echoes_over_a_websocket),
         EXTERNAL_TEST(waits_without_a_limit_when_idle),
         EXTERNAL_TEST(ends_a_task_at_its_time_limit),
+        EXTERNAL_TEST(time_without_a_dispatch_is_not_idle),
         EXTERNAL_TEST(wakes_for_posts_of_other_threads),
         EXTERNAL_TEST(starts_tasks_inside_callbacks),
         EXTERNAL_TEST(keeps_nothing_of_libcurl_outside_of_dispatch),

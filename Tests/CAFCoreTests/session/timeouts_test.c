@@ -5,9 +5,13 @@
  */
 #include "base/clock.h"
 #include "support/call.h"
+#include "support/child.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { SHORT_MS = 300, LONG_MS = 600000 };
 
@@ -226,6 +230,48 @@ static void paused_task_is_not_idle(void **state) {
     call_free(call);
 }
 
+/** No assertion may run in a child: it would report into the parent's test run. */
+_Noreturn static void fetch_in_a_child(const char *url) {
+    afc_session *session;
+    afc_result *result = NULL;
+    afc_request request = AFC_REQUEST_INIT;
+    request.url = url;
+    request.timeouts.idle_ms = PASSING_MS;
+    afc_status status = afc_session_new(&session, NULL, NULL);
+    if (status == AFC_OK) status = afc_perform(&result, session, &request, NULL);
+    child_exit(status == AFC_OK ? 0 : 1);
+}
+
+static void let_pass(int milliseconds) {
+    int64_t end = afc__now_us() + milliseconds * INT64_C(1000);
+    while (afc__now_us() < end) sched_yield();
+}
+
+/** As Ctrl-Z does, until the time of the limit has passed. */
+static void stop_for_the_limit(pid_t child) {
+    int status;
+    assert_int_equal(kill(child, SIGSTOP), 0);
+    assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+    assert_true(WIFSTOPPED(status));
+    let_pass(PASSING_MS);
+    assert_int_equal(kill(child, SIGCONT), 0);
+}
+
+static void stopped_process_is_not_idle(void **state) {
+    world *world = *state;
+    if (!CAN_FORK) return;
+    serve_halves(world);
+    const char *url = url_of(world, "/halves");
+    pid_t child = fork();
+    if (child == 0) fetch_in_a_child(url);
+    assert_true(afts_wait_stalled(world->server, "half", 1, PATIENCE_MS));
+    stop_for_the_limit(child);
+    /* The child has time to notice a limit that passed, which it must not: there was nothing to read. */
+    let_pass(SHORT_MS);
+    afts_release(world->server, "half", 1);
+    child_check(child);
+}
+
 static ptrdiff_t read_when_open(void *context, void *buffer, size_t size) {
     call *call = context;
     if (!atomic_load((atomic_bool *)call->payload)) return AFC_READ_AGAIN;
@@ -331,6 +377,7 @@ int main(void) {
         WORLD_TEST(response_that_waits_for_a_busy_loop_is_not_silence),
         WORLD_TEST(suspended_task_is_not_idle),
         WORLD_TEST(paused_task_is_not_idle),
+        WORLD_TEST(stopped_process_is_not_idle),
         WORLD_TEST(task_with_waiting_reader_is_not_idle),
         WORLD_TEST(total_limit_runs_across_redirects),
         WORLD_TEST(total_limit_runs_while_suspended),
