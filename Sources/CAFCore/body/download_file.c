@@ -170,13 +170,19 @@ static uint64_t birth_of(int descriptor) {
     return (uint64_t)facts.stx_btime.tv_sec * 1000000000u + facts.stx_btime.tv_nsec;
 }
 
+/** A file that grew since its download ended has bytes of another origin. It can be shorter: a beginning is one. */
+static bool has_grown(const afc__resume_token *token, int64_t size) {
+    bool has_ended = token->received > 0;
+    return (has_ended && size > token->received) ||
+           (token->total != AFC_LENGTH_UNKNOWN && size > token->total);
+}
+
 static bool is_of(const afc__resume_token *token, afc_slice url, const struct stat *facts,
                   uint64_t birth_time) {
     return afc__resume_exists(token) && token->url.size == url.size &&
            memcmp(token->url.bytes, url.bytes, url.size) == 0 &&
            token->device == (uint64_t)facts->st_dev && token->inode == (uint64_t)facts->st_ino &&
-           token->birth_time == birth_time &&
-           (token->total == AFC_LENGTH_UNKNOWN || facts->st_size <= token->total);
+           token->birth_time == birth_time && !has_grown(token, facts->st_size);
 }
 
 static afc_status copy_token(const afc__resume_token *from, afc__resume_token *to) {
@@ -327,6 +333,15 @@ afc_status afc__file_resume(afc__file *file, afc_failure *failure) {
     return AFC_OK;
 }
 
+/** Saves the token with the number of bytes that the file ended with; 0: the download is under way. */
+static afc_status save_token(afc__file *file, int64_t received, mode_t *mode, int *error) {
+    bool syncs = (file->flags & AFC_SINK_SYNC) != 0;
+    file->token.received = received;
+    afc_status status = afc__token_save(file->token_path, &file->token, syncs, mode, error);
+    file->token.received = file->size;
+    return status;
+}
+
 afc_status afc__file_write_token(afc__file *file, afc__resume_token *token, afc_failure *failure) {
     struct stat facts;
     if (fstat(file->descriptor, &facts) != 0) return afc__file_failed(file, errno, failure);
@@ -342,11 +357,9 @@ afc_status afc__file_write_token(afc__file *file, afc__resume_token *token, afc_
     file->token.device = (uint64_t)facts.st_dev;
     file->token.inode = (uint64_t)facts.st_ino;
     file->token.birth_time = birth_of(file->descriptor);
-    file->token.received = file->size;
     int error = 0;
     mode_t mode = 0;
-    bool syncs = (file->flags & AFC_SINK_SYNC) != 0;
-    afc_status status = afc__token_save(file->token_path, &file->token, syncs, &mode, &error);
+    afc_status status = save_token(file, 0, &mode, &error);
     /* A file found is private already, so the mode isn't known from it. */
     if (file->mode == 0) file->mode = mode;
     if (status == AFC_OK) return AFC_OK;
@@ -461,7 +474,10 @@ bool afc__file_keep(afc__file *file) {
         afc__file_discard(file);
         return false;
     }
-    file->token.received = file->size;
+    mode_t mode;
+    int error;
+    /* Without space for it, the token of a download that is under way stays, which is as good. */
+    (void)save_token(file, file->size, &mode, &error);
     close_file(file);
     return true;
 }

@@ -4,7 +4,7 @@
  * A plain one (base/temporary_file.h) never outlives its task. A resumable one is PATH.part, locked
  * while a task uses it, and PATH.part.resume, the resume token for its bytes. The token identifies
  * the file by device, inode and birth time, so any other file in its place is foreign and is
- * replaced.
+ * replaced. So is one that has grown since its download ended, whose size the token has.
  *
  * The pair stays consistent if the process is killed at any point: a new PATH.part has another
  * inode than the token's, until its own token is saved, which happens before its first byte is

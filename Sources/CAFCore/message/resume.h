@@ -21,7 +21,7 @@ typedef struct afc__resume_token {
     afc_slice validator;
     bool is_date;  /**< The validator is a Last-Modified, not an ETag. */
     int64_t total; /**< Or AFC_LENGTH_UNKNOWN. */
-    /** Bytes received when the token was written; the file's size is decisive. */
+    /** Size of the file when the download ended; 0 in the token of one that is under way, or was killed. */
     int64_t received;
     afc__digest digest; /**< Digest of the whole file. */
     /** Identify the partial file; creation time too, because inode numbers are reused. */

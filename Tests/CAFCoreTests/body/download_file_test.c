@@ -70,6 +70,14 @@ static void lengthen_part(scene *scene) {
     assert_int_equal(truncate(scene->part, LARGE + 1), 0);
 }
 
+static void add_zero_to_part(scene *scene) {
+    assert_int_equal(truncate(scene->part, BROKEN_AT + 1), 0);
+}
+
+static void fill_part_with_zeros(scene *scene) {
+    assert_int_equal(truncate(scene->part, LARGE), 0);
+}
+
 static void open_part_to_all(scene *scene) {
     assert_int_equal(chmod(scene->part, 0666), 0);
 }
@@ -89,9 +97,10 @@ static void ask_for_another_url(scene *scene) {
 
 static void never_resumes_a_part_of_another_url(void **state) {
     scene *scene = *state;
-    static const tampering ways[] = {remove_note,      damage_note,        open_note_to_all,
-                                     copy_part,        empty_part,         lengthen_part,
-                                     open_part_to_all, ask_for_another_url};
+    static const tampering ways[] = {
+        remove_note,         damage_note,      open_note_to_all,     copy_part,
+        empty_part,          add_zero_to_part, fill_part_with_zeros, lengthen_part,
+        ask_for_another_url, open_part_to_all};
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         break_off(scene);
         ways[i](scene);
@@ -107,6 +116,22 @@ static void never_resumes_a_part_of_another_url(void **state) {
     check_ended(call, AFC_OK);
     call_free(call);
     assert_int_equal(count_files(&scene->folder), 2);
+}
+
+static void resumes_a_part_that_was_shortened(void **state) {
+    scene *scene = *state;
+    break_off(scene);
+    assert_int_equal(truncate(scene->part, BROKEN_AT - 1), 0);
+    check_done(scene, download(scene, BOTH), AFC_RESUMPTION_RESUMED);
+}
+
+static void refuses_a_part_that_grew_since_its_second_end(void **state) {
+    scene *scene = *state;
+    scene->origin.stops_after = BROKEN_AT / 2;
+    for (int i = 0; i < 2; i++) call_free(download(scene, BOTH));
+    scene->origin.stops_after = WHOLE;
+    add_zero_to_part(scene);
+    check_done(scene, download(scene, BOTH), AFC_RESUMPTION_NONE);
 }
 
 static void hard_link_to_the_part_keeps_its_bytes(void **state) {
@@ -429,6 +454,8 @@ static void body_limit_includes_resumed_bytes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(never_resumes_a_part_of_another_url),
+        SCENE_TEST(resumes_a_part_that_was_shortened),
+        SCENE_TEST(refuses_a_part_that_grew_since_its_second_end),
         SCENE_TEST(hard_link_to_the_part_keeps_its_bytes),
         SCENE_TEST(leaves_special_files_alone),
         SCENE_TEST(resumes_by_token_without_resume_file),

@@ -43,6 +43,20 @@ void write_file(const char *path, afc_slice bytes) {
     assert_int_equal(fclose(file), 0);
 }
 
+void replace_in_file(const char *path, const char *text, const char *replacement) {
+    char bytes[4097];
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    bytes[fread(bytes, 1, sizeof bytes - 1, file)] = '\0';
+    const char *found = strstr(bytes, text);
+    assert_non_null(found);
+    rewind(file);
+    int size = fprintf(file, "%.*s%s%s", (int)(found - bytes), bytes, replacement,
+                       found + strlen(text));
+    assert_int_equal(ftruncate(fileno(file), size), 0);
+    assert_int_equal(fclose(file), 0);
+}
+
 bool file_exists(const char *path) {
     return access(path, F_OK) == 0;
 }

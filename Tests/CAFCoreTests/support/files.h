@@ -22,6 +22,9 @@ void folder_remove(folder *folder);
 const char *path_in(folder *folder, const char *name);
 
 void write_file(const char *path, afc_slice bytes);
+
+/** Replaces a text that is in the file, which has at most 4 KiB. */
+void replace_in_file(const char *path, const char *text, const char *replacement);
 bool file_exists(const char *path);
 void check_file(const char *path, afc_slice expected);
 

@@ -13,8 +13,9 @@ AFC_BEGIN_DECLS
 typedef struct afc_resume_info {
     afc_slice url;       /**< URL of the request before redirects, without userinfo and fragment. */
     afc_slice validator; /**< A strong ETag, or a Last-Modified date, for If-Range. */
-    int64_t received;    /**< Bytes received so far. */
-    int64_t total;       /**< Size of the whole file in bytes; -1 if unknown. */
+    int64_t
+        received; /**< Bytes received; 0 in the file of a download that is under way, or whose process was killed. */
+    int64_t total;        /**< Size of the whole file in bytes; -1 if unknown. */
     uint64_t reserved[2]; /**< 0. */
 } afc_resume_info;
 
