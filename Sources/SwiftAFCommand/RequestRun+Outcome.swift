@@ -92,6 +92,15 @@ extension RequestRun {
         options.cache.isUsed && response.headers["Cache-Status"] == "afcore; detail=not-stored"
     }
 
+    /// Says that the library removed the partial file of a resource that doesn't exist any longer.
+    func noteRemoval(of partialFile: RawText?, in outcome: inout Outcome) {
+        guard let partialFile, let status = outcome.transfer?.response?.status, status == 404 || status == 410,
+            !InputFile.exists(partialFile)
+        else { return }
+        let name = partialFile.shown.printable
+        outcome.failure?.message += "; \(name) was removed, since the server no longer has the file"
+    }
+
     private func note(_ token: ResumeToken?, in outcome: inout Outcome) {
         guard let token, let file else { return }
         outcome.failure?.resumption = file.advice(token)

@@ -210,6 +210,7 @@ struct RequestRun {
     ) async -> Outcome {
         var request = request
         let accepted = acceptedResponse(file)
+        let partialFile = file.partialFile
         // A download with a condition has a handler of its own.
         if let accepted { request.responseHandler = accepted.decide }
         do throws(SessionError) {
@@ -219,6 +220,7 @@ struct RequestRun {
             guard outcome.failure == nil, outcome.transfer?.file == nil else {
                 accepted?.abandon()
                 if isUnsaved(outcome) { outcome.transfer?.destination = .unsaved(isDownload: file.isDownload) }
+                noteRemoval(of: partialFile, in: &outcome)
                 return outcome
             }
             do throws(SessionError) {

@@ -259,6 +259,18 @@ import Testing
         #expect(file.names == [])
     }
 
+    @Test(arguments: [404, 410])
+    func removalOfThePartIsSaid(status: Int) async throws {
+        _ = await breakOff()
+        let part = try #require(file.names.first { $0.hasSuffix(".part") })
+        server.route("/film", times: 2, .text("gone", status: status))
+        let gone = await resume()
+        let reason = "\(part) was removed, since the server no longer has the file"
+        #expect(gone.error.contains(reason))
+        #expect(gone.json["error"]?["message"]?.string?.hasSuffix(reason) == true)
+        #expect(!(await resume().error.contains("removed")))
+    }
+
     @Test func serversThatAreDownKeepThePart() async throws {
         _ = await breakOff()
         server.stop()

@@ -150,6 +150,13 @@ struct FileTarget: Sendable {
         return problem
     }
 
+    /// The partial file that `--resume` finds; nil if there is none.
+    var partialFile: RawText? {
+        guard options.contains(.resumes), case .path(let path) = name else { return nil }
+        let part = RawText(OutputFile.target(path).bytes + ".part".utf8)
+        return InputFile.exists(part) ? part : nil
+    }
+
     /// Returns how to resume an interrupted download.
     func advice(_ token: ResumeToken) -> String {
         let part = "\(token.filePath).part".printable
