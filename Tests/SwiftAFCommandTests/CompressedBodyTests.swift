@@ -60,6 +60,12 @@ import Testing
         #expect(file.content?.count == 20 << 20)
     }
 
+    @Test func piecesOfDownloadsHaveALimit() async throws {
+        let file = try TemporaryFile()
+        let run = await swiftaf("download", server.urlString("/\(Self.mebibytes)"), "-o", file.path)
+        #expect(run.exit == 6 && run.error.contains("one piece of the body exceeds"))
+    }
+
     @Test func memoryHasItsLimit() async {
         let run = await swiftaf("get", server.urlString("/20"), "--json", "--max-body", "19M")
         #expect(run.exit == 6 && run.error.contains("--max-body"))

@@ -191,7 +191,7 @@ static bool has_rest_behind_encoding(const afc__exchange *exchange, CURLcode cod
            afc__hop_is_decoded(exchange->hop.transfer);
 }
 
-/** Detects libcurl's limit for decoded bytes of a paused body, 64 MiB. */
+/** Detects libcurl's limit for decoded bytes of one read, 64 MiB. */
 static bool decodes_too_much(const afc__exchange *exchange, CURLcode code) {
     return (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE) && exchange->run.has_paused &&
            afc__hop_in_body(exchange->hop.transfer) && afc__hop_is_decoded(exchange->hop.transfer);
@@ -276,7 +276,7 @@ static const struct {
     {has_different_targets, AFC_EREDIRECT, AFC_REASON_NONE,
      "the redirect has conflicting Locations"},
     {decodes_too_much, AFC_ETOOBIG, AFC_REASON_PIECE_LIMIT,
-     "the paused body exceeds the limit after decoding"},
+     "one piece of the body exceeds the limit after decoding"},
     {has_rest_behind_encoding, AFC_EPROTOCOL, AFC_REASON_NONE,
      "unexpected bytes after the encoded body, perhaps another gzip member, "
      "which libcurl can't decode"},

@@ -54,7 +54,7 @@ static afc_status check_kept(const afc__transfer *transfer, size_t size, afc_fai
     if (kept_size(transfer) + size <= limit) return AFC_OK;
     return afc__give_reason(failure, AFC_REASON_DECODED_LIMIT,
                             afc__fail(failure, AFC_ETOOBIG,
-                                      "the paused body exceeds %llu bytes after decoding",
+                                      "one piece of the body exceeds %llu bytes after decoding",
                                       (unsigned long long)limit));
 }
 
