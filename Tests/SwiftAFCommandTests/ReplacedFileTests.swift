@@ -37,6 +37,22 @@ import Testing
         #expect(folder.isLink("a") && folder.isLink("b"))
     }
 
+    // MARK: Owners
+
+    /// Only a privileged process can set the owner; for any other, the test finds no difference.
+    @Test(arguments: ["--cookies", "-c", "--hsts", "--har", "-o"])
+    func replacedFilesKeepTheirOwner(option: String) async throws {
+        let path = folder.path + "/file"
+        folder.write("# Netscape HTTP Cookie File\n", to: "file")
+        let owner: uid_t = geteuid() == 0 ? 65534 : geteuid()
+        let group: gid_t = geteuid() == 0 ? 65534 : getegid()
+        #expect(chown(path, owner, group) == 0 && chmod(path, 0o640) == 0)
+        #expect(await swiftaf(server.urlString(), option, path).exit == 0)
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        #expect(status.st_uid == owner && status.st_gid == group && status.st_mode & 0o777 == 0o640)
+    }
+
     // MARK: Failures
 
     @Test(arguments: [true, false])

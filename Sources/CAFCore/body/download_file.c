@@ -411,20 +411,32 @@ static int sync_folder(const char *path) {
     return error;
 }
 
-/** Chooses the permissions that the file gets with its final name; false: they don't change. */
-static bool choose_mode(const afc__file *file, mode_t *mode) {
+/** Gives the file this owner and group, as far as the process may. */
+static void set_owner(const afc__file *file, uid_t owner, gid_t group) {
+    /* A group of the process is allowed without privileges. */
+    bool is_set = fchown(file->descriptor, owner, group) == 0 ||
+                  fchown(file->descriptor, (uid_t)-1, group) == 0;
+    (void)is_set;
+}
+
+/** Gives the file the permissions that it has with its final name. Returns 0 or an errno. */
+static int set_permissions(const afc__file *file) {
     struct stat facts;
-    *mode = file->mode;
+    mode_t mode = file->mode;
     bool replaces = (file->flags & AFC_SINK_KEEP_MODE) != 0 && lstat(file->path, &facts) == 0 &&
                     S_ISREG(facts.st_mode);
-    if (replaces) *mode = facts.st_mode & 0777;
-    return replaces || file->partial_path != NULL;
+    if (replaces) {
+        mode = facts.st_mode & 0777;
+        set_owner(file, facts.st_uid, facts.st_gid);
+    }
+    bool changes = replaces || file->partial_path != NULL;
+    return changes && fchmod(file->descriptor, mode) != 0 ? errno : 0;
 }
 
 static int give_name(const afc__file *file) {
     bool syncs = (file->flags & AFC_SINK_SYNC) != 0;
-    mode_t mode;
-    if (choose_mode(file, &mode) && fchmod(file->descriptor, mode) != 0) return errno;
+    int error = set_permissions(file);
+    if (error != 0) return error;
     if (syncs && fsync(file->descriptor) != 0) return errno;
     bool replaces = (file->flags & AFC_SINK_NO_REPLACE) == 0;
     return afc__temporary_rename(file->descriptor, file->partial_path, file->path, replaces);
@@ -448,7 +460,10 @@ afc_status afc__file_finish(afc__file *file, afc_failure *failure) {
     /* Otherwise the rename would give the destination's name to a foreign file. */
     int error = is_in_place(file) ? give_name(file) : ENOENT;
     if (error != 0) {
-        if (file->partial_path != NULL) (void)fchmod(file->descriptor, PRIVATE_MODE);
+        if (file->partial_path != NULL) {
+            set_owner(file, geteuid(), getegid());
+            (void)fchmod(file->descriptor, PRIVATE_MODE);
+        }
         return afc__file_failed(file, error, failure);
     }
     if (file->is_resumable) unlink(file->token_path);

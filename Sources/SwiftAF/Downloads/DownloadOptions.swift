@@ -26,6 +26,7 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
     public static let syncsToDisk = DownloadOptions(rawValue: 1 << 4)
     /// Replaces the target of a symbolic link and keeps the link. Without this option the link itself is replaced.
     public static let followsLinks = DownloadOptions(rawValue: 1 << 5)
-    /// Keeps the permissions of a file that is replaced. Without this option it gets those of a new file.
+    /// Keeps the permissions of a file that is replaced, and its owner and group as far as the process may set them.
+    /// Without this option it gets those of a new file.
     public static let keepsPermissions = DownloadOptions(rawValue: 1 << 6)
 }

@@ -2,7 +2,7 @@ import Glibc
 import SwiftAF
 
 /// A file that is written beside a path, and gets its name when it is complete. It has the permissions of the file that
-/// it replaces. Pipes, devices and descriptors of the process are written to.
+/// it replaces, and its owner if the process may set that. Pipes, devices and descriptors of the process are written to.
 struct NewFile: Sendable {
     let descriptor: Int32
     private let path: RawText
@@ -28,7 +28,13 @@ struct NewFile: Sendable {
         guard hasFile || errno == ENOENT else { throw OutputFile.failure(path, errno) }
         let folder = OutputFile.directory(of: target)
         (descriptor, temporary) = try Self.create(in: folder, mode, for: path)
-        if hasFile { fchmod(descriptor, status.st_mode & 0o777) }
+        if hasFile {
+            // As far as the process may; a group of its own is allowed without privileges.
+            if fchown(descriptor, status.st_uid, status.st_gid) != 0 {
+                _ = fchown(descriptor, uid_t.max, status.st_gid)
+            }
+            fchmod(descriptor, status.st_mode & 0o777)
+        }
     }
 
     /// Creates a file under a name that no other has. The name is short, whatever that of the target is: the system

@@ -31,6 +31,35 @@ static void fetch(scene *scene, unsigned flags, afc_status expected) {
     call_free(call);
 }
 
+/** One that another user or another group owns, as far as the test may make one. */
+static void write_file_of_another(const char *path) {
+    gid_t groups[64];
+    int count = getgroups(COUNT_OF(groups), groups);
+    write_file(path, S("old"));
+    if (geteuid() == 0) {
+        assert_int_equal(chown(path, 65534, 65534), 0);
+    } else if (count > 0) {
+        assert_int_equal(chown(path, (uid_t)-1, groups[count - 1]), 0);
+    }
+}
+
+static void keeps_the_owner_of_the_file_it_replaces(void **state) {
+    scene *scene = *state;
+    static const unsigned kinds[] = {KEEP, KEEP | BOTH};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        struct stat before, after;
+        write_file_of_another(scene->path);
+        assert_int_equal(chmod(scene->path, 0640), 0);
+        assert_int_equal(stat(scene->path, &before), 0);
+        fetch(scene, kinds[i], AFC_OK);
+        assert_int_equal(stat(scene->path, &after), 0);
+        assert_int_equal(after.st_uid, before.st_uid);
+        assert_int_equal(after.st_gid, before.st_gid);
+        assert_int_equal(mode_of(scene->path), 0640);
+        unlink(scene->path);
+    }
+}
+
 static void replaces_the_target_of_links(void **state) {
     scene *scene = *state;
     static const unsigned kinds[] = {FOLLOW, FOLLOW | BOTH};
@@ -127,6 +156,7 @@ static void new_files_have_the_permissions_of_new_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        SCENE_TEST(keeps_the_owner_of_the_file_it_replaces),
         SCENE_TEST(replaces_the_target_of_links),
         SCENE_TEST(replaces_the_link_itself_without_the_flag),
         SCENE_TEST(leaves_the_target_when_the_download_fails),
