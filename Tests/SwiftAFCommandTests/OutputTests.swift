@@ -198,7 +198,7 @@ import Testing
                 "headers":[["Content-Type","application/json"],["X","1"],["x","2"]],\
                 "body":"{\\"a\\":1}","bodyBase64":null,"bodyBytes":7,"json":{"a":1},"file":null,\
                 "redirects":[{"status":302,"url":"http://h/1","location":"//h/2"}],\
-                "timings":{"dns":0.0,"connect":0.2,"tls":3.1,"firstByte":5.0,"total":6.2},\
+                "timings":{"dns":1.0,"connect":1.2,"tls":4.1,"firstByte":6.0,"total":6.2},\
                 "reused":true,"sent":2,"received":7,"error":null}
 
                 """)

@@ -102,19 +102,19 @@ struct Report {
         }
     }
 
-    /// Returns the phases of the final hop, and the total time of all hops.
+    /// Returns when the phases of the final hop ended, all from the start of the first hop.
     private static func timings(_ metrics: ResponseMetrics) -> JSONValue? {
-        metrics.hops.last.map { hop in
+        let start = metrics.redirects.compactMap(\.total).reduce(.zero, +)
+        func milliseconds(_ time: Duration?) -> JSONValue {
+            time.map { .double((start + $0).milliseconds) } ?? .null
+        }
+        return metrics.hops.last.map { hop in
             [
                 "dns": milliseconds(hop.dnsDone), "connect": milliseconds(hop.connectDone),
-                "tls": milliseconds(hop.tlsDone),
-                "firstByte": milliseconds(hop.firstByte), "total": milliseconds(metrics.total),
+                "tls": milliseconds(hop.tlsDone), "firstByte": milliseconds(hop.firstByte),
+                "total": metrics.total.map { .double($0.milliseconds) } ?? .null,
             ]
         }
-    }
-
-    private static func milliseconds(_ duration: Duration?) -> JSONValue {
-        duration.map { .double($0.milliseconds) } ?? .null
     }
 
     static func error(_ failure: Failure) -> JSONValue {
