@@ -11,7 +11,7 @@ public import FoundationEssentials
 /// ```
 ///
 /// Each request that was sent has an entry: each redirect, each answered challenge and each attempt; the rounds of NTLM
-/// and Negotiate share one. Credentials are redacted; bodies, and messages of WebSockets, are left out by default.
+/// and Negotiate share one. The fields of a request are those that were sent, with libcurl's own. Credentials are redacted; bodies, and messages of WebSockets, are left out by default.
 /// Requests under way and open WebSockets aren't included. Thread-safe.
 public final class HARRecorder: EventMonitor {
     private let redaction: Redaction
@@ -68,6 +68,16 @@ public final class HARRecorder: EventMonitor {
     // MARK: Events
 
     public var observesMessages: Bool { maximumMessages > 0 }
+
+    public var tracesWire: Bool { true }
+
+    public func requestTraced(_ request: MonitoredRequest, _ trace: WireTrace) {
+        guard case .requestHead(let bytes) = trace.event, !trace.isTunnel else { return }
+        log.withLock { log in
+            guard let count = log.exchanges[request.id]?.count, count > 0 else { return }
+            log.exchanges[request.id]?[count - 1].sentHead = bytes
+        }
+    }
 
     public func requestSent(_ request: MonitoredRequest, as sent: HTTPRequest, attempt: Int) {
         log.withLock { $0.exchanges[request.id] = [HARLeg(request: sent, start: request.date)] }
@@ -152,6 +162,8 @@ public final class HARRecorder: EventMonitor {
 struct HARLeg: Sendable {
     var request: HTTPRequest
     var start: Date
+    /// The head as it was sent, with secrets hidden; nil if it isn't known.
+    var sentHead: [UInt8]?
     var response: HTTPResponse?
     /// The first messages of a WebSocket, as they are written, and the number of later ones.
     var messages: [JSONValue] = []

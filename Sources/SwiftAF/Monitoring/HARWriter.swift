@@ -33,7 +33,7 @@ struct HARWriter {
         var entry: JSONObject = [
             "startedDateTime": .string(Self.text(of: leg.start)),
             "time": .double(timings.sum),
-            "request": request(leg.request, hop),
+            "request": request(leg, hop),
             "response": response(leg.response, hop, result),
             "cache": [:],
             "timings": timings.json,
@@ -94,13 +94,32 @@ struct HARWriter {
 
     // MARK: The request
 
-    private func request(_ request: HTTPRequest, _ hop: HopMetrics?) -> JSONValue {
+    /// The fields that were sent. Those of the request have its values, which the trace may have hidden.
+    private func sentFields(_ leg: HARLeg) -> HTTPHeaders {
+        guard let head = leg.sentHead else { return leg.request.headers }
+        var given = leg.request.headers.fields[...]
+        var sent: HTTPHeaders = [:]
+        for line in head.split(whereSeparator: { "\r\n".utf8.contains($0) }).dropFirst() {
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+            let name = String(decoding: line[..<colon], as: UTF8.self)
+            if let index = given.firstIndex(where: { $0.isNamed(name) }) {
+                sent.append(given.remove(at: index))
+            } else {
+                let value = String(decoding: line[(colon + 1)...], as: UTF8.self)
+                sent.append(HTTPHeaders.Field(name: name, value: String(ASCII.trimmingBlanks(value[...]))))
+            }
+        }
+        return sent
+    }
+
+    private func request(_ leg: HARLeg, _ hop: HopMetrics?) -> JSONValue {
+        let request = leg.request
         var members: JSONObject = [
             "method": .string(request.method.rawValue),
             "url": .string(redaction.url(request.url)),
             "httpVersion": .string(hop?.version?.description ?? ""),
             "cookies": cookies(request.headers, HTTPHeaders.Name.cookie),
-            "headers": headers(request.headers),
+            "headers": headers(sentFields(leg)),
             "queryString": .array(queryItems(of: request.url)),
             "headersSize": -1,
             "bodySize": .integer(request.body.isNone ? 0 : hop?.bytesSent ?? -1),

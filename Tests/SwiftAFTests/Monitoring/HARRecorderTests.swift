@@ -33,6 +33,26 @@ struct HARRecorderTests {
         message?["headers"]?.array?.first { $0["name"]?.string == name }?["value"]?.string
     }
 
+    @Test("Fields that libcurl adds are recorded, with their secrets hidden")
+    func fieldsThatWereSent() async throws {
+        server.route("/digest") { request, connection in
+            guard request["Authorization"] == nil else { return try connection.respond() }
+            try connection.respond(401, headers: ["WWW-Authenticate": "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""])
+        }
+        var request = HTTPRequest(.put, "digest", headers: ["X-Mine": "own"], body: .text("body"))
+        request.credential = Credential(user: "joe", password: "pw")
+        let archive = try await archive(HARRecorder()) { _ = try await manager.response(for: request) }
+        #expect(HARSchema.problems(of: archive) == [])
+        let entries = Self.entries(archive)
+        #expect(entries.map { Self.value("Authorization", of: $0["request"]) } == [nil, "<hidden>"])
+        for entry in entries {
+            #expect(Self.value("Host", of: entry["request"]) == "127.0.0.1:\(server.port)")
+            #expect(Self.value("Accept-Encoding", of: entry["request"])?.contains("gzip") == true)
+            #expect(Self.value("X-Mine", of: entry["request"]) == "own")
+        }
+        #expect(Self.value("Content-Length", of: entries.last?["request"]) == "4")
+    }
+
     @Test("An exchange with its bodies, as the format has it")
     func exchange() async throws {
         let recorder = HARRecorder(maximumBodySize: 1000)
