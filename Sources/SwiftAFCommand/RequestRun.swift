@@ -254,7 +254,7 @@ struct RequestRun {
         }
         do throws(SessionError) {
             if file.options.contains(.createsFolders) { OutputFile.makeFolders(of: path, mode: 0o777) }
-            let head = Data(Style(isColoured: false).text(of: response.head).utf8)
+            let head = Style.bytes(of: response.head)
             try OutputFile.write(head, to: path, mode: 0o666, keepsExisting: file.options.contains(.keepsExistingFile))
             outcome.transfer?.destination = .file(path.shown, isDownload: file.isDownload)
         } catch {

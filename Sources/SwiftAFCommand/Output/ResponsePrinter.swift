@@ -136,9 +136,10 @@ struct ResponsePrinter: Sendable {
         return PrintedBody.whole(body, of: response, mode: mode(for: response), style: style)
     }
 
-    /// Returns the text of the head, if it is printed.
+    /// Returns the head, if it is printed: as text on a terminal, else as it was received.
     func head(of response: HTTPResponse) -> Data {
-        parts.contains(.responseHead) ? Data(style.text(of: response).utf8) : Data()
+        guard parts.contains(.responseHead) else { return Data() }
+        return console.output.isTerminal ? Data(style.text(of: response).utf8) : Style.bytes(of: response)
     }
 
     /// Returns the descriptor of a body that is written as it is, at once, and behind nothing but its head.

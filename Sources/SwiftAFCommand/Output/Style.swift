@@ -1,3 +1,4 @@
+import FoundationEssentials
 import SwiftAF
 
 /// Marks text on a terminal.
@@ -30,10 +31,25 @@ struct Style: Sendable {
 }
 
 extension Style {
+    /// Returns the head of a response for a pipe or a file: the values of its fields are the bytes that were received.
+    static func bytes(of response: HTTPResponse) -> Data {
+        let (status, phrase) = statusLine(of: response)
+        var bytes = Data((phrase.isEmpty ? status : "\(status) \(phrase)").utf8)
+        for field in response.headers.fields {
+            bytes += "\r\n\(field.name): ".utf8
+            bytes += field.rawValue
+        }
+        return bytes + "\r\n\r\n".utf8
+    }
+
+    private static func statusLine(of response: HTTPResponse) -> (status: String, phrase: String) {
+        let phrase = response.reason.isEmpty ? HTTPStatus.phrase(for: response.status) ?? "" : response.reason
+        return ("HTTP/\(response.version.number) \(response.status)", phrase)
+    }
+
     /// Returns the head of a response, with an empty line behind it. Control characters are escaped.
     func text(of response: HTTPResponse) -> String {
-        let status = "HTTP/\(response.version.number) \(response.status)"
-        let phrase = response.reason.isEmpty ? HTTPStatus.phrase(for: response.status) ?? "" : response.reason
+        let (status, phrase) = Self.statusLine(of: response)
         let colour = response.status < 300 ? green : response.status < 400 ? yellow : red
         let fields = response.headers.fields.map { "\(cyan($0.name.printable)): \($0.value.printable)\r\n" }
         return colour(phrase.isEmpty ? status : "\(status) \(phrase.printable)") + "\r\n" + fields.joined() + "\r\n"
