@@ -75,14 +75,16 @@ struct Failure: Error, Sendable, Equatable {
     ///   - network: The options of the network.
     ///   - proxy: The proxy, if TLS is spoken to it.
     ///   - isSocket: Whether the error is that of a WebSocket after its handshake.
+    ///   - decodes: Whether Content-Encodings are decoded: without `--no-compressed`.
     init(
         _ error: SessionError, showsCertificates: Bool = false, minimumTLS: TLSOptions.Version? = nil,
-        network: NetworkOptions = NetworkOptions(), proxy: SecureProxy? = nil, isSocket: Bool = false
+        network: NetworkOptions = NetworkOptions(), proxy: SecureProxy? = nil, isSocket: Bool = false,
+        decodes: Bool = true
     ) {
         let (exit, code) = Self.meaning(of: error)
         let message = Advice.message(
             for: error, showsCertificates: showsCertificates, minimumTLS: minimumTLS, network: network, proxy: proxy,
-            isSocket: isSocket)
+            isSocket: isSocket, decodes: decodes)
         // Of other codes the message says what the reason would.
         let hasReason = error.code == .timeout || error.code == .untrusted
         self.init(exit, code, message, reason: hasReason ? Self.name(of: error.reason) : nil)

@@ -52,7 +52,8 @@ extension RequestRun {
     func failure(_ error: SessionError) -> Failure {
         var failure = Failure(
             error, minimumTLS: options.minimumTLS, network: options.network,
-            proxy: options.secureProxy(for: error.metrics.hops.last?.url ?? request.url))
+            proxy: options.secureProxy(for: error.metrics.hops.last?.url ?? request.url),
+            decodes: options.decompresses)
         if error.code == .file, error.systemError == EEXIST, let file, file.options.contains(.keepsExistingFile) {
             failure.message += file.isNamedByResponse ? "; -o PATH names another file" : "; --no-clobber keeps it"
         }

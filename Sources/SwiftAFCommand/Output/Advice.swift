@@ -10,9 +10,11 @@ enum Advice {
     ///   - network: The options of the network.
     ///   - proxy: The proxy, if TLS is spoken to it.
     ///   - isSocket: Whether the error is that of a WebSocket after its handshake.
+    ///   - decodes: Whether Content-Encodings are decoded: without `--no-compressed`.
     static func message(
         for error: SessionError, showsCertificates: Bool = false, minimumTLS: TLSOptions.Version? = nil,
-        network: NetworkOptions = NetworkOptions(), proxy: SecureProxy? = nil, isSocket: Bool = false
+        network: NetworkOptions = NetworkOptions(), proxy: SecureProxy? = nil, isSocket: Bool = false,
+        decodes: Bool = true
     ) -> String {
         if error.code == .cancelled { return "cancelled" }
         if error.reason == .ipv6Zone { return "a URL can't name an IPv6 zone (RFC 9844); --interface NAME chooses it" }
@@ -31,7 +33,9 @@ enum Advice {
         }
         let isProxys = error.reason == .notTLS && message.hasPrefix("the proxy ")
         let ofProxy = isProxys ? proxy.map(option) : nil
-        let advice = ofProxy ?? option(for: error, showsCertificates, minimumTLS) ?? option(for: error, network)
+        let ofCoding = isTransferCoded(error, decodes) ? transferCoding : nil
+        let advice =
+            ofProxy ?? ofCoding ?? option(for: error, showsCertificates, minimumTLS) ?? option(for: error, network)
         return advice.map { "\(message); \($0)" } ?? message
     }
 
@@ -160,6 +164,17 @@ enum Advice {
         // CURLE_BAD_CONTENT_ENCODING
         error.code == .protocol && error.curlCode == 61
     }
+
+    /// Whether the body can't be decoded, or decodes to too much, because of its Transfer-Encoding, which no option
+    /// turns off.
+    private static func isTransferCoded(_ error: SessionError, _ decodes: Bool) -> Bool {
+        guard isUndecodable(error) || error.reason == .decodedLimit || error.reason == .pieceLimit else { return false }
+        let codings = error.response?.headers.first(named: "Transfer-Encoding")?.lowercased().split(separator: ",")
+        let isCoded = codings?.contains { $0.filter { !$0.isWhitespace } != "chunked" } == true
+        return isCoded || !decodes
+    }
+
+    private static let transferCoding = "it is the server's Transfer-Encoding, which wasn't asked for"
 
     /// The option of the network that explains why there is no connection.
     private static func option(for error: SessionError, _ network: NetworkOptions) -> String? {
