@@ -25,7 +25,31 @@ struct InputBody {
         else { return nil }
         if let method = command.method, Self.withoutBody.contains(method) { return nil }
         var status = stat()
-        guard input >= 0, fstat(input, &status) == 0 else { return nil }
+        guard input >= 0, fstat(input, &status) == 0, let body = try body(status, command) else { return nil }
+        noteMethod(command, options)
+        return body
+    }
+
+    /// Says that a request became a POST, which the command line doesn't: the input may be meant for another program,
+    /// as in the loop of a shell. A type of the body says that there is one.
+    private func noteMethod(_ command: RequestCommand, _ options: Options) {
+        guard command.method == nil, options.bodyFormat == .json, !options.printsCurlCommand else { return }
+        let hasType = command.items.contains { item in
+            switch item {
+            case .header(let name, _), .headerFromFile(let name, _), .removedHeader(let name):
+                name.lowercased() == "content-type"
+            default: false
+            }
+        }
+        guard !hasType else { return }
+        note(
+            """
+            standard input is sent as the body of a POST: post URL names the method, --ignore-stdin or < /dev/null \
+            sends a GET
+            """)
+    }
+
+    private func body(_ status: stat, _ command: RequestCommand) throws(Failure) -> HTTPBody? {
         switch status.st_mode & S_IFMT {
         case S_IFREG:
             guard !isLongerThanItsSize(status) else { return .stream(once: pipe(.implicit)) }
