@@ -93,6 +93,7 @@ struct Runner: Sendable {
             }
             return Outcome(.text(text))
         }
+        noteMissingJar(given.options)
         var configuration = try options.configuration(environment)
         let files = try writtenFiles(options, &configuration)
         try options.refusePins(for: command.each.map(\.url), hsts: configuration.hsts)
@@ -108,7 +109,19 @@ struct Runner: Sendable {
         return outcome
     }
 
+    /// Says that `-b` names no file, whose cookies would be missed. The jar of a first run is still to be written.
+    private func noteMissingJar(_ options: Options) {
+        guard let path = options.cookieInput, path != options.cookieOutput, !InputFile.exists(path) else { return }
+        let message = "there is no file \(path.shown.printable), so no cookies are read from it"
+        note("\(message); -b NAME=VALUE sends a cookie", options)
+    }
+
+    private func note(_ text: String, _ options: Options) {
+        if !options.isSilent || options.showsErrors { console.note(text) }
+    }
+
     private func converse(_ command: RequestCommand, _ options: Options) async throws(Failure) -> Outcome {
+        noteMissingJar(options)
         var configuration = try options.configuration(environment)
         let files = try writtenFiles(options, &configuration)
         try options.refusePins(for: [command.url], hsts: configuration.hsts)
@@ -238,7 +251,7 @@ struct Runner: Sendable {
         try RequestBuilder(
             command: command, options: options, input: console.input, environment: { environment },
             askedPasswords: askedPasswords, inputTexts: inputTexts,
-            note: { [console] in if !options.isSilent || options.showsErrors { console.note($0) } }
+            note: { note($0, options) }
         ).build()
     }
 
@@ -292,7 +305,7 @@ struct Runner: Sendable {
             guard let transfer = part.transfer else { continue }
             switch transfer.destination {
             case .unsaved:
-                let reason = transfer.response?.status == 304 ? "a 304 has no body" : "only a status of 2xx is saved"
+                let reason = transfer.response?.status == 304 ? Self.emptyStatus : "only a status of 2xx is saved"
                 console.writeError("swiftaf: nothing was written: \(reason)")
             case .upToDateFile(let file): console.writeError("swiftaf: \(file.printable) is up to date")
             case .file(let file, isDownload: true):
@@ -302,6 +315,8 @@ struct Runner: Sendable {
         }
     }
 
+    private static let emptyStatus = "a 304 has no body"
+
     /// Says that the response to a request with a file wasn't saved because of its status.
     private func noteUnsaved(_ outcome: Outcome, _ options: Options) {
         guard !options.printsJSON, !options.isQuiet, outcome.failure != nil, let transfer = outcome.transfer,
@@ -309,9 +324,11 @@ struct Runner: Sendable {
         else { return }
         let option = "--accept-status \(status)"
         let reason =
-            isDownload
-            ? "download saves only a status of 2xx; get URL -o PATH \(option) saves this one"
-            : "only a success is saved, which \(option) makes of this one"
+            switch status {
+            case 304: Self.emptyStatus
+            case _ where isDownload: "download saves only a status of 2xx; get URL -o PATH \(option) saves this one"
+            default: "only a success is saved, which \(option) makes of this one"
+            }
         console.writeError("swiftaf: nothing was written: \(reason)")
     }
 

@@ -45,8 +45,11 @@ extension Options {
         }
         if let minimumTLS { configuration.tls.minimumVersion = minimumTLS }
         if let ciphers { configuration.tls.ciphers = ciphers }
+        let pipedCookies = try pipedCookies()
         do throws(SessionError) {
-            if cookieInput != nil || cookieOutput != nil {
+            if let pipedCookies {
+                configuration.cookieStorage = try CookieFile.storage(of: pipedCookies)
+            } else if cookieInput != nil || cookieOutput != nil {
                 configuration.cookieStorage = try cookieStorage()
             }
         } catch {
@@ -108,6 +111,15 @@ extension Options {
         throw Failure(
             .input, .invalidInput,
             "--interface: '\(name.printable)' is neither an interface of this machine nor an address")
+    }
+
+    /// The content of a jar that can be read only once, such as a pipe; nil for any other.
+    private func pipedCookies() throws(Failure) -> Data? {
+        var status = stat()
+        guard let cookieInput, cookieInput != cookieOutput, cookieInput.withCString({ stat($0, &status) }) == 0,
+            [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT)
+        else { return nil }
+        return try InputFile.bytes(cookieInput)
     }
 
     /// A jar with the cookies of the input.

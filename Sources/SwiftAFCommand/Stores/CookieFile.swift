@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import SwiftAF
 
 /// Cookies in Netscape's format, as curl writes them.
@@ -16,6 +17,23 @@ enum CookieFile {
         }
         for cookie in try CookieStorage(path: name).cookies() { try storage.setCookie(cookie) }
         return storage
+    }
+
+    /// Returns the cookies of a jar that was read already. The library reads files: it gets one that never has a name
+    /// which others could find.
+    static func storage(of content: Data) throws(SessionError) -> CookieStorage {
+        let name = "/swiftaf-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+        let path = FileManager.default.temporaryDirectory.path + name
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw OutputFile.failure(RawText(path), errno) }
+        defer { close(descriptor) }
+        unlink(path)
+        do throws(WriteError) {
+            try DescriptorSink(descriptor: descriptor).write(content)
+        } catch {
+            throw SessionError(.file, message: "a temporary file can't be written")
+        }
+        return try read(RawText("/proc/self/fd/\(descriptor)"))
     }
 
     /// Whether a file may be replaced by cookies: all of its lines are blank, comments or cookies. One without a cookie
