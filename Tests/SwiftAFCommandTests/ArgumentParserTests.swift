@@ -187,7 +187,7 @@ import Testing
             (["get", "u", "--timeout", "4294968"], "--timeout is too large: expected at most 4294967 seconds"),
             (["demo", "x"], "demo takes no arguments"),
             (["demo", "--timings"], "--timings can't be used with demo"),
-            (["http://joe:secret@h/f", "-J"], "-J can't be used with a request"),
+            (["http://joe:secret@h/f", "-J"], "-J needs -O or the command download"),
             (["post", "http://h/f", "-O"], "-O and --resume send GET"),
             (["http://h/f", "-XPUT", "-O"], "-O and --resume send GET"),
             (["help", "items", "--compressed"], "--compressed can't be used with help"),

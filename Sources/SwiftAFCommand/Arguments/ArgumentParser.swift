@@ -158,9 +158,15 @@ extension ArgumentParser {
         let command = try CommandName(words[...])
         let isDownload = options.savesLikeDownload && command.kind == .request
         for option in given where !option.entry.commands.isSuperset(of: command.kind) {
-            if isDownload, option.entry.commands.isSuperset(of: .download) { continue }
+            let isForDownloads = option.entry.commands.isSuperset(of: .download)
+            if isDownload, isForDownloads { continue }
+            guard command.kind != .request || !isForDownloads else {
+                let output = ["-C", "--resume"].contains(option.name) ? "-O, -o PATH" : "-O"
+                throw UsageError("\(option.name) needs \(output) or the command download")
+            }
             throw UsageError("\(option.name) can't be used with \(command.name.printable)")
         }
+        options.usesFailLetter = given.contains { $0.name == "-f" }
         guard options.certificatePath != nil || (options.keyPath == nil && options.keyPassword == nil) else {
             throw UsageError("--key and --key-password need --cert")
         }
@@ -245,7 +251,7 @@ extension ArgumentParser {
     }
 
     private mutating func socket(_ words: ArraySlice<RawText>) throws(UsageError) -> RequestCommand {
-        var socket = try request(.get, words)
+        var socket = try request(.get, words, isSocket: true)
         guard !socket.hasBodyItem else {
             throw UsageError("ws sends no body: the lines of standard input are messages")
         }
@@ -257,7 +263,14 @@ extension ArgumentParser {
         return socket
     }
 
+    private static func isOfSocket(_ url: String) -> Bool {
+        ["ws", "wss"].contains(url.prefix { $0 != ":" }.lowercased()) && ShortURL.schemeEnd(of: url.utf8) != nil
+    }
+
     private mutating func download(_ words: ArraySlice<RawText>) throws(UsageError) -> RequestCommand {
+        guard !words.isEmpty else {
+            throw UsageError("the URL is missing; xargs swiftaf download -P DIR < FILE takes URLs from a file")
+        }
         var more: [String] = []
         for word in words.dropFirst() where Self.isURL(word) { more.append(try word.text(of: "the URL")) }
         var download = try request(.get, words.prefix(1) + words.dropFirst().filter { !Self.isURL($0) })
@@ -302,7 +315,7 @@ extension ArgumentParser {
         guard !options.usesContentDisposition else { return }
         var names: Set<String> = []
         for one in download.each {
-            let name = try FileName.of(url: one.url)
+            let name = try FileName.of(url: one.url, isOneOfSeveral: true)
             guard names.insert(name).inserted else {
                 throw UsageError("two downloads have the same file name '\(name.printable)'")
             }
@@ -347,11 +360,14 @@ extension ArgumentParser {
         return authority
     }
 
-    private mutating func request(_ method: HTTPMethod?, _ words: ArraySlice<RawText>) throws(UsageError)
-        -> RequestCommand
-    {
+    private mutating func request(
+        _ method: HTTPMethod?, _ words: ArraySlice<RawText>, isSocket: Bool = false
+    ) throws(UsageError) -> RequestCommand {
         try Item.refuseBeforeURL(words)
         guard let url = try words.first?.text(of: "the URL") else { throw UsageError("the URL is missing") }
+        guard isSocket || !Self.isOfSocket(url) else {
+            throw UsageError("a URL with ws or wss is that of a WebSocket, which the command ws opens: swiftaf ws URL")
+        }
         var request = RequestCommand(method: method, url: ShortURL.complete(url, isURL: true))
         if options.putsDataInQuery { try moveData(to: &request) }
         if options.putsFile, case .file(let path)? = options.data {

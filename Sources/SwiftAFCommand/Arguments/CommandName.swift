@@ -120,12 +120,23 @@ struct CommandName {
             guard !first.contains("@") else {
                 throw UsageError("the first word is neither a command nor a URL with a host: expected https://HOST")
             }
-            let suggestion = Suggestion.text(for: first, among: Self.all)
+            guard !Self.isIncompleteURL(first) else {
+                throw UsageError("'\(first.printable)' isn't a URL with a host: expected http://HOST or https://HOST")
+            }
+            let suggestion =
+                first == "version"
+                ? "; --version prints the versions" : Suggestion.text(for: first, among: Self.all)
             guard let next = rest.first?.text, ShortURL.looksLikeHost(next),
                 let method = Self.method(first, isMistyped: !suggestion.isEmpty)
             else { throw UsageError("unknown command '\(first.printable)'\(suggestion)") }
             (kind, action, self.rest) = (.request, .request(method), rest)
         }
+    }
+
+    /// Whether a word begins like a URL, but its slashes or its scheme are missing.
+    private static func isIncompleteURL(_ word: String) -> Bool {
+        let start = word.prefix { $0 != "/" }.lowercased()
+        return word.hasPrefix("//") || start.hasPrefix("http:") || start.hasPrefix("https:")
     }
 
     /// Whether the word in the place of a method is the URL. A name with a dot can be either.

@@ -4,13 +4,19 @@ import SwiftAF
 enum FileName {
     /// Returns the last segment of the path, percent-decoded. It is always a single path component that isn't hidden
     /// and doesn't lead to another directory.
-    static func of(url: String) throws(UsageError) -> String {
+    ///
+    /// - Parameter isOneOfSeveral: Whether the error has to say which URL it is about, and that `-o` can't help.
+    static func of(url: String, isOneOfSeveral: Bool = false) throws(UsageError) -> String {
         do {
             return try CoreURL.fileName(of: url)
         } catch {
             let segment = URLText(url).lastSegment
             let shown = segment.isEmpty ? "" : " ('\(String(segment).printable)')"
-            throw UsageError("\(error.message)\(shown); -o names the file")
+            let message = "\(error.message)\(shown)"
+            guard !isOneOfSeveral else {
+                throw UsageError("\(URLText(url).withoutUserInfo.printable): \(message); -o names the file of one URL")
+            }
+            throw UsageError("\(message); -o names the file")
         }
     }
 }

@@ -49,6 +49,7 @@ struct ForeignOption: Sendable {
         ForeignOption("-y", "-Y", "--speed-time", "--speed-limit", use: "--idle-timeout S"),
         ForeignOption(
             "--retry-delay", "--retry-max-time", use: "--retry waits as Retry-After says; --timeout S limits it"),
+        ForeignOption("-V", use: "--version"),
         ForeignOption("--http3", "--http3-only", "-0", "--http1.0", use: "--http1.1 and --http2 are the versions"),
         // HTTPie's
         ForeignOption("--verify", use: "-k accepts any certificate, --cacert PATH those of an authority"),
@@ -56,6 +57,7 @@ struct ForeignOption: Sendable {
         ForeignOption("--continue", use: "--resume"),
         ForeignOption("--stream", use: "the body is printed while it arrives anyway"),
         ForeignOption("--offline", use: "--as-curl prints the request instead of sending it"),
+        ForeignOption("-j", use: "fields are sent as JSON by default"),
         ForeignOption("--body", use: "--print b, the default"),
         ForeignOption("--headers", use: "--print h"),
         ForeignOption("--meta", use: "--print m"),

@@ -91,8 +91,8 @@ enum OptionTable {
         ("About", about),
     ]
 
-    /// The long spelling of each option, for suggestions and completions.
-    static let longNames = groups.flatMap(\.entries).compactMap(\.names.last).filter { $0.hasPrefix("--") }
+    /// The long spellings, for suggestions.
+    static let longNames = groups.flatMap(\.entries).flatMap(\.names).filter { $0.hasPrefix("--") }
 
     /// Returns the option with the spelling `name`.
     static func entry(named name: String) -> OptionEntry? {
@@ -535,7 +535,8 @@ enum OptionTable {
             for: [.request, .download]
         ) {
             options, value throws(UsageError) in
-            options.folder = try Argument.path(value, of: "--output-dir")
+            guard !value.bytes.isEmpty else { throw UsageError("--output-dir needs the path of a folder") }
+            options.folder = value
         },
         .flag(
             "--timestamps", help: "download only if the server's file is newer, and keep its time",

@@ -20,6 +20,8 @@ struct Options: Sendable, Equatable {
     var putsDataInQuery = false
     /// Whether the body of a response with a status of 400 or more isn't printed.
     var hidesErrorBodies = false
+    /// Whether that is asked for by `-f`, which HTTPie has for forms.
+    var usesFailLetter = false
     /// How body fields are sent.
     private(set) var bodyFormat = BodyFormat.json
     /// The method of `upload`; nil for POST.

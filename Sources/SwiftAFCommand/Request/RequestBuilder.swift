@@ -124,6 +124,9 @@ struct RequestBuilder {
             default: break
             }
         }
+        guard headers.fields.count(where: { $0.isNamed(HTTPHeaders.Name.host) }) < 2 else {
+            throw Failure(UsageError("Host is given twice, and a request has one"))
+        }
         addCookies(to: &headers)
         if let secret = options.bearerToken {
             // A curl command hides the token.
@@ -212,6 +215,9 @@ struct RequestBuilder {
     private func addFields(to request: inout HTTPRequest) throws(Failure) {
         let fields = try fields()
         let isForm = options.bodyFormat == .form
+        if !isForm, options.usesFailLetter {
+            note("the fields are sent as JSON: -f is --fail, and --form sends them as a form")
+        }
         let type = isForm ? MediaType.form : MediaType.json
         request.headers.fillGaps(from: [HTTPHeaders.Name.contentType: type.essence])
         do throws(UsageError) {
