@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
+#include "http_cache/disk_records.h"
 #include "http_cache/disk_scan.h"
 #include "http_cache/entry_file.h"
 
@@ -9,23 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    /* Removals that are recorded together. */
-    MAX_GONE = 32,
-    /* A journal of more records, and more than twice the entries, is written anew. */
-    SHORT_JOURNAL = 4096
-};
-
 static uint32_t units_of(uint64_t bytes) {
     return (uint32_t)((bytes + AFC__ENTRY_UNIT - 1) / AFC__ENTRY_UNIT);
 }
 
 /* ---- The journal ---------------------------------------------------------------------------- */
-
-static afc__journal_record removal_of(afc__cache_store_name name) {
-    return (afc__journal_record){
-        .kind = AFC__JOURNAL_REMOVE, .primary = name.primary, .variant = name.variant};
-}
 
 /** Applies a record of another process, or of a journal that is read from its start. */
 static void take_record(void *context, const afc__journal_record *record) {
@@ -78,41 +67,20 @@ static size_t take_uses(afc__disk *disk, afc__journal_record out[AFC__DISK_USES]
     return count;
 }
 
-/** Writes the locked journal anew when that pays. */
-static void limit_journal(afc__disk *disk) {
-    uint64_t records = afc__journal_count(&disk->journal);
-    afc__disk_lock(disk);
-    uint64_t entries = disk->cache->table.count;
-    afc__disk_unlock(disk);
-    if (records > SHORT_JOURNAL && records > 2 * entries) afc__disk_rewrite_journal(disk);
-}
-
 void afc__disk_tidy(afc__disk *disk) {
+    afc__disk_records records;
     afc__journal_record uses[AFC__DISK_USES];
     size_t count = take_uses(disk, uses);
-    if (count == 0 || !afc__journal_lock(&disk->journal)) return;
-    afc__journal_append(&disk->journal, uses, count);
-    limit_journal(disk);
-    afc__journal_unlock(&disk->journal);
-    if (disk->journal.needs_scan) afc__disk_begin_scan(disk);
+    if (count == 0 || !afc__disk_records_begin(&records, disk)) return;
+    for (size_t i = 0; i < count; i++) afc__disk_records_add(&records, &uses[i]);
+    afc__disk_records_end(&records);
 }
 
 /* ---- Capacity ------------------------------------------------------------------------------- */
 
-/** What a change has removed, to be recorded with it. */
-typedef struct removals {
-    afc__journal_record records[MAX_GONE + 1];
-    size_t count;
-} removals;
-
-static void record_gone(afc__disk *disk, removals *gone) {
-    afc__journal_append(&disk->journal, gone->records, gone->count);
-    gone->count = 0;
-}
-
-static void add_gone(afc__disk *disk, removals *gone, afc__cache_store_name name) {
-    if (gone->count == MAX_GONE) record_gone(disk, gone);
-    gone->records[gone->count++] = removal_of(name);
+/** Removes an entry from the table, whose file is gone. */
+static void add_gone(afc__disk *disk, afc__disk_records *records, afc__cache_store_name name) {
+    afc__disk_records_add_removal(records, name);
     afc__disk_lock(disk);
     afc__cache_store_leave_disk(disk->cache, name.primary, name.variant);
     afc__disk_unlock(disk);
@@ -184,7 +152,7 @@ static bool is_like(uint32_t units, uint32_t needed) {
  * suitable. false: it can't be made.
  */
 static bool evict_until(afc__disk *disk, uint64_t needed, uint64_t number, int *file,
-                        removals *gone) {
+                        afc__disk_records *records) {
     uint64_t capacity = capacity_of(disk);
     if (needed > capacity) return false;
     while (units_used(disk) + needed > capacity) {
@@ -197,7 +165,7 @@ static bool evict_until(afc__disk *disk, uint64_t needed, uint64_t number, int *
         } else {
             afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
         }
-        add_gone(disk, gone, name);
+        add_gone(disk, records, name);
     }
     return true;
 }
@@ -211,17 +179,22 @@ static afc__journal_record put_of(afc__disk *disk, const afc__http_cache_stored 
     return afc__disk_put_record(disk, name, stored, units, (uint32_t)time(NULL));
 }
 
-/** Records the entry, and gives the file its name; the journal is locked. */
-static bool publish(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number,
-                    uint32_t units, removals *gone) {
-    const afc__http_cache_id *id = &stored->id;
-    afc__journal_record put = put_of(disk, stored, units);
-    gone->records[gone->count++] = put;
-    bool is_recorded = afc__journal_append(&disk->journal, gone->records, gone->count);
-    gone->count = 0;
-    if (!is_recorded) return false;
-    if (!afc__folder_publish(&disk->folder, number, id->primary, id->variant)) {
-        add_gone(disk, gone, (afc__cache_store_name){id->primary, id->variant});
+/** A change of one entry, while the journal is locked. */
+typedef struct entry_change {
+    const afc__http_cache_stored *stored;
+    uint64_t file_number; /* put(), publish(): of the file in new/ that becomes the entry's. */
+    uint64_t old_variant; /* change_meta(): whose file becomes the entry's. */
+    afc__disk_records records;
+} entry_change;
+
+/** Records the entry, and gives the file its name. */
+static bool publish(afc__disk *disk, entry_change *change, uint32_t units) {
+    const afc__http_cache_id *id = &change->stored->id;
+    afc__journal_record put = put_of(disk, change->stored, units);
+    afc__disk_records_add(&change->records, &put);
+    if (!afc__disk_records_write(&change->records)) return false;
+    if (!afc__folder_publish(&disk->folder, change->file_number, id->primary, id->variant)) {
+        add_gone(disk, &change->records, (afc__cache_store_name){id->primary, id->variant});
         return false;
     }
     afc__disk_lock(disk);
@@ -251,10 +224,11 @@ static bool write_file(int file, const afc__http_cache_stored *stored) {
            (end <= (off_t)size || ftruncate(file, (off_t)size) == 0);
 }
 
-/** Writes a response to a file of this number; the journal is locked. */
-static bool put(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number,
-                removals *gone) {
+/** Writes a response to a new file. */
+static bool put(afc__disk *disk, entry_change *change) {
+    const afc__http_cache_stored *stored = change->stored;
     const afc__http_cache_id *id = &stored->id;
+    uint64_t number = change->file_number;
     uint32_t needed = units_of(afc__entry_size(stored->body_size, stored->block.size));
     uint32_t old = take_units(disk, (afc__cache_store_name){id->primary, id->variant});
     int file = -1;
@@ -263,51 +237,46 @@ static bool put(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t 
     } else if (old != 0) {
         afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
     }
-    bool is_stored = evict_until(disk, needed, number, &file, gone);
+    bool is_stored = evict_until(disk, needed, number, &file, &change->records);
     if (is_stored && file < 0) file = afc__folder_new_file(&disk->folder, number);
-    is_stored = is_stored && file >= 0 && write_file(file, stored) &&
-                publish(disk, stored, number, needed, gone);
+    is_stored = is_stored && file >= 0 && write_file(file, stored) && publish(disk, change, needed);
     if (!is_stored) afc__folder_discard(&disk->folder, number);
     if (file >= 0) afc__folder_close_new(file);
     return is_stored;
 }
 
-/** Calls one of the above with the journal locked, and keeps the table true if it fails. */
-static bool change_locked(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number,
-                          bool (*change)(afc__disk *disk, const afc__http_cache_stored *stored,
-                                         uint64_t number, removals *gone)) {
-    removals gone = {.count = 0};
+/** Makes a change with the journal locked, and keeps the table true if that fails. */
+static bool change_locked(afc__disk *disk, entry_change *change,
+                          bool (*make)(afc__disk *disk, entry_change *change)) {
+    const afc__http_cache_id *id = &change->stored->id;
     bool is_stored = false;
-    if (afc__journal_lock(&disk->journal)) {
-        is_stored = change(disk, stored, number, &gone);
-        record_gone(disk, &gone);
-        limit_journal(disk);
-        afc__journal_unlock(&disk->journal);
-        if (disk->journal.needs_scan) afc__disk_begin_scan(disk);
+    if (afc__disk_records_begin(&change->records, disk)) {
+        is_stored = make(disk, change);
+        afc__disk_records_end(&change->records);
     }
     if (!is_stored) {
         /* What was there before must not come back. */
-        afc__folder_remove_entry(&disk->folder, stored->id.primary, stored->id.variant);
+        afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
         afc__disk_lock(disk);
-        afc__cache_store_leave_disk(disk->cache, stored->id.primary, stored->id.variant);
+        afc__cache_store_leave_disk(disk->cache, id->primary, id->variant);
         afc__disk_unlock(disk);
     }
     return is_stored;
 }
 
-static bool publish_after_eviction(afc__disk *disk, const afc__http_cache_stored *stored,
-                                   uint64_t number, removals *gone) {
+static bool publish_after_eviction(afc__disk *disk, entry_change *change) {
+    const afc__http_cache_stored *stored = change->stored;
     const afc__http_cache_id *id = &stored->id;
     uint32_t needed = units_of(afc__entry_size(stored->body_size, stored->block.size));
     if (take_units(disk, (afc__cache_store_name){id->primary, id->variant}) != 0) {
         afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
     }
-    return evict_until(disk, needed, number, NULL, gone) &&
-           publish(disk, stored, number, needed, gone);
+    return evict_until(disk, needed, 0, NULL, &change->records) && publish(disk, change, needed);
 }
 
 bool afc__disk_publish(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number) {
-    bool is_published = change_locked(disk, stored, number, publish_after_eviction);
+    entry_change change = {.stored = stored, .file_number = number};
+    bool is_published = change_locked(disk, &change, publish_after_eviction);
     /* Also if the journal couldn't be locked: nothing else knows of the file. */
     if (!is_published) afc__folder_discard(&disk->folder, number);
     return is_published;
@@ -348,7 +317,9 @@ static bool order_change(afc__disk *disk, afc__http_cache_stored *stored, uint64
 
 static bool work_put(afc__disk_job *work) {
     change_job *job = AFC__OWNER(work, change_job, job);
-    change_locked(work->disk, job->stored, afc__cache_store_new_content(work->disk->cache), put);
+    entry_change change = {.stored = job->stored,
+                           .file_number = afc__cache_store_new_content(work->disk->cache)};
+    change_locked(work->disk, &change, put);
     end_change_job(job);
     return false;
 }
@@ -366,11 +337,11 @@ static bool has_content(afc__disk *disk, afc__cache_store_name name, uint64_t co
     return has;
 }
 
-/** Writes the meta into the file that has the body; `number` is the old variant. */
-static bool change_meta(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number,
-                        removals *gone) {
+/** Writes the meta into the file that has the body. */
+static bool change_meta(afc__disk *disk, entry_change *change) {
+    const afc__http_cache_stored *stored = change->stored;
     const afc__http_cache_id *id = &stored->id;
-    afc__cache_store_name old = {id->primary, number};
+    afc__cache_store_name old = {id->primary, change->old_variant};
     uint64_t size;
     int file = afc__folder_open_entry(&disk->folder, id->primary, old.variant, AFC__FOLDER_CHANGE);
     if (file < 0) return false;
@@ -381,17 +352,17 @@ static bool change_meta(afc__disk *disk, const afc__http_cache_stored *stored, u
         if (!afc__folder_rename_entry(&disk->folder, old.primary, old.variant, id->variant)) {
             return false;
         }
-        add_gone(disk, gone, old);
+        add_gone(disk, &change->records, old);
     }
     /* The file may have grown. It isn't evicted itself: its units don't count meanwhile. */
     take_units(disk, (afc__cache_store_name){id->primary, id->variant});
-    if (!evict_until(disk, units_of(size), 0, NULL, gone)) return false;
+    if (!evict_until(disk, units_of(size), 0, NULL, &change->records)) return false;
     afc__journal_record put = put_of(disk, stored, units_of(size));
     afc__disk_lock(disk);
     afc__disk_apply(disk, &put);
     afc__disk_unlock(disk);
-    record_gone(disk, gone);
-    return afc__journal_append(&disk->journal, &put, 1);
+    afc__disk_records_add(&change->records, &put);
+    return afc__disk_records_write(&change->records);
 }
 
 /** Forgets an entry that was announced to the table but never written. */
@@ -409,10 +380,11 @@ static bool work_change(afc__disk_job *work) {
     change_job *job = AFC__OWNER(work, change_job, job);
     const afc__http_cache_id *id = &job->stored->id;
     afc__cache_store_name old = {id->primary, job->old_variant};
+    entry_change change = {.stored = job->stored, .old_variant = job->old_variant};
     if (!has_content(work->disk, old, id->content)) {
         /* Replaced or removed since. */
         if (old.variant != id->variant) leave_if_unwritten(work->disk, id);
-    } else if (!change_locked(work->disk, job->stored, job->old_variant, change_meta)) {
+    } else if (!change_locked(work->disk, &change, change_meta)) {
         /* An old meta must not come back. */
         afc__disk_remove_now(work->disk, old);
     }
@@ -445,24 +417,20 @@ static void leave_disk_before(afc__disk *disk, afc__cache_store_name name, uint6
 }
 
 static void remove_one(afc__disk *disk, afc__cache_store_name name, const removal_job *job,
-                       removals *gone) {
+                       afc__disk_records *records) {
     if (job->content != 0 && !has_content(disk, name, job->content)) return;
     afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
-    if (gone->count == MAX_GONE) record_gone(disk, gone);
-    gone->records[gone->count++] = removal_of(name);
+    afc__disk_records_add_removal(records, name);
     leave_disk_before(disk, name, job->clock);
 }
 
 static bool work_remove(afc__disk_job *work) {
     removal_job *job = AFC__OWNER(work, removal_job, job);
     afc__disk *disk = work->disk;
-    removals gone = {.count = 0};
-    bool is_locked = afc__journal_lock(&disk->journal);
-    for (size_t i = 0; i < job->count; i++) remove_one(disk, job->names[i], job, &gone);
-    if (is_locked) {
-        record_gone(disk, &gone);
-        afc__journal_unlock(&disk->journal);
-    }
+    afc__disk_records records;
+    (void)afc__disk_records_begin(&records, disk);
+    for (size_t i = 0; i < job->count; i++) remove_one(disk, job->names[i], job, &records);
+    afc__disk_records_end(&records);
     afc__disk_lock(disk);
     for (size_t i = 0; i < job->count; i++) afc__disk_end_change(disk, job->names[i].primary);
     afc__disk_unlock(disk);
@@ -504,8 +472,8 @@ static bool work_remove_unknown(afc__disk_job *work) {
     unknown_job *job = AFC__OWNER(work, unknown_job, job);
     afc__disk *disk = work->disk;
     size_t count = 0;
-    removals gone = {.count = 0};
-    if (afc__journal_lock(&disk->journal)) {
+    afc__disk_records records;
+    if (afc__disk_records_begin(&records, disk)) {
         afc__entry_record *entries = afc__disk_copy_entries(disk, &count);
         for (size_t i = 0; entries != NULL && i < count; i++) {
             if (!afc__cache_store_matches(&entries[i], &job->filter)) continue;
@@ -514,10 +482,10 @@ static bool work_remove_unknown(afc__disk_job *work) {
             afc__disk_unlock(disk);
             if (is_waiting) continue;
             afc__folder_remove_entry(&disk->folder, entries[i].primary, entries[i].variant);
-            add_gone(disk, &gone, (afc__cache_store_name){entries[i].primary, entries[i].variant});
+            add_gone(disk, &records,
+                     (afc__cache_store_name){entries[i].primary, entries[i].variant});
         }
-        record_gone(disk, &gone);
-        afc__journal_unlock(&disk->journal);
+        afc__disk_records_end(&records);
         afc_free(entries);
     }
     afc_free(job);
@@ -534,13 +502,11 @@ void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *fi
 }
 
 void afc__disk_remove_now(afc__disk *disk, afc__cache_store_name name) {
-    removals gone = {.count = 0};
-    bool is_locked = afc__journal_lock(&disk->journal);
+    afc__disk_records records;
+    (void)afc__disk_records_begin(&records, disk);
     afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
-    add_gone(disk, &gone, name);
-    if (!is_locked) return;
-    record_gone(disk, &gone);
-    afc__journal_unlock(&disk->journal);
+    add_gone(disk, &records, name);
+    afc__disk_records_end(&records);
 }
 
 /* ---- Finding and using ------------------------------------------------------------------------ */
@@ -622,11 +588,10 @@ void afc__disk_use(afc__disk *disk, uint64_t primary, uint64_t variant) {
 
 static bool work_trim(afc__disk_job *work) {
     afc__disk *disk = work->disk;
-    removals gone = {.count = 0};
-    if (afc__journal_lock(&disk->journal)) {
-        evict_until(disk, 0, 0, NULL, &gone);
-        record_gone(disk, &gone);
-        afc__journal_unlock(&disk->journal);
+    afc__disk_records records;
+    if (afc__disk_records_begin(&records, disk)) {
+        evict_until(disk, 0, 0, NULL, &records);
+        afc__disk_records_end(&records);
     }
     afc_free(work);
     return false;

@@ -152,7 +152,10 @@ static bool lock_current(afc__journal *journal, int patience_ms, bool *is_new) {
     *is_new = false;
     for (unsigned i = 0; i < MAX_TRIES; i++) {
         if (!afc__folder_lock(journal->descriptor, patience_ms)) return false;
-        if (is_in_place(journal)) return true;
+        if (is_in_place(journal)) {
+            journal->is_locked = true;
+            return true;
+        }
         int descriptor = open_file(journal->folder, NAME, O_CREAT);
         if (descriptor < 0) break;
         /* Keeps the number, which another thread may be using in fstat(). */
@@ -192,6 +195,7 @@ bool afc__journal_lock(afc__journal *journal) {
 }
 
 void afc__journal_unlock(afc__journal *journal) {
+    journal->is_locked = false;
     flock(journal->descriptor, LOCK_UN);
 }
 
@@ -208,6 +212,7 @@ bool afc__journal_append(afc__journal *journal, const afc__journal_record *recor
     char few[8 * RECORD_SIZE], *bytes = few;
     size_t size = count * RECORD_SIZE;
     if (count == 0) return true;
+    if (!journal->is_locked) return false;
     if (size > sizeof few) bytes = afc__alloc(size);
     if (bytes == NULL) return false;
     for (size_t i = 0; i < count; i++) {
@@ -233,8 +238,8 @@ bool afc__journal_replace(afc__journal *journal, const afc__journal_record *reco
     if (descriptor < 0) return false;
     afc__journal made = {.descriptor = descriptor, .seed = journal->seed};
     make_head(head, journal);
-    bool is_made = afc__folder_lock(descriptor, AFC__CHANGE_MS) &&
-                   afc__write_all(descriptor, head, HEAD_SIZE) == 0;
+    made.is_locked = afc__folder_lock(descriptor, AFC__CHANGE_MS);
+    bool is_made = made.is_locked && afc__write_all(descriptor, head, HEAD_SIZE) == 0;
     set_known(&made, HEAD_SIZE);
     for (size_t i = 0; is_made && i < count; i += BATCH) {
         size_t some = count - i < BATCH ? count - i : BATCH;

@@ -46,6 +46,7 @@ typedef struct afc__journal {
      */
     bool is_incomplete;
     bool needs_scan; /**< It was read like that since the last scan began. */
+    bool is_locked;  /**< By this one; changed by the thread that locks it. */
     afc__journal_reader reader;
 } afc__journal;
 
@@ -67,7 +68,10 @@ bool afc__journal_has_changed(const afc__journal *journal);
 bool afc__journal_lock(afc__journal *journal);
 void afc__journal_unlock(afc__journal *journal);
 
-/** Appends to the locked journal, all records or none. Returns whether it did. */
+/**
+ * Appends to the locked journal, all records or none. Returns whether it did: never to one that isn't locked, where other
+ * processes may have appended what wasn't read yet.
+ */
 bool afc__journal_append(afc__journal *journal, const afc__journal_record *records, size_t count);
 
 /**

@@ -117,6 +117,26 @@ static void scan_of_another_process_is_seen(void **state) {
     afc__journal_close(&second);
 }
 
+/* Another process may have appended meanwhile. */
+static void nothing_is_appended_without_the_lock(void **state) {
+    reading *reading = *state;
+    afc__journal first, second;
+    const afc__journal_record records[] = {{.kind = AFC__JOURNAL_PUT, .primary = 1},
+                                           {.kind = AFC__JOURNAL_PUT, .primary = 2}};
+    open_journal(reading, &first);
+    open_journal(reading, &second);
+    append(&first, &records[0]);
+    assert_false(afc__journal_append(&second, &records[1], 1));
+    reading->count = 0;
+    assert_true(afc__journal_lock(&second));
+    assert_int_equal(reading->count, 1);
+    assert_true(afc__journal_append(&second, &records[1], 1));
+    afc__journal_unlock(&second);
+    assert_int_equal(afc__journal_count(&second), 2);
+    afc__journal_close(&first);
+    afc__journal_close(&second);
+}
+
 static void journal_is_not_damaged_without_memory(void **state) {
     reading *reading = *state;
     afc__journal journal;
@@ -188,6 +208,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(scan_is_due_until_it_is_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(scan_of_another_process_is_seen, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_is_appended_without_the_lock, set_up, tear_down),
         cmocka_unit_test_setup_teardown(journal_is_not_damaged_without_memory, set_up, tear_down),
         cmocka_unit_test(uses_are_recorded_once_there_is_memory),
     };
