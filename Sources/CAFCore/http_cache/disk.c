@@ -2,17 +2,13 @@
 
 #include "base/alloc.h"
 #include "base/failure.h"
-#include "http_cache/disk_records.h"
+#include "http_cache/disk_capacity.h"
 #include "http_cache/disk_scan.h"
 #include "http_cache/entry_file.h"
 
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>
-
-static uint32_t units_of(uint64_t bytes) {
-    return (uint32_t)((bytes + AFC__ENTRY_UNIT - 1) / AFC__ENTRY_UNIT);
-}
 
 /* ---- The journal ---------------------------------------------------------------------------- */
 
@@ -76,100 +72,6 @@ void afc__disk_tidy(afc__disk *disk) {
     afc__disk_records_end(&records);
 }
 
-/* ---- Capacity ------------------------------------------------------------------------------- */
-
-/** Removes an entry from the table, whose file is gone. */
-static void add_gone(afc__disk *disk, afc__disk_records *records, afc__cache_store_name name) {
-    afc__disk_records_add_removal(records, name);
-    afc__disk_lock(disk);
-    afc__cache_store_leave_disk(disk->cache, name.primary, name.variant);
-    afc__disk_unlock(disk);
-}
-
-/** Returns the capacity in units, which any thread may change: afc_http_cache_set_capacity(). */
-static uint64_t capacity_of(afc__disk *disk) {
-    afc__disk_lock(disk);
-    uint64_t capacity = disk->capacity;
-    afc__disk_unlock(disk);
-    return capacity;
-}
-
-/** Selects the oldest entries, a sixteenth of the capacity, so that sorting is done once for many evictions. */
-static bool select_victims(afc__disk *disk) {
-    size_t count, some = 0;
-    uint64_t units = 0, share = capacity_of(disk) / 16;
-    afc__entry_record *entries = afc__disk_copy_entries(disk, &count);
-    if (entries == NULL) return false;
-    while (some < count && (some == 0 || units < share)) {
-        units += entries[some++].units;
-    }
-    afc_free(disk->victims);
-    disk->next_victim = disk->victim_count = 0;
-    disk->victims = some != 0 ? afc__alloc(some * sizeof *disk->victims) : NULL;
-    for (size_t i = 0; disk->victims != NULL && i < some; i++) {
-        disk->victims[disk->victim_count++] = (afc__disk_victim){
-            {entries[i].primary, entries[i].variant}, entries[i].used};
-    }
-    afc_free(entries);
-    return disk->victim_count != 0;
-}
-
-/** Returns the least recently used entry; false if there are no entries. */
-static bool next_victim(afc__disk *disk, afc__cache_store_name *name, uint32_t *units) {
-    for (unsigned selections = 0; selections < 2;) {
-        if (disk->next_victim == disk->victim_count) {
-            selections++;
-            if (!select_victims(disk)) return false;
-        }
-        const afc__disk_victim *victim = &disk->victims[disk->next_victim++];
-        afc__disk_lock(disk);
-        const afc__entry_record *record = afc__entry_table_find(
-            &disk->cache->table, victim->name.primary, victim->name.variant);
-        bool is_valid = record != NULL && record->used == victim->used &&
-                        (record->places & AFC__ENTRY_ON_DISK) && record->units != 0;
-        *name = victim->name;
-        *units = is_valid ? record->units : 0;
-        afc__disk_unlock(disk);
-        if (is_valid) return true;
-    }
-    return false;
-}
-
-static uint64_t units_used(afc__disk *disk) {
-    afc__disk_lock(disk);
-    uint64_t units = disk->cache->table.units;
-    afc__disk_unlock(disk);
-    return units;
-}
-
-/** Returns whether a file of this size is worth overwriting with one of that size. */
-static bool is_like(uint32_t units, uint32_t needed) {
-    return units >= needed && units <= 2 * needed + 16;
-}
-
-/**
- * Evicts until there is room for `needed` units. `*file` is a file to be overwritten, if one of the evicted ones is
- * suitable. false: it can't be made.
- */
-static bool evict_until(afc__disk *disk, uint64_t needed, uint64_t number, int *file,
-                        afc__disk_records *records) {
-    uint64_t capacity = capacity_of(disk);
-    if (needed > capacity) return false;
-    while (units_used(disk) + needed > capacity) {
-        afc__cache_store_name name;
-        uint32_t units;
-        if (!next_victim(disk, &name, &units)) return false;
-        bool is_reused = file != NULL && *file < 0 && is_like(units, (uint32_t)needed);
-        if (is_reused) {
-            *file = afc__folder_reuse(&disk->folder, name.primary, name.variant, number);
-        } else {
-            afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
-        }
-        add_gone(disk, records, name);
-    }
-    return true;
-}
-
 /* ---- Putting -------------------------------------------------------------------------------- */
 
 /** Returns the record of a response whose file has this size, stored now. */
@@ -194,7 +96,7 @@ static bool publish(afc__disk *disk, entry_change *change, uint32_t units) {
     afc__disk_records_add(&change->records, &put);
     if (!afc__disk_records_write(&change->records)) return false;
     if (!afc__folder_publish(&disk->folder, change->file_number, id->primary, id->variant)) {
-        add_gone(disk, &change->records, (afc__cache_store_name){id->primary, id->variant});
+        afc__disk_add_gone(&change->records, (afc__cache_store_name){id->primary, id->variant});
         return false;
     }
     afc__disk_lock(disk);
@@ -229,15 +131,15 @@ static bool put(afc__disk *disk, entry_change *change) {
     const afc__http_cache_stored *stored = change->stored;
     const afc__http_cache_id *id = &stored->id;
     uint64_t number = change->file_number;
-    uint32_t needed = units_of(afc__entry_size(stored->body_size, stored->block.size));
+    uint32_t needed = afc__disk_units(afc__entry_size(stored->body_size, stored->block.size));
     uint32_t old = take_units(disk, (afc__cache_store_name){id->primary, id->variant});
     int file = -1;
-    if (is_like(old, needed)) {
+    if (afc__disk_is_like(old, needed)) {
         file = afc__folder_reuse(&disk->folder, id->primary, id->variant, number);
     } else if (old != 0) {
         afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
     }
-    bool is_stored = evict_until(disk, needed, number, &file, &change->records);
+    bool is_stored = afc__disk_make_room(&change->records, needed, number, &file);
     if (is_stored && file < 0) file = afc__folder_new_file(&disk->folder, number);
     is_stored = is_stored && file >= 0 && write_file(file, stored) && publish(disk, change, needed);
     if (!is_stored) afc__folder_discard(&disk->folder, number);
@@ -267,11 +169,11 @@ static bool change_locked(afc__disk *disk, entry_change *change,
 static bool publish_after_eviction(afc__disk *disk, entry_change *change) {
     const afc__http_cache_stored *stored = change->stored;
     const afc__http_cache_id *id = &stored->id;
-    uint32_t needed = units_of(afc__entry_size(stored->body_size, stored->block.size));
+    uint32_t needed = afc__disk_units(afc__entry_size(stored->body_size, stored->block.size));
     if (take_units(disk, (afc__cache_store_name){id->primary, id->variant}) != 0) {
         afc__folder_remove_entry(&disk->folder, id->primary, id->variant);
     }
-    return evict_until(disk, needed, 0, NULL, &change->records) && publish(disk, change, needed);
+    return afc__disk_make_room(&change->records, needed, 0, NULL) && publish(disk, change, needed);
 }
 
 bool afc__disk_publish(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number) {
@@ -352,12 +254,12 @@ static bool change_meta(afc__disk *disk, entry_change *change) {
         if (!afc__folder_rename_entry(&disk->folder, old.primary, old.variant, id->variant)) {
             return false;
         }
-        add_gone(disk, &change->records, old);
+        afc__disk_add_gone(&change->records, old);
     }
     /* The file may have grown. It isn't evicted itself: its units don't count meanwhile. */
     take_units(disk, (afc__cache_store_name){id->primary, id->variant});
-    if (!evict_until(disk, units_of(size), 0, NULL, &change->records)) return false;
-    afc__journal_record put = put_of(disk, stored, units_of(size));
+    if (!afc__disk_make_room(&change->records, afc__disk_units(size), 0, NULL)) return false;
+    afc__journal_record put = put_of(disk, stored, afc__disk_units(size));
     afc__disk_lock(disk);
     afc__disk_apply(disk, &put);
     afc__disk_unlock(disk);
@@ -482,8 +384,8 @@ static bool work_remove_unknown(afc__disk_job *work) {
             afc__disk_unlock(disk);
             if (is_waiting) continue;
             afc__folder_remove_entry(&disk->folder, entries[i].primary, entries[i].variant);
-            add_gone(disk, &records,
-                     (afc__cache_store_name){entries[i].primary, entries[i].variant});
+            afc__disk_add_gone(&records,
+                               (afc__cache_store_name){entries[i].primary, entries[i].variant});
         }
         afc__disk_records_end(&records);
         afc_free(entries);
@@ -505,7 +407,7 @@ void afc__disk_remove_now(afc__disk *disk, afc__cache_store_name name) {
     afc__disk_records records;
     (void)afc__disk_records_begin(&records, disk);
     afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
-    add_gone(disk, &records, name);
+    afc__disk_add_gone(&records, name);
     afc__disk_records_end(&records);
 }
 
@@ -584,22 +486,6 @@ void afc__disk_use(afc__disk *disk, uint64_t primary, uint64_t variant) {
     if (disk->use_count < AFC__DISK_USES / 2 || disk->is_tidy_ordered) return;
     /* If it can't be ordered now, the next use tries again. */
     disk->is_tidy_ordered = order_plain(disk, work_tidy);
-}
-
-static bool work_trim(afc__disk_job *work) {
-    afc__disk *disk = work->disk;
-    afc__disk_records records;
-    if (afc__disk_records_begin(&records, disk)) {
-        evict_until(disk, 0, 0, NULL, &records);
-        afc__disk_records_end(&records);
-    }
-    afc_free(work);
-    return false;
-}
-
-void afc__disk_set_capacity(afc__disk *disk, uint64_t bytes) {
-    disk->capacity = bytes / AFC__ENTRY_UNIT;
-    order_plain(disk, work_trim);
 }
 
 /* ---- Opening and closing ---------------------------------------------------------------------- */

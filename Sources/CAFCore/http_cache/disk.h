@@ -38,8 +38,6 @@ void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *fi
 /** Takes note of a use. */
 void afc__disk_use(afc__disk *disk, uint64_t primary, uint64_t variant);
 
-void afc__disk_set_capacity(afc__disk *disk, uint64_t bytes);
-
 /* ---- On the disk's thread --------------------------------------------------------------------- */
 
 /** Reads what other processes have recorded. */

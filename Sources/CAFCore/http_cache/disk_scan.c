@@ -10,8 +10,6 @@
 #include <unistd.h>
 
 enum {
-    /* Names between which other jobs have their turn. */
-    SLICE = 128,
     /* Entries that one scan finds; more are found by the next one. */
     MAX_FOUND = 1 << 20
 };
@@ -140,7 +138,7 @@ static void finish(folder_scan *scan) {
 
 static bool work_scan(afc__disk_job *work) {
     folder_scan *scan = AFC__OWNER(work, folder_scan, job);
-    for (unsigned i = 0; i < SLICE && scan->names != NULL; i++) {
+    for (unsigned i = 0; i < AFC__DISK_SLICE && scan->names != NULL; i++) {
         uint64_t primary, variant;
         const struct dirent *entry = readdir(scan->names);
         if (entry == NULL) {

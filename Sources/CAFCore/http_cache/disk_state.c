@@ -26,6 +26,13 @@ bool afc__disk_order(afc__disk *disk, afc__disk_job *job, bool (*work)(afc__disk
     return has_writer;
 }
 
+bool afc__disk_has_long_work(afc__disk *disk) {
+    afc__disk_lock(disk);
+    bool is_trimming = disk->is_trimming;
+    afc__disk_unlock(disk);
+    return is_trimming || atomic_load(&disk->is_scanning);
+}
+
 void afc__disk_begin_change(afc__disk *disk, uint64_t primary) {
     disk->pending[primary % AFC__DISK_BUCKETS]++;
     disk->changes[primary % AFC__DISK_BUCKETS]++;

@@ -14,7 +14,9 @@ enum {
     AFC__DISK_USES = 64,
     AFC__DISK_BUCKETS = 256,
     /** Bytes that may wait for the disk; beyond, responses aren't stored. */
-    AFC__DISK_QUEUED_MAX = 8 * 1024 * 1024
+    AFC__DISK_QUEUED_MAX = 8 * 1024 * 1024,
+    /** Files that long work handles before other jobs have their turn, and other processes the journal. */
+    AFC__DISK_SLICE = 128
 };
 
 /** An entry that may be evicted, unless it was used since. */
@@ -34,6 +36,7 @@ struct afc__disk {
     /* Under the cache's lock. */
     afc__writer *writer; /**< NULL before the first job. */
     uint64_t capacity;   /**< In AFC__ENTRY_UNIT. */
+    bool is_trimming;    /**< A job evicts what exceeds the capacity. */
     uint64_t queued_bytes;
     uint64_t unfinished_bytes;           /**< Of bodies whose responses aren't complete yet. */
     uint32_t pending[AFC__DISK_BUCKETS]; /**< Changes that wait, by the hash of their keys. */
@@ -46,6 +49,7 @@ struct afc__disk {
     afc__job closing;
     afc__disk_victim *victims; /**< The least recently used entries, oldest first. */
     size_t victim_count, next_victim;
+    uint64_t selections; /**< Of victims, ever made; for tests. */
 };
 
 /** Takes and releases the cache's lock. */
@@ -70,6 +74,9 @@ typedef struct afc__disk_job {
 
 /** Orders work. false: there is no thread; nothing was ordered. */
 bool afc__disk_order(afc__disk *disk, afc__disk_job *job, bool (*work)(afc__disk_job *job));
+
+/** Returns whether work is under way that goes on after other jobs. On the disk's thread. */
+bool afc__disk_has_long_work(afc__disk *disk);
 
 /** Counts a change of a key as waiting, or as done. Under the cache's lock. */
 void afc__disk_begin_change(afc__disk *disk, uint64_t primary);

@@ -3,6 +3,7 @@
 #include "base/failure.h"
 #include "base/sized.h"
 #include "http_cache/disk.h"
+#include "http_cache/disk_capacity.h"
 #include "http_cache/key.h"
 #include "http_cache/waiter.h"
 #include "run/threads.h"
@@ -191,8 +192,7 @@ static bool work_flush(afc__disk_job *work) {
     flush_job *job = AFC__OWNER(work, flush_job, job);
     afc__disk_tidy(work->disk);
     afc__disk_catch_up(work->disk);
-    /* A scan takes its turns behind other jobs. */
-    if (atomic_load(&work->disk->is_scanning)) return true;
+    if (afc__disk_has_long_work(work->disk)) return true;
     afc__waiter_wake(&job->waiter);
     return false;
 }
