@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/failure.h"
 #include "http_cache/disk_capacity.h"
+#include "http_cache/disk_removal.h"
 #include "http_cache/disk_scan.h"
 #include "http_cache/entry_file.h"
 
@@ -33,7 +34,7 @@ static void restart(void *context) {
     afc_lru_remove_all(disk->cache->memory);
     for (size_t i = 0; i < table->capacity;) {
         afc__entry_record *record = &table->slots[i];
-        if (record->places != 0 && disk->pending[record->primary % AFC__DISK_BUCKETS] == 0) {
+        if (record->places != 0 && !afc__disk_awaits_put(disk, record->primary)) {
             /* Another record may have moved to this slot then. */
             afc__entry_table_remove(table, record);
             continue;
@@ -177,6 +178,7 @@ static bool publish_after_eviction(afc__disk *disk, entry_change *change) {
 }
 
 bool afc__disk_publish(afc__disk *disk, const afc__http_cache_stored *stored, uint64_t number) {
+    afc__disk_settle(disk, stored->id.primary);
     entry_change change = {.stored = stored, .file_number = number};
     bool is_published = change_locked(disk, &change, publish_after_eviction);
     /* Also if the journal couldn't be locked: nothing else knows of the file. */
@@ -219,6 +221,7 @@ static bool order_change(afc__disk *disk, afc__http_cache_stored *stored, uint64
 
 static bool work_put(afc__disk_job *work) {
     change_job *job = AFC__OWNER(work, change_job, job);
+    afc__disk_settle(work->disk, job->stored->id.primary);
     entry_change change = {.stored = job->stored,
                            .file_number = afc__cache_store_new_content(work->disk->cache)};
     change_locked(work->disk, &change, put);
@@ -228,15 +231,6 @@ static bool work_put(afc__disk_job *work) {
 
 bool afc__disk_put(afc__disk *disk, afc__http_cache_stored *stored) {
     return order_change(disk, stored, stored->id.variant, work_put);
-}
-
-static bool has_content(afc__disk *disk, afc__cache_store_name name, uint64_t content) {
-    afc__entry_head head;
-    int file = afc__folder_open_entry(&disk->folder, name.primary, name.variant, AFC__FOLDER_READ);
-    if (file < 0) return false;
-    bool has = afc__entry_read_head(file, &head) && head.content == content;
-    close(file);
-    return has;
 }
 
 /** Writes the meta into the file that has the body. */
@@ -283,7 +277,8 @@ static bool work_change(afc__disk_job *work) {
     const afc__http_cache_id *id = &job->stored->id;
     afc__cache_store_name old = {id->primary, job->old_variant};
     entry_change change = {.stored = job->stored, .old_variant = job->old_variant};
-    if (!has_content(work->disk, old, id->content)) {
+    afc__disk_settle(work->disk, id->primary);
+    if (!afc__disk_has_content(work->disk, old, id->content)) {
         /* Replaced or removed since. */
         if (old.variant != id->variant) leave_if_unwritten(work->disk, id);
     } else if (!change_locked(work->disk, &change, change_meta)) {
@@ -296,119 +291,6 @@ static bool work_change(afc__disk_job *work) {
 
 bool afc__disk_change(afc__disk *disk, afc__http_cache_stored *stored, uint64_t old_variant) {
     return order_change(disk, stored, old_variant, work_change);
-}
-
-/* ---- Removing --------------------------------------------------------------------------------- */
-
-typedef struct removal_job {
-    afc__disk_job job;
-    uint64_t content;
-    uint64_t clock; /* When it was ordered: what was put later stays. */
-    size_t count;
-    afc__cache_store_name names[];
-} removal_job;
-
-static void leave_disk_before(afc__disk *disk, afc__cache_store_name name, uint64_t clock) {
-    afc__disk_lock(disk);
-    const afc__entry_record *record = afc__entry_table_find(&disk->cache->table, name.primary,
-                                                            name.variant);
-    if (record != NULL && record->used <= clock) {
-        afc__cache_store_leave_disk(disk->cache, name.primary, name.variant);
-    }
-    afc__disk_unlock(disk);
-}
-
-static void remove_one(afc__disk *disk, afc__cache_store_name name, const removal_job *job,
-                       afc__disk_records *records) {
-    if (job->content != 0 && !has_content(disk, name, job->content)) return;
-    afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
-    afc__disk_records_add_removal(records, name);
-    leave_disk_before(disk, name, job->clock);
-}
-
-static bool work_remove(afc__disk_job *work) {
-    removal_job *job = AFC__OWNER(work, removal_job, job);
-    afc__disk *disk = work->disk;
-    afc__disk_records records;
-    (void)afc__disk_records_begin(&records, disk);
-    for (size_t i = 0; i < job->count; i++) remove_one(disk, job->names[i], job, &records);
-    afc__disk_records_end(&records);
-    afc__disk_lock(disk);
-    for (size_t i = 0; i < job->count; i++) afc__disk_end_change(disk, job->names[i].primary);
-    afc__disk_unlock(disk);
-    afc_free(job);
-    return false;
-}
-
-void afc__disk_remove(afc__disk *disk, const afc__cache_store_name *names, size_t count,
-                      uint64_t content) {
-    removal_job *job = afc__alloc(sizeof *job + count * sizeof *names);
-    bool is_ordered = job != NULL && count != 0;
-    if (is_ordered) {
-        *job = (removal_job){.content = content, .clock = disk->cache->clock, .count = count};
-        memcpy(job->names, names, count * sizeof *names);
-        for (size_t i = 0; i < count; i++) afc__disk_begin_change(disk, names[i].primary);
-        is_ordered = afc__disk_order(disk, &job->job, work_remove);
-        for (size_t i = 0; !is_ordered && i < count; i++) {
-            afc__disk_end_change(disk, names[i].primary);
-        }
-    }
-    if (is_ordered) return;
-    afc_free(job);
-    /* Without memory or thread: the files go at once, on this thread; the journal names them until they are missed. */
-    for (size_t i = 0; i < count && content == 0; i++) {
-        afc__folder_remove_entry(&disk->folder, names[i].primary, names[i].variant);
-    }
-}
-
-typedef struct unknown_job {
-    afc__disk_job job;
-    afc__cache_store_filter filter;
-} unknown_job;
-
-/**
- * Removes what matches after the journal was read. What the table knew before was removed by the caller, and what it
- * has stored since waits.
- */
-static bool work_remove_unknown(afc__disk_job *work) {
-    unknown_job *job = AFC__OWNER(work, unknown_job, job);
-    afc__disk *disk = work->disk;
-    size_t count = 0;
-    afc__disk_records records;
-    if (afc__disk_records_begin(&records, disk)) {
-        afc__entry_record *entries = afc__disk_copy_entries(disk, &count);
-        for (size_t i = 0; entries != NULL && i < count; i++) {
-            if (!afc__cache_store_matches(&entries[i], &job->filter)) continue;
-            afc__disk_lock(disk);
-            bool is_waiting = disk->pending[entries[i].primary % AFC__DISK_BUCKETS] != 0;
-            afc__disk_unlock(disk);
-            if (is_waiting) continue;
-            afc__folder_remove_entry(&disk->folder, entries[i].primary, entries[i].variant);
-            afc__disk_add_gone(&records,
-                               (afc__cache_store_name){entries[i].primary, entries[i].variant});
-        }
-        afc__disk_records_end(&records);
-        afc_free(entries);
-    }
-    afc_free(job);
-    return false;
-}
-
-void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *filter) {
-    afc__disk_scan_without(disk, filter->has_primary ? &filter->primary : NULL);
-    if (!afc__journal_has_changed(&disk->journal)) return;
-    unknown_job *job = afc__zalloc(sizeof *job);
-    if (job == NULL) return;
-    job->filter = *filter;
-    if (!afc__disk_order(disk, &job->job, work_remove_unknown)) afc_free(job);
-}
-
-void afc__disk_remove_now(afc__disk *disk, afc__cache_store_name name) {
-    afc__disk_records records;
-    (void)afc__disk_records_begin(&records, disk);
-    afc__folder_remove_entry(&disk->folder, name.primary, name.variant);
-    afc__disk_add_gone(&records, name);
-    afc__disk_records_end(&records);
 }
 
 /* ---- Finding and using ------------------------------------------------------------------------ */
@@ -451,6 +333,7 @@ void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__http_
     afc__entry_record variants[AFC__HTTP_CACHE_VARIANTS_MAX];
     out->count = 0;
     afc__disk_catch_up(disk);
+    afc__disk_settle(disk, primary);
     afc__disk_lock(disk);
     size_t count = afc__entry_table_variants(&disk->cache->table, primary, variants,
                                              AFC__HTTP_CACHE_VARIANTS_MAX);
@@ -497,6 +380,7 @@ afc_status afc__disk_open(afc_http_cache *cache, const char *path, uint64_t capa
     made->cache = cache;
     made->ended = ended;
     made->capacity = capacity_bytes / AFC__ENTRY_UNIT;
+    afc__list_init(&made->removals);
     afc_status status = afc__folder_open(&made->folder, path, failure);
     if (status == AFC_OK) {
         afc__journal_reader reader = {take_record, restart, made};

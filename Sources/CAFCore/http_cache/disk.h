@@ -28,13 +28,6 @@ bool afc__disk_put(afc__disk *disk, afc__http_cache_stored *stored);
 /** Gives an entry another meta, and perhaps another variant. */
 bool afc__disk_change(afc__disk *disk, afc__http_cache_stored *stored, uint64_t old_variant);
 
-/** Removes entries. `content`: only if their body has this number; 0: in any case. */
-void afc__disk_remove(afc__disk *disk, const afc__cache_store_name *names, size_t count,
-                      uint64_t content);
-
-/** Removes what matches and isn't in the table yet: another process stored it, or the folder is being scanned. */
-void afc__disk_remove_unknown(afc__disk *disk, const afc__cache_store_filter *filter);
-
 /** Takes note of a use. */
 void afc__disk_use(afc__disk *disk, uint64_t primary, uint64_t variant);
 
@@ -45,9 +38,6 @@ void afc__disk_catch_up(afc__disk *disk);
 
 /** Reads all variants of a key. */
 void afc__disk_find(afc__disk *disk, uint64_t primary, afc_slice key, afc__http_cache_found *out);
-
-/** Removes one entry now. */
-void afc__disk_remove_now(afc__disk *disk, afc__cache_store_name name);
 
 /**
  * Records a response whose file is `number` in new/, makes room and gives the file its name. On failure the file is

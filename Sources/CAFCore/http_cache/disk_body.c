@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "http_cache/disk.h"
+#include "http_cache/disk_removal.h"
 #include "http_cache/entry_file.h"
 #include "http_cache/waiter.h"
 

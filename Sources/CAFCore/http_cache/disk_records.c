@@ -5,9 +5,14 @@
 /* A journal of more records, and more than twice the entries, is written anew. */
 enum { SHORT_JOURNAL = 4096 };
 
-bool afc__disk_records_begin(afc__disk_records *records, afc__disk *disk) {
+void afc__disk_records_init(afc__disk_records *records, afc__disk *disk) {
     records->disk = disk;
+    records->is_locked = false;
     records->count = 0;
+}
+
+bool afc__disk_records_begin(afc__disk_records *records, afc__disk *disk) {
+    afc__disk_records_init(records, disk);
     records->is_locked = afc__journal_lock(&disk->journal);
     return records->is_locked;
 }
@@ -31,6 +36,8 @@ void afc__disk_records_add_removal(afc__disk_records *records, afc__cache_store_
 }
 
 static void limit_journal(afc__disk *disk) {
+    /* The table no longer has what they remove, but the folder has: a process that is killed now must find its names. */
+    if (!afc__list_is_empty(&disk->removals)) return;
     uint64_t records = afc__journal_count(&disk->journal);
     afc__disk_lock(disk);
     uint64_t entries = disk->cache->table.count;

@@ -15,6 +15,9 @@ typedef struct afc__disk_records {
     afc__journal_record records[AFC__DISK_RECORDS];
 } afc__disk_records;
 
+/** Begins a change of which nothing is written. */
+void afc__disk_records_init(afc__disk_records *records, afc__disk *disk);
+
 /** Locks the journal. false: that isn't possible; a removal may go on, since the files say what is there. */
 bool afc__disk_records_begin(afc__disk_records *records, afc__disk *disk);
 

@@ -138,6 +138,8 @@ static void finish(folder_scan *scan) {
 
 static bool work_scan(afc__disk_job *work) {
     folder_scan *scan = AFC__OWNER(work, folder_scan, job);
+    /* Their files are still in the folder, and would come back into the table. */
+    if (!afc__list_is_empty(&work->disk->removals)) return true;
     for (unsigned i = 0; i < AFC__DISK_SLICE && scan->names != NULL; i++) {
         uint64_t primary, variant;
         const struct dirent *entry = readdir(scan->names);

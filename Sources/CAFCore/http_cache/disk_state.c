@@ -1,9 +1,11 @@
 #include "http_cache/disk_state.h"
 
 #include "base/alloc.h"
+#include "http_cache/entry_file.h"
 #include "http_cache/key.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- Jobs ----------------------------------------------------------------------------------- */
 
@@ -30,7 +32,7 @@ bool afc__disk_has_long_work(afc__disk *disk) {
     afc__disk_lock(disk);
     bool is_trimming = disk->is_trimming;
     afc__disk_unlock(disk);
-    return is_trimming || atomic_load(&disk->is_scanning);
+    return is_trimming || atomic_load(&disk->is_scanning) || !afc__list_is_empty(&disk->removals);
 }
 
 void afc__disk_begin_change(afc__disk *disk, uint64_t primary) {
@@ -42,9 +44,33 @@ void afc__disk_end_change(afc__disk *disk, uint64_t primary) {
     disk->pending[primary % AFC__DISK_BUCKETS]--;
 }
 
+void afc__disk_begin_removal(afc__disk *disk, uint64_t primary) {
+    disk->removals_pending[primary % AFC__DISK_BUCKETS]++;
+    afc__disk_begin_change(disk, primary);
+}
+
+void afc__disk_end_removal(afc__disk *disk, uint64_t primary) {
+    disk->removals_pending[primary % AFC__DISK_BUCKETS]--;
+    afc__disk_end_change(disk, primary);
+}
+
+bool afc__disk_awaits_put(const afc__disk *disk, uint64_t primary) {
+    size_t bucket = primary % AFC__DISK_BUCKETS;
+    return disk->pending[bucket] != disk->removals_pending[bucket];
+}
+
 bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary) {
     return disk->pending[primary % AFC__DISK_BUCKETS] != 0 ||
            afc__journal_has_changed(&disk->journal);
+}
+
+bool afc__disk_has_content(afc__disk *disk, afc__cache_store_name name, uint64_t content) {
+    afc__entry_head head;
+    int file = afc__folder_open_entry(&disk->folder, name.primary, name.variant, AFC__FOLDER_READ);
+    if (file < 0) return false;
+    bool has = afc__entry_read_head(file, &head) && head.content == content;
+    close(file);
+    return has;
 }
 
 /* ---- Records -------------------------------------------------------------------------------- */

@@ -40,13 +40,15 @@ struct afc__disk {
     uint64_t queued_bytes;
     uint64_t unfinished_bytes;           /**< Of bodies whose responses aren't complete yet. */
     uint32_t pending[AFC__DISK_BUCKETS]; /**< Changes that wait, by the hash of their keys. */
-    uint32_t changes[AFC__DISK_BUCKETS]; /**< Changes ever made. */
+    uint32_t removals_pending[AFC__DISK_BUCKETS]; /**< Of those, removals. */
+    uint32_t changes[AFC__DISK_BUCKETS];          /**< Changes ever made. */
     afc__cache_store_name uses[AFC__DISK_USES];
     size_t use_count;
     bool is_tidy_ordered;                  /**< They are about to be recorded. */
     bool scans_without[AFC__DISK_BUCKETS]; /**< Entries removed while the folder is scanned. */
     /* The disk's thread. */
     afc__job closing;
+    afc__list removals;        /**< Those that are done in part: disk_removal.c. */
     afc__disk_victim *victims; /**< The least recently used entries, oldest first. */
     size_t victim_count, next_victim;
     uint64_t selections; /**< Of victims, ever made; for tests. */
@@ -82,8 +84,18 @@ bool afc__disk_has_long_work(afc__disk *disk);
 void afc__disk_begin_change(afc__disk *disk, uint64_t primary);
 void afc__disk_end_change(afc__disk *disk, uint64_t primary);
 
+/** The same for a removal, which is a change. */
+void afc__disk_begin_removal(afc__disk *disk, uint64_t primary);
+void afc__disk_end_removal(afc__disk *disk, uint64_t primary);
+
+/** Returns whether a change that isn't a removal waits, so that the table names what isn't written yet. Under the lock. */
+bool afc__disk_awaits_put(const afc__disk *disk, uint64_t primary);
+
 /** Returns whether the table can't be trusted about a key: changes wait, or another process made some. Under the lock. */
 bool afc__disk_is_ahead(afc__disk *disk, uint64_t primary);
+
+/** Returns whether the file of an entry has the body of this number. */
+bool afc__disk_has_content(afc__disk *disk, afc__cache_store_name name, uint64_t content);
 
 /** Returns the record of a response whose file has this name and size. */
 afc__journal_record afc__disk_put_record(afc__disk *disk, afc__cache_store_name name,

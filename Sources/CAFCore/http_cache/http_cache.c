@@ -4,10 +4,13 @@
 #include "base/sized.h"
 #include "http_cache/disk.h"
 #include "http_cache/disk_capacity.h"
+#include "http_cache/disk_removal.h"
+#include "http_cache/disk_scan.h"
 #include "http_cache/key.h"
 #include "http_cache/waiter.h"
 #include "run/threads.h"
 
+#include <sched.h>
 #include <sys/random.h>
 
 /* ---- Opening and closing ------------------------------------------------------------------- */
@@ -127,30 +130,72 @@ afc_status afc_http_cache_remove_url(afc_http_cache *cache, const char *partitio
     return AFC_OK;
 }
 
-/** Removes all entries that match. Those that only the disk knows of follow. */
-static void remove_matching(afc_http_cache *cache, const afc__cache_store_filter *filter) {
-    if (!afc__cache_store_is_usable(cache)) return;
-    pthread_mutex_lock(&cache->lock);
-    atomic_fetch_add(&cache->removals, 1);
-    size_t count = 0, most = cache->table.count;
-    afc__cache_store_name *names = cache->disk != NULL ? afc__alloc(most * sizeof *names) : NULL;
+/** Copies the names of what matches. NULL: out of memory. Under the lock. */
+static afc__cache_store_name *copy_matching(const afc_http_cache *cache,
+                                            const afc__cache_store_filter *filter, size_t *count) {
+    const afc__entry_table *table = &cache->table;
+    afc__cache_store_name *names = afc__alloc((table->count + 1) * sizeof *names);
+    *count = 0;
+    for (size_t i = 0; names != NULL && i < table->capacity; i++) {
+        const afc__entry_record *record = &table->slots[i];
+        if (record->places == 0 || !afc__cache_store_matches(record, filter)) continue;
+        names[(*count)++] = (afc__cache_store_name){record->primary, record->variant};
+    }
+    return names;
+}
+
+/** Removes what matches without memory for its names, so all under one lock. */
+static void remove_in_place(afc_http_cache *cache, const afc__cache_store_filter *filter) {
     for (size_t i = 0; i < cache->table.capacity;) {
         const afc__entry_record *record = &cache->table.slots[i];
         if (record->places == 0 || !afc__cache_store_matches(record, filter)) {
             i++;
             continue;
         }
-        afc__cache_store_name name = {record->primary, record->variant};
-        if (names != NULL) {
-            names[count++] = name;
-        } else if (cache->disk != NULL) {
-            afc__disk_remove(cache->disk, &name, 1, 0);
-        }
         /* Another record may have moved to this slot then. */
-        afc__cache_store_forget(cache, name.primary, name.variant);
+        afc__cache_store_name name = {record->primary, record->variant};
+        afc__cache_store_remove(cache, &name, 1);
     }
-    if (names != NULL) afc__disk_remove(cache->disk, names, count, 0);
+}
+
+/** Removes entries, a slice at a time: loops wait for the lock when they store or use a response. */
+static void remove_named(afc_http_cache *cache, const afc__cache_store_name *names, size_t count) {
+    enum { SLICE = 128 };
+    afc__disk_removal *removal = cache->disk != NULL ? afc__disk_removal_new(cache->disk, count)
+                                                     : NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (i != 0 && i % SLICE == 0) {
+            pthread_mutex_unlock(&cache->lock);
+            sched_yield();
+            pthread_mutex_lock(&cache->lock);
+        }
+        if (removal == NULL) {
+            afc__cache_store_remove(cache, &names[i], 1);
+        } else {
+            afc__cache_store_forget(cache, names[i].primary, names[i].variant);
+            afc__disk_removal_add(removal, names[i]);
+        }
+    }
+    if (removal != NULL) afc__disk_removal_order(removal);
+}
+
+/** Removes all entries that match. Those that only the disk knows of follow. */
+static void remove_matching(afc_http_cache *cache, const afc__cache_store_filter *filter) {
+    size_t count;
+    if (!afc__cache_store_is_usable(cache)) return;
+    pthread_mutex_lock(&cache->lock);
+    atomic_fetch_add(&cache->removals, 1);
+    cache->removing++;
     if (cache->disk != NULL) afc__disk_remove_unknown(cache->disk, filter);
+    afc__cache_store_name *names = copy_matching(cache, filter, &count);
+    if (names != NULL) {
+        remove_named(cache, names, count);
+    } else {
+        remove_in_place(cache, filter);
+    }
+    /* Once more, as another scan may have begun. */
+    if (cache->disk != NULL) afc__disk_scan_without(cache->disk, NULL);
+    cache->removing--;
     pthread_mutex_unlock(&cache->lock);
     afc_free(names);
 }

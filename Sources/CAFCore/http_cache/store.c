@@ -1,5 +1,6 @@
 #include "base/alloc.h"
 #include "http_cache/disk.h"
+#include "http_cache/disk_removal.h"
 #include "http_cache/key.h"
 #include "http_cache/store_internal.h"
 
@@ -255,7 +256,10 @@ void afc__http_cache_update(afc_http_cache *cache, afc__http_cache_stored *store
     afc__http_cache_stored *changed = with_meta(cache, stored, meta);
     pthread_mutex_lock(&cache->lock);
     standing is = standing_of(cache, stored);
-    if (changed == NULL) {
+    /* A removal under way knows it by the old name only. */
+    bool is_removed = changed != NULL && cache->removing != 0 &&
+                      changed->id.variant != stored->id.variant;
+    if (changed == NULL || is_removed) {
         if (is != REPLACED) remove_one(cache, &stored->id);
     } else if (is == CURRENT) {
         if (changed->id.variant != stored->id.variant) remove_one(cache, &stored->id);

@@ -47,6 +47,8 @@ struct afc_http_cache {
     /* Under the lock. */
     afc__entry_table table;
     uint64_t clock; /**< The last stamp. */
+    unsigned
+        removing; /**< Removals of many entries that have begun and not ended; they leave the lock in between. */
     uint64_t memory_bytes, max_entry_bytes;
 };
 

@@ -2,13 +2,17 @@
  * Removing responses from the disk: what is recorded, how much is done under one lock, and what other work that comes
  * between sees.
  */
+#include "base/alloc.h"
 #include "http_cache/disk_state.h"
 #include "support/files.h"
 #include "support/responses.h"
 
 #include <afcore/session.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -119,11 +123,226 @@ static void removals_are_not_recorded_while_the_journal_is_locked(void **state) 
     close_cache(other);
 }
 
+/* ---- Slices ------------------------------------------------------------------------------------ */
+
+/* The address of a function as a pointer to data, as dlsym() has it. */
+#define REAL(name, type)                                                                           \
+    static type real;                                                                              \
+    if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, name)
+
+static atomic_uint removed, most_removed; /* Files, since the journal was locked, and at most. */
+
+int unlinkat(int folder, const char *name, int flags) {
+    typedef int (*call)(int, const char *, int);
+    REAL("unlinkat", call);
+    unsigned count = atomic_fetch_add(&removed, 1) + 1;
+    if (count > atomic_load(&most_removed)) atomic_store(&most_removed, count);
+    return real(folder, name, flags);
+}
+
+int flock(int descriptor, int operation) {
+    typedef int (*call)(int, int);
+    REAL("flock", call);
+    int result = real(descriptor, operation);
+    if (result == 0 && (operation & LOCK_EX) != 0) atomic_store(&removed, 0);
+    return result;
+}
+
+/* The lock of a cache, as one thread has it. */
+static _Atomic(afc_http_cache *) watched;
+static _Thread_local unsigned depth;
+static _Thread_local size_t entries_before;
+static atomic_size_t most_forgotten; /* Entries that left the table under one lock. */
+
+int pthread_mutex_lock(pthread_mutex_t *lock) {
+    typedef int (*call)(pthread_mutex_t *);
+    REAL("pthread_mutex_lock", call);
+    int result = real(lock);
+    const afc_http_cache *cache = atomic_load(&watched);
+    if (cache != NULL && lock == &cache->lock && depth++ == 0) entries_before = cache->table.count;
+    return result;
+}
+
+int pthread_mutex_unlock(pthread_mutex_t *lock) {
+    typedef int (*call)(pthread_mutex_t *);
+    REAL("pthread_mutex_unlock", call);
+    const afc_http_cache *cache = atomic_load(&watched);
+    if (cache != NULL && lock == &cache->lock && --depth == 0 &&
+        entries_before > cache->table.count + atomic_load(&most_forgotten)) {
+        atomic_store(&most_forgotten, entries_before - cache->table.count);
+    }
+    return real(lock);
+}
+
+enum { MANY = 5 * AFC__DISK_SLICE + 10 };
+
+static void check_none_found(afc_http_cache *cache) {
+    for (unsigned i = 0; i < MANY; i++) {
+        afc__http_cache_found found;
+        response_find(cache, i, &found);
+        assert_int_equal(found.count, 0);
+    }
+}
+
+static void check_none(const box *box, afc_http_cache *cache) {
+    check_none_found(cache);
+    assert_int_equal(files_of(box), 0);
+}
+
+static void one_lock_is_held_for_one_slice(void **state) {
+    box *box = *state;
+    store(box->cache, MANY);
+    atomic_store(&most_removed, 0);
+    atomic_store(&watched, box->cache);
+    afc_http_cache_remove_all(box->cache);
+    atomic_store(&watched, NULL);
+    afc_http_cache_flush(box->cache);
+    assert_in_range(atomic_load(&most_forgotten), 1, AFC__DISK_SLICE);
+    assert_in_range(atomic_load(&most_removed), 1, AFC__DISK_SLICE);
+    check_none(box, box->cache);
+}
+
+/** What the disk's thread finds when it has its turn behind a removal. */
+typedef struct look {
+    afc__disk_job job;
+    const box *box;
+    afc_http_cache *other; /* Whose journal is written anew; NULL: none. */
+    size_t files;
+} look;
+
+static bool work_look(afc__disk_job *work) {
+    look *own = AFC__OWNER(work, look, job);
+    own->files = files_of(own->box);
+    if (own->other != NULL) {
+        /* It has what isn't recorded yet, so what the first one has removed comes back into its table. */
+        afc__disk *disk = own->other->disk;
+        assert_true(afc__journal_lock(&disk->journal));
+        assert_true(afc__disk_rewrite_journal(disk));
+        afc__journal_unlock(&disk->journal);
+    }
+    return false;
+}
+
+static void check_found(afc_http_cache *cache, unsigned url, unsigned version) {
+    afc__http_cache_found found;
+    response_find(cache, url, &found);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(response_version(found.stored[0]), version);
+    found_clear(&found);
+}
+
+/** Removes all and orders `look` and `late` behind it, before the disk's thread begins with any of them. */
+static void remove_and_store(const box *box, look *look, const response *late) {
+    afc__disk_lock(box->cache->disk);
+    afc_http_cache_remove_all(box->cache);
+    assert_true(afc__disk_order(box->cache->disk, &look->job, work_look));
+    assert_true(response_store(box->cache, late, SIZE));
+    afc__disk_unlock(box->cache->disk);
+}
+
+static void other_work_between_slices_sees_all_removed(void **state) {
+    box *box = *state;
+    for (unsigned has_other = 0; has_other < 2; has_other++) {
+        store(box->cache, MANY);
+        look look = {.box = box, .other = has_other ? open_cache(box, 0) : NULL};
+        /* One that the removal reaches last, and one that it reaches first: they are in no order. */
+        response late = response_of(7 + has_other, 2);
+        remove_and_store(box, &look, &late);
+        check_found(box->cache, late.url, 2);
+        for (unsigned i = 0; i < MANY; i++) {
+            afc__http_cache_found found;
+            if (i == late.url) continue;
+            response_find(box->cache, i, &found);
+            assert_int_equal(found.count, 0);
+        }
+        afc_http_cache_flush(box->cache);
+        assert_int_equal(look.files, MANY - AFC__DISK_SLICE);
+        assert_int_equal(files_of(box), 1);
+        check_found(box->cache, late.url, 2);
+        if (look.other != NULL) {
+            check_found(look.other, late.url, 2);
+            close_cache(look.other);
+        }
+        afc_http_cache *reopened = open_cache(box, 0);
+        check_found(reopened, late.url, 2);
+        afc_http_cache_statistics statistics;
+        afc_http_cache_get_statistics(reopened, &statistics);
+        assert_int_equal(statistics.entries, 1);
+        close_cache(reopened);
+    }
+}
+
+static void responses_of_other_processes_are_removed_in_slices_too(void **state) {
+    box *box = *state;
+    afc_http_cache *other = open_cache(box, 0);
+    /* Each knows the half of it. */
+    store(box->cache, MANY / 2);
+    for (unsigned i = MANY / 2; i < MANY; i++) {
+        response response = response_of(i, 1);
+        assert_true(response_store(other, &response, SIZE));
+    }
+    afc_http_cache_flush(other);
+    look look = {.box = box};
+    response late = response_of(MANY - 1, 2);
+    atomic_store(&most_removed, 0);
+    remove_and_store(box, &look, &late);
+    check_found(box->cache, MANY - 1, 2);
+    afc_http_cache_flush(box->cache);
+    assert_in_range(atomic_load(&most_removed), 1, AFC__DISK_SLICE);
+    assert_true(look.files >= MANY - 2 * AFC__DISK_SLICE);
+    assert_int_equal(files_of(box), 1);
+    check_found(box->cache, MANY - 1, 2);
+    for (unsigned i = 0; i < MANY - 1; i++) {
+        afc__http_cache_found found;
+        response_find(other, i, &found);
+        assert_int_equal(found.count, 0);
+    }
+    close_cache(other);
+}
+
+/* A scan adds files to the table that aren't there. */
+static void scan_between_slices_brings_nothing_back(void **state) {
+    box *box = *state;
+    store(box->cache, MANY);
+    close_cache(box->cache);
+    assert_int_equal(unlink(box->journal), 0);
+    box->cache = open_cache(box, MEMORY);
+    afc_http_cache_flush(box->cache);
+    afc_http_cache_statistics statistics;
+    afc_http_cache_get_statistics(box->cache, &statistics);
+    assert_int_equal(statistics.entries, MANY);
+    afc__disk_lock(box->cache->disk);
+    afc_http_cache_remove_all(box->cache);
+    afc__disk_unlock(box->cache->disk);
+    /* Another process damages the journal meanwhile. */
+    assert_int_equal(truncate(box->journal, 10), 0);
+    check_none_found(box->cache);
+    afc_http_cache_flush(box->cache);
+    check_none(box, box->cache);
+}
+
+static void nothing_is_left_when_memory_is_out(void **state) {
+    box *box = *state;
+    for (size_t n = 1; n <= 6; n++) {
+        store(box->cache, MANY);
+        afc__alloc_fail_at(n);
+        afc_http_cache_remove_all(box->cache);
+        afc__alloc_fail_at(0);
+        afc_http_cache_flush(box->cache);
+        check_none(box, box->cache);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(removals_are_not_recorded_while_the_journal_is_locked),
+        TEST(one_lock_is_held_for_one_slice),
+        TEST(other_work_between_slices_sees_all_removed),
+        TEST(responses_of_other_processes_are_removed_in_slices_too),
+        TEST(scan_between_slices_brings_nothing_back),
+        TEST(nothing_is_left_when_memory_is_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
