@@ -206,7 +206,7 @@ static void end_change_job(change_job *job) {
 
 static bool order_change(afc__disk *disk, afc__http_cache_stored *stored, uint64_t old_variant,
                          bool (*work)(afc__disk_job *job)) {
-    if (disk->queued_bytes + stored->body_size > AFC__DISK_QUEUED_MAX) return false;
+    if (!afc__disk_has_room(disk, stored->body_size)) return false;
     change_job *job = afc__alloc(sizeof *job);
     if (job == NULL) return false;
     *job = (change_job){.stored = afc__http_cache_stored_retain(stored),

@@ -4,7 +4,6 @@
 #include "http_cache/disk.h"
 #include "http_cache/disk_removal.h"
 #include "http_cache/entry_file.h"
-#include "http_cache/waiter.h"
 
 #include <unistd.h>
 
@@ -64,8 +63,8 @@ static admission enter_queue(afc__disk_stream *stream, size_t size) {
     uint64_t others = disk->unfinished_bytes - stream->size;
     bool is_within = others == 0 ||
                      disk->unfinished_bytes + size <= disk->capacity * AFC__ENTRY_UNIT / 2;
-    bool is_full = disk->queued_bytes + size > AFC__DISK_QUEUED_MAX;
-    admission result = !is_within ? REFUSED : is_full ? ADMITTED_LATER : ADMITTED;
+    bool has_room = afc__disk_has_room(disk, size);
+    admission result = !is_within ? REFUSED : has_room ? ADMITTED : ADMITTED_LATER;
     if (result == ADMITTED) {
         disk->queued_bytes += size;
         disk->unfinished_bytes += size;
@@ -75,30 +74,12 @@ static admission enter_queue(afc__disk_stream *stream, size_t size) {
     return result;
 }
 
-typedef struct pause_job {
-    afc__disk_job job;
-    afc__waiter waiter;
-} pause_job;
-
-static bool work_pause(afc__disk_job *work) {
-    afc__waiter_wake(&AFC__OWNER(work, pause_job, job)->waiter);
-    return false;
-}
-
-/** Waits until what waits for the disk now is written. false: there is no thread for that. */
-static bool wait_for_disk(afc__disk *disk) {
-    pause_job job = {.waiter = AFC__WAITER_INIT};
-    bool is_ordered = afc__disk_order(disk, &job.job, work_pause);
-    if (is_ordered) afc__waiter_wait(&job.waiter);
-    return is_ordered;
-}
-
 static bool wait_for_admission(afc__disk_stream *stream, size_t size, afc__http_cache_pace pace) {
     admission result;
     do {
         result = enter_queue(stream, size);
     } while (result == ADMITTED_LATER && pace == AFC__HTTP_CACHE_WAIT &&
-             wait_for_disk(stream->disk));
+             afc__disk_wait(stream->disk));
     return result == ADMITTED;
 }
 

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "http_cache/entry_file.h"
 #include "http_cache/key.h"
+#include "http_cache/waiter.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,6 +27,27 @@ bool afc__disk_order(afc__disk *disk, afc__disk_job *job, bool (*work)(afc__disk
     if (has_writer) afc__writer_take(disk->writer, &job->job);
     afc__disk_unlock(disk);
     return has_writer;
+}
+
+bool afc__disk_has_room(const afc__disk *disk, uint64_t size) {
+    return disk->queued_bytes + size <= AFC__DISK_QUEUED_MAX;
+}
+
+typedef struct pause_job {
+    afc__disk_job job;
+    afc__waiter waiter;
+} pause_job;
+
+static bool work_pause(afc__disk_job *work) {
+    afc__waiter_wake(&AFC__OWNER(work, pause_job, job)->waiter);
+    return false;
+}
+
+bool afc__disk_wait(afc__disk *disk) {
+    pause_job job = {.waiter = AFC__WAITER_INIT};
+    bool is_ordered = afc__disk_order(disk, &job.job, work_pause);
+    if (is_ordered) afc__waiter_wait(&job.waiter);
+    return is_ordered;
 }
 
 bool afc__disk_has_long_work(afc__disk *disk) {

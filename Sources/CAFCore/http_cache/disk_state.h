@@ -77,6 +77,12 @@ typedef struct afc__disk_job {
 /** Orders work. false: there is no thread; nothing was ordered. */
 bool afc__disk_order(afc__disk *disk, afc__disk_job *job, bool (*work)(afc__disk_job *job));
 
+/** Returns whether so many more bytes may wait for the disk. Under the cache's lock. */
+bool afc__disk_has_room(const afc__disk *disk, uint64_t size);
+
+/** Waits until what waits for the disk now is written. false: there is no thread for that. Not on the disk's thread. */
+bool afc__disk_wait(afc__disk *disk);
+
 /** Returns whether work is under way that goes on after other jobs. On the disk's thread. */
 bool afc__disk_has_long_work(afc__disk *disk);
 

@@ -104,15 +104,27 @@ static bool is_outdated(const afc__http_cache_writing *writing) {
     return !afc__cache_store_is_current(writing->cache, writing->stored->id.primary, writing->mark);
 }
 
+/** Takes the cache's lock, where the pace allows it at a moment when the disk has room for the body. */
+static void lock_with_room(const afc__http_cache_writing *writing, afc__http_cache_pace pace) {
+    afc_http_cache *cache = writing->cache;
+    bool may_wait = pace == AFC__HTTP_CACHE_WAIT && cache->disk != NULL;
+    pthread_mutex_lock(&cache->lock);
+    while (may_wait && !afc__disk_has_room(cache->disk, writing->size)) {
+        pthread_mutex_unlock(&cache->lock);
+        may_wait = afc__disk_wait(cache->disk);
+        pthread_mutex_lock(&cache->lock);
+    }
+}
+
 /** Stores a body that is in memory. */
-static ending commit_memory(afc__http_cache_writing *writing) {
+static ending commit_memory(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
     afc_http_cache *cache = writing->cache;
     afc_bytes bytes = afc__buffer_take(&writing->body);
     if (bytes.size == writing->size) {
         writing->stored->body = afc__http_cache_body_new(bytes);
     }
     if (writing->stored->body == NULL) return REFUSED;
-    pthread_mutex_lock(&cache->lock);
+    lock_with_room(writing, pace);
     ending result = is_outdated(writing)                           ? OUTDATED
                     : afc__cache_store_put(cache, writing->stored) ? STORED
                                                                    : REFUSED;
@@ -140,9 +152,11 @@ bool afc__http_cache_commit(afc__http_cache_writing *writing, afc__http_cache_pa
     afc_http_cache *cache = writing->cache;
     afc__http_cache_stored *stored = writing->stored;
     stored->body_size = writing->size;
-    ending result = writing->stream != NULL ? commit_stream(writing, pace) : commit_memory(writing);
+    ending result = writing->stream != NULL ? commit_stream(writing, pace)
+                                            : commit_memory(writing, pace);
     if (result == STORED) afc__http_cache_count(cache, AFC__HTTP_CACHE_STORED);
     if (result == REFUSED) {
+        afc__http_cache_count(cache, AFC__HTTP_CACHE_REFUSED);
         /* The previous response must no longer be used. */
         afc__cache_store_name name = {stored->id.primary, stored->id.variant};
         pthread_mutex_lock(&cache->lock);

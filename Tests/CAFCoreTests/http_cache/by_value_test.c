@@ -3,6 +3,7 @@
 #include "http_cache/entry_file.h"
 #include "support/check.h"
 #include "support/files.h"
+#include "support/responses.h"
 #include "support/torture.h"
 
 #include <afcore/http_cache.h>
@@ -203,6 +204,68 @@ static void body_larger_than_what_may_wait_for_the_disk_is_stored(void **state) 
     check_body(box.cache, URL, "", body);
     tear_down(&box);
     free(body);
+}
+
+/** Keeps the disk's thread until it is told to go on. */
+typedef struct keeper {
+    afc__disk_job job;
+    atomic_bool may_go_on;
+} keeper;
+
+static bool work_keep(afc__disk_job *work) {
+    const keeper *own = AFC__OWNER(work, keeper, job);
+    while (!atomic_load(&own->may_go_on)) sched_yield();
+    return false;
+}
+
+static void small_bodies_wait_for_a_disk_that_is_behind(void **state) {
+    enum { SMALL = 200 * 1000, COUNT = 3 * AFC__DISK_QUEUED_MAX / SMALL };
+    (void)state;
+    box box;
+    afc__disk_job job;
+    char url[64], *body = malloc(SMALL + 1);
+    assert_non_null(body);
+    memset(body, 'a', SMALL);
+    body[SMALL] = '\0';
+    set_up(&box, true);
+    afc_http_cache_set_capacity(box.cache, 0, 64 << 20);
+    assert_true(afc__disk_order(box.cache->disk, &job, work_until_full));
+    for (unsigned i = 0; i < COUNT; i++) {
+        snprintf(url, sizeof url, "http://a.test/%u", i);
+        check_status(store(box.cache, url, "", FRESH, body, NULL), AFC_OK);
+    }
+    for (unsigned i = 0; i < COUNT; i++) {
+        snprintf(url, sizeof url, "http://a.test/%u", i);
+        check_body(box.cache, url, "", body);
+    }
+    afc_http_cache_statistics statistics;
+    afc_http_cache_get_statistics(box.cache, &statistics);
+    assert_int_equal(statistics.entries, COUNT);
+    assert_int_equal(statistics.stored, COUNT);
+    assert_int_equal(statistics.refused, 0);
+    tear_down(&box);
+    free(body);
+}
+
+/* Transfers don't wait for the disk. */
+static void response_that_finds_no_room_is_counted_as_refused(void **state) {
+    enum { SMALL = 200 * 1000, COUNT = AFC__DISK_QUEUED_MAX / SMALL, MORE = 5 };
+    (void)state;
+    box box;
+    keeper keeper = {.may_go_on = false};
+    set_up(&box, true);
+    afc_http_cache_set_capacity(box.cache, 0, 64 << 20);
+    assert_true(afc__disk_order(box.cache->disk, &keeper.job, work_keep));
+    for (unsigned i = 0; i < COUNT + MORE; i++) {
+        response response = {.url = i, .version = 1, .size = SMALL, .time = 1000};
+        assert_true(response_store(box.cache, &response, SMALL));
+    }
+    afc_http_cache_statistics statistics;
+    afc_http_cache_get_statistics(box.cache, &statistics);
+    assert_int_equal(statistics.stored, COUNT);
+    assert_int_equal(statistics.refused, MORE);
+    atomic_store(&keeper.may_go_on, true);
+    tear_down(&box);
 }
 
 static void fields_and_credentials_of_the_request_select(void **state) {
@@ -535,6 +598,8 @@ int main(void) {
         cmocka_unit_test(response_of_a_clock_that_is_a_tick_ahead_is_fresh),
         cmocka_unit_test(large_body_is_read_from_disk),
         cmocka_unit_test(body_larger_than_what_may_wait_for_the_disk_is_stored),
+        cmocka_unit_test(small_bodies_wait_for_a_disk_that_is_behind),
+        cmocka_unit_test(response_that_finds_no_room_is_counted_as_refused),
         cmocka_unit_test(fields_and_credentials_of_the_request_select),
         cmocka_unit_test(partition_separates),
         cmocka_unit_test(refuses_what_must_not_be_stored),
