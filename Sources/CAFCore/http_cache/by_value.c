@@ -246,20 +246,25 @@ static afc_status check_head(const afc_http_cache_response *response, const cach
     return afc__fail(failure, AFC_EINVAL, "the response must not be stored: %s", reason);
 }
 
-/** Writes a response that was checked. */
+/** Writes a response that was checked. A failure is also counted. */
 static afc_status write_response(afc_http_cache *cache, const cache_query *query,
                                  const afc_http_cache_response *response,
                                  afc__http_cache_meta *meta) {
-    afc__http_cache_writing *writing = afc__http_cache_begin(cache, key_of(query), meta,
-                                                             (int64_t)response->body.size);
-    if (writing == NULL) return AFC_ETOOBIG;
-    if (!afc__http_cache_append(writing, response->body, AFC__HTTP_CACHE_WAIT)) {
-        afc__http_cache_abandon(writing);
-        return AFC_ETOOBIG;
+    afc__http_cache_writing *writing;
+    afc_status status = afc__http_cache_begin(&writing, cache, key_of(query), meta,
+                                              (int64_t)response->body.size);
+    if (status == AFC_OK) {
+        status = afc__http_cache_append(writing, response->body, AFC__HTTP_CACHE_WAIT);
     }
-    /* A removal at the same time comes after this. */
-    (void)afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT);
-    return AFC_OK;
+    if (status == AFC_OK) {
+        /* A removal at the same time comes after this. */
+        (void)afc__http_cache_commit(writing, AFC__HTTP_CACHE_WAIT);
+        return AFC_OK;
+    }
+    afc__http_cache_abandon(writing);
+    afc__http_cache_count(cache, AFC__HTTP_CACHE_REFUSED);
+    /* A failed write is a miss. */
+    return status == AFC_EFILE ? AFC_OK : status;
 }
 
 /**

@@ -108,26 +108,33 @@ static bool work_piece(afc__disk_job *work) {
     return false;
 }
 
-bool afc__disk_stream_append(afc__disk_stream *stream, afc_bytes bytes, afc__http_cache_pace pace) {
-    afc__disk *disk = stream->disk;
-    bool is_possible = !atomic_load(&stream->has_failed) &&
+/** Orders the writing of a piece that was admitted. */
+static afc_status order_piece(afc__disk_stream *stream, afc_bytes bytes) {
+    piece_job *job = afc__alloc(sizeof *job);
+    if (job == NULL) return AFC_ENOMEM;
+    *job = (piece_job){.stream = stream, .bytes = bytes};
+    if (afc__disk_order(stream->disk, &job->job, work_piece)) return AFC_OK;
+    afc_free(job);
+    return AFC_EFILE;
+}
+
+afc_status afc__disk_stream_append(afc__disk_stream *stream, afc_bytes bytes,
+                                   afc__http_cache_pace pace) {
+    afc_status status = AFC_EFILE;
+    bool is_admitted = !atomic_load(&stream->has_failed) &&
                        wait_for_admission(stream, bytes.size, pace);
-    piece_job *job = is_possible ? afc__alloc(sizeof *job) : NULL;
-    if (job != NULL) {
-        *job = (piece_job){.stream = stream, .bytes = bytes};
-        if (afc__disk_order(disk, &job->job, work_piece)) {
-            stream->has_begun = true;
-            return true;
-        }
-        afc_free(job);
+    if (is_admitted) status = order_piece(stream, bytes);
+    if (status == AFC_OK) {
+        stream->has_begun = true;
+        return AFC_OK;
     }
-    if (is_possible) {
-        leave_queue(disk, bytes.size);
+    if (is_admitted) {
+        leave_queue(stream->disk, bytes.size);
         leave_unfinished(stream, bytes.size);
     }
     atomic_store(&stream->has_failed, true);
     afc_free(bytes.bytes);
-    return false;
+    return status;
 }
 
 static bool work_last(afc__disk_job *work) {

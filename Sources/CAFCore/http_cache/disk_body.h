@@ -12,10 +12,11 @@ typedef struct afc__disk_stream afc__disk_stream;
 afc__disk_stream *afc__disk_stream_new(afc__disk *disk, uint64_t content);
 
 /**
- * Appends; takes `bytes`, also on failure. All but the last ones are whole blocks. false: the disk is full, or too slow for
- * one that doesn't wait, or out of memory.
+ * Appends; takes `bytes`, also on failure. All but the last ones are whole blocks. Fails: AFC_EFILE (the disk is full, broken,
+ * or too slow for one that doesn't wait; or it has no thread), AFC_ENOMEM.
  */
-bool afc__disk_stream_append(afc__disk_stream *stream, afc_bytes bytes, afc__http_cache_pace pace);
+afc_status afc__disk_stream_append(afc__disk_stream *stream, afc_bytes bytes,
+                                   afc__http_cache_pace pace);
 
 /** Stores the response in place of its variant, and frees the stream. Under the cache's lock. */
 void afc__disk_stream_commit(afc__disk_stream *stream, afc__http_cache_stored *stored);

@@ -32,27 +32,30 @@ static uint64_t largest_body(afc_http_cache *cache) {
     return largest < AFC__ENTRY_BODY_MAX ? largest : AFC__ENTRY_BODY_MAX;
 }
 
-static afc__http_cache_stored *new_stored(afc_http_cache *cache, afc_slice key,
-                                          const afc__http_cache_meta *meta) {
-    afc__http_cache_stored *stored = afc__http_cache_stored_new(key, meta);
-    if (stored == NULL) return NULL;
+static afc_status make_stored(afc__http_cache_stored **out, afc_http_cache *cache, afc_slice key,
+                              const afc__http_cache_meta *meta) {
+    if (afc__http_cache_encoded_size(key, meta) == 0) return AFC_ETOOBIG;
+    afc__http_cache_stored *stored = *out = afc__http_cache_stored_new(key, meta);
+    if (stored == NULL) return AFC_ENOMEM;
     stored->id.primary = afc__cache_store_hash_key(cache, key);
     stored->id.variant = afc__cache_store_hash_variant(cache, stored->id.primary, stored->block);
     stored->id.content = afc__cache_store_new_content(cache);
-    return stored;
+    return AFC_OK;
 }
 
-afc__http_cache_writing *afc__http_cache_begin(afc_http_cache *cache, afc_slice key,
-                                               const afc__http_cache_meta *meta, int64_t expected) {
-    if (!afc__cache_store_is_usable(cache)) return NULL;
+afc_status afc__http_cache_begin(afc__http_cache_writing **out, afc_http_cache *cache,
+                                 afc_slice key, const afc__http_cache_meta *meta,
+                                 int64_t expected) {
+    *out = NULL;
+    if (!afc__cache_store_is_usable(cache)) return AFC_EFILE;
     uint64_t largest = largest_body(cache);
-    if (expected >= 0 && (uint64_t)expected > largest) return NULL;
+    if (expected >= 0 && (uint64_t)expected > largest) return AFC_ETOOBIG;
     afc__http_cache_writing *writing = afc__zalloc(sizeof *writing);
-    if (writing == NULL) return NULL;
-    writing->stored = new_stored(cache, key, meta);
-    if (writing->stored == NULL) {
+    if (writing == NULL) return AFC_ENOMEM;
+    afc_status status = make_stored(&writing->stored, cache, key, meta);
+    if (status != AFC_OK) {
         afc_free(writing);
-        return NULL;
+        return status;
     }
     writing->cache = afc_http_cache_retain(cache);
     writing->mark = afc__cache_store_take_mark(cache, writing->stored->id.primary);
@@ -63,34 +66,40 @@ afc__http_cache_writing *afc__http_cache_begin(afc_http_cache *cache, afc_slice 
     if (expected > 0 && (uint64_t)expected <= writing->piece) {
         afc__buffer_reserve(&writing->body, (uint64_t)expected);
     }
-    return writing;
+    *out = writing;
+    return AFC_OK;
 }
 
 /** Hands what was collected to the disk. */
-static bool flush(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
+static afc_status flush(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
     afc__disk *disk = writing->cache->disk;
     if (writing->stream == NULL) {
         writing->stream = afc__disk_stream_new(disk, writing->stored->id.content);
     }
-    if (writing->stream == NULL) return false;
+    if (writing->stream == NULL) return AFC_ENOMEM;
     size_t size = writing->body.size;
     afc_bytes bytes = afc__buffer_take(&writing->body);
-    return bytes.size == size && afc__disk_stream_append(writing->stream, bytes, pace);
+    if (bytes.size != size) return AFC_ENOMEM;
+    return afc__disk_stream_append(writing->stream, bytes, pace);
 }
 
-bool afc__http_cache_append(afc__http_cache_writing *writing, afc_slice bytes,
-                            afc__http_cache_pace pace) {
-    if (bytes.size > writing->largest - writing->size) return false;
+afc_status afc__http_cache_append(afc__http_cache_writing *writing, afc_slice bytes,
+                                  afc__http_cache_pace pace) {
+    if (bytes.size > writing->largest - writing->size) return AFC_ETOOBIG;
     writing->size += bytes.size;
     while (bytes.size > 0) {
+        afc_status status = AFC_OK;
         size_t available = writing->piece - writing->body.size;
-        if (available == 0 && !flush(writing, pace)) return false;
-        if (available == 0) available = writing->piece;
+        if (available == 0) {
+            status = flush(writing, pace);
+            available = writing->piece;
+        }
         size_t size = bytes.size < available ? bytes.size : available;
-        if (afc__buffer_append(&writing->body, bytes.bytes, size) != AFC_OK) return false;
+        if (status == AFC_OK) status = afc__buffer_append(&writing->body, bytes.bytes, size);
+        if (status != AFC_OK) return status;
         bytes = (afc_slice){bytes.bytes + size, bytes.size - size};
     }
-    return true;
+    return AFC_OK;
 }
 
 void afc__http_cache_set_mark(afc__http_cache_writing *writing, afc__http_cache_mark mark) {
@@ -134,7 +143,7 @@ static ending commit_memory(afc__http_cache_writing *writing, afc__http_cache_pa
 
 static ending commit_stream(afc__http_cache_writing *writing, afc__http_cache_pace pace) {
     afc_http_cache *cache = writing->cache;
-    if (writing->body.size != 0 && !flush(writing, pace)) return REFUSED;
+    if (writing->body.size != 0 && flush(writing, pace) != AFC_OK) return REFUSED;
     pthread_mutex_lock(&cache->lock);
     ending result = is_outdated(writing)                                  ? OUTDATED
                     : afc__cache_store_put_record(cache, writing->stored) ? STORED

@@ -23,13 +23,18 @@ void afc__http_cache_reader_close(afc__http_cache_reader *reader);
 
 typedef struct afc__http_cache_writing afc__http_cache_writing;
 
-/** `expected` is the size of the body if it is known, else -1. NULL: the response isn't stored. */
-afc__http_cache_writing *afc__http_cache_begin(afc_http_cache *cache, afc_slice key,
-                                               const afc__http_cache_meta *meta, int64_t expected);
+/*
+ * Why a response isn't stored: AFC_ETOOBIG, it is larger than the cache stores; AFC_ENOMEM; AFC_EFILE, the cache can't write
+ * it: the disk is full, broken or behind, or the process was forked.
+ */
 
-/** Copies bytes. false: given up, because the body is too large, the disk too slow or memory out. */
-bool afc__http_cache_append(afc__http_cache_writing *writing, afc_slice bytes,
-                            afc__http_cache_pace pace);
+/** `expected` is the size of the body if it is known, else -1. On failure `*out` is NULL. */
+afc_status afc__http_cache_begin(afc__http_cache_writing **out, afc_http_cache *cache,
+                                 afc_slice key, const afc__http_cache_meta *meta, int64_t expected);
+
+/** Copies bytes. After a failure, abandon the writing. */
+afc_status afc__http_cache_append(afc__http_cache_writing *writing, afc_slice bytes,
+                                  afc__http_cache_pace pace);
 
 /** The entry isn't stored if something of its key was removed since this mark, instead of since the beginning. */
 void afc__http_cache_set_mark(afc__http_cache_writing *writing, afc__http_cache_mark mark);

@@ -301,6 +301,50 @@ static void body_is_discarded_while_the_journal_is_locked(void **state) {
     folder_remove(&folder);
 }
 
+/** A program that stores a response isn't told that it is too large when the disk is full. */
+static void full_disk_is_a_miss_for_a_program(void **state) {
+    (void)state;
+    /* More than may wait for the disk, so that the failure is known before the end. */
+    enum { HUGE = 20 << 20 };
+    folder folder;
+    char path[96], command[128];
+    folder_make(&folder);
+    snprintf(path, sizeof path, "%s", path_in(&folder, "cache"));
+    snprintf(command, sizeof command, "rm -rf %s", path);
+    afc_http_cache *cache;
+    afc_http_cache_options options = AFC_HTTP_CACHE_OPTIONS_INIT;
+    options.max_entry_bytes = HUGE;
+    options.directory = path;
+    check_status(afc_http_cache_open(&cache, &options, NULL), AFC_OK);
+    char *body = calloc(1, HUGE);
+    assert_non_null(body);
+    afc_header field = {.name = S("Cache-Control"), .value = S("max-age=60")};
+    afc_http_cache_request request = AFC_HTTP_CACHE_REQUEST_INIT;
+    afc_http_cache_response response = AFC_HTTP_CACHE_RESPONSE_INIT;
+    request.url = "http://a.test/";
+    response.head.headers = &field;
+    response.head.header_count = 1;
+    response.body = (afc_slice){body, HUGE};
+    for (unsigned is_full = 0; is_full < 2; is_full++) {
+        atomic_store(&fault, ENOSPC);
+        atomic_store(&calls, 0);
+        atomic_store(&fails_until, UINT_MAX);
+        atomic_store(&fails_from, is_full);
+        check_status(afc_http_cache_store(cache, &request, &response, NULL), AFC_OK);
+        atomic_store(&fails_from, 0);
+        afc_http_cache_flush(cache);
+        afc_http_cache_statistics statistics;
+        afc_http_cache_get_statistics(cache, &statistics);
+        assert_int_equal(statistics.stored, 1);
+        assert_int_equal(statistics.refused, is_full);
+    }
+    free(body);
+    afc_http_cache_release(cache);
+    afc_join_closed_sessions();
+    assert_int_equal(system(command), 0);
+    folder_remove(&folder);
+}
+
 /** A child that lives until `*end` is closed, with all descriptors of this process. */
 static pid_t fork_idle(int *end) {
     int pipe_ends[2];
@@ -322,7 +366,7 @@ static void forked_process_keeps_no_response_locked(void **state) {
     (void)state;
     int end;
     folder folder;
-    char key[64], path[96], command[128];
+    char path[96], command[128];
     static char body[400000];
     folder_make(&folder);
     snprintf(path, sizeof path, "%s", path_in(&folder, "cache"));
@@ -330,11 +374,10 @@ static void forked_process_keeps_no_response_locked(void **state) {
     afc_http_cache *cache = open_cache(path);
     response response = response_of(4, 1);
     response_fill(&response, 0, body, sizeof body);
-    afc__http_cache_writing *writing = afc__http_cache_begin(cache, response_key(key, 4),
-                                                             response_meta(&response), sizeof body);
-    assert_non_null(writing);
-    assert_true(
-        afc__http_cache_append(writing, (afc_slice){body, sizeof body}, AFC__HTTP_CACHE_WAIT));
+    afc__http_cache_writing *writing = response_begin(cache, &response, sizeof body);
+    check_status(
+        afc__http_cache_append(writing, (afc_slice){body, sizeof body}, AFC__HTTP_CACHE_WAIT),
+        AFC_OK);
     /* The first piece was written, so the file is open. */
     afc_http_cache_flush(cache);
     assert_int_equal(count_unpublished(path), 1);
@@ -358,6 +401,7 @@ int main(void) {
         cmocka_unit_test(opening_waits_for_the_lock),
         cmocka_unit_test(lock_that_stays_is_an_error),
         cmocka_unit_test(body_is_discarded_while_the_journal_is_locked),
+        cmocka_unit_test(full_disk_is_a_miss_for_a_program),
         cmocka_unit_test(forked_process_keeps_no_response_locked),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,13 +162,10 @@ static void update_gives_a_body_another_head(void **state) {
 
 static void abandoned_response_is_never_seen(void **state) {
     (void)state;
-    char key[64];
     afc_http_cache *cache = open_cache(CAPACITY, 0);
     response response = {.url = 1, .version = 1, .size = 400, .time = 1000};
-    afc__http_cache_writing *writing = afc__http_cache_begin(cache, response_key(key, 1),
-                                                             response_meta(&response), 400);
-    assert_non_null(writing);
-    assert_true(afc__http_cache_append(writing, S("part"), AFC__HTTP_CACHE_DROP));
+    afc__http_cache_writing *writing = response_begin(cache, &response, 400);
+    check_status(afc__http_cache_append(writing, S("part"), AFC__HTTP_CACHE_DROP), AFC_OK);
     check_found(cache, 1, NULL, 0);
     afc__http_cache_abandon(writing);
     afc__http_cache_abandon(NULL);
@@ -186,19 +183,21 @@ static void too_large_response_is_refused(void **state) {
     assert_false(response_store(cache, &response, PIECE));
     /* Not announced: found out while it is written. */
     const afc__http_cache_meta *meta = response_meta(&response);
-    afc__http_cache_writing *writing = afc__http_cache_begin(cache, response_key(key, 1), meta, -1);
+    afc__http_cache_writing *writing;
+    check_status(afc__http_cache_begin(&writing, cache, response_key(key, 1), meta, -1), AFC_OK);
     char *bytes = calloc(1, 1001);
     assert_non_null(bytes);
-    assert_false(afc__http_cache_append(writing, (afc_slice){bytes, 1001}, AFC__HTTP_CACHE_DROP));
+    check_status(afc__http_cache_append(writing, (afc_slice){bytes, 1001}, AFC__HTTP_CACHE_DROP),
+                 AFC_ETOOBIG);
     afc__http_cache_abandon(writing);
     free(bytes);
     afc_slice keys[] = {{long_key, AFC__HTTP_CACHE_KEY_MAX},
                         {long_key, AFC__HTTP_CACHE_KEY_MAX + 1}};
-    writing = afc__http_cache_begin(cache, keys[0], meta, 0);
-    assert_non_null(writing);
+    check_status(afc__http_cache_begin(&writing, cache, keys[0], meta, 0), AFC_OK);
     afc__http_cache_abandon(writing);
-    assert_null(afc__http_cache_begin(cache, keys[1], meta, 0));
-    assert_null(afc__http_cache_begin(cache, S(""), meta, 0));
+    check_status(afc__http_cache_begin(&writing, cache, keys[1], meta, 0), AFC_ETOOBIG);
+    check_status(afc__http_cache_begin(&writing, cache, S(""), meta, 0), AFC_ETOOBIG);
+    assert_null(writing);
     free(long_key);
     assert_int_equal(statistics_of(cache).entries, 0);
     afc_http_cache_release(cache);
@@ -388,11 +387,15 @@ static void body_that_exceeds_the_capacity_is_given_up_early(void **state) {
     afc_http_cache *cache = open_cache(CAPACITY, UINT64_MAX);
     response response = {.url = 1, .version = 1, .time = 1000};
     const afc__http_cache_meta *meta = response_meta(&response);
-    assert_null(afc__http_cache_begin(cache, response_key(key, 1), meta, CAPACITY + 1));
-    afc__http_cache_writing *writing = afc__http_cache_begin(cache, response_key(key, 1), meta, -1);
-    assert_true(
-        afc__http_cache_append(writing, (afc_slice){bytes, CAPACITY}, AFC__HTTP_CACHE_DROP));
-    assert_false(afc__http_cache_append(writing, (afc_slice){bytes, 1}, AFC__HTTP_CACHE_DROP));
+    afc__http_cache_writing *writing;
+    check_status(afc__http_cache_begin(&writing, cache, response_key(key, 1), meta, CAPACITY + 1),
+                 AFC_ETOOBIG);
+    check_status(afc__http_cache_begin(&writing, cache, response_key(key, 1), meta, -1), AFC_OK);
+    check_status(
+        afc__http_cache_append(writing, (afc_slice){bytes, CAPACITY}, AFC__HTTP_CACHE_DROP),
+        AFC_OK);
+    check_status(afc__http_cache_append(writing, (afc_slice){bytes, 1}, AFC__HTTP_CACHE_DROP),
+                 AFC_ETOOBIG);
     afc__http_cache_abandon(writing);
     afc_http_cache_release(cache);
     free(bytes);

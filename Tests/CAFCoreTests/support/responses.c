@@ -75,18 +75,31 @@ const afc__http_cache_meta *response_meta(const response *response) {
     return &meta;
 }
 
+afc__http_cache_writing *response_begin(afc_http_cache *cache, const response *response,
+                                        int64_t expected) {
+    char key[64];
+    afc__http_cache_writing *writing;
+    check_status(afc__http_cache_begin(&writing, cache, response_key(key, response->url),
+                                       response_meta(response), expected),
+                 AFC_OK);
+    return writing;
+}
+
 bool response_store(afc_http_cache *cache, const response *response, size_t piece) {
     char key[64];
-    afc__http_cache_writing *writing = afc__http_cache_begin(
-        cache, response_key(key, response->url), response_meta(response), (int64_t)response->size);
-    if (writing == NULL) return false;
+    afc__http_cache_writing *writing;
+    if (afc__http_cache_begin(&writing, cache, response_key(key, response->url),
+                              response_meta(response), (int64_t)response->size) != AFC_OK) {
+        return false;
+    }
     char *bytes = malloc(piece);
     assert_non_null(bytes);
     bool goes_on = true;
     for (uint64_t at = 0; at < response->size && goes_on; at += piece) {
         size_t size = response->size - at < piece ? (size_t)(response->size - at) : piece;
         response_fill(response, at, bytes, size);
-        goes_on = afc__http_cache_append(writing, (afc_slice){bytes, size}, AFC__HTTP_CACHE_DROP);
+        goes_on = afc__http_cache_append(writing, (afc_slice){bytes, size}, AFC__HTTP_CACHE_DROP) ==
+                  AFC_OK;
     }
     free(bytes);
     if (goes_on) {

@@ -20,6 +20,10 @@ afc_slice response_key(char out[64], unsigned url);
 /** Writes the octets of the body from `offset` on. */
 void response_fill(const response *response, uint64_t offset, char *out, size_t size);
 
+/** Begins to store; the size of the body is `expected`, or unknown if that is -1. */
+afc__http_cache_writing *response_begin(afc_http_cache *cache, const response *response,
+                                        int64_t expected);
+
 /** Begins, appends in pieces of `piece` bytes, and commits. false: the store refused. */
 bool response_store(afc_http_cache *cache, const response *response, size_t piece);
 

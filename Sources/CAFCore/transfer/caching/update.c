@@ -228,10 +228,29 @@ static bool is_edited(const afc__transfer *transfer, const afc_head *head) {
     return head->headers != received->headers || head->header_count != received->header_count;
 }
 
+static const char no_memory[] = "out of memory";
+
+static const char *why_no_fields(afc_status status) {
+    return status == AFC_ENOMEM ? no_memory : "its fields are too large";
+}
+
+/** Returns what the store's status means; NULL: nothing has failed. */
+static const char *why_not_written(afc_status status) {
+    switch (status) {
+    case AFC_OK:
+        return NULL;
+    case AFC_ETOOBIG:
+        return "it is too large for the cache";
+    case AFC_ENOMEM:
+        return no_memory;
+    default:
+        return "it came too fast for the cache's disk, or that can't be written";
+    }
+}
+
 /** `head` is the received one, perhaps with other fields; `control` is what it says. */
 static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
                                  const afc__http_cache_control *control) {
-    static const char too_large[] = "its fields are too large";
     afc__hop_cache *cache = transfer->hop_cache;
     const afc__framing *framing = &transfer->hop.framing;
     afc__http_cache_meta meta = {.head = *head,
@@ -248,8 +267,9 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
                             ? afc__stored_fields_edit(&fields, received_head(transfer), head,
                                                       control)
                             : afc__stored_fields_select(&fields, head, control);
-    if (status != AFC_OK) return too_large;
+    if (status != AFC_OK) return why_no_fields(status);
     status = add_selecting(transfer, &selecting, received_head(transfer), control);
+    afc_status begun = AFC_OK;
     if (status == AFC_OK) {
         meta.head.headers = fields.headers;
         meta.head.header_count = fields.count;
@@ -259,15 +279,15 @@ static const char *begin_writing(afc__transfer *transfer, const afc_head *head,
         int64_t expected = !has_body                       ? 0
                            : afc__hop_is_decoded(transfer) ? AFC_LENGTH_UNKNOWN
                                                            : framing->length;
-        cache->writing = afc__http_cache_begin(cache->http_cache, afc__buffer_slice(&cache->key),
-                                               &meta, expected);
-        if (cache->writing != NULL) afc__http_cache_set_mark(cache->writing, cache->mark);
+        begun = afc__http_cache_begin(&cache->writing, cache->http_cache,
+                                      afc__buffer_slice(&cache->key), &meta, expected);
+        if (begun == AFC_OK) afc__http_cache_set_mark(cache->writing, cache->mark);
         cache->written = 0;
     }
     afc__field_list_clear(&fields);
     afc__fields_clear(&selecting);
-    if (status != AFC_OK) return too_large;
-    return cache->writing != NULL ? NULL : "it is too large for the cache";
+    if (status != AFC_OK) return why_no_fields(status);
+    return why_not_written(begun);
 }
 
 static void begin_storing(afc__transfer *transfer) {
@@ -420,10 +440,11 @@ void afc__transfer_cache_body(afc__transfer *transfer, afc_slice bytes) {
     afc__hop_cache *cache = transfer->hop_cache;
     if (cache == NULL || cache->writing == NULL) return;
     cache->written += bytes.size;
-    if (afc__http_cache_append(cache->writing, bytes, AFC__HTTP_CACHE_DROP)) return;
+    afc_status status = afc__http_cache_append(cache->writing, bytes, AFC__HTTP_CACHE_DROP);
+    if (status == AFC_OK) return;
     afc__http_cache_abandon(cache->writing);
     cache->writing = NULL;
-    cache->not_stored = "its body is too large for the cache, or came too fast for its disk";
+    cache->not_stored = why_not_written(status);
     afc__hop_cache_release_waiters(cache);
     afc__http_cache_count(cache->http_cache, AFC__HTTP_CACHE_REFUSED);
 }
