@@ -1,5 +1,7 @@
 #include "curl/attempt.h"
 
+#include "base/state.h"
+
 #define TO(state) (1u << AFC__ATTEMPT_##state)
 
 static const unsigned followers[AFC__ATTEMPTS] = {
@@ -10,5 +12,5 @@ static const unsigned followers[AFC__ATTEMPTS] = {
 };
 
 bool afc__attempt_may_become(afc__attempt from, afc__attempt to) {
-    return (followers[from] >> to & 1) != 0;
+    return afc__state_may_follow(followers, from, to);
 }

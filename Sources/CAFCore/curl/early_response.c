@@ -19,6 +19,7 @@
  */
 #include "curl/early_response.h"
 
+#include "base/state.h"
 #include "curl/exchange_state.h"
 #include "curl/outcome.h"
 
@@ -41,7 +42,7 @@ static const unsigned followers[AFC__EARLY_STATES] = {
 };
 
 bool afc__early_may_become(afc__early_state from, afc__early_state to) {
-    return (followers[from] >> to & 1) != 0;
+    return afc__state_may_follow(followers, from, to);
 }
 
 static void enter(afc__exchange *exchange, afc__early_state state) {
