@@ -13,6 +13,10 @@ uint64_t afc__cache_store_hash_key(const afc_http_cache *cache, afc_slice key) {
     return afc__siphash13(cache->key_seed, key);
 }
 
+uint64_t afc__http_cache_hash_key(const afc_http_cache *cache, afc_slice key) {
+    return afc__cache_store_hash_key(cache, key);
+}
+
 uint32_t afc__cache_store_hash_host(const afc_http_cache *cache, afc_slice host) {
     char lower[256];
     if (host.size > sizeof lower) host.size = sizeof lower;

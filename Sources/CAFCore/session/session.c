@@ -175,7 +175,7 @@ static bool set_stores(afc_session *session, const afc_session_options *options)
     session->stores.cookie_policy = options->cookie_policy;
     session->stores.to_ascii = afc__driver_host_to_ascii;
     session->stores.fills = &session->fills;
-    afc__list_init(&session->fills);
+    afc__fills_init(&session->fills);
     if (options->cookies != NULL) {
         session->stores.cookies = afc_cookie_jar_retain(options->cookies);
     }

@@ -8,6 +8,7 @@
 #include "run/loop.h"
 #include "run/queue.h"
 #include "run/writer.h"
+#include "transfer/caching/fills.h"
 #include "transfer/transfer.h"
 
 #include <afcore/session.h>
@@ -41,7 +42,7 @@ struct afc_session {
     bool gathers_results;
     bool is_driven; /**< By the program: it has no thread. */
     afc__session_stores stores;
-    afc__list fills;       /**< stores.fills. Loop thread. */
+    afc__fills fills;      /**< stores.fills. Loop thread. */
     afc_executor executor; /**< `post` is NULL: none. */
     void (*on_closed)(void *context);
     void (*on_wake)(void *context); /**< NULL: none. */

@@ -60,7 +60,7 @@ typedef struct afc__session_stores {
     afc__to_ascii *to_ascii;
     afc_http_cache *http_cache;  /**< NULL: nothing is cached. */
     const char *cache_partition; /**< Of the keys; NULL: the empty one. */
-    afc__list *fills; /**< Transfers whose responses may be stored: `fill` of afc__hop_cache. */
+    struct afc__fills *fills;    /**< Transfers whose responses may be stored. */
     /* The fields that the driver adds, as responses may depend on them. NULL: none. */
     const char *user_agent, *accept_encoding;
 } afc__session_stores;

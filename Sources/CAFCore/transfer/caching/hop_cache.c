@@ -4,6 +4,7 @@
 #include "base/freelist.h"
 #include "base/text.h"
 #include "http_cache/key.h"
+#include "transfer/caching/fills.h"
 
 #include <assert.h>
 #include <string.h>
@@ -70,6 +71,12 @@ static bool has_ended_by_itself(const afc_failure *failure) {
            (failure->status == AFC_ETIMEOUT && failure->timeout == AFC_TIMEOUT_TOTAL);
 }
 
+afc__list *afc__hop_cache_fills(const afc__transfer *transfer) {
+    const afc__hop_cache *cache = transfer->hop_cache;
+    uint64_t hash = afc__http_cache_hash_key(cache->http_cache, afc__buffer_slice(&cache->key));
+    return afc__fills_with(transfer->stores->fills, hash);
+}
+
 static void pass_on_waiters(afc__transfer *transfer) {
     afc__hop_cache *cache = transfer->hop_cache;
     afc__node *node = afc__list_first(&cache->waiters);
@@ -83,7 +90,7 @@ static void pass_on_waiters(afc__transfer *transfer) {
         afc__list_append(&next->waiters, node);
     }
     /* Others find it at once, although it looks into the cache first. */
-    afc__list_append(transfer->stores->fills, &next->fill);
+    afc__list_append(afc__hop_cache_fills(transfer), &next->fill);
     next->is_next = true;
     afc__hop_cache_enter(next, AFC__HOP_CACHE_NEW);
     next->wake.wake(next->wake.context);
@@ -105,7 +112,7 @@ static bool is_same_key(const afc__hop_cache *a, const afc__hop_cache *b) {
 }
 
 afc__hop_cache *afc__hop_cache_find_fill(const afc__transfer *transfer) {
-    const afc__list *fills = transfer->stores->fills;
+    const afc__list *fills = afc__hop_cache_fills(transfer);
     for (afc__node *node = fills->head.next; node != &fills->head; node = node->next) {
         afc__hop_cache *other = AFC__OWNER(node, afc__hop_cache, fill);
         if (other != transfer->hop_cache && is_same_key(other, transfer->hop_cache)) return other;

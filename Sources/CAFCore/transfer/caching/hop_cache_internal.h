@@ -68,7 +68,7 @@ typedef struct afc__hop_cache {
     /* PASSING, VALIDATING. */
     afc__http_cache_writing *writing;
     uint64_t written;
-    afc__node fill;    /**< In the session's list; zeroed: its response won't be stored. */
+    afc__node fill;    /**< In the session's fills; zeroed: its response won't be stored. */
     afc__list waiters; /**< That want the same response. */
     /** When the hop began. Of what was removed since, an older response isn't stored. */
     afc__http_cache_mark mark;
@@ -88,6 +88,9 @@ void afc__transfer_release_waiters(afc__transfer *transfer);
 
 /** Lets those look again that wait for the response, whether it was stored or won't be. */
 void afc__hop_cache_release_waiters(afc__hop_cache *cache);
+
+/** Returns the list where those with the key of this one are, among a few others. */
+afc__list *afc__hop_cache_fills(const afc__transfer *transfer);
 
 /** Returns another transfer of the session that asks the server for the same URL. NULL: none. */
 afc__hop_cache *afc__hop_cache_find_fill(const afc__transfer *transfer);

@@ -163,7 +163,7 @@ static afc__cache_next send_or_wait(afc__transfer *transfer, afc__hop_cache_stat
         /* If it has the place of another transfer, it can't do for others what that one would have done. */
         afc__hop_cache_release_waiters(cache);
     } else if (!cache->is_next) {
-        afc__list_append(transfer->stores->fills, &cache->fill);
+        afc__list_append(afc__hop_cache_fills(transfer), &cache->fill);
     }
     cache->is_next = false;
     if (state != AFC__HOP_CACHE_VALIDATING)

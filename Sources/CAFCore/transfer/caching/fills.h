@@ -1,0 +1,25 @@
+/** The transfers of a session whose responses may be stored, found by the hashes of their keys. Loop thread. */
+#ifndef AFC_TRANSFER_CACHING_FILLS_H
+#define AFC_TRANSFER_CACHING_FILLS_H
+
+#include "base/list.h"
+
+#include <stdint.h>
+
+enum { AFC__FILL_BUCKETS = 256 };
+
+typedef struct afc__fills {
+    afc__list buckets
+        [AFC__FILL_BUCKETS]; /**< Of `fill` of afc__hop_cache, in the order of their requests. */
+} afc__fills;
+
+static inline void afc__fills_init(afc__fills *fills) {
+    for (unsigned i = 0; i < AFC__FILL_BUCKETS; i++) afc__list_init(&fills->buckets[i]);
+}
+
+/** Returns the list of all keys with such a hash. */
+static inline afc__list *afc__fills_with(afc__fills *fills, uint64_t hash) {
+    return &fills->buckets[hash % AFC__FILL_BUCKETS];
+}
+
+#endif
