@@ -215,8 +215,9 @@ static afc__disk_removal *collect_unknown(afc__disk *disk, const afc__cache_stor
 static bool work_remove_unknown(afc__disk_job *work) {
     unknown_job *job = AFC__OWNER(work, unknown_job, job);
     afc__disk *disk = work->disk;
-    if (afc__journal_lock(&disk->journal)) {
-        afc__journal_unlock(&disk->journal);
+    afc__disk_records records;
+    if (afc__disk_records_begin(&records, disk)) {
+        afc__disk_records_end(&records);
         afc__disk_lock(disk);
         afc__disk_removal *removal = collect_unknown(disk, &job->filter);
         if (removal != NULL) {

@@ -321,6 +321,81 @@ static void scan_between_slices_brings_nothing_back(void **state) {
     check_none(box, box->cache);
 }
 
+/* The removal would look for it under its old name. */
+static void update_during_a_removal_keeps_nothing_under_another_name(void **state) {
+    box *box = *state;
+    response response = {.url = 1, .variant = 1, .version = 1, .size = SIZE, .time = 1000};
+    struct response other = response;
+    other.variant = 2;
+    for (unsigned is_removing = 0; is_removing < 2; is_removing++) {
+        afc__http_cache_found found;
+        char key[64];
+        assert_true(response_store(box->cache, &response, SIZE));
+        response_find(box->cache, 1, &found);
+        assert_int_equal(found.count, 1);
+        box->cache->removing = is_removing;
+        afc__http_cache_update(box->cache, found.stored[0], response_meta(&other));
+        box->cache->removing = 0;
+        found_clear(&found);
+        response_find(box->cache, 1, &found);
+        assert_int_equal(found.count, is_removing ? 0 : 1);
+        found_clear(&found);
+        afc__http_cache_remove_key(box->cache, response_key(key, 1));
+    }
+}
+
+typedef struct worker {
+    pthread_t thread;
+    afc_http_cache *cache;
+    uint64_t random;
+} worker;
+
+static void *store_and_find(void *context) {
+    worker *worker = context;
+    for (unsigned i = 0; i < 2 * MANY; i++) {
+        afc__http_cache_found found;
+        response response = response_of((unsigned)(next_random(&worker->random) % MANY), i);
+        assert_true(response_store(worker->cache, &response, SIZE));
+        response_find(worker->cache, (unsigned)(next_random(&worker->random) % MANY), &found);
+        found_clear(&found);
+    }
+    return NULL;
+}
+
+static void *remove_and_shrink(void *context) {
+    const worker *worker = context;
+    for (unsigned i = 0; i < 10; i++) {
+        afc_http_cache_remove_host(worker->cache, i % 2 == 0 ? "h1.test" : "h2.test");
+        afc_http_cache_set_capacity(worker->cache, MEMORY, i % 3 == 0 ? DISK : MANY / 2 * 512);
+        afc_http_cache_remove_all(worker->cache);
+        afc_http_cache_flush(worker->cache);
+    }
+    return NULL;
+}
+
+/** For ThreadSanitizer, too. */
+static void threads_store_while_others_remove(void **state) {
+    enum { THREADS = 3 };
+    box *box = *state;
+    worker workers[THREADS];
+    store(box->cache, MANY);
+    for (unsigned i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.cache = box->cache, .random = i + 1};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL,
+                                        i == 0 ? remove_and_shrink : store_and_find, &workers[i]),
+                         0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) pthread_join(workers[i].thread, NULL);
+    afc_http_cache_remove_all(box->cache);
+    check_none_found(box->cache);
+    afc_http_cache_flush(box->cache);
+    assert_int_equal(files_of(box), 0);
+    afc_http_cache_statistics statistics;
+    afc_http_cache_get_statistics(box->cache, &statistics);
+    assert_int_equal(statistics.entries, 0);
+    assert_int_equal(statistics.disk_used, 0);
+}
+
 static void nothing_is_left_when_memory_is_out(void **state) {
     box *box = *state;
     for (size_t n = 1; n <= 6; n++) {
@@ -342,6 +417,8 @@ int main(void) {
         TEST(other_work_between_slices_sees_all_removed),
         TEST(responses_of_other_processes_are_removed_in_slices_too),
         TEST(scan_between_slices_brings_nothing_back),
+        TEST(update_during_a_removal_keeps_nothing_under_another_name),
+        TEST(threads_store_while_others_remove),
         TEST(nothing_is_left_when_memory_is_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
