@@ -100,7 +100,7 @@ static afc_http_cache_statistics statistics_of(afc_http_cache *cache) {
 /** Each selection copies and sorts the whole table. */
 static void smaller_capacity_is_reached_with_one_selection(void **state) {
     (void)state;
-    enum { MANY = 2000, DISK = 16 << 20, FEW = 100 };
+    enum { MANY = 500, DISK = 16 << 20, FEW = 100 };
     static const uint64_t capacities[] = {0, 512, FEW * 512};
     for (size_t i = 0; i < COUNT_OF(capacities); i++) {
         folder folder;
@@ -136,7 +136,7 @@ static bool work_look(afc__disk_job *work) {
 
 static void other_work_has_its_turn_while_much_is_evicted(void **state) {
     (void)state;
-    enum { MANY = 1000, DISK = 16 << 20 };
+    enum { MANY = 300, DISK = 16 << 20 };
     folder folder;
     folder_make(&folder);
     char path[96];

@@ -174,7 +174,7 @@ int pthread_mutex_unlock(pthread_mutex_t *lock) {
     return real(lock);
 }
 
-enum { MANY = 5 * AFC__DISK_SLICE + 10 };
+enum { MANY = 2 * AFC__DISK_SLICE + 10 };
 
 static void check_none_found(afc_http_cache *cache) {
     for (unsigned i = 0; i < MANY; i++) {
@@ -289,7 +289,7 @@ static void responses_of_other_processes_are_removed_in_slices_too(void **state)
     check_found(box->cache, MANY - 1, 2);
     afc_http_cache_flush(box->cache);
     assert_in_range(atomic_load(&most_removed), 1, AFC__DISK_SLICE);
-    assert_true(look.files >= MANY - 2 * AFC__DISK_SLICE);
+    assert_in_range(look.files, 10, MANY - 1);
     assert_int_equal(files_of(box), 1);
     check_found(box->cache, MANY - 1, 2);
     for (unsigned i = 0; i < MANY - 1; i++) {
@@ -352,7 +352,7 @@ typedef struct worker {
 
 static void *store_and_find(void *context) {
     worker *worker = context;
-    for (unsigned i = 0; i < 2 * MANY; i++) {
+    for (unsigned i = 0; i < MANY; i++) {
         afc__http_cache_found found;
         response response = response_of((unsigned)(next_random(&worker->random) % MANY), i);
         assert_true(response_store(worker->cache, &response, SIZE));
@@ -398,7 +398,7 @@ static void threads_store_while_others_remove(void **state) {
 
 static void nothing_is_left_when_memory_is_out(void **state) {
     box *box = *state;
-    for (size_t n = 1; n <= 6; n++) {
+    for (size_t n = 1; n <= 4; n++) {
         store(box->cache, MANY);
         afc__alloc_fail_at(n);
         afc_http_cache_remove_all(box->cache);
