@@ -79,7 +79,8 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let cache = try HTTPCache(directory: folder.path)
         for number in 0..<3 {
-            try await cache.store(response("body \(number)"), for: HTTPRequest("http://a.test/\(number)"), partition: "p")
+            let request = HTTPRequest("http://a.test/\(number)")
+            try await cache.store(response("body \(number)"), for: request, partition: "p")
         }
         let entries = try await cache.entries().sorted { $0.url < $1.url }
         #expect(entries.map(\.url) == ["http://a.test/0", "http://a.test/1", "http://a.test/2"])

@@ -99,7 +99,9 @@ struct ClosureTests {
         let folder = try TestFolder()
         server.route("/missing", .status(404))
         let codes = Recorder<SessionError.Code?>()
-        let download = manager.downloadTask(for: HTTPRequest("missing"), to: folder.file("f")) { codes.record($2?.code) }
+        let download = manager.downloadTask(for: HTTPRequest("missing"), to: folder.file("f")) { _, _, error in
+            codes.record(error?.code)
+        }
         download.resume()
         #expect(await codes.wait() == [.status])
         #expect(download.error?.code == .status)
