@@ -11,7 +11,8 @@ public import FoundationEssentials
 /// ```
 ///
 /// Each request that was sent has an entry: each redirect, each answered challenge and each attempt; the rounds of NTLM
-/// and Negotiate share one. The fields of a request are those that were sent, with libcurl's own. Credentials are redacted; bodies, and messages of WebSockets, are left out by default.
+/// and Negotiate share one. The fields of a request are those that were sent, with libcurl's own. Credentials are
+/// redacted; bodies, and messages of WebSockets, are left out by default.
 /// Requests under way and open WebSockets aren't included. Thread-safe.
 public final class HARRecorder: EventMonitor {
     private let redaction: Redaction
