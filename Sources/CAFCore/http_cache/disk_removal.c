@@ -220,12 +220,14 @@ static bool work_remove_unknown(afc__disk_job *work) {
         afc__disk_records_end(&records);
         afc__disk_lock(disk);
         afc__disk_removal *removal = collect_unknown(disk, &job->filter);
+        afc__disk_unlock(disk);
         if (removal != NULL) {
             /* Jobs that wait already come before its first slice, but after this removal. */
             begin_slices(removal);
+            afc__disk_lock(disk);
             order(removal, job->clock);
+            afc__disk_unlock(disk);
         }
-        afc__disk_unlock(disk);
     }
     afc_free(job);
     return false;
