@@ -199,6 +199,17 @@ struct SystemImageDecoderTests {
         ("iTXt", Array("XML:com.adobe.xmp\0\u{1}\0\0\0".utf8) + Pictures.stored([65])),
     ]
 
+    /// What gets to the decoder of a PNG.
+    private func passed(_ file: Data, pieces size: Int) -> Data {
+        var chunks = PNGChunks()
+        var passed: [UInt8] = []
+        for at in stride(from: 0, to: file.count, by: size) {
+            let piece = file.subdata(in: at..<min(file.count, at + size))
+            passed += piece.withUnsafeBytes { chunks.filter($0) }
+        }
+        return Data(passed)
+    }
+
     @Test("the text of a PNG doesn't get to its decoder, before and behind the pixels, in pieces of any size")
     func text() throws {
         let profile = ("iCCP", Array("sRGB\0\0".utf8) + Pictures.stored([UInt8](repeating: 0, count: 200)))
@@ -206,22 +217,35 @@ struct SystemImageDecoderTests {
         let file = Pictures.png(
             before: Self.texts + kept + Array(repeating: profile, count: 3), behind: Self.texts + [profile])
         let without = Pictures.png(before: kept)
-        for size in [1, 2, 7, 8, 9, file.count] {
-            var chunks = PNGChunks()
-            var passed: [UInt8] = []
-            for at in stride(from: 0, to: file.count, by: size) {
-                let piece = file.subdata(in: at..<min(file.count, at + size))
-                passed += piece.withUnsafeBytes { chunks.filter($0) }
-            }
-            #expect(Data(passed) == without)
-        }
+        for size in [1, 2, 7, 8, 9, file.count] { #expect(passed(file, pieces: size) == without) }
         let image = try decode(file)
         #expect(image.withPixels { Array($0) } == [1, 2, 3, 255])
         #expect(try decode(without) == image)
         // The decoder refuses text before the head, if it gets it.
         for text in Self.texts { #expect(try decode(Pictures.png(first: [text])) == image) }
-        #expect(failure(Pictures.png(first: [("tIME", [7, 0xD0, 1, 1, 0, 0, 0])])) == .serialization)
+        #expect(failure(Pictures.png(first: [("pHYs", [0, 0, 1, 0, 0, 0, 1, 0, 1])])) == .serialization)
         #expect(failure(Data(file.prefix(60))) == .serialization)
+    }
+
+    @Test("of a PNG, its decoder gets only the chunks that an image is made of, one of each, and no huge ones")
+    func chunks() throws {
+        let largest = PNGChunks.maximumSize
+        let gamma: Pictures.Chunk = ("gAMA", [0, 0, 0xB1, 0x8F])
+        let leftOut: [Pictures.Chunk] = [
+            ("teSt", [UInt8](repeating: 65, count: 1 << 20)), ("tIME", [7, 0xD0, 1, 1, 0, 0, 0]), ("sPLT", [65, 0, 8]),
+            ("acTL", [0, 0, 0, 1, 0, 0, 0, 0]), ("fdAT", [0, 0, 0, 1, 1]), ("IDaT", [1]),
+        ]
+        let file = Pictures.png(
+            first: leftOut, before: leftOut + [gamma] + leftOut + [gamma],
+            behind: leftOut + [("eXIf", [UInt8](repeating: 0, count: largest + 1)), gamma])
+        let without = Pictures.png(before: [gamma])
+        for size in [7, 16 << 10, file.count] { #expect(passed(file, pieces: size) == without) }
+        #expect(try decode(file) == decode(without))
+        // As large as it may be, and pixels of any size and number.
+        let profile: Pictures.Chunk = ("iCCP", [UInt8](repeating: 65, count: largest))
+        let more = Pictures.png(
+            before: [profile], behind: [("IDAT", [UInt8](repeating: 0, count: largest + 1)), ("IDAT", [])])
+        #expect(passed(more, pieces: 1000) == more)
     }
 
     @Test("a JPEG with more scans than any encoder makes is refused")

@@ -1,22 +1,27 @@
-/// Follows the chunks of a PNG while its bytes arrive, in pieces of any size, and leaves out its text, and colour profiles
-/// behind the first.
+/// Follows the chunks of a PNG while its bytes arrive, in pieces of any size, and passes on only those that an image is made
+/// of: the pixels, and one of each of the others.
 ///
 /// libpng expands up to 1000 chunks of compressed text to up to 8 MB each, wherever they are in the file and before the
-/// size of the image is known, and any number of profiles, one after the other. Nothing here uses the text. Colours and
-/// orientation are in other chunks.
+/// size of the image is known, and any number of profiles, one after the other. It collects any other chunk as a whole,
+/// copying it again with each piece of the file, even if it doesn't know the chunk. Nothing here uses the text, nor
+/// chunks of applications.
 struct PNGChunks {
     private static let signatureSize = 8
     private static let headSize = 8
     private static let checksumSize = 4
-    private static let text = ["tEXt", "zTXt", "iTXt"].map { Array($0.utf8) }
-    private static let profile = Array("iCCP".utf8)
+    private static let pixels: [UInt8] = Array("IDAT".utf8)
+    private static let known: Set<[UInt8]> = Set(
+        ["IHDR", "PLTE", "tRNS", "gAMA", "cHRM", "sRGB", "iCCP", "sBIT", "pHYs", "eXIf", "IDAT", "IEND"]
+            .map { Array($0.utf8) })
+    /// The maximum size of a chunk that isn't pixels. Profiles are larger in few files, which are shown without.
+    static let maximumSize = 256 << 10
 
     /// What has arrived of a chunk's size and name.
     private var head: [UInt8] = []
     /// The bytes before the next head.
     private var left = signatureSize
     private var isLeftOut = false
-    private var hasProfile = false
+    private var found: Set<[UInt8]> = []
 
     /// The bytes for a decoder. A head is kept until it is complete.
     mutating func filter(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
@@ -32,17 +37,17 @@ struct PNGChunks {
             }
             head += part
             guard head.count == Self.headSize else { break }
-            isLeftOut = leavesOut(head[4...])
-            left = head[..<4].reduce(0) { $0 << 8 | Int($1) } + Self.checksumSize
+            let size = head[..<4].reduce(0) { $0 << 8 | Int($1) }
+            isLeftOut = !passes(Array(head[4...]), size: size)
+            left = size + Self.checksumSize
             if !isLeftOut { passed += head }
             head.removeAll(keepingCapacity: true)
         }
         return passed
     }
 
-    private mutating func leavesOut(_ name: ArraySlice<UInt8>) -> Bool {
-        guard name.elementsEqual(Self.profile) else { return Self.text.contains { name.elementsEqual($0) } }
-        defer { hasProfile = true }
-        return hasProfile
+    private mutating func passes(_ name: [UInt8], size: Int) -> Bool {
+        if name == Self.pixels { return true }
+        return Self.known.contains(name) && found.insert(name).inserted && size <= Self.maximumSize
     }
 }
