@@ -248,6 +248,29 @@ struct SystemImageDecoderTests {
         #expect(passed(more, pieces: 1000) == more)
     }
 
+    @Test("each scan of a JPEG is in another piece of the file, so that decoding can be cancelled between them")
+    func scanPieces() {
+        let file = Pictures.jpeg(scans: 40)
+        let isScan = { (at: Int) in file[at..<at + 2] == Data([0xFF, 0xDA]) }
+        let places = file.indices.dropLast().filter(isScan).map { $0 + 2 }
+        #expect(places.count == 40)
+        var markers = JPEGMarkers()
+        let scans = file.withUnsafeBytes { markers.read($0) }
+        #expect(scans == places)
+        var (ends, at) = ([Int](), 0)
+        while at < file.count {
+            at = JPEGMarkers.pieceEnd(from: at, scans: scans, limit: file.count)
+            ends.append(at)
+        }
+        #expect(ends == places + [file.count])
+        #expect(JPEGMarkers.pieceEnd(from: 0, scans: scans, limit: 5) == 5)
+        // Places are those in the bytes at hand.
+        var later = JPEGMarkers()
+        #expect(file.prefix(places[0] - 1).withUnsafeBytes { later.read($0) }.isEmpty)
+        let rest = file.dropFirst(places[0] - 1)
+        #expect(rest.withUnsafeBytes { later.read($0) } == places.map { $0 - places[0] + 1 })
+    }
+
     @Test("a JPEG with more scans than any encoder makes is refused")
     func scans() throws {
         #expect(try decode(Pictures.jpeg(scans: 1)).pixelWidth == 8)

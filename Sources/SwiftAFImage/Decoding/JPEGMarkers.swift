@@ -24,17 +24,24 @@ struct JPEGMarkers {
         case segment(left: Int)
     }
 
-    mutating func read(_ bytes: UnsafeRawBufferPointer) {
+    /// Stops at the image's end, and at the first scan beyond the limit.
+    ///
+    /// - Returns: The places behind the marker of each scan (SOS) that begins in these bytes.
+    @discardableResult
+    mutating func read(_ bytes: UnsafeRawBufferPointer) -> [Int] {
+        var scans: [Int] = []
         var at = 0
-        while at < bytes.count, !hasEnd {
+        while at < bytes.count, !hasEnd, scanCount <= Self.maximumScanCount {
             switch place {
             case .data:
                 while at < bytes.count, bytes[at] != 0xFF { at += 1 }
                 if at < bytes.count { place = .marker }
                 at += 1
             case .marker:
+                let count = scanCount
                 begin(bytes[at])
                 at += 1
+                if scanCount > count { scans.append(at) }
             case .size:
                 place = .lowSize(high: bytes[at])
                 at += 1
@@ -47,6 +54,15 @@ struct JPEGMarkers {
                 at += count
             }
         }
+        return scans
+    }
+
+    /// The end of the piece that begins at `start`, for a loader that gets the file in pieces: each scan is in another one,
+    /// however few bytes it has, so that decoding can end between them.
+    ///
+    /// - Parameter scans: Places of ``read(_:)``.
+    static func pieceEnd(from start: Int, scans: [Int], limit: Int) -> Int {
+        min(limit, scans.first { $0 > start } ?? limit)
     }
 
     private mutating func begin(_ marker: UInt8) {

@@ -184,11 +184,13 @@
 
         /// In pieces, so that a refused image isn't read further, nor one that isn't needed any more.
         func append(_ data: Data, of gif: GIFFrames? = nil) throws(SessionError) {
-            if type == .jpeg { try countScans(data) }
+            let scans = type == .jpeg ? try countScans(data) : []
             let isWritten = data.withUnsafeBytes { bytes in
                 var at = 0
                 while at < bytes.count, sizeCheck.refusal == nil, !Task.isCancelled {
-                    let end = gif?.pieceEnd(from: at, in: bytes) ?? min(bytes.count, at + Self.pieceSize)
+                    let end =
+                        gif?.pieceEnd(from: at, in: bytes)
+                        ?? JPEGMarkers.pieceEnd(from: at, scans: scans, limit: min(bytes.count, at + Self.pieceSize))
                     let piece = UnsafeRawBufferPointer(rebasing: bytes[at..<end])
                     guard type == .png ? chunks.filter(piece).withUnsafeBytes(write) : write(piece) else {
                         return false
@@ -208,12 +210,15 @@
         }
 
         /// Before any of them is decoded.
-        private func countScans(_ data: Data) throws(SessionError) {
-            data.withUnsafeBytes { markers.read($0) }
+        ///
+        /// - Returns: Where they begin.
+        private func countScans(_ data: Data) throws(SessionError) -> [Int] {
+            let scans = data.withUnsafeBytes { markers.read($0) }
             guard markers.scanCount <= JPEGMarkers.maximumScanCount else {
                 throw SessionError(
                     .tooLarge, message: "the image has more than \(JPEGMarkers.maximumScanCount) scans")
             }
+            return scans
         }
 
         func close() throws(SessionError) {
