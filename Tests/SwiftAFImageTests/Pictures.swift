@@ -119,26 +119,38 @@ enum Pictures {
         return Data(file + [0xFF, 0xD9])
     }
 
-    /// A grey TIFF of 1 × 1 pixels, with more numbers in its directory.
-    static func tiff(isBigEndian: Bool = false, _ more: [(tag: UInt16, type: UInt16, value: UInt32)] = []) -> Data {
+    /// A grey TIFF of 1 × 1 pixels, with more numbers in its directory, and entries that all have the same bytes, behind it.
+    ///
+    /// - Parameters:
+    ///   - offset: Where in a file it will be.
+    ///   - next: The place of another directory.
+    static func tiff(
+        isBigEndian: Bool = false, _ more: [(tag: UInt16, type: UInt16, value: UInt32)] = [],
+        sharing: [(tag: UInt16, type: UInt16, count: UInt32)] = [], _ shared: [UInt8] = [], offset: UInt32 = 0,
+        next: UInt32 = 0
+    ) -> Data {
         func number<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
             isBigEndian ? bigEndian(number) : littleEndian(number)
         }
         let usual: [(tag: UInt16, type: UInt16, value: UInt32)] = [
             (256, 3, 1), (257, 3, 1), (258, 3, 8), (259, 3, 1), (262, 3, 1), (273, 4, 8), (278, 3, 1), (279, 4, 1),
         ]
-        let entries = (usual + more).sorted { $0.tag < $1.tag }
+        let place = offset + UInt32(18 + 12 * (usual.count + more.count + sharing.count))
+        let entries =
+            ((usual + more).map { (tag: $0.tag, type: $0.type, count: UInt32(1), value: $0.value) }
+            + sharing.map { (tag: $0.tag, type: $0.type, count: $0.count, value: place) }).sorted { $0.tag < $1.tag }
         var file: [UInt8] = (isBigEndian ? [0x4D, 0x4D] : [0x49, 0x49]) + number(UInt16(42)) + number(UInt32(12))
         file += [128, 0, 0, 0] + number(UInt16(entries.count))
-        for (tag, type, value) in entries {
-            file += number(tag) + number(type) + number(UInt32(1))
+        for (tag, type, count, value) in entries {
+            file += number(tag) + number(type) + number(count)
             switch type {
+            case _ where count > 1: file += number(value)
             case 1: file += [UInt8(truncatingIfNeeded: value), 0, 0, 0]
             case 3: file += number(UInt16(truncatingIfNeeded: value)) + [0, 0]
             default: file += number(value)
             }
         }
-        return Data(file + [0, 0, 0, 0])
+        return Data(file + number(next) + shared)
     }
 
     private static func checksum(_ bytes: [UInt8]) -> UInt32 {

@@ -301,7 +301,74 @@ struct SystemImageDecoderTests {
         }
         let tiled = try #require(TIFFDirectory(Pictures.tiff([(322, 3, 1024), (323, 3, 1024)])))
         #expect(throws: Never.self) { try tiled.check(ImageDecodingOptions()) }
+        #expect(failure(Pictures.tiff([(256, 4, 40_000)])) == .tooLarge)
         for size in 0..<Pictures.tiff().count { _ = TIFFDirectory(Pictures.tiff().prefix(size)) }
+    }
+
+    /// What the error about a TIFF says; nil if there is none.
+    private func complaint(_ file: Data) throws -> String? {
+        let directory = try #require(TIFFDirectory(file))
+        do {
+            try directory.check(ImageDecodingOptions())
+            return nil
+        } catch {
+            #expect(error.code == .tooLarge)
+            return error.message
+        }
+    }
+
+    @Test("the values of a TIFF's directory are together not larger than the file", arguments: [false, true])
+    func tiffValues(isBigEndian: Bool) throws {
+        func tiff(_ sharing: [(tag: UInt16, type: UInt16, count: UInt32)]) -> Data {
+            Pictures.tiff(isBigEndian: isBigEndian, sharing: sharing, [UInt8](repeating: 65, count: 1000))
+        }
+        let types: [(UInt16, UInt32)] = [(1, 1000), (2, 1000), (7, 1000), (3, 500), (4, 250), (5, 125), (12, 125)]
+        for (type, count) in types {
+            #expect(failure(tiff([(65_000, type, count)])) == nil)
+            let twice = tiff([(65_000, type, count), (65_001, type, count)])
+            #expect(failure(twice) == .tooLarge)
+            let expected = "the values of the image's directory are larger than the file of \(twice.count) bytes"
+            #expect(try complaint(twice) == expected)
+        }
+        // Two resolutions may share their bytes. What is beyond the end of the file isn't read.
+        #expect(failure(tiff([(282, 5, 1), (283, 5, 1)])) == nil)
+        #expect(failure(tiff([(65_000, 1, 100_000), (65_001, 16, .max)])) == nil)
+        #expect(failure(tiff((60_000..<61_000).map { (UInt16($0), 1, 1000) })) == .tooLarge)
+        // libtiff reads the directory of a second image, too.
+        let one = UInt32(Pictures.tiff().count)
+        let first = Pictures.tiff(isBigEndian: isBigEndian, next: one + 12)
+        for (count, expected) in [(1, nil), (100, .tooLarge)] as [(UInt16, SessionError.Code?)] {
+            let entries: [(tag: UInt16, type: UInt16, count: UInt32)] = (0..<count).map { (60_000 + $0, 1, 1000) }
+            let shared = [UInt8](repeating: 65, count: 1000)
+            let second = Pictures.tiff(isBigEndian: isBigEndian, sharing: entries, shared, offset: one)
+            #expect(failure(first + second) == expected)
+        }
+    }
+
+    @Test("tiles and strips of a TIFF are limited with their samples and bits")
+    func tiffDepth() throws {
+        let deep: [(tag: UInt16, type: UInt16, value: UInt32)] = [(258, 3, 16), (277, 3, 8)]
+        let (tiles, strips) = (
+            "the tiles of the image have more than 200000000 bytes",
+            "the strips of the image have more than 200000000 bytes"
+        )
+        let tile: [(tag: UInt16, type: UInt16, value: UInt32)] = [(322, 4, 7000), (323, 4, 7000)]
+        #expect(try complaint(Pictures.tiff(tile)) == nil)
+        #expect(try complaint(Pictures.tiff(tile + deep)) == tiles)
+        let size: [(tag: UInt16, type: UInt16, value: UInt32)] = [(256, 3, 7000), (257, 3, 7000)]
+        for rows: UInt32 in [7000, .max] {
+            let strip = size + [(278, 4, rows)]
+            // Four samples of 8 bits, as the image itself.
+            #expect(try complaint(Pictures.tiff(strip + [(277, 3, 4)])) == nil)
+            #expect(try complaint(Pictures.tiff(strip + deep)) == strips)
+        }
+        #expect(try complaint(Pictures.tiff(size + deep + [(278, 3, 16)])) == nil)
+        // One number of bits for each sample, behind the directory.
+        let bits = [UInt8](repeating: 16, count: 16)
+        let apart = Pictures.tiff(tile + [(277, 3, 8)], sharing: [(258, 3, 8)], bits)
+        #expect(try #require(TIFFDirectory(apart)).bitsPerSample == 16 << 8 | 16)
+        #expect(try complaint(apart) == tiles)
+        #expect(try complaint(Pictures.tiff(tile + [(277, 3, 8)])) == tiles)
     }
 
     @Test("the size and the frames of a WebP are judged before its decoder takes memory")

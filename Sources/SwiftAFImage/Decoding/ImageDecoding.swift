@@ -83,9 +83,10 @@ public struct ImageDecodingOptions: Sendable, Hashable, Codable {
 ///
 /// It decodes PNG, JPEG, GIF, TIFF, BMP, ICO and, if gdk-pixbuf's loader is installed, WebP. The type is detected from
 /// the contents. X bitmaps need a decoder of your own: gdk-pixbuf takes the memory for them before their size can be
-/// checked. A JPEG with more than 100 scans, a TIFF with more than 8 samples per pixel or with huge tiles, and a GIF whose
-/// data is in tiny blocks are ``/SwiftAF/SessionError/Code/tooLarge``. Of a PNG, only the
-/// chunks that an image is made of are read, and apart from the pixels none of more than 256 KiB.
+/// checked. A JPEG with more than 100 scans, a TIFF with more than 8 samples per pixel, with tiles or strips of more than
+/// four bytes for each pixel of ``ImageDecodingOptions/maximumPixelCount``, or with values in its directory that are
+/// together larger than the file, and a GIF whose data is in tiny blocks are ``/SwiftAF/SessionError/Code/tooLarge``. Of a
+/// PNG, only the chunks that an image is made of are read, and apart from the pixels none of more than 256 KiB.
 public struct SystemImageDecoder: ImageDecoding, Hashable {
     /// Makes a decoder.
     public init() {}
