@@ -308,3 +308,84 @@ private let sample = Data("<?xml version=\"1.0\"?><foo a=\"1\"><bar>b&amp;r</bar
         #expect(count > 0 && error != nil)
     }
 }
+
+/// Documents of which libxml2 would take much time.
+@Suite struct XMLLimitTests {
+    private let xml = response(200, "text/xml")
+
+    /// What the error of the document serializer says; nil if there is none.
+    private func complaint(_ text: String) throws -> String? {
+        guard let error = XMLDocumentResponseSerializer().result(for: xml, body: Data(text.utf8)).error else {
+            return nil
+        }
+        let failure = try #require(error as? SessionError)
+        #expect(failure.code == .serialization)
+        return failure.message
+    }
+
+    /// Whether the parser reports all of the document, or else nothing but an error.
+    private func isParsed(_ text: String) throws -> Bool {
+        let parser = try XMLParserResponseSerializer().serialize(xml, body: Data(text.utf8)).value
+        let events = Events()
+        parser.delegate = events
+        let isParsed = parser.parse()
+        #expect(isParsed == (events.count > 0) && isParsed == (parser.parserError == nil))
+        return isParsed
+    }
+
+    private static func element(_ count: Int, _ quote: String = "'", in name: String = "a") -> String {
+        "<\(name)" + (0..<count).map { " b\($0) = \(quote)>\(quote)" }.joined() + "/>"
+    }
+
+    @Test(arguments: ["'", "\""])
+    func attributesOfAnElementAreLimited(quote: String) throws {
+        let (most, tooMany) = (Self.element(1024, quote), Self.element(1025, quote))
+        #expect(try complaint(most) == nil)
+        #expect(try isParsed(most))
+        for text in [
+            tooMany, "<r>\(most)<!-- < --> x\(tooMany)</r>", "<r c='\(quote == "'" ? "\"" : "'")'>\(tooMany)</r>",
+        ] {
+            #expect(try complaint(text) == "an element has more than 1024 attributes")
+            #expect(try !isParsed(text))
+        }
+        // What only looks like a tag.
+        let others = [
+            "<!--\(tooMany)-->", "<![CDATA[\(tooMany)]]>", "<?x \(tooMany)?>", String(repeating: quote, count: 3000),
+        ]
+        for other in others {
+            #expect(try complaint("<r>\(other)</r>") == nil)
+            #expect(try isParsed("<r>\(other)</r>"))
+        }
+        let rows = "<r>" + String(repeating: most, count: 3) + "</r>"
+        #expect(try complaint(rows) == nil)
+        #expect(try isParsed(rows))
+    }
+
+    private static func nested(_ count: Int, _ attributes: (Int) -> String = { _ in "" }) -> String {
+        (0..<count).map { "<a\(attributes($0))>" }.joined() + String(repeating: "</a>", count: count)
+    }
+
+    @Test func nestingIsLimited() throws {
+        #expect(try complaint(Self.nested(200)) == nil)
+        #expect(try isParsed(Self.nested(200)))
+        #expect(try complaint(Self.nested(201)) == "elements are nested more than 200 deep")
+        #expect(try !isParsed(Self.nested(201)))
+        let siblings = "<r>" + String(repeating: Self.nested(199), count: 3) + "</r>"
+        #expect(try complaint(siblings) == nil)
+        #expect(try isParsed(siblings))
+    }
+
+    @Test func namespacesInScopeAreLimited() throws {
+        let expected = "an element has more than 256 namespaces in scope"
+        func declarations(_ count: Int) -> String { (0..<count).map { " xmlns:p\($0)='u:\($0)'" }.joined() }
+        let (most, tooMany) = ("<a xmlns='u:'\(declarations(255))/>", "<a xmlns='u:'\(declarations(256))/>")
+        let deep = Self.nested(65) { " xmlns='u:\($0)'" + declarations(3) }
+        for (text, message) in [
+            (most, nil), ("<r>\(most)\(most)</r>", nil), (tooMany, expected), (deep, expected),
+            ("<r xmlns='u:'>\(most)</r>", expected), ("<r xmlnsp='u:'>\(most)</r>", nil),
+        ] {
+            #expect(try complaint(text) == message)
+            #expect(try isParsed(text) == (message == nil))
+        }
+    }
+}

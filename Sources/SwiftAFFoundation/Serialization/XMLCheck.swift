@@ -1,9 +1,10 @@
 import Foundation
 import FoundationXML
 
-/// Parses a document only to find out whether it is well-formed.
+/// Parses a document only to find out whether it is well-formed and within the limits of ``XMLCost``.
 final class XMLCheck: NSObject, XMLParserDelegate {
     private var isWellFormed = true
+    private var cost = XMLCost()
 
     /// - Parameter document: A result of ``XMLText/utf8(_:)``.
     static func isWellFormed(_ document: Data) -> Bool {
@@ -14,6 +15,24 @@ final class XMLCheck: NSObject, XMLParserDelegate {
         // What it returns isn't looked at: on Linux, it may be true after an error, and false after a harmless one.
         _ = parser.parse()
         return check.isWellFormed
+    }
+
+    func parser(
+        _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+        attributes: [String: String] = [:]
+    ) {
+        do {
+            try cost.begin(attributes)
+        } catch {
+            isWellFormed = false
+            parser.abortParsing()
+        }
+    }
+
+    func parser(
+        _ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?
+    ) {
+        cost.end()
     }
 
     /// On Linux, the parser goes on after an error, in places where ``XMLText`` hasn't seen markup: it could crash.

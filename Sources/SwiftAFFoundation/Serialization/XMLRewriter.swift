@@ -1,31 +1,30 @@
 import Foundation
 import FoundationXML
+import SwiftAF
 
 /// Parses a document as events and writes it again: well-formed, in UTF-8, without a document type and entities.
 final class XMLRewriter: NSObject, XMLParserDelegate {
-    /// The maximum nesting. Less than the depth at which libxml2 stops building a tree, which makes Foundation crash.
-    private static let maximumDepth = 200
-    /// The maximum size of a text or comment in bytes, for the same reason.
+    /// The maximum size of a text or comment in bytes. Beyond another one, libxml2 stops building a tree, which makes
+    /// Foundation crash.
     private static let maximumTextSize = 8 << 20
     /// The maximum size of an attribute in bytes. Escaping makes it up to six times as large.
     private static let maximumAttributeSize = 1 << 20
 
     private var output: [UInt8] = []
-    private var depth = 0
+    private var cost = XMLCost()
     private var elements = 0
     private var textSize = 0
     private var failure: (any Error)?
 
-    /// - Throws: The parser's error (`NSXMLParserErrorDomain`), or a `CocoaError` for a well-formed document that isn't
-    ///   accepted.
+    /// - Throws: The parser's error (`NSXMLParserErrorDomain`), or a `SessionError` for a document that isn't accepted.
     static func rewrite(_ document: Data) throws -> Data {
         let rewriter = XMLRewriter()
-        let parser = XMLParser(data: XMLText.utf8(document))
+        let parser = XMLParser(data: try XMLText.utf8(document))
         parser.shouldResolveExternalEntities = false
         parser.delegate = rewriter
         let isComplete = parser.parse()
         if let failure = rewriter.failure { throw failure }
-        guard isComplete, rewriter.elements > 0, rewriter.depth == 0 else {
+        guard isComplete, rewriter.elements > 0, rewriter.cost.depth == 0 else {
             throw CocoaError(.fileReadCorruptFile)
         }
         return Data(rewriter.output)
@@ -35,13 +34,18 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
         _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
         attributes: [String: String] = [:]
     ) {
-        depth += 1
         elements += 1
         textSize = 0
-        if depth > Self.maximumDepth { return stop(parser) }
+        do {
+            try cost.begin(attributes)
+        } catch {
+            return stop(parser, error)
+        }
         put("<\(name)")
         for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
-            if value.utf8.count > Self.maximumAttributeSize { return stop(parser) }
+            guard value.utf8.count <= Self.maximumAttributeSize else {
+                return stop(parser, XMLCost.error("an attribute has more than \(Self.maximumAttributeSize) bytes"))
+            }
             put(" \(name)=\"")
             putEscaped(value, blanks: 0x09...0x0D)
             put("\"")
@@ -52,7 +56,7 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
     func parser(
         _ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?
     ) {
-        depth -= 1
+        cost.end()
         textSize = 0
         put("</\(name)>")
     }
@@ -71,7 +75,9 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
     }
 
     func parser(_ parser: XMLParser, foundComment comment: String) {
-        guard comment.utf8.count <= Self.maximumTextSize else { return stop(parser) }
+        guard comment.utf8.count <= Self.maximumTextSize else {
+            return stop(parser, XMLCost.error("a comment has more than \(Self.maximumTextSize) bytes"))
+        }
         put("<!--\(comment)-->")
     }
 
@@ -88,12 +94,12 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
     private func admit(_ size: Int, _ parser: XMLParser) -> Bool {
         textSize += size
         if textSize <= Self.maximumTextSize { return true }
-        stop(parser)
+        stop(parser, XMLCost.error("a text has more than \(Self.maximumTextSize) bytes"))
         return false
     }
 
-    private func stop(_ parser: XMLParser) {
-        failure = failure ?? CocoaError(.fileReadTooLarge)
+    private func stop(_ parser: XMLParser, _ error: SessionError) {
+        failure = failure ?? error
         parser.abortParsing()
     }
 

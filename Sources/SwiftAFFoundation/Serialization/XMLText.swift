@@ -13,14 +13,16 @@ enum XMLText {
     ///
     /// The result is safe to parse only up to the first error. After one, libxml2 goes on at a place of its choice, for
     /// example in the middle of what was taken for a comment here.
-    static func utf8(_ document: Data) -> Data {
-        text(of: document).flatMap(tame) ?? refused
+    ///
+    /// - Throws: A `SessionError` if an element has too many attributes.
+    static func utf8(_ document: Data) throws -> Data {
+        try text(of: document).flatMap(tame) ?? refused
     }
 
-    /// Like ``utf8(_:)``, but U+0001 is also returned for a document that isn't well-formed. The result is safe for
-    /// a parser that goes on after errors.
+    /// Like ``utf8(_:)``, but U+0001 is also returned for a document that isn't well-formed or is beyond a limit of
+    /// ``XMLCost``. The result is safe for a parser that goes on after errors.
     static func wellFormed(_ document: Data) -> Data {
-        let text = utf8(document)
+        guard let text = try? utf8(document) else { return refused }
         return XMLCheck.isWellFormed(text) ? text : refused
     }
 
@@ -51,7 +53,7 @@ enum XMLText {
     }
 
     /// Scans from markup to markup. Comments and CDATA sections are copied unchanged.
-    private static func tame(_ document: Data) -> Data? {
+    private static func tame(_ document: Data) throws -> Data? {
         var result = Data("<?xml version='1.0' encoding='UTF-8'?>".utf8)
         result.reserveCapacity(document.count + 64)
         var rest = Array(document)[...]
@@ -66,6 +68,9 @@ enum XMLText {
                 continue
             }
             let section = sections.first { rest.starts(with: $0.opening) }
+            if section == nil, hasTooManyAttributes(rest.dropFirst()) {
+                throw XMLCost.error("an element has more than \(XMLCost.maximumAttributeCount) attributes")
+            }
             // The marks don't overlap: `<!-->` isn't a whole comment.
             let content = rest.dropFirst(section?.opening.count ?? 1)
             // Not looked for again from each later section: that would take quadratic time.
@@ -80,6 +85,27 @@ enum XMLText {
         }
         result.append(contentsOf: rest)
         return result
+    }
+
+    /// Whether a tag, after its `<`, has more quoted values than an element may have attributes. Before its `>` it has no
+    /// other `<`, not even in a value, or the parser stops there.
+    private static func hasTooManyAttributes(_ tag: ArraySlice<UInt8>) -> Bool {
+        var quote: UInt8?
+        var count = 0
+        for byte in tag {
+            switch byte {
+            case quote: quote = nil
+            case UInt8(ascii: "<"): return false
+            case _ where quote != nil: break
+            case UInt8(ascii: "\""), UInt8(ascii: "'"):
+                quote = byte
+                count += 1
+                if count > XMLCost.maximumAttributeCount { return true }
+            case UInt8(ascii: ">"): return false
+            default: break
+            }
+        }
+        return false
     }
 
     private static let documentType = Array("<!DOCTYPE".utf8)

@@ -1,0 +1,39 @@
+import SwiftAF
+
+/// Counts what makes libxml2 take more than linear time: it looks for a prefix in all namespaces in scope, and for a
+/// namespace in all elements around.
+struct XMLCost {
+    /// The maximum nesting. Less than the depth at which libxml2 stops building a tree, which makes Foundation crash.
+    static let maximumDepth = 200
+    /// The maximum number of namespaces that an element and those around it declare.
+    static let maximumNamespaceCount = 256
+    /// The maximum number of attributes of an element, each of which libxml2 compares with all others. Rows of databases
+    /// have up to a thousand.
+    static let maximumAttributeCount = 1024
+
+    /// For each open element, the number of namespaces that it declares.
+    private var namespaces: [Int] = []
+    private var namespaceCount = 0
+
+    var depth: Int { namespaces.count }
+
+    mutating func begin(_ attributes: [String: String]) throws(SessionError) {
+        let count = attributes.keys.count { $0 == "xmlns" || $0.hasPrefix("xmlns:") }
+        namespaces.append(count)
+        namespaceCount += count
+        guard depth <= Self.maximumDepth else {
+            throw Self.error("elements are nested more than \(Self.maximumDepth) deep")
+        }
+        guard namespaceCount <= Self.maximumNamespaceCount else {
+            throw Self.error("an element has more than \(Self.maximumNamespaceCount) namespaces in scope")
+        }
+    }
+
+    mutating func end() {
+        namespaceCount -= namespaces.popLast() ?? 0
+    }
+
+    static func error(_ message: String) -> SessionError {
+        SessionError(.serialization, message: message)
+    }
+}
