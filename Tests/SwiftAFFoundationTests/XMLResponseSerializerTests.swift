@@ -309,7 +309,7 @@ private let sample = Data("<?xml version=\"1.0\"?><foo a=\"1\"><bar>b&amp;r</bar
     }
 }
 
-/// Documents of which libxml2 would take much time.
+/// Documents of which libxml2 would take much time, and what it would print.
 @Suite struct XMLLimitTests {
     private let xml = response(200, "text/xml")
 
@@ -387,5 +387,26 @@ private let sample = Data("<?xml version=\"1.0\"?><foo a=\"1\"><bar>b&amp;r</bar
             #expect(try complaint(text) == message)
             #expect(try isParsed(text) == (message == nil))
         }
+    }
+
+    /// libxml2 would print these, with the line breaks of the value, when it makes the tree.
+    @Test(arguments: [
+        "x&#10;2026-01-01 INFO a line of its own&#10;", "", "1", "a b", "a:b", "-a", "\u{B7}a", "\u{1F600}", "a\u{D7}",
+        "a\u{2028}",
+    ])
+    func identifiersThatAreNotNamesAreErrors(value: String) throws {
+        let text = "<r><a xml:id=\"\(value)\"/></r>"
+        #expect(try complaint(text) == "the value of an attribute xml:id isn't a name")
+        // The parser prints nothing.
+        #expect(try isParsed(text))
+    }
+
+    @Test func identifiersAreUnique() throws {
+        #expect(try complaint("<r xml:id='a'><b xml:id=' a&#10;'/></r>") == "two elements have the same xml:id")
+        let text =
+            "<r xml:id='a'><b xml:id=' _1.-\u{B7} '/><b id='a'/><b xml:id='\u{E9}\u{4E00}\u{C4A5}\u{5D0}\u{E01}\u{302}'/></r>"
+        let document = try XMLDocumentResponseSerializer().serialize(xml, body: Data(text.utf8)).value
+        #expect(document.rootElement()?.attribute(forName: "xml:id")?.stringValue == "a")
+        #expect(document.rootElement()?.childCount == 3)
     }
 }

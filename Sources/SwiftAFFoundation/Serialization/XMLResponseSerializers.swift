@@ -41,7 +41,8 @@ public struct XMLParserResponseSerializer: ValidatingResponseSerializer, Hashabl
 /// Foundation's own parser crashes the process on some malformed documents, and includes local files that a document
 /// refers to. So the body is parsed as events first. Invalid XML, and a document type with its own declarations are errors.
 /// So are more than 200 nested elements, 1,024 attributes of an element, 256 namespaces in scope, 8 MiB of a text or
-/// comment or 1 MiB of an attribute. Any other document type is omitted from the tree. Text is converted to UTF-8.
+/// comment or 1 MiB of an attribute, and an attribute `xml:id` whose value isn't a name or is there twice: its value would
+/// be printed to the standard error. Any other document type is omitted from the tree. Text is converted to UTF-8.
 public struct XMLDocumentResponseSerializer: ValidatingResponseSerializer, Hashable, Codable {
     /// The document as a tree.
     public typealias Output = FoundationObject<XMLDocument>

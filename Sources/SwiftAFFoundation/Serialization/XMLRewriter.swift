@@ -12,6 +12,7 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
 
     private var output: [UInt8] = []
     private var cost = XMLCost()
+    private var names = XMLNames()
     private var elements = 0
     private var textSize = 0
     private var failure: (any Error)?
@@ -38,6 +39,7 @@ final class XMLRewriter: NSObject, XMLParserDelegate {
         textSize = 0
         do {
             try cost.begin(attributes)
+            if let value = attributes["xml:id"] { try names.add(value) }
         } catch {
             return stop(parser, error)
         }
