@@ -168,7 +168,8 @@ struct DownloadBatchTests {
             calls.subtract(1, ordering: .sequentiallyConsistent)
         }
         for await download in downloads { #expect(throws: Never.self) { try download.get() } }
-        #expect(overlapping.load(ordering: .relaxed) == 0)
+        let overlaps = overlapping.load(ordering: .relaxed)
+        #expect(overlaps == 0)
         let reports = progress.values
         #expect(reports.map(\.ended) == reports.map(\.ended).sorted())
         #expect(reports.map(\.all.received) == reports.map(\.all.received).sorted())
