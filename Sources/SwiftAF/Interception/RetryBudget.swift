@@ -9,8 +9,8 @@ public final class RetryBudget: Sendable {
     private static let originLimit = 4096
 
     private let full: TokenBucket
-    /// The buckets that aren't full.
-    private let buckets = Locked<[Origin: TokenBucket]>([:])
+    /// The buckets that aren't full. Nil is the origin of requests without an absolute URL.
+    private let buckets = Locked<[Origin?: TokenBucket]>([:])
 
     /// Makes a budget whose buckets are full.
     ///
@@ -23,14 +23,15 @@ public final class RetryBudget: Sendable {
 
     /// The number of retries of requests like this one that are available now.
     public func available(for request: HTTPRequest) -> Int {
-        guard let origin = Origin(request.url) else { return full.available }
+        let origin = Origin(request.url)
         return buckets.withLock { ($0[origin] ?? full).available }
     }
 
     /// Records a new request.
     public func deposit(for request: HTTPRequest) {
         // Most of the time no server fails: then the URL need not be parsed.
-        guard buckets.withLock({ !$0.isEmpty }), let origin = Origin(request.url) else { return }
+        guard buckets.withLock({ !$0.isEmpty }) else { return }
+        let origin = Origin(request.url)
         buckets.withLock { buckets in
             guard var bucket = buckets[origin] else { return }
             bucket.deposit()
@@ -40,8 +41,7 @@ public final class RetryBudget: Sendable {
 
     /// Takes a token for a retry; returns false if there is none.
     public func withdraw(for request: HTTPRequest) -> Bool {
-        // Without a valid URL nothing is sent.
-        guard let origin = Origin(request.url) else { return false }
+        let origin = Origin(request.url)
         return buckets.withLock { buckets in
             var bucket = buckets[origin] ?? full
             guard bucket.withdraw() else { return false }

@@ -68,16 +68,19 @@ extension Response where Value == Data {
     /// Checks the status, and the content type if the validation lists any.
     ///
     /// - Parameter validation: Nil uses the manager's, by default status 200 to 299.
-    /// - Returns: This response.
+    /// - Returns: This response. What decodes it uses the same validation.
     /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType``; the error has the head and the
     ///   body.
     @discardableResult
     public func validated(by validation: ResponseValidation? = nil) throws(SessionError) -> Response {
-        let validation = validation ?? settings?.validation ?? .default
-        if let error = validation.validate(head, body: body).error {
+        let checked = validation ?? settings?.validation ?? .default
+        if let error = checked.validate(head, body: body).error {
             throw settings.map { error.decoded(by: $0.decoder) } ?? error
         }
-        return self
+        guard let validation else { return self }
+        var response = self
+        response.settings = (settings ?? .standard).with(validation: validation)
+        return response
     }
 
     /// Checks the response and decodes its body as a `Decodable`, ``JSONValue``, `Data` or `String`.

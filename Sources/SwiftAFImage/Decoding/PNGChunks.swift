@@ -47,6 +47,10 @@ struct PNGChunks {
     }
 
     private mutating func passes(_ name: [UInt8], size: Int) -> Bool {
+        // The decoder refuses what isn't a name.
+        guard name.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 }) else {
+            return size <= Self.maximumSize
+        }
         if name == Self.pixels { return true }
         return Self.known.contains(name) && found.insert(name).inserted && size <= Self.maximumSize
     }

@@ -150,7 +150,7 @@ struct CallTests {
 
     @Test(arguments: [
         ("example.org", "doesn't begin with http:// or https://"), ("ftp://h/", "doesn't begin with http"),
-        ("http://", "host"), ("http://a b/", "character"), ("http://h:99999/", "port"),
+        ("http://", "host"), ("http://a b/", "not allowed in the host"), ("http://h:99999/", "port"),
     ])
     func checkFindsAnInvalidBaseURL(url: String, problem: String) throws {
         let error = #expect(throws: SessionError.self) { try HTTPSessionManager(baseURL: url).checkConfiguration() }
