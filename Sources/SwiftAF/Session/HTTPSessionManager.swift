@@ -430,7 +430,7 @@ public final class HTTPSessionManager: Sendable {
     /// and WebSockets. Then waits for the monitors, as ``flushMonitors()`` does.
     ///
     /// Cancelling the waiting task cancels what is still under way. A stream that nobody reads, an endless one and an open
-    /// WebSocket end only then. The closures of tasks may still be on the way to their queue (``completionGroup``).
+    /// WebSocket end only then. The closures of tasks may still wait in their queue (``completionGroup``).
     ///
     /// Don't call this in a request's interceptor or handler, which would wait for itself.
     public func shutdown() async {

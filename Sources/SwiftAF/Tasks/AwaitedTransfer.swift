@@ -50,6 +50,9 @@ extension CoreRequest {
     /// Runs a transfer in one or more attempts. Cancelling the Swift task cancels it.
     func outcome() async -> CoreOutcome {
         guard let events = RequestEvents.begun(http, handlers.monitors) else { return await attempts() }
+        // Until the end has been reported.
+        session.activity.begin()
+        defer { session.activity.end() }
         let outcome = await with(events: events).attempts()
         events.finish(outcome)
         return outcome

@@ -22,6 +22,9 @@ extension CoreRequest {
             if handlers.interceptors.isEmpty { return try await send(self) }
             return try await opened(send)
         }
+        // Until the end has been reported, or will be by the transfer.
+        session.activity.begin()
+        defer { session.activity.end() }
         do throws(SessionError) {
             let opened = try await with(events: events).opened(send)
             opened.reportEnd(to: events)

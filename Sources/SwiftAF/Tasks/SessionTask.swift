@@ -267,6 +267,8 @@ public final class SessionTask: Sendable {
     }
 
     private func begin(_ work: TaskWork) {
+        // Until the closures are on their way.
+        work.session?.activity.begin()
         switch work {
         case .failure(let error):
             complete(failing: error)
@@ -379,6 +381,7 @@ public final class SessionTask: Sendable {
         for receiver in receivers { receiver(token) }
         events?.finish(outcome)
         former.spec.complete(self, outcome)
+        former.work?.session?.activity.end()
     }
 }
 

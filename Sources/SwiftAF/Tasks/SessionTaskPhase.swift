@@ -116,6 +116,15 @@ enum TaskWork: Sendable {
         }
     }
 
+    /// The session that sends the request; nil if nothing is sent.
+    var session: CoreSession? {
+        switch self {
+        case .failure: nil
+        case .transfer(let transfer): transfer.request.session
+        case .attempts(_, let request, _): request.session
+        }
+    }
+
     /// The attempt, if there may be several.
     var attempt: TaskAttempt? {
         get { if case .attempts(_, _, let attempt) = self { attempt } else { nil } }

@@ -1,4 +1,5 @@
 import AFTestServer
+import Dispatch
 import FoundationEssentials
 import Synchronization
 import Testing
@@ -45,6 +46,23 @@ struct ShutdownTests {
         await end
         #expect(try await slow.status == 200)
         #expect(monitor.ends.values == [200])
+    }
+
+    @Test func tasksHavePostedTheirClosuresAndReportedTheirEnds() async throws {
+        server.route("/x", .text("x"))
+        let closures = DispatchQueue(label: "closures")
+        manager.completionQueue = closures
+        let monitor = Ends()
+        manager.eventMonitors = [monitor]
+        let statuses = Recorder<Int?>()
+        for _ in 0..<20 {
+            manager.dataTask(for: HTTPRequest("x"), with: DataResponseSerializer()) { response, _, _ in
+                statuses.record(response?.status)
+            }.resume()
+        }
+        await manager.shutdown()
+        #expect(closures.sync { statuses.values } == Array(repeating: 200, count: 20))
+        #expect(monitor.ends.values == Array(repeating: 200, count: 20))
     }
 
     @Test func returnsAtOnceWhenNothingIsUnderWay() async throws {
