@@ -254,7 +254,7 @@ struct AutoPurgingImageCacheTests {
         func count(_ file: [UInt8]) -> Int {
             var markers = JPEGMarkers()
             for at in stride(from: 0, to: file.count, by: size) {
-                file[at..<min(file.count, at + size)].withUnsafeBytes { markers.read($0) }
+                _ = file[at..<min(file.count, at + size)].withUnsafeBytes { markers.read($0) }
             }
             return markers.scanCount
         }
