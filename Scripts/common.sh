@@ -154,19 +154,10 @@ build_swift() {
     fi
 }
 
-# build_example NAME [ARGUMENT…]: build a package of Examples with the modules of AF_SWIFT_BUILD. It is a copy whose manifest
-# names their traits, because with others they would be compiled a second time, which takes most of the time.
-build_example() {
-    local copy=$AF_BUILD_DIR/examples/$1 traits=${AF_SWIFT_TRAITS[3]//,/\", \"}
-    rm -rf "$copy"
-    mkdir -p "$copy"
-    # With the times of the sources: only what has changed is compiled.
-    tar --create --directory "$AF_ROOT/Examples/$1" --exclude .build . | tar --extract --directory "$copy"
-    sed -i -E "s|path: \"../..\"|path: \"$AF_ROOT\"|; s|traits: \[\"(Images\|GTK)\".*\]\)|traits: [\"$traits\"])|" "$copy/Package.swift"
-    grep -qF "path: \"$AF_ROOT\"" "$copy/Package.swift" && grep -qF "traits: [\"$traits\"]" "$copy/Package.swift" ||
-        die "Examples/$1/Package.swift has another form than this script knows"
-    shift
-    swift build --package-path "$copy" --scratch-path "$AF_SWIFT_BUILD" "$@"
+# build_gallery [ARGUMENT…]: the example of views, a package of its own.
+AF_GALLERY_BUILD=$AF_BUILD_DIR/gallery
+build_gallery() {
+    swift build --package-path "$AF_ROOT/Examples/gallery" --scratch-path "$AF_GALLERY_BUILD" --traits WebKit "$@"
 }
 
 # on_screen COMMAND…: a program of GTK, on a screen in memory, drawn without a graphics card.
