@@ -313,7 +313,7 @@ private let sample = Data("<?xml version=\"1.0\"?><foo a=\"1\"><bar>b&amp;r</bar
 @Suite struct XMLLimitTests {
     private let xml = response(200, "text/xml")
 
-    /// What the error of the document serializer says; nil if there is none.
+    /// The message of the document serializer's error, or nil.
     private func complaint(_ text: String) throws -> String? {
         guard let error = XMLDocumentResponseSerializer().result(for: xml, body: Data(text.utf8)).error else {
             return nil

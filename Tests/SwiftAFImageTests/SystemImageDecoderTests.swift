@@ -305,7 +305,7 @@ struct SystemImageDecoderTests {
         for size in 0..<Pictures.tiff().count { _ = TIFFDirectory(Pictures.tiff().prefix(size)) }
     }
 
-    /// What the error about a TIFF says; nil if there is none.
+    /// The message of the error about a TIFF, or nil.
     private func complaint(_ file: Data) throws -> String? {
         let directory = try #require(TIFFDirectory(file))
         do {

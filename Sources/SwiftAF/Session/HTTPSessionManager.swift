@@ -429,8 +429,8 @@ public final class HTTPSessionManager: Sendable {
     /// Invalidates the manager, and waits until everything under way has completed: requests, downloads, streams, events
     /// and WebSockets. Then waits for the monitors, as ``flushMonitors()`` does.
     ///
-    /// Cancelling the waiting task cancels what is still under way. A stream that nobody reads, an endless one and an open
-    /// WebSocket end only then. The closures of tasks may still wait in their queue (``completionGroup``).
+    /// Cancelling the waiting task cancels what is still under way. Only that ends an open WebSocket, an endless stream, or
+    /// a stream without a reader. The closures of tasks may still wait in their queue (``completionGroup``).
     ///
     /// Don't call this in a request's interceptor or handler, which would wait for itself.
     public func shutdown() async {

@@ -150,7 +150,7 @@ struct FileTarget: Sendable {
         return problem
     }
 
-    /// The partial file that `--resume` finds; nil if there is none.
+    /// The partial file that `--resume` finds, or nil.
     var partialFile: RawText? {
         guard options.contains(.resumes), case .path(let path) = name else { return nil }
         let part = RawText(OutputFile.target(path).bytes + ".part".utf8)

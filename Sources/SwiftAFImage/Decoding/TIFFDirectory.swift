@@ -118,7 +118,7 @@ struct TIFFDirectory {
                 ? number.reduce(0) { $0 << 8 | Int($1) } : number.reversed().reduce(0) { $0 << 8 | Int($1) }
         }
 
-        /// The entries of a directory up to the end of the file, and where the next directory is; 0 if there is none.
+        /// The entries of a directory up to the end of the file, and the offset of the next directory, or 0.
         func directory(at start: Int) -> (entries: [Entry], next: Int) {
             let count = number(start, 2) ?? 0
             let end = start + 2 + 12 * count

@@ -208,7 +208,7 @@ static void body_larger_than_what_may_wait_for_the_disk_is_stored(void **state) 
     free(body);
 }
 
-/** Keeps the disk's thread until it is told to go on. */
+/** Blocks the disk's thread until it is released. */
 typedef struct keeper {
     afc__disk_job job;
     atomic_bool may_go_on;
