@@ -38,9 +38,9 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    public func post<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func post<Value: Decodable & Sendable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
@@ -52,9 +52,9 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    public func post<Value: Decodable>(
+    nonisolated(nonsending) public func post<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await post(
@@ -66,9 +66,9 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     @discardableResult
-    public func post(
+    nonisolated(nonsending) public func post(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await post(
@@ -79,9 +79,9 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    public func put<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func put<Value: Decodable & Sendable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
@@ -93,9 +93,9 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    public func put<Value: Decodable>(
+    nonisolated(nonsending) public func put<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await put(
@@ -107,9 +107,9 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     @discardableResult
-    public func put(
+    nonisolated(nonsending) public func put(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await put(
@@ -120,9 +120,9 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    public func patch<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func patch<Value: Decodable & Sendable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
@@ -134,9 +134,9 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    public func patch<Value: Decodable>(
+    nonisolated(nonsending) public func patch<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await patch(
@@ -148,9 +148,9 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     @discardableResult
-    public func patch(
+    nonisolated(nonsending) public func patch(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await patch(
@@ -161,9 +161,9 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    public func delete<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func delete<Value: Decodable & Sendable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
@@ -175,9 +175,9 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    public func delete<Value: Decodable>(
+    nonisolated(nonsending) public func delete<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await delete(
@@ -189,9 +189,9 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     @discardableResult
-    public func delete(
+    nonisolated(nonsending) public func delete(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await delete(
@@ -202,9 +202,9 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    public func request<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func request<Value: Decodable & Sendable>(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
@@ -216,9 +216,9 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values, for a value that isn't `Sendable`.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    public func request<Value: Decodable>(
+    nonisolated(nonsending) public func request<Value: Decodable>(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await request(
@@ -230,9 +230,9 @@ extension HTTPSessionManager {
     @_disfavoredOverload
     @_documentation(visibility: internal)
     @discardableResult
-    public func request(
+    nonisolated(nonsending) public func request(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await request(
@@ -243,9 +243,9 @@ extension HTTPSessionManager {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    public func response(
+    nonisolated(nonsending) public func response(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil, json: MixedJSON,
-        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil, progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await response(

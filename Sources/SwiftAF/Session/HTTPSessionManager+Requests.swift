@@ -18,16 +18,15 @@ extension HTTPSessionManager {
     ///     and an ``EmptyResponse`` such as ``Empty`` has its empty value, if the response has no body. A `Sendable`
     ///     value is decoded on one of Swift's shared threads. A value that isn't, or whose conformance belongs to an
     ///     actor, is decoded where the caller runs.
-    ///   - isolation: Leave the default: `configure` then runs where the caller runs.
-    ///   - configure: Changes the request before its parameters are added, such as its time limits. Called at once.
+    ///   - configure: Changes the request before its parameters are added, such as its time limits. Called at once,
+    ///     where the caller runs.
     ///   - progress: Called on the session's network thread, at most ten times a second and once at the end. Must not
     ///     block.
     /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType`` if ``validation`` doesn't accept the
     ///   response, ``SessionError/Code/serialization`` if the value can't be decoded, or the error of the transfer.
-    public func get<Value: Decodable & Sendable>(
+    nonisolated(nonsending) public func get<Value: Decodable & Sendable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        as type: Value.Type = Value.self,
-        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
+        as type: Value.Type = Value.self, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
@@ -52,15 +51,14 @@ extension HTTPSessionManager {
     ///     ``SessionError/Code/invalidInput``.
     ///   - headers: Header fields, which replace those of ``headers`` with the same names.
     ///   - type: The type of the value.
-    ///   - isolation: Leave the default.
     ///   - configure: Changes the request before its parameters are added. Called at once.
     ///   - progress: Called on the session's network thread with the bytes sent and received.
     ///
-    /// The other parameters and the errors are those of ``get(_:parameters:headers:as:isolation:configure:progress:)``.
-    public func post<Value: Decodable & Sendable>(
+    /// The other parameters and the errors are those of ``get(_:parameters:headers:as:configure:progress:)``.
+    nonisolated(nonsending) public func post<Value: Decodable & Sendable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
@@ -71,11 +69,11 @@ extension HTTPSessionManager {
     }
 
     /// Sends a PUT request and decodes the response; see
-    /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
-    public func put<Value: Decodable & Sendable>(
+    /// ``post(_:parameters:json:body:headers:as:configure:progress:)``.
+    nonisolated(nonsending) public func put<Value: Decodable & Sendable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
@@ -86,11 +84,11 @@ extension HTTPSessionManager {
     }
 
     /// Sends a PATCH request and decodes the response; see
-    /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
-    public func patch<Value: Decodable & Sendable>(
+    /// ``post(_:parameters:json:body:headers:as:configure:progress:)``.
+    nonisolated(nonsending) public func patch<Value: Decodable & Sendable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
@@ -101,11 +99,11 @@ extension HTTPSessionManager {
     }
 
     /// Sends a DELETE request and decodes the response. Parameters are added to the query. See
-    /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
-    public func delete<Value: Decodable & Sendable>(
+    /// ``post(_:parameters:json:body:headers:as:configure:progress:)``.
+    nonisolated(nonsending) public func delete<Value: Decodable & Sendable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
@@ -116,12 +114,12 @@ extension HTTPSessionManager {
     }
 
     /// Sends a request with any method and decodes the response; see
-    /// ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
-    public func request<Value: Decodable & Sendable>(
+    /// ``post(_:parameters:json:body:headers:as:configure:progress:)``.
+    nonisolated(nonsending) public func request<Value: Decodable & Sendable>(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
         json: (any Encodable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
-        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
+        configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
@@ -137,10 +135,9 @@ extension HTTPSessionManager {
 extension HTTPSessionManager {
     /// The call for a value that isn't `Sendable`.
     @_documentation(visibility: internal)
-    public func get<Value: Decodable>(
+    nonisolated(nonsending) public func get<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        as type: Value.Type = Value.self,
-        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
+        as type: Value.Type = Value.self, configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
@@ -150,10 +147,10 @@ extension HTTPSessionManager {
 
     /// The call for a value that isn't `Sendable`.
     @_documentation(visibility: internal)
-    public func post<Value: Decodable>(
+    nonisolated(nonsending) public func post<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
@@ -165,10 +162,10 @@ extension HTTPSessionManager {
 
     /// The call for a value that isn't `Sendable`.
     @_documentation(visibility: internal)
-    public func put<Value: Decodable>(
+    nonisolated(nonsending) public func put<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
@@ -180,10 +177,10 @@ extension HTTPSessionManager {
 
     /// The call for a value that isn't `Sendable`.
     @_documentation(visibility: internal)
-    public func patch<Value: Decodable>(
+    nonisolated(nonsending) public func patch<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
@@ -195,10 +192,10 @@ extension HTTPSessionManager {
 
     /// The call for a value that isn't `Sendable`.
     @_documentation(visibility: internal)
-    public func delete<Value: Decodable>(
+    nonisolated(nonsending) public func delete<Value: Decodable>(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], as type: Value.Type = Value.self, isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
@@ -211,11 +208,11 @@ extension HTTPSessionManager {
 
     /// The call for a value that isn't `Sendable`.
     @_documentation(visibility: internal)
-    public func request<Value: Decodable>(
+    nonisolated(nonsending) public func request<Value: Decodable>(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
         json: (any Encodable)? = nil,
         body: HTTPBody? = nil, headers: HTTPHeaders = [:], as type: Value.Type = Value.self,
-        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
+        configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Value {
         try await prepared(
@@ -235,15 +232,15 @@ extension HTTPSessionManager {
     /// let user = try response.value(as: User.self)
     /// ```
     ///
-    /// The parameters are those of ``get(_:parameters:headers:as:isolation:configure:progress:)``.
+    /// The parameters are those of ``get(_:parameters:headers:as:configure:progress:)``.
     ///
     /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/contentType`` if ``validation`` doesn't accept the
     ///   response, or the error of the transfer.
-    ///   ``response(_:_:parameters:json:body:headers:isolation:configure:progress:)`` returns every response.
+    ///   ``response(_:_:parameters:json:body:headers:configure:progress:)`` returns every response.
     @discardableResult
-    public func get(
+    nonisolated(nonsending) public func get(
         _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil,
+        configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await prepared(
@@ -254,9 +251,9 @@ extension HTTPSessionManager {
 
     /// Sends a HEAD request and returns the response, if it is acceptable. Parameters are added to the query.
     @discardableResult
-    public func head(
+    nonisolated(nonsending) public func head(
         _ url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        isolation: isolated (any Actor)? = #isolation, configure: ((inout HTTPRequest) -> Void)? = nil
+        configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> Response<Data> {
         try await prepared(.head, url.urlText, parameters: parameters, headers: headers, configure: configure).response(
             isChecked: true)
@@ -268,13 +265,13 @@ extension HTTPSessionManager {
     /// try await manager.post("users", json: NewUser(name: "Ada"))
     /// ```
     ///
-    /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``, the
-    /// errors those of ``get(_:parameters:headers:isolation:configure:progress:)``.
+    /// The parameters are those of ``post(_:parameters:json:body:headers:as:configure:progress:)``, the
+    /// errors those of ``get(_:parameters:headers:configure:progress:)``.
     @discardableResult
-    public func post(
+    nonisolated(nonsending) public func post(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
@@ -286,12 +283,12 @@ extension HTTPSessionManager {
     }
 
     /// Sends a PUT request and returns the response, if it is acceptable; see
-    /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
+    /// ``post(_:parameters:json:body:headers:configure:progress:)``.
     @discardableResult
-    public func put(
+    nonisolated(nonsending) public func put(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
@@ -303,12 +300,12 @@ extension HTTPSessionManager {
     }
 
     /// Sends a PATCH request and returns the response, if it is acceptable; see
-    /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
+    /// ``post(_:parameters:json:body:headers:configure:progress:)``.
     @discardableResult
-    public func patch(
+    nonisolated(nonsending) public func patch(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
@@ -320,12 +317,12 @@ extension HTTPSessionManager {
     }
 
     /// Sends a DELETE request and returns the response, if it is acceptable. Parameters are added to the query. See
-    /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
+    /// ``post(_:parameters:json:body:headers:configure:progress:)``.
     @discardableResult
-    public func delete(
+    nonisolated(nonsending) public func delete(
         _ url: some URLConvertible, parameters: Parameters? = nil, json: (any Encodable)? = nil,
         body: HTTPBody? = nil,
-        headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
@@ -337,12 +334,12 @@ extension HTTPSessionManager {
     }
 
     /// Sends a request with any method and returns the response, if it is acceptable; see
-    /// ``post(_:parameters:json:body:headers:isolation:configure:progress:)``.
+    /// ``post(_:parameters:json:body:headers:configure:progress:)``.
     @discardableResult
-    public func request(
+    nonisolated(nonsending) public func request(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
         json: (any Encodable)? = nil,
-        body: HTTPBody? = nil, headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        body: HTTPBody? = nil, headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
@@ -361,11 +358,11 @@ extension HTTPSessionManager {
     /// let user = try response.value(as: User.self)      // checks the status
     /// ```
     ///
-    /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
-    public func response(
+    /// The parameters are those of ``post(_:parameters:json:body:headers:as:configure:progress:)``.
+    nonisolated(nonsending) public func response(
         _ method: HTTPMethod, _ url: some URLConvertible, parameters: Parameters? = nil,
         json: (any Encodable)? = nil,
-        body: HTTPBody? = nil, headers: HTTPHeaders = [:], isolation: isolated (any Actor)? = #isolation,
+        body: HTTPBody? = nil, headers: HTTPHeaders = [:],
         configure: ((inout HTTPRequest) -> Void)? = nil,
         progress: ProgressHandler? = nil
     ) async throws(SessionError) -> Response<Data> {
@@ -387,7 +384,7 @@ extension HTTPSessionManager {
     /// let response = try await manager.response(for: request)
     /// ```
     ///
-    /// The parameters are those of ``post(_:parameters:json:body:headers:as:isolation:configure:progress:)``.
+    /// The parameters are those of ``post(_:parameters:json:body:headers:as:configure:progress:)``.
     ///
     /// - Throws: ``SessionError/Code/invalidInput`` for a body given twice, ``SessionError/Code/serialization`` if
     ///   parameters or body can't be encoded.

@@ -17,13 +17,13 @@ extension HTTPSessionManager {
     ///   - parameters: Added to the query.
     ///   - headers: Replace the fields of ``headers`` with the same names.
     ///   - options: Limits, times and compression.
-    ///   - isolation: Leave the default: `configure` then runs where the caller runs.
-    ///   - configure: Changes the request of the handshake before its parameters are added. Called at once.
+    ///   - configure: Changes the request of the handshake before its parameters are added. Called at once, where the
+    ///     caller runs.
     /// - Throws: ``SessionError/Code/status`` or ``SessionError/Code/authentication`` with the response if the server
     ///   refuses, ``SessionError/Code/protocol`` if its 101 breaks a rule, or the error of the connection.
-    public func webSocket(
+    nonisolated(nonsending) public func webSocket(
         _ url: some URLConvertible, protocols: [String] = [], parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        options: WebSocket.Options = .init(), isolation: isolated (any Actor)? = #isolation,
+        options: WebSocket.Options = .init(),
         configure: ((inout HTTPRequest) -> Void)? = nil
     ) async throws(SessionError) -> WebSocket {
         let snapshot = snapshot

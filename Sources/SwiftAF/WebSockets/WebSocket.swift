@@ -77,12 +77,11 @@ public final class WebSocket: Sendable {
     /// Sends a value as JSON, in a ``Message/text(_:)``.
     ///
     /// - Parameters:
-    ///   - value: The value.
+    ///   - value: The value, encoded where the caller runs.
     ///   - encoder: Encodes it; nil uses the manager's.
-    ///   - isolation: Leave the default: the value is then encoded where the caller runs.
     /// - Throws: ``SessionError/Code/serialization`` if the value can't be encoded.
-    public func send<Value: Encodable>(
-        json value: Value, encoder: (any DataEncoder)? = nil, isolation: isolated (any Actor)? = #isolation
+    nonisolated(nonsending) public func send<Value: Encodable>(
+        json value: Value, encoder: (any DataEncoder)? = nil
     ) async throws(SessionError) {
         let encoder = encoder ?? core.request.handlers.encoder
         try await core.send(try .json { try encoder.encode(value) })
@@ -91,8 +90,8 @@ public final class WebSocket: Sendable {
     /// The call with a JSON literal of mixed values.
     @_disfavoredOverload
     @_documentation(visibility: internal)
-    public func send(
-        json: MixedJSON, encoder: (any DataEncoder)? = nil, isolation: isolated (any Actor)? = #isolation
+    nonisolated(nonsending) public func send(
+        json: MixedJSON, encoder: (any DataEncoder)? = nil
     ) async throws(SessionError) {
         let encoder = encoder ?? core.request.handlers.encoder
         try await core.send(try .json { try json.parameters(by: encoder).jsonData() })
@@ -121,17 +120,15 @@ public final class WebSocket: Sendable {
     /// ```
     ///
     /// - Parameters:
-    ///   - type: The type of the value.
+    ///   - type: The type of the value, which is decoded where the caller runs.
     ///   - decoder: Decodes it; nil uses the manager's.
-    ///   - isolation: Leave the default: the value is then decoded where the caller runs.
     /// - Returns: The value; nil once the server has closed the socket with a close frame.
     /// - Throws: ``SessionError/Code/serialization`` if the message isn't a value of the type, which leaves the socket
     ///   open; otherwise as ``receive()``.
-    public func receive<Value: Decodable>(
-        as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil,
-        isolation: isolated (any Actor)? = #isolation
+    nonisolated(nonsending) public func receive<Value: Decodable>(
+        as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil
     ) async throws(SessionError) -> Value? {
-        guard let message = try await core.next(isolation: isolation) else { return nil }
+        guard let message = try await core.next(isolation: #isolation) else { return nil }
         return try message.value(as: type, decoder: decoder ?? self.decoder)
     }
 
@@ -228,7 +225,7 @@ extension WebSocket: AsyncSequence {
         ///
         /// - Parameters:
         ///   - type: The type of the value.
-        ///   - decoder: Pass the manager's if you have changed it; ``WebSocket/receive(as:decoder:isolation:)`` uses
+        ///   - decoder: Pass the manager's if you have changed it; ``WebSocket/receive(as:decoder:)`` uses
         ///     it.
         /// - Throws: ``SessionError/Code/serialization``.
         public func value<Value: Decodable>(

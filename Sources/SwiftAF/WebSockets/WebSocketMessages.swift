@@ -140,7 +140,7 @@ extension WebSocketMessages {
                 if delay > .zero { try await source.pacing.pause(delay, in: source.manager) }
                 let socket = try await source.manager.webSocket(
                     source.url, protocols: source.protocols, parameters: source.parameters, headers: source.headers,
-                    options: source.options.socket, isolation: isolation)
+                    options: source.options.socket)
                 try await source.greet(socket)
                 reconnection.opened()
                 phase = .open(socket)
