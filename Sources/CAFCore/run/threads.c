@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 typedef struct thread {
-    afc__node node; /**< In `running`, then in `ended`. */
+    afc__node node; /**< In `running`, then in `ended`; in `lost` after fork(). */
     const void *owner;
     pthread_t id;
     const char *name;
@@ -28,12 +28,15 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     afc__list running, ended;
+    /* The parent's threads, after fork(). Their memory stays reachable, like other memory of the parent. */
+    afc__list lost;
     unsigned ending; /* Threads that will end but aren't in `ended` yet. */
     bool is_exiting; /* The process exits: no thread that ends from now on will be joined. */
 } registry = {PTHREAD_MUTEX_INITIALIZER,
               PTHREAD_COND_INITIALIZER,
               {{&registry.running.head, &registry.running.head}},
               {{&registry.ended.head, &registry.ended.head}},
+              {{&registry.lost.head, &registry.lost.head}},
               0,
               false};
 
@@ -49,11 +52,18 @@ static void unlock_in_parent(void) {
     pthread_mutex_unlock(&registry.lock);
 }
 
-static void reset_in_child(void) {
-    /* All threads belong to the parent. One that has forked in a callback may still end here, and is in no list then. */
+static void lose(afc__list *threads) {
     afc__node *node;
-    while ((node = afc__list_first(&registry.running)) != NULL) afc__list_remove(node);
-    afc__list_init(&registry.ended);
+    while ((node = afc__list_first(threads)) != NULL) {
+        afc__list_remove(node);
+        afc__list_append(&registry.lost, node);
+    }
+}
+
+static void reset_in_child(void) {
+    /* All threads belong to the parent. One that has forked in a callback may still end here. */
+    lose(&registry.running);
+    lose(&registry.ended);
     registry.ending = 0;
     /* The parent's threads may have been waiting for it, and never leave it here. */
     pthread_cond_init(&registry.changed, NULL);
