@@ -107,7 +107,7 @@ find_clang_format() {
 # The build that is used as it is: with all package traits. What is behind none of them is built and tested without
 # traits under the sanitizers.
 AF_SWIFT_BUILD=$AF_BUILD_DIR/swift-traits
-AF_SWIFT_TRAITS=(--scratch-path "$AF_SWIFT_BUILD" --traits Compression,Images,GTK,WebKit)
+AF_SWIFT_TRAITS=(--scratch-path "$AF_SWIFT_BUILD" --traits WebKit,GTK,Images,Compression)
 
 swift_package() {
     local verb=$1
@@ -154,10 +154,21 @@ build_swift() {
     fi
 }
 
-# build_gallery [ARGUMENT…]: the example of views, a package of its own.
-AF_GALLERY_BUILD=$AF_BUILD_DIR/gallery
-build_gallery() {
-    swift build --package-path "$AF_ROOT/Examples/gallery" --scratch-path "$AF_GALLERY_BUILD" --traits WebKit "$@"
+# build_example NAME [ARGUMENT…]: build a package of Examples with the modules of AF_SWIFT_BUILD. It is a copy whose manifest
+# asks for all traits: with others the modules would be compiled a second time, which takes most of the time.
+build_example() {
+    # SwiftPM 6.3 writes the traits of a dependency in another order than those of AF_SWIFT_TRAITS, and compiles all anew
+    # when the order differs. These two lists give the same one.
+    local copy=$AF_BUILD_DIR/examples/$1 traits='"Compression", "WebKit"'
+    rm -rf "$copy"
+    mkdir -p "$copy"
+    # With the times of the sources: only what has changed is compiled.
+    tar --create --directory "$AF_ROOT/Examples/$1" --exclude .build . | tar --extract --directory "$copy"
+    sed -i -E "s|path: \"../..\"|path: \"$AF_ROOT\"|; s|traits: \[\"(Images\|GTK)\".*\]\)|traits: [$traits])|" "$copy/Package.swift"
+    grep -qF "path: \"$AF_ROOT\"" "$copy/Package.swift" && grep -qF "traits: [$traits]" "$copy/Package.swift" ||
+        die "Examples/$1/Package.swift has another form than this script knows"
+    shift
+    swift build --package-path "$copy" --scratch-path "$AF_SWIFT_BUILD" "$@"
 }
 
 # on_screen COMMAND…: a program of GTK, on a screen in memory, drawn without a graphics card.
