@@ -68,9 +68,12 @@ void afc__driver_place(const afc__driver *driver, const afc__transfer *transfer,
 /** Returns what the connection of an exchange implies for other hops to its host. */
 afc__sharing afc__exchange_sharing(const afc__exchange *exchange);
 
-/** Sends the transfer's hop. AFC_ENOMEM, AFC_EUNSUPPORTED, AFC_EINTERNAL; `*out` is then NULL. */
+/**
+ * Sends the transfer's hop. `place`: afc__queue_place(); no other hop to the same host may have the same one until this one
+ * has ended. AFC_ENOMEM, AFC_EUNSUPPORTED, AFC_EINTERNAL; `*out` is then NULL.
+ */
 afc_status afc__driver_start(afc__driver *driver, afc__exchange **out, afc__transfer *transfer,
-                             afc__exchange_owner owner, afc_failure *failure);
+                             unsigned place, afc__exchange_owner owner, afc_failure *failure);
 
 /** Sets the fields that the driver adds to requests: User-Agent and Accept-Encoding. They live as long as it. */
 void afc__driver_get_fields(const afc__driver *driver, afc__session_stores *out);

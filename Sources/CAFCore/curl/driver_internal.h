@@ -38,7 +38,6 @@ struct afc__driver {
     uint32_t max_connections_per_host, max_connections;
     long max_idle_connections;
     uint32_t active;
-    unsigned slots; /**< Slots in use, as bits; see isolation.c. */
     afc__alarm alarm;
     afc__socket **sockets; /**< By descriptor. */
     size_t socket_capacity;

@@ -730,7 +730,6 @@ static void release_connection(afc__exchange *exchange) {
     afc__tls_peer_release(exchange->proxy_peer);
     afc__tls_peer_release(exchange->carrier_peer);
     exchange->peer = exchange->proxy_peer = exchange->carrier_peer = NULL;
-    afc__isolation_end(exchange);
     afc__exchange_set_carrier(exchange, NULL);
     afc__direct_reset(exchange);
     exchange->run = (afc__exchange_run){0};

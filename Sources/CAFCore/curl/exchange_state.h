@@ -21,6 +21,7 @@
 typedef struct afc__exchange_hop {
     afc__transfer *transfer;
     afc__exchange_owner owner;
+    unsigned place; /**< See afc__driver_start(). */
     int64_t last_activity_us;
     bool is_looking_up;           /**< libcurl looks its host up over HTTPS. */
     bool has_reported_connecting; /**< See afc__exchange_report_connecting(). */
@@ -31,8 +32,7 @@ typedef struct afc__exchange_hop {
 /** What is true until the hop ends, or begins again with another connection. Plain values, too. */
 typedef struct afc__exchange_run {
     afc__attempt attempt;
-    afc__connection_use use; /**< Decided by afc__isolation_begin(), */
-    unsigned slot;           /**< with its slot; 0: none. */
+    afc__connection_use use; /**< Decided by afc__isolation_begin(). */
     bool avoids_reuse;       /**< A pooled connection had unexpected input. */
     bool is_multiplexed;     /**< Activity on the connection may belong to other exchanges. */
     unsigned tls_layers;     /**< TLS layers prepared for the connection being made. */

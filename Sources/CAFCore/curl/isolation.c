@@ -7,8 +7,9 @@
  * server stops sending.
  *
  * libcurl shares connections only between handles with equal TLS options. So a handle with options
- * that no other has at the time is alone on its connection, which can later be reused with the same
- * options.
+ * that no other of its host has at the time is alone on its connection, which can later be reused
+ * with the same options. The queue gives each such hop its place among those of its host; the place
+ * decides the options.
  */
 #include "curl/isolation.h"
 
@@ -21,8 +22,9 @@
 static const long marks[] = {CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT,
                              CURLSSLOPT_AUTO_CLIENT_CERT};
 
-/* A slot is a combination of these marks. That of ONE_SHOT connections isn't reserved. */
-enum { NO_SLOT = 0, LAST_SLOT = 6, ONE_SHOT_SLOT = 7 };
+/* A place is a combination of these marks. That of ONE_SHOT connections is nobody's. */
+enum { NO_PLACE = 0, ONE_SHOT_PLACE = 7 };
+_Static_assert((int)AFC__PLACES_MAX < (int)ONE_SHOT_PLACE, "ONE_SHOT has marks of its own");
 
 /* ---- The decision -------------------------------------------------------------------------- */
 
@@ -55,37 +57,23 @@ static afc__connection_use use_of(const afc__driver *driver, const afc__transfer
     if (!is_https && !is_clear_http_2) return AFC__USE_EXCLUSIVE;
     if (!may_have_to_wait(transfer)) return AFC__USE_SHARED;
     /* Without TLS a connection can only be isolated by closing it afterwards. */
-    return is_https ? AFC__USE_SLOT : AFC__USE_ONE_SHOT;
-}
-
-/* ---- Slots --------------------------------------------------------------------------------- */
-
-/** Returns a slot that was free, or NO_SLOT. */
-static unsigned reserve_slot(afc__driver *driver) {
-    for (unsigned slot = NO_SLOT + 1; slot <= LAST_SLOT; slot++) {
-        if ((driver->slots & 1u << slot) != 0) continue;
-        driver->slots |= 1u << slot;
-        return slot;
-    }
-    return NO_SLOT;
+    return is_https ? AFC__USE_PLACE : AFC__USE_ONE_SHOT;
 }
 
 long afc__isolation_begin(afc__exchange *exchange) {
     afc__exchange_run *run = &exchange->run;
+    unsigned place = exchange->hop.place;
     run->use = use_of(exchange->driver, exchange->hop.transfer);
-    run->slot = run->use == AFC__USE_SLOT ? reserve_slot(exchange->driver) : NO_SLOT;
-    if (run->use == AFC__USE_SLOT && run->slot == NO_SLOT) run->use = AFC__USE_ONE_SHOT;
-    unsigned slot = run->use == AFC__USE_ONE_SHOT ? ONE_SHOT_SLOT : run->slot;
+    if (run->use == AFC__USE_PLACE && place == NO_PLACE) run->use = AFC__USE_ONE_SHOT;
+    if (run->use == AFC__USE_ONE_SHOT)
+        place = ONE_SHOT_PLACE;
+    else if (run->use != AFC__USE_PLACE)
+        place = NO_PLACE;
     long options = 0;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if ((slot & 1u << i) != 0) options |= marks[i];
+        if ((place & 1u << i) != 0) options |= marks[i];
     }
     return options;
-}
-
-void afc__isolation_end(afc__exchange *exchange) {
-    if (exchange->run.slot != NO_SLOT) exchange->driver->slots &= ~(1u << exchange->run.slot);
-    exchange->run.slot = NO_SLOT;
 }
 
 bool afc__exchange_shares_connection(const afc__exchange *exchange) {

@@ -36,6 +36,7 @@ struct afc__queue_host {
     afc__sharing sharing;
     uint64_t hash;
     uint16_t port;
+    uint8_t places; /**< Taken by running entries of the isolated lane, as bits. */
     bool has_socket;
     size_t host_size;
     char text[]; /**< The host, then the path of the socket; both NUL-terminated. */
@@ -293,6 +294,25 @@ afc_status afc__queue_add(afc__queue *queue, afc__entry *entry, const afc__queue
     return AFC_OK;
 }
 
+static void take_place(afc__entry *entry) {
+    if (entry->lane != AFC__LANE_ISOLATED) return;
+    for (unsigned place = 1; place <= AFC__PLACES_MAX; place++) {
+        if ((entry->host->places & 1u << place) != 0) continue;
+        entry->host->places |= (uint8_t)(1u << place);
+        entry->place = (uint8_t)place;
+        return;
+    }
+}
+
+static void leave_place(afc__entry *entry) {
+    if (entry->place != 0) entry->host->places &= (uint8_t) ~(1u << entry->place);
+    entry->place = 0;
+}
+
+unsigned afc__queue_place(const afc__entry *entry) {
+    return entry->place;
+}
+
 /** Counts an entry as running or as no longer running. */
 static void count_running(afc__queue *queue, afc__entry *entry, bool runs) {
     afc__queue_host *host = entry->host;
@@ -322,6 +342,7 @@ void afc__queue_remove(afc__queue *queue, afc__entry *entry) {
         queue->waiting--;
     } else {
         count_running(queue, entry, false);
+        leave_place(entry);
     }
     host->entries--;
     *entry = (afc__entry){0};
@@ -333,6 +354,7 @@ static afc__entry *run(afc__queue *queue, afc__entry *entry) {
     queue->waiting--;
     entry->state = AFC__ENTRY_RUNNING;
     count_running(queue, entry, true);
+    take_place(entry);
     take_turn(queue, entry->host);
     return entry;
 }

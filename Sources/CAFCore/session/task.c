@@ -202,9 +202,10 @@ static void run_hop(afc_task *task) {
     afc__exchange_owner owner = {task, connecting, queued, connected, waiting, filled};
     enter(task, AFC__STATE_IN_HOP);
     afc__queue_connecting(&session->queue, &task->entry);
+    unsigned place = afc__queue_place(&task->entry);
     if (afc__transfer_begin_hop(&task->transfer) &&
-        afc__driver_start(session->driver, &task->exchange, &task->transfer, owner, &failure) ==
-            AFC_OK) {
+        afc__driver_start(session->driver, &task->exchange, &task->transfer, place, owner,
+                          &failure) == AFC_OK) {
         afc__task_arm(task);
         return;
     }

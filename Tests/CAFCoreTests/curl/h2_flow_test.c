@@ -214,6 +214,47 @@ static void many_streams_can_be_paused_at_once(void **state) {
     world_free(world);
 }
 
+/** Of each of two hosts, five responses wait at the same time, twice: the second time on the same connections. */
+static void isolated_connections_of_several_hosts_are_reused(void **state) {
+    (void)state;
+    enum { HOSTS = 2, EACH = 5 };
+    server servers[HOSTS] = {0};
+    world *worlds[HOSTS];
+    char anchors[16384] = "";
+    for (size_t i = 0; i < HOSTS; i++) {
+        worlds[i] = world_of(&servers[i]);
+        world_close_session(worlds[i]);
+        size_t used = strlen(anchors);
+        snprintf(anchors + used, sizeof anchors - used, "%s", afts_cert_pem(worlds[i]->authority));
+    }
+    afc_session_options options = AFC_SESSION_OPTIONS_INIT;
+    options.trust = policy_trusting(anchors);
+    afc_session *session;
+    check_status(afc_session_new(&session, &options, NULL), AFC_OK);
+    afc_trust_policy_release(options.trust);
+    worlds[0]->session = session;
+    worlds[1]->session = session;
+    for (int round = 0; round < 2; round++) {
+        call *calls[HOSTS * EACH];
+        atomic_uint permits = 0;
+        for (size_t i = 0; i < HOSTS * EACH; i++) {
+            calls[i] = start_events(worlds[i % HOSTS], call_take_one, &permits);
+        }
+        for (size_t i = 0; i < HOSTS * EACH; i++)
+            call_wait_for(calls[i], &calls[i]->refused_count, 1);
+        atomic_store(&permits, HOSTS * EACH);
+        for (size_t i = 0; i < HOSTS * EACH; i++) {
+            afc_task_wake(calls[i]->task);
+            call_wait(calls[i]);
+            check_ended(calls[i], AFC_OK);
+            call_free(calls[i]);
+        }
+        for (size_t i = 0; i < HOSTS; i++) assert_int_equal(connections_of(worlds[i]), EACH);
+    }
+    worlds[1]->session = NULL;
+    for (size_t i = 0; i < HOSTS; i++) world_free(worlds[i]);
+}
+
 /* ---- Who shares a connection --------------------------------------------------------------- */
 
 static afc_status suspend(call *call, afc_response *response) {
@@ -316,6 +357,7 @@ int main(void) {
         cmocka_unit_test(slow_reader_stops_the_server),
         cmocka_unit_test(paused_stream_does_not_stop_others),
         cmocka_unit_test(isolated_connection_is_reused),
+        cmocka_unit_test(isolated_connections_of_several_hosts_are_reused),
         cmocka_unit_test(many_streams_can_be_paused_at_once),
         cmocka_unit_test(suspended_task_does_not_stop_others),
         cmocka_unit_test(response_that_becomes_a_download_shares_its_connection),
