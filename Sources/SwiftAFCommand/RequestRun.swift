@@ -62,8 +62,6 @@ struct RequestRun {
 
     func run() async -> Outcome {
         var run = self
-        // The redirect that is too much is refused by `makeManager`: the library's error has no response.
-        run.request.redirectPolicy?.maximumCount += 1
         if let deadline = console.deadline {
             // Zero would be no limit.
             run.request.timeouts.total = max(deadline - .now, .milliseconds(1))
@@ -356,13 +354,7 @@ struct RequestRun {
         configuration.headers.suppressDefault(HTTPHeaders.Name.acceptLanguage)
         let manager = HTTPSessionManager(configuration: configuration)
         manager.headers = [:]
-        manager.redirectHandler = { [cookies, most = options.redirects.maximumCount] proposal in
-            guard proposal.count <= most else {
-                return .fail(
-                    SessionError(
-                        .redirect, reason: .redirectLimit, message: "more than \(most) redirects",
-                        response: proposal.response))
-            }
+        manager.redirectHandler = { [cookies] proposal in
             log.note(proposal)
             guard let cookies else { return .follow }
             // The jar may have other cookies for this URL.

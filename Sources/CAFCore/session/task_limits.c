@@ -77,11 +77,14 @@ static void fail_late(afc_failure *failure, afc_timeout which, const char *what,
 }
 
 void afc__task_say_incomplete(const afc_task *task, afc_failure *failure) {
-    bool is_queued = task->state == AFC__STATE_QUEUED;
-    fail_late(failure, AFC_TIMEOUT_TOTAL,
-              is_queued ? "total timeout: no connection to the host was free"
-                        : "total timeout: not complete",
-              task->transfer.timeouts.total_ms);
+    /* The total limit of a WebSocket's task is that of its handshake. */
+    bool is_socket = task->transfer.upgrades;
+    const char *what = is_socket ? "total timeout: the WebSocket isn't open"
+                                 : "total timeout: not complete";
+    if (task->state == AFC__STATE_QUEUED)
+        what = "total timeout: no connection to the host was free";
+    fail_late(failure, AFC_TIMEOUT_TOTAL, what, task->transfer.timeouts.total_ms);
+    if (is_socket) failure->reason = AFC_REASON_NOT_OPEN;
 }
 
 afc__due afc__task_due(const afc_task *task, int64_t now, afc_failure *failure) {

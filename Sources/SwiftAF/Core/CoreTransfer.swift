@@ -147,8 +147,9 @@ class CoreTransfer: @unchecked Sendable {
     }
 
     /// The core's limits start at 1.
-    private static var tooManyRedirects: SessionError {
-        SessionError(.redirect, reason: .redirectLimit, message: "more than 0 redirects")
+    private static func noRedirects(_ proposal: RedirectProposal) -> SessionError {
+        SessionError(
+            .redirect, reason: .redirectLimit, message: "more than 0 redirects", response: proposal.response)
     }
 
     private func decide(_ redirect: UnsafeMutablePointer<afc_redirect>) -> afc_redirect_decision {
@@ -156,7 +157,7 @@ class CoreTransfer: @unchecked Sendable {
         let handlers = request.handlers
         let decision =
             request.refusesRedirects
-            ? .fail(Self.tooManyRedirects) : handlers.redirect?(proposal) ?? .follow
+            ? .fail(Self.noRedirects(proposal)) : handlers.redirect?(proposal) ?? .follow
         handlers.events?.report(.redirected(proposal, decision))
         switch decision {
         case .follow:

@@ -253,7 +253,7 @@ final class RetryLoop: Sendable {
     private func isRetryable(_ request: HTTPRequest, _ last: CoreOutcome) -> Bool {
         guard !isOver else { return false }
         guard let failure = last.failure else { return (last.response?.status ?? 0) >= 400 }
-        return failure.code != .cancelled && failure.reason != .total
+        return failure.code != .cancelled && !failure.hasNoTimeLeft
     }
 }
 

@@ -181,6 +181,9 @@ public struct SessionError: Error, Sendable {
         SessionError(.timeout, reason: .total, message: "total timeout: not complete in time", url: url)
     }
 
+    /// Whether a time limit of the whole request has passed: another attempt would have no time.
+    var hasNoTimeLeft: Bool { reason == .total || reason == .notOpen }
+
     private mutating func update(_ change: (inout Values) -> Void) {
         if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.values) }
         change(&storage.values)
@@ -370,6 +373,9 @@ extension SessionError {
         public static let noPong = Reason(rawValue: "noPong")
         /// Of ``Code/timeout``: the peer of a WebSocket didn't finish the closing handshake in time.
         public static let noCloseFrame = Reason(rawValue: "noCloseFrame")
+        /// Of ``Code/timeout``: a WebSocket wasn't open after ``WebSocket/Options/openTimeout``, or the request's total
+        /// time limit.
+        public static let notOpen = Reason(rawValue: "notOpen")
     }
 }
 

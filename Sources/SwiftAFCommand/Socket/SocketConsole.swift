@@ -27,7 +27,7 @@ struct SocketConsole {
             return await Conversation(socket, options, console).run(until: console.deadline)
         } catch {
             var failure = Failure(
-                openingLimit(behind: error) ?? error, minimumTLS: options.minimumTLS, network: options.network,
+                namingLimit(error), minimumTLS: options.minimumTLS, network: options.network,
                 proxy: options.secureProxy(for: request.url))
             if let response = error.response, response.status == 401,
                 let advice = Advice.aboutUnauthorized(response, to: request)
@@ -41,13 +41,17 @@ struct SocketConsole {
         }
     }
 
-    /// Returns the timeout of the handshake, which is that of `--connect-timeout`, if it explains an error. The library
-    /// reports it as one of the whole request.
-    private func openingLimit(behind error: SessionError) -> SessionError? {
-        guard error.code == .timeout, error.reason == .total, let limit = socketOptions.openTimeout else { return nil }
-        if let total = request.timeouts.total, total > .zero, total <= limit { return nil }
-        let message = "connect timeout: the WebSocket isn't open after \(Format.seconds(limit))"
-        return SessionError(.timeout, reason: .connect, message: message)
+    /// The error of a handshake that took too long names the limit: `--connect-timeout`, or the time of the whole run.
+    private func namingLimit(_ error: SessionError) -> SessionError {
+        guard error.reason == .notOpen, let limit = socketOptions.openTimeout else { return error }
+        var error = error
+        if let total = request.timeouts.total, total > .zero, total <= limit {
+            error.reason = .total
+        } else {
+            error.reason = .connect
+            error.message = "connect timeout: the WebSocket isn't open after \(Format.seconds(limit))"
+        }
+        return error
     }
 
     private var socketOptions: WebSocket.Options {

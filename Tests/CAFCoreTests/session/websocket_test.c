@@ -222,6 +222,9 @@ static void limits_time_of_handshake(void **state) {
     wire_open(wire, world);
     check_log(wire, "closed 1006;");
     check_status(wire->failure.status, AFC_ETIMEOUT);
+    assert_int_equal(wire->failure.timeout, AFC_TIMEOUT_TOTAL);
+    assert_int_equal(wire->failure.reason, AFC_REASON_NOT_OPEN);
+    assert_string_equal(wire->failure.text, "total timeout: the WebSocket isn't open after 50 ms");
     wire_free(wire);
 }
 

@@ -130,7 +130,9 @@ struct TransferTests {
             let before = server.requests.count
             request.redirectPolicy = .follow(atMost: limit)
             await #expect { try await manager.response(for: request) } throws: {
-                ($0 as? SessionError)?.code == .redirect
+                let error = $0.asSessionError
+                return error?.reason == .redirectLimit && error?.response?.status == 302
+                    && error?.response?.headers["Location"] == "/a"
             }
             #expect(server.requests.count - before == limit + 1)
         }

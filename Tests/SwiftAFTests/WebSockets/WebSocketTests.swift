@@ -85,6 +85,22 @@ struct WebSocketTests {
         try await socket.close()
     }
 
+    @Test("A handshake that takes too long says so, and isn't tried again", arguments: [true, false])
+    func slowHandshake(ofOptions: Bool) async throws {
+        server.route("/slow", [.stall(at: "never")])
+        manager.interceptors = [RetryPolicy()]
+        var options = WebSocket.Options()
+        if ofOptions { options.openTimeout = .milliseconds(50) }
+        let error = await failure {
+            _ = try await manager.webSocket("slow", options: options) {
+                if !ofOptions { $0.timeouts.total = .milliseconds(50) }
+            }
+        }
+        #expect(error?.code == .timeout && error?.reason == .notOpen)
+        #expect(error?.message == "total timeout: the WebSocket isn't open after 50 ms")
+        #expect(server.requests.count == 1)
+    }
+
     @Test("A relative path that is called like a scheme is one")
     func pathLikeAScheme() async throws {
         server.route("/ws", [.upgrade(), .echoFrames])

@@ -121,6 +121,7 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
  * AFC_ETIMEOUT
  * - NO_PONG: the peer of a WebSocket sent no pong.
  * - NO_CLOSE_FRAME: the peer of a WebSocket sent no close frame.
+ * - NOT_OPEN: the handshake of a WebSocket took longer than its open_timeout_ms.
  */
 #define AFC_REASON_MAP(X)                                                                          \
     X(NONE, 0, "none")                                                                             \
@@ -147,7 +148,8 @@ typedef enum AFC_OPEN_ENUM afc_trust_reason {
     X(NO_PONG, 21, "noPong")                                                                       \
     X(NO_CLOSE_FRAME, 22, "noCloseFrame")                                                          \
     X(DECLARED_DIGEST, 23, "declaredDigest")                                                       \
-    X(OFFLINE, 24, "offline")
+    X(OFFLINE, 24, "offline")                                                                      \
+    X(NOT_OPEN, 25, "notOpen")
 
 /** A finer distinction within a status; AFC_REASON_NONE for most failures. */
 typedef enum AFC_OPEN_ENUM afc_reason {
