@@ -27,7 +27,7 @@ struct Client {
 
     init() {
         var configuration = SessionConfiguration()
-        configuration.maximumConnectionsPerHost = 0
+        configuration.maximumConnectionsPerHost = nil
         configuration.maximumIdleConnections = benchmark.inFlight
         configuration.limits.maximumBodySize = Int64(max(benchmark.bytes, 1))
         if let ca = benchmark.ca {

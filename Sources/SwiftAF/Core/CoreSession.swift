@@ -35,12 +35,12 @@ final class CoreSession: @unchecked Sendable {
         let arena = CoreArena()
         var options = afc_session_options()
         options.size = MemoryLayout<afc_session_options>.stride
-        options.max_connections_per_host = UInt32(clamping: configuration.maximumConnectionsPerHost)
-        options.max_connections = UInt32(clamping: configuration.maximumConnections)
+        options.max_connections_per_host = UInt32(clamping: configuration.maximumConnectionsPerHost ?? 0)
+        options.max_connections = UInt32(clamping: configuration.maximumConnections ?? 0)
         options.max_idle_connections = UInt32(clamping: configuration.maximumIdleConnections)
         options.max_idle_s = configuration.idleConnectionLifetime.wholeSecondsRoundedUp
         options.max_connection_age_s = configuration.maximumConnectionAge?.wholeSecondsRoundedUp ?? 0
-        options.max_requests_per_connection = UInt32(clamping: configuration.maximumRequestsPerConnection)
+        options.max_requests_per_connection = UInt32(clamping: configuration.maximumRequestsPerConnection ?? 0)
         options.user_agent = userAgent.isEmpty ? nil : try arena.copy(userAgent, "the user agent")
         // on_done resumes a Swift task or a queue, so it always continues on another thread.
         options.gather_results = true

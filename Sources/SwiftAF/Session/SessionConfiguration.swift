@@ -20,11 +20,12 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var waitsForConnectivity = false
 
     /// The maximum number of simultaneous connections per host; further requests wait, limited only by
-    /// ``HTTPRequest/Timeouts/total``. A stream has a connection until it ends. Zero: no limit. Default: 6.
-    public var maximumConnectionsPerHost = 6
+    /// ``HTTPRequest/Timeouts/total``. A stream has a connection until it ends. At least 1; nil: no limit. Default: 6.
+    public var maximumConnectionsPerHost: Int? = 6
 
-    /// The maximum number of simultaneous connections in total; further requests wait. Zero: no limit. Default: 0.
-    public var maximumConnections = 0
+    /// The maximum number of simultaneous connections in total; further requests wait. At least 1. Nil, the
+    /// default: no limit.
+    public var maximumConnections: Int?
 
     /// The maximum number of idle connections kept for reuse. Zero: connections aren't reused. Default: 64.
     public var maximumIdleConnections = 64
@@ -37,8 +38,8 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var maximumConnectionAge: Duration?
 
     /// The number of requests after which a connection is closed. An HTTP/2 connection that still has requests in
-    /// flight takes more, and is closed after the last one. Zero, the default: no limit.
-    public var maximumRequestsPerConnection = 0
+    /// flight takes more, and is closed after the last one. At least 1. Nil, the default: no limit.
+    public var maximumRequestsPerConnection: Int?
 
     /// The default User-Agent. Nil: the names of the program and the system; empty: no header.
     public var userAgent: String?
@@ -156,12 +157,17 @@ extension SessionConfiguration {
             (Int64(limits.maximumHeaderCount), "the header count limit"),
             (Int64(limits.maximumInformationalResponses), "the limit of informational responses"),
             (Int64(limits.maximumDecodingRatio), "the decoding ratio"),
-            (Int64(maximumConnectionsPerHost), "the number of connections per host"),
-            (Int64(maximumConnections), "the number of connections"),
             (Int64(maximumIdleConnections), "the number of idle connections"),
-            (Int64(maximumRequestsPerConnection), "the number of requests per connection"),
         ]
         if let (_, name) = counts.first(where: { $0.0 < 0 }) { return "\(name) is negative" }
+        let optionalCounts = [
+            (maximumConnectionsPerHost, "the number of connections per host"),
+            (maximumConnections, "the number of connections"),
+            (maximumRequestsPerConnection, "the number of requests per connection"),
+        ]
+        if let (_, name) = optionalCounts.first(where: { ($0.0 ?? 1) < 1 }) {
+            return "\(name) is less than 1; for no limit, set nil"
+        }
         if idleConnectionLifetime < .zero { return "the lifetime of idle connections is negative" }
         if let maximumConnectionAge, maximumConnectionAge < .zero { return "the age of connections is negative" }
         return timeouts.fault ?? rateLimit.fault ?? redirectPolicy.fault

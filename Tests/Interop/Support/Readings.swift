@@ -36,6 +36,6 @@ extension HTTPSessionManager {
     /// How many connections requests over HTTP/2 may use: one with libcurl 8.1 or later, which shares it safely.
     var maximumHTTP2Connections: Int {
         let version = LibraryVersions.current.curl.split(separator: ".").prefix(2).compactMap { Int($0) }
-        return version.lexicographicallyPrecedes([8, 1]) ? configuration.maximumConnectionsPerHost : 1
+        return version.lexicographicallyPrecedes([8, 1]) ? configuration.maximumConnectionsPerHost ?? .max : 1
     }
 }

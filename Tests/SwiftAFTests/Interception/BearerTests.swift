@@ -14,7 +14,7 @@ struct BearerTests {
     init() throws {
         server = try TestServer()
         var configuration = SessionConfiguration()
-        configuration.maximumConnectionsPerHost = 0
+        configuration.maximumConnectionsPerHost = nil
         manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
         manager.completionQueue = .global()
         accept("new", at: "/x")

@@ -47,7 +47,6 @@ struct FailureTests {
             ("the rate limit of sending", { $0.rateLimit.sendBytesPerSecond = -1 }),
             ("the redirect limit", { $0.redirectPolicy.maximumCount = -1 }),
             ("the body limit", { $0.limits.maximumBodySize = -1 }),
-            ("the number of connections per host", { $0.maximumConnectionsPerHost = -1 }),
             ("the number of idle connections", { $0.maximumIdleConnections = -1 }),
             ("the lifetime of idle connections", { $0.idleConnectionLifetime = .seconds(-1) }),
             ("the age of connections", { $0.maximumConnectionAge = .seconds(-1) }),
@@ -58,6 +57,23 @@ struct FailureTests {
             let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
             let error = await error(of: HTTPRequest("x"), by: manager)
             #expect(error.code == .invalidInput && error.message == "\(name) is negative")
+        }
+        #expect(server.connections.isEmpty)
+    }
+
+    @Test("A number of which nil is no limit is at least 1", arguments: [0, -1])
+    func tooSmallNumber(value: Int) async {
+        let numbers: [(String, WritableKeyPath<SessionConfiguration, Int?>)] = [
+            ("connections per host", \.maximumConnectionsPerHost), ("connections", \.maximumConnections),
+            ("requests per connection", \.maximumRequestsPerConnection),
+        ]
+        for (name, path) in numbers {
+            var configuration = SessionConfiguration()
+            configuration[keyPath: path] = value
+            let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
+            let error = await error(of: HTTPRequest("x"), by: manager)
+            #expect(error.code == .invalidInput)
+            #expect(error.message == "the number of \(name) is less than 1; for no limit, set nil")
         }
         #expect(server.connections.isEmpty)
     }
