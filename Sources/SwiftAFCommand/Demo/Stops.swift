@@ -65,7 +65,8 @@ extension Demo {
         let elapsed = ContinuousClock.now - start
         let after = stage.server.statistics
         try expect(answers == 200, "only \(answers) were answered")
-        try expect(after.mostOpen <= stage.manager.configuration.maximumConnectionsPerHost ?? .max, "too many connections")
+        let most = stage.manager.configuration.maximumConnectionsPerHost ?? .max
+        try expect(after.mostOpen <= most, "too many connections")
         let rate = Format.decimal(Double(answers) / max(elapsed.seconds, 0.000_001), digits: 0)
         return [
             "\(after.requests - before.requests) answers in \(Format.milliseconds(elapsed)), \(rate) per second",
