@@ -322,6 +322,11 @@ afc_status afc_response_set_descriptor(afc_response *response, int descriptor) {
     return afc__sink_set_descriptor(&transfer->sink, descriptor);
 }
 
+afc_http_cache_use afc_response_get_cache_use(const afc_response *response) {
+    return afc__transfer_cache_use(
+        AFC__OWNER(response, const reported_response, response)->transfer);
+}
+
 /** false: the caller refused the response. */
 static bool report_head(afc__transfer *transfer, afc_response *response) {
     if (transfer->events.on_head == NULL) return true;

@@ -260,7 +260,16 @@ extension CoreTask {
         if request.http.reportsTrust {
             headTrust = afc_response_get_trust(response).map { SharedTrustReport(TrustReport($0.pointee)) }
         }
-        switch didReceiveHead(HTTPResponse(head.pointee, url: String(cString: url))) {
+        var received = HTTPResponse(head.pointee, url: String(cString: url))
+        // The metrics of the hops come at the end, but this is known, and asked for before the body is read.
+        let cacheStatus = CacheStatus(afc_response_get_cache_use(response))
+        if cacheStatus != .server {
+            received.metrics.hops = [
+                HopMetrics(
+                    url: received.url, status: received.status, version: received.version, cacheStatus: cacheStatus)
+            ]
+        }
+        switch didReceiveHead(received) {
         case .allow:
             return .AFC_OK
         case .cancel:

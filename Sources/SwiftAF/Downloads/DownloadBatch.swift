@@ -177,7 +177,8 @@ extension HTTPSessionManager {
     ///   - maximumConcurrent: The maximum number of simultaneous downloads; at least 1.
     ///     ``SessionConfiguration/maximumConnectionsPerHost`` applies as well.
     ///   - progress: Called at most ten times a second per item, once when the item has ended, and once more when all have
-    ///     ended: one call at a time, in the order of the events, on the network thread or another one. Must not block.
+    ///     ended: one call at a time, in the order of the events, on the network thread or another one. Not called once
+    ///     the loop has ended, also by cancellation. Must not block.
     /// - Returns: A sequence that can be iterated once.
     public func downloads(
         of items: [DownloadItem], maximumConcurrent: Int = 4,
@@ -190,7 +191,10 @@ extension HTTPSessionManager {
             await batch.reportEnd()
             continuation.finish()
         }
-        continuation.onTermination = { _ in work.cancel() }
+        continuation.onTermination = { _ in
+            batch.stopReporting()
+            work.cancel()
+        }
         return results
     }
 }
@@ -200,6 +204,8 @@ private final class DownloadBatch: Sendable {
         var tally: DownloadTally
         /// What `progress` wasn't called with yet, in order.
         var reports: [Report] = []
+        /// Whether the loop over the results goes on.
+        var isRead = true
     }
 
     private struct Report: Sendable {
@@ -247,6 +253,20 @@ private final class DownloadBatch: Sendable {
         state.synchronizeContinuation()
     }
 
+    private func nextReport() -> Report? {
+        state.withLock { $0.reports.isEmpty ? nil : $0.reports.removeFirst() }
+    }
+
+    /// The loop has ended: nobody waits for what is still to be reported.
+    func stopReporting() {
+        let dropped = state.withLock { state in
+            state.isRead = false
+            defer { state.reports = [] }
+            return state.reports
+        }
+        for report in dropped { report.delivered?.resume() }
+    }
+
     private func run(_ index: Int, on manager: HTTPSessionManager) async -> DownloadResult {
         defer {
             report { tally in
@@ -273,9 +293,16 @@ private final class DownloadBatch: Sendable {
         _ change: (inout DownloadTally) -> DownloadBatchProgress
     ) {
         guard let progress else { return }
-        state.withLock { $0.reports.append(Report(progress: change(&$0.tally), delivered: delivered)) }
+        let isRead = state.withLock { state in
+            if state.isRead { state.reports.append(Report(progress: change(&state.tally), delivered: delivered)) }
+            return state.isRead
+        }
+        guard isRead else {
+            delivered?.resume()
+            return
+        }
         reporter.report {
-            for report in state.exchange(\.reports, []) {
+            while let report = nextReport() {
                 progress(report.progress)
                 report.delivered?.resume()
             }

@@ -14,7 +14,8 @@ public struct HTTPResponse: Sendable, Hashable {
     public var trailers: HTTPHeaders
     /// The URL of the response: the request's, or the last redirect's.
     public var url: String
-    /// Times and sizes, hop by hop.
+    /// Times and sizes, hop by hop. Known at the end: a head that is reported before has no hops, except one for a response
+    /// from the cache, without times, for ``cacheStatus``.
     public var metrics: ResponseMetrics
 
     /// Makes a response, for tests and caches. An interceptor may leave out the URL: it is then the request's.

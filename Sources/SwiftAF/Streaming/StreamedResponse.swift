@@ -10,7 +10,7 @@ public import FoundationEssentials
 /// Data is received only as fast as ``bytes`` is read (back-pressure): up to 1.5 MiB of unread data waits in a buffer,
 /// more in the connection. Releasing the response and its iterators before the end cancels the transfer.
 public struct StreamedResponse: Sendable {
-    /// The head. Doesn't include trailers and metrics, which are only known at the end.
+    /// The head. Doesn't include trailers and metrics, which are only known at the end, but ``HTTPResponse/cacheStatus``.
     public let head: HTTPResponse
     /// The path of the file that the body is saved to, if the response became a download
     /// (``ResponseDecision/download(to:options:)``). ``bytes`` is then empty; it ends, or throws, once the file is

@@ -33,5 +33,7 @@ size_t seen(const cached_site *site) {
 
 afc_http_cache_use use_of(const call *call) {
     assert_true(call->hop_count > 0);
-    return call->hops[call->hop_count - 1].cache;
+    afc_http_cache_use use = call->hops[call->hop_count - 1].cache;
+    if (atomic_load(&call->head_count) > 0) assert_int_equal(call->head_use, use);
+    return use;
 }

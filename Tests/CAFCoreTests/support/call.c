@@ -41,6 +41,7 @@ static void on_informational(void *context, const afc_head *head) {
 static afc_status on_head(void *context, afc_response *response) {
     call *call = context;
     note(call, 'h');
+    call->head_use = afc_response_get_cache_use(response);
     afc_status status = call->at_head != NULL ? call->at_head(call, response) : AFC_OK;
     count(call, &call->head_count);
     return status;

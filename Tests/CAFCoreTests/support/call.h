@@ -41,7 +41,8 @@ struct call {
      * (release) x. Repeats of b and of p are written once.
      */
     char log[256];
-    int informational[64]; /**< Statuses of the 1xx responses. */
+    int informational[64];       /**< Statuses of the 1xx responses. */
+    afc_http_cache_use head_use; /**< What on_head was told. */
     atomic_uint informational_count, redirect_count, head_count, body_count, refused_count;
     atomic_uint done_count, release_count;
     atomic_uint_fast64_t taken; /**< Bytes consumed by on_body. */

@@ -151,6 +151,30 @@ struct DownloadBatchTests {
         #expect(fractions == fractions.sorted())
     }
 
+    @Test("Nothing is reported once the loop has ended by cancellation")
+    func noReportsAfterCancellation() async throws {
+        let names = (0..<4).map { "f\($0)" }
+        for name in names { server.route("/" + name, [.stall(at: name), .text(name)]) }
+        let hasEnded = Atomic<Bool>(false)
+        let late = Atomic<Int>(0)
+        let loop = Task {
+            let results = manager.downloads(of: items(names)) { _ in
+                if hasEnded.load(ordering: .sequentiallyConsistent) {
+                    late.add(1, ordering: .sequentiallyConsistent)
+                }
+            }
+            for await _ in results {}
+            hasEnded.store(true, ordering: .sequentiallyConsistent)
+        }
+        for name in names { #expect(await server.wait(for: .stalled(at: name))) }
+        loop.cancel()
+        await loop.value
+        // All transfers have ended, with what they would report.
+        await manager.shutdown()
+        let count = late.load(ordering: .sequentiallyConsistent)
+        #expect(count == 0)
+    }
+
     @Test("Reports come one at a time and in order, however slow the closure is")
     func serialReports() async throws {
         let names = (0..<20).map { "f\($0)" }

@@ -82,6 +82,26 @@ import Testing
         #expect(try await status("/fresh", .useProtocolCachePolicy) == .hit)
     }
 
+    @Test func headOfAStreamSaysWhereItCameFrom() async throws {
+        let manager = manager()
+        let seen = Recorder<CacheStatus>()
+        func status(_ path: String, _ policy: HTTPRequest.CachePolicy? = nil) async throws -> CacheStatus {
+            var request = request(path, policy)
+            request.responseHandler = { head in
+                seen.record(head.cacheStatus)
+                return .allow
+            }
+            let stream = try await manager.stream(request)
+            for try await _ in stream.bytes {}
+            return stream.head.cacheStatus
+        }
+        #expect(try await status("/fresh", .returnCacheDataDontLoad) == .missing)
+        #expect(try await status("/fresh") == .server)
+        #expect(try await status("/fresh") == .hit)
+        #expect(seen.values == [.missing, .server, .hit])
+        #expect(server.requests.count == 1)
+    }
+
     @Test func staleResponseIsRevalidated() async throws {
         let manager = manager()
         server.route(

@@ -60,6 +60,30 @@ typedef struct afc_http_cache_statistics {
     uint64_t reserved[4];     /**< 0. */
 } afc_http_cache_statistics;
 
+/** How a request uses the session's HTTP cache. Without one, AFC_HTTP_CACHE_ONLY is AFC_EINVAL. */
+typedef enum afc_http_cache_policy {
+    AFC_HTTP_CACHE_PROTOCOL = 0, /**< As the responses say (RFC 9111). */
+    AFC_HTTP_CACHE_RELOAD = 1,   /**< Ask the server for the whole response, and store it. */
+    /** Use a stored response however old it is, else ask the server. */
+    AFC_HTTP_CACHE_ELSE_LOAD = 2,
+    AFC_HTTP_CACHE_ONLY = 3, /**< As ELSE_LOAD, but without one the response is a 504 made here. */
+    /** Ask the server whether a stored response is still valid, unless it is fresh and immutable. */
+    AFC_HTTP_CACHE_REVALIDATE = 4,
+    AFC_HTTP_CACHE_BYPASS = 5 /**< Neither use nor store responses. */
+} afc_http_cache_policy;
+
+/** How the HTTP cache took part in a hop. */
+typedef enum afc_http_cache_use {
+    AFC_HTTP_CACHE_UNUSED = 0, /**< The response came from the server. */
+    AFC_HTTP_CACHE_HIT = 1,    /**< A stored response that was fresh. */
+    /** A stored response that was stale, as it, or the request, allows. */
+    AFC_HTTP_CACHE_STALE = 2,
+    /** A stored response that the server confirmed in the hop before. */
+    AFC_HTTP_CACHE_VALIDATED = 3,
+    /** A 504 made here: nothing is stored, and the server isn't asked. */
+    AFC_HTTP_CACHE_MISSING = 4
+} afc_http_cache_use;
+
 /**
  * Opens a cache. `options` may be NULL for the defaults. Waits up to 5 seconds for other processes that use the folder.
  *

@@ -8,6 +8,7 @@
 #include <afcore/auth.h>
 #include <afcore/base.h>
 #include <afcore/error.h>
+#include <afcore/http_cache.h>
 #include <afcore/message.h>
 #include <afcore/trace.h>
 #include <afcore/trust.h>
@@ -245,18 +246,6 @@ typedef enum afc_expect {
     AFC_EXPECT_NEVER = 2      /**< Sends every body at once. */
 } afc_expect;
 
-/** How a request uses the session's HTTP cache (http_cache.h). Without one, AFC_HTTP_CACHE_ONLY is AFC_EINVAL. */
-typedef enum afc_http_cache_policy {
-    AFC_HTTP_CACHE_PROTOCOL = 0, /**< As the responses say (RFC 9111). */
-    AFC_HTTP_CACHE_RELOAD = 1,   /**< Ask the server for the whole response, and store it. */
-    /** Use a stored response however old it is, else ask the server. */
-    AFC_HTTP_CACHE_ELSE_LOAD = 2,
-    AFC_HTTP_CACHE_ONLY = 3, /**< As ELSE_LOAD, but without one the response is a 504 made here. */
-    /** Ask the server whether a stored response is still valid, unless it is fresh and immutable. */
-    AFC_HTTP_CACHE_REVALIDATE = 4,
-    AFC_HTTP_CACHE_BYPASS = 5 /**< Neither use nor store responses. */
-} afc_http_cache_policy;
-
 /** Bits of afc_request.flags. */
 enum {
     /**
@@ -428,6 +417,13 @@ AFC_API const afc_trust_report *afc_response_get_trust(const afc_response *respo
  * `digest`), AFC_EFILE (no descriptor is left). The sink is unchanged then.
  */
 AFC_API afc_status afc_response_set_descriptor(afc_response *response, int descriptor);
+
+/**
+ * Returns whether the response came from the HTTP cache. The metrics of its hop have the same, after its end.
+ *
+ * Thread: loop, inside on_head.    Owns: nothing.    Fails: never.
+ */
+AFC_API afc_http_cache_use afc_response_get_cache_use(const afc_response *response);
 
 /**
  * A response that is about to be stored in the HTTP cache. To store other fields than the received ones, set
@@ -635,18 +631,6 @@ AFC_API afc_task *afc_task_retain(afc_task *task);
 AFC_API void afc_task_release(afc_task *task);
 
 /* ---- Results ------------------------------------------------------------------------------- */
-
-/** How the HTTP cache took part in a hop. */
-typedef enum afc_http_cache_use {
-    AFC_HTTP_CACHE_UNUSED = 0, /**< The response came from the server. */
-    AFC_HTTP_CACHE_HIT = 1,    /**< A stored response that was fresh. */
-    /** A stored response that was stale, as it, or the request, allows. */
-    AFC_HTTP_CACHE_STALE = 2,
-    /** A stored response that the server confirmed in the hop before. */
-    AFC_HTTP_CACHE_VALIDATED = 3,
-    /** A 504 made here: nothing is stored, and the server isn't asked. */
-    AFC_HTTP_CACHE_MISSING = 4
-} afc_http_cache_use;
 
 /**
  * The metrics of one hop: each redirect, authentication round and retry is a hop. Times are in microseconds

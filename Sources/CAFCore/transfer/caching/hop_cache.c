@@ -247,8 +247,13 @@ bool afc__transfer_stores_body(const afc__transfer *transfer) {
     return transfer->hop_cache != NULL && transfer->hop_cache->writing != NULL;
 }
 
+afc_http_cache_use afc__transfer_cache_use(const afc__transfer *transfer) {
+    bool is_stored = afc__transfer_is_replaying(transfer);
+    return is_stored ? transfer->hop_cache->use : AFC_HTTP_CACHE_UNUSED;
+}
+
 void afc__transfer_record_cache(const afc__transfer *transfer, afc_hop *hop) {
     const afc__hop_cache *cache = transfer->hop_cache;
-    if (afc__transfer_is_replaying(transfer)) hop->cache = cache->use;
+    hop->cache = afc__transfer_cache_use(transfer);
     transfer->result->not_stored = cache != NULL ? cache->not_stored : NULL;
 }

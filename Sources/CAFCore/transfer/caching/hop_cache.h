@@ -70,6 +70,9 @@ bool afc__transfer_stores_body(const afc__transfer *transfer);
 /** Ends the hop. `is_whole`: its response is complete. */
 void afc__transfer_cache_end(afc__transfer *transfer, bool is_whole);
 
+/** Returns how the response of this hop came from the cache, if it did. */
+afc_http_cache_use afc__transfer_cache_use(const afc__transfer *transfer);
+
 /** Records what the cache did in a hop that has ended, and why its response isn't stored. */
 void afc__transfer_record_cache(const afc__transfer *transfer, afc_hop *hop);
 
