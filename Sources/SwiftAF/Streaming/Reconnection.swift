@@ -1,3 +1,16 @@
+/// What happened to the connection of a stream that reconnects: of ``HTTPSessionManager``'s `messages(from:)` and
+/// `events(from:)`.
+public enum ConnectionChange: Sendable {
+    /// The server accepted the connection, with this head.
+    case connected(HTTPResponse)
+    /// The connection has ended, or couldn't be made; the next one is made after the delay. The error is nil if the server
+    /// ended an event stream regularly.
+    case lost(SessionError?, reconnectsAfter: Duration)
+}
+
+/// Called with each change, which waits for it to return.
+typealias ConnectionChangeHandler = @Sendable (ConnectionChange) async -> Void
+
 /// The clock and the random numbers of a stream that reconnects, replaceable in tests.
 struct ReconnectionPacing: Sendable {
     /// Waits; returns early if its task is cancelled.

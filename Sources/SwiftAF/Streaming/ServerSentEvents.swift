@@ -16,9 +16,13 @@ extension HTTPSessionManager {
     ///   - parameters: Added to the URL's query.
     ///   - headers: Headers that replace the manager's of the same names.
     ///   - options: When to reconnect, and the limits.
+    ///   - onConnectionChange: Called when the server has sent the head of an event stream, and when the connection was
+    ///     lost or couldn't be made and another one follows. Reading waits for it to return. The end of the sequence
+    ///     isn't reported: the loop ends.
     public func events(
         from url: some URLConvertible, parameters: Parameters? = nil, headers: HTTPHeaders = [:],
-        options: ServerSentEvents.Options = .init()
+        options: ServerSentEvents.Options = .init(),
+        onConnectionChange: (@Sendable (ConnectionChange) async -> Void)? = nil
     ) -> ServerSentEvents {
         let url = url.urlText
         var headers = headers
@@ -26,7 +30,8 @@ extension HTTPSessionManager {
         ServerSentEvents.addFields(to: &headers)
         let fields = headers
         // Made for each connection, because the manager's headers may have changed.
-        return ServerSentEvents(manager: self, options: options) { () throws(SessionError) in
+        return ServerSentEvents(manager: self, options: options, onConnectionChange: onConnectionChange) {
+            () throws(SessionError) in
             try self.makeRequest(.get, url, parameters: parameters, headers: fields)
         }
     }
@@ -43,9 +48,13 @@ extension HTTPSessionManager {
     /// A request whose method is not idempotent, such as POST, is sent once: the sequence ends with the response. Other
     /// requests are repeated, with their headers and body, when it reconnects. ``ServerSentEvents/Options/reconnects``
     /// changes this. `Accept` and `Cache-Control` are added unless the request has them. A `Last-Event-ID` of the
-    /// request applies to the first connection.
-    public func events(from request: HTTPRequest, options: ServerSentEvents.Options = .init()) -> ServerSentEvents {
-        ServerSentEvents(manager: self, options: options) { request }
+    /// request applies to the first connection. The other parameters are those of
+    /// ``events(from:parameters:headers:options:onConnectionChange:)``.
+    public func events(
+        from request: HTTPRequest, options: ServerSentEvents.Options = .init(),
+        onConnectionChange: (@Sendable (ConnectionChange) async -> Void)? = nil
+    ) -> ServerSentEvents {
+        ServerSentEvents(manager: self, options: options, onConnectionChange: onConnectionChange) { request }
     }
 }
 
@@ -107,16 +116,18 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
     let manager: HTTPSessionManager
     let options: Options
+    private let onConnectionChange: ConnectionChangeHandler?
     private let makeRequest: @Sendable () throws(SessionError) -> HTTPRequest
     var pacing = ReconnectionPacing()
 
     /// - Parameter makeRequest: Called for each connection.
     init(
-        manager: HTTPSessionManager, options: Options,
+        manager: HTTPSessionManager, options: Options, onConnectionChange: ConnectionChangeHandler?,
         makeRequest: @escaping @Sendable () throws(SessionError) -> HTTPRequest
     ) {
         self.manager = manager
         self.options = options
+        self.onConnectionChange = onConnectionChange
         self.makeRequest = makeRequest
     }
 
@@ -143,14 +154,15 @@ extension ServerSentEvents {
     /// Iterates over the events and reconnects as needed.
     public struct Iterator: AsyncIteratorProtocol {
         private enum Phase {
-            /// The next connection is made after this delay.
-            case waiting(Duration)
+            case connecting
+            /// The last connection has ended, or couldn't be made. The next one is made after the delay.
+            case waiting(Duration, after: SessionError?)
             case reading(StreamedResponse.Iterator)
             case ended
         }
 
         private let source: ServerSentEvents
-        private var phase = Phase.waiting(.zero)
+        private var phase = Phase.connecting
         private var state: EventStreamState
         private var parser: EventStreamParser
         /// Of the last request that was made; nil before the first one.
@@ -185,7 +197,8 @@ extension ServerSentEvents {
                         return event
                     }
                     switch phase {
-                    case .waiting(let delay): try await connect(after: delay, isolation: isolation)
+                    case .connecting: try await connect(isolation: isolation)
+                    case .waiting(let delay, let error): try await wait(delay, after: error)
                     case .reading(let body): try await read(body, isolation: isolation)
                     case .ended: return nil
                     }
@@ -212,10 +225,13 @@ extension ServerSentEvents {
             parser = EventStreamParser(lastEventID: id ?? "", limits: source.options.limits)
         }
 
-        private mutating func connect(
-            after delay: Duration, isolation: isolated (any Actor)?
-        ) async throws(SessionError) {
+        private mutating func wait(_ delay: Duration, after error: SessionError?) async throws(SessionError) {
+            await source.onConnectionChange?(.lost(error, reconnectsAfter: delay))
             if delay > .zero { try await source.pacing.pause(delay, in: source.manager) }
+            phase = .connecting
+        }
+
+        private mutating func connect(isolation: isolated (any Actor)?) async throws(SessionError) {
             var request = try source.request()
             if url == nil { begin(with: request) }
             url = request.url
@@ -228,7 +244,9 @@ extension ServerSentEvents {
                 return try connectionEnded(error)
             }
             switch state.decide(response.head) {
-            case .read: phase = .reading(response.bytes.makeAsyncIterator())
+            case .read:
+                phase = .reading(response.bytes.makeAsyncIterator())
+                await source.onConnectionChange?(.connected(response.head))
             case .end: phase = .ended
             case .lost(let error):
                 do throws(SessionError) {
@@ -265,7 +283,7 @@ extension ServerSentEvents {
             let asked = error?.response.flatMap { RetryAfter.delay(of: $0, now: Date()) }
             let retry = parser.reconnectionTime
             switch state.ended(error, retry: retry, asked: asked, random: source.pacing.random()) {
-            case .reconnect(let delay): phase = .waiting(delay)
+            case .reconnect(let delay): phase = .waiting(delay, after: error)
             case .end: phase = .ended
             case .fail(let error): throw error
             }

@@ -204,6 +204,11 @@ extension WebSocket: AsyncSequence {
             }
         }
 
+        /// The text of a ``text(_:)``; nil for bytes.
+        public var string: String? {
+            if case .text(let text) = self { text } else { nil }
+        }
+
         fileprivate static func json(_ encode: () throws -> Data) throws(SessionError) -> Message {
             do {
                 return .text(String(decoding: try encode(), as: UTF8.self))

@@ -21,16 +21,18 @@ extension HTTPSessionManager {
     ///   - onOpen: Called with each new socket before its messages are read, such as to subscribe again. An error that
     ///     isn't a ``SessionError`` ends the sequence as ``SessionError/underlying`` of
     ///     ``SessionError/Code/interceptor``.
+    ///   - onConnectionChange: Called when a socket is open, after `onOpen`, and when it was lost or couldn't be opened and
+    ///     another one follows. Reading waits for it to return. The end of the sequence isn't reported: the loop ends.
     public func messages(
         from url: some URLConvertible, protocols: [String] = [], parameters: Parameters? = nil,
         headers: HTTPHeaders = [:],
         options: WebSocketMessages.Options = .init(),
-        onOpen: @escaping @Sendable (WebSocket) async throws -> Void = { _ in }
+        onOpen: @escaping @Sendable (WebSocket) async throws -> Void = { _ in },
+        onConnectionChange: (@Sendable (ConnectionChange) async -> Void)? = nil
     ) -> WebSocketMessages {
         WebSocketMessages(
             manager: self, url: url.urlText, protocols: protocols, parameters: parameters, headers: headers,
-            options: options,
-            onOpen: onOpen)
+            options: options, onOpen: onOpen, onConnectionChange: onConnectionChange)
     }
 }
 
@@ -84,6 +86,7 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
     let headers: HTTPHeaders
     let options: Options
     let onOpen: @Sendable (WebSocket) async throws -> Void
+    let onConnectionChange: ConnectionChangeHandler?
     var pacing = ReconnectionPacing()
 
     public func makeAsyncIterator() -> Iterator {
@@ -95,14 +98,16 @@ extension WebSocketMessages {
     /// Iterates over the messages and reconnects as needed.
     public struct Iterator: AsyncIteratorProtocol {
         private enum Phase {
-            case waiting(Duration)
+            case connecting
+            /// The last socket was lost, or couldn't be opened. The next one is opened after the delay.
+            case waiting(Duration, after: SessionError)
             case open(WebSocket)
             case ended
         }
 
         private let source: WebSocketMessages
         private var reconnection: WebSocketReconnection
-        private var phase = Phase.waiting(.zero)
+        private var phase = Phase.connecting
 
         init(_ source: WebSocketMessages) {
             self.source = source
@@ -123,8 +128,10 @@ extension WebSocketMessages {
         public mutating func next(isolation: isolated (any Actor)?) async throws(SessionError) -> WebSocket.Message? {
             while true {
                 switch phase {
-                case .waiting(let delay):
-                    try await connect(after: delay, isolation: isolation)
+                case .connecting:
+                    try await connect(isolation: isolation)
+                case .waiting(let delay, let error):
+                    try await wait(delay, after: error)
                 case .open(let socket):
                     if let message = try await read(socket, isolation: isolation) { return message }
                 case .ended:
@@ -133,20 +140,29 @@ extension WebSocketMessages {
             }
         }
 
-        private mutating func connect(
-            after delay: Duration, isolation: isolated (any Actor)?
-        ) async throws(SessionError) {
+        private mutating func wait(_ delay: Duration, after error: SessionError) async throws(SessionError) {
+            await source.onConnectionChange?(.lost(error, reconnectsAfter: delay))
             do throws(SessionError) {
                 if delay > .zero { try await source.pacing.pause(delay, in: source.manager) }
+                phase = .connecting
+            } catch {
+                phase = .ended
+                throw error
+            }
+        }
+
+        private mutating func connect(isolation: isolated (any Actor)?) async throws(SessionError) {
+            do throws(SessionError) {
                 let socket = try await source.manager.webSocket(
                     source.url, protocols: source.protocols, parameters: source.parameters, headers: source.headers,
                     options: source.options.socket)
                 try await source.greet(socket)
                 reconnection.opened()
                 phase = .open(socket)
+                await source.onConnectionChange?(.connected(socket.response))
             } catch {
                 let random = source.pacing.random()
-                try follow(reconnection.failedToOpen(error, now: .now, random: random))
+                try follow(reconnection.failedToOpen(error, now: .now, random: random), after: error)
             }
         }
 
@@ -157,17 +173,21 @@ extension WebSocketMessages {
             do throws(SessionError) {
                 if let message = try await socket.core.next(isolation: isolation) { return message }
             } catch {
-                try follow(reconnection.lost(error, random: source.pacing.random()))
+                try follow(reconnection.lost(error, random: source.pacing.random()), after: error)
                 return nil
             }
             let code = socket.closeCode ?? .abnormal
-            try follow(reconnection.closed(code, reason: socket.closeReason, random: source.pacing.random()))
+            try follow(
+                reconnection.closed(code, reason: socket.closeReason, random: source.pacing.random()),
+                after: WebSocketReconnection.error(code, socket.closeReason))
             return nil
         }
 
-        private mutating func follow(_ next: WebSocketReconnection.Next) throws(SessionError) {
+        private mutating func follow(
+            _ next: WebSocketReconnection.Next, after end: SessionError
+        ) throws(SessionError) {
             switch next {
-            case .reconnect(let delay): phase = .waiting(delay)
+            case .reconnect(let delay): phase = .waiting(delay, after: end)
             case .end: phase = .ended
             case .fail(let error):
                 phase = .ended

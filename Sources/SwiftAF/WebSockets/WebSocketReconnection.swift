@@ -52,7 +52,8 @@ struct WebSocketReconnection: Sendable {
         error.isTransient(TransientFailures.ofWebSockets, statusCodes: TransientFailures.statusCodes)
     }
 
-    private static func error(_ code: WebSocket.CloseCode, _ reason: String) -> SessionError {
+    /// The error of a socket that the server has closed.
+    static func error(_ code: WebSocket.CloseCode, _ reason: String) -> SessionError {
         let shown = reason.isEmpty ? "" : ": " + ASCII.printable(reason, limit: 123)
         return SessionError(.closed, message: "the server closed the WebSocket with code \(code)\(shown)")
     }

@@ -18,11 +18,13 @@ struct ServerSentEventsTests {
     /// Events whose waits are over at once, and are recorded.
     private func events(
         from path: String = "events", headers: HTTPHeaders = [:],
-        _ change: (inout ServerSentEvents.Options) -> Void = { _ in }
+        _ change: (inout ServerSentEvents.Options) -> Void = { _ in },
+        onConnectionChange: (@Sendable (ConnectionChange) async -> Void)? = nil
     ) -> ServerSentEvents {
         var options = ServerSentEvents.Options()
         change(&options)
-        var events = manager.events(from: path, headers: headers, options: options)
+        var events = manager.events(
+            from: path, headers: headers, options: options, onConnectionChange: onConnectionChange)
         events.pacing = .init(wait: { [waits] in waits.record($0) }, random: { 1 })
         return events
     }
@@ -150,6 +152,25 @@ struct ServerSentEventsTests {
         #expect(all.map(\.data) == ["a", "b"])
         #expect(waits.values == [6, 9, 3, 6, 3].map { .seconds($0) })
         #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, nil, nil, "1", "1", "1"])
+    }
+
+    @Test("Each change of the connection is reported before reading goes on")
+    func reportsChanges() async throws {
+        server.route("/events", times: 1, .reset)
+        server.route("/events", times: 1, .events("data: a\n\n"))
+        server.route("/events", times: 1, .status(503))
+        server.route("/events", .status(204))
+        let changes = Recorder<String>()
+        let all = events {
+            $0.retriedStatusCodes = [503]
+        } onConnectionChange: { change in
+            switch change {
+            case .connected(let head): changes.record("connected \(head.status)")
+            case .lost(let error, _): changes.record("lost \(error?.code.rawValue ?? "at the end")")
+            }
+        }
+        for try await event in all { changes.record(event.data) }
+        #expect(changes.values == ["lost connectionLost", "connected 200", "a", "lost at the end", "lost status"])
     }
 
     @Test("Attempts that are used up are the last one's error")

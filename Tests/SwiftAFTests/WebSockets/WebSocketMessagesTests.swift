@@ -17,12 +17,14 @@ struct WebSocketMessagesTests {
 
     private func messages(
         _ change: (inout WebSocketMessages.Options) -> Void = { _ in },
-        onOpen: @escaping @Sendable (WebSocket) async throws -> Void = { _ in }
+        onOpen: @escaping @Sendable (WebSocket) async throws -> Void = { _ in },
+        onConnectionChange: (@Sendable (ConnectionChange) async -> Void)? = nil
     ) -> WebSocketMessages {
         var options = WebSocketMessages.Options()
         options.socket.closeTimeout = .milliseconds(50)
         change(&options)
-        var messages = manager.messages(from: "feed", options: options, onOpen: onOpen)
+        var messages = manager.messages(
+            from: "feed", options: options, onOpen: onOpen, onConnectionChange: onConnectionChange)
         messages.pacing = ReconnectionPacing(wait: { [waits] in waits.record($0) }, random: { 0 })
         return messages
     }
@@ -71,6 +73,31 @@ struct WebSocketMessagesTests {
         try await iterator.socket?.close()
         #expect(try await iterator.next() == nil)
         #expect(try await iterator.next() == nil)
+    }
+
+    @Test("Each change of the connection is reported before reading goes on")
+    func reportsChanges() async throws {
+        server.route("/feed", times: 1, .status(503, headers: ["Retry-After": "7"]))
+        server.route("/feed", times: 1, [.upgrade(), text("one"), .close])
+        server.route("/feed", times: 1, [.upgrade(), text("two"), close(1012)])
+        server.route("/feed", [.upgrade(), close(1000)])
+        let changes = Recorder<String>()
+        let sequence = messages(
+            onOpen: { _ in changes.record("open") },
+            onConnectionChange: { change in
+                switch change {
+                case .connected(let head): changes.record("connected \(head.status)")
+                case .lost(let error, let delay): changes.record("lost \(error?.code.rawValue ?? "") \(delay)")
+                }
+            })
+        for try await message in sequence { changes.record(message.string ?? "bytes") }
+        let lost = "lost connectionLost 1.0 seconds"
+        let closed = "lost closed 1.0 seconds"
+        #expect(
+            changes.values == [
+                "lost status 7.0 seconds", "open", "connected 101", "one", lost, "open", "connected 101", "two", closed,
+                "open", "connected 101",
+            ])
     }
 
     @Test("Fails when the retries are exhausted")
