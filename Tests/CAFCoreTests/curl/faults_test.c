@@ -114,15 +114,22 @@ static void refuses_invalid_lengths(void **state) {
     check_faults(*state, faults, COUNT_OF(faults));
 }
 
-static void refuses_folded_framing(void **state) {
-    static const fault faults[] = {
+/** From 8.18.0, libcurl joins folded lines before it reads them and passes them on, so it can't disagree with us. */
+static void refuses_folded_framing_that_libcurl_does_not_join(void **state) {
+    afc_status folded = libcurl_is_at_least(8, 18) ? AFC_OK : AFC_EPROTOCOL;
+    const fault faults[] = {
         {SENT("HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\n chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"),
+         folded},
+        {SENT("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\t\r\n\r\n0\r\n\r\n"), folded},
+        {SENT("HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\n gzip\r\n\r\nx"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n 0\r\n\r\n0123456789"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 1,\r\n 2\r\n\r\nxy"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding:\r\n chunked\r\n\r\n"
+              "1\r\nx\r\n0\r\n\r\n"),
          AFC_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\t\r\n\r\n0\r\n\r\n"),
+        {SENT("HTTP/1.1 200 OK\r\nContent-Encoding:\r\n gzip\r\nContent-Length: 8\r\n\r\nnot gzip"),
          AFC_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Encoding:\r\n gzip\r\nContent-Length: 1\r\n\r\nx"),
-         AFC_EPROTOCOL},
-        {SENT("HTTP/1.1 200 OK\r\nContent-Length:\r\n 1\r\n\r\nx"), AFC_EPROTOCOL},
+        {SENT("HTTP/1.1 200 OK\r\nContent-Length:\r\n 1\r\n\r\nx"), folded},
         {SENT("HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 1\r\n\r\nx"), AFC_OK},
     };
     check_faults(*state, faults, COUNT_OF(faults));
@@ -379,7 +386,7 @@ int main(void) {
         WORLD_TEST(refuses_broken_fields),
         WORLD_TEST(refuses_invalid_lengths),
         WORLD_TEST(accepts_equal_repeated_lengths),
-        WORLD_TEST(refuses_folded_framing),
+        WORLD_TEST(refuses_folded_framing_that_libcurl_does_not_join),
         WORLD_TEST(refuses_broken_chunks),
         WORLD_TEST(reports_truncated_bodies),
         WORLD_TEST(ignores_bytes_after_the_body),
