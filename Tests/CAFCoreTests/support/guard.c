@@ -167,6 +167,10 @@ void check_answer_at(call *call, int status, size_t requests, const char *file, 
     call_free(call);
 }
 
+bool has_negotiate(void) {
+    return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_SPNEGO) != 0;
+}
+
 bool has_ntlm(void) {
     return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_NTLM) != 0;
 }

@@ -35,6 +35,9 @@ void check_answer_at(call *call, int status, size_t requests, const char *file, 
 /** Whether libcurl has NTLM, which its later versions have only where they are built with it. */
 bool has_ntlm(void);
 
+/** Whether libcurl was built with GSS-API. */
+bool has_negotiate(void);
+
 /** A challenge of NTLM, with which a server answers the first message of a client. */
 #define NTLM_CHALLENGE "NTLM TlRMTVNTUAACAAAAAAAAADAAAAABggAAAQIDBAUGBwgAAAAAAAAAAAAAAAAwAAAA"
 
