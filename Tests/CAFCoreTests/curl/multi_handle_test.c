@@ -3,6 +3,7 @@
 
 #include <curl/curl.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 typedef CURLMcode action(CURLM *multi, curl_socket_t socket, int what, int *running);
@@ -16,6 +17,8 @@ static atomic_int error_once;
 /** Calls with the handle of the last error, which would be the end of this program. */
 static atomic_uint calls_after_error;
 static _Atomic(CURLM *) broken;
+/** Held while libcurl runs: a call that has sent a request may receive its response, too. */
+static pthread_mutex_t running_libcurl = PTHREAD_MUTEX_INITIALIZER;
 /** No further handle can be made. */
 static atomic_bool lacks_memory;
 
@@ -26,11 +29,22 @@ static __attribute__((constructor)) void find_real(void) {
 
 /** Takes the place of libcurl's. */
 CURLMcode curl_multi_socket_action(CURLM *multi, curl_socket_t socket, int what, int *running) {
+    pthread_mutex_lock(&running_libcurl);
     CURLMcode code = (CURLMcode)atomic_exchange(&error_once, CURLM_OK);
     if (multi == atomic_load(&broken)) atomic_fetch_add(&calls_after_error, 1);
-    if (code == CURLM_OK) return real_action(multi, socket, what, running);
+    bool fails = code != CURLM_OK;
+    if (!fails) code = real_action(multi, socket, what, running);
+    pthread_mutex_unlock(&running_libcurl);
+    if (!fails) return code;
     if (code == CURLM_OUT_OF_MEMORY || code == CURLM_INTERNAL_ERROR) atomic_store(&broken, multi);
     return code;
+}
+
+/** The next call returns this; one that is under way ends first. */
+static void fail_next_call(CURLMcode error) {
+    pthread_mutex_lock(&running_libcurl);
+    atomic_store(&error_once, error);
+    pthread_mutex_unlock(&running_libcurl);
 }
 
 /** Takes the place of libcurl's. */
@@ -61,7 +75,7 @@ static void break_with(world *world, CURLMcode error, afc_status expected) {
     }
     assert_true(afts_wait_stalled(world->server, "late", TASKS, PATIENCE_MS));
     atomic_store(&calls_after_error, 0);
-    atomic_store(&error_once, error);
+    fail_next_call(error);
     /* The bytes that the server sends make the loop call libcurl. */
     afts_release(world->server, "late", TASKS);
     for (size_t i = 0; i < TASKS; i++) {
@@ -101,7 +115,7 @@ static void survives_harmless_errors(void **state) {
         call *call = call_new(world, "/late");
         call_start(call);
         assert_true(afts_wait_stalled(world->server, "late", 1, PATIENCE_MS));
-        atomic_store(&error_once, harmless[i]);
+        fail_next_call(harmless[i]);
         afts_release(world->server, "late", 1);
         call_wait(call);
         check_ended(call, AFC_OK);
