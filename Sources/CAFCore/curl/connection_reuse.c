@@ -3,9 +3,10 @@
  * may be sent there, or at all.
  *
  * Bytes that arrive while no request waits for a response aren't a response (RFC 9112 6.3), but
- * libcurl 7 gives them to the next request. So a pooled HTTP/1 connection with pending input is
- * abandoned here, before a byte is sent, and the hop starts again on a new one. A connection that
- * receives input while idle is shut down as soon as the loop notices.
+ * libcurl 7 gives them to the next request, and so does libcurl from 8.22.0 on, which looks at a
+ * connection once a second. So a pooled HTTP/1 connection with pending input is abandoned here,
+ * before a byte is sent, and the hop starts again on a new one. A connection that receives input
+ * while idle is shut down as soon as the loop notices.
  *
  * libcurl retries a request by itself if a pooled connection ends before the first byte of the
  * response. The server may have processed the request by then, so requests that aren't idempotent
