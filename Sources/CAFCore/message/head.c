@@ -180,6 +180,8 @@ static afc_status take_line(afc__head_reader *reader, afc__fields *fields, afc_s
         return afc__fail(failure, AFC_EPROTOCOL, "the first response header line is folded");
     }
     afc_status status = check_fold(fields, failure);
+    /* Counted, because libcurl copies the whole field for each of its lines. */
+    if (status == AFC_OK) status = count_fields(reader, 1, failure);
     if (status != AFC_OK) return status;
     return explain(afc__fields_fold(fields, afc__trim(line)), failure);
 }

@@ -317,6 +317,23 @@ static void limits_are_exact(void **state) {
     }
 }
 
+/** libcurl joins the lines by copying what it has of the field: the number of copies is limited, not only their size. */
+static void folds_count_as_fields(void **state) {
+    (void)state;
+    enum { COUNT = 10 };
+    afc__head_reader reader;
+    afc__head_step step;
+    afc_failure failure;
+    afc__head_reader_init(&reader, (afc__head_limits){100000, COUNT, 1});
+    check_status(feed(&reader, S("HTTP/1.1 200 OK\r\nA: b\r\n"), &step, &failure), AFC_OK);
+    for (int n = 1; n < COUNT; n++) {
+        check_status(feed(&reader, S(" c\r\n"), &step, &failure), AFC_OK);
+    }
+    check_status(feed(&reader, S(" c\r\n"), &step, &failure), AFC_ETOOBIG);
+    check_contains(failure.text, "the limit of 10 fields");
+    afc__head_reader_clear(&reader);
+}
+
 static void limits_endless_heads(void **state) {
     (void)state;
     static const char *const repeats[] = {"HTTP/1.1 103 A\r\n\r\n", "A: b\r\n", " fold\r\n"};
@@ -620,6 +637,7 @@ int main(void) {
         cmocka_unit_test(trailers_do_not_change_the_head),
         cmocka_unit_test(refuses_invalid_trailers),
         cmocka_unit_test(limits_are_exact),
+        cmocka_unit_test(folds_count_as_fields),
         cmocka_unit_test(limits_endless_heads),
         cmocka_unit_test(out_of_memory_is_reported),
         cmocka_unit_test(finds_the_framing_of_the_body),
