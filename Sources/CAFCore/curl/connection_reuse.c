@@ -217,6 +217,15 @@ void afc__reuse_heard(afc__socket *socket) {
     socket->kind = AFC__CONNECTION_ENDED;
 }
 
+void afc__reuse_broke(const afc__exchange *exchange) {
+    if (exchange->carrier == 0) return;
+    afc__socket *socket = exchange->driver->sockets[exchange->carrier_socket];
+    if (socket->number != exchange->carrier) return;
+    /* So that libcurl drops it, too, when it looks at it. */
+    shutdown(socket->watch.descriptor, SHUT_RDWR);
+    socket->kind = AFC__CONNECTION_ENDED;
+}
+
 /* ---- Sending again ------------------------------------------------------------------------- */
 
 /**

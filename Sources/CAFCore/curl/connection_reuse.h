@@ -24,6 +24,9 @@ void afc__reuse_closing(afc__socket *socket);
 /** Handles input on a socket that libcurl isn't waiting for. */
 void afc__reuse_heard(afc__socket *socket);
 
+/** The connection of an HTTP/2 exchange is of no use any more: later requests don't use it. */
+void afc__reuse_broke(const afc__exchange *exchange);
+
 /** Returns whether a received head is HTTP/2, although the connection speaks HTTP/1. */
 bool afc__exchange_claims_http_2(const afc__exchange *exchange);
 

@@ -6,6 +6,7 @@
 #include "curl/allocator.h"
 #include "curl/body_flow.h"
 #include "curl/connection_auth.h"
+#include "curl/connection_reuse.h"
 #include "curl/direct_io.h"
 #include "curl/early_response.h"
 #include "curl/exchange.h"
@@ -214,6 +215,8 @@ afc__exchange *afc__driver_next_ended(afc__driver *driver) {
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private);
         afc__exchange *exchange = (afc__exchange *)(void *)private;
         afc__exchange_end_with(exchange, code);
+        if (driver->quirks.keeps_broken_connections && afc__exchange_met_bad_frame(exchange))
+            afc__reuse_broke(exchange);
         if (exchange->run.attempt == AFC__ATTEMPT_UNCLEAN && afc__exchange_restart(exchange))
             continue;
         if (afc__exchange_restart_with_response(exchange)) continue;

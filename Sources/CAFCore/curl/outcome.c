@@ -171,6 +171,10 @@ static bool is_bad_frame(const afc__exchange *exchange, CURLcode code) {
     return is_code && text_means(exchange, AFC__TEXT_BAD_FRAME);
 }
 
+bool afc__exchange_met_bad_frame(const afc__exchange *exchange) {
+    return is_bad_frame(exchange, exchange->run.code);
+}
+
 /**
  * Detects different Location fields: libcurl 8.17.0 and later refuse such a response, whatever its
  * status.

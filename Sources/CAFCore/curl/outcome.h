@@ -19,6 +19,9 @@ bool afc__exchange_went_away(const afc__exchange *exchange, CURLcode code);
  * misses a response. */
 bool afc__exchange_is_upgrade_over(const afc__exchange *exchange, CURLcode code);
 
+/** Returns whether an ended exchange met HTTP/2 frames that are the end of its connection. */
+bool afc__exchange_met_bad_frame(const afc__exchange *exchange);
+
 /** Collects the metrics of the hop. */
 void afc__exchange_collect_timings(const afc__exchange *exchange, afc_hop *hop);
 

@@ -16,7 +16,8 @@ afc__quirks afc__quirks_of(unsigned version) {
         V8_15_0 = CURL_VERSION_BITS(8, 15, 0),
         V8_16_0 = CURL_VERSION_BITS(8, 16, 0),
         V8_18_0 = CURL_VERSION_BITS(8, 18, 0),
-        V8_21_0 = CURL_VERSION_BITS(8, 21, 0)
+        V8_21_0 = CURL_VERSION_BITS(8, 21, 0),
+        V8_22_0 = CURL_VERSION_BITS(8, 22, 0)
     };
     return (afc__quirks){
         .multiplexes = version >= V8_1_0,
@@ -26,6 +27,7 @@ afc__quirks afc__quirks_of(unsigned version) {
         .is_content_with_alpn = version >= V8_16_0,
         .frees_lookups_too_early = version >= V8_5_0 && version < V8_9_0,
         .loads_default_anchors = version >= V8_21_0,
+        .keeps_broken_connections = version >= V8_22_0,
         .appends_to_freed_field = version < V8_1_0,
         .omits_expect_of_short_bodies = version >= V8_0_0,
         .omits_long_fields = version >= V8_13_0,

@@ -43,6 +43,12 @@ typedef struct afc__quirks {
      */
     bool loads_default_anchors;
 
+    /**
+     * From 8.22.0: keeps a connection whose HTTP/2 frames were invalid, and fails each later request on it: that there is
+     * input doesn't make it drop a multiplexed connection (Curl_cpool_conn_seems_healthy() in lib/conncache.c).
+     */
+    bool keeps_broken_connections;
+
     /* Heads. */
 
     /** Before 8.1.0: appends a folded first field line to a freed field; see handle.c. */

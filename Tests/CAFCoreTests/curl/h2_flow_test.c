@@ -352,6 +352,45 @@ static void bytes_of_other_streams_do_not_reset_the_idle_limit(void **state) {
     world_free(world);
 }
 
+/* nghttp2 gives up earlier, and libcurl then says nothing to the server. */
+enum { MANY_PARTS = 100 };
+
+/** On the first connection only the first request is answered; then a head comes in too many parts. It stays open. */
+static void send_endless_head(afts_conn *conn, const struct afts_request *request, void *payload) {
+    (void)request;
+    atomic_uint *connections = payload;
+    bool is_first = atomic_fetch_add(connections, 1) == 0;
+    h2_peer *peer = malloc(sizeof *peer);
+    uint32_t stream = 0;
+    bool is_open = peer != NULL && h2_begin(peer, conn);
+    for (int i = 0; is_open && (stream = h2_read_request(peer)) != 0; i++) {
+        bool is_bad = is_first && i == 1;
+        if (!is_bad) is_open = h2_send_head(peer, stream, 204, H2_END_STREAM);
+        if (is_bad) is_open = h2_send(peer, H2_HEADERS, 0, stream, "\x88", 1);
+        for (int n = 0; is_bad && is_open && n < MANY_PARTS; n++) {
+            is_open = h2_send(peer, H2_CONTINUATION, 0, stream, "", 0);
+        }
+    }
+    free(peer);
+}
+
+static void broken_connection_is_not_used_again(void **state) {
+    (void)state;
+    atomic_uint connections = 0;
+    world *world = h2_world(NULL);
+    h2_serve(world, send_endless_head, &connections, H2_CLOSE);
+    for (int i = 0; i < 6; i++) {
+        call *call = call_new(world, "/");
+        call->request.url = tls_url(world);
+        call->request.timeouts.idle_ms = IDLE_MS;
+        call_perform(call);
+        /* That one may fail, or be sent again. */
+        if (i != 1) check_ended(call, AFC_OK);
+        call_free(call);
+    }
+    world_free(world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slow_reader_stops_the_server),
@@ -363,6 +402,7 @@ int main(void) {
         cmocka_unit_test(response_that_becomes_a_download_shares_its_connection),
         cmocka_unit_test(idle_task_times_out_beside_active_streams),
         cmocka_unit_test(bytes_of_other_streams_do_not_reset_the_idle_limit),
+        cmocka_unit_test(broken_connection_is_not_used_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
