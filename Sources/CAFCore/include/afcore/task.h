@@ -209,8 +209,8 @@ typedef struct afc_limits {
         body; /**< Decoded bytes. Default: afc_request.memory_limit for MEMORY, none for other sinks. */
     /** Bytes of a hop's heads and trailers, 1xx included. Default: 256 KiB. */
     uint32_t head_bytes;
-    uint32_t
-        head_count; /**< Fields of a hop's heads and trailers, and folds of them. Default: 512. */
+    /** Fields of a hop's heads and trailers, and lines that continue one. Default: 512. */
+    uint32_t head_count;
     uint32_t informational; /**< 1xx responses of a hop. Default: 16. */
     /** Decoded to received bytes, after the first decoded MiB. Default: 250. */
     uint32_t decoding_ratio;
