@@ -4,6 +4,12 @@ public import FoundationEssentials
 public struct DownloadItem: Sendable {
     let spec: DownloadSpec
 
+    /// The request, as it was given.
+    public var request: HTTPRequest { spec.request }
+
+    /// The path of the file, as it was given; nil if the response or the manager names the file.
+    public var filePath: String? { spec.file.path }
+
     /// Makes a download; see `download(_:to:options:progress:)`.
     public init<Source: RequestConvertible>(
         _ source: Source, to destination: DownloadDestination = .managerDefault,
@@ -21,6 +27,11 @@ public struct DownloadItem: Sendable {
     public init<Source: RequestConvertible>(_ source: Source, to file: URL, options: DownloadOptions = []) {
         spec = DownloadSpec(source, .path(file), options)
     }
+}
+
+extension DownloadItem: CustomStringConvertible {
+    /// Method, URL without user information and query, and path.
+    public var description: String { "\(request)" + (filePath.map { " to \($0)" } ?? "") }
 }
 
 /// The result of a download of a batch.

@@ -33,6 +33,11 @@ extension HTTPResponse {
     public var cacheStatus: CacheStatus { metrics.hops.last?.cacheStatus ?? .server }
 }
 
+extension DownloadResponse {
+    /// Where the response came from.
+    public var cacheStatus: CacheStatus { head.cacheStatus }
+}
+
 extension Response {
     /// Where the response came from.
     public var cacheStatus: CacheStatus { head.cacheStatus }

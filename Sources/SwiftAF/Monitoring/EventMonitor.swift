@@ -98,7 +98,8 @@ extension EventMonitor {
 public struct MonitoredRequest: Sendable, Identifiable {
     /// The number of the request, unique in the process; for tasks, ``SessionTask/id``.
     public let id: UInt64
-    /// The request as its caller made it, with an absolute URL.
+    /// The request as its caller made it, with an absolute URL. It has the caller's secrets: before you log it, call
+    /// ``Redaction/url(_:)`` and its other methods.
     public let request: HTTPRequest
     /// The time of the event.
     public let date: Date

@@ -66,6 +66,7 @@ public final class HTTPSessionManager: Sendable {
         /// Whether some headers are only for the base URL's origin.
         private(set) var hasSecretHeaders = false
         var timeouts: HTTPRequest.Timeouts
+        var cachePolicy: HTTPRequest.CachePolicy?
         /// Made when a manager first needs it, which `swiftaf` doesn't; shared, so that no request makes one.
         private static let standardRequestSerializer: any RequestSerializer = HTTPRequestSerializer()
         /// Nil stands for the standard one.
@@ -180,6 +181,13 @@ public final class HTTPSessionManager: Sendable {
     public var timeouts: HTTPRequest.Timeouts {
         get { settings.timeouts }
         set { set { $0.timeouts = newValue } }
+    }
+
+    /// How requests without a policy of their own use ``SessionConfiguration/cache``. Nil, the default:
+    /// ``HTTPRequest/CachePolicy/useProtocolCachePolicy``. Read when a task is made.
+    public var cachePolicy: HTTPRequest.CachePolicy? {
+        get { settings.cachePolicy }
+        set { set { $0.cachePolicy = newValue } }
     }
 
     /// Encodes `json` arguments and ``HTTPBody/json(_:encoder:)``. Default: ``JSONCoder``. Read when a task is made.
@@ -493,6 +501,7 @@ public final class HTTPSessionManager: Sendable {
         // stays as it is.
         try complete(&request, snapshot.settings)
         completeTimeouts(of: &request, snapshot.settings.timeouts)
+        if let policy = snapshot.settings.cachePolicy, request.cachePolicy == nil { request.cachePolicy = policy }
         if request.credential == nil, let credential = configuration.credential, isOfBase(request.url) {
             request.credential = credential
         }

@@ -151,6 +151,14 @@ struct DownloadBatchTests {
         #expect(fractions == fractions.sorted())
     }
 
+    @Test("An item says what it is")
+    func itemIsReadable() {
+        let item = DownloadItem("https://user:secret@host/a?token=1", to: "/tmp/a")
+        #expect(item.request.url == "https://user:secret@host/a?token=1" && item.filePath == "/tmp/a")
+        #expect("\(item)".hasSuffix("https://host/a to /tmp/a") && !"\(item)".contains("secret"))
+        #expect(DownloadItem("b", to: .folder("/tmp")).filePath == nil)
+    }
+
     @Test("Nothing is reported once the loop has ended by cancellation")
     func noReportsAfterCancellation() async throws {
         let names = (0..<4).map { "f\($0)" }

@@ -82,6 +82,21 @@ import Testing
         #expect(try await status("/fresh", .useProtocolCachePolicy) == .hit)
     }
 
+    @Test func managerHasAPolicyForRequestsWithoutTheirOwn() async throws {
+        let manager = manager()
+        manager.cachePolicy = .returnCacheDataDontLoad
+        #expect(try await manager.response(for: request("/fresh")).cacheStatus == .missing)
+        #expect(try await manager.response(for: request("/fresh", .useProtocolCachePolicy)).cacheStatus == .server)
+        #expect(try await manager.response(for: request("/fresh")).cacheStatus == .hit)
+        manager.cachePolicy = .reloadIgnoringLocalCacheData
+        #expect(try await manager.response(for: request("/fresh")).cacheStatus == .server)
+        manager.cachePolicy = nil
+        let folder = try TestFolder()
+        let file = folder.file("news")
+        #expect(try await manager.download(request("/fresh"), to: file).cacheStatus == .hit)
+        #expect(server.requests.count == 2)
+    }
+
     @Test func headOfAStreamSaysWhereItCameFrom() async throws {
         let manager = manager()
         let seen = Recorder<CacheStatus>()
