@@ -157,7 +157,7 @@ struct Runner: Sendable {
     private func save(
         _ configuration: SessionConfiguration, _ files: WrittenFiles, _ outcome: inout Outcome
     ) async {
-        configuration.cache?.flush()
+        await configuration.cache?.flush()
         var cookies: Data?
         let received = outcome
         await attempt(&outcome) { () throws(Failure) in

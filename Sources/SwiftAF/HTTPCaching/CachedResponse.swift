@@ -81,14 +81,19 @@ extension HTTPCache {
         try await blocking { core throws(SessionError) in try core.verify() }
     }
 
+    /// Waits until everything that was stored before is on disk. Only needed before the process exits.
+    public func flush() async {
+        await blocking { core throws(Never) in core.flush() }
+    }
+
     /// Calls the core on a thread that may wait for the disk.
-    private func blocking<Value: Sendable>(
-        _ work: @escaping @Sendable (CoreHTTPCache) throws(SessionError) -> Value
-    ) async throws(SessionError) -> Value {
+    private func blocking<Value: Sendable, Failure: Error>(
+        _ work: @escaping @Sendable (CoreHTTPCache) throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         let core = core
-        let result: Result<Value, SessionError> = await withCheckedContinuation { continuation in
+        let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .utility).async {
-                continuation.resume(returning: Result { () throws(SessionError) in try work(core) })
+                continuation.resume(returning: Result { () throws(Failure) in try work(core) })
             }
         }
         return try result.get()

@@ -86,11 +86,6 @@ public final class HTTPCache: Sendable {
     public func removeAllResponses() {
         core.removeAll()
     }
-
-    /// Waits until everything that was stored before is on disk. Blocks; only needed before the process exits.
-    public func flush() {
-        core.flush()
-    }
 }
 
 extension HTTPCache {

@@ -125,7 +125,7 @@ struct CacheInquiry {
     private func clear(_ cache: HTTPCache, _ url: String?) async throws(SessionError) -> Outcome {
         let before = try await cache.entries().count
         if let url { try cache.removeResponses(for: url) } else { cache.removeAllResponses() }
-        cache.flush()
+        await cache.flush()
         return cleared(Self.removed(before, cache.statistics.count))
     }
 

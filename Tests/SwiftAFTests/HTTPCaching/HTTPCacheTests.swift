@@ -198,7 +198,7 @@ import Testing
             let response = try await manager { $0.cache = cache }.response(for: request("/fresh"))
             #expect(response.body == Data("fresh".utf8))
             #expect(response.cacheStatus == (round == 0 ? .server : .hit))
-            cache.flush()
+            await cache.flush()
             #expect(cache.currentDiskUsage > 0 && cache.diskCapacity == 10 << 20)
         }
         #expect(server.requests.count == 1)
