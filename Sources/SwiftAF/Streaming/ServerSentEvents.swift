@@ -198,7 +198,7 @@ extension ServerSentEvents {
                     }
                     switch phase {
                     case .connecting: try await connect(isolation: isolation)
-                    case .waiting(let delay, let error): try await wait(delay, after: error)
+                    case .waiting(let delay, let error): try await wait(delay, after: error, isolation: isolation)
                     case .reading(let body): try await read(body, isolation: isolation)
                     case .ended: return nil
                     }
@@ -225,7 +225,9 @@ extension ServerSentEvents {
             parser = EventStreamParser(lastEventID: id ?? "", limits: source.options.limits)
         }
 
-        private mutating func wait(_ delay: Duration, after error: SessionError?) async throws(SessionError) {
+        private mutating func wait(
+            _ delay: Duration, after error: SessionError?, isolation: isolated (any Actor)?
+        ) async throws(SessionError) {
             await source.onConnectionChange?(.lost(error, reconnectsAfter: delay))
             if delay > .zero { try await source.pacing.pause(delay, in: source.manager) }
             phase = .connecting

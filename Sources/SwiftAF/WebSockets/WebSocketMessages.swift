@@ -131,7 +131,7 @@ extension WebSocketMessages {
                 case .connecting:
                     try await connect(isolation: isolation)
                 case .waiting(let delay, let error):
-                    try await wait(delay, after: error)
+                    try await wait(delay, after: error, isolation: isolation)
                 case .open(let socket):
                     if let message = try await read(socket, isolation: isolation) { return message }
                 case .ended:
@@ -140,7 +140,9 @@ extension WebSocketMessages {
             }
         }
 
-        private mutating func wait(_ delay: Duration, after error: SessionError) async throws(SessionError) {
+        private mutating func wait(
+            _ delay: Duration, after error: SessionError, isolation: isolated (any Actor)?
+        ) async throws(SessionError) {
             await source.onConnectionChange?(.lost(error, reconnectsAfter: delay))
             do throws(SessionError) {
                 if delay > .zero { try await source.pacing.pause(delay, in: source.manager) }
