@@ -61,7 +61,46 @@ struct ImageRequestIdentityTests {
         for request in [HTTPRequest(imageOf: url), HTTPRequest(imageOf: typed), HTTPRequest(imageOf: own)] {
             #expect(ImageCacheKey.identifier(for: request) == ImageCacheKey.identifier(for: own))
         }
-        #expect(HTTPRequest(imageOf: HTTPRequest(url)).headers.isEmpty)
+        let plain = HTTPRequest(url)
+        #expect(HTTPRequest(imageOf: plain).headers["Accept"] == "image/*")
+        #expect(ImageCacheKey.identifier(for: plain) == ImageCacheKey.identifier(for: own))
+    }
+
+    @Test func requestKeepsItsOwnAcceptField() {
+        let webp = request { $0.headers["accept"] = "image/webp" }
+        let none = request { $0.headers.suppressDefault("Accept") }
+        for request in [webp, none] { #expect(HTTPRequest(imageOf: request).headers == request.headers) }
+        #expect(Set([post, webp, none].map { ImageCacheKey.identifier(for: $0) }).count == 3)
+    }
+
+    @Test func urlAndRequestForItShareDownloadAndCachedImage() async throws {
+        let downloader = downloader()
+        let url = "http://h/a.png"
+        await ends(of: 3) { end in
+            downloader.download(url, completion: end)
+            downloader.download(HTTPRequest(url), completion: end)
+            downloader.download(HTTPRequest(imageAt: url), completion: end)
+        }
+        #expect(fetcher.calls.map { $0.request.headers["Accept"] } == ["image/*"])
+        for request in [HTTPRequest(url), HTTPRequest(imageAt: url)] {
+            #expect(cache.image(for: request, additionalIdentifier: nil) != nil)
+            #expect(try await downloader.image(for: request).response == nil)
+        }
+        #expect(fetcher.calls.count == 1)
+        #expect(downloader.prefetch([url]).isEmpty && downloader.prefetch([HTTPRequest(url)]).isEmpty)
+        cache.removeImage(for: HTTPRequest(url), additionalIdentifier: nil)
+        #expect(try await downloader.image(for: url).response != nil)
+    }
+
+    @MainActor
+    @Test func viewShowsTheImageThatWasPrefetchedWithARequest() async throws {
+        let view = RecordingImageView(downloader())
+        fetcher.gate.open()
+        _ = try await view.imageDownloader.image(for: HTTPRequest("http://h/a.png"))
+        view.setImage(from: "http://h/a.png")
+        view.setImage(for: HTTPRequest("http://h/a.png"))
+        #expect(view.widths == [4, 4])
+        #expect(fetcher.calls.count == 1)
     }
 
     /// Waits for downloads that are begun in `begin` with the closure it gets.

@@ -54,7 +54,7 @@
         /// The processors of `setImage(with:placeholderImage:fittingWidth:height:)`, to prefetch its images:
         ///
         /// ```swift
-        /// downloader.prefetch(urls.map { HTTPRequest(imageAt: $0) }, processors: view.processors(fittingWidth: 64, height: 64))
+        /// downloader.prefetch(urls, processors: view.processors(fittingWidth: 64, height: 64))
         /// ```
         ///
         /// They depend on ``GTKView/scaleFactor``, which a widget knows when it is in a window.

@@ -61,11 +61,13 @@ public enum ImageCacheKey {
     /// secrets, if the request does.
     ///
     /// Of the header fields, the case of names and the order of different names don't matter. Those that name the
-    /// request are left out: `traceparent`, `tracestate`, `X-Request-ID` and `X-Correlation-ID`.
+    /// request are left out: `traceparent`, `tracestate`, `X-Request-ID` and `X-Correlation-ID`. A request without an
+    /// Accept field has the identifier of one with `Accept: image/*`, which downloaders add.
     ///
     /// A body that isn't in memory, such as a file, may be another one each time; one of more than 16 KiB would be a
     /// long identifier. Such a request has another identifier at each call, and downloaders neither merge nor cache it.
     public static func identifier(for request: HTTPRequest, additionalIdentifier: String? = nil) -> String {
+        let request = HTTPRequest(imageOf: request)
         let url = URLText(request.url).withoutFragment
         var name = "\(request.method) \(url)"
         // Sorting is stable: fields of the same name keep their order.

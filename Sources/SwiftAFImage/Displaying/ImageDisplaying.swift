@@ -48,7 +48,8 @@ extension ImageDisplaying {
         setImage(from: url?.absoluteString, placeholder: placeholder, in: slot)
     }
 
-    /// Shows the image of a response.
+    /// Shows the image of a response. The request is sent, and passed to the closures, with `Accept: image/*`, unless
+    /// it has an Accept field of its own.
     ///
     /// If the slot already waits for the same image, by the same downloader and cache policy, it isn't requested again;
     /// these closures are called as well. A request with an empty URL shows the placeholder, even if that is nil, and
@@ -69,6 +70,7 @@ extension ImageDisplaying {
         in slot: ImageSlot = .image, showsPartialImages: Bool = false, success: ImageSuccess? = nil,
         failure: ImageFailure? = nil
     ) {
+        let request = HTTPRequest(imageOf: request)
         guard !request.url.isEmpty else {
             imageLoads.cancel(slot)
             show(placeholder, in: slot)
@@ -100,20 +102,5 @@ extension ImageDisplaying {
     /// Cancels the requests of all slots.
     public func cancelImageDownloads() {
         imageLoads.cancelAll()
-    }
-}
-
-extension HTTPRequest {
-    /// The request that views and the ``ImageDownloader`` make for a URL, with an Accept field for images.
-    public init(imageAt url: String) {
-        self.init(imageOf: url)
-    }
-
-    /// The request for an image. A URL gets an Accept field for images, so that all requests for it have the same key
-    /// in caches; an `HTTPRequest` stays as it is.
-    init<Source: RequestConvertible>(imageOf source: Source) {
-        self = Source.request(of: source)
-        guard !(source is HTTPRequest), !headers.contains(named: "Accept") else { return }
-        headers["Accept"] = "image/*"
     }
 }

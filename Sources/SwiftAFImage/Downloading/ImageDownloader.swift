@@ -37,13 +37,14 @@ extension ImageDownloadReceipt: CustomStringConvertible, CustomReflectable {
 ///
 /// ```swift
 /// let downloader = ImageDownloader.default
-/// let image = try await downloader.image(for: HTTPRequest("https://example.org/logo.png")).image
+/// let image = try await downloader.image(for: "https://example.org/logo.png").image
 /// ```
 ///
 /// Two requests are for the same image if their methods, URLs, header fields, bodies, credentials and processors are
-/// equal; see ``ImageCacheKey``. Those with the same cache policy share a download: the first one is sent, in its own
-/// ``/SwiftAF/TraceContext``. Images are decoded and processed off the caller's thread, while they count as active
-/// downloads.
+/// equal; see ``ImageCacheKey``. A URL and a request for it are the same image, because a request without an Accept
+/// field is sent with `Accept: image/*`. Requests with the same cache policy share a download: the first one is sent,
+/// in its own ``/SwiftAF/TraceContext``. Images are decoded and processed off the caller's thread, while they count as
+/// active downloads.
 public final class ImageDownloader: Sendable {
     /// The cache; nil for none.
     public let imageCache: (any ImageRequestCache)?
