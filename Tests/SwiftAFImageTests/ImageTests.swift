@@ -114,6 +114,33 @@ struct ImageResponseSerializerTests {
             } == .status)
     }
 
+    @Test(arguments: ["image/png", "text/html"], ["", "<html>", "4x2"])
+    func refusedStatusIsReportedWhateverTheBodyIs(type: String, body: String) throws {
+        let response = response(type, status: 404)
+        let bytes = Data(body.utf8)
+        let serializer = ImageResponseSerializer(decoder: TextDecoder())
+        let file = ImageFileResponseSerializer(decoder: TextDecoder())
+        let isImage = type == "image/png" && body == "4x2"
+        let error = #expect(throws: SessionError.self) { try serializer.serialize(response, body: bytes) }
+        #expect(error?.code == .status && error?.response?.status == 404 && error?.body == bytes)
+        #expect((error?.parsedBody as? Image)?.pixelWidth == (isImage ? 4 : nil))
+        // The type of a body is refused, too, but not that of no body.
+        #expect(error?.contains(.contentType) == (type == "text/html" && !body.isEmpty))
+        #expect(code { try file.serialize(response, body: bytes) } == .status)
+        let result = serializer.result(for: response, body: bytes)
+        #expect((result.error as? SessionError)?.code == .status && (result.value != nil) == isImage)
+        #expect((file.result(for: response, body: bytes).error as? SessionError)?.code == .status)
+    }
+
+    @Test func damagedImageIsAnErrorWithItsResponse() throws {
+        let serializer = ImageResponseSerializer(decoder: TextDecoder())
+        for body in [Data(), Data("?".utf8)] {
+            let result = serializer.result(for: response("image/png"), body: body)
+            let error = try #require(result.error as? SessionError)
+            #expect(error.code == .serialization && error.status == 200 && error.body == body && result.value == nil)
+        }
+    }
+
     @Test("what can't be decoded is an error", arguments: ["", "<html>"])
     func undecodable(body: String) {
         for decoder: any ImageDecoding in [TextDecoder(), SystemImageDecoder()] {

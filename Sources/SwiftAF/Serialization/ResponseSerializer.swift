@@ -75,6 +75,19 @@ extension ValidatingResponseSerializer {
         }
     }
 
+    /// The result by another rule: a refused status is reported whatever the body is, also if it can't be parsed.
+    package func resultWithStatusFirst(for response: HTTPResponse, body: Data) -> SerializedResult<Output> {
+        let verdict = validation.validate(response, body: body)
+        if let error = verdict.error {
+            return SerializedResult(value: verdict.allowsParsing ? try? parse(body, of: response) : nil, error: error)
+        }
+        do {
+            return SerializedResult(value: try parse(body, of: response, after: verdict))
+        } catch {
+            return SerializedResult(error: error)
+        }
+    }
+
     /// Parses the body; wraps the status error in the error of the parser.
     private func parse(
         _ body: Data, of response: HTTPResponse, after verdict: ResponseValidation.Verdict

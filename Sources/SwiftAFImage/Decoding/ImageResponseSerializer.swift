@@ -2,6 +2,9 @@ public import FoundationEssentials
 public import SwiftAF
 
 /// Decodes the body as an image, animated if the file is. Throws if it can't be decoded.
+///
+/// Of a response with a refused status, the error is always ``/SwiftAF/SessionError/Code/status``, whatever the body
+/// is. If that is an image, it is the error's ``/SwiftAF/SessionError/parsedBody``.
 public struct ImageResponseSerializer: ValidatingResponseSerializer {
     /// The decoded image.
     public typealias Output = Image
@@ -42,6 +45,14 @@ public struct ImageResponseSerializer: ValidatingResponseSerializer {
         self.maximumAnimationPixelCount = maximumAnimationPixelCount
     }
 
+    public func serialize(_ response: HTTPResponse, body: Data) throws -> Image {
+        try result(for: response, body: body).image()
+    }
+
+    public func result(for response: HTTPResponse, body: Data) -> SerializedResult<Image> {
+        resultWithStatusFirst(for: response, body: body)
+    }
+
     public func parse(_ body: Data, of response: HTTPResponse) throws -> Image {
         guard !body.isEmpty else { throw SessionError(.serialization, message: "the response has no image") }
         return try animatedImage(body) ?? decoder.decode(body, options: options)
@@ -57,5 +68,18 @@ public struct ImageResponseSerializer: ValidatingResponseSerializer {
         } catch let error as SessionError where error.code == .tooLarge {
             return nil
         }
+    }
+}
+
+extension SerializedResult {
+    /// The value if there is no error, which otherwise has the value.
+    func image() throws -> Output {
+        if var error = error as? SessionError {
+            error.parsedBody = value
+            throw error
+        }
+        if let error { throw error }
+        guard let value else { throw SessionError(.serialization, message: "the response has no image") }
+        return value
     }
 }
