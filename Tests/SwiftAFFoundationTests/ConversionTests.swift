@@ -136,6 +136,24 @@ import Testing
         #expect(error?.code == .bodySource)
     }
 
+    @Test func callsTakeURLRequests() async throws {
+        let server = try TestServer()
+        server.route("/a", .text("hello"))
+        let manager = HTTPSessionManager()
+        var request = URLRequest(url: server.url("/a"))
+        request.setValue("1", forHTTPHeaderField: "X-A")
+        let response = try await manager.response(for: request)
+        #expect(response.body == Data("hello".utf8))
+        let head = try #require(HTTPURLResponse(response))
+        #expect(head.statusCode == 200 && head.url == server.url("/a"))
+        #expect(try await manager.stream(request).collect(upTo: 100) == Data("hello".utf8))
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await manager.download(request, to: file)
+        #expect(try Data(contentsOf: file) == Data("hello".utf8))
+        #expect(server.requests.map { $0["X-A"] } == ["1", "1", "1"])
+    }
+
     @Test func responses() throws {
         let headers = HTTPHeaders([
             ("Content-Type", "text/html; charset=utf-8"), ("X-A", "1"), ("x-a", "2"), ("Set-Cookie", "a=1"),

@@ -11,4 +11,9 @@ extension HTTPURLResponse {
             url: url, statusCode: response.status, httpVersion: response.version.description,
             headerFields: Dictionary(uniqueKeysWithValues: response.headers.joined.map { ($0.name, $0.value) }))
     }
+
+    /// Converts the head of a response whose body is in memory.
+    public convenience init?<Value>(_ response: Response<Value>) {
+        self.init(response.head)
+    }
 }

@@ -34,6 +34,12 @@ extension HTTPRequest {
     }
 }
 
+/// `response(for:)`, `stream`, `download` and other calls take a `URLRequest`, converted by `HTTPRequest(_:)`.
+extension URLRequest: RequestConvertible {
+    /// Returns the converted request.
+    public static func request(of request: URLRequest) -> HTTPRequest { HTTPRequest(request) }
+}
+
 extension URLRequest {
     /// A request with the default value of every property.
     fileprivate static let initial = URLRequest(url: URL(fileURLWithPath: "/"))
