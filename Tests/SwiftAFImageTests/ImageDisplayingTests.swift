@@ -111,6 +111,14 @@ struct ImageDisplayingTests {
         #expect(view.widths == [4])
     }
 
+    @Test func imageFromURLIsProcessed() async throws {
+        let view = view()
+        view.setImage(from: "http://h/a", processors: [.resize(width: 2, height: 2)])
+        await view.shown.wait()
+        view.setImage(from: URL(string: "http://h/a"), processors: [.resize(width: 2, height: 2)])
+        #expect(view.widths == [2, 2])
+    }
+
     @Test("cancelled, and downloaded at once again", arguments: [ImageSlot.image, .background, .background(.selected)])
     func cancelAndAgain(slot: ImageSlot) async throws {
         let view = view()

@@ -226,6 +226,14 @@ struct ImageDownloaderTests {
         withExtendedLifetime(running) {}
     }
 
+    @Test func cancellingWithoutAReceiptDoesNothing() async throws {
+        let downloader = downloader()
+        _ = try await downloader.image(for: request)
+        let results = Results()
+        downloader.cancel(downloader.download(request, completion: results.expect("cached")))
+        #expect(try await results.all().first?.result.get().image.pixelWidth == 4)
+    }
+
     @Test("a cancelled task cancels its image")
     func cancelledTask() async throws {
         let gate = Gate()

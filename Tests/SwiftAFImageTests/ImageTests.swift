@@ -67,6 +67,21 @@ struct ImageTests {
         #expect((dot.pixelWidth, dot.pixelHeight) == (1, 1))
     }
 
+    @Test func processorsHaveShortNames() {
+        let processors: [any ImageProcessing] = [
+            .resize(width: 20, height: 10), .scale(2), .roundCorners(radius: 3),
+        ]
+        let types: [any ImageProcessing] = [
+            ResizeProcessor(width: 20, height: 10), ScaleProcessor(scale: 2), RoundCornersProcessor(radius: 3),
+        ]
+        #expect(processors.map(\.identifier) == types.map(\.identifier))
+    }
+
+    @Test func decoderHasDefaultLimits() throws {
+        let decoder: any ImageDecoding = TextDecoder()
+        #expect(try decoder.decode(Data("4x2".utf8)).size == (4, 2))
+    }
+
     @Test("another number of pixels per point changes the size, and no pixel")
     func scale() throws {
         let image = Pictures.image(20, 10)

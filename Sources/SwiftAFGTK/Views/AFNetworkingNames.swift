@@ -47,7 +47,7 @@
             with url: String?, placeholderImage: Image? = nil, fittingWidth width: Int, height: Int
         ) {
             setImage(
-                for: HTTPRequest(imageAt: url ?? ""), placeholder: placeholderImage,
+                from: url, placeholder: placeholderImage,
                 processors: processors(fittingWidth: width, height: height))
         }
 

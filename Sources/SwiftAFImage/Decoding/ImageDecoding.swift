@@ -31,6 +31,11 @@ public protocol ProgressiveImageDecoding: AnyObject {
 }
 
 extension ImageDecoding {
+    /// Decodes the image, or the first frame of an animation, within the default limits.
+    public func decode(_ data: Data) throws -> Image {
+        try decode(data, options: ImageDecodingOptions())
+    }
+
     public func makeProgressiveDecoder(options: ImageDecodingOptions) -> (any ProgressiveImageDecoding)? { nil }
 
     public func decodeFrames(_ data: Data, options: ImageDecodingOptions) throws -> [ImageFrame] {

@@ -37,15 +37,22 @@ extension ImageDisplaying {
     ///   - url: The image's URL; nil shows the placeholder only.
     ///   - placeholder: Shown during the download, unless the image is cached, and kept on failure. Nil keeps the
     ///     current image.
+    ///   - processors: Applied to the image, in order, such as `.resize(width: 64, height: 64)` in a list.
     ///   - slot: The place of the image in the view.
-    public func setImage(from url: String?, placeholder: Image? = nil, in slot: ImageSlot = .image) {
-        setImage(for: HTTPRequest(imageAt: url ?? ""), placeholder: placeholder, in: slot)
+    public func setImage(
+        from url: String?, placeholder: Image? = nil, processors: [any ImageProcessing] = [],
+        in slot: ImageSlot = .image
+    ) {
+        setImage(for: HTTPRequest(imageAt: url ?? ""), placeholder: placeholder, processors: processors, in: slot)
     }
 
     /// Shows the image at a URL; nil shows the placeholder only.
     @_disfavoredOverload
-    public func setImage(from url: URL?, placeholder: Image? = nil, in slot: ImageSlot = .image) {
-        setImage(from: url?.absoluteString, placeholder: placeholder, in: slot)
+    public func setImage(
+        from url: URL?, placeholder: Image? = nil, processors: [any ImageProcessing] = [],
+        in slot: ImageSlot = .image
+    ) {
+        setImage(from: url?.absoluteString, placeholder: placeholder, processors: processors, in: slot)
     }
 
     /// Shows the image of a response. The request is sent, and passed to the closures, with `Accept: image/*`, unless

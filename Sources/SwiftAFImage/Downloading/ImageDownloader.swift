@@ -217,9 +217,10 @@ public final class ImageDownloader: Sendable {
     }
 
     /// Cancels the request of a receipt: its completion is called with ``/SwiftAF/SessionError/Code/cancelled``.
-    /// Other requests for the same image are unaffected; without any, the download is cancelled.
-    public func cancel(_ receipt: ImageDownloadReceipt) {
-        guard let cancelled = queue.withLock({ $0.cancel(receipt.id, for: receipt.key) }) else { return }
+    /// Other requests for the same image are unaffected; without any, the download is cancelled. Nil, the receipt of a
+    /// cached image, does nothing.
+    public func cancel(_ receipt: ImageDownloadReceipt?) {
+        guard let receipt, let cancelled = queue.withLock({ $0.cancel(receipt.id, for: receipt.key) }) else { return }
         cancelled.work?.cancel()
         for waiting in cancelled.waiting {
             waiting.handler.call(.failure(SessionError(.cancelled, message: "the image request was cancelled")))

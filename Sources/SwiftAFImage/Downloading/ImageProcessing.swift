@@ -77,6 +77,13 @@ public struct ResizeProcessor: ImageProcessing, Hashable {
     }
 }
 
+extension ImageProcessing where Self == ResizeProcessor {
+    /// Scales an image down in proportion until it fits a size in pixels: a ``ResizeProcessor``.
+    public static func resize(width: Int, height: Int) -> ResizeProcessor {
+        ResizeProcessor(width: width, height: height)
+    }
+}
+
 /// Sets the number of pixels per point of an image. Its pixels are unchanged.
 ///
 /// For a screen with two pixels per point, put it behind a ``ResizeProcessor`` to twice the size in points.
@@ -94,6 +101,11 @@ public struct ScaleProcessor: ImageProcessing, Hashable {
     public func process(_ image: Image) throws -> Image {
         image.withScale(scale)
     }
+}
+
+extension ImageProcessing where Self == ScaleProcessor {
+    /// Sets the number of pixels per point: a ``ScaleProcessor``.
+    public static func scale(_ scale: Double) -> ScaleProcessor { ScaleProcessor(scale: scale) }
 }
 
 /// Rounds the corners of an image.
@@ -136,4 +148,9 @@ public struct RoundCornersProcessor: ImageProcessing, Hashable {
         let middle = Double(index) + 0.5
         return max(radius - middle, middle - (Double(count) - radius), 0)
     }
+}
+
+extension ImageProcessing where Self == RoundCornersProcessor {
+    /// Rounds the corners by a radius in pixels: a ``RoundCornersProcessor``.
+    public static func roundCorners(radius: Int) -> RoundCornersProcessor { RoundCornersProcessor(radius: radius) }
 }
