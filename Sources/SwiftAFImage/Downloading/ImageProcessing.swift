@@ -31,11 +31,14 @@ public struct ResizeProcessor: ImageProcessing, Hashable {
         let resized = image.withPixels { source in
             Image(pixelWidth: newWidth, pixelHeight: newHeight, scale: image.scale, hasAlpha: image.hasAlpha) {
                 target in
+                guard let source = source.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
                 for row in 0..<newHeight {
                     let rows = Self.covered(row, of: newHeight, from: image.pixelHeight)
+                    let start = source + rows.lowerBound * image.bytesPerRow
                     for column in 0..<newWidth {
                         let columns = Self.covered(column, of: newWidth, from: image.pixelWidth)
-                        let mean = Self.mean(source, rows, columns, bytesPerRow: image.bytesPerRow)
+                        let mean = Self.mean(
+                            start + columns.lowerBound * 4, rows.count, columns.count, bytesPerRow: image.bytesPerRow)
                         target.storeBytes(of: mean, toByteOffset: (row * newWidth + column) * 4, as: UInt32.self)
                     }
                 }
@@ -50,26 +53,35 @@ public struct ResizeProcessor: ImageProcessing, Hashable {
     }
 
     /// Colours are weighted by alpha: transparent pixels have no colour.
+    ///
+    /// The loops are written for debug builds, which call a function for each range, subscript of a buffer and checked
+    /// sum. No sum overflows: an image has at most 2^28 pixels, and a pixel adds less than 2^16.
     private static func mean(
-        _ pixels: UnsafeRawBufferPointer, _ rows: Range<Int>, _ columns: Range<Int>, bytesPerRow: Int
+        _ start: UnsafePointer<UInt8>, _ height: Int, _ width: Int, bytesPerRow: Int
     ) -> UInt32 {
         var red = 0, green = 0, blue = 0, alpha = 0
-        for row in rows {
-            for column in columns {
-                let at = row * bytesPerRow + column * 4
-                let weight = Int(pixels[at + 3])
-                red += Int(pixels[at]) * weight
-                green += Int(pixels[at + 1]) * weight
-                blue += Int(pixels[at + 2]) * weight
-                alpha += weight
+        var line = start
+        var lines = height
+        while lines > 0 {
+            var pixel = line
+            var left = width
+            while left > 0 {
+                let weight = Int(pixel[3])
+                red = red &+ Int(pixel[0]) &* weight
+                green = green &+ Int(pixel[1]) &* weight
+                blue = blue &+ Int(pixel[2]) &* weight
+                alpha = alpha &+ weight
+                pixel = pixel + 4
+                left = left &- 1
             }
+            line = line + bytesPerRow
+            lines = lines &- 1
         }
         guard alpha > 0 else { return 0 }
-        let count = rows.count * columns.count
         // Without an array: this runs for each pixel.
         let colour =
             rounded(red, by: alpha) | rounded(green, by: alpha) << 8 | rounded(blue, by: alpha) << 16
-        return (colour | rounded(alpha, by: count) << 24).littleEndian
+        return (colour | rounded(alpha, by: height * width) << 24).littleEndian
     }
 
     private static func rounded(_ sum: Int, by divisor: Int) -> UInt32 {
