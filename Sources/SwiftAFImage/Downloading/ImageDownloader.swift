@@ -32,8 +32,8 @@ extension ImageDownloadReceipt: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }
 
-/// Downloads images into a cache. Requests for the same image share one download; a few downloads run at once, others
-/// wait.
+/// Downloads images into a cache. Requests for the same image at the same time share one download; a few downloads run
+/// at once, others wait.
 ///
 /// ```swift
 /// let downloader = ImageDownloader.default
