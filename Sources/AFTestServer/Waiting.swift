@@ -48,8 +48,12 @@ extension TestServer {
     /// Where the time limits of waits pass.
     private static let limits = DispatchQueue(label: "AFTestServer.waits")
 
-    /// Blocks the calling thread until a condition holds.
-    public func wait(for condition: Condition, timeout: Duration = TestServer.patience) -> Bool {
+    /// Blocks the calling thread until a condition holds, in functions that aren't async.
+    ///
+    /// Nothing else runs on that thread meanwhile: on the main thread, neither the main actor nor the main queue. Async
+    /// functions, and top-level code that has an `await`, use ``wait(for:timeout:)``.
+    @available(*, noasync, message: "Use 'await wait(for:timeout:)', which blocks no thread.")
+    public func waitBlocking(for condition: Condition, timeout: Duration = TestServer.patience) -> Bool {
         let (kind, count, gate) = condition.inC
         return afts_wait(pointer, kind, count, gate, Int32(clamping: timeout.wholeMilliseconds))
     }

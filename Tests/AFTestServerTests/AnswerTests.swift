@@ -94,7 +94,7 @@ import Testing
         try client.send("GET / HTTP/1.1\r\n\r\n")
         #expect(try client.receiveAll() == "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         try client.send("more")
-        #expect(server.wait(for: .closes(1)))
+        #expect(server.waitBlocking(for: .closes(1)))
         #expect(server.connections[0].received == Data("GET / HTTP/1.1\r\n\r\nmore".utf8))
         #expect(server.connections[0].ending == .closedByServer)
     }

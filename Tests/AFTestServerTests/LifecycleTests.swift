@@ -15,7 +15,7 @@ private final class Box: Sendable {
         let said = ProcessInfo.processInfo.environment["AFTS_PATIENCE"].flatMap { Int($0) }
         #expect(TestServer.patience == .seconds(said ?? 60))
         let server = try TestServer()
-        #expect(!server.wait(for: .requests(1), timeout: .milliseconds(1)))
+        #expect(!server.waitBlocking(for: .requests(1), timeout: .milliseconds(1)))
     }
 
     @Test func holdsScriptsAtAGateUntilItReleasesThem() async throws {
@@ -97,8 +97,8 @@ private final class Box: Sendable {
             try client.send(bytes)
             return client
         }
-        #expect(server.wait(for: .connections(clients.count)))
-        #expect(server.wait(for: .requests(4)))
+        #expect(server.waitBlocking(for: .connections(clients.count)))
+        #expect(server.waitBlocking(for: .requests(4)))
         DispatchQueue.concurrentPerform(iterations: 4) { _ in server.stop() }
         #expect(server.statistics.open == 0 && server.statistics.closed == clients.count)
         let error = #expect(throws: Client.Failure.self) { try Client(port: server.port) }
@@ -108,7 +108,7 @@ private final class Box: Sendable {
     @Test func keeps500ConnectionsOpen() throws {
         let server = try TestServer()
         let clients = try (0..<500).map { _ in try Client(port: server.port) }
-        #expect(server.wait(for: .connections(clients.count)))
+        #expect(server.waitBlocking(for: .connections(clients.count)))
         #expect(server.statistics.mostOpen == clients.count)
     }
 
@@ -119,7 +119,7 @@ private final class Box: Sendable {
             server?.stop()
         }
         #expect(try Client.exchange(server.port, "GET /").hasPrefix("HTTP/1.1 200 OK\r\n"))
-        #expect(server.wait(for: .closes(1)))
+        #expect(server.waitBlocking(for: .closes(1)))
     }
 
     @Test func endsAfterAHandlerReleasesTheLastReference() throws {

@@ -8,7 +8,7 @@ import Testing
         let client = try Client(port: server.port)
         let head = "POST /a?b=%20 HTTP/1.1\r\nhOST: x\r\nA: 1\r\nA: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
         try client.send(head + "3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\nTrailer: 1\r\n\r\n")
-        #expect(server.wait(for: .requests(1)))
+        #expect(server.waitBlocking(for: .requests(1)))
         let request = try #require(server.requests.first)
         #expect(request.method == "POST" && request.target == "/a?b=%20" && request.path == "/a")
         #expect(request.headers.map(\.name) == ["hOST", "A", "A", "Transfer-Encoding"])
@@ -28,7 +28,7 @@ import Testing
         for request in sent {
             try client.send(request)
         }
-        #expect(server.wait(for: .requests(2)))
+        #expect(server.waitBlocking(for: .requests(2)))
         #expect(server.requests.count == 1 && server.statistics.requests == 2)
         #expect(server.requests[0].bodyText == "abcd" && server.requests[0].bodyLength == 6)
         #expect(server.connections[0].received == Data("PUT / HTTP".utf8))
@@ -40,9 +40,9 @@ import Testing
         try Client(port: server.port).close()
         let aborting = try Client(port: server.port)
         try aborting.send("PUT / HTTP/1.1\r\nContent-Length: 6\r\n\r\nabc")
-        #expect(server.wait(for: .received(bytes: 40)))
+        #expect(server.waitBlocking(for: .received(bytes: 40)))
         aborting.close()
-        #expect(server.wait(for: .closes(2)))
+        #expect(server.waitBlocking(for: .closes(2)))
         #expect(server.connections.map(\.ending) == [.closedByClient, .closedByClient])
         #expect(server.requests.map(\.isBodyComplete) == [false])
     }
@@ -137,7 +137,7 @@ import Testing
         let interim = "HTTP/1.1 100 Continue\r\n\r\n"
         #expect(try client.receive(asLongAs: interim) == interim)
         try client.send("x")
-        #expect(server.wait(for: .requests(1)))
+        #expect(server.waitBlocking(for: .requests(1)))
         _ = try client.receive()
         try client.send("PUT /early HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
         let refusal = "HTTP/1.1 417 Expectation Failed\r\n"

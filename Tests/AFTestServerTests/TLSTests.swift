@@ -86,8 +86,8 @@ private final class Folder {
         tls.ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256"
         let server = try TestServer(tls: tls)
         _ = try OpenSSL.get(server, "-tls1_3")
-        #expect(server.wait(for: .failedHandshakes(1)))
-        #expect(server.wait(for: .closes(1)))
+        #expect(server.waitBlocking(for: .failedHandshakes(1)))
+        #expect(server.waitBlocking(for: .closes(1)))
         #expect(server.connections[0].ending == .handshakeFailed && server.connections[0].tlsError != nil)
         _ = try OpenSSL.get(server)
         #expect(server.connections[1].tls?.version == "TLSv1.2")
@@ -103,7 +103,7 @@ private final class Folder {
     ) throws {
         let server = try TestServer(tls: .init(authority.issue(validity: validity)))
         #expect(try OpenSSL.get(server, "-CAfile", trust, "-verify_return_error").contains(complaint))
-        #expect(server.wait(for: .failedHandshakes(1)))
+        #expect(server.waitBlocking(for: .failedHandshakes(1)))
     }
 
     @Test func issuesCertificatesThatClientsAcceptForTheirHostsOnly() throws {
@@ -151,7 +151,7 @@ private final class Folder {
         #expect(try OpenSSL.get(server, "-cert", certificate, "-key", key).contains("200 OK"))
         #expect(server.connections[0].tls?.clientSubject == "/CN=Ada")
         _ = try OpenSSL.get(server)
-        #expect(server.wait(for: .failedHandshakes(1)))
+        #expect(server.waitBlocking(for: .failedHandshakes(1)))
     }
 
     @Test func staplesTheGivenOCSPResponse() throws {
