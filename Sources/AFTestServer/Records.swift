@@ -64,7 +64,7 @@ extension TestServer {
         case open
         /// The server closed it, in a script or because it was stopped.
         case closedByServer
-        /// The client closed it cleanly.
+        /// The client closed it cleanly, or ended its own direction, before the server closed it.
         case closedByClient
         /// The client reset it, or it failed.
         case broken

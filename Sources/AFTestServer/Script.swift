@@ -312,11 +312,17 @@ extension Script {
 
 extension Script {
     /// Waits for a time.
+    ///
+    /// If the client closes the connection meanwhile, that is recorded at once, and the script goes on afterwards: see
+    /// ``TestServer/Condition/closes(_:)``.
     public static func pause(_ duration: Duration) -> Script {
         Script { afts_pause($0, duration.wholeMilliseconds) }
     }
 
     /// Waits at a gate until the test releases it: see ``TestServer/release(_:permits:)``.
+    ///
+    /// If the client closes the connection meanwhile, that is recorded at once, and the script stays at the gate: see
+    /// ``TestServer/Condition/closes(_:)``.
     public static func stall(at gate: String) -> Script {
         Script { afts_stall($0, gate) }
     }

@@ -14,8 +14,13 @@ extension TestServer {
         /// A total number of connections was accepted.
         case connections(Int)
         /// A total number of connections has ended.
+        ///
+        /// If a client closes its connection, or resets it, while a script waits at a gate, pauses, or has an async
+        /// handler that waits, the connection counts at once, and its ``ConnectionRecord/ending`` is set. The script
+        /// goes on afterwards: on the wire, closing looks the same as ending only the own direction, and a client that
+        /// has done that still gets its response. In other steps, the next read or write finds the end.
         case closes(Int)
-        /// At most this number of connections is open.
+        /// At most this number of connections is open: they haven't ended, as in ``closes(_:)``.
         case open(atMost: Int)
         /// A number of bytes was received, on all connections together.
         case received(bytes: Int)

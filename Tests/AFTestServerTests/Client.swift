@@ -53,6 +53,12 @@ final class Client {
         }
     }
 
+    func reset() {
+        var immediately = linger(l_onoff: 1, l_linger: 0)
+        _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &immediately, socklen_t(MemoryLayout<linger>.size))
+        close()
+    }
+
     func finishSending() {
         _ = shutdown(descriptor, Int32(SHUT_WR))
     }

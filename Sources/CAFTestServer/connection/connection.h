@@ -16,6 +16,11 @@ struct afts_conn {
     afts__connection_record *record;
     int fd; /**< The own thread alone writes it, and reads it without the lock. */
     pthread_cond_t wake;
+    bool is_watched;  /**< The own thread waits, and the listener watches the socket. */
+    bool has_hung_up; /**< The client's end was recorded and counted during such a wait. */
+    /** During a wait of a handler: see afts_conn_begin_wait(). */
+    void (*interrupted)(void *context);
+    void *interrupted_context;
     /* Own thread. */
     pthread_t thread;
     SSL *ssl;

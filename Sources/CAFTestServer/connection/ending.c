@@ -23,8 +23,10 @@ static void close_socket(afts_conn *conn) {
         conn->fd = -1;
         bool decided = conn->ending != AFTS_STILL_OPEN;
         conn->record->seen.ending = decided ? conn->ending : AFTS_CLOSED_BY_SERVER;
-        server->stats.open--;
-        server->stats.closed++;
+        if (!conn->has_hung_up) {
+            server->stats.open--;
+            server->stats.closed++;
+        }
         afts__server_changed(server);
     }
     pthread_mutex_unlock(&server->lock);

@@ -1,6 +1,7 @@
 #include "connection/io.h"
 
 #include "base/clock.h"
+#include "connection/hangup.h"
 #include "script/gate.h"
 
 #include <errno.h>
@@ -128,12 +129,31 @@ afts_status afts__pause(afts_conn *conn, unsigned milliseconds) {
     struct timespec deadline = afts__deadline(milliseconds);
     int error = 0;
     pthread_mutex_lock(&server->lock);
+    if (milliseconds > 0) afts__hangup_watch(conn);
     while (error == 0 && server->state < AFTS__SERVER_STOPPING) {
         error = pthread_cond_timedwait(&conn->wake, &server->lock, &deadline);
     }
+    afts__hangup_unwatch(conn);
     bool is_stopping = server->state >= AFTS__SERVER_STOPPING;
     pthread_mutex_unlock(&server->lock);
     return is_stopping ? AFTS_ECANCELED : AFTS_OK;
+}
+
+void afts_conn_begin_wait(afts_conn *conn, void (*interrupted)(void *context), void *context) {
+    afts_server *server = conn->server;
+    pthread_mutex_lock(&server->lock);
+    afts__hangup_watch(conn);
+    conn->interrupted = interrupted;
+    conn->interrupted_context = context;
+    if (server->state >= AFTS__SERVER_STOPPING && interrupted != NULL) interrupted(context);
+    pthread_mutex_unlock(&server->lock);
+}
+
+void afts_conn_end_wait(afts_conn *conn) {
+    pthread_mutex_lock(&conn->server->lock);
+    conn->interrupted = NULL;
+    afts__hangup_unwatch(conn);
+    pthread_mutex_unlock(&conn->server->lock);
 }
 
 afts_status afts_conn_read(afts_conn *conn, void *out, size_t size, size_t *count) {

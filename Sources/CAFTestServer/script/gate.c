@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "connection/connection.h"
+#include "connection/hangup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +42,12 @@ afts_status afts__stall(afts_conn *conn, const char *name) {
     }
     uint64_t ticket = gate->tickets++;
     afts__server_changed(server);
+    bool waits = ticket >= gate->admitted;
+    if (waits) afts__hangup_watch(conn);
     while (ticket >= gate->admitted && server->state < AFTS__SERVER_STOPPING) {
         pthread_cond_wait(&gate->opened, &server->lock);
     }
+    if (waits) afts__hangup_unwatch(conn);
     bool passed = ticket < gate->admitted;
     if (!passed) gate->canceled++;
     pthread_mutex_unlock(&server->lock);

@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "connection/connection.h"
+#include "connection/hangup.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -109,31 +111,59 @@ static void pause_accepting(afts_server *server) {
     pthread_mutex_unlock(&server->lock);
 }
 
+static void accept_connection(afts_server *server) {
+    address peer = {0};
+    socklen_t size = sizeof peer;
+    int fd = accept4(server->listener, &peer.any, &size, SOCK_CLOEXEC);
+    int error = errno;
+    afts__join_finished(server);
+    if (fd >= 0) {
+        bool is_ipv6 = server->options.ipv6;
+        afts__serve(server, fd, ntohs(is_ipv6 ? peer.v6.sin6_port : peer.v4.sin_port));
+    } else if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
+        pause_accepting(server);
+    }
+}
+
+/**
+ * Takes one event at a time: a connection that it names may no longer be watched, but is there, because only this
+ * thread and, after its end, afts_server_stop() free connections.
+ */
 static void *accept_connections(void *context) {
     afts_server *server = context;
     pthread_setname_np(pthread_self(), "aft-listener");
     while (!afts__server_is_stopping(server)) {
-        address peer = {0};
-        socklen_t size = sizeof peer;
-        int fd = accept4(server->listener, &peer.any, &size, SOCK_CLOEXEC);
-        afts__join_finished(server);
-        if (fd >= 0) {
-            bool is_ipv6 = server->options.ipv6;
-            afts__serve(server, fd, ntohs(is_ipv6 ? peer.v6.sin6_port : peer.v4.sin_port));
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            pause_accepting(server);
+        struct epoll_event event;
+        if (epoll_wait(server->poller, &event, 1, -1) != 1) continue;
+        if (event.data.ptr == server) {
+            accept_connection(server);
+        } else {
+            afts__hangup_record(event.data.ptr, event.events);
         }
     }
     return NULL;
+}
+
+/** 0, or an errno. */
+static int open_poller(afts_server *server) {
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = server};
+    server->poller = epoll_create1(EPOLL_CLOEXEC);
+    if (server->poller < 0 ||
+        epoll_ctl(server->poller, EPOLL_CTL_ADD, server->listener, &event) != 0) {
+        return errno;
+    }
+    return 0;
 }
 
 /** The server's threads block all signals: the program's own threads handle those. 0, or an errno. */
 static int start_acceptor(afts_server *server) {
     sigset_t all;
     sigset_t previous;
+    int error = open_poller(server);
+    if (error != 0) return error;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &previous);
-    int error = pthread_create(&server->acceptor, NULL, accept_connections, server);
+    error = pthread_create(&server->acceptor, NULL, accept_connections, server);
     pthread_sigmask(SIG_SETMASK, &previous, NULL);
     return error;
 }
@@ -148,6 +178,10 @@ void afts__listener_close(afts_server *server) {
     if (server->listener >= 0) {
         close(server->listener);
         server->listener = -1;
+    }
+    if (server->poller >= 0) {
+        close(server->poller);
+        server->poller = -1;
     }
 }
 

@@ -50,7 +50,7 @@ afts_server *afts_server_new(const afts_options *options) {
     if (server == NULL) return NULL;
     pthread_mutex_init(&server->lock, NULL);
     afts__condition_init(&server->changed);
-    server->listener = server->holder = -1;
+    server->listener = server->holder = server->poller = -1;
     server->fillers[0] = server->fillers[1] = server->fillers[2] = -1;
     server->options = options != NULL ? *options : (afts_options){0};
     apply_defaults(&server->options);
@@ -95,6 +95,7 @@ static void interrupt_everything(afts_server *server) {
     for (afts_conn *conn = server->live; conn != NULL; conn = conn->next) {
         if (conn->fd >= 0) shutdown(conn->fd, SHUT_RDWR);
         pthread_cond_signal(&conn->wake);
+        if (conn->interrupted != NULL) conn->interrupted(conn->interrupted_context);
     }
     afts__gates_wake(server);
 }

@@ -56,7 +56,7 @@ typedef enum afts_ending {
     AFTS_STILL_OPEN = 0,
     /** The script, or the stopping server, closed it. */
     AFTS_CLOSED_BY_SERVER,
-    /** The client closed it in an orderly way. */
+    /** The client closed it, or its own direction, in an orderly way before the server did. */
     AFTS_CLOSED_BY_CLIENT,
     /** The client reset it, or it broke. */
     AFTS_BROKEN,
@@ -94,7 +94,7 @@ typedef struct afts_connection {
     const char *client_subject;
 } afts_connection;
 
-/** Totals since the start. */
+/** Totals since the start. When a connection counts as closed, and no longer as open: see AFTS_CLOSED. */
 typedef struct afts_stats {
     size_t accepted;
     size_t open;
@@ -144,8 +144,12 @@ typedef enum afts_condition {
      * that; if its script reads the head only, when the head has been read.
      */
     AFTS_REQUESTS,
-    AFTS_ACCEPTED,          /**< A number of accepted connections, in total. */
-    AFTS_CLOSED,            /**< A number of connections that have ended, in total. */
+    AFTS_ACCEPTED, /**< A number of accepted connections, in total. */
+    /**
+     * A number of connections that have ended, in total. One whose client closes it, or its own direction, while a
+     * script waits at a gate or pauses, counts from then on.
+     */
+    AFTS_CLOSED,
     AFTS_OPEN_AT_MOST,      /**< At most a number of open connections. */
     AFTS_RECEIVED,          /**< A number of received bytes, on all connections together. */
     AFTS_HANDSHAKES_FAILED, /**< A number of failed handshakes, in total. */

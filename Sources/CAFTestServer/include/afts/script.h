@@ -143,10 +143,17 @@ void afts_wait_peer_close(afts_script *script);
 
 /* Time */
 
-/** Waits. Ends early when the server stops. */
+/**
+ * Waits. Ends early when the server stops. If the client closes or resets the connection meanwhile,
+ * that is recorded and counted at once, and the script goes on afterwards: a client that has only ended
+ * its own direction can still read.
+ */
 void afts_pause(afts_script *script, unsigned milliseconds);
 
-/** Waits at a gate for a permit of afts_release. Ends early when the server stops. */
+/**
+ * Waits at a gate for a permit of afts_release. Ends early when the server stops. A client that closes
+ * is recorded as by afts_pause.
+ */
 void afts_stall(afts_script *script, const char *gate);
 
 /* Endings */
@@ -192,6 +199,17 @@ afts_status afts_conn_pause(afts_conn *conn, unsigned milliseconds);
 
 /** Waits at a gate; see afts_stall. */
 afts_status afts_conn_stall(afts_conn *conn, const char *gate);
+
+/**
+ * Around a wait of the handler for something other than the connection. Meanwhile a client that closes is recorded and
+ * counted, as in afts_pause, and `interrupted`, unless NULL, is called when the server begins to stop: once, perhaps
+ * before this function returns. It is called with the server's lock held, so it must neither block nor call a function
+ * of the server.
+ */
+void afts_conn_begin_wait(afts_conn *conn, void (*interrupted)(void *context), void *context);
+
+/** Ends such a wait: `interrupted` isn't called any more. */
+void afts_conn_end_wait(afts_conn *conn);
 
 /** Reads the rest of the request's body; see afts_read_body. */
 afts_status afts_conn_read_body(afts_conn *conn);
