@@ -57,6 +57,12 @@ extension TestServer {
             }
         }
 
+        /// Sends a complete response with text as its body, as UTF-8: see
+        /// ``Script/respond(_:headers:body:)-(_,_,String)``.
+        public func respond(_ status: Int = 200, headers: Script.Headers = [:], body: String) throws {
+            try respond(status, headers: headers, body: Data(body.utf8))
+        }
+
         /// Waits for a time.
         public func pause(_ duration: Duration) throws {
             try perform { afts_conn_pause($0, duration.wholeMilliseconds) }

@@ -78,6 +78,12 @@ extension Script {
         respond(status, lines: headerLines(headers), body)
     }
 
+    /// Sends a complete response with text as its body, as UTF-8, and without a Content-Type of its own: see
+    /// ``text(_:status:headers:)``.
+    public static func respond(_ status: Int = 200, headers: Headers = [:], body: String) -> Script {
+        respond(status, headers: headers, body: Data(body.utf8))
+    }
+
     /// Sends a response with text as its body.
     ///
     /// - Parameters:
@@ -85,7 +91,7 @@ extension Script {
     ///   - status: The status code.
     ///   - headers: Further fields. Without a Content-Type among them it is `text/plain; charset=utf-8`.
     public static func text(_ body: String, status: Int = 200, headers: Headers = [:]) -> Script {
-        respond(status, type: "text/plain; charset=utf-8", headers, body)
+        respond(status, type: "text/plain; charset=utf-8", headers, Data(body.utf8))
     }
 
     /// Sends a response with JSON text as its body.
@@ -95,13 +101,35 @@ extension Script {
     ///   - status: The status code.
     ///   - headers: Further fields. Without a Content-Type among them it is `application/json`.
     public static func json(_ body: String, status: Int = 200, headers: Headers = [:]) -> Script {
-        respond(status, type: "application/json", headers, body)
+        respond(status, type: "application/json", headers, Data(body.utf8))
     }
 
-    private static func respond(_ status: Int, type: String, _ headers: Headers, _ body: String) -> Script {
+    /// Sends a response with a value as its body, encoded as JSON.
+    ///
+    /// If the value can't be encoded, the response is 500, and ``TestServer/handlerErrors`` has the error.
+    ///
+    /// - Parameters:
+    ///   - value: The value. A `String` is JSON text: see ``json(_:status:headers:)``.
+    ///   - status: The status code.
+    ///   - headers: Further fields. Without a Content-Type among them it is `application/json`.
+    ///   - encoder: The encoder; nil for one that sorts keys and doesn't escape slashes.
+    public static func json(
+        _ value: some Encodable, status: Int = 200, headers: Headers = [:], encoder: JSONEncoder? = nil
+    ) -> Script {
+        let standard = JSONEncoder()
+        standard.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            let body = try (encoder ?? standard).encode(value)
+            return respond(status, type: "application/json", headers, body)
+        } catch {
+            return .handler { _, _ in throw error }
+        }
+    }
+
+    private static func respond(_ status: Int, type: String, _ headers: Headers, _ body: Data) -> Script {
         let hasType = headers.contains { $0.key.lowercased() == "content-type" }
         let lines = [hasType ? "" : "Content-Type: \(type)", headerLines(headers)].filter { !$0.isEmpty }
-        return respond(status, lines: lines.joined(separator: "\r\n"), Data(body.utf8))
+        return respond(status, lines: lines.joined(separator: "\r\n"), body)
     }
 
     private static func respond(_ status: Int, lines: String, _ body: Data) -> Script {
@@ -158,14 +186,22 @@ extension Script {
         }
     }
 
+    /// Sends a response whose body, a text as UTF-8, is shorter than its Content-Length: see
+    /// ``truncated(_:headers:body:promising:)-(_,_,Data,_)``.
+    public static func truncated(
+        _ status: Int = 200, headers: Headers = [:], body: String, promising promised: Int
+    ) -> Script {
+        truncated(status, headers: headers, body: Data(body.utf8), promising: promised)
+    }
+
     /// Sends a complete response with chunked transfer coding.
     public static func chunked(
         _ status: Int = 200, headers: Headers = [:], chunks: [String], trailers: Headers = [:]
     ) -> Script {
-        [.chunkedHead(status, headers: headers), Script(chunks.map { .chunk(Data($0.utf8)) }), .lastChunk(trailers)]
+        [.chunkedHead(status, headers: headers), Script(chunks.map { .chunk($0) }), .lastChunk(trailers)]
     }
 
-    /// Sends the head of a chunked response. Continue with ``chunk(_:count:)`` and ``lastChunk(_:)``.
+    /// Sends the head of a chunked response. Continue with `.chunk("text")` and ``lastChunk(_:)``.
     public static func chunkedHead(_ status: Int = 200, headers: Headers = [:]) -> Script {
         let lines = headerLines(headers)
         return Script { afts_respond_chunked($0, Int32(clamping: status), lines) }
@@ -180,6 +216,11 @@ extension Script {
         Script { script in
             bytes.withUnsafeBytes { afts_chunk_repeated(script, $0.baseAddress, $0.count, repetitions(count)) }
         }
+    }
+
+    /// Sends a chunk of text, as UTF-8, `count` times. An empty chunk is omitted, because it would end the body.
+    public static func chunk(_ text: String, count: Int? = 1) -> Script {
+        chunk(Data(text.utf8), count: count)
     }
 
     /// Ends a chunked body.
