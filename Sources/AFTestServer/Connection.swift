@@ -47,7 +47,7 @@ extension TestServer {
             try send(Data(text.utf8))
         }
 
-        /// Sends a complete response: see ``Script/respond(_:headers:body:)``.
+        /// Sends a complete response: see ``Script/respond(_:headers:body:)-(_,_,Data)``.
         public func respond(_ status: Int = 200, headers: Script.Headers = [:], body: Data = Data()) throws {
             let lines = headerLines(headers)
             try perform { pointer in
@@ -91,7 +91,7 @@ extension TestServer {
         }
 
         /// Reads the next frame that the client of a WebSocket sends. Upgrade the connection before with
-        /// `run(.upgrade())`, and answer with `run(.frame(0x81, payload))`.
+        /// `run(.upgrade())`, and answer with `run(.textFrame("hello"))`.
         ///
         /// Every frame is returned, also pings, and frames that break the protocol.
         ///
@@ -203,11 +203,16 @@ final class HandlerErrors: Sendable {
 
 /// Passes a handler through C as a context pointer.
 final class HandlerBox: Sendable {
-    private let handler: Script.Handler
+    enum Code: Sendable {
+        case blocking(Script.Handler)
+        case awaiting(Script.AsyncHandler)
+    }
+
+    private let code: Code
     private let failures: HandlerErrors
 
-    init(_ handler: @escaping Script.Handler, _ failures: HandlerErrors) {
-        self.handler = handler
+    init(_ code: Code, _ failures: HandlerErrors) {
+        self.code = code
         self.failures = failures
     }
 
@@ -226,20 +231,42 @@ final class HandlerBox: Sendable {
     }
 
     private func handle(_ pointer: OpaquePointer, _ request: UnsafePointer<afts_request>?) {
-        let connection = TestServer.Connection(pointer, failures)
-        defer { connection.invalidate() }
-        do {
-            try handler(request.map { TestServer.Request($0.pointee) } ?? .none, connection)
-        } catch is ConnectionEnded {
-            // The client has closed the connection: the response can't be sent.
-        } catch {
-            failures.append(error)
-            // A second status line would be read as part of the body, or of the next response.
-            if afts_conn_has_answered(pointer) {
-                try? connection.run(.reset)
-                return
+        let request = request.map { TestServer.Request($0.pointee) } ?? .none
+        switch code {
+        case .blocking(let handler):
+            let connection = TestServer.Connection(pointer, failures)
+            defer { connection.invalidate() }
+            do {
+                try handler(request, connection)
+            } catch {
+                answer(error, connection, pointer)
             }
-            try? connection.respond(500, headers: ["Connection": "close"], body: Data("\(error)".utf8))
+        case .awaiting(let handler):
+            // This thread waits for the task, and does nothing else with the connection meanwhile.
+            nonisolated(unsafe) let pointer = pointer
+            ConnectionExecutor().run(pointer) {
+                let connection = TestServer.Connection(pointer, self.failures)
+                defer { connection.invalidate() }
+                do {
+                    try await handler(request, connection)
+                } catch is CancellationError where Task.isCancelled {
+                    // The server is being stopped.
+                } catch {
+                    self.answer(error, connection, pointer)
+                }
+            }
         }
+    }
+
+    private func answer(_ error: any Error, _ connection: TestServer.Connection, _ pointer: OpaquePointer) {
+        // The client has closed the connection: the response can't be sent.
+        if error is ConnectionEnded { return }
+        failures.append(error)
+        // A second status line would be read as part of the body, or of the next response.
+        if afts_conn_has_answered(pointer) {
+            try? connection.run(.reset)
+            return
+        }
+        try? connection.respond(500, headers: ["Connection": "close"], body: "\(error)")
     }
 }

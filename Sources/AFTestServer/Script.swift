@@ -23,11 +23,35 @@ public struct Script: Sendable, ExpressibleByArrayLiteral {
     /// If it throws an error other than ``ConnectionEnded``, the server responds with 500 and the error's description,
     /// and closes the connection, or resets it if a response has begun. ``TestServer/handlerErrors`` has the error.
     public typealias Handler = @Sendable (TestServer.Request, TestServer.Connection) throws -> Void
+    /// Code that awaits, such as the methods of an actor, and otherwise is like ``Handler``.
+    ///
+    /// It is a task that prefers the connection's thread, so calls of the connection block no thread of Swift's pool,
+    /// and the next request of the connection waits for its end. If the server is stopped, the task is cancelled; the
+    /// `CancellationError` that it then throws isn't among ``TestServer/handlerErrors``.
+    public typealias AsyncHandler = @Sendable (TestServer.Request, TestServer.Connection) async throws -> Void
+
+    /// What a step means for those that follow it.
+    enum Role: Sendable {
+        /// A final response, or the beginning of one.
+        case response
+        /// The end of HTTP on the connection.
+        case upgrade
+        /// What may read a request.
+        case reading
+        case other
+    }
 
     private enum Step: Sendable {
         /// Appends a step to a C script.
-        case native(@Sendable (OpaquePointer) -> Void)
-        case handler(Handler)
+        case native(Role, @Sendable (OpaquePointer) -> Void)
+        case handler(HandlerBox.Code)
+
+        var role: Role {
+            switch self {
+            case .native(let role, _): role
+            case .handler: .reading
+            }
+        }
     }
 
     private let steps: [Step]
@@ -36,8 +60,8 @@ public struct Script: Sendable, ExpressibleByArrayLiteral {
         self.steps = steps
     }
 
-    private init(_ step: @escaping @Sendable (OpaquePointer) -> Void) {
-        steps = [.native(step)]
+    init(_ role: Role = .other, _ step: @escaping @Sendable (OpaquePointer) -> Void) {
+        steps = [.native(role, step)]
     }
 
     /// Creates a script that runs scripts in order.
@@ -57,8 +81,8 @@ public struct Script: Sendable, ExpressibleByArrayLiteral {
         guard let script = afts_script_new() else { return nil }
         for step in steps {
             switch step {
-            case .native(let append): append(script)
-            case .handler(let handler): HandlerBox(handler, failures).append(to: script)
+            case .native(_, let append): append(script)
+            case .handler(let code): HandlerBox(code, failures).append(to: script)
             }
         }
         return script
@@ -243,7 +267,12 @@ extension Script {
 
     /// Runs code. Capture the server weakly in a handler that uses it.
     public static func handler(_ handler: @escaping Handler) -> Script {
-        Script(steps: [.handler(handler)])
+        Script(steps: [.handler(.blocking(handler))])
+    }
+
+    /// Runs code that awaits. Capture the server weakly in a handler that uses it.
+    public static func handler(_ handler: @escaping AsyncHandler) -> Script {
+        Script(steps: [.handler(.awaiting(handler))])
     }
 }
 

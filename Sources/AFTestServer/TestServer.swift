@@ -147,6 +147,20 @@ public final class TestServer: Sendable {
         route(pattern, .handler(handler))
     }
 
+    /// Responds to requests with code that awaits: see ``Script/AsyncHandler``.
+    ///
+    /// ```swift
+    /// server.route("POST /users") { request, connection in
+    ///     let id = try await store.add(request.json(as: NewUser.self))
+    ///     try connection.respond(201, headers: ["Location": "/users/\(id)"])
+    /// }
+    /// ```
+    ///
+    /// The server keeps the handler. Capture the server weakly in a handler that uses it.
+    public func route(_ pattern: String, handler: @escaping Script.AsyncHandler) {
+        route(pattern, .handler(handler))
+    }
+
     /// Responds to requests that don't match a route. Default: ``Script/echo``.
     public func fallback(_ script: Script) {
         afts_fallback(pointer, script.build(failures))
