@@ -9,6 +9,11 @@ public import FoundationEssentials
 /// server.route("GET /news", [.interim(103), .stall(at: "editor"), .json(#"{"title":"Late"}"#)])
 /// ```
 ///
+/// An array is one response to one request: all of its steps run for each request. For another response to the second
+/// request, use ``TestServer/route(_:answers:)``. A script with two complete responses, or with one after
+/// ``upgrade(headers:)``, and no ``readRequest`` in between is a programming error: the client would read the second
+/// one as a part of something else. Send such bytes with ``send(_:)-(Data)``.
+///
 /// After a response of 2xx to CONNECT, what the client sends through the tunnel is read as its next request.
 ///
 /// After the last step, the connection waits for its next request, unless a step closed it, the response contained
@@ -88,6 +93,22 @@ public struct Script: Sendable, ExpressibleByArrayLiteral {
         return script
     }
 
+    /// Why the script can't be what its author meant; nil if it can.
+    var mistake: String? {
+        var last = Role.reading
+        for step in steps where step.role != .other {
+            switch (last, step.role) {
+            case (.response, .response), (.response, .upgrade):
+                return "a second response to one request: for responses to one request after another, use "
+                    + "route(_:answers:); a script can also read a request in between with .readRequest"
+            case (.upgrade, .response), (.upgrade, .upgrade):
+                return "a response after .upgrade(): send frames, such as .textFrame(\"hello\")"
+            default: last = step.role
+            }
+        }
+        return nil
+    }
+
     /// Returns a script that runs this script, then another one.
     public func then(_ next: Script) -> Script {
         Script(steps: steps + next.steps)
@@ -157,9 +178,13 @@ extension Script {
     }
 
     private static func respond(_ status: Int, lines: String, _ body: Data) -> Script {
-        Script { script in
+        Script(role(of: status)) { script in
             body.withUnsafeBytes { afts_respond(script, Int32(clamping: status), lines, $0.baseAddress, $0.count) }
         }
+    }
+
+    private static func role(of status: Int) -> Role {
+        (100..<200).contains(status) && status != 101 ? .other : .response
     }
 
     /// Sends a response without a body.
@@ -183,7 +208,7 @@ extension Script {
         _ status: Int = 200, headers: Headers = [:], repeating block: Data, count: Int?
     ) -> Script {
         let lines = headerLines(headers)
-        return Script { script in
+        return Script(role(of: status)) { script in
             block.withUnsafeBytes {
                 afts_respond_repeated(
                     script, Int32(clamping: status), lines, $0.baseAddress, $0.count, repetitions(count))
@@ -202,7 +227,7 @@ extension Script {
         _ status: Int = 200, headers: Headers = [:], body: Data, promising promised: Int
     ) -> Script {
         let lines = headerLines(headers)
-        return Script { script in
+        return Script(role(of: status)) { script in
             body.withUnsafeBytes {
                 afts_respond_truncated(
                     script, Int32(clamping: status), lines, $0.baseAddress, $0.count, UInt64(clamping: promised))
@@ -228,7 +253,7 @@ extension Script {
     /// Sends the head of a chunked response. Continue with `.chunk("text")` and ``lastChunk(_:)``.
     public static func chunkedHead(_ status: Int = 200, headers: Headers = [:]) -> Script {
         let lines = headerLines(headers)
-        return Script { afts_respond_chunked($0, Int32(clamping: status), lines) }
+        return Script(role(of: status)) { afts_respond_chunked($0, Int32(clamping: status), lines) }
     }
 
     /// Sends a chunk `count` times. An empty chunk is omitted, because it would end the body.
@@ -262,7 +287,7 @@ extension Script {
     /// Responds with a JSON object that describes the request: connection, method, target, version, headers (an array
     /// of pairs, in order and with their original case), bodyLength, and body, or bodyBase64 if the body isn't UTF-8.
     public static var echo: Script {
-        Script { afts_echo($0) }
+        Script(.response) { afts_echo($0) }
     }
 
     /// Runs code. Capture the server weakly in a handler that uses it.
@@ -364,12 +389,12 @@ extension Script {
 
     /// Reads a request, in a connection script. Following responses refer to it.
     public static var readRequest: Script {
-        Script { afts_read_request($0) }
+        Script(.reading) { afts_read_request($0) }
     }
 
     /// Reads a number of raw bytes.
     public static func read(bytes: Int) -> Script {
-        Script { afts_read_bytes($0, UInt64(clamping: bytes)) }
+        Script(.reading) { afts_read_bytes($0, UInt64(clamping: bytes)) }
     }
 
     /// Reads until the client closes or resets the connection.

@@ -119,24 +119,44 @@ public final class TestServer: Sendable {
     /// - Parameters:
     ///   - pattern: "GET /path"; "/path" for every method; "/files/*" for every target with that prefix; "OPTIONS *"
     ///     for the target of that name; "host:443" for CONNECT. The query isn't compared. Paths are compared as they
-    ///     are on the wire, percent-encoded. A pattern that no request matches is a programming error.
+    ///     are on the wire, percent-encoded. A pattern that no request matches is a programming error, and so is one
+    ///     with a placeholder, such as ":id" or "{id}".
     ///   - times: The number of requests for which the route is used, before an unlimited route with the same pattern.
-    ///   - script: The steps to perform.
+    ///   - script: The steps to perform, all of them for each request.
     public func route(_ pattern: String, times: Int? = nil, _ script: Script) {
-        let words = pattern.split(separator: " ", maxSplits: 1)
-        let method = words.count == 2 ? String(words[0]) : nil
-        let path = String(words.last ?? "")
-        let built = script.build(failures)
+        let (method, path) = (RoutePattern(pattern).method, RoutePattern(pattern).path)
+        let built = build(script)
         let status =
             if let times {
                 afts_route_times(pointer, method, path, max(0, times), built)
             } else {
                 afts_route(pointer, method, path, built)
             }
-        // It would match nothing, and a test would see the answers of the fallback.
-        precondition(
-            status != AFTS_EINVAL && method == method?.uppercased(),
-            "the pattern \"\(pattern)\" matches no request: give a path such as \"/users\", or \"GET /users\"")
+        RoutePattern.require(status != AFTS_EINVAL, pattern)
+    }
+
+    /// Responds to the first request with the first script, to the second one with the second, and so on; the last
+    /// script responds to all further requests.
+    ///
+    /// ```swift
+    /// server.route("GET /users/7", answers: [.status(503), .status(503), .json(#"{"id":7}"#)])
+    /// ```
+    ///
+    /// It is the same as a route with `times: 1` for each script but the last, and a route without a limit for that.
+    ///
+    /// - Parameters:
+    ///   - pattern: The requests: see ``route(_:times:_:)``.
+    ///   - answers: One script for each request; at least one. A script with several steps is an array in the array.
+    public func route(_ pattern: String, answers: [Script]) {
+        precondition(!answers.isEmpty, "no answers for the pattern \"\(pattern)\"")
+        for answer in answers.dropLast() { route(pattern, times: 1, answer) }
+        for answer in answers.suffix(1) { route(pattern, answer) }
+    }
+
+    private func build(_ script: Script) -> OpaquePointer? {
+        let mistake = script.mistake
+        precondition(mistake == nil, "a script with \(mistake ?? "")")
+        return script.build(failures)
     }
 
     /// Responds to requests with code: see ``Script/Handler``.
@@ -163,7 +183,7 @@ public final class TestServer: Sendable {
 
     /// Responds to requests that don't match a route. Default: ``Script/echo``.
     public func fallback(_ script: Script) {
-        afts_fallback(pointer, script.build(failures))
+        afts_fallback(pointer, build(script))
     }
 
     /// Runs a script on a connection after its TLS handshake, before a request is read.
@@ -172,7 +192,7 @@ public final class TestServer: Sendable {
     ///   - index: The index of the connection, from 0; nil for every connection.
     ///   - script: The steps to perform.
     public func onConnection(_ index: Int?, _ script: Script) {
-        afts_on_connection(pointer, index ?? everyConnection, script.build(failures))
+        afts_on_connection(pointer, index ?? everyConnection, build(script))
     }
 
     /// Runs a script on every connection after its TLS handshake, before a request is read.
@@ -184,7 +204,7 @@ public final class TestServer: Sendable {
     ///   - index: The index of the connection, from 0; nil for every connection.
     ///   - script: The steps to perform.
     public func onAccept(_ index: Int?, _ script: Script) {
-        afts_on_accept(pointer, index ?? everyConnection, script.build(failures))
+        afts_on_accept(pointer, index ?? everyConnection, build(script))
     }
 
     /// Runs a script on every connection before its TLS handshake.

@@ -18,6 +18,13 @@ static void free_route(afts__route *route) {
     free(route);
 }
 
+/** "*" alone is the target of an OPTIONS request for the whole server (RFC 9112 3.2.4). */
+static void measure_path(afts__route *route) {
+    route->path_size = strlen(route->path);
+    route->is_prefix = route->path_size > 1 && route->path[route->path_size - 1] == '*';
+    if (route->is_prefix) route->path_size--;
+}
+
 static afts__route *make_route(const char *method, const char *path, size_t times,
                                afts_script *script) {
     afts__route *route = calloc(1, sizeof *route);
@@ -27,16 +34,13 @@ static afts__route *make_route(const char *method, const char *path, size_t time
     }
     route->script = script;
     route->times = times;
-    route->path_size = strlen(path);
-    /* "*" alone is the target of an OPTIONS request for the whole server (RFC 9112 3.2.4). */
-    route->is_prefix = route->path_size > 1 && path[route->path_size - 1] == '*';
-    route->path = afts__copy(path, route->path_size);
+    route->path = afts__copy_text(path);
     route->method = afts__copy_text(method);
     if (route->path == NULL || (method != NULL && route->method == NULL)) {
         free_route(route);
         return NULL;
     }
-    if (route->is_prefix) route->path_size--;
+    measure_path(route);
     return route;
 }
 
@@ -145,6 +149,18 @@ static bool matches(const afts__route *route, const char *method, const char *pa
     }
     bool fits = route->is_prefix ? size >= route->path_size : size == route->path_size;
     return fits && memcmp(route->path, path, route->path_size) == 0;
+}
+
+afts_status afts_request_matches(const afts_request *request, const char *method, const char *path,
+                                 bool *matches_out) {
+    size_t size;
+    *matches_out = false;
+    if (path == NULL || !can_match(method, path)) return AFTS_EINVAL;
+    const char *target = path_of(request->target, &size);
+    afts__route pattern = {.method = (char *)method, .path = (char *)path, .times = 1};
+    measure_path(&pattern);
+    *matches_out = matches(&pattern, request->method, target, size);
+    return AFTS_OK;
 }
 
 /** Whether `a` says more than `b`; of two that say the same the earlier one is kept. */

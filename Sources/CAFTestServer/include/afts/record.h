@@ -126,6 +126,14 @@ void afts_request_free(afts_request *request);
 /** The value of the first header called `name`, whatever its case; NULL if there is none. */
 const char *afts_request_header(const afts_request *request, const char *name);
 
+/**
+ * Whether a request has a method and a path, which are compared as those of afts_route(). `method` may be NULL.
+ *
+ * @return AFTS_OK; AFTS_EINVAL for a method or a path that no request has.
+ */
+afts_status afts_request_matches(const afts_request *request, const char *method, const char *path,
+                                 bool *matches);
+
 /** Copies connection `index`, from 0 in the order of acceptance. Like afts_copy_request. */
 afts_connection *afts_copy_connection(afts_server *server, size_t index);
 
