@@ -93,7 +93,8 @@ extension TestServer {
         /// Reads the next frame that the client of a WebSocket sends. Upgrade the connection before with
         /// `run(.upgrade())`, and answer with `run(.textFrame("hello"))`.
         ///
-        /// Every frame is returned, also pings, and frames that break the protocol.
+        /// Every frame is returned, also pings, and frames that break the protocol. ``readText()`` reads whole
+        /// messages.
         ///
         /// - Throws: ``ConnectionEnded``, also for a frame of more than 64 MiB.
         public func readFrame() throws -> Frame {
@@ -118,29 +119,6 @@ extension TestServer {
                 bytes.withUnsafeMutableBytes { afts_conn_read(pointer, $0.baseAddress, $0.count, &received) }
             }
             return bytes.prefix(received)
-        }
-    }
-}
-
-extension TestServer {
-    /// A frame that the client of a WebSocket has sent.
-    public struct Frame: Sendable, Hashable {
-        /// The first byte, as received: FIN, the reserved bits, and the opcode.
-        public let first: UInt8
-        /// Whether it was masked, as frames of clients must be.
-        public let isMasked: Bool
-        /// The payload, without the mask.
-        public let payload: Data
-
-        /// Whether it is the last frame of its message.
-        public var isFinal: Bool { first & 0x80 != 0 }
-        /// The opcode, such as 1 for a text.
-        public var opcode: UInt8 { first & 0x0F }
-
-        fileprivate init(_ frame: afts_frame) {
-            first = frame.first
-            isMasked = frame.is_masked
-            payload = Data(UnsafeRawBufferPointer(start: frame.bytes, count: frame.size))
         }
     }
 }

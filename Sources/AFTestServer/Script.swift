@@ -335,34 +335,6 @@ extension Script {
     }
 }
 
-// MARK: - WebSockets
-
-extension Script {
-    /// Sends 101 with the Sec-WebSocket-Accept of the request's key. What follows are frames, or any bytes. A request
-    /// without a key gets 400.
-    public static func upgrade(headers: Headers = [:]) -> Script {
-        let lines = headerLines(headers)
-        return Script { afts_upgrade($0, lines) }
-    }
-
-    /// Sends an unmasked WebSocket frame.
-    ///
-    /// - Parameters:
-    ///   - first: The first byte: FIN and the reserved bits, and the opcode, such as 0x81 for a whole text.
-    ///   - payload: The payload.
-    public static func frame(_ first: UInt8, _ payload: Data = Data()) -> Script {
-        Script { script in
-            payload.withUnsafeBytes { afts_send_frame(script, first, $0.baseAddress, $0.count) }
-        }
-    }
-
-    /// Sends back each frame of a message, answers pings, and answers a close frame and then closes. A frame without a
-    /// mask is answered with 1002 (RFC 6455 5.1).
-    public static var echoFrames: Script {
-        Script { afts_echo_frames($0) }
-    }
-}
-
 // MARK: - Reading
 
 extension Script {

@@ -57,4 +57,50 @@ import Testing
         #expect(read.map(\.isMasked) == [true, false])
         #expect(read.map(\.payload) == [Data("hi".utf8), Data("!".utf8)])
     }
+
+    @Test func sendsFramesByTheirKind() throws {
+        let server = try TestServer()
+        let bytes = Data([1, 2])
+        server.route(
+            "/",
+            [
+                .upgrade(), .textFrame("é"), .binaryFrame(bytes), .pingFrame(), .pingFrame(bytes), .closeFrame(),
+                .closeFrame(1001, "bye"), .close,
+            ])
+        let client = try open(server)
+        let frames: [UInt8] = [0x81, 2, 0xC3, 0xA9, 0x82, 2, 1, 2, 0x89, 0, 0x89, 2, 1, 2, 0x88, 2, 0x03, 0xE8]
+        #expect(try client.receive(count: 100) == Data(frames + [0x88, 5, 0x03, 0xE9]) + Data("bye".utf8))
+    }
+
+    @Test func readsWholeTextsInAHandler() throws {
+        let server = try TestServer()
+        server.route("/") { _, connection in
+            try connection.run(.upgrade())
+            while true { try connection.run(.textFrame("<\(connection.readText())>")) }
+        }
+        let client = try open(server)
+        // "hi" in two frames with a ping and a pong in between; then a close frame.
+        try client.send([0x01, 0x81, 0, 0, 0, 0, 0x68, 0x89, 0x81, 0, 0, 0, 0, 0x70, 0x8A, 0x80, 0, 0, 0, 0])
+        try client.send([0x80, 0x81, 1, 2, 3, 4, 0x68, 0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8])
+        let expected: [UInt8] = [0x8A, 1, 0x70, 0x81, 4, 0x3C, 0x68, 0x69, 0x3E, 0x88, 2, 0x03, 0xE8]
+        #expect(try client.receive(count: 100) == Data(expected))
+        #expect(server.handlerErrors.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            [0x82, 0x81, 0, 0, 0, 0, 1], [0x81, 0x01, 0x68], [0x81, 0x81, 0, 0, 0, 0, 0xFF],
+            [0x80, 0x81, 0, 0, 0, 0, 0x68],
+        ] as [[UInt8]])
+    func refusesWhatIsNoTextInAHandlerThatReadsOne(frame: [UInt8]) throws {
+        let server = try TestServer()
+        server.route("/") { _, connection in
+            try connection.run(.upgrade())
+            _ = try connection.readText()
+        }
+        let client = try open(server)
+        try client.send(frame)
+        #expect(throws: Client.Failure.self) { try client.receive() }
+        #expect(server.handlerErrors.count == 1 && server.handlerErrors.first is TestServerError)
+    }
 }
