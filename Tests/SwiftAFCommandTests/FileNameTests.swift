@@ -1,3 +1,4 @@
+import AFTestServer
 import Testing
 
 @testable import SwiftAFCommand
@@ -33,5 +34,21 @@ import Testing
         let error = #expect(throws: UsageError.self) { try FileName.of(url: url) }
         #expect(error?.message.contains("-o names the file") == true)
         #expect(error?.message.unicodeScalars.contains { $0.properties.generalCategory == .control } == false)
+    }
+
+    /// The system limits names to 255 bytes, of which a partial file needs some.
+    @Test func longNamesStayApart() async throws {
+        let long = String(repeating: "n", count: 230)
+        let names = try ["A", "B"].map { try FileName.of(url: "http://h/\(long)\($0).txt") }
+        #expect(names[0] != names[1])
+        for name in names { #expect(name.utf8.count <= 223 && name.hasPrefix("nnn") && name.hasSuffix(".txt")) }
+        let server = try TestServer()
+        let folder = try TemporaryFolder()
+        server.route("/\(long)A", .text("one"))
+        server.route("/\(long)B", .text("two"))
+        for name in ["A", "B"] {
+            #expect(await swiftaf("download", server.urlString("/\(long)\(name)"), "-P", folder.path).exit == 0)
+        }
+        #expect(folder.names.count == 2)
     }
 }

@@ -2,9 +2,14 @@
 
 #include "base/text.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 enum {
     /* Maximum length of an extension, with its dot; a longer one is part of the name. */
-    MAX_EXTENSION = 16
+    MAX_EXTENSION = 16,
+    /* Of the mark that keeps shortened names apart: "~" and 16 hexadecimal digits. */
+    MARK_SIZE = 17
 };
 
 /* ---- Text ---------------------------------------------------------------------------------- */
@@ -135,18 +140,33 @@ static size_t extension_size(const char *name, size_t size) {
     return length <= MAX_EXTENSION ? length : 0;
 }
 
+/** Writes what tells a shortened name from others with the same beginning: FNV-1a of the whole name. */
+static void write_mark(char mark[MARK_SIZE + 1], const char *name, size_t size) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
+    snprintf(mark, MARK_SIZE + 1, "~%016" PRIx64, hash);
+}
+
+/** Shortens a name that is too long: its beginning, the mark of the whole, and its extension. */
+static size_t shorten(char *out, const char *name, size_t size, size_t capacity) {
+    size_t extension = extension_size(name, size);
+    size_t stem = cut(name, size - extension, capacity - MARK_SIZE - extension);
+    while (stem > 0 && is_edge(name[stem - 1])) stem--;
+    memcpy(out, name, stem);
+    write_mark(out + stem, name, size);
+    memcpy(out + stem + MARK_SIZE, name + size - extension, extension);
+    return stem + MARK_SIZE + extension;
+}
+
 static void copy_name(char *out, const char *name, size_t size) {
-    /* Leaves one byte free, in case truncation results in a device name. */
+    /* Leaves one byte free, in case it is a device name. */
     size_t capacity = AFC_FILE_NAME_MAX - 1;
-    size_t extension = size > capacity ? extension_size(name, size) : 0;
-    size_t stem = cut(name, size - extension, capacity - extension);
-    if (extension == 0) {
-        while (stem > 0 && is_edge(name[stem - 1])) stem--;
-    }
     char *start = out + 1;
-    memcpy(start, name, stem);
-    memcpy(start + stem, name + size - extension, extension);
-    size = stem + extension;
+    if (size > capacity) {
+        size = shorten(start, name, size, capacity);
+    } else {
+        memcpy(start, name, size);
+    }
     start[size] = '\0';
     if (is_device(start, size)) {
         out[0] = '_';

@@ -30,7 +30,7 @@ void afc__name_text_from_latin1(afc__name_text *text);
 
 /**
  * Makes a safe name by the rules of afc_suggest_file_name() from UTF-8; from a path, its last component. A name
- * that is too long keeps its extension. false: nothing is left.
+ * that is too long keeps its extension, and gets a hash of the whole. false: nothing is left.
  */
 bool afc__safe_file_name(char name[AFC_FILE_NAME_MAX + 1], const afc__name_text *text);
 

@@ -148,6 +148,7 @@ extension HTTPResponse {
     ///
     /// The name is safe in any folder, whatever the server sends: one path component of at most 223 bytes, without
     /// slashes, backslashes and control characters, without a dot or space at its start or end, and not a device name.
-    /// A file of that name may already exist.
+    /// A longer name is cut before its extension, and gets a hash of the whole, so that names with the same beginning stay
+    /// different. A file of that name may already exist.
     public var suggestedFileName: String { coreFileName }
 }

@@ -171,29 +171,53 @@ static void suggest_long(char *name, const char *before, const char *unit, size_
     afc__buffer_clear(&value);
 }
 
+/** Returns where the mark of a shortened name begins; fails without one of "~" and 16 digits before `after`. */
+static const char *mark_in(const char *name, const char *after) {
+    const char *mark = strrchr(name, '~');
+    assert_non_null(mark);
+    assert_int_equal(strspn(mark + 1, "0123456789abcdef"), 16);
+    assert_string_equal(mark + 17, after);
+    return mark;
+}
+
+static void keeps_shortened_names_apart(void **state) {
+    (void)state;
+    char one[AFC_FILE_NAME_MAX + 1], other[AFC_FILE_NAME_MAX + 1];
+    suggest_long(one, "", "n", 230, "A.txt");
+    suggest_long(other, "", "n", 230, "B.txt");
+    assert_string_not_equal(one, other);
+    assert_memory_equal(one, other, (size_t)(mark_in(one, ".txt") - one));
+    suggest_long(other, "", "n", 230, "A.txt");
+    assert_string_equal(one, other);
+    suggest_long(one, "A", "n", 230, "");
+    suggest_long(other, "A", "n", 231, "");
+    assert_string_not_equal(one, other);
+}
+
 static void cuts_long_names_before_the_extension(void **state) {
     (void)state;
     char name[AFC_FILE_NAME_MAX + 1];
     suggest_long(name, "", "x", AFC_FILE_NAME_MAX - 5, ".txt");
     assert_int_equal(strlen(name), AFC_FILE_NAME_MAX - 1);
+    assert_null(strchr(name, '~'));
     suggest_long(name, "", "x", 4000, ".txt");
     assert_int_equal(strlen(name), AFC_FILE_NAME_MAX - 1);
-    assert_string_equal(name + strlen(name) - 5, "x.txt");
+    assert_int_equal(mark_in(name, ".txt")[-1], 'x');
     /* Three bytes each: what is left of the room is no whole character. */
     suggest_long(name, "", "\xE2\x82\xAC", 1000, ".txt");
-    assert_int_equal((strlen(name) - 4) % 3, 0);
+    assert_int_equal((mark_in(name, ".txt") - name) % 3, 0);
     assert_true(strlen(name) > AFC_FILE_NAME_MAX - 4);
-    assert_string_equal(name + strlen(name) - 7, "\xE2\x82\xAC.txt");
+    assert_memory_equal(mark_in(name, ".txt") - 3, "\xE2\x82\xAC", 3);
     suggest_long(name, "x.", "y", 1000, "");
     assert_int_equal(strlen(name), AFC_FILE_NAME_MAX - 1);
     suggest_long(name, "x", ". ", 1000, "yyyyyyyyyyyyyyyyyyyy");
-    assert_string_equal(name, "x");
+    assert_ptr_equal(mark_in(name, ""), name + 1);
     suggest_long(name, "CON", " ", 1000, "x");
-    assert_string_equal(name, "_CON");
-    suggest_long(name, "CON", " ", 1000, "x.txt");
+    assert_ptr_equal(mark_in(name, ""), name + 3);
+    suggest_long(name, "CON.", "x", 1000, ".txt");
     assert_int_equal(strlen(name), AFC_FILE_NAME_MAX);
-    assert_string_equal(name + strlen(name) - 5, " .txt");
-    assert_memory_equal(name, "_CON ", 5);
+    assert_int_equal(mark_in(name, ".txt")[-1], 'x');
+    assert_memory_equal(name, "_CON.x", 6);
     suggest_long(name, "", "x", AFC__FILE_NAME_SOURCE + 1, "");
     assert_string_equal(name, "");
     suggest_long(name, "", "\xE9", AFC__FILE_NAME_SOURCE / 2 + 1, "");
@@ -324,6 +348,7 @@ int main(void) {
         cmocka_unit_test(reads_raw_bytes_as_browsers_do),
         cmocka_unit_test(makes_hostile_names_harmless),
         cmocka_unit_test(cuts_long_names_before_the_extension),
+        cmocka_unit_test(keeps_shortened_names_apart),
         cmocka_unit_test(uses_the_url_without_a_disposition),
         cmocka_unit_test(url_names_a_file_or_gives_a_reason),
         cmocka_unit_test(uses_the_first_field_that_names_a_file),

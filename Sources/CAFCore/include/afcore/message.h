@@ -115,8 +115,9 @@ AFC_API bool afc_date_write(char out[AFC_DATE_SIZE], int64_t seconds);
  *
  * The name is safe whatever the server sends: well-formed UTF-8 of 1 to AFC_FILE_NAME_MAX bytes that is one
  * path component, without slashes, backslashes, control characters and bidirectional formatting
- * characters, without a dot or space at either end, and never a reserved device name. A file of that
- * name may exist already.
+ * characters, without a dot or space at either end, and never a reserved device name. A longer name is
+ * shortened before its extension and gets a hash of the whole, so that names with the same beginning stay
+ * different. A file of that name may exist already.
  *
  * Thread: any.    Owns: nothing; writes to `name`.    Fails: never.
  */
