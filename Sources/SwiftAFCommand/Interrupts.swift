@@ -13,6 +13,12 @@ package final class Interrupts: Sendable {
         var stop: (@Sendable () -> Void)?
     }
 
+    /// Whether a request is being built. Nothing was sent or written yet, and encoding a large body doesn't notice that
+    /// the run is cancelled.
+    static let isPreparing = Locked(false)
+    /// How long a run may build its request after the first signal.
+    private static let mostOfPreparing = timespec(tv_sec: 3, tv_nsec: 0)
+
     private let state = Locked(State())
     /// The signals that are waited for.
     private let handled: sigset_t
@@ -47,7 +53,22 @@ package final class Interrupts: Sendable {
         var handled = handled
         while true {
             var signal: Int32 = 0
-            if sigwait(&handled, &signal) == 0 { interrupt(signal) }
+            guard sigwait(&handled, &signal) == 0 else { continue }
+            let isFirst = state.withLock { $0.first == nil }
+            interrupt(signal)
+            if isFirst { endPreparing(signal) }
+        }
+    }
+
+    /// Ends the process if it is still building its request some time after the first signal.
+    private func endPreparing(_ signal: Int32) {
+        var handled = handled
+        var limit = Self.mostOfPreparing
+        let next = sigtimedwait(&handled, nil, &limit)
+        if next > 0 {
+            interrupt(next)
+        } else if Self.isPreparing.withLock({ $0 }) {
+            Self.end(signal)
         }
     }
 

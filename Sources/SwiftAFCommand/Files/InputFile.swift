@@ -76,9 +76,12 @@ enum InputFile {
 
     /// Returns the text of a file.
     ///
-    /// - Parameter name: The name for error messages; nil for the path.
-    static func text(_ path: RawText, shown name: String? = nil) throws(Failure) -> String {
-        guard let text = String(validating: try bytes(path, shown: name), as: UTF8.self) else {
+    /// - Parameters:
+    ///   - name: The name for error messages; nil for the path.
+    ///   - isField: Whether it is a body field, whose size is limited.
+    static func text(_ path: RawText, shown name: String? = nil, isField: Bool = false) throws(Failure) -> String {
+        let limit = isField ? maximumFieldSize : nil
+        guard let text = String(validating: try bytes(path, shown: name, limit: limit), as: UTF8.self) else {
             throw Failure(.input, .invalidInput, "\(name ?? path.shown) is not text in UTF-8")
         }
         return text
@@ -86,7 +89,7 @@ enum InputFile {
 
     /// Returns the JSON in a file, for a body field.
     static func json(_ path: RawText, of name: RawText) throws(Failure) -> JSONText {
-        let content = RawText(try bytes(path))
+        let content = RawText(try bytes(path, limit: maximumFieldSize))
         do throws(UsageError) {
             return try JSONText(content, of: name)
         } catch {
@@ -94,9 +97,26 @@ enum InputFile {
         }
     }
 
+    /// The maximum size of a file that is a body field. Its text is escaped in memory, where it may take six times as
+    /// much.
+    static let maximumFieldSize = 64 << 20
+
+    private static func tooLarge(_ path: RawText, _ limit: Int, closing descriptor: Int32) -> Failure {
+        close(descriptor)
+        return Failure(
+            .input, .invalidInput,
+            """
+            \(path.shown) is larger than \(Format.bytes(Int64(limit))), the limit for a file in a body field; \
+            -d @PATH sends a file of any size as the body, upload NAME@PATH as a part of a form
+            """)
+    }
+
     /// Returns the contents of a file.
-    static func bytes(_ path: RawText, shown name: String? = nil) throws(Failure) -> Data {
+    ///
+    /// - Parameter limit: The maximum size in bytes; nil without a limit.
+    static func bytes(_ path: RawText, shown name: String? = nil, limit: Int? = nil) throws(Failure) -> Data {
         let descriptor = try open(path, shown: name)
+        if let limit, size(descriptor) > limit { throw tooLarge(path, limit, closing: descriptor) }
         var content = Data()
         var piece = [UInt8](repeating: 0, count: 64 << 10)
         let isFile = isRegular(descriptor)
@@ -114,6 +134,7 @@ enum InputFile {
             guard count >= 0 else { throw unreadable(name ?? path.shown, errno, closing: descriptor) }
             guard count > 0 else { break }
             content += piece.prefix(count)
+            if let limit, content.count > limit { throw tooLarge(path, limit, closing: descriptor) }
         }
         close(descriptor)
         return content
@@ -127,6 +148,11 @@ enum InputFile {
             throw Failure(.input, .invalidInput, "\(path.shown) is not a regular file")
         }
         return descriptor
+    }
+
+    private static func size(_ descriptor: Int32) -> Int {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
 
     private static func isRegular(_ descriptor: Int32) -> Bool {

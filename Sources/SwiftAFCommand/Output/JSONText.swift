@@ -30,17 +30,31 @@ struct JSONText: Sendable, Hashable {
 
     /// Returns an object with these members, in order.
     static func object(_ members: [(name: String, value: JSONText)]) -> JSONText {
-        let parts = members.map { string($0.name).bytes + [UInt8(ascii: ":")] + $0.value.bytes }
-        let inside = parts.joined(separator: [UInt8(ascii: ",")])
-        return JSONText(valid: [UInt8(ascii: "{")] + inside + [UInt8(ascii: "}")])
+        // Each value is copied once: it may be a large file.
+        var bytes = [UInt8(ascii: "{")]
+        bytes.reserveCapacity(members.reduce(2) { $0 + $1.name.utf8.count + $1.value.bytes.count + 4 })
+        for (index, member) in members.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes += string(member.name).bytes
+            bytes.append(UInt8(ascii: ":"))
+            bytes += member.value.bytes
+        }
+        bytes.append(UInt8(ascii: "}"))
+        return JSONText(valid: bytes)
     }
 
     static let null = JSONText(valid: Array("null".utf8))
 
     /// Returns an array.
     static func array(_ elements: [JSONText]) -> JSONText {
-        let inside = elements.map(\.bytes).joined(separator: [UInt8(ascii: ",")])
-        return JSONText(valid: [UInt8(ascii: "[")] + inside + [UInt8(ascii: "]")])
+        var bytes = [UInt8(ascii: "[")]
+        bytes.reserveCapacity(elements.reduce(2) { $0 + $1.bytes.count + 1 })
+        for (index, element) in elements.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes += element.bytes
+        }
+        bytes.append(UInt8(ascii: "]"))
+        return JSONText(valid: bytes)
     }
 
     /// Encodes a value created by this program.
@@ -53,6 +67,8 @@ struct JSONText: Sendable, Hashable {
 
     /// How deeply arrays and objects are nested; zero without any.
     var depth: Int {
+        // A string, which may be a large file.
+        guard bytes.first != UInt8(ascii: "\"") else { return 0 }
         var (depth, deepest) = (0, 0)
         for token in tokens {
             switch token.first {

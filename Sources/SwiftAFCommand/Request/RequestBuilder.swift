@@ -20,6 +20,8 @@ struct RequestBuilder {
 
     /// Returns a complete and valid request. Reads files; sends nothing.
     func build() throws(Failure) -> HTTPRequest {
+        Interrupts.isPreparing.withLock { $0 = true }
+        defer { Interrupts.isPreparing.withLock { $0 = false } }
         var builder = self
         builder.command.items = command.items.map { $0.expandingHome(environment()) }
         if case .file(let path)? = options.data {
@@ -99,7 +101,8 @@ struct RequestBuilder {
         for item in command.items {
             switch item {
             case .field(let name, let value): fields.append((name, value))
-            case .fieldFromFile(let name, let path): fields.append((name, .text(RawText(try InputFile.text(path)))))
+            case .fieldFromFile(let name, let path):
+                fields.append((name, .text(RawText(try InputFile.text(path, isField: true)))))
             case .jsonFromFile(let name, let path): fields.append((name, .json(try InputFile.json(path, of: name))))
             default: break
             }

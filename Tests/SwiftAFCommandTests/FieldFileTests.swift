@@ -1,0 +1,41 @@
+import AFTestServer
+import Glibc
+import SwiftAF
+import Testing
+
+@testable import SwiftAFCommand
+
+/// Body fields whose value is a file: they are built in memory.
+@Suite(.timeLimit(.minutes(2))) struct FieldFileTests {
+    private let server: TestServer
+    private let file: TemporaryFile
+
+    init() throws {
+        server = try TestServer()
+        file = try TemporaryFile("")
+    }
+
+    @Test(arguments: [["a=@"], ["a:=@"], ["--form", "a=@"], ["--multipart", "a=@"]])
+    func aLargeFileIsRefusedAtOnce(words: [String]) async {
+        #expect(truncate(file.path, off_t(InputFile.maximumFieldSize + 1)) == 0)
+        let run = await swiftaf(["put", server.urlString()] + words.dropLast() + [words[words.count - 1] + file.path])
+        #expect(run.exit == 1 && server.requests.isEmpty)
+        #expect(run.error.contains("64") && run.error.contains("; -d @PATH sends a file of any size"))
+    }
+
+    @Test(.enabled(if: ProgramRun.isExpected, "the program was not built beside the tests"))
+    func theFirstSignalEndsABodyThatIsBeingBuilt() async throws {
+        server.route("/", .stall(at: "never"))
+        #expect(truncate(file.path, 48 << 20) == 0)
+        let run = try ProgramRun(ProgramRun.path ?? "", "put", server.urlString(), "a=@\(file.path)")
+        await Duration.milliseconds(300).pause()
+        run.interrupt()
+        #expect(await run.wait() == 130)
+    }
+
+    @Test func fieldsAreWrittenInOrder() throws {
+        let text = JSONText.object([("a", .string("x\0\"")), ("b", .array([.null, .string("")])), ("c", .object([]))])
+        #expect(String(decoding: text.bytes, as: UTF8.self) == #"{"a":"x\u0000\"","b":[null,""],"c":{}}"#)
+        #expect(text.depth == 2 && JSONText.string("[[").depth == 0)
+    }
+}
