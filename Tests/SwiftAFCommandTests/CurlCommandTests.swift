@@ -27,7 +27,9 @@ import Testing
         let body = await swiftaf("example.org/f", "-o", "out", "--as-curl")
         #expect(body.text.contains(" --compressed"))
         let plain = await swiftaf("example.org/f", "--no-compressed", "--as-curl")
-        #expect(!plain.text.contains("--compressed") && !plain.text.contains("identity"))
+        #expect(!plain.text.contains("--compressed") && plain.text.contains(" --header 'Accept-Encoding: identity'"))
+        let own = await swiftaf("example.org/f", "Accept-Encoding:br", "--no-compressed", "--as-curl")
+        #expect(own.text.contains("'Accept-Encoding: br'") && !own.text.contains("identity"))
     }
 
     /// curl's option switches off both checks.
@@ -53,5 +55,29 @@ import Testing
         #expect(token.exit == 0 && token.text.contains("Authorization: <hidden>"))
         let user = await swiftaf("example.org", "--user", "env:NOPE", "--as-curl")
         #expect(user.exit == 0 && user.text.contains("--user NAME "))
+    }
+
+    /// As they are sent: curl refuses spaces.
+    @Test func urlsAreEncoded() async {
+        let run = await swiftaf("http://example.org/a b?x=\u{FC}#y z", "q==c d", "--as-curl")
+        #expect(run.exit == 0)
+        #expect(run.text.contains("--url 'http://example.org/a%20b?x=%C3%BC&q=c%20d#y%20z'"))
+    }
+
+    /// curl would drop the body of any method at a 301 or 302.
+    @Test func redirectsKeepBodies() async {
+        for words in [["put", "example.org", "a=1"], ["patch", "example.org", "-d", "x"]] {
+            #expect(await swiftaf(words + ["--as-curl"]).text.contains(" --post301 --post302"))
+        }
+        for words in [["post", "example.org", "a=1"], ["example.org"], ["put", "example.org"]] {
+            #expect(!(await swiftaf(words + ["--as-curl"]).text.contains("--post30")))
+        }
+        #expect(!(await swiftaf("put", "example.org", "a=1", "--no-redirects", "--as-curl").text.contains("--post30")))
+    }
+
+    @Test func commandsThatPrintHeadsIncludeThem() async {
+        #expect(await swiftaf("options", "example.org", "--as-curl").text.contains(" --include"))
+        #expect(!(await swiftaf("head", "example.org", "--as-curl").text.contains(" --include")))
+        #expect(!(await swiftaf("options", "example.org", "--print", "b", "--as-curl").text.contains(" --include")))
     }
 }

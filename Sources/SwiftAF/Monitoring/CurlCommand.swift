@@ -29,6 +29,14 @@ extension HTTPRequest {
     }
 }
 
+extension HTTPRequest {
+    /// The options that let curl keep the body where this library does: after a 301 or 302 it drops that of every
+    /// method, not only of POST.
+    package var curlRedirectOptions: [String] {
+        method != .post && !body.isNone ? ["--post301", "--post302"] : []
+    }
+}
+
 /// Writes a request as a curl command line.
 private struct CurlCommand {
     let request: HTTPRequest
@@ -41,8 +49,22 @@ private struct CurlCommand {
         var words = ["curl", "--globoff"] + method
         words += headers
         let (source, body) = body
-        words += body + connection + (options ?? ownOptions) + ["--url", redaction.url(request.url)]
+        words += body + connection + (options ?? ownOptions) + ["--url", Self.encoded(redaction.url(request.url))]
         return source + words.map(Self.quoted).joined(separator: " ")
+    }
+
+    /// Percent-encodes spaces and what isn't ASCII behind the host, as they are sent: curl refuses spaces.
+    private static func encoded(_ url: String) -> String {
+        let scheme = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+        guard let start = url[scheme...].firstIndex(where: { "/?#".contains($0) }) else { return url }
+        return url[..<start]
+            + url[start...].utf8.reduce(into: "") { text, byte in
+                if byte == 0x20 || byte >= 0x80 {
+                    text += "%" + String(byte, radix: 16, uppercase: true)
+                } else {
+                    text.unicodeScalars.append(Unicode.Scalar(byte))
+                }
+            }
     }
 
     private var method: [String] {
@@ -113,7 +135,7 @@ private struct CurlCommand {
         guard let policy = request.redirectPolicy, policy.followsRedirects else { return [] }
         // curl's own limit is another one, and it follows from https to http.
         let schemes = isSecure && !policy.allowsInsecureDowngrade ? ["--proto-redir", "=https"] : []
-        return ["--location", "--max-redirs", "\(policy.maximumCount)"] + schemes
+        return ["--location", "--max-redirs", "\(policy.maximumCount)"] + schemes + request.curlRedirectOptions
     }
 
     /// - Parameter peer: What the names of a proxy's options begin with.

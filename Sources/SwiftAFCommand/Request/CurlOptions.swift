@@ -15,17 +15,21 @@ extension Options {
                     "--as-curl needs both --insecure and --no-host-check, or neither: curl's --insecure verifies neither chain nor name"
                 ))
         }
-        return redirectOptions(request) + encodingOptions(command) + formOptions(request) + credentialOptions(request)
-            + trustOptions + limitOptions + networkOptions + storeOptions + outputOptions(command)
+        return redirectOptions(request) + encodingOptions(command, request) + formOptions(request)
+            + credentialOptions(request)
+            + trustOptions + limitOptions + networkOptions + storeOptions + outputOptions(command, request)
             + fileOptions(command)
     }
 
     /// A download is requested without a coding, so that it can be continued.
-    private func encodingOptions(_ command: RequestCommand) -> [String] {
-        if let target = try? FileTarget.of(command, self), target.isDownload {
-            return ["--header", "\(HTTPHeaders.Name.acceptEncoding): identity"]
-        }
-        return decompresses ? ["--compressed"] : []
+    private func encodingOptions(_ command: RequestCommand, _ request: HTTPRequest) -> [String] {
+        let name = HTTPHeaders.Name.acceptEncoding
+        let isDownload = (try? FileTarget.of(command, self))?.isDownload == true
+        guard isDownload || !decompresses else { return ["--compressed"] }
+        let isGiven =
+            request.headers.contains(named: name)
+            || request.headers.suppressedDefaults.contains { $0.lowercased() == name.lowercased() }
+        return isGiven ? [] : ["--header", "\(name): identity"]
     }
 
     /// The type of a form that isn't multipart/form-data. curl adds its boundary to it.
@@ -64,6 +68,7 @@ extension Options {
             }
             let isOwn = redirects.maximumCount != RedirectPolicy.follow.maximumCount
             if isOwn { words += ["--max-redirs", "\(redirects.maximumCount)"] }
+            words += request.curlRedirectOptions
         }
         if retries > 0 { words += ["--retry", "\(retries)"] }
         return words
@@ -123,9 +128,11 @@ extension Options {
             + Self.option("--hsts", hstsPath)
     }
 
-    private func outputOptions(_ command: RequestCommand) -> [String] {
+    private func outputOptions(_ command: RequestCommand, _ request: HTTPRequest) -> [String] {
         var words: [String] = []
-        if parts?.contains(.responseHead) == true { words.append("--include") }
+        // curl prints the head of HEAD by itself.
+        let showsHead = parts?.contains(.responseHead) ?? (command.showsHead && request.method != .head)
+        if showsHead { words.append("--include") }
         if isVerbose { words.append("--verbose") }
         if isSilent { words.append("--silent") }
         if showsErrors { words.append("--show-error") }
