@@ -433,13 +433,53 @@ static int set_permissions(const afc__file *file) {
     return changes && fchmod(file->descriptor, mode) != 0 ? errno : 0;
 }
 
+/** Writes all bytes. Returns 0 or an errno. */
+static int write_all(int descriptor, const char *bytes, size_t size) {
+    while (size > 0) {
+        ssize_t count = write(descriptor, bytes, size);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return count < 0 ? errno : EIO;
+        bytes += count;
+        size -= (size_t)count;
+    }
+    return 0;
+}
+
+/**
+ * Writes the content into the file that has the name. A file that is a mount point, as containers get single files,
+ * can't be replaced: rename(2) fails with EBUSY.
+ */
+static int write_in_place(const afc__file *file) {
+    enum { PIECE = 64 * 1024 };
+    int descriptor = open(file->path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
+    if (descriptor < 0) return errno;
+    char *piece = afc__alloc(PIECE);
+    int error = piece == NULL ? ENOMEM : 0;
+    ssize_t count = 0;
+    for (int64_t offset = 0; error == 0; offset += count) {
+        count = afc__file_read(file, piece, PIECE, offset);
+        if (count < 0) error = errno;
+        if (count <= 0) break;
+        error = write_all(descriptor, piece, (size_t)count);
+    }
+    afc_free(piece);
+    if (error == 0 && (file->flags & AFC_SINK_SYNC) != 0 && fsync(descriptor) != 0) error = errno;
+    /* A quota may be noticed only now. */
+    if (close(descriptor) != 0 && error == 0) error = errno;
+    if (error == 0 && file->partial_path != NULL) unlink(file->partial_path);
+    return error;
+}
+
 static int give_name(const afc__file *file) {
     bool syncs = (file->flags & AFC_SINK_SYNC) != 0;
     int error = set_permissions(file);
     if (error != 0) return error;
     if (syncs && fsync(file->descriptor) != 0) return errno;
     bool replaces = (file->flags & AFC_SINK_NO_REPLACE) == 0;
-    return afc__temporary_rename(file->descriptor, file->partial_path, file->path, replaces);
+    error = afc__temporary_rename(file->descriptor, file->partial_path, file->path, replaces);
+    /* Only for a path that stands for whatever it leads to. */
+    bool may_write = replaces && (file->flags & AFC_SINK_FOLLOW_LINKS) != 0;
+    return error == EBUSY && may_write ? write_in_place(file) : error;
 }
 
 /**

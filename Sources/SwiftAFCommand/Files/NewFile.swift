@@ -73,9 +73,31 @@ struct NewFile: Sendable {
         let status = temporary.withCString { temporary in
             target.withCString { keepsExisting ? link(temporary, $0) : rename(temporary, $0) }
         }
-        let number = errno
+        var number = status == 0 ? 0 : errno
+        // A file that is a mount point, as containers get single files, can't be replaced.
+        if number == EBUSY, !keepsExisting { number = copy(temporary) }
         if status != 0 || keepsExisting { remove() }
-        guard status == 0 else { throw OutputFile.failure(path, number) }
+        guard number == 0 else { throw OutputFile.failure(path, number) }
+    }
+
+    /// Writes the content of the temporary file into the file that has the name. Returns 0 or an errno.
+    private func copy(_ temporary: RawText) -> Int32 {
+        let source = temporary.withCString { open($0, O_RDONLY | O_CLOEXEC) }
+        guard source >= 0 else { return errno }
+        defer { close(source) }
+        let copy = target.withCString { open($0, O_WRONLY | O_TRUNC | O_CLOEXEC) }
+        guard copy >= 0 else { return errno }
+        var piece = [UInt8](repeating: 0, count: 64 << 10)
+        var number: Int32 = 0
+        while number == 0, case let count = read(source, &piece, piece.count), count != 0 {
+            var written = 0
+            if count < 0 { number = errno }
+            while number == 0, written < count {
+                let size = piece.withUnsafeBytes { write(copy, $0.baseAddress?.advanced(by: written), count - written) }
+                if size < 0 { number = errno } else { written += size }
+            }
+        }
+        return close(copy) == 0 || number != 0 ? number : errno
     }
 
     /// Closes the file and removes it.

@@ -120,8 +120,8 @@ enum {
     /** Create missing folders. */
     AFC_SINK_MAKE_FOLDERS = 1u << 4,
     /**
-     * If PATH is a symbolic link, replace its target and keep the link. PATH.part is then next to the target,
-     * which need not exist. Without this flag the link itself is replaced.
+     * If PATH is a symbolic link, replace its target, which need not exist, and keep the link. PATH.part is then next to
+     * the target. A mount point, which can't be replaced, gets the content at the end. Without: the link is replaced.
      */
     AFC_SINK_FOLLOW_LINKS = 1u << 5,
     /** Give the new file the permissions of the one it replaces, without set-user-ID, set-group-ID and sticky. */
