@@ -206,4 +206,38 @@ import Testing
         // It wouldn't be repeated anyway.
         #expect(!(await swiftaf(words + ["-X", "POST"]).error.contains("not repeated")))
     }
+
+    @Test func anAttemptWithoutTimeIsExplained() async {
+        server.route("/", .reset)
+        // On a busy machine, the limit may pass during an attempt.
+        for limit in ["5", "10", "20"] {
+            let lost = await swiftaf(server.urlString(), "--retry", "60", "--timeout", limit)
+            guard lost.exit != 4 else { continue }
+            #expect(lost.exit == 3 && lost.error.contains("swiftaf: not repeated: --timeout \(limit) s leaves "))
+            break
+        }
+        server.route("/", .respond(503, headers: ["Retry-After": "600"]))
+        let busy = await swiftaf(server.urlString(), "--retry", "9", "--timeout", "600.001")
+        #expect(
+            busy.exit == 2 && busy.error.contains("not repeated: the server asks for 10 min, --timeout 10 min leaves "))
+    }
+
+    @Test func aBodyThatCannotBeRepeatedIsNamed() async throws {
+        let pipe = try InputPipe()
+        pipe.send(Data("body".utf8))
+        server.route("/", .reset)
+        let run = await swiftaf("put", server.urlString(), "-d", "@-", "--retry", "2", input: pipe.reading)
+        #expect(run.exit == 3 && run.error.contains("swiftaf: not repeated: the body can be read only once"))
+    }
+
+    @Test func filesOfHeadersAreExplained() async {
+        let run = await swiftaf("-H", "@headers", server.urlString())
+        #expect(run.exit == 1 && run.error.contains("'Name:@PATH' reads one header's value"))
+    }
+
+    @Test func bothFilesOfAnIdentityAreNamed() {
+        let text = "the private key in the key's bytes doesn't match the client certificate in the certificate's bytes"
+        let message = Advice.message(for: SessionError(.invalidInput, message: text))
+        #expect(message.contains("the file of --key") && message.contains("the file of --cert"))
+    }
 }

@@ -211,6 +211,10 @@ enum FieldValue: Sendable, Equatable, ExpressibleByStringLiteral {
 extension Item {
     /// Parses the value of `-H`: `Name: value`, `Name:` to remove a default header, or `Name;` for an empty value.
     static func curlHeader(_ line: RawText) throws(UsageError) -> Item {
+        guard line.bytes.first != UInt8(ascii: "@") else {
+            throw UsageError(
+                "invalid value for --header: a file of headers isn't read; 'Name:@PATH' reads one header's value")
+        }
         let parts = line.bytes.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
         let isBare = parts.count == 1 && line.bytes.last == UInt8(ascii: ";")
         guard parts.count == 2 || isBare, let first = parts.first, !first.isEmpty else {

@@ -22,9 +22,7 @@ enum Advice {
         for (subject, option) in subjects where message.hasPrefix(subject) {
             message = option + message.dropFirst(subject.count)
         }
-        for (content, option) in contents where message.hasSuffix(content) {
-            message = message.dropLast(content.count) + option
-        }
+        for (content, option) in contents { message = message.replacing(content, with: option) }
         if let sentence = sentence(for: error, isSocket), !message.hasPrefix("the "),
             !message.hasPrefix("cannot ")
         {
@@ -91,7 +89,7 @@ enum Advice {
     /// What errors of the core begin with, if there is one option that sets it.
     private static let subjects = [("the proxy for all: ", "--proxy: "), ("the anchors: ", "--cacert: ")]
 
-    /// What errors of the core end with, if it's the content of an option's file: the program reads these files itself.
+    /// What errors of the core name, if it's the content of an option's file: the program reads these files itself.
     private static let contents = [
         ("the certificate's bytes", "the file of --cert"), ("the key's bytes", "the file of --key"),
     ]

@@ -73,21 +73,25 @@ final class Attempts: RequestInterceptor {
         return error
     }
 
-    /// Says that the time limit leaves no room for the wait that the server asks for.
+    /// Says why an attempt isn't repeated that would be but for the time limit, or for its body.
     private func noteRefusal(_ request: HTTPRequest, _ outcome: AttemptOutcome, _ policy: RetryPolicy) async {
-        guard let limit, outcome.error == nil,
-            outcome.response?.headers.contains(named: HTTPHeaders.Name.retryAfter) == true
-        else { return }
-        var (policy, outcome) = (policy, outcome)
+        guard show != nil else { return }
+        var (policy, outcome, repeatable) = (policy, outcome, request)
         // What remains is the wait that the server asks for.
         policy.baseDelay = .zero
         outcome.attempt.deadline = nil
-        guard case .retry(let delay) = await policy.retry(request, after: outcome),
-            // Else only the random delay leaves no room.
-            let deadline, .now + delay >= deadline
-        else { return }
-        let (asked, allowed) = (Self.seconds(delay), Self.seconds(limit))
-        show?(["swiftaf: not repeated: the server asks for \(asked), --timeout allows \(allowed)"])
+        if !request.body.isReplayable { repeatable.body = .none }
+        guard case .retry(let delay) = await policy.retry(repeatable, after: outcome) else { return }
+        if let reason = refusal(of: request, delay) { show?(["swiftaf: not repeated: \(reason)"]) }
+    }
+
+    private func refusal(of request: HTTPRequest, _ delay: Duration) -> String? {
+        guard request.body.isReplayable else { return "the body can be read only once; -d @PATH of a file is repeated" }
+        guard let limit, let deadline else { return nil }
+        let allowed = Self.seconds(limit)
+        guard delay < limit else { return "the server asks for \(Self.seconds(delay)), --timeout allows \(allowed)" }
+        let left = "--timeout \(allowed) leaves \(Self.seconds(max(.zero, deadline - .now)))"
+        return delay > .zero ? "the server asks for \(Self.seconds(delay)), \(left)" : "\(left) for a wait"
     }
 
     private static func seconds(_ duration: Duration) -> String {
