@@ -160,4 +160,10 @@ struct ContractEdgeTests {
         let run = try await launch("get", url, "--interface", "nosuch0", "--json")
         #expect(run.exit == 1 && server.requests.count == 1)
     }
+
+    @Test func noReasonPhraseIsInvented() async throws {
+        let server = try TestServer()
+        server.route("/", [.send("HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n")])
+        #expect(await swiftaf("-i", server.urlString()).text.hasPrefix("HTTP/1.1 200\r\n"))
+    }
 }

@@ -142,4 +142,19 @@ struct TerminalTests {
         #expect(await run.end() == 0)
         #expect(folder.content(of: "one") == "123456789" && folder.content(of: "two") == "123456789")
     }
+
+    @Test func printedRequestsAreShownAsResponses() async throws {
+        server.route("/post", .text("done"))
+        let url = server.urlString("/post")
+        let coloured = try TerminalRun("-p", "HB", "post", url, "a=1", environment: ["NO_COLOR": ""])
+        #expect(await coloured.end() == 0)
+        #expect(coloured.text.contains("\u{1B}[1mPOST /post HTTP/1.1") && coloured.text.contains("\u{1B}[36mHost"))
+        #expect(coloured.text.contains("  \u{1B}[36m\"a\""))
+        let file = try TemporaryFile("\u{1B}[31mfirst\nsecond")
+        for body in ["\u{1B}[31mfirst\nsecond", "@" + file.path] {
+            let run = try TerminalRun("-p", "B", "post", url, "-d", body, environment: ["NO_COLOR": "1"])
+            #expect(await run.end() == 0)
+            #expect(!run.text.contains("\u{1B}") && run.text.contains("[31mfirst\r\nsecond"))
+        }
+    }
 }

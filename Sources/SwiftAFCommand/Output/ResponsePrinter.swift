@@ -37,16 +37,31 @@ struct ResponsePrinter: Sendable {
 
     /// Prints the parts of the request, once its head was sent. What can be read only once isn't there any more.
     func print(request: HTTPRequest, head: String?) async throws(WriteError) {
-        if parts.contains(.requestHead), let head { try write(head) }
+        if parts.contains(.requestHead), let head { try write(isForReader ? style.text(ofRequest: head) : head) }
         guard parts.contains(.requestBody) else { return }
         switch request.body.content {
         case .none: break
-        case .data(let data): try write(data + (data.last == UInt8(ascii: "\n") ? "" : "\n").utf8)
+        case .data(let data):
+            let text = shown(data, of: request) ?? Data("[a binary body]".utf8)
+            try write(text + (text.last == UInt8(ascii: "\n") ? "" : "\n").utf8)
         case .file(let path): try printFile(at: path)
         case .form(let form) where request.body.isReplayable: try await print(form)
         case .stream, .form, .json, .invalid: try write("[a streamed body]\n")
         }
         if parts.contains(.responseHead) || parts.contains(.responseBody) { try write("\n") }
+    }
+
+    /// Returns a body of a request as it is shown; nil if it is binary, on a terminal.
+    private func shown(_ body: Data, of request: HTTPRequest) -> Data? {
+        guard isForReader else { return body }
+        guard !body.contains(0) else { return nil }
+        let type = request.headers[HTTPHeaders.Name.contentType].flatMap { MediaType($0) }
+        if type?.isJSON == true, let json = try? JSONText(Array(body)) { return Data(style.pretty(json)) }
+        return Self.printable(body)
+    }
+
+    private static func printable(_ text: Data) -> Data {
+        Data(String(decoding: text, as: UTF8.self).printableLines.utf8)
     }
 
     private func printFile(at path: String) throws(WriteError) {
@@ -56,11 +71,22 @@ struct ResponsePrinter: Sendable {
         let isShown = isForReader
         var piece = [UInt8](repeating: 0, count: 64 << 10)
         var last = UInt8(ascii: "\n")
+        // The beginning of a line, whose last character may be incomplete.
+        var kept = Data()
         while case let count = read(descriptor, &piece, piece.count), count > 0 {
             guard !isShown || !piece.prefix(count).contains(0) else { return try write("[a binary body]\n") }
-            try write(Data(piece.prefix(count)))
             last = piece[count - 1]
+            guard isShown else {
+                try write(Data(piece.prefix(count)))
+                continue
+            }
+            kept += piece.prefix(count)
+            let end = kept.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 }
+            guard let end = end ?? (kept.count > 1 << 20 ? kept.endIndex : nil) else { continue }
+            try write(Self.printable(kept[..<end]))
+            kept = Data(kept[end...])
         }
+        try write(Self.printable(kept))
         if last != UInt8(ascii: "\n") { try write("\n") }
     }
 

@@ -43,8 +43,7 @@ extension Style {
     }
 
     private static func statusLine(of response: HTTPResponse) -> (status: String, phrase: String) {
-        let phrase = response.reason.isEmpty ? HTTPStatus.phrase(for: response.status) ?? "" : response.reason
-        return ("HTTP/\(response.version.number) \(response.status)", phrase)
+        ("HTTP/\(response.version.number) \(response.status)", response.reason)
     }
 
     /// Returns the head of a response, with an empty line behind it. Control characters are escaped.
@@ -53,6 +52,16 @@ extension Style {
         let colour = response.status < 300 ? green : response.status < 400 ? yellow : red
         let fields = response.headers.fields.map { "\(cyan($0.name.printable)): \($0.value.printable)\r\n" }
         return colour(phrase.isEmpty ? status : "\(status) \(phrase.printable)") + "\r\n" + fields.joined() + "\r\n"
+    }
+
+    /// Returns the head of a request for a terminal. Control characters are escaped.
+    func text(ofRequest head: String) -> String {
+        let lines = head.replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.enumerated().map { index, line in
+            guard index > 0 else { return bold(String(line).printable) }
+            guard let colon = line.firstIndex(of: ":") else { return String(line).printable }
+            return cyan(String(line[..<colon]).printable) + String(line[colon...]).printable
+        }.joined(separator: "\r\n")
     }
 
     /// Returns JSON for a terminal, with one line per member and without unsafe characters; keys, strings, numbers and
