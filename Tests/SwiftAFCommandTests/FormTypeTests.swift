@@ -73,4 +73,12 @@ import Testing
         #expect(run.exit == 0)
         #expect(text.contains("form-data; name=\"a\"\r\n\(type)\r\nfrom a pipe\r\n"), "\(text)")
     }
+
+    @Test func theNameOfStandardInputDecidesItsType() async throws {
+        let pipe = try InputPipe()
+        pipe.send(Data("hi".utf8))
+        let run = await swiftaf("-F", "f=@-;filename=z.txt", url, input: pipe.reading)
+        #expect(run.exit == 0)
+        #expect(try #require(server.requests.first).bodyText.contains("Content-Type: text/plain\r\n"))
+    }
 }

@@ -43,7 +43,7 @@ enum FormBuilder {
             case .field(let name, .json(let value)):
                 try append(value, name: name, to: &form)
             case .fieldFromFile(let name, let path):
-                try form.append(Data(try InputFile.text(path).utf8), heading: heading(name))
+                try form.append(Data(try InputFile.text(path, isField: true).utf8), heading: heading(name))
             case .jsonFromFile(let name, let path):
                 try append(try InputFile.json(path, of: name), name: name, to: &form)
             case .filePart(let name, let file):
@@ -109,7 +109,7 @@ enum FormBuilder {
     private static func append(
         _ stream: ByteStream, _ file: FilePart, _ name: RawText, _ fileName: RawText, to form: inout MultipartFormData
     ) throws {
-        let type = file.mediaType ?? MediaType.octetStream.essence
+        let type = file.mediaType ?? file.fileName.flatMap(mediaType) ?? MediaType.octetStream.essence
         try form.append(once: stream, heading: heading(name, fileName: fileName, mediaType: type))
     }
 
