@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct HelpTests {
     @Test func topicsSelectSections() throws {
-        #expect(try Usage.text(of: "trust").hasPrefix("Trust\n"))
+        #expect(try Usage.text(of: "trust").contains("\nTrust\n"))
         #expect(try Usage.text(of: "items").contains("name:=@path"))
         #expect(try Usage.text(of: "get").hasPrefix("Usage\n"))
         #expect(try Usage.text(of: "--timeout").contains("-m, --max-time, --timeout S"))
@@ -155,5 +155,10 @@ import Testing
     @Test func spellingsAreUnique() {
         let names = OptionTable.groups.flatMap(\.entries).flatMap(\.names)
         #expect(Set(names).count == names.count)
+    }
+
+    /// Also where an option group has the same name.
+    @Test(arguments: ["request", "trust", "cache"]) func helpOfACommandBeginsWithItsUse(command: String) async {
+        #expect(await swiftaf("help", command).text.hasPrefix("Usage\n  swiftaf \(command)"))
     }
 }

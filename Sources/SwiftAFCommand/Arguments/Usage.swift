@@ -43,7 +43,7 @@ enum Usage {
         let first = word.split(separator: " ").first.map(String.init) ?? ""
         if let kind = CommandName.kind(of: first) {
             let title = sections.first { $0.title.lowercased() == first }
-            return [title?.text, text(of: first, kind, without: title?.title)].compactMap(\.self)
+            return [text(of: first, kind, without: title?.title), title?.text].compactMap(\.self)
                 .joined(separator: "\n")
         }
         let found = sections.filter { $0.title.lowercased().hasPrefix(word) }
