@@ -97,7 +97,8 @@ struct WebSocketTests {
             }
         }
         #expect(error?.code == .timeout && error?.reason == .notOpen)
-        #expect(error?.message == "total timeout: the WebSocket isn't open after 50 ms")
+        // An attempt gets what is left of the total limit.
+        #expect(error?.message.hasPrefix("total timeout: the WebSocket isn't open after ") == true)
         #expect(server.requests.count == 1)
     }
 
