@@ -30,7 +30,7 @@ extension TestServer {
             parameters[position]
         }
 
-        /// The value of the first parameter with a name; nil if there is none.
+        /// The value of the first parameter with a name; nil without one.
         public subscript(name: String) -> String? {
             parameters.first { $0.name == name }?.value
         }

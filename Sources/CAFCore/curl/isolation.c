@@ -22,7 +22,7 @@
 static const long marks[] = {CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT,
                              CURLSSLOPT_AUTO_CLIENT_CERT};
 
-/* A place is a combination of these marks. That of ONE_SHOT connections is nobody's. */
+/* A place is a combination of these marks. ONE_SHOT connections have one of their own. */
 enum { NO_PLACE = 0, ONE_SHOT_PLACE = 7 };
 _Static_assert((int)AFC__PLACES_MAX < (int)ONE_SHOT_PLACE, "ONE_SHOT has marks of its own");
 

@@ -268,7 +268,7 @@ private final class DownloadBatch: Sendable {
         state.withLock { $0.reports.isEmpty ? nil : $0.reports.removeFirst() }
     }
 
-    /// The loop has ended: nobody waits for what is still to be reported.
+    /// Drops what is still to be reported, as the loop has ended.
     func stopReporting() {
         let dropped = state.withLock { state in
             state.isRead = false
