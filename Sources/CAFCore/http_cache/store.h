@@ -104,7 +104,7 @@ void afc__http_cache_find_free(afc__http_cache_find *op);
 /** Marks a response as used just now. */
 void afc__http_cache_touch(afc_http_cache *cache, const afc__http_cache_stored *stored);
 
-/** Hashes a key; other caches hash it differently, so nobody can choose keys with equal hashes. */
+/** Hashes a key. Other caches hash it differently, so that a server can't choose keys with equal hashes. */
 uint64_t afc__http_cache_hash_key(const afc_http_cache *cache, afc_slice key);
 
 /* ---- Removals ------------------------------------------------------------------------------ */
