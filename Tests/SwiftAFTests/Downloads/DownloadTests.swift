@@ -19,13 +19,6 @@ struct DownloadTests {
         folder = try TestFolder()
     }
 
-    private func failure(
-        sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> some Sendable
-    ) async throws -> SessionError {
-        let error = await #expect(throws: SessionError.self, sourceLocation: sourceLocation) { _ = try await body() }
-        return try #require(error, sourceLocation: sourceLocation)
-    }
-
     // MARK: The place
 
     @Test("A file that exists is replaced, or stays", arguments: [true, false])
@@ -34,7 +27,7 @@ struct DownloadTests {
         if replaces {
             try await manager.download(HTTPRequest("file"), to: folder.file("a"))
         } else {
-            let error = try await failure {
+            let error = try await sessionError {
                 try await manager.download(HTTPRequest("file"), to: folder.file("a"), options: .keepsExistingFile)
             }
             #expect(error.code == .file)
@@ -50,11 +43,11 @@ struct DownloadTests {
         let path = folder.file("a")
         let destination = isNamed ? DownloadDestination.named { _ in path } : .path(path)
         manager.validation.acceptableContentTypes = ["application/pdf"]
-        let type = try await failure { try await manager.download("file", to: destination) }
+        let type = try await sessionError { try await manager.download("file", to: destination) }
         #expect(type.code == .contentType)
         #expect(type.response?.status == 200)
         manager.validation = ResponseValidation(acceptableStatusCodes: [201])
-        let status = try await failure { try await manager.download("file", to: destination) }
+        let status = try await sessionError { try await manager.download("file", to: destination) }
         #expect(status.code == .status)
         #expect(status.message.contains("200"))
         #expect(try folder.read("a") == Data("old".utf8))
@@ -68,7 +61,7 @@ struct DownloadTests {
     func notSaved(exists: Bool) async throws {
         if exists { try folder.write("old", to: "a") }
         manager.validation = .any
-        let error = try await failure { try await manager.download("gone", to: folder.file("a")) }
+        let error = try await sessionError { try await manager.download("gone", to: folder.file("a")) }
         #expect(error.code == .status)
         #expect(error.body == Data("not here".utf8))
         #expect(try folder.names == (exists ? ["a"] : []))
@@ -76,7 +69,7 @@ struct DownloadTests {
 
     @Test("The empty path of a folder is refused")
     func emptyFolder() async throws {
-        let error = try await failure { try await manager.download("file", to: .folder("")) }
+        let error = try await sessionError { try await manager.download("file", to: .folder("")) }
         #expect(error.code == .invalidInput)
         #expect(server.requests.isEmpty)
     }
@@ -84,7 +77,7 @@ struct DownloadTests {
     @Test("Missing folders are made on demand")
     func folders() async throws {
         let path = folder.file("a/b/c")
-        let error = try await failure { try await manager.download(HTTPRequest("file"), to: path) }
+        let error = try await sessionError { try await manager.download(HTTPRequest("file"), to: path) }
         #expect(error.code == .file)
         #expect(error.systemError == ENOENT)
         #expect(try folder.names == [])
@@ -96,7 +89,7 @@ struct DownloadTests {
     func unwritable(options: DownloadOptions) async throws {
         try folder.write("file", to: "a")
         for path in [folder.file("a/b"), "/proc/swiftaf"] {
-            let error = try await failure {
+            let error = try await sessionError {
                 try await manager.download(HTTPRequest("file"), to: path, options: options)
             }
             #expect(error.code == .file)
@@ -107,7 +100,7 @@ struct DownloadTests {
 
     @Test("A path has to be one", arguments: ["", "a\0b", "/tmp/"])
     func badPath(path: String) async throws {
-        #expect(try await failure { try await manager.download(HTTPRequest("file"), to: path) }.code == .invalidInput)
+        #expect(try await sessionError { try await manager.download(HTTPRequest("file"), to: path) }.code == .invalidInput)
     }
 
     @Test("Synchronised, the file is there as well")
@@ -120,7 +113,7 @@ struct DownloadTests {
         "A refused status leaves nothing and tells the body",
         arguments: [[], .resumes] as [DownloadOptions])
     func refusal(options: DownloadOptions) async throws {
-        let error = try await failure {
+        let error = try await sessionError {
             try await manager.download(HTTPRequest("gone"), to: folder.file("a"), options: options)
         }
         #expect(error.status == 404)
@@ -166,7 +159,7 @@ struct DownloadTests {
     @Test("No destination is asked about an answer that is none")
     func noDestination() async throws {
         let asked = Recorder<Int>()
-        let error = try await failure {
+        let error = try await sessionError {
             try await manager.download(
                 "gone",
                 to: .named { [folder] response in
@@ -182,7 +175,7 @@ struct DownloadTests {
 
     @Test("What the destination gives has to be a path", arguments: ["", "/tmp/a\0b", "/tmp/"])
     func badDestination(path: String) async throws {
-        let error = try await failure { try await manager.download("file", to: .named { _ in path }) }
+        let error = try await sessionError { try await manager.download("file", to: .named { _ in path }) }
         #expect(error.code == .invalidInput)
         let later = try await manager.response(.get, "file")
         #expect(try later.text() == "new")
@@ -190,7 +183,7 @@ struct DownloadTests {
 
     @Test("The manager's destination is for those that have none")
     func managersDestination() async throws {
-        #expect(try await failure { try await manager.download(HTTPRequest("file")) }.code == .invalidInput)
+        #expect(try await sessionError { try await manager.download(HTTPRequest("file")) }.code == .invalidInput)
         #expect(server.requests.isEmpty)
         manager.downloadDestination = .named { [folder] in folder.file("manager-" + $0.suggestedFileName) }
         try await manager.download(HTTPRequest("file"))
@@ -232,7 +225,7 @@ struct DownloadTests {
                 }, options: options)
         }
         await opened.wait()
-        let error = try await failure {
+        let error = try await sessionError {
             try await manager.download(HTTPRequest("file"), to: folder.file("x"), options: options)
         }
         #expect(error.code == .file)

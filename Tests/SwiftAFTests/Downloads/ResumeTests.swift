@@ -22,17 +22,10 @@ struct ResumeTests {
         folder = try TestFolder()
     }
 
-    private func failure(
-        sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> some Sendable
-    ) async throws -> SessionError {
-        let error = await #expect(throws: SessionError.self, sourceLocation: sourceLocation) { _ = try await body() }
-        return try #require(error, sourceLocation: sourceLocation)
-    }
-
     /// A token after half of the file.
     private func brokenOff() async throws -> ResumeToken {
         ranges.breakOff()
-        let error = try await failure {
+        let error = try await sessionError {
             try await ranges.manager.download(HTTPRequest("file"), to: path, options: Self.keeping)
         }
         #expect(error.code == .truncated)
@@ -84,7 +77,7 @@ struct ResumeTests {
     func resumesAndKeeps() async throws {
         for options: DownloadOptions in [.resumes, [.resumes, .keepsExistingFile]] {
             ranges.breakOff()
-            let error = try await failure {
+            let error = try await sessionError {
                 try await ranges.manager.download("file", to: path, options: options)
             }
             #expect(error.resumeToken?.bytesReceived == Int64(RangeServer.half))
@@ -103,7 +96,7 @@ struct ResumeTests {
         for isToken in [false, true] {
             ranges.breakOff()
             manager.downloadDestination = .path(path)
-            let error = try await failure { try await manager.download(url, options: .resumes) }
+            let error = try await sessionError { try await manager.download(url, options: .resumes) }
             let token = try #require(error.resumeToken)
             if isToken { manager.downloadDestination = .resuming(token) }
             #expect(try await manager.download(url, options: .resumes).resumption == .resumed)
@@ -125,7 +118,7 @@ struct ResumeTests {
     @Test("A download that was named late goes on where it was")
     func goesOnAfterDestination() async throws {
         ranges.breakOff()
-        let error = try await failure {
+        let error = try await sessionError {
             try await ranges.manager.download(
                 "file", to: .named { [folder] in folder.file("named-" + $0.suggestedFileName) }, options: Self.keeping)
         }
@@ -159,7 +152,7 @@ struct ResumeTests {
     func weak() async throws {
         for (tag, options) in [("W/\"1\"", Self.keeping), (RangeServer.tag(1), DownloadOptions())] {
             ranges.breakOff(tag: tag)
-            let error = try await failure {
+            let error = try await sessionError {
                 try await ranges.manager.download(HTTPRequest("file"), to: path, options: options)
             }
             #expect(error.code == .truncated)
@@ -171,7 +164,7 @@ struct ResumeTests {
     @Test("A 416 at the very end is a success")
     func complete() async throws {
         ranges.forgetTheEnd()
-        let error = try await failure {
+        let error = try await sessionError {
             try await ranges.manager.download(HTTPRequest("file"), to: path, options: Self.keeping)
         }
         let token = try #require(error.resumeToken)
@@ -188,13 +181,13 @@ struct ResumeTests {
     func refused() async throws {
         let token = try await brokenOff()
         ranges.refuse(503)
-        var error = try await failure { try await ranges.manager.download(token.url, to: .resuming(token)) }
+        var error = try await sessionError { try await ranges.manager.download(token.url, to: .resuming(token)) }
         #expect(error.status == 503)
         #expect(error.body == Data("no".utf8))
         #expect(error.resumeToken?.bytesReceived == Int64(RangeServer.half))
         #expect(try folder.names == ["film.part", "film.part.resume"])
         ranges.refuse(410)
-        error = try await failure { try await ranges.manager.download(token.url, to: .resuming(token)) }
+        error = try await sessionError { try await ranges.manager.download(token.url, to: .resuming(token)) }
         #expect(error.status == 410)
         #expect(error.resumeToken == nil)
         #expect(try folder.names == [])
@@ -205,7 +198,7 @@ struct ResumeTests {
         let token = try await brokenOff()
         let manager = ranges.manager
         ranges.server.route("/file", times: 2, .reset)
-        let error = try await failure { try await manager.download(token.url, to: .resuming(token)) }
+        let error = try await sessionError { try await manager.download(token.url, to: .resuming(token)) }
         #expect(error.code == .connectionLost)
         let again = try #require(error.resumeToken)
         #expect(again.bytesReceived == token.bytesReceived)
@@ -215,7 +208,7 @@ struct ResumeTests {
     @Test("The range belongs to the download", arguments: ["Range", "If-Range"])
     func ownRange(name: String) async throws {
         let request = HTTPRequest("file", headers: HTTPHeaders([(name, "bytes=1-")]))
-        let error = try await failure {
+        let error = try await sessionError {
             try await ranges.manager.download(request, to: path, options: .resumes)
         }
         #expect(error.code == .invalidInput)

@@ -259,36 +259,27 @@ struct AttemptTests {
                 return request
             })
         ]
-        #expect(await error()?.code == .invalidInput)
+        #expect(try await sessionError { try await manager.response(.get, "x") }.code == .invalidInput)
         #expect(server.requests.isEmpty)
     }
 
     private struct Refusal: Error {}
 
-    private func error(of request: HTTPRequest = HTTPRequest("x")) async -> SessionError? {
-        do {
-            _ = try await manager.response(for: request)
-            return nil
-        } catch {
-            return error
-        }
-    }
-
     @Test("Errors of interceptors are the request's")
     func refusals() async throws {
         manager.interceptors = [Interceptor(adapt: { _, _ in throw Refusal() })]
-        let own = await error()
-        #expect(own?.code == .interceptor)
-        #expect(own?.underlying is Refusal)
-        #expect(own?.url == server.urlString("/x"))
+        let own = try await sessionError { try await manager.response(.get, "x") }
+        #expect(own.code == .interceptor)
+        #expect(own.underlying is Refusal)
+        #expect(own.url == server.urlString("/x"))
         manager.interceptors = [Interceptor(adapt: { _, _ in throw SessionError(.authentication) })]
-        #expect(await error()?.code == .authentication)
+        #expect(try await sessionError { try await manager.response(.get, "x") }.code == .authentication)
         #expect(server.requests.isEmpty)
         fail(1)
         manager.interceptors = [Interceptor(retry: { _, _ in .fail(Refusal()) })]
-        let late = await error()
-        #expect(late?.code == .interceptor)
-        #expect(late?.status == 503)
+        let late = try await sessionError { try await manager.response(.get, "x") }
+        #expect(late.code == .interceptor)
+        #expect(late.status == 503)
     }
 
     @Test("Acceptable answers are not asked about")
@@ -380,8 +371,8 @@ struct AttemptTests {
         ]
         var request = HTTPRequest("x")
         request.timeouts.total = .milliseconds(20)
-        let error = await error(of: request)
-        #expect(error?.reason == .total && error?.message.hasPrefix("total timeout: not complete") == true)
+        let error = try await sessionError { try await manager.response(for: request) }
+        #expect(error.reason == .total && error.message.hasPrefix("total timeout: not complete"))
         released.record(true)
     }
 

@@ -24,15 +24,6 @@ struct InterceptTests {
         Response(head: HTTPResponse(status: status, url: "mock:"), body: Data(text.utf8))
     }
 
-    private func error(of request: HTTPRequest = HTTPRequest("x")) async -> SessionError? {
-        do {
-            _ = try await manager.response(for: request)
-            return nil
-        } catch {
-            return error
-        }
-    }
-
     // MARK: Secrets
 
     /// As for a redirect to another origin: what was meant for the first server doesn't reach another one.
@@ -205,7 +196,7 @@ struct InterceptTests {
         let text: String = try await manager.get("x")
         #expect(text == "stale")
         intercept { request, next in try await next(request) }
-        #expect(await error()?.code == .connectionLost)
+        #expect(try await sessionError { try await manager.response(.get, "x") }.code == .connectionLost)
     }
 
     private struct Open: Error {}
@@ -217,10 +208,10 @@ struct InterceptTests {
                 return try await next(request)
             })
         ]
-        let refused = await error()
-        #expect(refused?.code == .interceptor)
-        #expect(refused?.underlying is Open)
-        #expect(refused?.url == server.urlString("/x"))
+        let refused = try await sessionError { try await manager.response(.get, "x") }
+        #expect(refused.code == .interceptor)
+        #expect(refused.underlying is Open)
+        #expect(refused.url == server.urlString("/x"))
         manager.interceptors.append(
             Interceptor(retry: { _, outcome in outcome.attempt.number < 3 ? .retry : .doNotRetry }))
         let text: String = try await manager.get("x")
@@ -268,7 +259,7 @@ struct InterceptTests {
             continuation.yield(Data("once".utf8))
             continuation.finish()
         }
-        #expect(await error(of: HTTPRequest(.put, "x", body: .stream(once: chunks)))?.code == .bodyNotReplayable)
+        #expect(try await sessionError { try await manager.response(for: HTTPRequest(.put, "x", body: .stream(once: chunks))) }.code == .bodyNotReplayable)
         #expect(server.requests.count == 1)
     }
 
@@ -312,7 +303,7 @@ struct InterceptTests {
             request.headers.add(name: "X", value: "a\r\nB: c")
             return try await next(request)
         }
-        #expect(await error()?.code == .invalidInput)
+        #expect(try await sessionError { try await manager.response(.get, "x") }.code == .invalidInput)
         #expect(server.requests.isEmpty)
     }
 
@@ -452,8 +443,8 @@ struct InterceptTests {
         }
         var request = HTTPRequest("x")
         request.timeouts.total = .milliseconds(20)
-        let error = await error(of: request)
-        #expect(error?.reason == .total && error?.message.hasPrefix("total timeout: not complete") == true)
+        let error = try await sessionError { try await manager.response(for: request) }
+        #expect(error.reason == .total && error.message.hasPrefix("total timeout: not complete"))
         released.record(true)
     }
 
@@ -474,7 +465,7 @@ struct InterceptTests {
         }
         var request = HTTPRequest("x")
         request.timeouts.total = .milliseconds(20)
-        #expect(await error(of: request)?.reason == .total)
+        #expect(try await sessionError { try await manager.response(for: request) }.reason == .total)
         #expect(await ends.wait() == [true])
         server.open("x")
     }

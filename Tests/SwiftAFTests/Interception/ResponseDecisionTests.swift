@@ -37,13 +37,6 @@ struct ResponseDecisionTests {
         return request
     }
 
-    private func failure(
-        sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> some Sendable
-    ) async throws -> SessionError {
-        let error = await #expect(throws: SessionError.self, sourceLocation: sourceLocation) { _ = try await body() }
-        return try #require(error, sourceLocation: sourceLocation)
-    }
-
     // MARK: Who is asked
 
     @Test("The final head is asked about, once, with its URL")
@@ -63,7 +56,7 @@ struct ResponseDecisionTests {
         manager.responseHandler = answering(.cancel)
         #expect(try await manager.response(for: request("json", .allow)).body.count == 7)
         #expect(asked.values.count == 1)
-        let error = try await failure { try await manager.get("json") as JSONValue }
+        let error = try await sessionError { try await manager.get("json") as JSONValue }
         #expect(error.code == .cancelled)
         #expect(asked.values.count == 2)
     }
@@ -84,12 +77,12 @@ struct ResponseDecisionTests {
 
     @Test("What is cancelled ends with its head, and the server is stopped")
     func cancelling() async throws {
-        let error = try await failure { try await manager.response(for: request("endless", .cancel)) }
+        let error = try await sessionError { try await manager.response(for: request("endless", .cancel)) }
         #expect(error.code == .cancelled)
         #expect(error.status == 200)
         #expect(error.body == Data())
         #expect(await server.wait(for: .closes(1)))
-        let streamError = try await failure { try await manager.stream(request("endless", .cancel)) }
+        let streamError = try await sessionError { try await manager.stream(request("endless", .cancel)) }
         #expect(streamError.code == .cancelled)
         #expect(streamError.status == 200)
         #expect(await server.wait(for: .closes(2)))
@@ -127,10 +120,10 @@ struct ResponseDecisionTests {
         configuration.limits.maximumBodySize = 4
         let manager = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
         #expect(try await manager.response(for: request("json", .download(to: path))).filePath == path)
-        #expect(try await failure { try await manager.response(.get, "json") }.code == .tooLarge)
+        #expect(try await sessionError { try await manager.response(.get, "json") }.code == .tooLarge)
         var limited = request("json", .download(to: path))
         limited.limits.maximumBodySize = 4
-        #expect(try await failure { try await manager.response(for: limited) }.code == .tooLarge)
+        #expect(try await sessionError { try await manager.response(for: limited) }.code == .tooLarge)
     }
 
     @Test("To serializers its body is empty")
@@ -138,7 +131,7 @@ struct ResponseDecisionTests {
         manager.responseHandler = answering(.download(to: path))
         #expect(try await manager.get("json") == JSONValue.null)
         #expect(try await manager.get("json").body == Data())
-        #expect(try await failure { try await manager.get("json") as [String: Int] }.code == .serialization)
+        #expect(try await sessionError { try await manager.get("json") as [String: Int] }.code == .serialization)
         #expect(try folder.names == ["a"])
     }
 
@@ -213,13 +206,13 @@ struct ResponseDecisionTests {
         let unwritable = open("/dev/null", O_RDONLY | O_CLOEXEC)
         defer { for descriptor in [ends.writer, unwritable] { close(descriptor) } }
         for descriptor in [unwritable, -1] {
-            let error = try await failure {
+            let error = try await sessionError {
                 try await manager.response(for: request("json", .write(toDescriptor: descriptor)))
             }
             #expect(error.code == .invalidInput && error.response?.status == 200)
         }
         close(ends.reader)
-        let error = try await failure {
+        let error = try await sessionError {
             let stream = try await manager.stream(request("endless", .write(toDescriptor: ends.writer)))
             for try await _ in stream.bytes {}
         }
@@ -249,10 +242,10 @@ struct ResponseDecisionTests {
             (.download(to: "a\0b"), .invalidInput), (.download(to: folder.path + "/"), .invalidInput),
         ]
         for (decision, code) in cases {
-            let error = try await failure { try await manager.response(for: request("json", decision)) }
+            let error = try await sessionError { try await manager.response(for: request("json", decision)) }
             #expect(error.code == code)
             #expect(error.status == 200)
-            let streamError = try await failure {
+            let streamError = try await sessionError {
                 for try await _ in try await manager.stream(request("json", decision)).bytes {}
             }
             #expect(streamError.code == code)
@@ -269,7 +262,7 @@ struct ResponseDecisionTests {
         let ranges = try RangeServer()
         ranges.breakOff()
         let request = request("file", .download(to: path, options: .keepsPartialFile))
-        let error = try await failure { try await ranges.manager.response(for: request) }
+        let error = try await sessionError { try await ranges.manager.response(for: request) }
         #expect(error.code == .truncated)
         let token = try #require(error.resumeToken)
         let answer = try await ranges.manager.download(token.url, to: .resuming(token))
@@ -282,7 +275,7 @@ struct ResponseDecisionTests {
         let stream = try await manager.stream(request("endless", .download(to: path)))
         let reading = Task { for try await _ in stream.bytes {} }
         reading.cancel()
-        #expect(try await failure { try await reading.value }.code == .cancelled)
+        #expect(try await sessionError { try await reading.value }.code == .cancelled)
         #expect(await server.wait(for: .closes(1)))
         #expect(try folder.names == [])
     }

@@ -22,15 +22,6 @@ struct CallTests {
         server.route("/missing", .respond(404, headers: ["Content-Type": "application/json"], body: Data("[4]".utf8)))
     }
 
-    private func failure(_ call: () async throws -> Any) async throws -> SessionError {
-        do {
-            Issue.record("no error but \(try await call())")
-        } catch {
-            return try #require(error.asSessionError)
-        }
-        return SessionError(.unknown)
-    }
-
     @Test func callsWithoutValueReturnCheckedResponse() async throws {
         let response = try await manager.get("user")
         #expect(response.status == 200 && response.head.status == 200 && response.url == server.urlString("/user"))
@@ -42,9 +33,9 @@ struct CallTests {
         try await manager.delete("empty")
         try await manager.request(.options, "empty")
         try await manager.head("user")
-        #expect(try await failure { try await manager.get("missing") }.status == 404)
-        #expect(try await failure { try await manager.head("missing") }.status == 404)
-        #expect(try await failure { try await manager.put("missing", json: 1) }.code == .status)
+        #expect(try await sessionError { try await manager.get("missing") }.status == 404)
+        #expect(try await sessionError { try await manager.head("missing") }.status == 404)
+        #expect(try await sessionError { try await manager.put("missing", json: 1) }.code == .status)
         #expect(server.requests.map(\.method) == ["GET", "DELETE", "OPTIONS", "HEAD", "GET", "HEAD", "PUT"])
     }
 
@@ -72,15 +63,15 @@ struct CallTests {
         manager.decoder = JSONCoder(keys: .snakeCase)
         server.route("/refused", .json(#"{"error_code":17}"#, status: 422))
         let refusal = Refusal(errorCode: 17)
-        let typed = try await failure { try await manager.get("refused", as: User.self) }
+        let typed = try await sessionError { try await manager.get("refused", as: User.self) }
         #expect(try typed.decodeBody() == refusal)
-        let plain = try await failure { try await manager.get("refused") }
+        let plain = try await sessionError { try await manager.get("refused") }
         #expect(try plain.decodeBody(as: Refusal.self) == refusal)
         let response = try await manager.response(.get, "refused")
-        let checked = try await failure { try response.value(as: User.self) }
+        let checked = try await sessionError { try response.value(as: User.self) }
         #expect(try checked.decodeBody(as: Refusal.self) == refusal)
         let folder = try TestFolder()
-        let file = try await failure { try await manager.download("refused", to: folder.file("x")) }
+        let file = try await sessionError { try await manager.download("refused", to: folder.file("x")) }
         #expect(try file.decodeBody(as: Refusal.self) == refusal)
         #expect(throws: SessionError.self) { try plain.decodeBody(as: Refusal.self, decoder: JSONCoder()) }
         manager.completionQueue = .global()
@@ -94,7 +85,7 @@ struct CallTests {
         var configuration = SessionConfiguration()
         configuration.cache = try HTTPCache()
         let cached = HTTPSessionManager(baseURL: server.urlString("/"), configuration: configuration)
-        let error = try await failure {
+        let error = try await sessionError {
             try await cached.get("user") { $0.cachePolicy = .returnCacheDataDontLoad }
         }
         #expect(error.status == 504 && error.response?.cacheStatus == .missing)
@@ -115,18 +106,18 @@ struct CallTests {
     @Test func relativeURLsWithoutABaseAreRefusedByName() async throws {
         let lone = HTTPSessionManager()
         for url in ["users/7", "example.org/", ""] {
-            let error = try await failure { try await lone.get(url) }
+            let error = try await sessionError { try await lone.get(url) }
             #expect(error.code == .invalidInput)
             #expect(error.message == "the URL has no scheme, and the manager has no base URL")
         }
-        #expect(try await failure { try await lone.get("http://a b/") }.message.contains("not allowed"))
+        #expect(try await sessionError { try await lone.get("http://a b/") }.message.contains("not allowed"))
     }
 
     @Test func URLsThatAreNoFilesAreRefused() async throws {
         let remote = try #require(URL(string: "http://example.org/file"))
-        let body = try await failure { try await manager.put("user", body: .file(remote)) }
+        let body = try await sessionError { try await manager.put("user", body: .file(remote)) }
         #expect(body.code == .invalidInput && body.message == "the URL of a body doesn't begin with file://")
-        let file = try await failure { try await manager.download("user", to: remote) }
+        let file = try await sessionError { try await manager.download("user", to: remote) }
         #expect(file.code == .invalidInput && file.message == "the URL of a destination doesn't begin with file://")
         #expect(server.requests.isEmpty)
         let folder = try TestFolder()
@@ -172,7 +163,7 @@ struct CallTests {
     @Test func validationThatAcceptsEverythingAcceptsEveryType() async throws {
         server.route("GET /page", .respond(404, headers: ["Content-Type": "text/html"], body: Data("1".utf8)))
         server.route("GET /bare", .respond(404, body: Data("2".utf8)))
-        let refused = try await failure { try await manager.get("page", as: Int.self) }
+        let refused = try await sessionError { try await manager.get("page", as: Int.self) }
         #expect(refused.code == .status)
         manager.validation = .any
         #expect(try await manager.get("page", as: Int.self) == 1)
@@ -184,18 +175,18 @@ struct CallTests {
         let manager = manager
         let task = Task { try await manager.get("slow", as: User.self).born }
         task.cancel()
-        let error = try await failure { try await task.value }
+        let error = try await sessionError { try await task.value }
         #expect(error.code == .cancelled && error.isCancellation)
     }
 
     @Test func wrongSettingOfDecoderIsNamed() async throws {
         struct Note: Decodable { var createdAt: Date }
         server.route("GET /notes", .json(#"[{"created_at":"2024-02-29T12:00:00Z"}]"#))
-        let names = try await failure { try await manager.get("notes", as: [Note].self) }
+        let names = try await sessionError { try await manager.get("notes", as: [Note].self) }
         #expect(names.message.contains(#"no member "createdAt" at $[0], but "created_at""#), "\(names.message)")
         #expect(names.message.contains("JSONCoder(keys: .snakeCase)"))
         manager.decoder = JSONCoder(keys: .snakeCase)
-        let dates = try await failure { try await manager.get("notes", as: [Note].self) }
+        let dates = try await sessionError { try await manager.get("notes", as: [Note].self) }
         #expect(dates.message.contains("expected Date at $[0].createdAt, found a date in a string"), "\(dates.message)")
         #expect(dates.message.contains("JSONCoder(dates: .iso8601)"))
         manager.decoder = JSONCoder(keys: .snakeCase, dates: .iso8601)
@@ -204,7 +195,7 @@ struct CallTests {
 
     @Test func malformedJSONIsReportedWithItsPlace() async throws {
         server.route("GET /broken", .json("{\n  \"firstName\": \"Ada\",\n}"))
-        let error = try await failure { try await manager.get("broken", as: User.self) }
+        let error = try await sessionError { try await manager.get("broken", as: User.self) }
         #expect(error.code == .serialization && error.message.contains("line 3, column 1"), "\(error.message)")
         #expect(!error.message.contains("Ada"))
     }
@@ -219,7 +210,7 @@ struct CallTests {
         #expect(try await manager.post("logout", as: Empty.self) == Empty())
         #expect(try await manager.get("empty", as: Data.self).isEmpty)
         #expect(try await manager.get("empty", as: JSONValue.self) == .null)
-        let error = try await failure { try await manager.get("empty", as: User.self) }
+        let error = try await sessionError { try await manager.get("empty", as: User.self) }
         #expect(error.message == "the body is empty, but a value of User was expected")
     }
 
@@ -257,7 +248,7 @@ struct CallTests {
                 #"{"user":"ada","n":1}"#, #"[1,"two",null]"#,
             ])
         #expect(server.requests.allSatisfy { $0["Content-Type"] == "application/json" })
-        let set = try await failure { try await manager.post("echo", body: .json(["a": Set([1]), "b": 2])) }
+        let set = try await sessionError { try await manager.post("echo", body: .json(["a": Set([1]), "b": 2])) }
         #expect(set.code == .serialization && set.message.contains("set"))
     }
 
@@ -316,9 +307,9 @@ struct CallTests {
 
     @Test func twoBodiesAreRefused() async throws {
         for error in [
-            try await failure { try await manager.post("echo", json: 1, body: .text("2")) },
-            try await failure { try await manager.post("echo", parameters: ["a": 1], json: 1) },
-            try await failure { try await manager.put("echo", parameters: ["a": 1], body: .text("2")) },
+            try await sessionError { try await manager.post("echo", json: 1, body: .text("2")) },
+            try await sessionError { try await manager.post("echo", parameters: ["a": 1], json: 1) },
+            try await sessionError { try await manager.put("echo", parameters: ["a": 1], body: .text("2")) },
         ] {
             #expect(error.code == .invalidInput && error.message.contains("one of parameters, json and body"))
             #expect(error.url == server.urlString("/echo"))
@@ -330,13 +321,13 @@ struct CallTests {
         struct Stubborn: Encodable, Sendable {
             func encode(to encoder: any Encoder) throws { throw CancellationError() }
         }
-        let json = try await failure { try await manager.post("echo", json: Stubborn()) }
+        let json = try await sessionError { try await manager.post("echo", json: Stubborn()) }
         #expect(json.code == .serialization && json.underlying is CancellationError)
-        let form = try await failure {
+        let form = try await sessionError {
             try await manager.post("echo", body: .multipart { try $0.append("x", name: "a\nb") })
         }
         #expect(form.code == .invalidInput && form.url == server.urlString("/echo"))
-        let parameters = try await failure { try await manager.get("echo", parameters: ["a": ["b": [Thread()]]]) }
+        let parameters = try await sessionError { try await manager.get("echo", parameters: ["a": ["b": [Thread()]]]) }
         #expect(parameters.code == .invalidInput)
         #expect(parameters.message == "the value of the parameter \"a[b][0]\" is a Thread, which isn't Encodable")
         #expect(server.requests.isEmpty)
@@ -399,18 +390,18 @@ struct CallTests {
         manager.validation.acceptableStatusCodes = [404]
         #expect(try await manager.get("missing", as: [Int].self) == [4])
         #expect(try await manager.get("missing").status == 404)
-        #expect(try await failure { try await manager.get("user") }.code == .status)
+        #expect(try await sessionError { try await manager.get("user") }.code == .status)
         let folder = try TestFolder()
-        #expect(try await failure { try await manager.download("user", to: folder.file("a")) }.code == .status)
+        #expect(try await sessionError { try await manager.download("user", to: folder.file("a")) }.code == .status)
     }
 
     @Test func timeoutsAreTheManagersAndTheCalls() async throws {
         server.route("/slow", [.stall(at: "gate")])
         manager.timeouts.total = .milliseconds(50)
-        #expect(try await failure { try await manager.get("slow") }.reason == .total)
+        #expect(try await sessionError { try await manager.get("slow") }.reason == .total)
         manager.timeouts.total = nil
         #expect(
-            try await failure { try await manager.get("slow", configure: { $0.timeouts.total = .milliseconds(50) }) }
+            try await sessionError { try await manager.get("slow", configure: { $0.timeouts.total = .milliseconds(50) }) }
                 .reason == .total)
         server.open("gate")
     }
@@ -428,27 +419,27 @@ struct CallTests {
     @Test func baseURLWithoutSchemeIsNamed() async throws {
         for text in ["api.example.org", "localhost:80/v1", "//host/", ""] {
             let lost = HTTPSessionManager(baseURL: text)
-            let error = try await failure { try await lost.get("user") }
+            let error = try await sessionError { try await lost.get("user") }
             #expect(error.code == .invalidInput)
             #expect(error.message == "the base URL \"\(text)\" doesn't begin with http:// or https://")
             #expect(try await lost.get(server.urlString("/user")).status == 200)
         }
         for text in ["ada:s3cret@host/v1", "ftp://ada:s3cret@host"] {
-            let error = try await failure { try await HTTPSessionManager(baseURL: text).get("user") }
+            let error = try await sessionError { try await HTTPSessionManager(baseURL: text).get("user") }
             #expect(error.code == .invalidInput && !error.description.contains("s3cret"))
         }
     }
 
     @Test func contentTypeErrorListsWhatIsAccepted() async throws {
         server.route("/page", .respond(200, headers: ["Content-Type": "text/html"], body: Data("<p>".utf8)))
-        let error = try await failure { try await manager.get("page", as: [Int].self) }
+        let error = try await sessionError { try await manager.get("page", as: [Int].self) }
         #expect(
             error.message
                 == "unacceptable content type: text/html (accepted: application/json, text/javascript, text/json, */*+json)"
         )
         manager.validation.acceptableContentTypes = ["text/*"]
-        #expect(try await failure { try await manager.get("page", as: [Int].self) }.code == .serialization)
-        #expect(try await failure { try await manager.get("user", as: String.self) }.code == .contentType)
+        #expect(try await sessionError { try await manager.get("page", as: [Int].self) }.code == .serialization)
+        #expect(try await sessionError { try await manager.get("user", as: String.self) }.code == .contentType)
         manager.validation.acceptableContentTypes = ["*/*"]
         #expect(try await manager.get("user", as: User.self).born == 1815)
     }
@@ -463,10 +454,10 @@ struct CallTests {
         struct Refusal: Error {}
         server.route("/from", .redirect(to: "/user"))
         manager.redirectHandler = { _ in .fail(Refusal()) }
-        let redirect = try await failure { try await manager.get("from") }
+        let redirect = try await sessionError { try await manager.get("from") }
         #expect(redirect.code == .redirect && redirect.underlying is Refusal)
         manager.responseHandler = { _ in .fail(SessionError(.tooLarge, message: "not today")) }
-        let refused = try await failure { try await manager.get("user") }
+        let refused = try await sessionError { try await manager.get("user") }
         #expect(refused.code == .tooLarge && refused.message == "not today" && refused.status == 200)
         #expect(refused.url == server.urlString("/user"))
     }

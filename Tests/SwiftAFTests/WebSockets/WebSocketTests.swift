@@ -18,15 +18,6 @@ struct WebSocketTests {
         server.route("/echo", [.upgrade(headers: headers), .echoFrames])
     }
 
-    private func failure(_ body: () async throws -> Void) async -> SessionError? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return error as? SessionError
-        }
-    }
-
     @Test(
         "ws and wss become http and https; a path isn't taken for a scheme",
         arguments: [
@@ -39,8 +30,8 @@ struct WebSocketTests {
 
     @Test func coreRefusesSameSchemesAsCalls() async throws {
         let url = "h4://h/"
-        let called = await failure { _ = try await manager.webSocket(url) }
-        let requested = await failure { _ = try await manager.webSocket(HTTPRequest(url)) }
+        let called = try await sessionError { try await manager.webSocket(url) }
+        let requested = try await sessionError { try await manager.webSocket(HTTPRequest(url)) }
         let checked = #expect(throws: SessionError.self) { try CoreURL.fromWebSocket(url) }
         let message = "invalid URL scheme \"h4\" of a WebSocket: expected ws, wss, http or https"
         #expect([called, requested, checked].map { $0?.message } == [message, message, message])
@@ -61,7 +52,7 @@ struct WebSocketTests {
         try await socket.send(json: Move(newPlace: 8))
         #expect(try await socket.receive(as: Move.self) == Move(newPlace: 8))
         try await socket.send("none")
-        #expect(await failure { _ = try await socket.receive(as: Move.self) }?.code == .serialization)
+        #expect(try await sessionError { try await socket.receive(as: Move.self) }.code == .serialization)
         try await socket.close()
         #expect(try await socket.receive() == nil)
         #expect(try await socket.receive(as: Move.self) == nil)
@@ -94,13 +85,13 @@ struct WebSocketTests {
             // The total time limit counts from before the first attempt, so that it may end before that is sent.
             manager.interceptors = [RetryPolicy()]
         }
-        let error = await failure {
+        let error = try await sessionError {
             _ = try await manager.webSocket("slow", options: options) {
                 if !ofOptions { $0.timeouts.total = .milliseconds(50) }
             }
         }
-        #expect(error?.code == .timeout && error?.reason == .notOpen)
-        #expect(error?.message == "total timeout: the WebSocket isn't open after 50 ms")
+        #expect(error.code == .timeout && error.reason == .notOpen)
+        #expect(error.message == "total timeout: the WebSocket isn't open after 50 ms")
         #expect(server.requests.count <= 1)
     }
 
@@ -131,9 +122,9 @@ struct WebSocketTests {
         #expect(socket.closeReason == "done")
         #expect(try await messages.next() == nil)
         #expect(server.requests.first?["Sec-WebSocket-Protocol"] == "v2, v1")
-        let closed = await failure { try await socket.send("late") }
-        #expect(closed?.code == .closed)
-        #expect(await failure { try await socket.ping() }?.code == .closed)
+        let closed = try await sessionError { try await socket.send("late") }
+        #expect(closed.code == .closed)
+        #expect(try await sessionError { try await socket.ping() }.code == .closed)
     }
 
     @Test("Long messages whose memory is used again have their own bytes")
@@ -169,10 +160,10 @@ struct WebSocketTests {
         "A refusal says why", arguments: [(401, SessionError.Code.authentication), (403, .status), (200, .status)])
     func refusals(status: Int, code: SessionError.Code) async throws {
         server.route("/echo", .status(status))
-        let error = await failure { _ = try await manager.webSocket("echo") }
-        #expect(error?.code == code)
-        #expect(error?.message.contains("\(status)") == true)
-        #expect(error?.status == status)
+        let error = try await sessionError { try await manager.webSocket("echo") }
+        #expect(error.code == code)
+        #expect(error.message.contains("\(status)"))
+        #expect(error.status == status)
     }
 
     @Test("The server's close ends the iteration with its code")
@@ -194,19 +185,19 @@ struct WebSocketTests {
         server.route("/", [.upgrade(), .close])
         let socket = try await manager.webSocket("/")
         var messages = socket.makeAsyncIterator()
-        let error = await failure { _ = try await messages.next() }
-        #expect(error?.code == .connectionLost)
+        let error = try await sessionError { try await messages.next() }
+        #expect(error.code == .connectionLost)
         #expect(try await messages.next() == nil)
         #expect(socket.closeCode == .abnormal)
-        #expect(await failure { try await socket.close() }?.code == .connectionLost)
+        #expect(try await sessionError { try await socket.close() }.code == .connectionLost)
     }
 
     @Test("A frame that breaks a rule is a protocol error")
     func broken() async throws {
         server.route("/", [.upgrade(), .frame(0xf0), .waitForPeerClose])
         let socket = try await manager.webSocket("/")
-        let error = await failure { for try await _ in socket {} }
-        #expect(error?.code == .protocol)
+        let error = try await sessionError { for try await _ in socket {} }
+        #expect(error.code == .protocol)
     }
 
     @Test("A slow reader stops the server, and gets every message once")
@@ -264,8 +255,8 @@ struct WebSocketTests {
             }
             try await group.waitForAll()
         }
-        let tooLarge = await failure { try await socket.send(Data(count: 6000)) }
-        #expect(tooLarge?.code == .tooLarge)
+        let tooLarge = try await sessionError { try await socket.send(Data(count: 6000)) }
+        #expect(tooLarge.code == .tooLarge)
         #expect(socket.queuedBytes == 0)
         try await socket.close()
     }
@@ -279,12 +270,12 @@ struct WebSocketTests {
             return try await messages.next()
         }
         reader.cancel()
-        #expect(await failure { _ = try await reader.value }?.code == .cancelled)
+        #expect(try await sessionError { try await reader.value }.code == .cancelled)
         try await socket.send("still open")
         var messages = socket.makeAsyncIterator()
         #expect(try await messages.next() == .text("still open"))
         socket.cancel()
-        #expect(await failure { _ = try await messages.next() }?.code == .cancelled)
+        #expect(try await sessionError { try await messages.next() }.code == .cancelled)
     }
 
     @Test("Cancelling a reader counts before messages that have arrived")
@@ -299,7 +290,7 @@ struct WebSocketTests {
             }
             return count
         }
-        #expect(await failure { _ = try await reader.value }?.code == .cancelled)
+        #expect(try await sessionError { try await reader.value }.code == .cancelled)
         var messages = socket.makeAsyncIterator()
         for _ in 10..<100 { #expect(try await messages.next() == .binary(Data([7]))) }
         socket.cancel()
@@ -327,7 +318,7 @@ struct WebSocketTests {
         let opening = Task { try await manager.webSocket("/") }
         #expect(await server.wait(for: .stalled(at: "never")))
         opening.cancel()
-        #expect(await failure { _ = try await opening.value }?.code == .cancelled)
+        #expect(try await sessionError { try await opening.value }.code == .cancelled)
     }
 
     @Test("Values are sent and decoded as JSON")
@@ -343,7 +334,7 @@ struct WebSocketTests {
         var messages = socket.makeAsyncIterator()
         let message = try #require(try await messages.next())
         #expect(try message.value(as: Move.self) == move)
-        #expect(await failure { _ = try message.value(as: Int.self) }?.code == .serialization)
+        #expect(try await sessionError { try message.value(as: Int.self) }.code == .serialization)
         try await socket.close()
     }
 
@@ -360,21 +351,21 @@ struct WebSocketTests {
     func invalidInput() async throws {
         serveEcho()
         #expect(
-            await failure { _ = try await manager.webSocket("echo", protocols: ["not a token"]) }?.code
+            try await sessionError { try await manager.webSocket("echo", protocols: ["not a token"]) }.code
                 == .invalidInput)
-        #expect(await failure { _ = try await manager.webSocket(HTTPRequest(.post, "echo")) }?.code == .invalidInput)
+        #expect(try await sessionError { try await manager.webSocket(HTTPRequest(.post, "echo")) }.code == .invalidInput)
         for body in [HTTPBody.data(Data(count: 4096)), .json(1), .form(["a": 1])] {
-            let error = await failure { _ = try await manager.webSocket(HTTPRequest(.get, "echo", body: body)) }
-            #expect(error?.code == .invalidInput)
+            let error = try await sessionError { try await manager.webSocket(HTTPRequest(.get, "echo", body: body)) }
+            #expect(error.code == .invalidInput)
         }
         let fields: HTTPHeaders = ["Sec-WebSocket-Key": "x"]
-        #expect(await failure { _ = try await manager.webSocket("echo", headers: fields) }?.code == .invalidInput)
-        let scheme = await failure { _ = try await manager.webSocket("ftp://localhost/") }
-        #expect(scheme?.code == .invalidInput && scheme?.message.contains("expected ws, wss, http or https") == true)
+        #expect(try await sessionError { try await manager.webSocket("echo", headers: fields) }.code == .invalidInput)
+        let scheme = try await sessionError { try await manager.webSocket("ftp://localhost/") }
+        #expect(scheme.code == .invalidInput && scheme.message.contains("expected ws, wss, http or https"))
         let socket = try await manager.webSocket("echo")
         let long = String(repeating: "ä", count: 62)
-        #expect(await failure { try await socket.close(.normal, reason: long) }?.code == .invalidInput)
-        #expect(await failure { try await socket.close(.abnormal) }?.code == .invalidInput)
+        #expect(try await sessionError { try await socket.close(.normal, reason: long) }.code == .invalidInput)
+        #expect(try await sessionError { try await socket.close(.abnormal) }.code == .invalidInput)
         try await socket.close()
     }
 
@@ -389,7 +380,7 @@ struct WebSocketTests {
         await eventually { socket.queuedBytes > 0 }
         for send in sends {
             send.cancel()
-            #expect(await failure { try await send.value }?.code == .cancelled)
+            #expect(try await sessionError { try await send.value }.code == .cancelled)
         }
         #expect(socket.closeCode == nil)
         socket.cancel()
@@ -401,10 +392,10 @@ struct WebSocketTests {
         let socket = try await manager.webSocket("/")
         let ping = Task { try await socket.ping() }
         ping.cancel()
-        #expect(await failure { _ = try await ping.value }?.code == .cancelled)
+        #expect(try await sessionError { try await ping.value }.code == .cancelled)
         let close = Task { try await socket.close() }
         close.cancel()
-        #expect(await failure { try await close.value }?.code == .cancelled)
+        #expect(try await sessionError { try await close.value }.code == .cancelled)
         socket.cancel()
     }
 
@@ -419,7 +410,7 @@ struct WebSocketTests {
             }
         }
         let errors = Recorder<SessionError?>()
-        for reader in readers { Task { errors.record(await failure { _ = try await reader.value }) } }
+        for reader in readers { Task { errors.record(try await sessionError { try await reader.value }) } }
         // The first one waits; the second one gets an error, and leaves the first one alone.
         let refusal = await errors.wait().first
         #expect(refusal??.code == .invalidInput)
@@ -450,13 +441,13 @@ struct WebSocketTests {
                     }
                     for _ in 0..<(index % 7) { await Task.yield() }
                     call.cancel()
-                    let code = await failure { _ = try await call.value }?.code
+                    let code = try await sessionError { try await call.value }.code
                     #expect([nil, .cancelled, .invalidInput].contains(code))
                 }
             }
         }
         socket.cancel()
-        #expect(await failure { try await socket.close() }?.code == .cancelled)
+        #expect(try await sessionError { try await socket.close() }.code == .cancelled)
     }
 
     @Test("A released socket closes itself, although messages wait for a reader")
@@ -491,10 +482,10 @@ struct WebSocketTests {
     func totalTimeout() async throws {
         server.route("/stall", .stall(at: "never"))
         serveEcho()
-        let late = await failure {
+        let late = try await sessionError {
             _ = try await manager.webSocket("stall") { $0.timeouts.total = .milliseconds(20) }
         }
-        #expect(late?.code == .timeout)
+        #expect(late.code == .timeout)
         server.route("/late", [.upgrade(), .pause(.milliseconds(1600)), .frame(0x81, Data("late".utf8)), .close])
         let socket = try await manager.webSocket("late") { $0.timeouts.total = .milliseconds(1500) }
         var messages = socket.makeAsyncIterator()
@@ -508,12 +499,12 @@ struct WebSocketTests {
         let socket = try await manager.webSocket("moved")
         #expect(socket.response.url.hasSuffix("/echo"))
         try await socket.close()
-        let stopped = await failure { _ = try await manager.webSocket("moved") { $0.redirectPolicy = .doNotFollow } }
-        #expect(stopped?.status == 302)
-        let refused = await failure {
+        let stopped = try await sessionError { try await manager.webSocket("moved") { $0.redirectPolicy = .doNotFollow } }
+        #expect(stopped.status == 302)
+        let refused = try await sessionError {
             _ = try await manager.webSocket("moved") { $0.redirectPolicy = .follow(atMost: 0) }
         }
-        #expect(refused?.code == .redirect)
+        #expect(refused.code == .redirect)
         #expect(server.requests.count == 4)
     }
 
@@ -539,9 +530,9 @@ struct WebSocketTests {
         #expect(statuses.values == [503, 503])
         try await socket.close()
         server.route("/refused", .status(503))
-        let error = await failure { _ = try await manager.webSocket("refused") }
-        #expect(error?.code == .status)
-        #expect(error?.status == 503)
+        let error = try await sessionError { try await manager.webSocket("refused") }
+        #expect(error.code == .status)
+        #expect(error.status == 503)
     }
 
     @Test("A bearer token is sent with the handshake, and refreshed after a 401")
@@ -563,7 +554,7 @@ struct WebSocketTests {
         manager.interceptors = [
             Interceptor(intercept: { _, _ in Response(head: HTTPResponse(status: 101, url: "http://x")) })
         ]
-        #expect(await failure { _ = try await manager.webSocket("echo") }?.code == .interceptor)
+        #expect(try await sessionError { try await manager.webSocket("echo") }.code == .interceptor)
         #expect(server.requests.isEmpty)
     }
 
@@ -580,7 +571,7 @@ struct WebSocketTests {
         #expect(notes.events.values.suffix(2) == ["metrics 1", "finished "])
         #expect(notes.ends.values[0].1.response?.status == 101)
         server.route("/refused", .status(403))
-        _ = await failure { _ = try await manager.webSocket("refused") }
+        _ = try await sessionError { try await manager.webSocket("refused") }
         await manager.flushMonitors()
         let refused = ["created", "resumed", "sent 1 -", "answered 403", "metrics 1", "finished status"]
         #expect(Array(notes.events.values.dropFirst(6)) == refused)
@@ -614,7 +605,7 @@ struct WebSocketTests {
         manager.eventMonitors = [notes]
         let socket = try await manager.webSocket("/")
         server.open("gate")
-        #expect(await failure { for try await _ in socket {} }?.code == .connectionLost)
+        #expect(try await sessionError { for try await _ in socket {} }.code == .connectionLost)
         await notes.events.wait(for: 6)
         #expect(notes.events.values.last == "finished connectionLost")
     }
@@ -624,7 +615,7 @@ struct WebSocketTests {
         serveEcho()
         let socket = try await manager.webSocket("echo")
         manager.cancelAll()
-        #expect(await failure { for try await _ in socket {} }?.code == .cancelled)
+        #expect(try await sessionError { for try await _ in socket {} }.code == .cancelled)
         #expect(socket.closeCode == .abnormal)
     }
 }
