@@ -100,7 +100,8 @@ struct DownloadTests {
 
     @Test("A path has to be one", arguments: ["", "a\0b", "/tmp/"])
     func badPath(path: String) async throws {
-        #expect(try await sessionError { try await manager.download(HTTPRequest("file"), to: path) }.code == .invalidInput)
+        #expect(
+            try await sessionError { try await manager.download(HTTPRequest("file"), to: path) }.code == .invalidInput)
     }
 
     @Test("Synchronised, the file is there as well")

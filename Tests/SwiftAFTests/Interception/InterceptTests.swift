@@ -259,7 +259,10 @@ struct InterceptTests {
             continuation.yield(Data("once".utf8))
             continuation.finish()
         }
-        #expect(try await sessionError { try await manager.response(for: HTTPRequest(.put, "x", body: .stream(once: chunks))) }.code == .bodyNotReplayable)
+        #expect(
+            try await sessionError {
+                try await manager.response(for: HTTPRequest(.put, "x", body: .stream(once: chunks)))
+            }.code == .bodyNotReplayable)
         #expect(server.requests.count == 1)
     }
 

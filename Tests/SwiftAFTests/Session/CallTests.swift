@@ -401,8 +401,10 @@ struct CallTests {
         #expect(try await sessionError { try await manager.get("slow") }.reason == .total)
         manager.timeouts.total = nil
         #expect(
-            try await sessionError { try await manager.get("slow", configure: { $0.timeouts.total = .milliseconds(50) }) }
-                .reason == .total)
+            try await sessionError {
+                try await manager.get("slow", configure: { $0.timeouts.total = .milliseconds(50) })
+            }
+            .reason == .total)
         server.open("gate")
     }
 

@@ -8,3 +8,13 @@ func sessionError(
     let error = await #expect(throws: (any Error).self, sourceLocation: sourceLocation) { _ = try await call() }
     return try #require(error?.asSessionError, sourceLocation: sourceLocation)
 }
+
+extension Task where Failure == any Error {
+    /// The error that the task ends with; nil if it succeeds.
+    var sessionError: SessionError? {
+        get async {
+            guard case .failure(let error) = await result else { return nil }
+            return error.asSessionError
+        }
+    }
+}

@@ -353,7 +353,8 @@ struct WebSocketTests {
         #expect(
             try await sessionError { try await manager.webSocket("echo", protocols: ["not a token"]) }.code
                 == .invalidInput)
-        #expect(try await sessionError { try await manager.webSocket(HTTPRequest(.post, "echo")) }.code == .invalidInput)
+        #expect(
+            try await sessionError { try await manager.webSocket(HTTPRequest(.post, "echo")) }.code == .invalidInput)
         for body in [HTTPBody.data(Data(count: 4096)), .json(1), .form(["a": 1])] {
             let error = try await sessionError { try await manager.webSocket(HTTPRequest(.get, "echo", body: body)) }
             #expect(error.code == .invalidInput)
@@ -410,7 +411,7 @@ struct WebSocketTests {
             }
         }
         let errors = Recorder<SessionError?>()
-        for reader in readers { Task { errors.record(try await sessionError { try await reader.value }) } }
+        for reader in readers { Task { errors.record(await reader.sessionError) } }
         // The first one waits; the second one gets an error, and leaves the first one alone.
         let refusal = await errors.wait().first
         #expect(refusal??.code == .invalidInput)
@@ -441,7 +442,7 @@ struct WebSocketTests {
                     }
                     for _ in 0..<(index % 7) { await Task.yield() }
                     call.cancel()
-                    let code = try await sessionError { try await call.value }.code
+                    let code = await call.sessionError?.code
                     #expect([nil, .cancelled, .invalidInput].contains(code))
                 }
             }
@@ -499,7 +500,9 @@ struct WebSocketTests {
         let socket = try await manager.webSocket("moved")
         #expect(socket.response.url.hasSuffix("/echo"))
         try await socket.close()
-        let stopped = try await sessionError { try await manager.webSocket("moved") { $0.redirectPolicy = .doNotFollow } }
+        let stopped = try await sessionError {
+            try await manager.webSocket("moved") { $0.redirectPolicy = .doNotFollow }
+        }
         #expect(stopped.status == 302)
         let refused = try await sessionError {
             _ = try await manager.webSocket("moved") { $0.redirectPolicy = .follow(atMost: 0) }
