@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/temporary_file.h"
+#include "body/overwrite.h"
 #include "body/resume_file.h"
 
 #include <errno.h>
@@ -77,6 +78,7 @@ afc_status afc__file_init(afc__file *file, const char *path, unsigned flags, boo
 }
 
 static void close_file(afc__file *file) {
+    (void)afc__overwrite_end(&file->overwritten, false);
     if (file->descriptor < 0) return;
     /* A forked process may have the descriptor too: closing alone would leave the file locked. */
     if (file->is_resumable) flock(file->descriptor, LOCK_UN);
@@ -433,53 +435,38 @@ static int set_permissions(const afc__file *file) {
     return changes && fchmod(file->descriptor, mode) != 0 ? errno : 0;
 }
 
-/** Writes all bytes. Returns 0 or an errno. */
-static int write_all(int descriptor, const char *bytes, size_t size) {
-    while (size > 0) {
-        ssize_t count = write(descriptor, bytes, size);
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return count < 0 ? errno : EIO;
-        bytes += count;
-        size -= (size_t)count;
-    }
-    return 0;
-}
-
-/**
- * Writes the content into the file that has the name. A file that is a mount point, as containers get single files,
- * can't be replaced: rename(2) fails with EBUSY.
- */
-static int write_in_place(const afc__file *file) {
-    enum { PIECE = 64 * 1024 };
-    int descriptor = open(file->path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
-    if (descriptor < 0) return errno;
-    char *piece = afc__alloc(PIECE);
-    int error = piece == NULL ? ENOMEM : 0;
-    ssize_t count = 0;
-    for (int64_t offset = 0; error == 0; offset += count) {
-        count = afc__file_read(file, piece, PIECE, offset);
-        if (count < 0) error = errno;
-        if (count <= 0) break;
-        error = write_all(descriptor, piece, (size_t)count);
-    }
-    afc_free(piece);
-    if (error == 0 && (file->flags & AFC_SINK_SYNC) != 0 && fsync(descriptor) != 0) error = errno;
-    /* A quota may be noticed only now. */
-    if (close(descriptor) != 0 && error == 0) error = errno;
-    if (error == 0 && file->partial_path != NULL) unlink(file->partial_path);
-    return error;
-}
-
+/** Gives the file its name. EBUSY: it can't be replaced. */
 static int give_name(const afc__file *file) {
     bool syncs = (file->flags & AFC_SINK_SYNC) != 0;
     int error = set_permissions(file);
     if (error != 0) return error;
     if (syncs && fsync(file->descriptor) != 0) return errno;
     bool replaces = (file->flags & AFC_SINK_NO_REPLACE) == 0;
-    error = afc__temporary_rename(file->descriptor, file->partial_path, file->path, replaces);
+    return afc__temporary_rename(file->descriptor, file->partial_path, file->path, replaces);
+}
+
+bool afc__file_is_overwriting(const afc__file *file) {
+    return file->overwritten >= 0;
+}
+
+/** Writes the next piece over the file that can't be replaced. */
+static int overwrite(afc__file *file, bool *goes_on) {
+    int error = afc__overwrite_piece(file->overwritten, file->descriptor, file->size, goes_on);
+    if (error != 0 || *goes_on) return error;
+    error = afc__overwrite_end(&file->overwritten, (file->flags & AFC_SINK_SYNC) != 0);
+    if (error == 0 && file->partial_path != NULL) unlink(file->partial_path);
+    return error;
+}
+
+static int put_in_place(afc__file *file, bool may_overwrite, bool *goes_on) {
+    if (afc__file_is_overwriting(file)) return overwrite(file, goes_on);
+    int error = give_name(file);
     /* Only for a path that stands for whatever it leads to. */
-    bool may_write = replaces && (file->flags & AFC_SINK_FOLLOW_LINKS) != 0;
-    return error == EBUSY && may_write ? write_in_place(file) : error;
+    bool stands_for_target = (file->flags & AFC_SINK_FOLLOW_LINKS) != 0;
+    bool replaces = (file->flags & AFC_SINK_NO_REPLACE) == 0;
+    if (error != EBUSY || !may_overwrite || !replaces || !stands_for_target) return error;
+    error = afc__overwrite_begin(&file->overwritten, file->path, file->size);
+    return error == 0 ? overwrite(file, goes_on) : error;
 }
 
 /**
@@ -492,14 +479,18 @@ static bool is_in_place(const afc__file *file) {
     return fstat(file->descriptor, &facts) == 0 && is_under_name(file->partial_path, &facts);
 }
 
-afc_status afc__file_finish(afc__file *file, afc_failure *failure) {
+afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *goes_on,
+                            afc_failure *failure) {
+    *goes_on = false;
     if (file->is_device) {
         close_file(file);
         return AFC_OK;
     }
     /* Otherwise the rename would give the destination's name to a foreign file. */
-    int error = is_in_place(file) ? give_name(file) : ENOENT;
+    int error = is_in_place(file) ? put_in_place(file, may_overwrite, goes_on) : ENOENT;
+    if (error == 0 && *goes_on) return AFC_OK;
     if (error != 0) {
+        *goes_on = false;
         if (file->partial_path != NULL) {
             set_owner(file, geteuid(), getegid());
             (void)fchmod(file->descriptor, PRIVATE_MODE);

@@ -31,10 +31,11 @@ typedef struct afc__file {
     int64_t size;            /**< The number of bytes in it. */
     bool has_damaged_token;  /**< The file has a token that can't be read. */
     bool is_touched;         /**< Created or written to by this task. */
+    int overwritten;         /**< The destination while it is written over; otherwise -1. */
     afc__resume_token token; /**< Of the bytes in it; none if it can't be resumed. */
 } afc__file;
 
-#define AFC__FILE_NONE ((afc__file){.descriptor = -1})
+#define AFC__FILE_NONE ((afc__file){.descriptor = -1, .overwritten = -1})
 
 /** Sets the names. AFC_EINVAL, AFC_EFILE (circular links), AFC_ENOMEM. */
 afc_status afc__file_init(afc__file *file, const char *path, unsigned flags, bool is_resumable,
@@ -78,8 +79,15 @@ afc_status afc__file_write(afc__file *file, const char *bytes, size_t size, afc_
 /** Reads bytes at `offset`. Returns their number, 0 at the end, or -1 with errno. */
 ssize_t afc__file_read(const afc__file *file, void *buffer, size_t size, int64_t offset);
 
-/** Gives the file its final name and closes it. AFC_EFILE: it is unchanged. */
-afc_status afc__file_finish(afc__file *file, afc_failure *failure);
+/**
+ * Gives the file its final name and closes it. `may_overwrite`: a file that can't be replaced may be written over, which
+ * takes long; `*goes_on` says to call it again then, for the next piece. AFC_EFILE: the file is unchanged.
+ */
+afc_status afc__file_finish(afc__file *file, bool may_overwrite, bool *goes_on,
+                            afc_failure *failure);
+
+/** Returns whether afc__file_finish() is to be called again. */
+bool afc__file_is_overwriting(const afc__file *file);
 
 /** Removes the file and its token. */
 void afc__file_discard(afc__file *file);

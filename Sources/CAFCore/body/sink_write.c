@@ -184,10 +184,17 @@ static afc_status check_digest(afc__sink *sink, afc_failure *failure) {
                                       afc__digest_name(sink->digest.kind)));
 }
 
+static afc_status put_in_place(afc__sink *sink, bool *goes_on, afc_failure *failure) {
+    /* Without the writer, the loop would wait for a large one. */
+    bool may_overwrite = sink->work != NULL || sink->file.size <= IN_PLACE;
+    return afc__file_finish(&sink->file, may_overwrite, goes_on, failure);
+}
+
 /** Does one piece of the work that completes a body; `*goes_on` if there are more. */
 static afc_status finish(afc__sink *sink, bool *goes_on, afc_failure *failure) {
     *goes_on = false;
     if (!has_body_in_file(sink)) return AFC_OK;
+    if (afc__file_is_overwriting(&sink->file)) return put_in_place(sink, goes_on, failure);
     afc_status status = write_out(sink, &sink->memory, failure);
     if (status == AFC_OK) status = check_length(sink, failure);
     if (status == AFC_OK && is_behind(sink)) {
@@ -197,7 +204,7 @@ static afc_status finish(afc__sink *sink, bool *goes_on, afc_failure *failure) {
     if (status != AFC_OK || *goes_on) return status;
     status = check_digest(sink, failure);
     if (status != AFC_OK || sink->kind == AFC_SINK_FD) return status;
-    return afc__file_finish(&sink->file, failure);
+    return put_in_place(sink, goes_on, failure);
 }
 
 /** Keeps a file that can be resumed, if requested. */

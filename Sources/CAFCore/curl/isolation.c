@@ -8,7 +8,7 @@
  *
  * libcurl shares connections only between handles with equal TLS options. So a handle with options
  * that no other of its host has at the time is alone on its connection, which can later be reused
- * with the same options. The queue gives each such hop its place among those of its host; the place
+ * with the same options. The queue gives each such hop a place among those of its host; the place
  * decides the options.
  */
 #include "curl/isolation.h"
@@ -97,6 +97,10 @@ void afc__driver_place(const afc__driver *driver, const afc__transfer *transfer,
     if (!afc__proxy_speaks_http(proxy) || afc__transfer_needs_tunnel(transfer)) return;
     key->host = afc_slice_of(proxy->host);
     key->port = proxy->port;
+}
+
+bool afc__driver_needs_place(const afc__driver *driver, const afc__transfer *transfer) {
+    return use_of(driver, transfer) == AFC__USE_PLACE;
 }
 
 afc__sharing afc__exchange_sharing(const afc__exchange *exchange) {

@@ -294,23 +294,18 @@ afc_status afc__queue_add(afc__queue *queue, afc__entry *entry, const afc__queue
     return AFC_OK;
 }
 
-static void take_place(afc__entry *entry) {
-    if (entry->lane != AFC__LANE_ISOLATED) return;
-    for (unsigned place = 1; place <= AFC__PLACES_MAX; place++) {
+unsigned afc__queue_take_place(afc__entry *entry) {
+    for (unsigned place = 1; place <= AFC__PLACES_MAX && entry->place == 0; place++) {
         if ((entry->host->places & 1u << place) != 0) continue;
         entry->host->places |= (uint8_t)(1u << place);
         entry->place = (uint8_t)place;
-        return;
     }
+    return entry->place;
 }
 
 static void leave_place(afc__entry *entry) {
     if (entry->place != 0) entry->host->places &= (uint8_t) ~(1u << entry->place);
     entry->place = 0;
-}
-
-unsigned afc__queue_place(const afc__entry *entry) {
-    return entry->place;
 }
 
 /** Counts an entry as running or as no longer running. */
@@ -354,7 +349,6 @@ static afc__entry *run(afc__queue *queue, afc__entry *entry) {
     queue->waiting--;
     entry->state = AFC__ENTRY_RUNNING;
     count_running(queue, entry, true);
-    take_place(entry);
     take_turn(queue, entry->host);
     return entry;
 }

@@ -38,7 +38,7 @@ typedef enum afc__lane {
 
 enum { AFC__LANES = 2 };
 
-/** Maximum number of a host's isolated entries that have a place. */
+/** Maximum number of a host's entries that have a place. */
 enum { AFC__PLACES_MAX = 6 };
 
 /** Rank of a waiting entry: the priority of a new task, or this for a further hop. */
@@ -55,7 +55,7 @@ typedef struct afc__entry {
     uint16_t rank;
     uint8_t state;     /**< afc__entry_state */
     uint8_t lane;      /**< afc__lane */
-    uint8_t place;     /**< RUNNING: see afc__queue_place(). */
+    uint8_t place;     /**< RUNNING: see afc__queue_take_place(). */
     bool is_connected; /**< RUNNING: it has its connection or stream. */
 } afc__entry;
 
@@ -107,10 +107,10 @@ afc__entry *afc__queue_next(afc__queue *queue);
 bool afc__queue_keeps_place(const afc__entry *entry, const afc__queue_key *key, afc__lane lane);
 
 /**
- * Returns the place of a running entry among those of its host in the isolated lane: the lowest number from 1 that no
- * other has. 0: none, as the entry isn't one of them, or all places up to AFC__PLACES_MAX are taken.
+ * Gives a running entry a place among those of its host, unless it has one: the lowest number from 1 that no other has.
+ * It keeps the place until it leaves the queue. 0: all places up to AFC__PLACES_MAX are taken.
  */
-unsigned afc__queue_place(const afc__entry *entry);
+unsigned afc__queue_take_place(afc__entry *entry);
 
 /** A running entry needs a new connection. */
 void afc__queue_connecting(afc__queue *queue, afc__entry *entry);

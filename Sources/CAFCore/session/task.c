@@ -202,10 +202,11 @@ static void run_hop(afc_task *task) {
     afc__exchange_owner owner = {task, connecting, queued, connected, waiting, filled};
     enter(task, AFC__STATE_IN_HOP);
     afc__queue_connecting(&session->queue, &task->entry);
-    unsigned place = afc__queue_place(&task->entry);
-    if (afc__transfer_begin_hop(&task->transfer) &&
-        afc__driver_start(session->driver, &task->exchange, &task->transfer, place, owner,
-                          &failure) == AFC_OK) {
+    bool begins = afc__transfer_begin_hop(&task->transfer);
+    bool needs_place = begins && afc__driver_needs_place(session->driver, &task->transfer);
+    unsigned place = needs_place ? afc__queue_take_place(&task->entry) : 0;
+    if (begins && afc__driver_start(session->driver, &task->exchange, &task->transfer, place, owner,
+                                    &failure) == AFC_OK) {
         afc__task_arm(task);
         return;
     }

@@ -1,17 +1,21 @@
 /*
  * A disk that is full, and a file that may not grow: the task says so, once, and what it leaves is what
- * it always leaves. The disk is a small file system in memory, mounted where only this process sees it.
+ * it always leaves. The disk is a small file system in memory, mounted where only this process sees it. So are single
+ * files, which can't be replaced.
  */
+#include "body/overwrite.h"
 #include "support/scene.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SMALL = 100 * 1000, FILLER = 560 * 1024 };
@@ -126,6 +130,111 @@ static void resumes_on_another_disk_after_full_disk(void **state) {
     assert_int_equal(umount2(scene->folder.path, MNT_DETACH), 0);
 }
 
+/** Mounts a file of this content on the path of the download. */
+static void mount_file(scene *scene, const char *folder, afc_slice content) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/source", folder);
+    write_file(path, content);
+    write_file(scene->path, (afc_slice){"", 0});
+    assert_int_equal(mount(path, scene->path, "none", MS_BIND, ""), 0);
+}
+
+static void unmount_file(scene *scene) {
+    assert_int_equal(umount2(scene->path, MNT_DETACH), 0);
+    assert_int_equal(unlink(scene->path), 0);
+}
+
+static void mount_points_are_written_over(void **state) {
+    static const unsigned flags[] = {0, BOTH, AFC_SINK_SYNC, AFC_SINK_SYNC | BOTH};
+    static const size_t former[] = {0, 10, 2 * LARGE};
+    scene *scene = *state;
+    if (!may_mount) {
+        print_message("left out: no file can be mounted here\n");
+        skip();
+    }
+    char *content = calloc(1, 2 * LARGE);
+    for (size_t i = 0; i < COUNT_OF(flags) * COUNT_OF(former); i++) {
+        unsigned flag = flags[i / COUNT_OF(former)] | AFC_SINK_FOLLOW_LINKS;
+        scene->origin.content.size = i % 2 == 0 ? SMALL : LARGE;
+        mount_file(scene, scene->folder.path, (afc_slice){content, former[i % COUNT_OF(former)]});
+        call *call = download(scene, flag);
+        check_ended(call, AFC_OK);
+        call_free(call);
+        check_file(scene->path, (afc_slice){scene->content, scene->origin.content.size});
+        check_file(path_in(&scene->folder, "source"),
+                   (afc_slice){scene->content, scene->origin.content.size});
+        unmount_file(scene);
+        assert_int_equal(count_files(&scene->folder), 1);
+    }
+    free(content);
+}
+
+static void mount_point_without_room_keeps_its_content(void **state) {
+    scene *scene = *state;
+    const char *disk = path_in(&scene->folder, "disk");
+    assert_int_equal(mkdir(disk, 0700), 0);
+    if (!mount_disk(disk)) {
+        print_message("left out: no file system can be mounted here\n");
+        skip();
+    }
+    afc_slice former = afc_slice_of("former");
+    mount_file(scene, disk, former);
+    call *call = download(scene, AFC_SINK_FOLLOW_LINKS);
+    check_ended(call, AFC_EFILE);
+    assert_int_equal(call->failure.system_error, ENOSPC);
+    call_free(call);
+    check_file(scene->path, former);
+    unmount_file(scene);
+    assert_int_equal(umount2(disk, MNT_DETACH), 0);
+    assert_int_equal(rmdir(disk), 0);
+}
+
+static void files_are_written_over_in_pieces(void **state) {
+    enum { SIZE = 9 * 1024 * 1024, PIECES = 3 };
+    scene *scene = *state;
+    int target = -1;
+    char *content = malloc(SIZE);
+    assert_non_null(content);
+    for (size_t i = 0; i < SIZE; i++) content[i] = (char)(i * 7 + i / 4096);
+    const char *source = path_in(&scene->folder, "new");
+    write_file(source, (afc_slice){content, SIZE});
+    int descriptor = open(source, O_RDONLY | O_CLOEXEC);
+    /* Only mount points. */
+    write_file(scene->path, afc_slice_of("former"));
+    assert_int_equal(afc__overwrite_begin(&target, scene->path, SIZE), EBUSY);
+    assert_int_equal(afc__overwrite_begin(&target, scene->folder.path, SIZE), EISDIR);
+    assert_int_equal(afc__overwrite_end(&target, false), 0);
+    if (!may_mount) {
+        print_message("left out: no file can be mounted here\n");
+        skip();
+    }
+    mount_file(scene, scene->folder.path, afc_slice_of("former"));
+    for (size_t end = 1; end <= PIECES; end++) {
+        size_t count = 0;
+        bool goes_on = true;
+        assert_int_equal(afc__overwrite_begin(&target, scene->path, SIZE), 0);
+        for (; goes_on && count < end; count++) {
+            assert_int_equal(afc__overwrite_piece(target, descriptor, SIZE, &goes_on), 0);
+        }
+        assert_int_equal(goes_on, end < PIECES);
+        /* One that is given up leaves the beginning. */
+        size_t written = (size_t)lseek(target, 0, SEEK_CUR);
+        assert_true(end < PIECES ? written < SIZE : written == SIZE);
+        assert_int_equal(afc__overwrite_end(&target, end == PIECES), 0);
+        check_file(scene->path, (afc_slice){content, written});
+    }
+    /* A source that has become shorter. */
+    bool goes_on = true;
+    assert_int_equal(truncate(source, 5), 0);
+    assert_int_equal(afc__overwrite_begin(&target, scene->path, SIZE), 0);
+    assert_int_equal(afc__overwrite_piece(target, descriptor, SIZE, &goes_on), EIO);
+    assert_int_equal(afc__overwrite_end(&target, false), 0);
+    check_file(scene->path, (afc_slice){content, 5});
+    unmount_file(scene);
+    close(descriptor);
+    free(content);
+}
+
 /** SIGXFSZ comes with it, and ends a process that doesn't block it. */
 static void file_size_limit_is_an_error(void **state) {
     scene *scene = *state;
@@ -144,6 +253,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(full_disk_is_an_error),
         SCENE_TEST(resumes_on_another_disk_after_full_disk),
+        SCENE_TEST(mount_points_are_written_over),
+        SCENE_TEST(mount_point_without_room_keeps_its_content),
+        SCENE_TEST(files_are_written_over_in_pieces),
         SCENE_TEST(file_size_limit_is_an_error),
     };
     may_mount = have_own_mounts();

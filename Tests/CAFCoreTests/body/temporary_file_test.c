@@ -125,7 +125,9 @@ static void named_file_is_private_until_its_end(void **state) {
     assert_int_equal(stat(file.partial_path, &facts), 0);
     assert_int_equal(facts.st_mode & 07777, 0600);
     check_status(afc__file_write(&file, "new", 3, NULL), AFC_OK);
-    check_status(afc__file_finish(&file, NULL), AFC_OK);
+    bool goes_on = true;
+    check_status(afc__file_finish(&file, false, &goes_on, NULL), AFC_OK);
+    assert_false(goes_on);
     assert_int_equal(stat(path, &facts), 0);
     assert_int_equal(facts.st_mode & 07777, 0640);
     check_file(path, (afc_slice){"new", 3});

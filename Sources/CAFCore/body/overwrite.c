@@ -1,0 +1,63 @@
+#include "body/overwrite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum {
+    /* Between two pieces the writer thread looks after other files: some milliseconds. */
+    PIECE = 4 * 1024 * 1024,
+    /* The unit of stx_blocks. */
+    BLOCK = 512
+};
+
+static int check(int descriptor, int64_t size) {
+    struct statx file;
+    struct statfs system;
+    unsigned wanted = STATX_TYPE | STATX_BLOCKS;
+    if (statx(descriptor, "", AT_EMPTY_PATH, wanted, &file) != 0) return errno;
+    /* File systems also say EBUSY of a file that is in use. */
+    if (!S_ISREG(file.stx_mode) || (file.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0) return EBUSY;
+    /* No blocks: the file system has no limit of its own, or it is unknown. */
+    if (fstatfs(descriptor, &system) != 0 || system.f_blocks == 0) return 0;
+    uint64_t available = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize;
+    return (uint64_t)size > available + file.stx_blocks * BLOCK ? ENOSPC : 0;
+}
+
+int afc__overwrite_begin(int *target, const char *path, int64_t size) {
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0) return errno;
+    int error = check(descriptor, size);
+    if (error == 0)
+        *target = descriptor;
+    else
+        close(descriptor);
+    return error;
+}
+
+int afc__overwrite_piece(int target, int source, int64_t size, bool *goes_on) {
+    off_t written = lseek(target, 0, SEEK_CUR);
+    off_t end = size - written < PIECE ? size : written + PIECE;
+    while (written < end) {
+        ssize_t count = sendfile(target, source, &written, (size_t)(end - written));
+        if (count < 0 && errno == EINTR) continue;
+        /* 0: the source has become shorter. */
+        if (count <= 0) return count < 0 ? errno : EIO;
+    }
+    *goes_on = end < size;
+    return 0;
+}
+
+int afc__overwrite_end(int *target, bool syncs) {
+    if (*target < 0) return 0;
+    int error = ftruncate(*target, lseek(*target, 0, SEEK_CUR)) != 0 ? errno : 0;
+    if (error == 0 && syncs && fsync(*target) != 0) error = errno;
+    /* A quota may be noticed only now. */
+    if (close(*target) != 0 && error == 0) error = errno;
+    *target = -1;
+    return error;
+}
