@@ -25,7 +25,8 @@ public struct DownloadOptions: OptionSet, Hashable, Sendable {
     /// With a ``ResponseDecision`` that downloads over HTTP/2, other transfers of the session wait meanwhile.
     public static let syncsToDisk = DownloadOptions(rawValue: 1 << 4)
     /// Replaces the target of a symbolic link and keeps the link. Without this option the link itself is replaced.
-    /// A file that is a mount point, which can't be replaced, gets the content at the end; without it, the download fails.
+    /// A file that is a mount point, which can't be replaced, is written over at the end: an error or a cancellation then
+    /// leaves the beginning of the new content. Without this option, the download fails.
     public static let followsLinks = DownloadOptions(rawValue: 1 << 5)
     /// Keeps the permissions of a file that is replaced, and its owner and group as far as the process may set them.
     /// Without this option it gets those of a new file.

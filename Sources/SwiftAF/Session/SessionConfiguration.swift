@@ -122,7 +122,8 @@ extension SessionConfiguration {
         /// The maximum size of the heads and trailers of a hop in bytes, including informational responses. Default:
         /// 256 KiB.
         public var maximumHeaderBytes = 256 << 10
-        /// The maximum number of fields of a hop's heads and trailers, with the lines that continue one. Default: 512.
+        /// The maximum number of fields of a hop's heads and trailers; with libcurl before 8.18, lines that continue one
+        /// count, too. Default: 512.
         public var maximumHeaderCount = 512
         /// The maximum number of informational (1xx) responses before the final one. Default: 16.
         public var maximumInformationalResponses = 16

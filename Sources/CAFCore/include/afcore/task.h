@@ -121,7 +121,8 @@ enum {
     AFC_SINK_MAKE_FOLDERS = 1u << 4,
     /**
      * If PATH is a symbolic link, replace its target, which need not exist, and keep the link. PATH.part is then next to
-     * the target. A mount point, which can't be replaced, gets the content at the end. Without: the link is replaced.
+     * the target. A mount point, which can't be replaced, is written over at the end: what fails or is cancelled then leaves
+     * the beginning of the new content. Without: the link is replaced.
      */
     AFC_SINK_FOLLOW_LINKS = 1u << 5,
     /** Give the new file the permissions of the one it replaces, without set-user-ID, set-group-ID and sticky. */
@@ -209,7 +210,7 @@ typedef struct afc_limits {
         body; /**< Decoded bytes. Default: afc_request.memory_limit for MEMORY, none for other sinks. */
     /** Bytes of a hop's heads and trailers, 1xx included. Default: 256 KiB. */
     uint32_t head_bytes;
-    /** Fields of a hop's heads and trailers, and lines that continue one. Default: 512. */
+    /** Fields of a hop's heads and trailers; before libcurl 8.18 also lines that continue one. Default: 512. */
     uint32_t head_count;
     uint32_t informational; /**< 1xx responses of a hop. Default: 16. */
     /** Decoded to received bytes, after the first decoded MiB. Default: 250. */
