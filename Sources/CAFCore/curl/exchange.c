@@ -87,6 +87,14 @@ static bool accept_connect_line(afc__exchange *exchange, afc_slice line) {
     return afc__transfer_on_connect_line(exchange->hop.transfer, line);
 }
 
+/** A part of an encoded body can't be decoded. libcurl asks for the option at the field Content-Encoding. */
+static bool keep_encoding(afc__exchange *exchange) {
+    exchange->hop.transfer->coding = AFC__CODING_KEPT;
+    CURLcode code = curl_easy_setopt(exchange->easy, CURLOPT_ACCEPT_ENCODING, NULL);
+    exchange->state.decodes = code != CURLE_OK;
+    return code == CURLE_OK;
+}
+
 /** Returns false if the hop ends here. */
 static bool accept_line(afc__exchange *exchange, afc_slice line) {
     afc__exchange_note_activity(exchange);
@@ -99,6 +107,7 @@ static bool accept_line(afc__exchange *exchange, afc_slice line) {
         return afc__transfer_fail_text(exchange->hop.transfer, AFC_EPROTOCOL,
                                        "the server sent an HTTP/2 status line over HTTP/1");
     }
+    if (afc__hop_begins_part(exchange->hop.transfer) && !keep_encoding(exchange)) return false;
     /* What follows depends on a complete head. */
     exchange->early.is_complete = false;
     if (afc__hop_in_head(exchange->hop.transfer)) return true;

@@ -44,6 +44,7 @@ afc_status afc__transfer_init_sink(afc__transfer *transfer, const afc_request *r
                          afc__same_name(range->name, "Range") ? "Range" : "If-Range");
     }
     transfer->sink.may_resume = false;
+    if (transfer->coding == AFC__CODING_DECODED) transfer->coding = AFC__CODING_WHOLE;
     return AFC_OK;
 }
 

@@ -46,7 +46,12 @@ typedef enum afc__flow {
 typedef enum afc__coding {
     AFC__CODING_DECODED, /**< They are asked for and decoded. */
     AFC__CODING_AVOIDED, /**< None is asked for, as an encoded download can't be resumed; decoded. */
-    AFC__CODING_KEPT     /**< None is asked for, and none is decoded. */
+    /**
+     * None is asked for, as the caller wants a range (RFC 9110 14.2): it is one of the encoded body. A whole response is
+     * decoded; with the status line of a part this becomes KEPT.
+     */
+    AFC__CODING_WHOLE,
+    AFC__CODING_KEPT /**< None is asked for, and none is decoded. */
 } afc__coding;
 
 /** The longest read of a body that may have to wait after it was decoded, in bytes. */
@@ -228,6 +233,11 @@ static inline bool afc__hop_has_no_response(const afc__transfer *transfer) {
 static inline bool afc__hop_expects_status(const afc__transfer *transfer) {
     return transfer->hop.phase == AFC__PHASE_HEAD &&
            transfer->hop.reader->state == AFC__HEAD_AT_STATUS;
+}
+
+/** Returns whether the status line received last is that of a part whose encoding is to be kept, but isn't yet. */
+static inline bool afc__hop_begins_part(const afc__transfer *transfer) {
+    return transfer->coding == AFC__CODING_WHOLE && transfer->hop.reader->head.status == 206;
 }
 
 /** Returns whether the status line received last is one of HTTP/2 or later. */

@@ -78,7 +78,8 @@ extension HTTPRequest {
         set { update { $0.httpVersion = newValue } }
     }
 
-    /// Whether to request compressed bodies and decode them; nil uses the session's setting.
+    /// Whether to request compressed bodies and decode them; nil uses the session's setting. With a `Range`, none is
+    /// requested and a part (206) isn't decoded: it is a part of the encoded body (RFC 9110 14.2).
     public var decompressesBody: Bool? {
         get { settings?.values.decompressesBody }
         set { update { $0.decompressesBody = newValue } }

@@ -170,6 +170,41 @@ static void fields_keep_case_order_and_duplicates(void **state) {
                    "X-Blank:\r\nX-b: 1\r\nX-Latin: caf\xE9\r\nContent-Type: a/b\r\n\r\n");
 }
 
+/** A range is one of the encoded body, so a part can't be decoded; a whole response to the same request is. */
+static void requests_identity_for_a_range(void **state) {
+    world *world = *state;
+    static const char gzip[] =
+        "\x1F\x8B\x08\0\0\0\0\0\0\xFF\x01\x05\0\xFA\xFFhello\x86\xA6\x10\x36\x05\0\0\0";
+    static const afc_header range = {{"Range", 5}, {"bytes=0-27", 10}, 0};
+    for (size_t i = 0; i < 4; i++) {
+        bool is_part = i % 2 == 0;
+        afts_script *script = afts_script_new();
+        const char *fields = is_part ? "Content-Encoding: gzip\r\nContent-Range: bytes 0-27/100"
+                                     : "Content-Encoding: gzip";
+        afts_respond(script, is_part ? 206 : 200, fields, gzip, sizeof gzip - 1);
+        serve(world, "/", script);
+        call *call = call_new(world, "/");
+        call->request.headers = &range;
+        call->request.header_count = 1;
+        call->request.sink.kind = i < 2 ? AFC_SINK_MEMORY : AFC_SINK_CALLBACK;
+        call->keeps_body = i >= 2;
+        call_perform(call);
+        check_ended(call, AFC_OK);
+        afc_slice body = call->body;
+        if (is_part) {
+            assert_int_equal(body.size, sizeof gzip - 1);
+            assert_memory_equal(body.bytes, gzip, body.size);
+        } else {
+            check_slice(body, "hello");
+        }
+        call_free(call);
+        assert_string_equal(seen_header(world, i, "Accept-Encoding"), "identity");
+    }
+    /* The next request with the same handle. */
+    check_fetch(world, "/", AFC_OK);
+    assert_string_not_equal(seen_header(world, 4, "Accept-Encoding"), "identity");
+}
+
 static void requests_identity_if_nothing_is_decoded(void **state) {
     world *world = *state;
     serve(world, "/", answer(200, "Content-Encoding: gzip", "not gzip at all"));
@@ -443,6 +478,7 @@ int main(void) {
         WORLD_TEST(each_default_can_be_removed),
         WORLD_TEST(each_default_can_be_replaced),
         WORLD_TEST(fields_keep_case_order_and_duplicates),
+        WORLD_TEST(requests_identity_for_a_range),
         WORLD_TEST(requests_identity_if_nothing_is_decoded),
         WORLD_TEST(userinfo_becomes_a_credential_and_stays_hidden),
         WORLD_TEST(result_head_outlives_the_task),
