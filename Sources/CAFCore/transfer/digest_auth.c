@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_HEX = 2 * 32 + 1, CNONCE_BYTES = 16 };
+enum { MAX_HEX = 2 * 32 + 1, CNONCE_BYTES = 16, CNONCE_SIZE = 2 * CNONCE_BYTES + 1 };
 
 /* ---- Keeping a challenge ------------------------------------------------------------------- */
 
@@ -31,12 +31,13 @@ afc_status afc__access_init(afc__access *access, const afc__access_terms *terms)
     *access = (afc__access){.terms = *terms};
     afc__access_terms *own = &access->terms;
     afc_slice *values[] = {&own->realm, &own->nonce, &own->opaque, &own->algorithm};
-    afc__buffer_init(&texts, AFC__CHALLENGE_MAX + 1);
+    static const char no_cnonce[CNONCE_SIZE] = {0};
+    afc__buffer_init(&texts, AFC__CHALLENGE_MAX + CNONCE_SIZE);
     afc_status status = AFC_OK;
     for (size_t i = 0; i < sizeof values / sizeof *values && status == AFC_OK; i++) {
         status = copy_value(&texts, values[i]);
     }
-    if (status == AFC_OK) status = afc__buffer_append(&texts, "", 1);
+    if (status == AFC_OK) status = afc__buffer_append(&texts, no_cnonce, CNONCE_SIZE);
     if (status != AFC_OK) {
         afc__buffer_clear(&texts);
         *access = (afc__access){.count = 0};
@@ -44,6 +45,7 @@ afc_status afc__access_init(afc__access *access, const afc__access_terms *terms)
     }
     const char *at = access->texts = texts.bytes;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) point(values[i], &at);
+    if (own->is_session) access->cnonce = texts.bytes + texts.size - CNONCE_SIZE;
     return AFC_OK;
 }
 
@@ -92,7 +94,7 @@ static bool hash_parts(const afc__access *access, const afc_slice *parts, size_t
                sizeof((const afc_slice[]){__VA_ARGS__}) / sizeof(afc_slice), out)
 
 typedef struct digest_answer {
-    char cnonce[2 * CNONCE_BYTES + 1];
+    char cnonce[CNONCE_SIZE];
     char count[9];
     char response[MAX_HEX], user[MAX_HEX];
 } digest_answer;
@@ -176,10 +178,19 @@ static afc_status write_answer(const afc__access *access, const afc__access_requ
     return status == AFC_OK ? afc__buffer_append(out, "", 1) : status;
 }
 
-static bool make_cnonce(char out[2 * CNONCE_BYTES + 1]) {
+/**
+ * The key of a session is made with the cnonce of its first answer (RFC 7616 3.4.2). With the same in all answers, it is
+ * right also for servers that compute it anew.
+ */
+static bool make_cnonce(const afc__access *access, char out[CNONCE_SIZE]) {
     unsigned char bytes[CNONCE_BYTES];
-    if (RAND_bytes(bytes, sizeof bytes) != 1) return false;
-    afc__hex_write(out, bytes, sizeof bytes);
+    bool is_first = access->cnonce == NULL || access->cnonce[0] == '\0';
+    if (is_first && RAND_bytes(bytes, sizeof bytes) != 1) return false;
+    if (is_first)
+        afc__hex_write(out, bytes, sizeof bytes);
+    else
+        memcpy(out, access->cnonce, CNONCE_SIZE);
+    if (access->cnonce != NULL) memcpy(access->cnonce, out, CNONCE_SIZE);
     return true;
 }
 
@@ -190,7 +201,7 @@ afc_status afc__access_answer(afc__access *access, const afc__access_request *re
     *out = NULL;
     access->count++;
     snprintf(answer.count, sizeof answer.count, "%08x", (unsigned)access->count);
-    if (!make_cnonce(answer.cnonce) || !make_response(access, request, cnonce, &answer)) {
+    if (!make_cnonce(access, answer.cnonce) || !make_response(access, request, cnonce, &answer)) {
         return afc__fail(failure, AFC_EAUTH,
                          "OpenSSL doesn't support the hash of the Digest challenge");
     }

@@ -8,7 +8,9 @@
 typedef struct afc__access {
     afc__access_terms terms; /**< The slices are copies, without backslashes. */
     char *texts;             /**< That they point into. */
-    uint32_t count;          /**< Answers given with this nonce. */
+    char *
+        cnonce; /**< With a session: that of its first answer, which makes its key; empty before. */
+    uint32_t count; /**< Answers given with this nonce. */
 } afc__access;
 
 /** Keeps a challenge. AFC_ENOMEM. */
@@ -20,7 +22,7 @@ typedef struct afc__access_request {
     const char *user, *password;
     const char *method, *target;
     afc_slice body;     /**< With auth-int. */
-    const char *cnonce; /**< NULL: a new one, of random bytes. */
+    const char *cnonce; /**< NULL: random bytes, new for each answer or each session. */
 } afc__access_request;
 
 /**

@@ -349,6 +349,50 @@ static void each_digest_response_has_a_new_count_and_nonce(void **state) {
     afc__access_clear(&access);
 }
 
+/** Copies the value of a parameter of an answer. */
+static char *copy_parameter(const char *answer, const char *name) {
+    const char *value = strstr(answer, name);
+    assert_non_null(value);
+    value += strlen(name);
+    return strndup(value, strcspn(value, "\""));
+}
+
+/** RFC 7616 3.4.2: its key is made with the first cnonce. */
+static void digest_session_keeps_its_first_cnonce(void **state) {
+    (void)state;
+    afc__access_terms terms = {
+        .hash = AFC__ACCESS_SHA_256, .qop = AFC__QOP_AUTH, .is_session = true, .nonce = S("n")};
+    afc__access_request request = {"u", "p", "GET", "/", afc_slice_of(""), NULL};
+    char *former = strdup("");
+    for (size_t i = 0; i < 3; i++) {
+        afc__access access;
+        char *first, *second, *computed;
+        check_status(afc__access_init(&access, &terms), AFC_OK);
+        check_status(afc__access_answer(&access, &request, &first, NULL), AFC_OK);
+        check_status(afc__access_answer(&access, &request, &second, NULL), AFC_OK);
+        char *cnonce = copy_parameter(first, "cnonce=\"");
+        char *next = copy_parameter(second, "cnonce=\"");
+        assert_int_equal(strlen(cnonce), 32);
+        assert_string_equal(cnonce, next);
+        assert_string_not_equal(cnonce, former);
+        check_contains(second, "nc=00000002");
+        /* The second answer of another session with this cnonce. */
+        request.cnonce = cnonce;
+        access.count = 1;
+        check_status(afc__access_answer(&access, &request, &computed, NULL), AFC_OK);
+        assert_string_equal(computed, second);
+        request.cnonce = NULL;
+        free(former);
+        free(next);
+        former = cnonce;
+        afc_free(first);
+        afc_free(second);
+        afc_free(computed);
+        afc__access_clear(&access);
+    }
+    free(former);
+}
+
 /* ---- Whatever comes ------------------------------------------------------------------------ */
 
 static void random_input_is_harmless(void **state) {
@@ -443,6 +487,7 @@ int main(void) {
         cmocka_unit_test(refuses_digest_values_with_control_characters),
         cmocka_unit_test(quotes_and_hashes_user_names),
         cmocka_unit_test(each_digest_response_has_a_new_count_and_nonce),
+        cmocka_unit_test(digest_session_keeps_its_first_cnonce),
         cmocka_unit_test(random_input_is_harmless),
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(refuses_invalid_credentials),
