@@ -124,7 +124,8 @@ extension HTTPRequest {
     }
 
     /// The Unix-domain socket of all hops, whatever host their URLs name: a path, or `@` and a name in the abstract
-    /// namespace. Empty for none; nil uses the session's. Can't be combined with a proxy.
+    /// namespace. Empty for none; nil uses the session's. Can't be combined with a proxy. Cookies are those of the URL's
+    /// host, as over TCP: give each socket a host of its own, or a session.
     public var unixSocket: String? {
         get { settings?.values.unixSocket }
         set { update { $0.unixSocket = newValue } }

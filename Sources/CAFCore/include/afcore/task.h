@@ -321,7 +321,7 @@ typedef struct afc_request {
      * Unix-domain socket for all hops of this request, whatever the hosts of their URLs: a path, or "@" and a
      * name in the abstract namespace; at most 107 bytes. "": none. NULL: the session's (afc_network_options).
      * Proxies are not used; setting `proxy` too is AFC_EINVAL. Connections are reused for the same socket only. A
-     * request that sets it doesn't use the HTTP cache.
+     * request that sets it doesn't use the HTTP cache. Cookies and HSTS are those of the URL's host, as over TCP.
      */
     const char *unix_socket;
     /**
