@@ -8,6 +8,7 @@
 #include "base/keyed_hash.h"
 #include "base/list.h"
 #include "message/cookie.h"
+#include "store/at_exit.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -47,6 +48,7 @@ struct afc_cookie_jar {
     pthread_mutex_t saving;
     pthread_mutex_t lock;
     char *path; /**< NULL: none. */
+    afc__at_exit at_exit;
     uint32_t max_cookies_per_site, max_cookies;
     afc__hash_seed seed;
     /* Under the lock. */

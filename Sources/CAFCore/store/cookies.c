@@ -29,6 +29,15 @@ static void free_jar(afc_cookie_jar *jar) {
     afc_free(jar);
 }
 
+/** Saves the jar if it has a file and something has changed. */
+static void save_changes(void *context) {
+    afc_cookie_jar *jar = context;
+    pthread_mutex_lock(&jar->lock);
+    bool has_changed = jar->has_changed;
+    pthread_mutex_unlock(&jar->lock);
+    if (jar->path != NULL && has_changed) afc_cookie_jar_save(jar, NULL, NULL);
+}
+
 static afc_status begin(afc_cookie_jar *jar, const char *path, afc_failure *failure) {
     if (!afc__hash_seed_make(&jar->seed)) {
         return afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
@@ -38,6 +47,7 @@ static afc_status begin(afc_cookie_jar *jar, const char *path, afc_failure *fail
     if (jar->path == NULL) return afc__fail_memory(failure);
     afc_status status = afc__cookie_file_load(jar, path, now(), failure);
     jar->has_changed = false;
+    if (status == AFC_OK) afc__at_exit_add(&jar->at_exit, jar, save_changes);
     return status;
 }
 
@@ -72,7 +82,8 @@ afc_cookie_jar *afc_cookie_jar_retain(afc_cookie_jar *jar) {
 
 void afc_cookie_jar_release(afc_cookie_jar *jar) {
     if (jar == NULL || atomic_fetch_sub(&jar->references, 1) != 1) return;
-    if (jar->path != NULL && jar->has_changed) afc_cookie_jar_save(jar, NULL, NULL);
+    afc__at_exit_remove(&jar->at_exit);
+    save_changes(jar);
     free_jar(jar);
 }
 

@@ -10,6 +10,7 @@
 #include "message/fields.h"
 #include "message/host.h"
 #include "message/ip.h"
+#include "store/at_exit.h"
 #include "store/file.h"
 #include "store/suffixes.h"
 
@@ -48,6 +49,7 @@ struct afc_hsts {
     pthread_mutex_t saving;
     pthread_mutex_t lock;
     char *path; /* NULL: none. */
+    afc__at_exit at_exit;
     uint32_t max_hosts;
     afc__hash_seed seed;
     /* Under the lock. */
@@ -409,6 +411,15 @@ static void free_store(afc_hsts *hsts) {
     afc_free(hsts);
 }
 
+/** Saves the store if it has a file and something has changed. */
+static void save_changes(void *context) {
+    afc_hsts *hsts = context;
+    pthread_mutex_lock(&hsts->lock);
+    bool has_changed = hsts->has_changed;
+    pthread_mutex_unlock(&hsts->lock);
+    if (hsts->path != NULL && has_changed) afc_hsts_save(hsts, NULL, NULL);
+}
+
 static afc_status begin(afc_hsts *hsts, const char *path, afc_failure *failure) {
     if (!afc__hash_seed_make(&hsts->seed)) {
         return afc__fail(failure, AFC_EINTERNAL, "the system has no random bytes");
@@ -421,6 +432,7 @@ static afc_status begin(afc_hsts *hsts, const char *path, afc_failure *failure) 
     if (hsts->path == NULL) return afc__fail_memory(failure);
     afc_status status = load(hsts, path, failure);
     hsts->has_changed = false;
+    if (status == AFC_OK) afc__at_exit_add(&hsts->at_exit, hsts, save_changes);
     return status;
 }
 
@@ -452,6 +464,7 @@ afc_hsts *afc_hsts_retain(afc_hsts *hsts) {
 
 void afc_hsts_release(afc_hsts *hsts) {
     if (hsts == NULL || atomic_fetch_sub(&hsts->references, 1) != 1) return;
-    if (hsts->path != NULL && hsts->has_changed) afc_hsts_save(hsts, NULL, NULL);
+    afc__at_exit_remove(&hsts->at_exit);
+    save_changes(hsts);
     free_store(hsts);
 }

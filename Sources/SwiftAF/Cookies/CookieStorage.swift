@@ -16,8 +16,8 @@ public final class CookieStorage: Sendable {
     /// Makes a storage.
     ///
     /// - Parameters:
-    ///   - path: The file to load, if it exists, and to save when the storage is released; see ``save(to:)``. Nil for
-    ///     none.
+    ///   - path: The file to load, if it exists, and to save when the storage is released, or the process ends by returning
+    ///     or by `exit()`; see ``save(to:)``. A process that is ended by a signal saves nothing. Nil for none.
     ///   - maximumCount: The maximum number of cookies; beyond it, expired ones are evicted, then the least recently
     ///     used.
     ///   - maximumCountPerDomain: The same for each site, such as `example.co.uk` with all its subdomains.

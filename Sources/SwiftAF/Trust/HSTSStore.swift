@@ -13,8 +13,8 @@ public final class HSTSStore: Sendable {
     /// Makes a store.
     ///
     /// - Parameters:
-    ///   - path: The file to load, if it exists, and to save when the store is released; see ``save(to:)``. Nil for
-    ///     none.
+    ///   - path: The file to load, if it exists, and to save when the store is released, or the process ends by returning
+    ///     or by `exit()`; see ``save(to:)``. A process that is ended by a signal saves nothing. Nil for none.
     ///   - maximumCount: The maximum number of hosts; beyond it, those that expire first are evicted.
     /// - Throws: ``SessionError/Code/file`` for an unreadable file, and for one that doesn't exist and can't be created in
     ///   its folder. Invalid lines are skipped. Saving replaces the file, whatever was in it: of several processes

@@ -17,6 +17,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -222,6 +223,58 @@ static void killed_save_leaves_the_old_file_and_no_other(void **state) {
     folder_remove(&folder);
 }
 
+/** Runs this program again, which leaves a store in a global variable and ends. */
+static void leave_store(size_t index, const char *path, const char *how) {
+    char kind[2] = {(char)('0' + index), '\0'};
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        execl("/proc/self/exe", "store_saving_test", kind, path, how, (char *)NULL);
+        _exit(127);
+    }
+    child_check(child);
+}
+
+static void *left_store;
+
+static int leave(char **arguments) {
+    const kind *kind = &kinds[arguments[0][0] - '0'];
+    left_store = kind->open(arguments[1]);
+    bool is_unchanged = strcmp(arguments[2], "unchanged") == 0;
+    if (!is_unchanged) kind->add(left_store, "left");
+    if (strcmp(arguments[2], "forked") != 0) return 0;
+    /* The child's copy has changed too; the parent ends without exit(). */
+    pid_t child = fork();
+    if (child == 0) exit(0);
+    int status;
+    _exit(waitpid(child, &status, 0) == child && status == 0 ? 0 : 1);
+}
+
+static void exit_saves_what_has_changed(void **state) {
+    (void)state;
+    folder folder;
+    folder_make(&folder);
+    const char *path = path_in(&folder, "store");
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        const kind *kind = &kinds[i];
+        leave_store(i, path, "unchanged");
+        leave_store(i, path, "forked");
+        assert_false(file_exists(path));
+        leave_store(i, path, "changed");
+        void *read = kind->open(path);
+        assert_true(kind->has(read, "left"));
+        kind->release(read);
+        /* Nor is a file written anew. */
+        struct stat before, after;
+        assert_int_equal(stat(path, &before), 0);
+        leave_store(i, path, "unchanged");
+        assert_int_equal(stat(path, &after), 0);
+        assert_int_equal(before.st_ino, after.st_ino);
+        assert_int_equal(unlink(path), 0);
+    }
+    folder_remove(&folder);
+}
+
 static afc_status open_status(bool is_jar, const char *path, afc_failure *failure) {
     afc_cookie_jar *jar = NULL;
     afc_hsts *hsts = NULL;
@@ -276,11 +329,13 @@ static void refuses_file_that_can_never_be_saved(void **state) {
     folder_remove(&folder);
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+    if (count == 4) return leave(arguments + 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(earlier_save_does_not_undo_a_later_one),
         cmocka_unit_test(refuses_file_that_can_never_be_saved),
         cmocka_unit_test(killed_save_leaves_the_old_file_and_no_other),
+        cmocka_unit_test(exit_saves_what_has_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

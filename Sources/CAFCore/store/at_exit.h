@@ -1,0 +1,24 @@
+/**
+ * Saves the stores that are alive when the process ends by exit() or by returning from main(): many programs keep them in
+ * global variables, which are never released. Not in forked children: the file belongs to the parent.
+ */
+#ifndef AFC_STORE_AT_EXIT_H
+#define AFC_STORE_AT_EXIT_H
+
+#include "base/list.h"
+
+/** A member of a store that has a file. Zeroed: not registered. */
+typedef struct afc__at_exit {
+    afc__node node;
+    void *store;
+    void (*save)(
+        void
+            *store); /**< Saves it if it has changed. Called by the thread that ends the process. */
+} afc__at_exit;
+
+void afc__at_exit_add(afc__at_exit *entry, void *store, void (*save)(void *store));
+
+/** Waits while it is being saved. Not registered: does nothing. */
+void afc__at_exit_remove(afc__at_exit *entry);
+
+#endif
