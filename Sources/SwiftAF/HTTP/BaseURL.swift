@@ -8,12 +8,18 @@ struct BaseURL: Sendable, Equatable {
     /// Why the text can't be a base; nil if it can.
     let fault: String?
 
+    /// The scheme and authority of the text, such as `https://example.org`, as they are written.
+    private let root: String
+    private let origin: Origin?
+
     init(_ text: String) {
         let url = URLText(text)
         let path = url.path
         let slash = UInt8(ascii: "/")
         let needsSlash = !path.isEmpty && text.utf8.last != slash && path.utf8.last != slash
         self.text = needsSlash ? text[..<path.endIndex] + "/" + text[path.endIndex...] : text
+        root = String(text[..<path.startIndex])
+        origin = Origin(text)
         let isValid = ["http", "https"].contains(url.scheme.map { ASCII.lowercased($0) })
         fault =
             isValid
@@ -28,5 +34,16 @@ struct BaseURL: Sendable, Equatable {
             return reference
         }
         return CoreURL.resolve(reference, against: text)
+    }
+
+    /// Whether an absolute URL is of the same origin.
+    func isOfOrigin(_ url: String) -> Bool {
+        // Fast path for URLs that were resolved against it: each request asks.
+        let start = url.utf8.prefix(root.utf8.count)
+        if start.elementsEqual(root.utf8), !start.isEmpty {
+            let next = url.utf8[start.endIndex...].first
+            if next == nil || next == UInt8(ascii: "/") || next == UInt8(ascii: "?") { return true }
+        }
+        return Origin(url) == origin
     }
 }

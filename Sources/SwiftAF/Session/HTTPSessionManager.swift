@@ -582,7 +582,6 @@ public final class HTTPSessionManager: Sendable {
 
     /// Whether a URL is of the base's origin; without a base every one is.
     private func isOfBase(_ url: String) -> Bool {
-        guard let base else { return true }
-        return Origin(base.text) == Origin(url)
+        base?.isOfOrigin(url) ?? true
     }
 }

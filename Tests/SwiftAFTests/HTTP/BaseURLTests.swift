@@ -70,6 +70,21 @@ struct BaseURLTests {
         #expect(BaseURL(test.base).resolve(test.reference) == test.result)
     }
 
+    @Test(
+        "A URL of the base's origin, however it is written",
+        arguments: [
+            ("https://host/v1", "https://host/v1/x", true), ("https://host", "https://host", true),
+            ("https://host", "https://host?q=1", true), ("https://host", "HTTPS://HOST:443/x", true),
+            ("https://host:443/", "https://host/x", true), ("https://me:pw@host/", "https://host/x", true),
+            ("https://host", "https://host.test/x", false), ("https://host", "https://host:8443/x", false),
+            ("https://host", "https://host@evil.test/x", false), ("https://host", "https://hosting/x", false),
+            ("https://host", "http://host/x", false), ("https://host", "https://host\\@evil.test/", false),
+            ("https://host", "https://evil.test/https://host/", false), ("https://host:8", "https://host:80/", false),
+        ])
+    func origin(base: String, url: String, isOfOrigin: Bool) {
+        #expect(BaseURL(base).isOfOrigin(url) == isOfOrigin)
+    }
+
     @Test("The base as the manager shows it")
     func shown() {
         #expect(HTTPSessionManager(baseURL: "http://host/v1").baseURL?.absoluteString == "http://host/v1/")
