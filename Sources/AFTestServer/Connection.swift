@@ -7,16 +7,22 @@ public struct ConnectionEnded: Error, Sendable {}
 
 extension TestServer {
     /// The connection that a handler works on. After the handler returns, every call throws ``ConnectionEnded``.
+    ///
+    /// Its methods block the calling thread. In an async handler that runs elsewhere, such as on the main actor, the
+    /// connection's thread does the work, and the calling thread waits for it.
     public final class Connection {
         private var pointer: OpaquePointer?
         private let failures: HandlerErrors
+        /// Of an async handler, which may run on other threads.
+        private let executor: ConnectionExecutor?
 
         /// The index of the connection, from 0 in the order of acceptance.
         public let index: Int
 
-        init(_ pointer: OpaquePointer, _ failures: HandlerErrors) {
+        init(_ pointer: OpaquePointer, _ failures: HandlerErrors, _ executor: ConnectionExecutor? = nil) {
             self.pointer = pointer
             self.failures = failures
+            self.executor = executor
             index = afts_conn_index(pointer)
         }
 
@@ -25,7 +31,14 @@ extension TestServer {
         }
 
         private func perform(_ action: (OpaquePointer) -> afts_status) throws {
-            guard let pointer, action(pointer) == AFTS_OK else { throw ConnectionEnded() }
+            guard let pointer else { throw ConnectionEnded() }
+            var status = AFTS_ELOST
+            if let executor {
+                executor.onThread { status = action(pointer) }
+            } else {
+                status = action(pointer)
+            }
+            guard status == AFTS_OK else { throw ConnectionEnded() }
         }
 
         /// Runs the steps of a script.
@@ -222,11 +235,12 @@ final class HandlerBox: Sendable {
         case .awaiting(let handler):
             // This thread waits for the task, and does nothing else with the connection meanwhile.
             nonisolated(unsafe) let pointer = pointer
-            ConnectionExecutor().run(pointer) {
-                let connection = TestServer.Connection(pointer, self.failures)
+            let executor = ConnectionExecutor()
+            executor.run(pointer) {
+                let connection = TestServer.Connection(pointer, self.failures, executor)
                 defer { connection.invalidate() }
                 do {
-                    try await handler(request, connection)
+                    try await HandlerTask.$isCurrent.withValue(true) { try await handler(request, connection) }
                 } catch is CancellationError where Task.isCancelled {
                     // The server is being stopped.
                 } catch {

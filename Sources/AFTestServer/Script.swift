@@ -33,6 +33,9 @@ public struct Script: Sendable, ExpressibleByArrayLiteral {
     /// It is a task that prefers the connection's thread, so calls of the connection block no thread of Swift's pool,
     /// and the next request of the connection waits for its end. If the server is stopped, the task is cancelled; the
     /// `CancellationError` that it then throws isn't among ``TestServer/handlerErrors``.
+    ///
+    /// A handler of an actor, such as `{ @MainActor request, connection async throws in … }`, runs on that actor. Its
+    /// calls of the connection, also those that wait at a gate, block the actor's thread.
     public typealias AsyncHandler = @Sendable (TestServer.Request, TestServer.Connection) async throws -> Void
 
     /// What a step means for those that follow it.

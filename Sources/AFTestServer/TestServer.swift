@@ -64,7 +64,7 @@ public final class TestServer: Sendable {
         let handle = handle
         // If a handler released the last reference, or was released with it, free the server on another thread: freeing
         // it waits for the threads that run handlers.
-        if afts_in_handler() {
+        if Self.isInHandler {
             DispatchQueue.global().async { afts_server_free(handle.pointer) }
         } else {
             afts_server_free(handle.pointer)
@@ -74,15 +74,18 @@ public final class TestServer: Sendable {
     /// Ends all connections, even in the middle of a script, and stops listening. The records remain readable.
     ///
     /// It waits until running handlers have returned: their calls of the connection throw ``ConnectionEnded``, but a
-    /// handler that blocks elsewhere blocks this call, and the deinitialization of the server. Called in a handler, it
-    /// returns before the server has stopped.
+    /// handler that blocks elsewhere blocks this call, and the deinitialization of the server. Called in a handler, or
+    /// in a task that an async handler has created, it returns before the server has stopped.
     public func stop() {
-        if afts_in_handler() {
+        if Self.isInHandler {
             DispatchQueue.global().async { afts_server_stop(self.pointer) }
         } else {
             afts_server_stop(pointer)
         }
     }
+
+    /// Whether a stop would wait for the caller.
+    private static var isInHandler: Bool { afts_in_handler() || HandlerTask.isCurrent }
 
     // MARK: Addresses
 

@@ -1,4 +1,5 @@
 import AFTestServer
+import CAFTestServer
 import FoundationEssentials
 import SwiftAF
 import Testing
@@ -115,6 +116,103 @@ private actor Store {
         #expect(await iterator.next() == "begun")
         server.stop()
         #expect(await iterator.next() == "cancelled")
+        #expect(server.handlerErrors.isEmpty)
+    }
+
+    /// Its thread never waits, and so never asks for the stop there. Without a cancellation the loop ends late.
+    @Test func cancelsHandlersThatAlwaysHaveSomethingToDo() async throws {
+        let (events, event) = AsyncStream<Bool>.makeStream()
+        let server = try TestServer()
+        server.route("/") { _, _ in
+            event.yield(false)
+            for _ in 0..<3_000_000 where !Task.isCancelled { await Task.yield() }
+            event.yield(Task.isCancelled)
+        }
+        let client = try Client(port: server.port)
+        try client.send("GET / HTTP/1.1\r\n\r\n")
+        var iterator = events.makeAsyncIterator()
+        #expect(await iterator.next() == false)
+        server.stop()
+        #expect(await iterator.next() == true)
+    }
+
+    /// The handler goes on, and waits again, while the stop begins.
+    @Test func cancelsHandlersThatResumeWhileTheServerStops() async throws {
+        for _ in 0..<100 {
+            let (steps, step) = AsyncStream<Void>.makeStream()
+            let (events, event) = AsyncStream<Bool>.makeStream()
+            let server = try TestServer()
+            server.route("/") { _, _ in
+                event.yield(false)
+                for await _ in steps { break }
+                try? await Task.sleep(for: .seconds(20))
+                event.yield(Task.isCancelled)
+            }
+            let client = try Client(port: server.port)
+            try client.send("GET / HTTP/1.1\r\n\r\n")
+            var iterator = events.makeAsyncIterator()
+            #expect(await iterator.next() == false)
+            step.yield()
+            server.stop()
+            try #require(await iterator.next() == true)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func stopsTheServerOnTheMainActor() async throws {
+        let server = try TestServer()
+        server.route("/") { @MainActor [weak server] _, connection async throws in
+            try connection.respond(headers: ["Connection": "close"])
+            server?.stop()
+        }
+        let port = server.port
+        let response = try await Client.onAnotherThread { try Client.exchange(port, "GET /") }
+        #expect(response.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(await server.wait(for: .closes(1)))
+        #expect(server.handlerErrors.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func releasesTheServerOnTheMainActor() async throws {
+        let last = Locked<TestServer?>(nil)
+        let (events, released) = AsyncStream<Void>.makeStream()
+        let port: Int
+        do {
+            let server = try TestServer()
+            port = server.port
+            server.route("/") { @MainActor _, connection async throws in
+                try connection.respond(headers: ["Connection": "close"])
+                last.withLock { $0 = nil }
+                released.yield()
+            }
+            last.withLock { $0 = server }
+        }
+        let response = try await Client.onAnotherThread { try Client.exchange(port, "GET /") }
+        #expect(response.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(await events.first { _ in true } != nil)
+    }
+
+    @Test func callsTheConnectionOnItsOwnThreadFromTheMainActor() async throws {
+        let server = try TestServer()
+        server.route("/") { @MainActor _, connection async throws in
+            MainActor.assertIsolated()
+            for number in 0..<3 {
+                try connection.run(.interim(103))
+                await Task.yield()
+                try connection.run(
+                    .handler { _, nested in
+                        try nested.run(.interim(104, headers: ["In-Handler": "\(afts_in_handler()) \(number)"]))
+                    })
+            }
+            try connection.stall(at: "gate")
+            try connection.respond(headers: ["Connection": "close"], body: "end")
+        }
+        let port = server.port
+        async let response = Client.onAnotherThread { try Client.exchange(port, "GET /") }
+        // The main thread is blocked at the gate.
+        try #require(await server.wait(for: .stalled(at: "gate")))
+        server.open("gate")
+        let text = try await response
+        for number in 0..<3 { #expect(text.contains("In-Handler: true \(number)\r\n")) }
+        #expect(text.hasSuffix("\r\n\r\nend"))
         #expect(server.handlerErrors.isEmpty)
     }
 

@@ -18,9 +18,9 @@ struct afts_conn {
     pthread_cond_t wake;
     bool is_watched;  /**< The own thread waits, and the listener watches the socket. */
     bool has_hung_up; /**< The client's end was recorded and counted during such a wait. */
-    /** During a wait of a handler: see afts_conn_begin_wait(). */
-    void (*interrupted)(void *context);
-    void *interrupted_context;
+    /** While a handler runs: see afts_conn_on_stop(). */
+    void (*stopping)(void *context);
+    void *stopping_context;
     /* Own thread. */
     pthread_t thread;
     SSL *ssl;

@@ -139,19 +139,23 @@ afts_status afts__pause(afts_conn *conn, unsigned milliseconds) {
     return is_stopping ? AFTS_ECANCELED : AFTS_OK;
 }
 
-void afts_conn_begin_wait(afts_conn *conn, void (*interrupted)(void *context), void *context) {
+void afts_conn_on_stop(afts_conn *conn, void (*stopping)(void *context), void *context) {
     afts_server *server = conn->server;
     pthread_mutex_lock(&server->lock);
-    afts__hangup_watch(conn);
-    conn->interrupted = interrupted;
-    conn->interrupted_context = context;
-    if (server->state >= AFTS__SERVER_STOPPING && interrupted != NULL) interrupted(context);
+    conn->stopping = stopping;
+    conn->stopping_context = context;
+    if (server->state >= AFTS__SERVER_STOPPING && stopping != NULL) stopping(context);
     pthread_mutex_unlock(&server->lock);
+}
+
+void afts_conn_begin_wait(afts_conn *conn) {
+    pthread_mutex_lock(&conn->server->lock);
+    afts__hangup_watch(conn);
+    pthread_mutex_unlock(&conn->server->lock);
 }
 
 void afts_conn_end_wait(afts_conn *conn) {
     pthread_mutex_lock(&conn->server->lock);
-    conn->interrupted = NULL;
     afts__hangup_unwatch(conn);
     pthread_mutex_unlock(&conn->server->lock);
 }

@@ -95,7 +95,7 @@ static void interrupt_everything(afts_server *server) {
     for (afts_conn *conn = server->live; conn != NULL; conn = conn->next) {
         if (conn->fd >= 0) shutdown(conn->fd, SHUT_RDWR);
         pthread_cond_signal(&conn->wake);
-        if (conn->interrupted != NULL) conn->interrupted(conn->interrupted_context);
+        if (conn->stopping != NULL) conn->stopping(conn->stopping_context);
     }
     afts__gates_wake(server);
 }

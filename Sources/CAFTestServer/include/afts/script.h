@@ -201,14 +201,19 @@ afts_status afts_conn_pause(afts_conn *conn, unsigned milliseconds);
 afts_status afts_conn_stall(afts_conn *conn, const char *gate);
 
 /**
- * Around a wait of the handler for something other than the connection. Meanwhile a client that closes is recorded and
- * counted, as in afts_pause, and `interrupted`, unless NULL, is called when the server begins to stop: once, perhaps
- * before this function returns. It is called with the server's lock held, so it must neither block nor call a function
- * of the server.
+ * Calls `stopping` when the server begins to stop: once, perhaps before this function returns. NULL: no longer; a
+ * handler that sets it clears it before it returns. It is called with the server's lock held, so it must neither block
+ * nor call a function of the server.
  */
-void afts_conn_begin_wait(afts_conn *conn, void (*interrupted)(void *context), void *context);
+void afts_conn_on_stop(afts_conn *conn, void (*stopping)(void *context), void *context);
 
-/** Ends such a wait: `interrupted` isn't called any more. */
+/**
+ * Around a wait of the handler for something other than the connection. Meanwhile a client that closes is recorded and
+ * counted, as in afts_pause.
+ */
+void afts_conn_begin_wait(afts_conn *conn);
+
+/** Ends such a wait. */
 void afts_conn_end_wait(afts_conn *conn);
 
 /** Reads the rest of the request's body; see afts_read_body. */
