@@ -41,7 +41,11 @@ extension TestServer {
             guard status == AFTS_OK else { throw ConnectionEnded() }
         }
 
-        /// Runs the steps of a script.
+        /// Runs the steps of a script, such as a response.
+        ///
+        /// ```swift
+        /// try connection.run(.json(encoding: user, status: 201))
+        /// ```
         public func run(_ script: Script) throws {
             let built = script.build(failures)
             defer { afts_script_release(built) }
@@ -61,6 +65,8 @@ extension TestServer {
         }
 
         /// Sends a complete response: see ``Script/respond(_:headers:body:)-(_,_,Data)``.
+        ///
+        /// Other responses are scripts: `run(.json("{}"))`, `run(.redirect(to: "/"))`.
         public func respond(_ status: Int = 200, headers: Script.Headers = [:], body: Data = Data()) throws {
             let lines = headerLines(headers)
             try perform { pointer in

@@ -36,7 +36,7 @@ extension TestServer {
         }
 
         /// The values of all parameters with a name, in order.
-        public func values(_ name: String) -> [String] {
+        public func values(named name: String) -> [String] {
             parameters.filter { $0.name == name }.map(\.value)
         }
     }

@@ -48,13 +48,13 @@ extension TestServer {
         }
 
         /// The values of all headers with a name. Names are case-insensitive.
-        public func values(_ name: String) -> [String] {
-            headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+        public func values(named name: String) -> [String] {
+            headers.values(named: name)
         }
 
         /// The value of the first header with a name; nil if there is none. Names are case-insensitive.
         public subscript(name: String) -> String? {
-            values(name).first
+            headers[name]
         }
     }
 
@@ -136,6 +136,18 @@ extension TestServer {
         public let received: UInt64
         /// The number of bytes sent.
         public let sent: UInt64
+    }
+}
+
+extension [TestServer.Header] {
+    /// The value of the first header with a name; nil if there is none. Names are case-insensitive.
+    public subscript(name: String) -> String? {
+        values(named: name).first
+    }
+
+    /// The values of all headers with a name, in order. Names are case-insensitive.
+    public func values(named name: String) -> [String] {
+        filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
     }
 }
 

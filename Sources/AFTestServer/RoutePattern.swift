@@ -24,6 +24,19 @@ struct RoutePattern {
         }
     }
 
+    /// The pattern as C takes it, for waits. As for routes, one that matches no request is a programming error.
+    var text: String {
+        let text = method.map { "\($0) \(path)" } ?? path
+        var matches = false
+        let status = "/".withCString { anything in
+            var request = afts_request()
+            (request.method, request.target) = (anything, anything)
+            return afts_request_matches(&request, method, path, &matches)
+        }
+        Self.require(status == AFTS_OK, text)
+        return text
+    }
+
     static func require(_ isPossible: Bool, _ pattern: String) {
         precondition(
             isPossible,
@@ -35,11 +48,11 @@ extension TestServer {
     /// The requests received so far that match a pattern, in order.
     ///
     /// ```swift
-    /// #expect(server.requests("GET /users/*").count == 2)
+    /// #expect(server.requests(matching: "GET /users/*").count == 2)
     /// ```
     ///
     /// - Parameter pattern: A pattern as in ``route(_:times:_:)``. It needn't be that of a route.
-    public func requests(_ pattern: String) -> [Request] {
+    public func requests(matching pattern: String) -> [Request] {
         let route = RoutePattern(pattern)
         var all: [Request] = []
         var index = 0

@@ -142,27 +142,27 @@ extension Script {
         respond(status, type: "text/plain; charset=utf-8", headers, Data(body.utf8))
     }
 
-    /// Sends a response with JSON text as its body.
+    /// Sends a response with JSON text as its body: `.json(#"{"id":7}"#)`.
     ///
     /// - Parameters:
     ///   - body: The JSON text.
     ///   - status: The status code.
     ///   - headers: Further fields. Without a Content-Type among them it is `application/json`.
-    public static func json(_ body: String, status: Int = 200, headers: Headers = [:]) -> Script {
+    public static func json(_ body: some StringProtocol, status: Int = 200, headers: Headers = [:]) -> Script {
         respond(status, type: "application/json", headers, Data(body.utf8))
     }
 
-    /// Sends a response with a value as its body, encoded as JSON.
+    /// Sends a response with a value as its body, encoded as JSON: `.json(encoding: user)`.
     ///
     /// If the value can't be encoded, the response is 500, and ``TestServer/handlerErrors`` has the error.
     ///
     /// - Parameters:
-    ///   - value: The value. A `String` is JSON text: see ``json(_:status:headers:)``.
+    ///   - value: The value. JSON text is sent by ``json(_:status:headers:)``.
     ///   - status: The status code.
     ///   - headers: Further fields. Without a Content-Type among them it is `application/json`.
     ///   - encoder: The encoder; nil for one that sorts keys and doesn't escape slashes.
     public static func json(
-        _ value: some Encodable, status: Int = 200, headers: Headers = [:], encoder: JSONEncoder? = nil
+        encoding value: some Encodable, status: Int = 200, headers: Headers = [:], encoder: JSONEncoder? = nil
     ) -> Script {
         let standard = JSONEncoder()
         standard.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

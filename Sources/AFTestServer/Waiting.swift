@@ -7,10 +7,11 @@ import Synchronization
 extension TestServer {
     /// A condition that a test can wait for.
     public enum Condition: Hashable, Sendable {
-        /// A total number of requests was received. A request counts when its body was read, or when the client gave up
+        /// A total number of requests was received; with a pattern, as in ``requests(matching:)``, of those that match
+        /// it and are among ``requests``: see ``Options/recordLimit``. A request counts when its body was read, or when the client gave up
         /// before that: see ``Request/isBodyComplete``. In scripts with ``Script/readHeadOnly`` it counts when its head
         /// was read.
-        case requests(Int)
+        case requests(Int, matching: String? = nil)
         /// A total number of connections was accepted.
         case connections(Int)
         /// A total number of connections has ended.
@@ -29,14 +30,15 @@ extension TestServer {
         /// A number of scripts waits at a gate at the same time.
         case stalled(at: String, count: Int = 1)
 
-        fileprivate var inC: (kind: afts_condition, count: UInt64, gate: String) {
+        fileprivate var inC: (kind: afts_condition, count: UInt64, subject: String?) {
             switch self {
-            case .requests(let count): (AFTS_REQUESTS, UInt64(clamping: count), "")
-            case .connections(let count): (AFTS_ACCEPTED, UInt64(clamping: count), "")
-            case .closes(let count): (AFTS_CLOSED, UInt64(clamping: count), "")
-            case .open(let count): (AFTS_OPEN_AT_MOST, UInt64(clamping: count), "")
-            case .received(let count): (AFTS_RECEIVED, UInt64(clamping: count), "")
-            case .failedHandshakes(let count): (AFTS_HANDSHAKES_FAILED, UInt64(clamping: count), "")
+            case .requests(let count, let pattern):
+                (AFTS_REQUESTS, UInt64(clamping: count), pattern.map { RoutePattern($0).text })
+            case .connections(let count): (AFTS_ACCEPTED, UInt64(clamping: count), nil)
+            case .closes(let count): (AFTS_CLOSED, UInt64(clamping: count), nil)
+            case .open(let count): (AFTS_OPEN_AT_MOST, UInt64(clamping: count), nil)
+            case .received(let count): (AFTS_RECEIVED, UInt64(clamping: count), nil)
+            case .failedHandshakes(let count): (AFTS_HANDSHAKES_FAILED, UInt64(clamping: count), nil)
             case .stalled(let gate, let count): (AFTS_STALLED, UInt64(clamping: count), gate)
             }
         }
@@ -59,18 +61,18 @@ extension TestServer {
     /// functions, and top-level code that has an `await`, use ``wait(for:timeout:)``.
     @available(*, noasync, message: "Use 'await wait(for:timeout:)', which blocks no thread.")
     public func waitBlocking(for condition: Condition, timeout: Duration = TestServer.patience) -> Bool {
-        let (kind, count, gate) = condition.inC
-        return afts_wait(pointer, kind, count, gate, Int32(clamping: timeout.wholeMilliseconds))
+        let (kind, count, subject) = condition.inC
+        return afts_wait(pointer, kind, count, subject, Int32(clamping: timeout.wholeMilliseconds))
     }
 
     /// Suspends the calling task until a condition holds. If the task is cancelled first, the result is false.
     public func wait(for condition: Condition, timeout: Duration = TestServer.patience) async -> Bool {
-        let (kind, count, gate) = condition.inC
+        let (kind, count, subject) = condition.inC
         let end = WaitEnd()
         // No thread waits: the server reports the end from the thread that causes it. The pool has one thread for each
         // processor, so a few waits that blocked would stop all other tasks of a test.
         let watch = afts_watch_new(
-            pointer, kind, count, gate,
+            pointer, kind, count, subject,
             { end, holds in
                 guard let end else { return }
                 Unmanaged<WaitEnd>.fromOpaque(end).takeUnretainedValue().end(with: holds)

@@ -43,7 +43,7 @@ extension Script {
     /// - Parameters:
     ///   - code: The status code (RFC 6455 7.4.1).
     ///   - reason: The reason, which follows the code as UTF-8.
-    public static func closeFrame(_ code: UInt16 = 1000, _ reason: String = "") -> Script {
+    public static func closeFrame(_ code: UInt16 = 1000, reason: String = "") -> Script {
         frame(whole | Opcode.close, Data([UInt8(code >> 8), UInt8(code & 0xFF)]) + Data(reason.utf8))
     }
 

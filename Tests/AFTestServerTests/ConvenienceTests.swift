@@ -28,22 +28,27 @@ private struct User: Codable, Equatable, Sendable {
 
     @Test func encodesValuesAsJSON() throws {
         let server = try TestServer()
-        server.route("GET /value", .json(User()))
-        server.route("GET /dictionary", .json(["b": 2, "a": 1], status: 201, headers: ["Content-Type": "a/b"]))
+        server.route("GET /value", .json(encoding: User()))
+        server.route(
+            "GET /dictionary", .json(encoding: ["b": 2, "a": 1], status: 201, headers: ["Content-Type": "a/b"]))
         server.route("GET /text", .json(#"{"x":\#(1)}"#))
+        server.route("GET /part", .json("{} []".prefix(2)))
+        server.route("GET /string", .json(encoding: "a"))
         #expect(try body(server, "GET /value") == #"{"id":7,"name":"Ada/Æ"}"#)
         #expect(try body(server, "GET /text") == #"{"x":1}"#)
+        #expect(try body(server, "GET /part") == "{}")
+        #expect(try body(server, "GET /string") == #""a""#)
         let answer = try Client.exchange(server.port, "GET /dictionary")
         #expect(answer == "HTTP/1.1 201 Created\r\nContent-Type: a/b\r\nContent-Length: 13\r\n\r\n{\"a\":1,\"b\":2}")
         let pretty = JSONEncoder()
         pretty.outputFormatting = .prettyPrinted
-        server.route("GET /pretty", .json([1], encoder: pretty))
+        server.route("GET /pretty", .json(encoding: [1], encoder: pretty))
         #expect(try body(server, "GET /pretty") == "[\n  1\n]")
     }
 
     @Test func reportsAValueThatHasNoJSON() throws {
         let server = try TestServer()
-        server.route("GET /", .json([Double.nan]))
+        server.route("GET /", .json(encoding: [Double.nan]))
         #expect(try Client.exchange(server.port, "GET /").hasPrefix("HTTP/1.1 500 "))
         #expect(server.handlerErrors.first is EncodingError)
     }
@@ -57,7 +62,7 @@ private struct User: Codable, Equatable, Sendable {
         let request = try #require(server.requests.first)
         #expect(try request.json(as: User.self) == User(id: 8, name: "Grace"))
         #expect(throws: DecodingError.self) { try request.json(as: [Int].self) }
-        #expect(request.query["page"] == "2" && request.query.values("page") == ["2", "3"])
+        #expect(request.query["page"] == "2" && request.query.values(named: "page") == ["2", "3"])
         #expect(request.query["q"] == "a b+cé" && request.query["flag"]?.isEmpty == true)
         #expect(request.query["none"] == nil && request.query[""] == "x" && request.query["e"] == "1=2")
         #expect(request.query["bad"] == "%zz%4")
@@ -81,11 +86,40 @@ private struct User: Codable, Equatable, Sendable {
         for line in ["GET /users/1", "GET /users/2?x", "PUT /users/1", "GET http://a:1/users/3", "OPTIONS *"] {
             _ = try Client.exchange(server.port, line)
         }
-        #expect(server.requests("GET /users/*").map(\.target) == ["/users/1", "/users/2?x", "http://a:1/users/3"])
-        #expect(server.requests("/users/1").map(\.method) == ["GET", "PUT"])
-        #expect(server.requests("OPTIONS *").count == 1)
-        #expect(server.requests("GET /users").isEmpty)
+        #expect(
+            server.requests(matching: "GET /users/*").map(\.target) == ["/users/1", "/users/2?x", "http://a:1/users/3"])
+        #expect(server.requests(matching: "/users/1").map(\.method) == ["GET", "PUT"])
+        #expect(server.requests(matching: "OPTIONS *").count == 1)
+        #expect(server.requests(matching: "GET /users").isEmpty)
         #expect(server.requests.count == 5)
+    }
+
+    @Test func waitsForRequestsOfAPattern() async throws {
+        let server = try TestServer()
+        server.route("/slow", [.readHeadOnly, .stall(at: "gate"), .text("late")])
+        let port = server.port
+        async let both = server.wait(for: .requests(2, matching: "GET /users/*"))
+        for line in ["GET /users/1", "PUT /users/1", "GET /films", "GET /users/2?x"] {
+            _ = try await Client.onAnotherThread { try Client.exchange(port, line) }
+        }
+        #expect(await both)
+        #expect(await server.wait(for: .requests(3, matching: "/users/*"), timeout: .zero))
+        #expect(await !server.wait(for: .requests(3, matching: "GET /users/*"), timeout: .milliseconds(1)))
+        #expect(await !server.wait(for: .requests(1, matching: "OPTIONS *"), timeout: .zero))
+        async let slow = Client.onAnotherThread { try Client.exchange(port, "GET /slow") }
+        #expect(await server.wait(for: .requests(1, matching: "/slow")))
+        server.open("gate")
+        _ = try await slow
+        async let never = server.wait(for: .requests(1, matching: "/never"), timeout: .seconds(600))
+        server.stop()
+        #expect(await !never)
+    }
+
+    @Test func waitsForRequestsOfAPatternWithoutSwiftConcurrency() throws {
+        let server = try TestServer()
+        _ = try Client.exchange(server.port, "GET /a")
+        #expect(server.waitBlocking(for: .requests(1, matching: "GET /a")))
+        #expect(!server.waitBlocking(for: .requests(1, matching: "PUT /a"), timeout: .zero))
     }
 
     @Test func readsWhatMayFollowAResponseInAScript() throws {
@@ -124,7 +158,10 @@ private struct User: Codable, Equatable, Sendable {
                 try TestServer().route("/users/{id}/films", .json("{}"))
             }
             await #expect(processExitsWith: .failure) {
-                _ = try TestServer().requests("GET /:id")
+                _ = try TestServer().requests(matching: "GET /:id")
+            }
+            await #expect(processExitsWith: .failure) {
+                _ = try await TestServer().wait(for: .requests(1, matching: "users"), timeout: .zero)
             }
         }
     #endif

@@ -12,7 +12,7 @@ import Testing
         let request = try #require(server.requests.first)
         #expect(request.method == "POST" && request.target == "/a?b=%20" && request.path == "/a")
         #expect(request.headers.map(\.name) == ["hOST", "A", "A", "Transfer-Encoding"])
-        #expect(request.values("a") == ["1", "2"])
+        #expect(request.values(named: "a") == ["1", "2"] && request.headers.values(named: "A") == ["1", "2"])
         #expect(request.head == Data(head.utf8))
         #expect(request.bodyText == "abcde" && request.bodyLength == 5 && request.isBodyComplete)
     }

@@ -65,7 +65,7 @@ import Testing
             "/",
             [
                 .upgrade(), .textFrame("é"), .binaryFrame(bytes), .pingFrame(), .pingFrame(bytes), .closeFrame(),
-                .closeFrame(1001, "bye"), .close,
+                .closeFrame(1001, reason: "bye"), .close,
             ])
         let client = try open(server)
         let frames: [UInt8] = [0x81, 2, 0xC3, 0xA9, 0x82, 2, 1, 2, 0x89, 0, 0x89, 2, 1, 2, 0x88, 2, 0x03, 0xE8]

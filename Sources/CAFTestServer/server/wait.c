@@ -1,9 +1,11 @@
+#include "base/bytes.h"
+#include "base/clock.h"
 #include "script/gate.h"
+#include "server/records.h"
 #include "server/server.h"
 
-#include "base/clock.h"
-
 #include <stdlib.h>
+#include <string.h>
 
 struct afts_watch {
     afts_watch *previous;
@@ -11,16 +13,34 @@ struct afts_watch {
     afts_condition condition;
     uint64_t count;
     const afts__gate *gate;
+    char *subject;      /**< A copy of the pattern of the requests that count; NULL for all. */
+    const char *method; /**< In `subject`, or NULL. */
+    const char *path;   /**< In `subject`. */
+    size_t seen;        /**< Of the kept requests, those that have been compared. */
+    size_t matched;     /**< Of these, those that match. */
     void (*reached)(void *context, bool holds); /**< NULL once it was called. */
     void *context;
 };
 
+/** Compares the requests that are new. Lock held. */
+static size_t count_matches(const afts_server *server, afts_watch *watch) {
+    for (; watch->seen < server->requests_kept; watch->seen++) {
+        const afts_request *request = &server->requests[watch->seen]->seen;
+        bool matches = false;
+        if (afts_request_matches(request, watch->method, watch->path, &matches) == AFTS_OK) {
+            watch->matched += matches;
+        }
+    }
+    return watch->matched;
+}
+
 /** Lock held. */
-static bool holds(const afts_server *server, const afts_watch *watch) {
+static bool holds(const afts_server *server, afts_watch *watch) {
     const afts_stats *stats = &server->stats;
     switch (watch->condition) {
     case AFTS_REQUESTS:
-        return stats->requests >= watch->count;
+        return (watch->subject != NULL ? count_matches(server, watch) : stats->requests) >=
+               watch->count;
     case AFTS_ACCEPTED:
         return stats->accepted >= watch->count;
     case AFTS_CLOSED:
@@ -37,17 +57,31 @@ static bool holds(const afts_server *server, const afts_watch *watch) {
     return false;
 }
 
-/** Finds the gate that the condition names, if it does; false when out of memory. Lock held. */
-static bool find_gate(afts_server *server, afts_watch *watch, const char *gate) {
+/** Splits "METHOD /path", or "/path"; false when out of memory. */
+static bool copy_pattern(afts_watch *watch, const char *pattern) {
+    watch->subject = afts__copy_text(pattern);
+    if (watch->subject == NULL) return false;
+    char *space = strchr(watch->subject, ' ');
+    watch->path = space != NULL ? space + 1 : watch->subject;
+    if (space != NULL) {
+        *space = 0;
+        watch->method = watch->subject;
+    }
+    return true;
+}
+
+/** Finds what the condition is about; false when out of memory. Lock held. */
+static bool find_subject(afts_server *server, afts_watch *watch, const char *subject) {
+    if (watch->condition == AFTS_REQUESTS && subject != NULL) return copy_pattern(watch, subject);
     if (watch->condition != AFTS_STALLED) return true;
-    watch->gate = afts__gate_named(server, gate != NULL ? gate : "");
+    watch->gate = afts__gate_named(server, subject != NULL ? subject : "");
     return watch->gate != NULL;
 }
 
 /* ---- Threads that block -------------------------------------------------------------------- */
 
 /** Lock held. */
-static bool block(afts_server *server, const afts_watch *watch, int timeout_ms) {
+static bool block(afts_server *server, afts_watch *watch, int timeout_ms) {
     struct timespec deadline = afts__deadline(timeout_ms < 0 ? 0 : (unsigned)timeout_ms);
     int error = 0;
     server->watchers++;
@@ -59,12 +93,13 @@ static bool block(afts_server *server, const afts_watch *watch, int timeout_ms) 
     return holds(server, watch);
 }
 
-bool afts_wait(afts_server *server, afts_condition condition, uint64_t count, const char *gate,
+bool afts_wait(afts_server *server, afts_condition condition, uint64_t count, const char *subject,
                int timeout_ms) {
     afts_watch watch = {.condition = condition, .count = count};
     pthread_mutex_lock(&server->lock);
-    bool is_reached = find_gate(server, &watch, gate) && block(server, &watch, timeout_ms);
+    bool is_reached = find_subject(server, &watch, subject) && block(server, &watch, timeout_ms);
     pthread_mutex_unlock(&server->lock);
+    free(watch.subject);
     return is_reached;
 }
 
@@ -86,7 +121,7 @@ void afts__server_changed(afts_server *server) {
 }
 
 afts_watch *afts_watch_new(afts_server *server, afts_condition condition, uint64_t count,
-                           const char *gate, void (*reached)(void *context, bool holds),
+                           const char *subject, void (*reached)(void *context, bool holds),
                            void *context) {
     afts_watch *watch = calloc(1, sizeof *watch);
     if (watch == NULL) return NULL;
@@ -95,7 +130,7 @@ afts_watch *afts_watch_new(afts_server *server, afts_condition condition, uint64
     watch->reached = reached;
     watch->context = context;
     pthread_mutex_lock(&server->lock);
-    bool found = find_gate(server, watch, gate);
+    bool found = find_subject(server, watch, subject);
     if (found) {
         watch->next = server->watches;
         if (server->watches != NULL) server->watches->previous = watch;
@@ -104,6 +139,7 @@ afts_watch *afts_watch_new(afts_server *server, afts_condition condition, uint64
     }
     pthread_mutex_unlock(&server->lock);
     if (found) return watch;
+    free(watch->subject);
     free(watch);
     return NULL;
 }
@@ -118,6 +154,7 @@ void afts_watch_free(afts_server *server, afts_watch *watch) {
     }
     if (watch->next != NULL) watch->next->previous = watch->previous;
     pthread_mutex_unlock(&server->lock);
+    free(watch->subject);
     free(watch);
 }
 

@@ -246,7 +246,7 @@ struct AttemptTests {
         var request = HTTPRequest("x")
         request.interceptors = [mark("a", .doNotRetry), mark("b", .doNotRetry)]
         #expect(try await manager.response(for: request).status == 200)
-        #expect(server.requests.map { $0.values("X-By") } == [["a", "b", "c", "d"], ["a", "b", "c", "d"]])
+        #expect(server.requests.map { $0.values(named: "X-By") } == [["a", "b", "c", "d"], ["a", "b", "c", "d"]])
         #expect(order.values == ["a", "b", "c"])
     }
 

@@ -167,7 +167,7 @@ struct InterceptTests {
             order.values == [
                 "adapt a", "adapt b", "adapt c", "enter a", "enter b", "enter c", "leave c", "leave b", "leave a",
             ])
-        #expect(server.requests[0].values("X-By") == ["a", "b", "c"])
+        #expect(server.requests[0].values(named: "X-By") == ["a", "b", "c"])
     }
 
     @Test func changesHeadAndBody() async throws {

@@ -214,7 +214,7 @@ struct MultipartTransferTests {
                 form = try MultipartFormData(boundary: "mine")
                 try form.append("1", name: "a")
             }, headers: ["Content-Type": type])
-        #expect(server.requests[0].values("Content-Type") == [type])
+        #expect(server.requests[0].values(named: "Content-Type") == [type])
     }
 
     @Test("What the closure throws is the error's cause")

@@ -238,7 +238,7 @@ struct TransferTests {
         let sent = server.requests[0]
         #expect(sent["User-Agent"] == "mine/1")
         #expect(sent["X-All"] == "1")
-        #expect(sent.values("X-Other") == ["own"])
+        #expect(sent.values(named: "X-Other") == ["own"])
         #expect(sent["Accept"] == nil)
         _ = try await manager.response(.get, "x")
         #expect(server.requests[1]["User-Agent"] == "mine/1")

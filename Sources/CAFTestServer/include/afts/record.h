@@ -149,7 +149,9 @@ void afts_connection_free(afts_connection *connection);
 typedef enum afts_condition {
     /**
      * A number of requests, in total. A request counts when its body has been read, or when the client gave up before
-     * that; if its script reads the head only, when the head has been read.
+     * that; if its script reads the head only, when the head has been read. With a subject, such as "GET /users/" and
+     * an asterisk, or "/path" for all methods, those that match it count: see afts_request_matches(). Of these, only
+     * those that are kept: see options.record_limit.
      */
     AFTS_REQUESTS,
     AFTS_ACCEPTED, /**< A number of accepted connections, in total. */
@@ -164,8 +166,11 @@ typedef enum afts_condition {
     AFTS_STALLED            /**< A number of scripts that wait at a gate at the same time. */
 } afts_condition;
 
-/** Blocks until a condition holds. `gate` is for AFTS_STALLED, and ignored otherwise. */
-bool afts_wait(afts_server *server, afts_condition condition, uint64_t count, const char *gate,
+/**
+ * Blocks until a condition holds. `subject` is the gate of AFTS_STALLED, or what AFTS_REQUESTS counts (NULL: all
+ * requests), and ignored otherwise. A subject that no request matches never holds.
+ */
+bool afts_wait(afts_server *server, afts_condition condition, uint64_t count, const char *subject,
                int timeout_ms);
 
 /** afts_wait() for each condition. */
@@ -188,7 +193,7 @@ typedef struct afts_watch afts_watch;
  * @return the watch, freed by afts_watch_free() before its server; NULL when memory is short.
  */
 afts_watch *afts_watch_new(afts_server *server, afts_condition condition, uint64_t count,
-                           const char *gate, void (*reached)(void *context, bool holds),
+                           const char *subject, void (*reached)(void *context, bool holds),
                            void *context);
 
 /** Frees a watch, whose callback isn't called any more. NULL is fine. */
