@@ -48,12 +48,16 @@ struct AwaitedTransfer {
 
 extension CoreRequest {
     /// Runs a transfer in one or more attempts. Cancelling the Swift task cancels it.
-    func outcome() async -> CoreOutcome {
-        guard let events = RequestEvents.begun(http, handlers.monitors) else { return await attempts() }
+    ///
+    /// - Parameter send: Makes one attempt.
+    func outcome(
+        _ send: @escaping @Sendable (CoreRequest) async -> CoreOutcome = { await CoreTask($0).outcome() }
+    ) async -> CoreOutcome {
+        guard let events = RequestEvents.begun(http, handlers.monitors) else { return await retrying(send) }
         // Until the end has been reported.
         session.activity.begin()
         defer { session.activity.end() }
-        let outcome = await with(events: events).attempts()
+        let outcome = await with(events: events).retrying(send)
         events.finish(outcome)
         return outcome
     }
@@ -63,10 +67,6 @@ extension CoreRequest {
         var handlers = handlers
         handlers.events = events
         return with(handlers: handlers)
-    }
-
-    private func attempts() async -> CoreOutcome {
-        await retrying { await CoreTask($0).outcome() }
     }
 
     /// Makes one attempt, or several if there are interceptors.

@@ -35,7 +35,7 @@ public struct ImageFile: Sendable {
 /// Returns the body as an image file without decoding it: AFNetworking's image serializer without
 /// `automaticallyInflatesResponseImage`. Errors of decoding are thrown when it is decoded. A refused status is an
 /// error, as with ``ImageResponseSerializer``.
-public struct ImageFileResponseSerializer: ValidatingResponseSerializer {
+public struct ImageFileResponseSerializer: StatusFirstSerializer {
     /// The file.
     public typealias Output = ImageFile
 
@@ -55,14 +55,6 @@ public struct ImageFileResponseSerializer: ValidatingResponseSerializer {
         self.validation = validation
         self.decoder = decoder
         self.options = options
-    }
-
-    public func serialize(_ response: HTTPResponse, body: Data) throws -> ImageFile {
-        try result(for: response, body: body).image()
-    }
-
-    public func result(for response: HTTPResponse, body: Data) -> SerializedResult<ImageFile> {
-        resultWithStatusFirst(for: response, body: body)
     }
 
     public func parse(_ body: Data, of response: HTTPResponse) throws -> ImageFile {

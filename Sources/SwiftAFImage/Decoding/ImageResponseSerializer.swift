@@ -5,7 +5,7 @@ public import SwiftAF
 ///
 /// Of a response with a refused status, the error is always ``/SwiftAF/SessionError/Code/status``, whatever the body
 /// is. If that is an image, it is the error's ``/SwiftAF/SessionError/parsedBody``.
-public struct ImageResponseSerializer: ValidatingResponseSerializer {
+public struct ImageResponseSerializer: StatusFirstSerializer {
     /// The decoded image.
     public typealias Output = Image
 
@@ -45,14 +45,6 @@ public struct ImageResponseSerializer: ValidatingResponseSerializer {
         self.maximumAnimationPixelCount = maximumAnimationPixelCount
     }
 
-    public func serialize(_ response: HTTPResponse, body: Data) throws -> Image {
-        try result(for: response, body: body).image()
-    }
-
-    public func result(for response: HTTPResponse, body: Data) -> SerializedResult<Image> {
-        resultWithStatusFirst(for: response, body: body)
-    }
-
     public func parse(_ body: Data, of response: HTTPResponse) throws -> Image {
         guard !body.isEmpty else { throw SessionError(.serialization, message: "the response has no image") }
         return try animatedImage(body) ?? decoder.decode(body, options: options)
@@ -68,6 +60,19 @@ public struct ImageResponseSerializer: ValidatingResponseSerializer {
         } catch let error as SessionError where error.code == .tooLarge {
             return nil
         }
+    }
+}
+
+/// A serializer that reports a refused status, whatever the body is.
+protocol StatusFirstSerializer: ValidatingResponseSerializer {}
+
+extension StatusFirstSerializer {
+    public func serialize(_ response: HTTPResponse, body: Data) throws -> Output {
+        try result(for: response, body: body).image()
+    }
+
+    public func result(for response: HTTPResponse, body: Data) -> SerializedResult<Output> {
+        resultWithStatusFirst(for: response, body: body)
     }
 }
 

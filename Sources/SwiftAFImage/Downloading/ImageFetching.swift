@@ -6,8 +6,8 @@ public protocol ImageFetching: Sendable {
     /// Performs a request. Must end soon after its Swift task is cancelled.
     func fetch(_ request: HTTPRequest) async throws(SessionError) -> Response<Data>
 
-    /// Performs a request like ``fetch(_:)``, and passes each piece of the body on as it arrives. The default passes
-    /// none on.
+    /// Performs a request like ``fetch(_:)``, and passes the pieces of the body on as they arrive: those of one attempt,
+    /// if there are several. The default passes none on.
     func fetch(
         _ request: HTTPRequest, receiving: (HTTPResponse, Data) -> Void
     ) async throws(SessionError) -> Response<Data>
@@ -36,51 +36,7 @@ struct SessionFetcher: ImageFetching {
     func fetch(
         _ request: HTTPRequest, receiving: (HTTPResponse, Data) -> Void
     ) async throws(SessionError) -> Response<Data> {
-        var request = request
-        // A stream has no size limit unless its request has one, but this one is collected in memory.
-        if request.limits.maximumBodySize == nil {
-            request.limits.maximumBodySize = manager.configuration.limits.maximumBodySize
-        }
-        let start = ContinuousClock.now
-        let stream = try await manager.stream(request)
-        var body = Data()
-        var chunks = stream.bytes.makeAsyncIterator()
-        do throws(SessionError) {
-            while let chunk = try await chunks.next() {
-                body += chunk
-                receiving(stream.head, chunk)
-            }
-        } catch {
-            guard let again = await retry(of: request, begunAt: start, stream.head, error) else { throw error }
-            return try await fetch(again)
-        }
-        return Response(head: stream.head, body: body, filePath: stream.filePath)
-    }
-
-    /// The request to send again after its body was cut short; nil if no interceptor wants that. A stream itself is
-    /// retried only until its head arrives, because its reader has seen what followed.
-    private func retry(
-        of request: HTTPRequest, begunAt start: ContinuousClock.Instant, _ head: HTTPResponse, _ error: SessionError
-    ) async -> HTTPRequest? {
-        guard request.body.isReplayable, error.code != .cancelled, error.reason != .total else { return nil }
-        let limit =
-            request.timeouts.total ?? manager.timeouts.total ?? manager.configuration.timeouts.total ?? .zero
-        let deadline = limit > .zero ? start + limit : nil
-        let outcome = AttemptOutcome(
-            attempt: RequestAttempt(start: start, deadline: deadline), response: head, error: error)
-        for interceptor in request.interceptors + manager.interceptors {
-            switch await interceptor.retry(request, after: outcome) {
-            case .doNotRetry: continue
-            case .fail: return nil
-            case .retry(let delay):
-                if let deadline, .now + delay >= deadline { return nil }
-                await delay.pause()
-                var again = request
-                if let deadline { again.timeouts.total = max(.milliseconds(1), deadline - .now) }
-                return again
-            }
-        }
-        return nil
+        try await manager.response(for: request, receiving: receiving)
     }
 }
 
