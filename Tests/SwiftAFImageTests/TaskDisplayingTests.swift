@@ -215,6 +215,21 @@ final class TaskDisplayingTests {
         #expect(task.progressWatcherCount == 0)
     }
 
+    /// Not the events of the whole process, which cost every request.
+    @Test("a spinner observes its task, once, and leaves no observer behind")
+    func spinnerObservesItsTask() {
+        let (task, _) = task()
+        var spinner: RecordingSpinner? = RecordingSpinner()
+        for _ in 0..<1000 { spinner?.setAnimating(withStateOf: task) }
+        #expect(task.stateWatcherCount == 1)
+        spinner?.setAnimating(withStateOf: nil)
+        #expect(task.stateWatcherCount == 0)
+        spinner?.setRefreshing(withStateOf: task)
+        #expect(task.stateWatcherCount == 1 && task.progressWatcherCount == 0)
+        spinner = nil
+        #expect(task.stateWatcherCount == 0)
+    }
+
     @Test("a view shows the activity of one task and the progress of another")
     func twoTasks() async {
         let first = task(), second = task("sent", body: Data(count: 1000))

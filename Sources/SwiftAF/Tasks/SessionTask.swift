@@ -55,7 +55,7 @@ public final class SessionTask: Sendable {
         var kind: Kind
         var phase: Phase
         var progress = TransferProgress()
-        var watchers: [(id: UInt64, call: ProgressWatcher)] = []
+        var watchers: [Watcher] = []
         var lastWatcherID: UInt64 = 0
         var priority: Float?
         var response: HTTPResponse?
@@ -179,28 +179,58 @@ public final class SessionTask: Sendable {
 
     // MARK: Observation
 
-    /// Called when ``progress`` may have changed, on the session's network thread, and once when the task has
-    /// completed. Must not block.
-    package typealias ProgressWatcher = @Sendable (SessionTask) -> Void
+    /// Observes a task. Must not block.
+    package typealias Watching = @Sendable (SessionTask) -> Void
 
-    /// Adds an observer. It is called at once, and released when the task has completed or the observation is
-    /// cancelled.
-    @discardableResult
-    package func watchProgress(_ watcher: @escaping ProgressWatcher) -> ProgressObservation {
-        let id = storage.withLock { storage in
-            storage.lastWatcherID += 1
-            if storage.phase.state != .completed { storage.watchers.append((storage.lastWatcherID, watcher)) }
-            return storage.lastWatcherID
+    private struct Watcher {
+        enum Aspect {
+            case progress, state
         }
-        watcher(self)
-        return ProgressObservation(task: self, id: id)
+
+        let id: UInt64
+        let aspect: Aspect
+        let call: Watching
     }
 
-    /// The number of observers.
-    package var progressWatcherCount: Int { storage.withLock { $0.watchers.count } }
+    /// Adds an observer of ``progress``. It is called at once, when the progress may have changed, on the session's
+    /// network thread, and once when the task has completed. It is released then, or when the observation is cancelled.
+    @discardableResult
+    package func watchProgress(_ call: @escaping Watching) -> Observation {
+        let observation = watch(.progress, call)
+        call(self)
+        return observation
+    }
+
+    /// Adds an observer of ``state``. It is called after the task was started, resumed or suspended, on the thread that
+    /// did so, and once when it has completed. It is released then, or when the observation is cancelled. Changes that
+    /// came before aren't reported: read the state afterwards.
+    package func watchState(_ call: @escaping Watching) -> Observation {
+        watch(.state, call)
+    }
+
+    private func watch(_ aspect: Watcher.Aspect, _ call: @escaping Watching) -> Observation {
+        let id = storage.withLock { storage in
+            storage.lastWatcherID += 1
+            if storage.phase.state != .completed {
+                storage.watchers.append(Watcher(id: storage.lastWatcherID, aspect: aspect, call: call))
+            }
+            return storage.lastWatcherID
+        }
+        return Observation(task: self, id: id)
+    }
+
+    private func notify(_ watchers: [Watcher], of aspect: Watcher.Aspect) {
+        for watcher in watchers where watcher.aspect == aspect { watcher.call(self) }
+    }
+
+    /// The number of observers of the progress.
+    package var progressWatcherCount: Int { storage.withLock { $0.watchers.count { $0.aspect == .progress } } }
+
+    /// The number of observers of the state.
+    package var stateWatcherCount: Int { storage.withLock { $0.watchers.count { $0.aspect == .state } } }
 
     /// Names an observer. Doesn't keep the task alive.
-    package struct ProgressObservation: Sendable {
+    package struct Observation: Sendable {
         fileprivate weak var task: SessionTask?
         fileprivate let id: UInt64
 
@@ -220,7 +250,7 @@ public final class SessionTask: Sendable {
     private func perform(_ change: (inout Storage) -> Phase.Action) {
         // Under the lock, so that the transfer and the monitors receive changes in order. Adding an event runs no code of
         // the program.
-        let action = storage.withLock { storage -> Phase.Action in
+        let (action, watchers) = storage.withLock { storage -> (Phase.Action, [Watcher]) in
             let action = change(&storage)
             switch action {
             case .nothing, .completeCancelled: break
@@ -233,18 +263,21 @@ public final class SessionTask: Sendable {
                 events?.report(.resumed)
             case .cancel(let work): work.transfer?.cancel()
             }
-            return action
+            return (action, storage.watchers)
         }
         switch action {
         case .nothing: break
         case .begin(let work):
             ProcessEvents.report(.taskResumed(self))
+            notify(watchers, of: .state)
             begin(work)
         case .suspend:
             ProcessEvents.report(.taskSuspended(self))
+            notify(watchers, of: .state)
         case .resume(let work):
             work.resumeAttempt()
             ProcessEvents.report(.taskResumed(self))
+            notify(watchers, of: .state)
         case .cancel(let work):
             if case .attempts(let loop, _, _) = work { loop.interrupt() }
             work.resumeAttempt()
@@ -307,7 +340,7 @@ public final class SessionTask: Sendable {
             return storage.watchers
         }
         handler?(now)
-        for watcher in watchers { watcher.call(self) }
+        notify(watchers, of: .progress)
     }
 
     /// Completes the task with its transfer's result. Called on the loop thread.
@@ -360,7 +393,7 @@ public final class SessionTask: Sendable {
     private func complete(with outcome: CoreOutcome) {
         let token = outcome.download?.token ?? outcome.failure?.resumeToken
         typealias Completion = (
-            former: (spec: TaskSpec, work: TaskWork?)?, [(id: UInt64, call: ProgressWatcher)], [TokenReceiver]
+            former: (spec: TaskSpec, work: TaskWork?)?, [Watcher], [TokenReceiver]
         )
         let (former, watchers, receivers) = storage.withLock { storage -> Completion in
             guard let former = storage.phase.complete() else { return (nil, [], []) }

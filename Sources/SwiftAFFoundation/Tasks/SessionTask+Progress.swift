@@ -43,7 +43,7 @@ extension SessionTask {
 
 /// Ends its observation of a task when it is released.
 private final class TaskProgress: Progress, @unchecked Sendable {
-    let observation = Locked<SessionTask.ProgressObservation?>(nil)
+    let observation = Locked<SessionTask.Observation?>(nil)
 
     deinit {
         observation.withLock { $0 }?.cancel()

@@ -19,26 +19,19 @@ public final class TaskBindings {
 
     /// One task in one view. No updates happen after it is released.
     final class Binding: Sendable {
-        private let observation = Locked<Int?>(nil)
-        private let progressObservation = Locked<SessionTask.ProgressObservation?>(nil)
+        private let observation = Locked<SessionTask.Observation?>(nil)
         let taskID: UInt64
 
         init(_ task: SessionTask) {
             taskID = task.id
         }
 
-        fileprivate func observe(_ observer: @escaping ProcessEvents.Observer) {
-            observation.withLock { $0 = ProcessEvents.add(observer) }
-        }
-
-        fileprivate func observeProgress(of task: SessionTask, _ watcher: @escaping SessionTask.ProgressWatcher) {
-            let observation = task.watchProgress(watcher)
-            progressObservation.withLock { $0 = observation }
+        fileprivate func keep(_ observation: SessionTask.Observation) {
+            self.observation.withLock { $0 = observation }
         }
 
         deinit {
-            if let observation = observation.withLock({ $0 }) { ProcessEvents.remove(observation) }
-            progressObservation.withLock { $0 }?.cancel()
+            observation.withLock { $0 }?.cancel()
         }
     }
 
@@ -58,7 +51,7 @@ public final class TaskBindings {
         bindings = bindings.filter { $0.key == .activity || $0.value.taskID == task.id }
     }
 
-    /// Calls `update` on the main actor, soon and after each time the task starts, is suspended or ends.
+    /// Calls `update` on the main actor after each time the task starts, is suspended or ends.
     func followState(
         of task: SessionTask, as aspect: Aspect, _ update: @escaping @MainActor @Sendable (SessionTask.State) -> Void
     ) {
@@ -69,14 +62,7 @@ public final class TaskBindings {
             if state == .completed { self?.unbind(aspect) }
             update(state)
         }
-        binding.observe { [id = task.id] event in
-            switch event {
-            case .taskResumed(let task), .taskSuspended(let task), .taskCompleted(let task, _):
-                if task.id == id { hop.request(for: task) }
-            default:
-                break
-            }
-        }
+        binding.keep(task.watchState { hop.request(for: $0) })
     }
 
     /// Calls `update` on the main actor after the task has transferred bytes, until it ends.
@@ -89,7 +75,7 @@ public final class TaskBindings {
             if task.state == .completed { self?.unbind(aspect) }
             update(task.progress)
         }
-        binding.observeProgress(of: task) { hop.request(for: $0) }
+        binding.keep(task.watchProgress { hop.request(for: $0) })
     }
 
     private func bind(_ task: SessionTask, _ aspect: Aspect) -> Binding {
